@@ -246,9 +246,12 @@ def feeds(model: onnx.ModelProto, dice: random.Random, rows: int, n: int) -> dic
     dtype = onnx.helper.tensor_dtype_to_np_dtype(t)
     rng = np.random.default_rng(dice.randrange(1 << 30))
     width = dice.choice((0, 1, 2, 2, 3))
-    draw = lambda *shape: (  # noqa: E731
-        rng.integers(0, 2, shape) if dtype.kind == "b" else rng.integers(-3 * (dtype.kind != "u"), 4, shape) / (2 if dtype.kind == "f" else 1)
-    ).astype(dtype)
+    low, high = (0, 2) if dtype.kind == "b" else (0 if dtype.kind == "u" else -3, 4)
+
+    def draw(*shape: int) -> np.ndarray:
+        numbers = rng.integers(low, high, shape)
+        return (numbers / 2 if dtype.kind == "f" else numbers).astype(dtype)
+
     return {
         "x": draw(rows, width),
         "init": draw(width),
