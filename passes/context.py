@@ -40,7 +40,7 @@ class Analyses:
         memory: results of inference on nodes, also for the trials of this rewrite.
         facts: values outside of bodies whose facts their passes knew; inference may know less.
         keys: keys of equal constants and operators.
-        false_sizes: names of bodies and of scan outputs that they declared falsely at first.
+        false_sizes: names of bodies and of outputs that they declared falsely at first.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:

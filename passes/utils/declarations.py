@@ -20,7 +20,7 @@ import onnx
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.loop_fixpoint import outside
 from ...facts.fact import Fact
-from ...ir import Graph, Model, Value
+from ...ir import Graph, Model, Node, Value
 from ...reference.signature import type_text
 from ..base import Pass
 from ..context import PassContext
@@ -145,17 +145,19 @@ def _declarations(graph: Graph) -> Iterator[Value]:
             yield entry
 
 
+def _has_scan_outputs(loop: Node) -> bool:
+    return len(loop.body("body").outputs) > len(loop.inputs) - 1
+
+
 def note_false_sizes(model: Model, context: PassContext) -> None:
-    """Note scan outputs of Loops whose declarations are false before any rewrite.
+    """Note outputs of bodies whose declarations are false before any rewrite.
 
     Without iterations runtimes join a false one with what they infer, so another declaration would
-    give such an output other sizes.
+    give the Loop's scan outputs other sizes.
     """
     loops = [node for graph in model.graphs() for node in graph.nodes_of("Loop")]
-    for loop in loops:
-        body = loop.body("body")
-        for slot in range(len(loop.inputs) - 1, len(body.outputs)):
-            info, value = body.output_infos[slot], body.outputs[slot]
+    for body in [loop.body("body") for loop in loops if _has_scan_outputs(loop)]:
+        for value, info in zip(body.outputs[1:], body.output_infos[1:], strict=True):
             if info.type.tensor_type.HasField("shape"):
                 inference = context.analyses.inference(model)
                 if correct_type(info.type, inference.fact(value)) != info.type:

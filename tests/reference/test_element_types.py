@@ -99,3 +99,27 @@ def test_a_wrong_declaration_leaves_sizes_open(state, node, output):
         assert reference.run(rewrite, FEEDS)[1].shape == shape
         assert outputs(rewrite, FEEDS)[1].shape == shape
     assert prove(model, rewrite).status != "refuted"
+
+
+@pytest.mark.parametrize("state", [None, ()])
+@pytest.mark.parametrize("given", [None, ()])
+@pytest.mark.parametrize("limit", ["", "most"])
+def test_false_declarations_stay_with_a_loop_that_stays(limit, given, state):
+    """So do models of runtimes' own tests: scalars are declared in the place of matrices."""
+    text = """agraph (bool[1] go, float[1, 2] k) => (float last, float y)
+        <int64[1] five = {{5}}, int64[1] most = {{9223372036854775807}}> {{
+        last, y = Loop ({}, go, k) <body = b (int64[1] i, bool[] c, float[1, 2] a)
+            => (bool[] d, float e, float s) <float[1, 2] ones = {{1, 1}}> {{
+            e = Add (a, ones) d = Less (i, five) s = Identity (e) }}> }}"""
+    model = parse(text.format(limit), opset=13)
+    body = model.graph.node[0].attribute[0].g
+    for info, shape in ((body.output[1], state), (body.output[2], given)):
+        if shape is None:
+            info.type.tensor_type.ClearField("shape")
+    rewrite = sl.rewrite(model, verify=False)
+    for go in (False, True):
+        feeds = {"go": np.array([go]), "k": np.ones((1, 2), np.float32)}
+        before, after = outputs(model, feeds), outputs(rewrite, feeds)
+        assert [each.shape for each in before] == [each.shape for each in after]
+        assert [each.shape for each in reference.run(model, feeds)] == [e.shape for e in before]
+    assert sl.prove(model, rewrite).status != "refuted"
