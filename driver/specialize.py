@@ -220,12 +220,12 @@ def _fix_symbols(model: Model, symbols: Sizes) -> None:
     size in each iteration. Inference finds the sizes of states that keep theirs.
     """
     all_sizes = {symbol: size for symbol, (size, _) in symbols.items()}
-    kept: dict[Graph, set[str]] = {}
+    open_: dict[Graph, set[str]] = {}
     for graph in model.graph.walk():
         holder = graph.holder
-        around = set() if holder is None or holder.graph is None else kept[holder.graph]
-        kept[graph] = around | _symbols_of_states(graph)
-        sizes = {name: size for name, size in all_sizes.items() if name not in kept[graph]}
+        around = set() if holder is None or holder.graph is None else open_[holder.graph]
+        open_[graph] = around | _symbols_of_states(graph)
+        sizes = {name: size for name, size in all_sizes.items() if name not in open_[graph]}
         outputs = (value for node in graph.unordered_nodes() for value in node.outputs)
         for value in (*graph.inputs, *graph.initializers, *outputs):
             info = None if value is None else value.info

@@ -84,34 +84,34 @@ class Calls:
     def _callers_first(self) -> list[FunctionKey]:
         """Keys in topological order; without recursion, as chains of calls may be long."""
         callees = {key: _called(f.node, self._functions) for key, f in self._functions.items()}
-        done: dict[FunctionKey, None] = {}
+        order: dict[FunctionKey, None] = {}
         for root, inside in callees.items():
             stack = [(root, iter(inside))]
             entered = {root}
-            while root not in done and stack:
+            while root not in order and stack:
                 key, rest = stack[-1]
-                inner = next((k for k in rest if k not in done and k not in entered), None)
+                inner = next((k for k in rest if k not in order and k not in entered), None)
                 if inner is None:
-                    done[key] = None
+                    order[key] = None
                     stack.pop()
                 else:
                     entered.add(inner)
                     stack.append((inner, iter(callees[inner])))
-        return [*reversed(done)]
+        return [*reversed(order)]
 
 
 def _called(
     nodes: Iterable[onnx.NodeProto], functions: Mapping[FunctionKey, onnx.FunctionProto]
 ) -> list[FunctionKey]:
     """Keys of the functions that nodes call, at any depth."""
-    found: dict[FunctionKey, None] = {}
+    keys: dict[FunctionKey, None] = {}
     waiting = [*nodes]
     while waiting:
         node = waiting.pop()
         if function_key(node) in functions:
-            found[function_key(node)] = None
+            keys[function_key(node)] = None
         waiting += [inner for body in subgraphs(node) for inner in body.node]
-    return [*found]
+    return [*keys]
 
 
 def _own_values(graph: onnx.GraphProto) -> dict[str, Argument]:

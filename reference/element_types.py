@@ -100,8 +100,7 @@ class ElementTypes:
         calls: Calls,
         constants: Mapping[str, onnx.NodeProto],
     ) -> tuple[Nodes, Nodes]:
-        """The nodes of a graph with the types that inference finds in their bodies, with and
-        without the shapes that these declare for outputs."""
+        """The nodes of a graph with inferred types, with and without shapes that bodies declare."""
         drop_constants(graph, opset_of(imports))
         hide_unaskable(graph)
         show_constants(graph, constants)
@@ -126,30 +125,29 @@ def _ask(query: onnx.ModelProto) -> onnx.ModelProto:
 
 def _drop_shapes(nodes: Nodes) -> bool:
     """Drop the shapes that bodies of Loops declare for their outputs; true if there are any."""
-    found = False
+    any_shape = False
     for node in nodes:
         outputs = _body(node).output[1:] if node.op_type == "Loop" and not node.domain else ()
         for info in outputs:
-            found |= info.type.tensor_type.HasField("shape")
+            any_shape |= info.type.tensor_type.HasField("shape")
             info.type.tensor_type.ClearField("shape")
         for body in subgraphs(node):
-            found |= _drop_shapes(body.node)
-    return found
+            any_shape |= _drop_shapes(body.node)
+    return any_shape
 
 
 def _joined(declared: onnx.TypeProto.Tensor, bare: onnx.TypeProto.Tensor) -> onnx.TypeProto.Tensor:
-    """A type without the sizes that inference contradicts; without a shape if it has another
-    rank."""
+    """A type without sizes that inference contradicts, or without a shape of another rank."""
     if not (declared.HasField("shape") and bare.HasField("shape")):
         return declared
-    joined = onnx.TypeProto.Tensor(elem_type=declared.elem_type)
+    common = onnx.TypeProto.Tensor(elem_type=declared.elem_type)
     if len(declared.shape.dim) == len(bare.shape.dim):
-        joined.shape.SetInParent()
+        common.shape.SetInParent()
         for dim, other in zip(declared.shape.dim, bare.shape.dim, strict=True):
             sizes = {d.dim_value for d in (dim, other) if d.HasField("dim_value")}
-            known = other if other.HasField("dim_value") else dim
-            joined.shape.dim.add().CopyFrom(type(dim)() if len(sizes) > 1 else known)
-    return joined
+            one = other if other.HasField("dim_value") else dim
+            common.shape.dim.add().CopyFrom(type(dim)() if len(sizes) > 1 else one)
+    return common
 
 
 def _key(node: onnx.NodeProto) -> bytes:

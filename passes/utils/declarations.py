@@ -146,7 +146,8 @@ def _declarations(graph: Graph) -> Iterator[Value]:
 
 
 def _has_scan_outputs(loop: Node) -> bool:
-    return len(loop.body("body").outputs) > len(loop.inputs) - 1
+    bodies = loop.bodies.get("body", ())  # none where a function's caller gives it
+    return any(len(body.outputs) > len(loop.inputs) - 1 for body in bodies)
 
 
 def note_false_sizes(model: Model, context: PassContext) -> None:

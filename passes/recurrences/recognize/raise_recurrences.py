@@ -124,10 +124,10 @@ class RaiseRecurrences(RaiseOptions, Pass):
         copies = copy_results(trips.feeding, results, graph)
         propagate_facts(trips.feeding, copies)
         replace_outputs(graph, node, copies[: len(node.outputs)])
-        done: list[Reason] = [_RAISED(recurrence=what)]
+        parts: list[Reason] = [_RAISED(recurrence=what)]
         if trips.doubles and most is None:
-            done.append(_cost(trips.emit.graph, loop_view.body))
-        context.rewritten(self, node, path, Reason.join(done))
+            parts.append(_cost(trips.emit.graph, loop_view.body))
+        context.rewritten(self, node, path, Reason.join(parts))
         return True
 
     def raise_loop(
@@ -179,7 +179,7 @@ class RaiseRecurrences(RaiseOptions, Pass):
 
 
 def _cost(steps: Graph, body: Graph) -> Reason:
-    """The nodes that run at 16 and at 1,000 iterations, with and without a Loop over distances."""
+    """The nodes that run at 16 and at 1,000 iterations, before and after."""
     few, many = (_nodes_run(body, count) for count in (16, 1000))
     if not any(steps.nodes_of("Loop")):
         return _STRAIGHT(nodes=len(steps), few=few, many=many, option=by(_ONE_LOOP))

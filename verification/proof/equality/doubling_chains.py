@@ -1,4 +1,4 @@
-"""Steps of doubling distance in a row, each of which joins rows with those before them.
+"""Steps of doubling distance in a row, each of which joins rows with earlier ones.
 
     y = Op (Concat <axis = 0> (same[:d], x[:-d]), x)          for d in 1, 2, 4, ...
 
