@@ -284,6 +284,4 @@ def _mean(batch: Batch, total: Value, bounds: Bounds, others: int, reduced: int)
     rank = batch.rank(0) - (0 if batch.node.attribute("keepdims", 1) else reduced)
     if rank:
         count = emit.unsqueeze(count, tuple(range(1, 1 + rank)), label)
-    one = emit.constant(np.array(1, onnx.helper.tensor_dtype_to_np_dtype(elem_type)), label)
-    count = emit.add("Max", [count, one], label)  # the mean of nothing is 0, its total
     return emit.add("Div", [total, count], batch.label())

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from harness import as_model, assert_equal, run_in_onnxruntime
+from harness import as_model
 from loops import HEAD, op_types
 from vectorized import assert_same, numbers, vectorized
 
