@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ...ir.lazy import lazy_property
@@ -16,7 +17,7 @@ from ...reference.signature import Signature, has_random_operators, is_static, r
 from ...runtimes.session import Feeds
 from ...runtimes.source import Source
 from ...runtimes.workers import RuntimeFailure, Worker
-from .adversarial_inputs import perturb
+from .adversarial_inputs import perturb, tamed
 from .comparison import EXACT, Difference, Tolerance, combine, compare, is_float
 from .input_generator import Sample
 from .perturbation import nudge
@@ -411,15 +412,35 @@ class Trial:
             moved.append(others)
             if len(moved) < _PERTURBED:
                 continue
-            together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
+            spills = self._overflows(accepted) if accepted.adversarial else [False] * len(parts)
+            together = zip(accepted.outputs, outputs, parts, spills, *moved, strict=True)
             beyond = [
-                self._beyond(before, after, part, near, accepted)
-                for before, after, part, *near in together
+                self._beyond(before, after, part, near, accepted, spilled)
+                for before, after, part, spilled, *near in together
             ]
             if not any(part.kind for part in beyond):
                 break
         self._excused += accepted.exact
         return beyond
+
+    def _overflows(self, accepted: Accepted) -> list[Any]:
+        """The masks of elements that overflow in the original as a matter of order.
+
+        Near the largest number it depends on the order of the terms whether a sum overflows. If the
+        original is a number for inputs a little smaller, the rewrite may be one here.
+        """
+        try:
+            calm = self._worker.run(self._pair.before, tamed(accepted.feeds))
+        except RuntimeFailure:
+            calm = accepted.outputs
+        return [
+            ~np.isfinite(before) & np.isfinite(other)
+            if isinstance(before, np.ndarray)
+            and is_float(before.dtype)
+            and np.shape(before) == np.shape(other)
+            else False
+            for before, other in zip(accepted.outputs, calm, strict=True)
+        ]
 
     def _rerun_rounded(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
         """Run the original with perturbed inputs and results. Results stay where the runtime does
@@ -463,6 +484,7 @@ class Trial:
         part: Difference,
         near: Sequence[Any],
         accepted: Accepted,
+        spilled: Any,
     ) -> Difference:
         """The difference in values beyond the effect of perturbations.
 
@@ -472,6 +494,7 @@ class Trial:
             part: their difference.
             near: the same output of perturbed originals.
             accepted: the sample.
+            spilled: the mask of elements that overflow as a matter of order.
         """
         adversarial = accepted.adversarial
         if part.kind != "values":
@@ -487,6 +510,7 @@ class Trial:
             moves = any(distance.kind for distance in distances)
             return Difference(total=part.total) if adversarial and moves else part
         unsteady = np.any([_is_special_elsewhere(before, other) for other in near], axis=0)
+        unsteady |= spilled
         if accepted.exact:
             unsteady |= _jumps(before, near)
         if adversarial and self._tolerance.reals:
@@ -505,10 +529,15 @@ class Trial:
 
 def _jumps(before: Any, near: Sequence[Any]) -> Any:
     """The mask of elements that move far more than most: they stand at a discontinuity."""
+    if not before.size:
+        return np.zeros(before.shape, bool)
     with np.errstate(all="ignore"):
         moves = np.max([np.abs(other - before) for other in near], axis=0)
         numbers = np.where(np.isfinite(moves), moves, 0)
-        return numbers > _JUMP * np.median(numbers, axis=None) if numbers.size else numbers > 0
+        # A sum of one large value and zeros moves by the rounding of the large one alone.
+        largest = np.abs(np.where(np.isfinite(before), before, 0)).max()
+        rounding = float(largest) * float(ml_dtypes.finfo(before.real.dtype).eps)
+        return numbers > _JUMP * max(float(np.median(numbers)), rounding)
 
 
 def _is_special_elsewhere(before: Any, other: Any) -> Any:

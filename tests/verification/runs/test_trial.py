@@ -237,6 +237,24 @@ def test_under_strain_a_form_may_be_off_by_what_rounding_makes():
     assert trial.verdict().status == "different"
 
 
+def test_an_overflow_near_the_largest_number_depends_on_the_order():
+    def one_order(x):
+        return [(x + x) - x[::-1], -x]
+
+    def other_order(x):
+        return [x + (x - x[::-1]), -x]
+
+    large = np.finfo(np.float32).max * 0.75
+    for before, after, numbers, status in (
+        (one_order, other_order, [large, large], "equal"),
+        (other_order, one_order, [large, large], "different"),  # it overflows in the rewrite alone
+        (one_order, lambda x: [x * 0.5, -x], [large, large], "different"),  # seen on plain samples
+    ):
+        samples = sample([3, 4]), sample(numbers, adversarial=True)
+        trial, _ = tried(before, after, *samples)
+        assert trial.verdict().status == status, numbers
+
+
 def test_under_strain_another_runtime_must_agree():
     def special(x):
         return right(x) if x[0] < 10 else wrong(x)
