@@ -12,6 +12,13 @@ from ..ir.attributes import graphs_in
 from ..ir.option_names import in_shell
 
 # Operators that draw from a generator; Dropout draws only in training mode.
+_INTERPOLATING = {
+    "GridSample": b"linear",
+    "Resize": b"nearest",
+    "RoiAlign": b"avg",
+    "Upsample": b"nearest",
+}
+"""Operators that weigh neighbours in all modes but "nearest", and their default mode."""
 _RECURRENT = ("RNN", "GRU", "LSTM")
 
 _RANDOM = {
@@ -99,6 +106,17 @@ def has_random_operators(model: onnx.ModelProto) -> bool:
 def recurrent_operators(model: onnx.ModelProto) -> int:
     """How many nodes RNN, GRU and LSTM the graphs and functions of a model hold."""
     return sum(node.op_type in _RECURRENT for node in _nodes_of(model))
+
+
+def interpolating_operators(model: onnx.ModelProto) -> int:
+    """Count the nodes of graphs and functions that weigh neighbours, such as Resize."""
+    return sum(_interpolates(node) for node in _nodes_of(model))
+
+
+def _interpolates(node: onnx.NodeProto) -> bool:
+    modes = [field.s for field in node.attribute if field.name == "mode"]
+    default = _INTERPOLATING.get(node.op_type)
+    return default is not None and (modes or [default])[0] != b"nearest"
 
 
 def _nodes_of(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:

@@ -62,8 +62,10 @@ class Resize(OpRun):
             outside = outside | _along(beyond, axis.axis, x.ndim)
         if options["coordinate_transformation_mode"] == "tf_crop_and_resize":
             result = np.where(outside, options.get("extrapolation_value", 0.0), result)
-        if result.dtype != x.dtype:
+        if x.dtype.kind in "iu":
             result = numpy_helper.saturate_cast(result, x.dtype)
+        with np.errstate(over="ignore"):  # a float that overflows is infinite, as in onnxruntime
+            result = result.astype(x.dtype)
         return (result,)
 
 
