@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,9 +15,10 @@ import onnx.numpy_helper
 import onnx.parser
 import onnxruntime as ort
 import pytest
+import straightline
 from depth import DEEP
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 from straightline.version_converter import ConversionError
 
 X = np.array([[0.5, -2.0, 3.5], [1.0, 7.0, -4.25]], np.float32)
@@ -38,6 +40,13 @@ REDUCTIONS = (
 )
 """All but ReduceSum, whose axes became an input before theirs did."""
 
+convert_version = functools.partial(straightline.convert_version, unproved="allow")
+"""Convert without samples: these tests compare numbers on inputs of their own.
+
+Samples at the edges (overflow, no elements, 0 times infinity) refute some longer forms, or the
+reference judges them, since onnxruntime does not run the original.
+"""
+
 
 def model(body: str, opset: int, signature: str = "float[2, 3] x", outputs: str = "y") -> Any:
     """A model with this body; the types of its outputs are not declared."""
@@ -48,7 +57,7 @@ def model(body: str, opset: int, signature: str = "float[2, 3] x", outputs: str 
 
 def converted(body: str, opset: int, target: int, signature: str = "float[2, 3] x") -> list[str]:
     """The nodes of a converted model as text, with constants in the place of their names."""
-    proto = convert_version(model(body, opset, signature), target, unproved="allow")
+    proto = convert_version(model(body, opset, signature), target)
     return written(proto.graph)
 
 

@@ -8,8 +8,8 @@ import onnx.checker
 import onnx.numpy_helper
 import onnx.parser
 import pytest
-from conversions import assert_refuses, converted, model
-from straightline import convert_version, reference
+from conversions import assert_refuses, convert_version, converted, model
+from straightline import reference
 from straightline.version_converter.attribute_to_input import single
 from straightline.version_converter.errors import ConversionError, Refused
 

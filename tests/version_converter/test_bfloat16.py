@@ -5,8 +5,8 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from conversions import assert_becomes
-from straightline import convert_version, reference
+from conversions import assert_becomes, convert_version
+from straightline import reference
 
 IMAGE = np.random.default_rng(0).normal(size=(1, 2, 4, 4)).astype(ml_dtypes.bfloat16)
 ROW = np.array([[0.5, -0.25, 0.75], [1.0, -1.0, 0.0]], ml_dtypes.bfloat16)

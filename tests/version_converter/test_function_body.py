@@ -3,9 +3,9 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import assert_there_and_back, model
+from conversions import assert_there_and_back, convert_version, model
 from harness import as_model
-from straightline import convert_version, ir, reference
+from straightline import ir, reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.function_body import function_body, instantiate_function
 from straightline.version_converter.types import Types

@@ -3,9 +3,9 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import assert_becomes, assert_refuses, converted
+from conversions import assert_becomes, assert_refuses, convert_version, converted
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 from straightline.version_converter import ConversionError
 
 SCALES = [(1, 1, 2, 2), (1, 1, 0.5, 0.5), (1, 1, 1.5, 0.7), (1, 1, 3, 2.25)]

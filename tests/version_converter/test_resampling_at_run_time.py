@@ -3,9 +3,9 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import assert_refuses, converted
+from conversions import assert_refuses, convert_version, converted
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 
 PLACES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
 MODES = [

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses, model
+from conversions import assert_becomes, assert_carried, assert_refuses, convert_version, model
 from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.windows import Window
 

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import onnx
 import pytest
+from conversions import convert_version
 from depth import DEEP
 from harness import as_model
 from onnx.backend.test.case.node import collect_testcases
-from straightline import convert_version, ir
+from straightline import ir
 from straightline.version_converter import ConversionError, worklist
 from straightline.version_converter.engine import Engine
 from straightline.version_converter.form import Form

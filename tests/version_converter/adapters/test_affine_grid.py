@@ -3,7 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from straightline import convert_version, reference
+from conversions import convert_version
+from straightline import reference
 
 
 @pytest.mark.parametrize("batch", [1, 2])

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_refuses, model
+from conversions import assert_becomes, assert_refuses, convert_version, model
 from sessions import open_session
-from straightline import convert_version
 
 
 def test_what_each_step_writes():

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from conversions import assert_carried, assert_refuses, converted, model
+from conversions import assert_carried, assert_refuses, convert_version, converted, model
 from sessions import open_session
-from straightline import convert_version
 
 
 @pytest.mark.sample(6)

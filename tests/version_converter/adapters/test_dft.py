@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conversions import assert_refuses, assert_writes, converted, model
+from conversions import assert_refuses, assert_writes, convert_version, converted, model
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.

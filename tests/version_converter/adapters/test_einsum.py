@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses, model
-from straightline import convert_version, reference
+from conversions import assert_becomes, assert_carried, assert_refuses, convert_version, model
+from straightline import reference
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 2, "f": 3}
 

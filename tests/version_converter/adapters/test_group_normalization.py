@@ -4,8 +4,8 @@ import numpy as np
 import onnx.checker
 import onnx.parser
 import pytest
-from conversions import assert_becomes, assert_refuses, converted, model
-from straightline import convert_version, reference
+from conversions import assert_becomes, assert_refuses, convert_version, converted, model
+from straightline import reference
 
 
 def test_the_scale_of_a_group_is_said_for_each_channel():

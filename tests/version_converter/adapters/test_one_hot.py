@@ -7,10 +7,11 @@ from conversions import (
     assert_carried_everywhere,
     assert_refuses,
     assert_writes,
+    convert_version,
     converted,
     model,
 )
-from straightline import convert_version, reference
+from straightline import reference
 
 
 def test_axes_count_the_one_that_is_added():

@@ -9,9 +9,10 @@ from conversions import (
     assert_refuses,
     assert_there_and_back,
     assert_writes,
+    convert_version,
     model,
 )
-from straightline import convert_version, reference
+from straightline import reference
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.

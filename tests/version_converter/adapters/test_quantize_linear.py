@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses, assert_writes, model
+from conversions import (
+    assert_becomes,
+    assert_carried,
+    assert_refuses,
+    assert_writes,
+    convert_version,
+    model,
+)
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 
 
 @pytest.mark.parametrize("op_type", ["QuantizeLinear", "DequantizeLinear"])

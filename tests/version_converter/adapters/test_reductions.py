@@ -9,12 +9,13 @@ from conversions import (
     assert_refuses,
     assert_there_and_back,
     assert_writes,
+    convert_version,
     converted,
     model,
 )
 from harness import run_in_onnxruntime
 from sessions import open_session
-from straightline import convert_version, reference
+from straightline import reference
 
 WITHOUT_AXES = {
     "ReduceL1": "Abs (x)",

@@ -10,13 +10,14 @@ from conversions import (
     assert_becomes,
     assert_carried_everywhere,
     assert_refuses,
+    convert_version,
     converted,
     known_model,
     placed,
 )
 from harness import assert_equal_outputs
 from sessions import outputs
-from straightline import convert_version, prove
+from straightline import prove
 from straightline.version_converter import ConversionError
 
 NODE = "y = Reshape <allowzero = 1> (x, s)"

@@ -3,8 +3,7 @@
 import numpy as np
 import onnx.parser
 import pytest
-from conversions import assert_becomes, assert_carried_everywhere, converted
-from straightline import convert_version
+from conversions import assert_becomes, assert_carried_everywhere, convert_version, converted
 from straightline.version_converter import ConversionError
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}

@@ -3,8 +3,8 @@
 import numpy as np
 import onnx.parser
 import pytest
-from conversions import assert_becomes, assert_refuses
-from straightline import convert_version, reference
+from conversions import assert_becomes, assert_refuses, convert_version
+from straightline import reference
 
 SIGNATURE = "float[2, 3, 6, 4] x, float[2, 3, 2, 4] u, int64[2] w"
 
