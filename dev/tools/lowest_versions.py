@@ -12,7 +12,7 @@ import sys
 import venv
 from pathlib import Path
 
-import tomllib
+from straightline.ir.io.toml_text import parse_toml
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -56,7 +56,7 @@ def main() -> int:
     venv.create(folder, with_pip=True, clear=True)
     folder = folder.resolve()
     pip = [str(folder / "bin/pip"), "install", "--quiet"]
-    pins = lowest(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8")))
+    pins = lowest(parse_toml((ROOT / "pyproject.toml").read_text("utf-8")))
     print(*pins)
     subprocess.run([*pip, *pins], check=True)
     subprocess.run([*pip, "--no-deps", str(ROOT)], check=True)
