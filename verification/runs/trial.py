@@ -552,7 +552,8 @@ def _jumps(before: Any, near: Sequence[Any]) -> Any:
         numbers = np.where(np.isfinite(moves), moves, 0)
         # A sum of one large value and zeros moves by the rounding of the large one alone.
         largest = np.abs(np.where(np.isfinite(before), before, 0)).max()
-        rounding = float(largest) * float(ml_dtypes.finfo(before.real.dtype).eps)
+        limits = ml_dtypes.finfo(before.real.dtype)  # type: ignore[no-untyped-call]
+        rounding = float(largest) * float(limits.eps)
         return numbers > _JUMP * max(float(np.median(numbers)), rounding)
 
 
