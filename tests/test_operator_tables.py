@@ -46,6 +46,7 @@ REMAINING = {
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
     "verification/checker/folding.py": "operators that the checker computes, without `ops/`",
     "verification/checker/meaning.py": "versions that changed what an operator means",
+    "verification/checker/sizes.py": "operators that the checker follows, without `ops/`",
     "verification/checker/terms.py": "laws of arithmetic",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
     "verification/proof/canonicalize/wide_detours.py": "operators that a rule computes narrowly",
@@ -60,10 +61,12 @@ REMAINING = {
     "verification/proof/execution/node_checker.py": "values that attributes may have",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
     "verification/proof/terms/evaluations.py": "operators whose value leaves no doubt",
+    "verification/runs/separators.py": "operators that name entries, in any model",
     "verification/rules_in_words.py": "rules by the operators that they are about",
     "version_converter/bfloat16.py": "operators that take an element type late",
     "verification/proof/terms/exact_operators.py": "laws of arithmetic",
     "verification/proof/terms/op_semantics.py": "versions that changed what an operator means",
+    "version_converter/narrow_constants.py": "operators that move constants of any type",
     "version_converter/unblock.py": "constructs that block a conversion",
 }
 """Files with tables, and why they are no knowledge of one operator for its class."""

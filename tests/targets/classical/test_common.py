@@ -2,8 +2,9 @@
 
 import numpy as np
 import onnx
-from classical import PLAIN, ROWS, one_node, refused
+from classical import PLAIN, ROWS, one_node, refused, replaced
 from straightline import transform
+from straightline.passes.utils.onnx_import import fitting_opset
 
 LINE = {"coefficients": [1.0] * 4, "targets": 1}
 
@@ -16,12 +17,12 @@ def test_doubles_have_no_common_precision():
     refused(one_node("LinearRegressor", ROWS.astype(np.float64), **LINE), "precision")
 
 
-def test_a_model_without_an_opset_of_onnx_stays():
+def test_a_model_without_an_opset_of_onnx_gets_one():
     model = one_node("LinearRegressor", ROWS, **LINE)
     del model.opset_import[0]
-    outcome = transform(model, (), target=PLAIN, verify=False, hints=False)
-    assert outcome.untaken
-    assert [node.op_type for node in outcome.model.graph.node] == ["LinearRegressor"]
+    made = replaced(model, {"x": ROWS}).model
+    imports = {entry.domain: entry.version for entry in made.opset_import}
+    assert imports[""] == fitting_opset(model.ir_version, 3)
 
 
 def test_what_replaces_a_node_as_text():
