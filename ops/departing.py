@@ -161,13 +161,6 @@ def _is_far(ends: Any, steps: Any) -> bool:
     return bool((far & backward).any())
 
 
-def averages_nothing(application: Application) -> bool:
-    """Test for a mean of floats that is certainly one of nothing."""
-    shape = application.shape(0)
-    is_empty = shape is not None and any(dim.value == 0 for dim in shape)
-    return application.elem_type() in FLOATS and is_empty
-
-
 def is_scalar(application: Application) -> bool:
     """Test for a scalar."""
     return application.shape(0) == ()

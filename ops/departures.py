@@ -234,23 +234,6 @@ _SLICES = Departure(
     ),
 )
 
-_MEANS = Departure(
-    "mean-of-nothing",
-    ("ReduceMean",),
-    when.averages_nothing,
-    "the mean of nothing is undefined, in the reference NaN",
-    "it is 0",
-    "onnxruntime's {} of nothing were NaN",
-    (
-        Example(
-            "g (float[n] x) => (float y) { y = ReduceMean <keepdims = 0> (x) }",
-            {"x": ("float32", [])},
-            [np.nan],
-            [0],
-        ),
-    ),
-)
-
 _PLACES = Departure(
     "places-of-scalar",
     ("NonZero",),
@@ -438,7 +421,7 @@ _TEXTS = Departure(
 )
 
 _TABLE = (
-    *(_SUMS, _POWERS, _SELECTS, _SLICES, _MEANS, _PLACES, _RANGES, _PADS, _PRODUCTS),
+    *(_SUMS, _POWERS, _SELECTS, _SLICES, _PLACES, _RANGES, _PADS, _PRODUCTS),
     *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS),
 )
 _BY_OPERATOR: dict[str, list[Departure]] = {}

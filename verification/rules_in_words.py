@@ -32,6 +32,9 @@ _SENTENCES: dict[str, str] = {
     ),
     "A choice with a known condition, or between equal values, is the value.": "Where choose",
     "Truth values are simplified by the laws of logic.": "And Or Not Xor",
+    "A function of entries of a constant is entries of the function of the constant.": (
+        "Abs BitwiseNot Neg Sign"
+    ),
     "Operands of a commutative operator may be exchanged; a comparison is its mirror image.": (
         "Add Mul Equal Greater GreaterOrEqual Less LessOrEqual"
     ),

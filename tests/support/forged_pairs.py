@@ -476,7 +476,7 @@ g (float x) => (y) <float n={0}> { y=Add(x,n) }
 # fold mean empty, 18, 18
 g (float x) => (y) <float[0] a={}> { n=ReduceMean<keepdims=0>(a) y=Add(x,n) }
 ->
-g (float x) => (y) <float n={0}> { y=Add(x,n) }
+g (float x) => (y) <float z={0}> { n=Div(z,z) y=Add(x,n) }
 # fold slice neg, 17, 17
 g (float[n] x) => (y) <int64[3] a={1,2,3}, int64[1] s={-1}, int64[1] e={-9223372036854775808},
 int64[1] p={0}, int64[1] t={-1}> { q=Slice(a,s,e,p,t) y=Tile(x,q) }
