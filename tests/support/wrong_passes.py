@@ -44,21 +44,24 @@ class Invalidating(Pass):
 
 
 @dataclasses.dataclass(frozen=True)
-class Halving(Pass):
-    """Replaces Relu by a formula of which the prover knows nothing."""
+class Selecting(Pass):
+    """Replaces Relu by a choice of zero or `x`: equal for every float, and open to the prover.
 
-    name: ClassVar[str] = "halving"
+    A formula such as `(x + |x|) / 2` would not do: it is NaN at minus infinity, which samples find.
+    """
+
+    name: ClassVar[str] = "selecting"
 
     def run(self, model: Model, context: PassContext) -> bool:
         found = [n for n in model.graph.nodes() if n.is_op("Relu")]
         for node in found:
             emit = Builder(model.graph, node)
             x, path = node.inputs[0], node.path
-            total = emit.add("Add", [emit.add("Abs", [x], "abs"), x], "total")
-            half = emit.constant(np.float32(0.5), "half")
-            model.graph.supersede(node.output(), emit.add("Mul", [total, half], "halved"))
+            zero = emit.constant(np.float32(0), "zero")
+            below = emit.add("Less", [x, zero], "below")
+            model.graph.supersede(node.output(), emit.add("Where", [below, zero, x], "selected"))
             model.graph.remove(node)
-            context.rewritten(self, node, path, "is a formula")
+            context.rewritten(self, node, path, "is a choice")
         return bool(found)
 
 

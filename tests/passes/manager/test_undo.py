@@ -14,7 +14,7 @@ from straightline.passes.manager.undo import Task, settle
 from straightline.passes.vetoes import NONE
 from straightline.verification.runs.verdict import Verdict
 from texts import LOOP_AND_IF
-from wrong_passes import Halving, Negating
+from wrong_passes import Negating, Selecting
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) '
 CHAIN = HEAD + "{ a = Neg (x) b = Abs (a) c = Relu (b) d = Exp (c) e = Identity (d) y = Sin (e) }"
@@ -137,16 +137,16 @@ def test_a_construct_in_a_body_is_kept_and_others_are_not(survives):
 
 @pytest.mark.parametrize("unproved", ["samples", "keep", "allow"])
 def test_an_open_proof_is_treated_as_asked(unproved):
-    """`Relu (x)` is `(x + |x|) / 2` for these samples, which no proof shows."""
+    """`Relu (x)` is `x < 0 ? 0 : x`, which no proof shows."""
     model = parsed(HEAD + "{ a = Relu (x) y = Relu (a) }")
-    outcome = sl.transform(model, [Halving()], unproved=unproved)
-    longer = ["Abs", "Add", "Mul"] * 2
+    outcome = sl.transform(model, [Selecting()], unproved=unproved)
+    longer = ["Less", "Where"] * 2
     if unproved == "keep":
         assert kinds(outcome.model) == ["Relu", "Relu"] and outcome.verdict.proved
         assert [remark.code for remark in outcome.remarks] == ["unproved-rewrite"] * 2
         assert not outcome.alarms
         assert outcome.remarks[0].reason.endswith("; the Relu is kept")
-        assert outcome.remarks[0].reason.startswith("what halving makes of Relu '")
+        assert outcome.remarks[0].reason.startswith("what selecting makes of Relu '")
         return
     assert kinds(outcome.model) == longer
     status = {"samples": "equal", "allow": "open"}[unproved]
@@ -155,7 +155,7 @@ def test_an_open_proof_is_treated_as_asked(unproved):
 
 def test_what_is_proved_stays_beside_what_is_not():
     model = parsed(HEAD + "{ a = Identity (x) b = Relu (a) y = Sin (b) }")
-    outcome = sl.transform(model, [*EliminateIdentities, Halving()], unproved="keep")
+    outcome = sl.transform(model, [*EliminateIdentities, Selecting()], unproved="keep")
     assert kinds(outcome.model) == ["Relu", "Sin"] and outcome.verdict.proved
 
 
@@ -169,7 +169,7 @@ def test_strict_and_the_tests_raise(monkeypatch):
         with pytest.raises(sl.MismatchError, match=words):
             call(parsed(CHAIN), passes, strict=True)
     with pytest.raises(sl.StrictError, match="is not proved"):
-        sl.rewrite(parsed(HEAD + "{ y = Relu (x) }"), [Halving()], strict=True, unproved="keep")
+        sl.rewrite(parsed(HEAD + "{ y = Relu (x) }"), [Selecting()], strict=True, unproved="keep")
 
 
 def test_without_verification_nothing_is_undone(survives):
