@@ -18,4 +18,24 @@ def squeeze_row_axis(proto: onnx.FunctionProto) -> None:
             node.input.append("one_1d")
 
 
-BODY_MENDS["AffineGrid"] = squeeze_row_axis
+def count_by_numbers(proto: onnx.FunctionProto) -> None:
+    """Make scalars of the sizes that Range counts to: they are vectors of one, which it refuses."""
+    nodes = []
+    for node in proto.node:
+        if node.op_type == "Range":
+            size, number = node.input[1], f"{node.input[1]}_number"
+            nodes.append(onnx.helper.make_node("Squeeze", [size, "zero_1d"], [number]))
+            node.input[1] = number
+        nodes.append(node)
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del proto.node[:]
+    proto.node.extend(nodes)
+
+
+def mend(proto: onnx.FunctionProto) -> None:
+    """Mend the body in onnx."""
+    squeeze_row_axis(proto)
+    count_by_numbers(proto)
+
+
+BODY_MENDS["AffineGrid"] = mend
