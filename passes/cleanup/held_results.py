@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import onnx
+
 from ...analysis.constants.folding import Folder
 from ...ir import Model, Node, Tensor, Value
 from ...limits import limit
@@ -168,7 +170,8 @@ def _freed(dying: set[Node]) -> int:
 
 
 def _bytes(tensor: Tensor) -> int:
-    return int(tensor.numpy().nbytes)
+    """Bytes of a constant as an array, without a look at its elements: they decide nothing."""
+    return tensor.size * onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).itemsize
 
 
 def _size(model: Model) -> int:
