@@ -45,7 +45,8 @@ class _Convert(Pass):
 
     name: ClassVar[str] = CONVERT
     adds: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "If")
-    changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets")
+    # Functions: straightening what it writes in one inlines its calls where they decide types.
+    changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets", "functions")
     opset: int
     ir_version: int | None
     progress: Progress

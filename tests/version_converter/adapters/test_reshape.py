@@ -233,5 +233,5 @@ def test_down_to_opset_7_in_every_place(shape):
 
 def test_a_function_has_no_text_below_opset_9():
     before = placed(NODE, 14, "string[N] x, int64[2] s", "function")
-    with pytest.raises(ConversionError, match=r"no Constant of the type.*inline the func"):
+    with pytest.raises(ConversionError, match="opset 8 no Constant of the type object"):
         convert_version(before, 8)
