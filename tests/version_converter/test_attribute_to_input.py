@@ -108,6 +108,8 @@ def test_a_double_that_is_a_float_becomes_an_attribute(case: str, constant: str)
     onnx.checker.check_model(after, full_check=True)
     (node,) = [n for n in after.graph.node if n.op_type in ("Clip", "Pad")]
     (attribute,) = [a for a in node.attribute if a.name == case]
+    if np.isnan(value) and node.op_type == "Clip":  # a bound that runtimes ignore
+        value = np.array({"min": -np.inf, "max": np.inf}[case])
     assert np.array(attribute.f, np.float64).tobytes() == value.tobytes()
 
 

@@ -1,10 +1,11 @@
 """RNN, GRU and LSTM: the batch as the first axis, below opset 14."""
 
 import numpy as np
+import onnx.checker
 import onnx.parser
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, convert_version, converted
-from straightline.version_converter import ConversionError
+from straightline import reference
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 LAYERS = list(GATES.items())
@@ -66,13 +67,20 @@ def test_numbers(op_type, gates, direction, output):
     )
 
 
-def test_a_layout_from_calls_is_refused():
-    proto = onnx.parser.parse_model("""
+def test_layouts_from_calls():
+    before = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["": 14, "local": 1]>
-        g (float[B, T, 3] x, float[1, 2, 3] w, float[1, 2, 2] r) => (float[B, T, 1, 2] y)
-        { y = local.F <k = 1> (x, w, r) }
+        g (float[2, 5, 3] x, float[1, 2, 3] w, float[1, 2, 2] r)
+            => (float[2, 5, 1, 2] y, float[2, 1, 5, 2] z)
+        { y = local.F <k = 1> (x, w, r) z = local.F <k = 0> (x, w, r) }
         <domain: "local", opset_import: ["": 14]>
         F <k> (x, w, r) => (y) { y = RNN <hidden_size = 2, layout: int = @k> (x, w, r) }
     """)
-    with pytest.raises(ConversionError, match="comes from the calls of the function"):
-        convert_version(proto, 13)
+    rng = np.random.default_rng(0)
+    shapes = {"x": (2, 5, 3), "w": (1, 2, 3), "r": (1, 2, 2)}
+    feeds = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    after = convert_version(before, 13)
+    onnx.checker.check_model(after, full_check=True)
+    assert len(after.functions) == 2
+    for found, wanted in zip(*(reference.run(m, feeds) for m in (after, before)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
