@@ -336,8 +336,16 @@ def test_a_row_size_that_only_run_time_tells_matters_only_without_trips():
         "it may make no trips, and the shape [N] that its scan output 'r' has then is known only at"
         " run time; fix the shapes of the inputs with --shape",
     )
-    fixed = rewrite(onnx.parser.parse_model(HEAD + text), "predicate-loops", shapes={"x": [2]})
-    assert not any(node.op_type == "Loop" for node in fixed.graph.node)
+    # A size that is bound does not reach what the body declares: without trips, rows are [0] still.
+    declared = text.replace("[N] r, float[N] r)", "[N] r, float[2] r2)").replace(
+        "top =", "r2 = Neg (r)  top ="
+    )
+    for body, rows in ((text, (0, 0)), (declared, (0, 2))):
+        model = onnx.parser.parse_model(HEAD + body)
+        fixed = rewrite(model, "predicate-loops", shapes={"x": [2]})
+        assert any(node.op_type == "Loop" for node in fixed.graph.node) == (body == text)
+        feed = {"x": np.ones(2, np.float32), "limit": np.array(9, np.float32), "c": np.array(False)}
+        assert reference.run(model, feed)[1].shape == reference.run(fixed, feed)[1].shape == rows
 
 
 @pytest.mark.parametrize("most", ["float most = {0.0}", 'string most = {"7"}'])
