@@ -160,7 +160,7 @@ class _Prophet:
             raise _Obstacle(
                 "it may make no trips, and its body does not declare the shape"
                 f" {shape_text(shape)} that its scan output '{name}' has then;"
-                " run infer-shapes first"
+                " sizes that it leaves open are 0 then; declare it, if they are not meant to be"
             )
 
     def _declared_row(self, position: int) -> Shape | None:
