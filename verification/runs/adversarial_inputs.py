@@ -20,8 +20,6 @@ Change = Callable[[Array, np.random.Generator], Array]
 _WIDE = ("float32", "float64", "complex64", "complex128")
 _NARROW = ("float16", "bfloat16")
 _SPECIAL = ("float32", "float64", *_NARROW)
-_NEAR = 2.0**-10
-"""Share of the largest finite number from which on sums overflow in some orders of terms."""
 
 
 def affects(kind: str, elem_type: int) -> bool:
@@ -126,21 +124,6 @@ def _nudged(array: Array, rng: np.random.Generator) -> Array:
     signs = np.where(np.abs(_real_or_complex(array)) * (1 + epsilon) > limit, 1.0, signs)
     moved = np.asarray(_real_or_complex(array) * (1 + epsilon * signs)).astype(array.dtype)
     return np.where(np.isfinite(array), moved, array)
-
-
-def tamed(feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """Make numbers near the largest finite one a thousand times as small."""
-    rng = np.random.default_rng(0)
-    return {name: _changed(value, _tamed, rng) for name, value in feeds.items()}
-
-
-def _tamed(array: Array, _: np.random.Generator) -> Array:
-    if array.dtype.name not in _SPECIAL:
-        return array
-    numbers = array.astype(np.float64)
-    limit = float(ml_dtypes.finfo(array.dtype).max)  # type: ignore[no-untyped-call]
-    is_near = np.isfinite(numbers) & (np.abs(numbers) > limit * _NEAR)
-    return np.where(is_near, numbers * _NEAR, numbers).astype(array.dtype)
 
 
 def _real_or_complex(array: Array) -> Array:

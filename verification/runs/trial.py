@@ -23,7 +23,7 @@ from ...reference.signature import (
 from ...runtimes.session import Feeds
 from ...runtimes.source import Source
 from ...runtimes.workers import RuntimeFailure, Worker
-from .adversarial_inputs import perturb, tamed
+from .adversarial_inputs import perturb
 from .comparison import EXACT, Difference, Tolerance, combine, compare, is_float
 from .input_generator import Sample
 from .perturbation import nudge
@@ -428,35 +428,15 @@ class Trial:
             moved.append(others)
             if len(moved) < _PERTURBED:
                 continue
-            spills = self._overflows(accepted) if accepted.adversarial else [False] * len(parts)
-            together = zip(accepted.outputs, outputs, parts, spills, *moved, strict=True)
+            together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
             beyond = [
-                self._beyond(before, after, part, near, accepted, spilled)
-                for before, after, part, spilled, *near in together
+                self._beyond(before, after, part, near, accepted)
+                for before, after, part, *near in together
             ]
             if not any(part.kind for part in beyond):
                 break
         self._excused += accepted.exact
         return beyond
-
-    def _overflows(self, accepted: Accepted) -> list[Any]:
-        """The masks of elements that overflow in the original as a matter of order.
-
-        Near the largest number it depends on the order of the terms whether a sum overflows. If the
-        original is a number for inputs a little smaller, the rewrite may be one here.
-        """
-        try:
-            calm = self._worker.run(self._pair.before, tamed(accepted.feeds))
-        except RuntimeFailure:
-            calm = accepted.outputs
-        return [
-            ~np.isfinite(before) & np.isfinite(other)
-            if isinstance(before, np.ndarray)
-            and is_float(before.dtype)
-            and np.shape(before) == np.shape(other)
-            else False
-            for before, other in zip(accepted.outputs, calm, strict=True)
-        ]
 
     def _rerun_rounded(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
         """Run the original with perturbed inputs and results. Results stay where the runtime does
@@ -500,7 +480,6 @@ class Trial:
         part: Difference,
         near: Sequence[Any],
         accepted: Accepted,
-        spilled: Any,
     ) -> Difference:
         """The difference in values beyond the effect of perturbations.
 
@@ -510,7 +489,6 @@ class Trial:
             part: their difference.
             near: the same output of perturbed originals.
             accepted: the sample.
-            spilled: the mask of elements that overflow as a matter of order.
         """
         adversarial = accepted.adversarial
         if part.kind != "values":
@@ -526,7 +504,6 @@ class Trial:
             moves = any(distance.kind for distance in distances)
             return Difference(total=part.total) if adversarial and moves else part
         unsteady = np.any([_is_special_elsewhere(before, other) for other in near], axis=0)
-        unsteady |= spilled
         if accepted.exact:
             unsteady |= _jumps(before, near)
         if adversarial and (self._tolerance.reals or self._pair.weighs_otherwise):
