@@ -72,10 +72,10 @@ def measured(command: str, model: Any, seconds: int) -> tuple[float, float, str]
     if not child:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         try:
-            told = COMMANDS[command](model)
+            answer = COMMANDS[command](model)
         except sl.Error as error:
-            told = f"{type(error).__name__}: {error}"
-        os.write(write, (told if isinstance(told, str) else "done").encode()[:200])
+            answer = f"{type(error).__name__}: {error}"
+        os.write(write, (answer if isinstance(answer, str) else "done").encode()[:200])
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as said:

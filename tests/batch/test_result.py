@@ -30,6 +30,8 @@ def test_a_record_tells_of_faults(monkeypatch):
     monkeypatch.delenv("STRAIGHTLINE_FAULTS")
     monkeypatch.setattr(sl.passes.UnrollLoops, "run", lambda *_: {}["y"])
     with pytest.warns(sl.FaultWarning):
-        told = record().describing(sl.transform("models/a.onnx", hints=False))
-    assert told.messages[-1].startswith("internal error in unroll-loops; the pass is left out")
-    assert told.ok and told.outputs == "proved"
+        description = record().describing(sl.transform("models/a.onnx", hints=False))
+    assert description.messages[-1].startswith(
+        "internal error in unroll-loops; the pass is left out"
+    )
+    assert description.ok and description.outputs == "proved"

@@ -46,7 +46,7 @@ def test_a_conversion_is_one():
 
 
 def test_the_command_of_a_fault_works(tmp_path, monkeypatch):
-    """What is pasted fails for the same reason, and reduces the model."""
+    """The pasted command fails for the same reason, and reduces the model."""
     monkeypatch.delenv("STRAIGHTLINE_FAULTS")
     monkeypatch.chdir(tmp_path)
     onnx.save(onnx.parser.parse_model(LOOP_AND_IF), "my model.onnx")

@@ -1,4 +1,4 @@
-"""What is known of operands by their producers: magnitudes, and signs of zeros."""
+"""Facts of operands by their producers: magnitudes, and signs of zeros."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversion makes is straightened, and a second run of the same command changes nothing."""
+"""Idempotence: a second run of the same conversion changes nothing."""
 
 import conversion_sweep
 import numpy as np

@@ -83,10 +83,10 @@ FIRST_SHARE = 4
 iteration. One that runs loops by their definition has what is left."""
 
 GENERAL_SHARE = 8
-"""The same for an attempt with provenance."""
+"""Divisor for an attempt with provenance."""
 
 WEAKER_SHARE = 16
-"""The same for an attempt by a weaker notion than is asked for, which only words the answer."""
+"""Divisor for an attempt by a weaker notion than requested, which only words the answer."""
 
 NARROW = "no size that is computed in 32 bits is 2^30 or more"
 """Assumption about models with sizes in 32 bits."""

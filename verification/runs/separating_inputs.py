@@ -96,7 +96,7 @@ class SeparatingInputs:
     _used: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
     """Number of values of a kind that an input has had."""
     _last: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
-    """The same of the last candidate alone."""
+    """Number of values of a kind in the last candidate alone."""
 
     def used(self, key: tuple[str, str]) -> int:
         """The number of values of a kind that an input has had in samples before."""

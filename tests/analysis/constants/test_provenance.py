@@ -208,10 +208,10 @@ def test_questions_about_a_chain_share_one_walk(monkeypatch):
     graph, step = ir.load(as_model(HEAD + text)).graph, Provenance._step
     monkeypatch.setattr(Provenance, "_step", lambda self, q: steps.append(q) or step(self, q))
     shared = Provenance()
-    told = [origins(node.input(0), provenance=shared) for node in graph.nodes_of("If")]
+    sources = [origins(node.input(0), provenance=shared) for node in graph.nodes_of("If")]
     assert len(steps) <= 10 * 200
-    assert told == [origins(node.input(0)) for node in graph.nodes_of("If")]
-    assert told[-1].startswith("input 'x', input 'z'")
+    assert sources == [origins(node.input(0)) for node in graph.nodes_of("If")]
+    assert sources[-1].startswith("input 'x', input 'z'")
 
 
 def test_values_that_depend_on_each_other_have_the_same_sources():
@@ -221,6 +221,6 @@ def test_values_that_depend_on_each_other_have_the_same_sources():
     loop = ir.load(as_model(HEAD + text)).graph.nodes()[0]
     body, shared = loop.body("body"), Provenance()
     values = [*body.inputs[2:], *body.outputs[1:], *loop.outputs]
-    found = [{origin.what for origin in shared.of(value)} for value in values]
-    assert all({"input 'x'", "input 'z'"} <= each for each in found)
-    assert found == [{origin.what for origin in Provenance().of(value)} for value in values]
+    sources = [{origin.what for origin in shared.of(value)} for value in values]
+    assert all({"input 'x'", "input 'z'"} <= each for each in sources)
+    assert sources == [{origin.what for origin in Provenance().of(value)} for value in values]

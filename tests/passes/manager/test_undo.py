@@ -1,4 +1,4 @@
-"""What a comparison refutes, or a proof leaves open, is undone construct by construct."""
+"""Undoing, construct by construct, of rewrites that are refuted or open."""
 
 import dataclasses
 from typing import ClassVar
