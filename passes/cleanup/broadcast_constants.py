@@ -9,7 +9,7 @@ agraph (float[8, 90] x) => (float[8, 90] y)    agraph (float[8, 90] x) => (float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _BROADCAST = 8
 
 
 def narrowed(
-    graph: Graph, node: Node, results: Sequence[Tensor], inference: ShapeInference
+    graph: Graph, node: Node, results: Sequence[Tensor], infer: Callable[[], ShapeInference]
 ) -> Tensor | None:
     """Return the constant that all readers of a node may read instead of its result.
 
@@ -34,7 +34,7 @@ def narrowed(
         graph: the graph of the node.
         node: a node with constant operands.
         results: the values of its outputs.
-        inference: facts of the other operands of the readers.
+        infer: returns facts of the other operands of the readers; most constants need none.
 
     Returns:
         the least part of which the result is the broadcast; None where it repeats nothing, or
@@ -53,6 +53,7 @@ def narrowed(
         if sizes[0] != sizes[1]
     ]
     sizes = {axis: whole.shape[axis] for axis in axes}
+    inference = infer()
     for user in users:
         if not isinstance(user, Node) or not _covers(user, node.output(), sizes, inference):
             return None

@@ -116,7 +116,9 @@ def _fold(
         return False
     constants = {v: t for v, t in zip(node.outputs, results, strict=False) if v is not None}
     if not store.admits(node, results):
-        store.hold(constants, narrowed(graph, node, results, context.inference(folder.model)))
+        store.hold(
+            constants, narrowed(graph, node, results, lambda: context.inference(folder.model))
+        )
         return False
     for value, tensor in constants.items():
         graph.replace_uses(value, graph.add_initializer(value.name, tensor))
