@@ -12,10 +12,23 @@ import enum
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
+import onnx
+
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
 from ..facts.polynomial import Dimension
 from ..ir import Node, Operator, Signal, Tensor, Value, attribute_message
 from .builder import Builder
+
+INTEGERS = (
+    *(onnx.TensorProto.INT8, onnx.TensorProto.INT16),
+    *(onnx.TensorProto.INT32, onnx.TensorProto.INT64),
+    *(onnx.TensorProto.UINT8, onnx.TensorProto.UINT16),
+    *(onnx.TensorProto.UINT32, onnx.TensorProto.UINT64),
+)
+"""The element types whose sums and products are the same in each order."""
+
+REORDERED = "would add or multiply floats in another order"
+"""Why such a reduction is computed trip by trip where each bit counts."""
 
 DIFFERING = "takes a number of elements that may differ from trip to trip"
 """Why what reads or gives such things is computed trip by trip."""
@@ -184,6 +197,7 @@ class Batch:
         outside: the values from outside the loop.
         operand_of: the operand of a value of the body; None where it is not computed.
         running: the emitter of all prefix reductions of rows by an operator; None without one.
+        exact: true if floats must be added and multiplied in the order of the node.
     """
 
     node: Node
@@ -198,6 +212,13 @@ class Batch:
     outside: Container[Value] = ()
     operand_of: Callable[[Value], Operand | None] = lambda value: None
     running: Running | None = None
+    exact: bool = False
+
+    @property
+    def keeps_order(self) -> bool:
+        """Test for a first input whose sums and products may not change order: of floats alone
+        that may change a rounding or overflow."""
+        return self.exact and self.require(0).fact.elem_type not in INTEGERS
 
     def unvarying(self, result: Value) -> Value:
         """Mark a result as the same in every iteration; it has no batch axis."""

@@ -20,8 +20,9 @@ from ..facts.fact import Fact
 from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension, product
 from ..ir import Value
-from .batching import DIFFERING, Batch, Bounds, Kind, Ragged, Unbatchable
+from .batching import DIFFERING, REORDERED, Batch, Bounds, Kind, Ragged, Unbatchable
 from .dynamic_shape_batching import ALLOWZERO
+from .sliding_windows import OVERLAPPING
 
 _SUMMED = (
     *(onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE),
@@ -32,12 +33,12 @@ _OLDEST = 12
 """The first opset whose Max and Min take integers."""
 _JOINS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceProd": "Mul"}
 """The operator that joins two parts."""
-_OVERLAPPING = ("ReduceMax", "ReduceMin")
-"""The reductions to which a repeated element makes no difference."""
 _POWERS = tuple([1 << digit for digit in range(62)])
 _WINDOWS = (Kind.WINDOW, Kind.CUT_WINDOW)
 _TERMS = {"ReduceSum": None, "ReduceMean": None, "ReduceSumSquare": "Mul", "ReduceL1": "Abs"}
 """The operator that computes the terms of a sum."""
+ORDERED = (*_TERMS, "ReduceProd")
+"""The reductions of which each order of floats gives other bits."""
 
 
 def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kind: Kind) -> Value:
@@ -102,6 +103,8 @@ def reduced_between(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> Value:
     bounds, rank, op_type = ragged.bounds, batch.rank(0), batch.node.op_type
     if bounds is None or batch.require(0).batched or op_type not in (*_TERMS, *_JOINS):
         raise Unbatchable(DIFFERING)
+    if op_type in ORDERED and batch.keeps_order:
+        raise Unbatchable(REORDERED)
     axis, places = rank + ragged.axis, {axis % rank for axis in axes}
     beside = tuple(sorted(places - {axis}))
     others = product([batch.shape(0)[place] for place in beside]).value
@@ -179,7 +182,7 @@ def _neutral(batch: Batch) -> Value:
     dtype, op_type = batch.require(0).fact.elem_type, batch.node.op_type
     kind = onnx.helper.tensor_dtype_to_np_dtype(dtype)
     number: float = 1 if op_type == "ReduceProd" else 0
-    if op_type in _OVERLAPPING:
+    if op_type in OVERLAPPING:
         info = np.iinfo(kind) if np.issubdtype(kind, np.integer) else None
         low, high = (-np.inf, np.inf) if info is None else (info.min, info.max)
         number = low if op_type == "ReduceMax" else high
@@ -222,7 +225,7 @@ def _of_two(
     batch: Batch, rows: Value, start: Value, longest: Value, rest: Sequence[Dimension]
 ) -> Value:
     """The extremes of windows, by those of two windows of a power of 2."""
-    if batch.node.op_type not in _OVERLAPPING:
+    if batch.node.op_type not in OVERLAPPING:
         raise Unbatchable(DIFFERING)
     emit, label, one = batch.emit, batch.label("_windows"), batch.vector(1)
     powers = batch.vector(*_POWERS)

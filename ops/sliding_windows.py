@@ -32,6 +32,8 @@ _JOINS = {
     "ReduceProd": ("Mul", 1.0),
 }
 """The operator that joins two parts of a window, and its neutral element."""
+OVERLAPPING = ("ReduceMax", "ReduceMin")
+"""The reductions to which neither order nor a repeated element makes a difference."""
 
 
 def window_at(
@@ -129,6 +131,8 @@ def reduced_windows(batch: Batch, axes: Sequence[int]) -> Value | None:
 def _is_joined(batch: Batch, window: Window) -> bool:
     """Test for an element type whose reductions join."""
     elem_type, op_type = batch.require(0).fact.elem_type, batch.node.op_type
+    if op_type not in OVERLAPPING and batch.keeps_order:
+        return False
     is_integer = elem_type in _INTEGERS and window.whole and op_type != "ReduceMean"
     return is_integer or elem_type in _REALS
 

@@ -96,6 +96,7 @@ class BlockFeeding(Feeding):
         block_bytes: the size limit of a block's largest value.
         carried: the states.
         shorter: true for a last block without repeated iterations, which it always is with states.
+        exact: keep the order of additions of floats.
 
     Attributes:
         around: the builder of the nodes around the new Loop.
@@ -116,9 +117,10 @@ class BlockFeeding(Feeding):
         block_bytes: int,
         carried: Carried,
         shorter: bool,
+        exact: bool,
     ) -> None:
-        bounds = MemoryBounds(block_bytes=block_bytes)
-        super().__init__(loop_view, inference, IterationMemory(loop_view, inference, bounds))
+        memory = IterationMemory(loop_view, inference, MemoryBounds(block_bytes=block_bytes))
+        super().__init__(loop_view, inference, memory, exact)
         self.carried = carried
         self.around, self.count = self.emit, self.trips
         if self.around.opset < _OLDEST:
@@ -410,7 +412,7 @@ class BlockLoop:
         self._zero_trips = ZeroTripSizes(loop_view, inference)
         carried = Carried.of(loop_view, inference, exact)
         shorter = residual or bool(carried.states)
-        self.feeding = BlockFeeding(loop_view, inference, block_bytes, carried, shorter)
+        self.feeding = BlockFeeding(loop_view, inference, block_bytes, carried, shorter, exact)
         self._residual = ResidualOutputs(self.feeding.inner, self.feeding, certain=True)
         self._batcher = BlockBatcher(self.feeding, self._residual)
         self._dependences = self._find_dependences()

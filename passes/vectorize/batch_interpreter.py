@@ -188,6 +188,7 @@ class NodeBatcher(abc.ABC):
             outside=feeding.outside,
             operand_of=self._find,
             running=self._running,
+            exact=feeding.exact,
         )
         rules = rules_of(node.op)
         for operand in operands:

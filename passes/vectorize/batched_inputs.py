@@ -37,8 +37,10 @@ class Feeding:
         loop_view: the Loop or Scan.
         inference: the facts of the model's values.
         memory: the limits of batched values; the default ones if None.
+        exact: true if floats must be added and multiplied in the order of the loop.
 
     Attributes:
+        exact: the same.
         memory: the limits of batched values.
         graph: the scratch graph.
         emit: the builder of its nodes.
@@ -60,8 +62,10 @@ class Feeding:
         loop_view: LoopView,
         inference: ShapeInference,
         memory: IterationMemory | None = None,
+        exact: bool = False,
     ) -> None:
         self.loop_view = loop_view
+        self.exact = exact
         self.inference = inference
         self.memory = memory or IterationMemory(loop_view, inference, MemoryBounds())
         graph = loop_view.node.graph

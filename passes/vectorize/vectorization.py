@@ -40,6 +40,7 @@ class Vectorization:
         loop_view: the Loop or Scan.
         inference: the facts of the model's values.
         memory: the limits of batched values.
+        exact: true if floats must be added and multiplied in the order of the loop.
 
     Attributes:
         facts: the facts of spliced values, with sizes by number or name besides the trip count.
@@ -50,13 +51,17 @@ class Vectorization:
     """
 
     def __init__(
-        self, loop_view: LoopView, inference: ShapeInference, memory: IterationMemory
+        self,
+        loop_view: LoopView,
+        inference: ShapeInference,
+        memory: IterationMemory,
+        exact: bool = False,
     ) -> None:
         self.loop_view = loop_view
         self.graph = loop_view.around
         self._inference = inference
         facts_of = Speculation(inference, inference.model.functions).outside
-        self.feeding = Feeding(loop_view, inference, memory)
+        self.feeding = Feeding(loop_view, inference, memory, exact)
         most = self.feeding.most_dimension if loop_view.node.is_op("SequenceMap") else None
         certain = most is not None and most.less(1) is False
         self._certain = certain or runs_certainly(loop_view.node, facts_of)

@@ -9,14 +9,17 @@ y = Scan <body = b (e) => (r) {            a = MatMul (x, w)
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.notions import Equality
 from ...facts.reason import Message, Reason
 from ...ir import Graph, Model, Node
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
+from ...ops.moving_bounds import ORDERED
 from ..base import Pass
 from ..context import PassContext
 from ..utils.traversal import inside_out
@@ -38,15 +41,23 @@ class VectorizeLoops(Pass):
         row_bytes: the size limit of one iteration of a batched value with an unknown trip count.
         block_bytes: the size of a block of iterations that block-loops computes, which gets values
             that outgrow it and the loop's inputs and outputs; 0 for no blocks.
+        exact: add and multiply floats in the order of the loop; remarks offer the other forms.
     """
 
     max_bytes: int = 1 << 28
     row_bytes: int = ROW_BYTES
     block_bytes: int = dataclasses.field(default=0, metadata={"code_only": True})
+    exact: bool = False
 
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
+    default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
+
+    @property
+    def exactness(self) -> Equality:
+        """Sums of windows round in another order, unless exact."""
+        return "bits" if self.exact else "reals"
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Vectorize inner constructs before outer ones."""
@@ -87,7 +98,7 @@ class VectorizeLoops(Pass):
         bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
-            vectorization = Vectorization(loop_view, inference, memory)
+            vectorization = Vectorization(loop_view, inference, memory, self.exact)
             offer = (
                 self._offer(loop_view, inference, memory)
                 if vectorization.distribution.inside
@@ -114,18 +125,32 @@ class VectorizeLoops(Pass):
     def _offer(
         self, loop_view: LoopView, inference: ShapeInference, memory: IterationMemory
     ) -> str:
-        """The option that allows a loop over its memory limit, after a trial."""
+        """The fewest options that vectorize all of a loop, after trials."""
+        larger: dict[str, Any] = {"row_bytes": memory.enough()} if memory.refused else {}
+        looser: dict[str, Any] = {"exact": False} if self.exact and _reduces(loop_view) else {}
+        for options in (larger, looser, {**larger, **looser}):
+            pass_ = dataclasses.replace(self, **options)
+            if options and pass_.vanishes(loop_view, inference):
+                listed = ",".join(f"{name}={value}".lower() for name, value in options.items())
+                rounded = "" if pass_.exact == self.exact else ", up to rounding,"
+                way = by(f"--passes 'straighten{{{listed}}}'")
+                return f"; compute them at once{rounded} with {way}"
+        return ""
+
+    def vanishes(self, loop_view: LoopView, inference: ShapeInference) -> bool:
+        """Test for a loop of which nothing would stay."""
         from .vectorization import Vectorization
 
-        if not memory.refused:
-            return ""
-        row_bytes = memory.enough()
-        bounds = MemoryBounds(self.max_bytes, row_bytes)
+        bounds = MemoryBounds(self.max_bytes, self.row_bytes)
+        memory = IterationMemory(loop_view, inference, bounds)
         try:
-            trial = Vectorization(
-                loop_view, inference, IterationMemory(loop_view, inference, bounds)
-            )
+            trial = Vectorization(loop_view, inference, memory, self.exact)
         except (Unbatchable, RewriteError):
-            return ""
-        option = f"--passes 'straighten{{row_bytes={row_bytes}}}'"
-        return "" if trial.distribution.inside else f"; compute them at once with {by(option)}"
+            return False
+        return not trial.distribution.inside
+
+
+def _reduces(loop_view: LoopView) -> bool:
+    """Test for sums and products, whose order `exact` keeps."""
+    graphs = loop_view.body.walk()
+    return any(node.is_op(*ORDERED) for graph in graphs for node in graph.nodes())

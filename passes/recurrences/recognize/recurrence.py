@@ -136,7 +136,8 @@ class AllTrips(Batcher):
         self.replacements: list[Replacement] = []
         self.doubles = False
         bounds = MemoryBounds(options.max_bytes, options.row_bytes)
-        feeding = Feeding(loop_view, inference, IterationMemory(loop_view, inference, bounds))
+        memory = IterationMemory(loop_view, inference, bounds)
+        feeding = Feeding(loop_view, inference, memory, options.exact)
         super().__init__(loop_view, feeding, feeding.same, certain, compute_nested)
         self._solve_all()
 

@@ -44,7 +44,8 @@ from ...utils.legality import externally_named
 from ...utils.traversal import inside_out
 from ...vectorize.affine_reads import ElementRead, element_reads
 from ...vectorize.loop_view import read
-from ...vectorize.memory import ROW_BYTES, IterationMemory, MemoryBounds
+from ...vectorize.memory import ROW_BYTES
+from ...vectorize.vectorize_loops import VectorizeLoops
 from .raise_recurrences import RaiseRecurrences
 
 _BOOL, _INT32, _INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.INT32, onnx.TensorProto.INT64
@@ -126,18 +127,12 @@ class SearchLoops(Pass):
 
     def _vanishes(self, loop: Node, inference: ShapeInference, exact: bool) -> bool:
         """Test for a Loop that operators replace."""
-        from ...vectorize.vectorization import Vectorization
-
         loop_view = read(loop)
         if isinstance(loop_view, str):
             return False
-        bounds = MemoryBounds(self.max_bytes, self.row_bytes)
-        try:
-            memory = IterationMemory(loop_view, inference, bounds)
-            if not Vectorization(loop_view, inference, memory).distribution.inside:
-                return True
-        except (Unbatchable, RewriteError):
-            pass
+        bounds = self.max_bytes, self.row_bytes
+        if VectorizeLoops(*bounds, exact=exact).vanishes(loop_view, inference):
+            return True
         raising = RaiseRecurrences(exact=exact, max_bytes=self.max_bytes, row_bytes=self.row_bytes)
         facts = Speculation(inference, inference.model.functions).outside
         certain = runs_certainly(loop, facts)
