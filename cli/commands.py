@@ -210,8 +210,10 @@ def verify(
             bound = dict(record.bound)
         rewritten = with_names_of(original, file) if by_position else file
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
-        if record is not None and record.proof.equality is not None:
-            options = dataclasses.replace(options, equality=record.proof.equality)
+        if record is not None:
+            minima = {**options.minima, **record.proof.minima}
+            notion = record.proof.equality or options.equality
+            options = dataclasses.replace(options, equality=notion, minima=minima)
         is_drawn = counterexample is not None or options.feeds is None
         verdict = compare(
             original, rewritten, options, bound=bound, on_progress=progress, minimized=is_drawn

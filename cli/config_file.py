@@ -159,11 +159,14 @@ def _past_folders(places: set[int], segments: list[str]) -> set[int]:
 
 def weakening(options: Options) -> dict[str, Any]:
     """Return those of the options that weaken the guarantee of equal outputs."""
-    return {
-        key: value
-        for key, value in options.items()
-        if key in _WEAKENING and ((weak := _WEAKENING[key]) is None or value in weak)
-    }
+    return {key: value for key, value in options.items() if _is_weakening(key, value)}
+
+
+def _is_weakening(key: str, value: Any) -> bool:
+    """Test an option with its value; least sizes of dimensions are assumptions."""
+    if key == "dim" and isinstance(value, dict):
+        return any(str(size).startswith(">") for size in value.values())
+    return key in _WEAKENING and ((weak := _WEAKENING[key]) is None or value in weak)
 
 
 def keys_of(command: Any) -> dict[str, Any]:

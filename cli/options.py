@@ -93,7 +93,7 @@ SET = repeatable(
     parser=parsing.assignment,
 )
 DIM = repeatable(
-    "Fix a named dimension over all inputs. Repeatable.",
+    "Fix a named dimension over all inputs, or assume a least size: 'NAME>=D'. Repeatable.",
     "--dim",
     metavar="NAME=D",
     parser=parsing.dimension,

@@ -95,7 +95,7 @@ def shape(text: str) -> Given:
 
 
 def _named_number(what: str, example: str) -> Callable[[str], Given]:
-    """Return a parser of names with a whole number, such as --dim and --assume-max."""
+    """Return a parser of names with a whole number, such as --assume-max."""
 
     def read(text: str) -> Given:
         name, value = _parts(text, example)
@@ -106,7 +106,16 @@ def _named_number(what: str, example: str) -> Callable[[str], Given]:
     return read
 
 
-dimension = _named_number("a size", "T=6")
+def dimension(text: str) -> Given:
+    """Parse --dim: a size, or a least one."""
+    name, value = _parts(text, "T=6 or 'T>=1'")
+    is_least = name.endswith(">") or value.startswith(">=")
+    name, value = name.removesuffix(">").strip(), value.removeprefix(">=").strip()
+    if not name or not re.fullmatch(r"\d{1,18}", value, re.ASCII):
+        raise typer.BadParameter(f"{text}: write a size, as in T=6 or 'T>=1'")
+    return Given(name, f">={value}" if is_least else int(value), text)
+
+
 maximum = _named_number("a number of trips", "loop=64")
 
 

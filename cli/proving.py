@@ -44,8 +44,8 @@ def prove(
         parser=assignment,
     ),
     sizes: list[Given] | None = repeatable(
-        "Without a proof for every size, prove equality for this size of a named dimension."
-        " Repeatable.",
+        "Without a proof for every size, prove equality for this size of a named dimension, or for"
+        " sizes from a least one on: 'NAME>=D'. Repeatable.",
         "--dim",
         metavar="NAME=D",
         parser=dimension,
@@ -85,9 +85,12 @@ def prove(
     from ..limits import Limits, governed
     from ..verification import prove as decide
 
-    if certificate is not None and (sizes or shapes or by_position):
+    dims = contents(sizes)
+    is_narrow = shapes or any(isinstance(size, int) for size in dims.values())
+    if certificate is not None and (is_narrow or by_position):
         raise typer.BadParameter(
-            "a certificate is about every size, by name; leave out --dim, --shape and --by-position"
+            "a certificate is about every size, or every one from a least one on, by name; leave"
+            " out --dim NAME=D, --shape and --by-position"
         )
     interrupts.raise_from_now_on()
     require_folder(counterexample, force)
@@ -100,7 +103,7 @@ def prove(
             place_of(certificate, read, force=force)
         bound = typed_values(models[0], contents(assignments))
         settings: dict[str, Any] = {"bound": bound, "equality": equality, "search": search}
-        settings |= {"sample_shapes": contents(shapes) or None, "dims": contents(sizes) or None}
+        settings |= {"sample_shapes": contents(shapes) or None, "dims": dims or None}
         settings |= {} if timeout is None else {"timeout": timeout}
         settings["by_position"] = by_position
         with governed(Limits.of(None, max_memory, timeout)):

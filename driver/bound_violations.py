@@ -140,7 +140,8 @@ class Search:
     def _drawn(self) -> Iterator[Feeds]:
         pair, options = self._pair, self._options
         after = narrow_signature(pair.before_signature, pair.after_signature, options.sample_shapes)
-        drawer = Drawer(pair.before_signature, after, self._bound, options.seed, self._steering)
+        settings = self._bound, options.seed, self._steering, options.minima
+        drawer = Drawer(pair.before_signature, after, *settings)
         for most in dict.fromkeys(claim.most or _LONGER for claim in self._guards):
             yield from long_running(drawer, self._steering, most)
 

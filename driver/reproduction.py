@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..facts.named_dimensions import dimension_text
 from ..ir import ModelFile, ModelSource
 from ..passes.manager.isolation import Reproduction
 from ..passes.manager.plugins import loaded_files
@@ -55,8 +56,9 @@ def _words(options: RewriteOptions) -> Iterator[str]:
     for name, dims in options.shapes.items():
         sizes = ",".join("?" if dim is None else str(dim) for dim in dims)
         yield from ("--shape", f"{name}={sizes}")
-    mappings = {"--dim": options.dims, "--assume-max": options.assume_max}
-    for option, values in {**mappings, "--assume": options.assume}.items():
+    for name, size in options.dims.items():
+        yield from ("--dim", dimension_text(name, size))
+    for option, values in {"--assume-max": options.assume_max, "--assume": options.assume}.items():
         for name, value in values.items():
             yield from (option, f"{name}={value}")
     if options.freeze_initializers:

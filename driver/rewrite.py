@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
-from ..facts.named_dimensions import with_dimensions
+from ..facts.named_dimensions import minima_of, with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read, to_proto
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, Pipeline, Progress, Remark, Result
@@ -152,6 +152,7 @@ class Rewrite:
 
         model, bound = self.bound()
         fixed: dict[str, Any] = {"bound": bound, "base_dir": self.base_dir}
+        options = dataclasses.replace(options, minima=model.minima)
         search = Search(self.original, model, assumptions, options, workers=workers, **fixed)
         violation = search.on_samples(verdict.feeds if verdict.differs else None)
         if violation is not None:
@@ -173,6 +174,7 @@ class Rewrite:
 
     def bind(self, model: Model) -> dict[str, Array]:
         """Bind the inputs of a model; return the values of the inputs that leave."""
+        model.minima = minima_of(self.options.dims)
         shapes = with_dimensions(model.graph.inputs, self.options.shapes, self.options.dims)
         bound = bind_inputs(model, self.options.values, shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
@@ -217,6 +219,7 @@ class RewriteResult:
         fixed["base_dir"] = self.rewriting.base_dir
         fixed["exactness"] = self.rewriting.pipeline.exactness
         fixed["trusted"] = bool(self.rewriting.options.assumptions)
+        options = dataclasses.replace(options, minima=minima_of(self.rewriting.options.dims))
         if uses_trusted_rules(self.result.remarks):
             options = options.with_runs()
         return compare(self.rewriting.original, model, options, **fixed, **settings)

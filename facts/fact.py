@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -177,17 +178,20 @@ def is_named(dim: Dimension) -> bool:
 class Symbols:
     """Makes symbols for sizes that have no name, and reads dimensions back from their text.
 
+    Args:
+        minima: the least sizes of some names.
+
     Attributes:
         made: how many symbols without a name there are so far.
         magnitudes: how large the sizes may be.
         caps: by the symbol of a minimum, the size and the number of which it is the minimum.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, minima: Mapping[str, int] = MappingProxyType({})) -> None:
         self.made = 0
         self.magnitudes = Magnitudes()
         self.caps: dict[Dimension, tuple[Dimension, int]] = {}
-        self._known: dict[str, Dimension] = {}
+        self._known = {name: Dimension.symbol(name, least) for name, least in minima.items()}
         self._capped: dict[tuple[Dimension, int], Dimension] = {}
 
     def fresh(self) -> Dimension:

@@ -1,7 +1,8 @@
-"""Sizes of named dimensions, written into the shapes of inputs."""
+"""Sizes of named dimensions: numbers for the shapes of inputs, and least sizes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,12 @@ import onnx
 from ..ir import Error, ModelSource, Value, instead, to_proto
 
 Shapes = Mapping[str, Sequence[int | None]]
-Dims = Mapping[str, int]
+Dims = Mapping[str, int | str]
+"""Sizes by name: a number, or a text such as ">=1" for a least size."""
+Minima = Mapping[str, int]
+"""Least sizes by name, which a caller assumes."""
+
+_LEAST = re.compile(r">=\s*(\d{1,18})", re.ASCII)
 
 
 class BindingError(Error):
@@ -23,28 +29,51 @@ def inputs_of(model: ModelSource) -> list[Value]:
     return [Value(info.name, info) for info in to_proto(model).graph.input]
 
 
-def with_dimensions(inputs: Iterable[Value], shapes: Shapes, sizes: Dims) -> Shapes:
-    """Input shapes with sizes for named dimensions.
+def minima_of(dims: Dims) -> Minima:
+    """The least sizes among sizes of named dimensions; 0 says nothing.
+
+    Raises:
+        BindingError: what is given is no size.
+    """
+    _check_sizes(dims)
+    texts = {name: size for name, size in dims.items() if isinstance(size, str)}
+    matches = {name: _LEAST.fullmatch(text) for name, text in texts.items()}
+    return {name: int(match[1]) for name, match in matches.items() if match and int(match[1])}
+
+
+def dimension_text(name: str, size: int | str) -> str:
+    """A named dimension with its size, as the command line has it."""
+    return f"{name}{size}" if isinstance(size, str) else f"{name}={size}"
+
+
+def with_dimensions(inputs: Iterable[Value], shapes: Shapes, dims: Dims) -> Shapes:
+    """Input shapes with the numbers among sizes of named dimensions.
 
     Raises:
         BindingError: no tensor among the inputs has such a dimension, a shape gives it another
             size, or what is given is no size.
     """
-    if not sizes:
+    if not dims:
         return shapes
-    _check_sizes(sizes)
+    minima, sizes = minima_of(dims), {n: d for n, d in dims.items() if not isinstance(d, str)}
     declared = {value.name: value.shape for value in inputs if value.shape is not None}
     symbols = dict.fromkeys(
-        dim for dims in declared.values() for dim in dims if isinstance(dim, str)
+        dim for shape in declared.values() for dim in shape if isinstance(dim, str)
     )
-    for symbol in sizes:
+    for symbol in dims:
         if symbol not in symbols:
             offered = instead(symbol, symbols, are="there are")
             raise BindingError(f"no input has a dimension named '{symbol}'; {offered}")
     result = dict(shapes)
-    for name, dims in declared.items():
-        if not sizes.keys().isdisjoint(dims):
-            result[name] = _with_sizes(name, dims, shapes.get(name, (None,) * len(dims)), sizes)
+    for name, shape in declared.items():
+        for label, dim in zip(shape, shapes.get(name, ()), strict=False):
+            if dim is not None and isinstance(label, str) and dim < minima.get(label, 0):
+                raise BindingError(
+                    f"input '{name}': dimension '{label}' cannot be {dim} and at least"
+                    f" {minima[label]}"
+                )
+        if not sizes.keys().isdisjoint(shape):
+            result[name] = _with_sizes(name, shape, shapes.get(name, (None,) * len(shape)), sizes)
     return result
 
 
@@ -52,8 +81,9 @@ def _check_sizes(sizes: Any) -> None:
     if not isinstance(sizes, Mapping):
         raise BindingError(f'dims are a mapping by name, such as {{"T": 6}}, not {sizes!r}')
     for symbol, size in sizes.items():
-        if not is_size(size):
-            raise BindingError(f"dims: '{symbol}' has a size, such as 6, not {size!r}")
+        if not is_size(size) and not (isinstance(size, str) and _LEAST.fullmatch(size)):
+            expected = "a size, such as 6, or a least one, such as '>=1'"
+            raise BindingError(f"dims: '{symbol}' has {expected}, not {size!r}")
 
 
 def is_size(size: Any) -> bool:
@@ -63,7 +93,7 @@ def is_size(size: Any) -> bool:
 
 
 def _with_sizes(
-    name: str, declared: Sequence[int | str | None], shape: Sequence[int | None], sizes: Dims
+    name: str, declared: Sequence[int | str | None], shape: Sequence[int | None], sizes: Minima
 ) -> Sequence[int | None]:
     if len(shape) != len(declared):
         return shape  # which is refused for its rank

@@ -1,8 +1,9 @@
 """Dimensions as polynomials over symbols, so that sums and products stay exact.
 
 A symbol stands for the size of an axis: an integer of at least 0. What can be said for all sizes is
-said (N + 5 is never 0, 2 * N is never 3), and nothing else. What would be too long to be written
-out is abbreviated: see `abbreviation.py`.
+said (N + 5 is never 0, 2 * N is never 3), and nothing else. A size of at least k is k plus a symbol
+for the rest, so it needs no rule of its own. What would be too long to be written out is
+abbreviated: see `abbreviation.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from .polynomial_size_limit import (
     put_into,
     symbols_in,
 )
+
+_ABOVE = "\0>="
+"""Mark in the symbol of a size less its least number, which no model can declare."""
 
 _MOST_QUOTIENTS = 16
 """Limit of the terms of a quotient by a sum."""
@@ -52,8 +56,15 @@ class Dimension:
         return _constant(int(value))
 
     @classmethod
-    def symbol(cls, name: str) -> Dimension:
-        """A symbol."""
+    def symbol(cls, name: str, least: int = 0) -> Dimension:
+        """A symbol, of at least some number; its text is the name.
+
+        >>> n = Dimension.symbol("N", 1)
+        >>> str(n), n.equals(0), str(n * 2 - 1)
+        ('N', False, '2*N - 1')
+        """
+        if least:
+            return cls({(f"{name}{_ABOVE}{least}",): 1, (): least})
         return cls({(known_as(name),): 1})
 
     @property
@@ -237,6 +248,9 @@ class Dimension:
         return self._text
 
     def _written(self) -> str:
+        above = {n: _rest(n) for monomial in self.terms for n in monomial if _ABOVE in n}
+        if above:
+            return self.replaced(above)._written()
         ordered = sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[0]))
         text = ""
         for monomial, factor in ordered:
@@ -272,6 +286,12 @@ def _number(terms: Mapping[Monomial, int]) -> int | None:
     if not terms:
         return 0
     return terms.get(()) if len(terms) == 1 else None
+
+
+def _rest(name: str) -> Dimension:
+    """A size less its least number, by the name of the size."""
+    size, least = name.split(_ABOVE)
+    return Dimension.symbol(size) - int(least)
 
 
 def _replaced(name: str, symbols: Mapping[str, Dimension]) -> Dimension:

@@ -14,7 +14,7 @@ from ..driver.options import Passes, RewriteOptions
 from ..driver.rewrite import Rewrite
 from ..driver.specialize import Values
 from ..driver.trip_bounds import Maxima
-from ..facts.named_dimensions import Dims, Shapes
+from ..facts.named_dimensions import Dims, Shapes, minima_of
 from ..ir import Model, to_proto
 from ..ir.bridge.conversion import Exchange, move_content
 from ..ir.gc_pause import paused_collector
@@ -48,7 +48,7 @@ def as_onnx_ir_pass(
         passes: as for `straightline.transform`.
         values: values of inputs, which leave the signature.
         shapes: shapes of inputs.
-        dims: sizes of named dimensions.
+        dims: sizes of named dimensions; `{"N": ">=1"}` assumes a least size.
         assume_max: the most trips of Loops that you vouch for.
         assume: the branches of Ifs that you vouch for.
         freeze_initializers: take inputs that have a default as constants.
@@ -134,6 +134,8 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
             self._tell(attempt)
             return onnx_ir.passes.PassResult(model, False)
         if verification is not None:
+            minima = minima_of(options.dims)
+            verification = dataclasses.replace(verification, minima=minima)
             task = self._task(model, attempt.fixed, verification)
             attempt, verdict = settle(task, attempt, task.compare(attempt), vetoes)
             require_compared(verdict, "the rewrite", verification.prove is True)

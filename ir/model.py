@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ class Model:
         file: the path of the model's file, if it has one.
         data_files: the files of its external data at load time.
         settled: functions are final: `roots` and `graphs` leave them out.
+        minima: the least sizes of named dimensions that a caller assumes.
     """
 
     name = ""
@@ -44,6 +45,7 @@ class Model:
         self.training_info: list[onnx.TrainingInfoProto] = []
         self.trained: set[Value] = set()
         self.settled = False
+        self.minima: Mapping[str, int] = {}
         self.graph = Graph(self, onnx.GraphProto())
         self._loaded: dict[Graph, int] = {}
         self._loaded_version = 0

@@ -166,9 +166,10 @@ class Extent:
         symbols = set() if self.most is None else self.most.symbols
         if self.most is None or len(symbols) != 1:
             return {}
-        size = Dimension.symbol(*symbols)
+        (name,) = symbols
+        size = Dimension.symbol(name)
         least = 1 - (self.most - size)
-        return {} if least.value is None or least.value <= 0 else {str(size): size + least}
+        return {} if least.value is None or least.value <= 0 else {name: size + least}
 
 
 Running = Callable[[str, Value, Fact, int | None, Value | None], Value]

@@ -1,4 +1,4 @@
-"""The two models of docs/known-inputs.md: an If on a sample rate, and one around a Squeeze."""
+"""The models of docs/known-inputs.md: Ifs on a sample rate, around a Squeeze, for empty batches."""
 
 import numpy as np
 import onnx.parser
@@ -25,6 +25,19 @@ exported (float[batch,channels,width] x) => (float[] y) <int64 one = {1}, int64[
    y = If (single) <
       then_branch = drop () => (float[] dropped) { dropped = Squeeze (x, axes) },
       else_branch = keep () => (float[] kept) { kept = Identity (x) }
+   >
+}"""
+
+
+EMPTY_BATCH = """
+<ir_version: 8, opset_import: ["" : 17]>
+pooled (float[N,3] x) => (float[C] y) <int64 none = {0}> {
+   shape = Shape (x)
+   rows = Gather (shape, none)
+   filled = Greater (rows, none)
+   y = If (filled) <
+      then_branch = most () => (float[A] a) { a = ReduceMax <axes = [0], keepdims = 0> (x) },
+      else_branch = nothing () => (float[3] b) { b = Constant <value_floats = [0.0, 0.0, 0.0]> () }
    >
 }"""
 
@@ -74,3 +87,40 @@ def test_a_dimension_that_is_certainly_not_one_needs_no_option():
     )
     model = onnx.parser.parse_model(text)
     assert operators(sl.rewrite(model, strict=True, verify=True)) == ["Identity"]
+
+
+def test_an_if_for_empty_batches_is_resolved_by_a_least_size():
+    model = onnx.parser.parse_model(EMPTY_BATCH)
+    assert operators(sl.rewrite(model))[-1] == "If"
+    result = sl.transform(model, dims={"N": ">=1"}, verify=True)
+    assert operators(result.model) == ["ReduceMax"]
+    assert result.model.graph.input[0] == model.graph.input[0]  # N stays open
+    assert result.verdict.proved and result.verdict.reason.endswith("if N >= 1")
+    assert result.verdict.proof.assumptions == ("N >= 1",)
+
+
+def test_a_least_size_is_named_or_the_rewrite_is_refuted():
+    model = onnx.parser.parse_model(EMPTY_BATCH)
+    rewritten = sl.rewrite(model, dims={"N": ">=1"})
+    assert sl.prove(model, rewritten).status == "refuted"
+    assert sl.prove(model, rewritten, dims={"N": ">=1"}).claim == "equal for every input, if N >= 1"
+    assert sl.prove(model, model, dims={"N": ">=1"}).claim == "equal for every input"
+    assert sl.verify(model, rewritten, prove=False).status == "different"
+    verdict = sl.verify(model, rewritten, prove=False, dims={"N": ">=1"})
+    assert verdict.equal and len(verdict.outputs) == 1
+    empty = {"x": np.zeros((0, 3), np.float32)}
+    with pytest.raises(sl.Error, match="input 'x' has 0 for N, but N is assumed to be at least 1"):
+        sl.verify(model, rewritten, prove=False, feeds=empty, dims={"N": ">=1"})
+
+
+def test_a_least_size_does_not_outlive_the_rewrite():
+    model = sl.load(onnx.parser.parse_model(EMPTY_BATCH))
+    kept = sl.rewrite(model, "infer-shapes", dims={"N": ">=1"})
+    assert [node.op_type for node in sl.rewrite(kept).graph.nodes()][-1] == "If"
+
+
+def test_a_smaller_least_size_decides_nothing():
+    text = EMPTY_BATCH.replace("{0}", "{3}").replace("Gather (shape, none)", "Size (x)")
+    model = onnx.parser.parse_model(text)
+    assert operators(sl.rewrite(model, dims={"N": ">=1"}))[-1] == "If"
+    assert operators(sl.rewrite(model, dims={"N": ">=2"}, verify=True)) == ["ReduceMax"]

@@ -100,6 +100,7 @@ class Certificate:
             "before": {"sha256": self.before},
             "after": {"sha256": self.after},
             "bound": {name: _encoded(value) for name, value in self.bound.items()},
+            **({"minima": dict(self.proof.minima)} if self.proof.minima else {}),
             "rules": list(self.proof.rules),
             "assumptions": list(proof.assumptions),
             "terms": dict(self.proof.outputs),
@@ -193,6 +194,7 @@ def _read(document: dict[str, Any]) -> Certificate:
         {str(name): int(count) for name, count in document["terms"].items()},
         tuple(map(str, document["assumptions"])),
         equality=NOTIONS[NOTIONS.index(document.get("equality", "bits"))],
+        minima={str(name): int(least) for name, least in document.get("minima", {}).items()},
     )
     digests = [str(document[side]["sha256"]) for side in ("before", "after")]
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}

@@ -73,7 +73,7 @@ def prove(
             the reals only are not refuted by an input on which rounding tells them apart.
         sample_shapes: shapes of inputs, None for a dimension of any size. Without a proof for every
             size, the claim is about inputs of these shapes, and so are the random ones.
-        dims: the same as sizes of named dimensions: `{"T": 6}`.
+        dims: the same as sizes of named dimensions: `{"T": 6}`, or as least sizes: `{"T": ">=1"}`.
         timeout: seconds that each run of the search may take.
         by_position: let inputs and outputs correspond by position instead of by name.
         on_progress: progress callback: stage, text, number done, total.
@@ -116,8 +116,9 @@ def prove(
     subject |= {"equality": equality, "recompute": disagreement}
     on_progress("proving", "all inputs", 0, 0)
     proof = decide(before, after, **subject)
-    if proof.status == "open" and options.sample_shapes:
-        proof = decide(before, after, **subject, sizes=options.sample_shapes)
+    subject |= {"sizes": options.sample_shapes or {}, "minima": options.minima}
+    if proof.status == "open" and (subject["sizes"] or subject["minima"]):
+        proof = decide(before, after, **subject)
     if proof.status == "open" and search:
         from .refutation import Search
 
@@ -175,7 +176,8 @@ def verify(
         seed: the seed of random inputs.
         sample_shapes: shapes of random inputs, None for a dimension of any size: `{"x": (1, 512)}`.
             Without them sizes grow until the original runs.
-        dims: sizes of named dimensions of random inputs: `{"T": 6}`.
+        dims: sizes of named dimensions of random inputs: `{"T": 6}`. A least size, `{"T": ">=1"}`,
+            is also an assumption of the proof.
         timeout: limit in seconds for loading one model or running it once, 60 by default. After a
             timeout of the original nothing else is tried.
         max_memory: limit in bytes of a proof's constants, 256 MB by default. A run may use four
@@ -268,7 +270,7 @@ def compare(
             if proof is None:
                 subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
                 subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
-                subject["equality"] = options.equality or exactness
+                subject |= {"equality": options.equality or exactness, "minima": options.minima}
                 if not is_brief:
                     from .recomputation import disagreement
 
@@ -340,7 +342,7 @@ def proved_text(proof: Proof) -> str:
 def with_sample_shapes(
     model: ModelSource, options: VerifyOptions, bound: Collection[str] = ()
 ) -> VerifyOptions:
-    """Return options with sizes of named dimensions in sample shapes that fit the inputs.
+    """Return options with sizes of named dimensions in sample shapes, or as least sizes.
 
     Raises:
         SampleShapeError: there is no such input, its type differs, or it is not random.
@@ -348,14 +350,17 @@ def with_sample_shapes(
     """
     if not options.sample_shapes and not options.dims:
         return options
-    from ..facts.named_dimensions import inputs_of, with_dimensions
+    from ..facts.named_dimensions import inputs_of, minima_of, with_dimensions
     from ..reference.signature import Signature
     from .runs.sample_shapes import require_drawn
 
-    shapes, are_given = options.sample_shapes or {}, options.feeds is not None
-    require_drawn(Signature.of(to_proto(model)), shapes, bound, are_given=are_given)
-    sample_shapes = with_dimensions(inputs_of(model), shapes, options.dims or {})
-    return dataclasses.replace(options, sample_shapes=sample_shapes, dims=None)
+    shapes, dims = options.sample_shapes or {}, options.dims or {}
+    sample_shapes = with_dimensions(inputs_of(model), shapes, dims)
+    minima = {**options.minima, **minima_of(dims)}
+    if sample_shapes or not minima:
+        are_given = options.feeds is not None
+        require_drawn(Signature.of(to_proto(model)), shapes, bound, are_given=are_given)
+    return dataclasses.replace(options, sample_shapes=sample_shapes, dims=None, minima=minima)
 
 
 def _combine(verdict: Verdict, proof: Proof, options: VerifyOptions) -> Verdict:

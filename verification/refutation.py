@@ -11,6 +11,7 @@ import onnx
 
 from .. import reference
 from ..display import OnProgress
+from ..facts.named_dimensions import Minima
 from ..facts.notions import EQUAL, Equality
 from ..ir import BaseDir, ModelSource, to_proto
 from ..ops.agreement import is_float
@@ -95,7 +96,9 @@ class Search:
             for model in (self.before, self.after)
         ]
         common = [name for name in declared[0] if name in declared[1]]
-        shapes = {name: _empty(*(one[name] for one in declared)) for name in common}
+        minima = self.options.minima
+        before, after = declared
+        shapes = {name: _least(before[name], after[name], minima) for name in common}
         if not any(0 in dims for dims in shapes.values()):
             return verdict
         settings: dict[str, Any] = {"sample_shapes": shapes, "samples": 1}
@@ -141,6 +144,7 @@ class Search:
     def _decide(self, after: ModelSource, **subject: Any) -> Proof:
         """Proof that gives up soon."""
         subject |= {"base_dir": self.base_dir, "loaded": True, "brief": True}
+        subject["minima"] = self.options.minima
         return decide(self.before, after, **subject)
 
     @property
@@ -187,7 +191,11 @@ def _merged(sizes: Sequence[int | None] | None, more: Sequence[int | None]) -> S
     return [b if a is None else a for a, b in zip(sizes, more, strict=True)]
 
 
-def _empty(before: Sequence[int | str | None], after: Sequence[int | str | None]) -> list[int]:
-    """Sizes of an input that has no elements where both models leave a size open."""
-    pairs = zip(before, after, strict=True)
-    return [next((n for n in pair if isinstance(n, int)), 0) for pair in pairs]
+def _least(
+    before: Sequence[int | str | None], after: Sequence[int | str | None], minima: Minima
+) -> list[int]:
+    """The smallest sizes of an input: without elements where both models leave a size open."""
+    pairs = [
+        (one, other, minima.get(str(one), 0)) for one, other in zip(before, after, strict=True)
+    ]
+    return [next(n for n in pair if isinstance(n, int)) for pair in pairs]

@@ -83,7 +83,7 @@ class ShapeInference:
         memory: Memory | None = None,
     ) -> None:
         self.model = model
-        self.symbols = Symbols()
+        self.symbols = Symbols(model.minima)
         self.version_of = version_of
         self._trusts_bodies = trusts_bodies
         self._facts: dict[Value, Fact] = {}

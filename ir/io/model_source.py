@@ -267,6 +267,7 @@ def load(source: ModelSource, base_dir: BaseDir = None) -> Model:
     model = deserialize(proto, folder)
     if isinstance(source, Model):
         model.file, model.data_files = source.file, source.data_files
+        model.minima = source.minima
     elif isinstance(source, ModelFile):
         model.file, model.data_files = source.path.absolute(), source.data_files
     elif folder is not None:

@@ -145,6 +145,7 @@ class InliningTrials:
     def _scratch(self, opset_imports: dict[str, int]) -> Model:
         scratch = Model(self.model.header, self.model.base_dir)
         scratch.opset_imports = dict(opset_imports)
+        scratch.minima = self.model.minima
         return scratch
 
     def reason_to_keep(self, call: Node, function: Function) -> str | None:

@@ -84,6 +84,7 @@ WEAK = [
     "inputs = 'in.npz'",
     "assume = { x = 'then' }",
     "assume-max = { x = 1 }",
+    "dim = { N = '>=1' }",
 ]
 
 

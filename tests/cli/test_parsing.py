@@ -101,6 +101,8 @@ def test_sizes(text, size):
 
 def test_numbers_by_name():
     assert contents([parsing.dimension("T=6"), parsing.dimension("N=0")]) == {"T": 6, "N": 0}
+    least = [parsing.dimension(text) for text in ("T>=1", "N=>=2", " K >= 3")]
+    assert contents(least) == {"T": ">=1", "N": ">=2", "K": ">=3"}
     assert contents([parsing.maximum("a/b=64")]) == {"a/b": 64}
 
 
@@ -145,6 +147,8 @@ def test_places_of_models(text, path):
         (parsing.size, "١", "write bytes"),
         (parsing.dimension, "T=-1", "T=-1: write a size, as in T=6"),
         (parsing.dimension, "T=x", "T=x: write a size"),
+        (parsing.dimension, "T>1", "T>1: write it as in T=6 or 'T>=1'"),
+        (parsing.dimension, ">=1", ">=1: write a size"),
         *(
             (parsing.whole(), t, f"{t}: write a whole number, 0 or more")
             for t in ("a", "-1", "1_0")

@@ -69,6 +69,22 @@ def test_values_and_sizes_that_are_fixed(folder, run):
         assert "if input 'x' is float[3,2]" in result.stdout
 
 
+def test_a_least_size_is_an_assumption_of_a_certificate(folder, run):
+    signature = "g (float[n] x) => (float[m] y)"
+    guarded = """{ z = Constant <value_int = 0> () s = Size (x) c = Greater (s, z) y = If (c) <
+        then_branch = t () => (float[a] u) { u = Relu (x) },
+        else_branch = e () => (float[1] w) { w = Constant <value_floats = [7.0]> () }> }"""
+    write(folder / "guarded.onnx", signature + guarded)
+    write(folder / "sure.onnx", signature + "{ y = Relu (x) }")
+    words = ("prove", "guarded.onnx", "sure.onnx", "--dim", "n>=1", "--certificate", "n.json")
+    assert "if n >= 1" in run(*words).stdout
+    assert json.loads((folder / "n.json").read_text())["minima"] == {"n": 1}
+    result = run("verify", "guarded.onnx", "sure.onnx", "--certificate", "n.json")
+    assert result.exit_code == 0 and "if n >= 1" in result.stdout, result.output
+    checked = run("check-certificate", "n.json", "guarded.onnx", "sure.onnx")
+    assert_refused(checked, 1, "no derivation")
+
+
 def test_a_certificate_is_checked_by_verify(folder, run):
     result = run("prove", "relu.onnx", "again.onnx", "--certificate", "c.json")
     assert result.exit_code == 0

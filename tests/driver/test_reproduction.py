@@ -26,6 +26,7 @@ from typer.testing import CliRunner
         ({"values": {"x": np.float32([[1, 2.5]])}}, "--set 'x=[[1.0, 2.5]]'"),
         ({"values": {"x": np.array([object()])}}, None),
         ({"shapes": {"x": (1, None)}, "dims": {"T": 6}}, "--shape 'x=1,?' --dim T=6"),
+        ({"dims": {"N": ">=1"}}, "--dim 'N>=1'"),
         ({"assume_max": {"y": 4}, "assume": {"i": "else"}}, "--assume-max y=4 --assume i=else"),
         ({"selects": True, "freeze_initializers": True}, "--selects --freeze-initializers"),
         ({"max_trips": 4, "keep_nan": False}, "--max-trips 4 --no-keep-nan"),

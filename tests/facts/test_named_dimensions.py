@@ -2,7 +2,12 @@
 
 import pytest
 import straightline as sl
-from straightline.facts.named_dimensions import BindingError, with_dimensions
+from straightline.facts.named_dimensions import (
+    BindingError,
+    dimension_text,
+    minima_of,
+    with_dimensions,
+)
 from texts import HEADER
 
 NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (float[T, N] y) {
@@ -18,6 +23,8 @@ NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (flo
         ({"x": (6, None), "z": (2, None)}, {"T": 6}, {"x": [6, None], "w": [6], "z": (2, None)}),
         ({}, {"T": 0, "N": 2}, {"x": [0, 2], "w": [0], "z": [2, None]}),
         ({"x": (1,)}, {"T": 6}, {"x": (1,), "w": [6]}),
+        ({}, {"T": ">=6"}, {}),
+        ({"x": (7, None)}, {"T": ">=6", "N": 2}, {"x": [7, 2], "z": [2, None]}),
     ],
 )
 def test_named_dimensions_become_shapes(shapes, sizes, found):
@@ -32,8 +39,11 @@ def test_named_dimensions_become_shapes(shapes, sizes, found):
         ({}, {"S": 6}, "no input has a dimension named 'S'"),
         ({"w": (5,)}, {"T": 6}, "input 'w': dimension 'T' cannot be both 6 and 5"),
         ({}, 6, 'dims are a mapping by name, such as {"T": 6}, not 6'),
-        ({}, {"T": "6"}, "dims: 'T' has a size, such as 6, not '6'"),
-        ({}, {"T": -1}, "dims: 'T' has a size, such as 6, not -1"),
+        ({"w": (5,)}, {"T": ">=6"}, "input 'w': dimension 'T' cannot be 5 and at least 6"),
+        ({}, {"S": ">=6"}, "no input has a dimension named 'S'"),
+        ({}, {"T": "6"}, "dims: 'T' has a size, such as 6, or a least one, such as '>=1', not '6'"),
+        ({}, {"T": ">=-1"}, "not '>=-1'"),
+        ({}, {"T": -1}, "such as '>=1', not -1"),
         ({}, {"T": True}, "not True"),
     ],
 )
@@ -42,3 +52,9 @@ def test_dimensions_that_do_not_fit(shapes, sizes, words):
     with pytest.raises(BindingError) as caught:
         with_dimensions(inputs, shapes, sizes)
     assert words in str(caught.value)
+
+
+def test_least_sizes_and_their_text():
+    dims = {"T": 6, "N": ">=2", "M": ">= 1", "K": ">=0"}
+    assert minima_of(dims) == {"N": 2, "M": 1}  # every size is at least 0
+    assert [dimension_text(*each) for each in dims.items()][:2] == ["T=6", "N>=2"]

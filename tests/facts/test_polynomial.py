@@ -191,6 +191,14 @@ def test_order_at_the_edge():
     assert N.less(N + 1) is True and N.less(N) is False
 
 
+def test_a_least_size_is_a_number_and_a_symbol_of_the_rest():
+    size = Dimension.symbol("N", 2)
+    assert size.at_least == 2 and size.equals(1) is False and size.less(2) is False
+    assert size.equals(2) is None and (size * M).equals(0) is None
+    assert str(size) == "N" and str(size * M - 1) == "M*N - 1" and str(size - 2) == "N - 2"
+    assert size != N and (size * 4).divided_by(size) == 4
+
+
 def test_text_of_terms():
     assert str(ZERO) == "0" and str(N - 1) == "N - 1" and str(1 - N) == "-N + 1"
     assert str(N * M * 2 - N * 3 + 4) == "2*M*N - 3*N + 4"

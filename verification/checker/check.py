@@ -24,6 +24,8 @@ _REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": lis
 """Keys for the prover; the check believes nothing of them, but demands that assumptions of the
 derivation stand among those of the certificate, and that the claim is conditional then."""
 _CHECKED = {"format", "version", "verdict", "equality", "before", "after", "bound", "derivation"}
+_MINIMA = "minima"
+"""Key for least sizes that the prover assumes, where it assumes any. The check does without."""
 
 
 class Acceptance(NamedTuple):
@@ -120,7 +122,7 @@ def _derivation(document: Any) -> dict[str, Any]:
     version = document.get("version")
     if type(version) is not int or version != VERSION:
         raise CertificateError(f"a certificate of version {version!r} holds no derivation; {AGAIN}")
-    odd = document.keys() ^ (_CHECKED | _REMARKS.keys())
+    odd = (document.keys() - {_MINIMA}) ^ (_CHECKED | _REMARKS.keys())
     odd |= {key for key, kind in _REMARKS.items() if not isinstance(document.get(key), kind)}
     if odd or not isinstance(document["bound"], dict):
         raise CertificateError(f"the certificate lacks or should not have '{min(odd | {'bound'})}'")

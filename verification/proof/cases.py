@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
 
+from ...facts.named_dimensions import Minima
 from ...facts.polynomial import Dimension
+from .execution.inputs import symbol_of
 from .execution.obligations import Log
 from .execution.positive_sizes import positive_sizes
 from .terms.budget import OpenError
@@ -16,8 +18,8 @@ from .terms.term_manager import STEADY, Terms
 Case = dict[str, Dimension]
 """Sizes by symbol."""
 
-_LESS_ONE = "-1"
-"""Suffix of the name of a size less 1, where it is 1 or more. No input declares such a name."""
+_LESS = "-"
+"""Beginning of the suffix of a size less its least number. No input declares such a name."""
 
 _MOST_SIZES = 3
 """Limit of sizes that are decided at once."""
@@ -45,7 +47,19 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
 
 def _positive(names: Iterable[str]) -> Case:
     """Case in which sizes are 1 or more."""
-    return {name: Dimension.symbol(name + _LESS_ONE) + 1 for name in names}
+    return _at_least(dict.fromkeys(names, 1))
+
+
+def case_of_minima(minima: Minima) -> Case:
+    """Case in which sizes of inputs are at least some numbers."""
+    return _at_least({symbol_of(name): least for name, least in minima.items()})
+
+
+def _at_least(minima: Minima) -> Case:
+    """Case in which symbols are at least some numbers: these, and symbols for the rest."""
+    return {
+        name: Dimension.symbol(f"{name}{_LESS}{least}") + least for name, least in minima.items()
+    }
 
 
 def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import onnx
 
+from ...facts.named_dimensions import Minima
 from ...facts.notions import EQUAL, NOTIONS, Equality
 from ...facts.polynomial import Dimension
 from ...ir import (
@@ -34,7 +35,14 @@ from ...limits import governed
 from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
 from ...reference.signature import Signature, all_nodes, mismatches, output_mismatches
-from .cases import Case, case_by_demands, cases_by_sizes, size_without_iteration, with_sizes
+from .cases import (
+    Case,
+    case_by_demands,
+    case_of_minima,
+    cases_by_sizes,
+    size_without_iteration,
+    with_sizes,
+)
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
@@ -55,7 +63,7 @@ from .execution.inputs import (
     require_same_defaults,
 )
 from .execution.node_checker import InvalidError
-from .execution.obligations import Log, Obligation
+from .execution.obligations import Log, with_operands
 from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
@@ -129,6 +137,7 @@ def prove(
     bound: Mapping[str, Any] | None = None,
     shapes: Mapping[str, Sequence[int | None]] | None = None,
     sizes: Mapping[str, Sequence[int | None]] | None = None,
+    minima: Minima | None = None,
     base_dir: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,
     equality: Equality = "bits",
@@ -148,6 +157,7 @@ def prove(
         shapes: sizes that the caller fixed, by input, None for one that is open; the rewrite may
             declare them.
         sizes: sizes of the inputs that the claim is about, in the same form; the claim names them.
+        minima: least sizes of named dimensions that the claim is about; the claim names them.
         base_dir: the folder of the external data of models given in memory.
         budget: limit of what the proof may cost; None for what suits the size of the models.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
@@ -176,7 +186,8 @@ def prove(
         ]
         if not loaded:
             sides[0].require_well_formed()
-        question = _Question(sides, fixed, budget or Budget.of_size(sum(map(_size, sides))))
+        budget = budget or Budget.of_size(sum(map(_size, sides)))
+        question = _Question(sides, fixed, minima or {}, budget)
         if brief:
             question.limit_to_size()
         try:
@@ -228,9 +239,12 @@ class _Question:
         self,
         sides: Sequence[_Side],
         fixed: tuple[Mapping[str, Any], InputSizes, InputSizes],
+        minima: Minima,
         budget: Budget,
     ) -> None:
         bound, self.shapes, self.sizes = fixed
+        self.minima = minima
+        self.assumed = case_of_minima(minima)
         self.sides = sides
         self.protos = [side.proto for side in sides]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
@@ -251,7 +265,7 @@ class _Question:
         self.iterates = self.is_limited = False
         self.ran: _Ran | None = None
         self.log: Log = []
-        self.demanded: Case = {}
+        self.demanded: Case = self.assumed
         self.declarations: Declarations = {}
         self.declares = False
         self.typed: set[int] = set()
@@ -380,6 +394,7 @@ class _Question:
         self.assumptions |= conditions_of(before, self.sizes)
         names = {info.name for info in after.graph.input}
         self.assumptions |= bound_conditions(self.bound, names)
+        self.assumptions |= {f"{name} >= {least}" for name, least in self.minima.items()}
         begin = self.begin = self.budget.steps
         if self.notion == "bits":
             self.ran = None
@@ -399,7 +414,8 @@ class _Question:
         finally:
             self.spent = begin - self.budget.steps
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
-        proof = Proof("proved", "", rules, counts, assumptions, equality="bits")
+        settings: dict[str, Any] = {"equality": "bits", "minima": self.minima}
+        proof = Proof("proved", "", rules, counts, assumptions, **settings)
         return dataclasses.replace(proof, reason=proof.claim)
 
     def explained(self, error: Mismatch | UndefinedError) -> Proof:
@@ -465,15 +481,17 @@ class _Question:
                 cases = [size_without_iteration(trips) for trips in sorted(positive, key=str)]
                 if first is None:
                     first, numbers = counts, [size.value for size in sizes.values()]
-                    iterating = {*map(Dimension.symbol, sizes), *positive}
+                    own = sizes.keys() - self.assumed.keys()
+                    iterating = {*map(Dimension.symbol, own), *positive}
                     is_general = numbers.count(None) == len(sizes)
                     self.iterating = frozenset(iterating if is_general else ())
             except (Mismatch, UndefinedError) as error:
                 if failure is None:
                     failure, self.failed = error, self.terms
                 demanded = case_by_demands(self.terms, self.log)
-                if demanded and not sizes:
-                    self.demanded = demanded  # a weaker notion begins with it
+                if demanded and sizes == self.assumed:
+                    # A weaker notion begins with it.
+                    self.demanded = with_sizes(sizes, demanded)
                 cases = [demanded] if demanded else self._cases_by_sizes()
                 if not cases:
                     raise failure from None
@@ -554,8 +572,8 @@ class _Question:
         logs = [execution.log for execution in executions]
         if self.notion == "values":
             signs = ZeroSigns(ran.terms)
-            one, other = _forms(signs, one, other)
-            logs = [_without_signs(signs, log) for log in logs]
+            one, other = signs.forms(one, other)
+            logs = [with_operands(log, ran.terms, signs.operands) for log in logs]
         if self.notion == "reals" and self.is_limited:
             least = MERGED_LOOP_STEPS if self.iterates else MERGED_STEPS
             most = max(MERGED_SHARE * (self.begin - self.budget.steps), least)
@@ -729,39 +747,6 @@ def _invalid(fault: str, side: int) -> Proof:
     if side:
         return Proof("refuted", f"the rewrite is not a valid model: {fault}")
     return Proof("open", f"the original is not a valid model: {fault}")
-
-
-def _forms(
-    signs: ZeroSigns, one: Sequence[Term | None], other: Sequence[Term | None]
-) -> list[list[Term | None]]:
-    """Forms of the outputs of both models whatever the signs of zeros.
-
-    Raises:
-        OpenError: these are the outputs themselves, which the first attempt compared.
-    """
-    forms = [[a if a is None else signs.form(a) for a in outputs] for outputs in (one, other)]
-    if forms == [[*one], [*other]] and not signs.terms.case:
-        raise OpenError("no sign of a zero matters")
-    return forms
-
-
-def _without_signs(signs: ZeroSigns, log: Log) -> Log:
-    """Obligations of a model, with operands whatever the signs of zeros that the nodes ignore."""
-    return [_without_sign(signs, each) for each in log]
-
-
-def _without_sign(signs: ZeroSigns, obligation: Obligation) -> Obligation:
-    head, args, width, result = (
-        obligation.head,
-        obligation.args,
-        obligation.width,
-        obligation.result,
-    )
-    forms = signs.operands(head, args, 0 if result is None else result.fact.elem_type)
-    if forms == args:
-        return obligation
-    again = None if result is None else signs.terms.apply(head, forms, width)[0]
-    return obligation._replace(args=forms, result=again)
 
 
 def _node_count(model: onnx.ModelProto) -> int:

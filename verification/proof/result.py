@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
@@ -49,6 +49,7 @@ class Proof:
         feeds: an input on which the outputs differ, minimized, if there is one.
         equality: the strongest notion that was proved: "bits"; "values", where -0.0 and 0.0 are
             alike; "reals", if floats were real numbers; None if none was.
+        minima: least sizes of named dimensions that were assumed; `assumptions` hold them, too.
         seconds: time spent.
     """
 
@@ -63,6 +64,7 @@ class Proof:
     conditions: tuple[Condition, ...] = ()
     feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
     equality: Equality | None = None
+    minima: Mapping[str, int] = dataclasses.field(default_factory=dict, repr=False)
     seconds: float = 0.0
 
     @property
@@ -95,6 +97,7 @@ class Proof:
     def to_dict(self) -> dict[str, Any]:
         """Fields as JSON types; the values of the input as text."""
         fields = dataclasses.asdict(dataclasses.replace(self, feeds=None))
+        del fields["minima"]
         feeds = {name: text_of(value) for name, value in (self.feeds or {}).items()}
         return {"proved": self.proved, **fields, "feeds": feeds or None}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
@@ -18,6 +19,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from ...facts.named_dimensions import Minima
 from ...ir.errors import Signal
 from ...ir.option_names import by
 from ...reference.signature import Dim, Signature, dims_of, type_text
@@ -116,6 +118,7 @@ class _Draw:
     sample: int
     tame: bool
     sizes: dict[str, int]
+    minima: Minima
     switches: int = 0  # one-element booleans and optionals met so far
     size: int = field(init=False)
 
@@ -137,7 +140,7 @@ class _Draw:
         if dim is None:
             return 1 if one else self.length()
         if dim not in self.sizes:
-            self.sizes[dim] = 1 if one else self.length()
+            self.sizes[dim] = max(1 if one else self.length(), self.minima.get(dim, 0))
         return self.sizes[dim]
 
     def switch(self) -> bool:
@@ -160,6 +163,7 @@ class Drawer:
         bound: fixed values of inputs.
         seed: the seed of the samples.
         steering: the inputs whose values adversarial samples do not change.
+        minima: least sizes of named dimensions.
 
     Raises:
         DrawError: an input has a type without random values.
@@ -172,11 +176,13 @@ class Drawer:
         bound: Mapping[str, Any],
         seed: int,
         steering: Collection[str] = (),
+        minima: Minima = MappingProxyType({}),
     ) -> None:
         self._types = {name: t for name, t in before.inputs.items() if name not in bound}
         self._bound = dict(bound)
         self._base: Feeds | None = None
         self._steering = steering
+        self._minima = minima
         self._defaults = {
             name: default
             for name, default in before.defaults.items()
@@ -237,6 +243,7 @@ class Drawer:
             self._types,
             dims,
             self._pinned,
+            self._minima,
             self._bound,
             self._steering,
             ids,
@@ -299,7 +306,7 @@ class Drawer:
                 continue
             rng = np.random.default_rng([self._seed, sample, turn, number])
             tame = turn > 0
-            yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned)))
+            yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned), self._minima))
 
     def _is_too_large(self, strategy: _Strategy) -> bool:
         """Test whether the inputs would exceed the limits of samples."""

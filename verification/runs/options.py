@@ -16,7 +16,7 @@ from ...ir.did_you_mean import instead
 from ...ir.errors import Error
 
 if TYPE_CHECKING:
-    from ...facts.named_dimensions import Dims
+    from ...facts.named_dimensions import Dims, Minima
     from ...runtimes.feeds import Given
     from .sample_shapes import SampleShapes
 
@@ -51,6 +51,7 @@ class VerifyOptions:
     Attributes:
         unproved: the treatment of a rewrite that is not proved. With "samples", `prove="only"` runs
             both models where the proof stays open.
+        minima: the least sizes of named dimensions: the proof assumes them, and samples have them.
 
     Raises:
         VerifyError: one is out of range.
@@ -69,6 +70,7 @@ class VerifyOptions:
     max_memory: int | None = None
     equality: Equality | None = None
     unproved: Unproved = "allow"
+    minima: Minima = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check what is in range for every model."""
@@ -117,7 +119,7 @@ class VerifyOptions:
                 f"verify is 'proof', True, False or a mapping of options of straightline.verify,"
                 f" not {verify!r}"
             )
-        names = [field.name for field in dataclasses.fields(cls)]
+        names = [field.name for field in dataclasses.fields(cls) if field.name != "minima"]
         for name in verify:
             if name not in names:
                 raise VerifyError(

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ...facts.named_dimensions import with_sizes
+from ...facts.named_dimensions import Minima, with_sizes
 from ...ir import Error, instead
 from ...ir.option_names import by
 from ...reference.signature import Signature, dims_of
+from ...runtimes.feeds import FeedError
+from ...runtimes.session import Feeds
 
 SampleShapes = Mapping[str, Sequence[int | None]]
 _WHOLE = int, np.integer
@@ -71,6 +73,21 @@ def require_drawn(
         if name in bound:
             raise SampleShapeError(f"input '{name}' is set; no values are drawn for it")
         _sized(name, signature.inputs[name], dims)
+
+
+def require_minima(signature: Signature, feeds: Sequence[Feeds], minima: Minima) -> None:
+    """Check that inputs of the caller have the least sizes that are assumed.
+
+    Raises:
+        FeedError: one has not.
+    """
+    shapes = {name: dims_of(proto.tensor_type) or () for name, proto in signature.inputs.items()}
+    for name, dims in shapes.items():
+        sizes = [getattr(sample.get(name), "shape", ()) for sample in feeds]
+        for dim, size in (pair for shape in sizes for pair in zip(dims, shape, strict=False)):
+            if isinstance(dim, str) and size < minima.get(dim, 0):
+                least = f"{dim} is assumed to be at least {minima[dim]}"
+                raise FeedError(f"input '{name}' has {size} for {dim}, but {least}")
 
 
 def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:

@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from ...facts.named_dimensions import Minima
 from ...reference.signature import Dim
 from ...runtimes.session import Feeds
 from .comparison import is_float
@@ -74,6 +75,7 @@ class SeparatingInputs:
         types: the inputs with their types.
         dims: the dimensions of inputs that are tensors, as far as the models fix them.
         pins: the sizes of some symbols.
+        minima: the least sizes of others.
         bound: values of inputs.
         steering: inputs whose values may be sizes, counts or positions.
         ids: for some of them, the number of entries that they name.
@@ -85,6 +87,7 @@ class SeparatingInputs:
     types: Mapping[str, onnx.TypeProto]
     dims: Mapping[str, list[Dim] | None]
     pins: Mapping[str, int]
+    minima: Minima
     bound: Feeds
     steering: Collection[str]
     ids: Mapping[str, int]
@@ -162,7 +165,9 @@ class SeparatingInputs:
             if isinstance(dim, int):
                 return dim
             size = int(rng.choice(sizes)) if common is None else common
-            return size if dim is None else chosen.setdefault(dim, size)
+            if dim is None:
+                return size
+            return chosen.setdefault(dim, max(size, self.minima.get(dim, 0)))
 
         shapes: dict[str, tuple[int, ...]] = {}
         for name, dims in self.dims.items():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...facts.named_dimensions import Minima
 from ...ir.errors import Signal
 from ...reference.signature import Signature, dims_of
 from ...runtimes.session import Feeds
@@ -37,6 +39,7 @@ def shrunk(
     after: Signature,
     fixed: Collection[str] = (),
     most: int = MOST_TRIALS,
+    minima: Minima = MappingProxyType({}),
 ) -> Feeds:
     """Shrink an input as long as it stays telling.
 
@@ -47,6 +50,7 @@ def shrunk(
         after: that of the rewrite, which may fix sizes.
         fixed: inputs whose values must stay.
         most: limit of calls of `is_telling`.
+        minima: least sizes of named dimensions.
     """
     search = _Search(feeds, is_telling, most)
     free = [name for name in feeds if name not in fixed]
@@ -54,8 +58,8 @@ def shrunk(
         for name in free:
             if name in before.defaults:
                 search.accepts({n: value for n, value in search.feeds.items() if n != name})
-        for axes in _open_axes(before, after, free).values():
-            search.cut(axes)
+        for key, axes in _open_axes(before, after, free).items():
+            search.cut(axes, minima.get(key, 1) if isinstance(key, str) else 1)
         for name in free:
             search.shorten(name)
             search.simplify(name)
@@ -92,8 +96,8 @@ class _Search:
         self.feeds = feeds
         return True
 
-    def cut(self, axes: Collection[_Axis]) -> None:
-        """Cut axes that have one size down to some of their first or last positions."""
+    def cut(self, axes: Collection[_Axis], least: int = 1) -> None:
+        """Cut axes of one size down to some of their first or last positions."""
         arrays = {name: self.feeds.get(name) for name, _ in axes}
         sizes = {
             array.shape[axis]
@@ -101,8 +105,9 @@ class _Search:
             if isinstance(array := arrays[name], np.ndarray) and axis < array.ndim
         }
         size = max(sizes) if len(sizes) == 1 else 0
-        while size > 1:
-            for smaller in sorted({1, 2, size // 2, size - 1} - {0, size}):
+        while size > least:
+            sizes = {max(smaller, least) for smaller in (1, 2, size // 2, size - 1)}
+            for smaller in sorted(sizes - {size}):
                 ends = (slice(0, smaller), slice(size - smaller, None))
                 if any(self.accepts(_sliced(self.feeds, axes, end)) for end in ends):
                     size = smaller

@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ...facts.named_dimensions import Minima
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ...reference.signature import (
@@ -208,12 +209,13 @@ class Trial:
             feeds=self.differing.feeds if self.differing and status == "different" else None,
         )
 
-    def minimize(self, after: Signature, fixed: Collection[str]) -> None:
+    def minimize(self, after: Signature, fixed: Collection[str], minima: Minima) -> None:
         """Shrink the input on which the models differ, and show their difference there.
 
         Args:
             after: the signature of the rewrite with the sizes that samples have.
             fixed: inputs whose values must stay.
+            minima: least sizes of named dimensions.
         """
         if self.differing is None or self._pair.random:
             return
@@ -229,7 +231,7 @@ class Trial:
                 return True
             return False
 
-        shrunk(first.feeds, is_telling, self._pair.before_signature, after, fixed)
+        shrunk(first.feeds, is_telling, self._pair.before_signature, after, fixed, minima=minima)
         if judges:
             self._adopt(judges[-1])
 

@@ -14,6 +14,7 @@ from typing import Any
 import onnx
 
 from ...display import OnProgress, silent
+from ...facts.named_dimensions import Minima
 from ...ir import ModelSource
 from ...ir.errors import ModelError
 from ...reference.signature import Signature, all_nodes, mismatches
@@ -24,7 +25,7 @@ from ...runtimes.workers import RuntimeName, Worker, Workers
 from .comparison import Tolerance
 from .input_generator import Drawer, DrawError, Sample
 from .options import RuntimeChoice, VerifyOptions, has_onnxruntime
-from .sample_shapes import narrow_signature
+from .sample_shapes import narrow_signature, require_minima
 from .separators import Separators, id_ranges
 from .shape_inputs import steering_inputs
 from .trial import Pair, Trial, disagreements
@@ -81,7 +82,7 @@ def run(
                 pool = workers or stack.enter_context(Workers())
                 slack = pair.slack if options.atol is None else 0.0
                 tolerance = Tolerance(options.rtol, options.atol, slack=slack, reals=over_reals)
-                shrinking = (signature, fixed) if minimized else None
+                shrinking = (signature, fixed, options.minima) if minimized else None
                 trials = _Trials(pair, pool, tolerance, options.timeout, on_progress, shrinking)
                 verdict = _verdict(trials, inputs, options.runtime)
         except DrawError as error:
@@ -121,7 +122,8 @@ def _inputs(
     """Return a function that generates samples for `after`, anew for each runtime."""
     if options.feeds is None:
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
-        drawer = Drawer(pair.before_signature, after, bound, options.seed, steering)
+        minima = options.minima
+        drawer = Drawer(pair.before_signature, after, bound, options.seed, steering, minima)
         plain = options.plain_samples
         # An absolute tolerance holds for ordinary magnitudes.
         most_adversarial = plain if options.atol is None else 0
@@ -133,6 +135,7 @@ def _inputs(
             drawer.separating(most_separating, separators, ids, exact),
         )
     feeds = read_feeds(options.feeds, pair.before.proto, bound)
+    require_minima(pair.before_signature, feeds, options.minima)
     return lambda: (
         Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
     )
@@ -159,8 +162,8 @@ class _Trials:
     tolerance: Tolerance
     timeout: float | None
     on_progress: OnProgress
-    shrinking: tuple[Signature, Feeds] | None = None
-    """The rewrite's signature and the bound inputs, if a differing input is to shrink."""
+    shrinking: tuple[Signature, Feeds, Minima] | None = None
+    """The rewrite's signature, bound inputs and least sizes, if a differing input is to shrink."""
 
     def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
         worker = self.workers.get(runtime, self.timeout)

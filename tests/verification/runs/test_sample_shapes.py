@@ -4,8 +4,14 @@ import numpy as np
 import onnx.parser
 import pytest
 from straightline.reference.signature import Signature
+from straightline.runtimes.feeds import FeedError
 from straightline.verification.runs.input_generator import Drawer
-from straightline.verification.runs.sample_shapes import SampleShapeError, narrow_signature
+from straightline.verification.runs.sample_shapes import (
+    SampleShapeError,
+    narrow_signature,
+    require_minima,
+)
+from straightline.verification.runs.separators import Separators
 
 
 def signature(inputs):
@@ -28,6 +34,20 @@ def test_shapes_hold_for_every_sample_and_for_symbols():
         assert feeds["x"].shape == (1, 512)
         assert feeds["w"].shape == (1, 3)
         assert feeds["any"].ndim == 3 and feeds["any"].shape[::2] == (2, 3)
+
+
+def test_inputs_have_the_least_sizes_that_are_assumed():
+    before = signature(INPUTS)
+    small, large = ({"x": np.ones((n, 1)), "w": np.ones((n, 3))} for n in (2, 5))
+    require_minima(before, [large], {"N": 5})
+    with pytest.raises(FeedError, match="input 'x' has 2 for N, but N is assumed to be at least 5"):
+        require_minima(before, [large, small], {"N": 5})
+    drawer = Drawer(before, before, {}, 0, (), {"N": 5})
+    plain = [next(sample.candidates) for sample in drawer.samples(4)]
+    separating = drawer.separating(8, Separators(), {})
+    feeds = [*plain, *(next(sample.candidates) for sample in separating)]
+    assert min(each["w"].shape[0] for each in feeds) == 5
+    assert min(each["x"].shape[1] for each in feeds) < 5
 
 
 def test_nothing_given_changes_nothing():

@@ -25,6 +25,12 @@ def smallest(inputs, feeds, is_telling, after=None, **options):
     return result
 
 
+def test_sizes_stay_at_least_as_large_as_is_assumed():
+    feeds = {"x": np.ones((9, 9), np.float32)}
+    result = smallest("float[n, m] x", feeds, lambda f: True, minima={"n": 4})
+    assert result["x"].shape == (4, 1)
+
+
 def test_sizes_of_one_name_shrink_together():
     feeds = {"x": np.ones((5, 3), np.float32), "b": np.arange(5.0)}
     result = smallest("float[n, 3] x, double[n] b", feeds, lambda f: 3 in f["b"])

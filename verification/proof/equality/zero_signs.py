@@ -18,6 +18,7 @@ import onnx
 from ....ir import Array, normal_domain
 from ....ops import rules_of
 from ..simplify.no_ops import reduction_of_one
+from ..terms.budget import OpenError
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
@@ -88,6 +89,19 @@ class ZeroSigns:
             args = tuple([None if each is None else self._forms[each] for each in needed])
             self._forms[form] = self._form(*form, args)
         return self._forms[root]
+
+    def forms(
+        self, one: Sequence[Term | None], other: Sequence[Term | None]
+    ) -> list[list[Term | None]]:
+        """Forms of the outputs of both models.
+
+        Raises:
+            OpenError: these are the outputs themselves, which an attempt before compared.
+        """
+        forms = [[a if a is None else self.form(a) for a in each] for each in (one, other)]
+        if forms == [[*one], [*other]] and not self.terms.case:
+            raise OpenError("no sign of a zero matters")
+        return forms
 
     def operands(self, head: Head, args: Args, elem_type: int) -> Args:
         """Forms of the operands of a node, which do not change whether it fails.

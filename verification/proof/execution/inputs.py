@@ -170,13 +170,19 @@ def require_same_defaults(before: Mapping[str, Term], after: Mapping[str, Term])
 
 
 def _fact(terms: Terms, type_: onnx.TypeProto) -> Fact:
-    """Fact of a declared type. "2*n" is the name of a size, not twice another one."""
+    """Fact of a declared type."""
     fact = terms.symbols.fact(type_)
     if fact.shape is None:
         return fact
-    odd = {s for dim in fact.shape for s in dim.symbols if not (s.isidentifier() or is_private(s))}
-    names = {s: terms.symbols.named(f"{PRIVATE}'{s.encode().hex()}'") for s in odd}
-    return Fact(fact.elem_type, tuple([dim.replaced(names) for dim in fact.shape]))
+    names = {s: symbol_of(s) for dim in fact.shape for s in dim.symbols}
+    odd = {s: terms.symbols.named(name) for s, name in names.items() if name != s}
+    return Fact(fact.elem_type, tuple([dim.replaced(odd) for dim in fact.shape]))
+
+
+def symbol_of(name: str) -> str:
+    """Symbol of the name of a size. "2*n" is a name, not twice another size."""
+    plain = name.isidentifier() or is_private(name)
+    return name if plain else f"{PRIVATE}'{name.encode().hex()}'"
 
 
 def _both(one: Fact, other: Fact) -> Fact:

@@ -15,6 +15,7 @@ import onnx
 
 from ....facts.polynomial import Dimension
 from ..terms.term import Args, Head, Term
+from ..terms.term_manager import Terms
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
 IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
@@ -113,3 +114,23 @@ def relocate(log: Log, start: int, outer: int, guards: Guards) -> Log:
         guards: guards around the other call.
     """
     return [each._replace(guards=guards + each.guards[outer:]) for each in log[start:]]
+
+
+def with_operands(log: Log, terms: Terms, operands: Callable[[Head, Args, int], Args]) -> Log:
+    """Obligations of a model, with operands that do not change whether its nodes fail.
+
+    Args:
+        log: the obligations.
+        terms: the terms of both models.
+        operands: returns those of an operator, for the type of its first output.
+    """
+
+    def changed(obligation: Obligation) -> Obligation:
+        head, args, result = obligation.head, obligation.args, obligation.result
+        others = operands(head, args, 0 if result is None else result.fact.elem_type)
+        if others == args:
+            return obligation
+        again = None if result is None else terms.apply(head, others, obligation.width)[0]
+        return obligation._replace(args=others, result=again)
+
+    return [changed(obligation) for obligation in log]
