@@ -21,9 +21,9 @@ from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...scans.parallel_prefix import DISTANCES, Monoid
 from ..weights import Unfit
-from .linear_states import Linear, LinearReader
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import broadcast, describe, is_small, replace_all
+from .step_functions import Step, StepReader
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _WIDEST = 16
@@ -45,7 +45,7 @@ def raise_system(recurrence: Recurrence) -> Replacement | str:
     if not is_small(whole):
         return "it is a linear recurrence of states too large for steps of doubling distance"
     recurrence.require_room(whole)
-    reader = LinearReader(recurrence, fact)
+    reader = StepReader(recurrence, fact)
     try:
         functions = reader.read()
         matrix = _matrix(functions, reader)
@@ -58,7 +58,7 @@ def raise_system(recurrence: Recurrence) -> Replacement | str:
 # Factors -----------------------------------------------------------------------------------------
 
 
-def _matrix(functions: Sequence[Linear], reader: LinearReader) -> Array:
+def _matrix(functions: Sequence[Step], reader: StepReader) -> Array:
     """The matrix of the factors: row i computes state i.
 
     Raises:
@@ -66,8 +66,11 @@ def _matrix(functions: Sequence[Linear], reader: LinearReader) -> Array:
     """
     rows = []
     for function in functions:
-        arrays = [reader.array_of(factor) for factor in function.factors]
-        if any(factor.batched for factor in function.factors) or None in map(_size, arrays):
+        factors = function.plain.factors
+        if function.plain.is_bounded or (function.is_reset and not function.is_constant):
+            raise Unfit("a condition or a bound may replace states that depend on each other")
+        arrays = [reader.array_of(factor) for factor in factors]
+        if any(factor.batched for factor in factors) or None in map(_size, arrays):
             raise Unfit("a factor of states that depend on each other is no constant number")
         rows.append([float(array.reshape(())) for array in arrays if array is not None])
     return np.array(rows, np.float64)
@@ -162,15 +165,15 @@ def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
 
 def _replace(
     recurrence: Recurrence,
-    functions: Sequence[Linear],
-    reader: LinearReader,
+    functions: Sequence[Step],
+    reader: StepReader,
     powers: Array,
     fact: Fact,
 ) -> Replacement:
     """Replace states by steps of doubling distance; the first step leaves out zeros."""
     emit, feeding, states = recurrence.trips.emit, recurrence.trips.feeding, recurrence.states
     firsts = [emit.unsqueeze(feeding.same(s.initial).value, 0, "first") for s in states]
-    offsets = [reader.rows_of(function.offset) for function in functions]
+    offsets = [reader.rows_of(function.plain.offset) for function in functions]
     rows = [emit.concat([*pair], 0, "rows") for pair in zip(firsts, offsets, strict=True)]
     rows = [_first_step(recurrence, rows, index, powers[0]) for index in range(len(rows))]
     rank = len(fact.shape or ())

@@ -15,7 +15,7 @@ from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
 from ...scans.parallel_prefix import OneOperator
-from .linear_recurrences import compose
+from .composed_steps import compose
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import broadcast, is_small, replace_all
 

@@ -143,18 +143,17 @@ class RaiseRecurrences(RaiseOptions, Pass):
         """
         # Most models have no loop, and need no raiser.
         from .cell_emission import raise_cell
+        from .composed_steps import raise_step
         from .extremes import raise_extreme
         from .first_hits import raise_first
         from .held_states import raise_held
-        from .linear_recurrences import raise_linear
         from .log_sums import raise_log_sum
         from .recurrence import AllTrips
         from .registers import raise_register
         from .scan_reductions import raise_accumulation
-        from .truth_states import raise_truth
 
         raisers = [
-            *(raise_accumulation, raise_extreme, raise_held, raise_truth, raise_linear),
+            *(raise_accumulation, raise_extreme, raise_held, raise_step),
             *(raise_first, raise_register, raise_log_sum, raise_cell),
         ]
         trips = AllTrips(loop_view, inference, self, certain, raisers)

@@ -1,0 +1,629 @@
+"""One iteration as a function of the states, in one normal form.
+
+s -> reset ? fresh : min (max (factor * s + offset, lower), upper)
+
+t = Mul (s, a)                           factor = a
+u = Add (t, b)                     ->    offset = b
+v = Relu (u)                             lower = 0
+r = Where (p, e, v)                      reset = p, fresh = e
+
+Truth values are numbers of which Xor is the sum and And the product, so Not adds true. Of states
+that depend on each other, each has a factor for each of them, and no bounds. Functions of this form
+are closed under composition (`composed_steps`): max-plus, clamped, decayed, guarded and reset
+states are rows of one algebra.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact, Shape
+from ....facts.polynomial import Dimension
+from ....ir import Array, Node, Value
+from ....ops.builder import Builder
+from ....ops.schema_queries import takes
+from ...utils.select import select
+from ..weights import Unfit
+from .recurrence import Recurrence
+
+_BOOL = onnx.TensorProto.BOOL
+_POSITIVE = ("Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt")
+"""Operators whose results are at least 0, or NaN."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Coefficient:
+    """A number, or a value of each iteration.
+
+    Attributes:
+        number: the number; None for a value.
+        array: the elements of a constant value; None for others.
+        value: the value, which broadcasts to the state, iterations first if it is batched.
+        batched: true if iterations may differ.
+        whole: true if it has the shape of the state.
+        positive: true if it is at least 0.
+        single: true if an iteration has one element of it, for all elements of the state.
+    """
+
+    number: float | None
+    value: Value | None = None
+    batched: bool = False
+    whole: bool = False
+    array: Array | None = None
+    positive: bool = False
+    single: bool = False
+
+
+ZERO, ONE = (Coefficient(number, positive=True, single=True) for number in (0.0, 1.0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounded:
+    """The function min (max (factors[0] * s[0] + factors[1] * s[1] + ... + offset, lower), upper).
+
+    Attributes:
+        factors: the factor of each state.
+        offset: the addend.
+        lower: the lower bound; None for none.
+        upper: the upper bound, which counts where both cross; None for none.
+    """
+
+    factors: tuple[Coefficient, ...]
+    offset: Coefficient
+    lower: Coefficient | None = None
+    upper: Coefficient | None = None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Test for a bound."""
+        return self.lower is not None or self.upper is not None
+
+    @property
+    def is_independent(self) -> bool:
+        """Test for a function that no state changes."""
+        return all(factor.number == 0.0 for factor in self.factors)
+
+    @property
+    def is_translation(self) -> bool:
+        """Test for a sum of the one state and an offset."""
+        return not self.is_bounded and [each.number for each in self.factors] == [1.0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A function of states that a condition may replace by a value of the iteration.
+
+    Attributes:
+        plain: the function where the condition does not hold.
+        reset: the condition, a truth value; the number 0 for never, 1 for always.
+        fresh: the value where it holds.
+    """
+
+    plain: Bounded
+    reset: Coefficient = ZERO
+    fresh: Coefficient = ZERO
+
+    @property
+    def factor(self) -> Coefficient:
+        """The factor of the only state."""
+        (factor,) = self.plain.factors
+        return factor
+
+    @property
+    def is_constant(self) -> bool:
+        """Test for a value of the iteration alone."""
+        return self.reset.number == 1.0
+
+    @property
+    def is_reset(self) -> bool:
+        """Test for a condition that may hold."""
+        return self.reset.number != 0.0
+
+
+_NUMPY: dict[str, Callable[..., Array]] = {
+    "Add": np.add,
+    "Mul": np.multiply,
+    "Div": np.divide,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Xor": np.logical_xor,
+    "And": np.logical_and,
+}
+"""The operators on constants; integers are never divided."""
+
+
+def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
+    """Emit a state-independent value such that it broadcasts to a state, iterations first.
+
+    Raises:
+        Unfit: another shape.
+    """
+    operand = recurrence.trips.operand(value)
+    own, missing = operand.fact.shape, len(shape) - len(operand.fact.shape or ())
+    if own is None or missing < 0 or not _fits(own, shape[missing:]):
+        raise Unfit(f"'{value.name}' has another shape")
+    lifted = operand.value
+    if operand.batched and missing:
+        axes = tuple(range(1, 1 + missing))
+        lifted = recurrence.trips.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
+    tensor = value.constant
+    array = tensor.numpy() if tensor is not None and tensor.is_readable else None
+    positive = _is_positive(value, array)
+    single = all(dim == 1 for dim in own)
+    return Coefficient(None, lifted, operand.batched, own == shape, array, positive, single)
+
+
+def _fits(own: Shape, other: Shape) -> bool:
+    one = Dimension.constant(1)
+    return all(dim in (one, wide) for dim, wide in zip(own, other, strict=True))
+
+
+def _is_positive(value: Value, array: Array | None) -> bool:
+    if array is not None:
+        return array.dtype.kind in "iuf" and bool(np.all(array >= 0))
+    node = value.producer
+    return node is not None and node.is_op(*_POSITIVE)
+
+
+class StepReader:
+    """The functions that the values of a cycle are of its states.
+
+    Args:
+        recurrence: the states, and the nodes between them and their next values.
+        fact: the fact of each state.
+    """
+
+    def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
+        self._recurrence = recurrence
+        self._emit: Builder = recurrence.trips.emit
+        self._shape: Shape = fact.shape or ()
+        self._type = fact.elem_type
+        self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        truth = fact.elem_type == _BOOL
+        self._plus_of, self._times_of = ("Xor", "And") if truth else ("Add", "Mul")
+        self._values: dict[Value, Step] = {}
+        self._rules: dict[str, Callable[[Node], Step]] = {
+            "Identity": lambda node: self._of(node.inputs[0]),
+            "Cast": self._cast,
+            "Where": self._where,
+        }
+        self._rules |= self._of_truth() if truth else self._of_numbers()
+
+    def _of_numbers(self) -> dict[str, Callable[[Node], Step]]:
+        return {
+            "Add": lambda node: self._fold(node, self._add),
+            "Sum": lambda node: self._fold(node, self._add),
+            "Sub": self._subtract,
+            "Neg": lambda node: self._negate(self._of(node.inputs[0])),
+            "Mul": self._mul,
+            "Div": self._div,
+            "Max": lambda node: self._fold(node, self._max),
+            "Min": lambda node: self._fold(node, self._min),
+            "Relu": lambda node: self._max(self._of(node.inputs[0]), self._constant(ZERO)),
+            "Clip": self._clip,
+        }
+
+    def _of_truth(self) -> dict[str, Callable[[Node], Step]]:
+        """The rules of truth values; And and Or are selects of a constant."""
+        return {
+            "Not": lambda node: self._negate(self._of(node.inputs[0])),
+            "Xor": lambda node: self._fold(node, self._add),
+            "And": lambda node: self._gate(node, ZERO),
+            "Or": lambda node: self._gate(node, ONE),
+        }
+
+    def read(self) -> list[Step]:
+        """The function that an iteration applies, for each state.
+
+        Raises:
+            Unfit: no function of the normal form.
+        """
+        states = self._recurrence.states
+        for state in states:
+            factors = tuple([ONE if other is state else ZERO for other in states])
+            self._values[state.argument] = Step(Bounded(factors, ZERO))
+        for node in self._recurrence.nodes:
+            rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
+            if rule is None or self._recurrence.fact(node.output()).shape != self._shape:
+                raise Unfit(f"{node} makes the next value")
+            self._values[node.output()] = rule(node)
+        steps = [self._of(state.result) for state in states]
+        for step in steps:
+            self._require_order(step)
+        return steps
+
+    def _require_order(self, step: Step) -> None:
+        """Require sums that do not wrap between bounds."""
+        plain = step.plain
+        if not plain.is_bounded or self._dtype.kind == "f":
+            return
+        if [one.number for one in plain.factors] != [1.0] or plain.offset.number != 0.0:
+            raise Unfit("its sums may wrap, and bounds do not")
+
+    # Operands ------------------------------------------------------------------------------------
+
+    def _of(self, value: Value | None) -> Step:
+        if value is None:
+            raise Unfit("an operand is absent")
+        if value not in self._values:
+            self._values[value] = self._constant(self._coefficient(value))
+        return self._values[value]
+
+    def _constant(self, coefficient: Coefficient) -> Step:
+        """The function of one value of the iteration."""
+        none = (ZERO,) * len(self._recurrence.states)
+        return Step(Bounded(none, coefficient), ONE, coefficient)
+
+    def _fold(self, node: Node, combine: Callable[[Step, Step], Step]) -> Step:
+        return functools.reduce(combine, [self._of(value) for value in node.inputs])
+
+    def _coefficient(self, value: Value) -> Coefficient:
+        """The coefficient of a state-independent value."""
+        coefficient = lift(self._recurrence, value, self._shape)
+        array = coefficient.array
+        if array is not None and array.size == 1 and array.dtype.kind in "iufb":
+            number = float(array.reshape(()))
+            if number in (0.0, 1.0, -1.0):
+                return Coefficient(number, positive=number >= 0)
+        return coefficient
+
+    def _map(self, step: Step, function: Callable[[Bounded], Bounded]) -> Step:
+        """Apply a function to both cases of a step."""
+        if step.is_constant:
+            return self._constant(function(step.plain).offset)
+        plain = function(step.plain)
+        if not step.is_reset:
+            return Step(plain)
+        return Step(plain, step.reset, function(self._constant(step.fresh).plain).offset)
+
+    def _pair(
+        self, one: Step, other: Step, function: Callable[[Bounded, Bounded], Bounded]
+    ) -> Step:
+        """Apply a commutative function to two steps, of which one may be reset."""
+        if one.is_constant:
+            one, other = other, one
+        if other.is_constant or not (one.is_reset or other.is_reset):
+            return self._map(one, lambda plain: function(plain, other.plain))
+        raise Unfit("it is joined with itself where a condition may replace it")
+
+    # Numbers -------------------------------------------------------------------------------------
+
+    def _cast(self, node: Node) -> Step:
+        if node.attribute("to") != self._type:
+            raise Unfit(f"{node} makes the next value")
+        return self._of(node.inputs[0])
+
+    def _add(self, one: Step, other: Step) -> Step:
+        return self._pair(one, other, self._sum)
+
+    def _sum(self, one: Bounded, other: Bounded) -> Bounded:
+        if not other.is_independent and (one.is_bounded or other.is_bounded):
+            raise Unfit("a bound of it is added to it")
+        pairs = zip(one.factors, other.factors, strict=True)
+        factors = tuple([self._plus(*pair) for pair in pairs])
+        lower, upper = (
+            None if bound is None else self._plus(bound, other.offset)
+            for bound in (one.lower, one.upper)
+        )
+        return Bounded(factors, self._plus(one.offset, other.offset), lower, upper)
+
+    def _negate(self, step: Step) -> Step:
+        if self._type == _BOOL:
+            return self._add(step, self._constant(ONE))
+        return self._map(step, lambda plain: self._scale(plain, Coefficient(-1.0)))
+
+    def _subtract(self, node: Node) -> Step:
+        one, other = (self._of(value) for value in node.inputs)
+        return self._add(one, self._negate(other))
+
+    def _mul(self, node: Node) -> Step:
+        one, other = (self._of(value) for value in node.inputs)
+        if one.is_constant:
+            one, other = other, one
+        if not other.is_constant:
+            raise Unfit(f"{node} multiplies it by itself")
+        return self._map(one, lambda plain: self._scale(plain, other.fresh))
+
+    def _scale(self, plain: Bounded, by: Coefficient) -> Bounded:
+        """Multiply by a value; a negative one swaps the bounds."""
+        factors = tuple([self._product(factor, by) for factor in plain.factors])
+        offset = self._product(plain.offset, by)
+        if not plain.is_bounded:
+            return Bounded(factors, offset)
+        lower, upper = (
+            None if bound is None else self._product(bound, by)
+            for bound in (plain.lower, plain.upper)
+        )
+        if by.positive:
+            return Bounded(factors, offset, lower, upper)
+        numbers = self.array_of(by)
+        if numbers is None or bool(np.any(numbers > 0)):
+            raise Unfit("a factor of its bounds may be negative")
+        # Of crossing bounds the upper one counts, which is now the lower one.
+        if lower is not None and upper is not None:
+            lower = self._combine("Max", lower, upper)
+        return Bounded(factors, offset, upper, lower)
+
+    def _div(self, node: Node) -> Step:
+        one, other = (self._of(value) for value in node.inputs)
+        if not other.is_constant or self._dtype.kind != "f":
+            raise Unfit(f"{node} divides by it, or rounds")
+        divisor = other.fresh
+        if divisor.number is not None:
+            if not divisor.number:
+                raise Unfit(f"{node} divides by 0")
+            return self._map(one, lambda plain: self._scale(plain, divisor))
+        if one.is_constant:
+            return self._constant(self._combine("Div", one.fresh, divisor))
+        inverse = self._combine("Div", ONE, divisor)
+        inverse = dataclasses.replace(inverse, positive=divisor.positive)
+
+        def divide(plain: Bounded) -> Bounded:
+            scale = self._scale(plain, inverse)
+            if plain.offset.number == 0.0:
+                return scale
+            return dataclasses.replace(scale, offset=self._combine("Div", plain.offset, divisor))
+
+        return self._map(one, divide)
+
+    # Bounds --------------------------------------------------------------------------------------
+
+    def _max(self, one: Step, other: Step) -> Step:
+        return self._pair(one, other, functools.partial(self._extreme, "Max"))
+
+    def _min(self, one: Step, other: Step) -> Step:
+        return self._pair(one, other, functools.partial(self._extreme, "Min"))
+
+    def _extreme(self, kind: str, one: Bounded, other: Bounded) -> Bounded:
+        if not takes(kind, 0, self._type, self._emit.opset):
+            raise Unfit(f"{kind} has no such element type at opset {self._emit.opset}")
+        if one.is_independent and other.is_independent:
+            return dataclasses.replace(one, offset=self._combine(kind, one.offset, other.offset))
+        if not other.is_independent:
+            return self._extreme_of_sums(kind, one, other)
+        lower, upper, bound = one.lower, one.upper, other.offset
+        if kind == "Min":
+            return dataclasses.replace(one, upper=self._tighter("Min", upper, bound))
+        upper = None if upper is None else self._combine("Max", upper, bound)
+        return dataclasses.replace(one, lower=self._tighter("Max", lower, bound), upper=upper)
+
+    def _extreme_of_sums(self, kind: str, one: Bounded, other: Bounded) -> Bounded:
+        """The greater, or smaller, of two sums of the state: that of their addends."""
+        factors = [factor.number for factor in (*one.factors, *other.factors)]
+        own, crossing = (
+            ((one.lower, other.lower), (one.upper, other.upper))
+            if kind == "Max"
+            else ((one.upper, other.upper), (one.lower, other.lower))
+        )
+        if factors != [1.0, 1.0] or crossing != (None, None) or self._dtype.kind != "f":
+            raise Unfit("it is compared with another function of itself")
+        bounds = [bound for bound in own if bound is not None]
+        bound = functools.reduce(lambda a, b: self._combine(kind, a, b), bounds) if bounds else None
+        offset = self._combine(kind, one.offset, other.offset)
+        lower, upper = (bound, None) if kind == "Max" else (None, bound)
+        return Bounded(one.factors, offset, lower, upper)
+
+    def _tighter(self, kind: str, bound: Coefficient | None, other: Coefficient) -> Coefficient:
+        return other if bound is None else self._combine(kind, bound, other)
+
+    def _clip(self, node: Node) -> Step:
+        """Bound a value from below, then from above; bounds are inputs from opset 11 on."""
+        step = self._of(node.inputs[0])
+        for name, index, bound in (("min", 1, self._max), ("max", 2, self._min)):
+            number, value = node.attribute(name), node.input(index)
+            if number is not None:
+                array = np.array(number, self._dtype)
+                constant = Coefficient(
+                    None, self._emit.constant(array, name), array=array, positive=number >= 0
+                )
+                step = bound(step, self._constant(constant))
+            elif value is not None:
+                step = bound(step, self._of(value))
+        return step
+
+    # Choices -------------------------------------------------------------------------------------
+
+    def _flag(self, value: Value | None, node: Node) -> Coefficient:
+        """The coefficient of a condition, which no state changes."""
+        assert value is not None
+        if value in self._values and not self._values[value].is_constant:
+            raise Unfit(f"{node} chooses by it")
+        if value.producer in self._recurrence.nodes:
+            raise Unfit(f"{node} chooses by it")
+        return self._coefficient(value)
+
+    def _where(self, node: Node) -> Step:
+        condition, *branches = node.inputs
+        flag = self._flag(condition, node)
+        return self._choose_step(flag, *(self._of(value) for value in branches))
+
+    def _gate(self, node: Node, fixed: Coefficient) -> Step:
+        """And or Or: one operand chooses between the other and false, or true."""
+        one, other = (self._of(value) for value in node.inputs)
+        if one.is_constant:
+            one, other = other, one
+        if not other.is_constant:
+            raise Unfit(f"{node} joins it with itself")
+        branches = one, self._constant(fixed)
+        if fixed is ONE:
+            branches = branches[::-1]
+        return self._choose_step(other.fresh, *branches)
+
+    def _choose_step(self, flag: Coefficient, one: Step, other: Step) -> Step:
+        if flag.number is not None:
+            return one if flag.number else other
+        if one.is_constant and other.is_constant:
+            return self._constant(self._choose(flag, one.fresh, other.fresh))
+        reset = self._choose(flag, one.reset, other.reset, truth=True)
+        fresh = ZERO
+        if reset.number != 0.0:
+            fresh = self._either(flag, one, other)
+        if one.is_constant or other.is_constant:
+            return Step((other if one.is_constant else one).plain, reset, fresh)
+        return Step(self._choose_plain(flag, one.plain, other.plain), reset, fresh)
+
+    def _either(self, flag: Coefficient, one: Step, other: Step) -> Coefficient:
+        """The value of the branch that is reset."""
+        if not one.is_reset:
+            return other.fresh
+        return self._choose(flag, one.fresh, other.fresh) if other.is_reset else one.fresh
+
+    def _choose_plain(self, flag: Coefficient, one: Bounded, other: Bounded) -> Bounded:
+        pairs = zip(one.factors, other.factors, strict=True)
+        factors = tuple([self._choose(flag, *pair) for pair in pairs])
+        offset = self._choose(flag, one.offset, other.offset)
+        scaled = any(factor.number != 1.0 for factor in factors)
+        bounds: list[Coefficient | None] = []
+        for pair, least in (((one.lower, other.lower), True), ((one.upper, other.upper), False)):
+            if pair == (None, None):
+                bounds.append(None)
+                continue
+            first, second = (
+                self._unbounded(least, scaled) if bound is None else bound for bound in pair
+            )
+            bounds.append(self._choose(flag, first, second))
+        return Bounded(factors, offset, *bounds)
+
+    def ordered_bounds(self, plain: Bounded) -> dict[str, Coefficient]:
+        """Both bounds, which do not cross."""
+        lower, upper = (
+            self._unbounded(least, True) if bound is None else bound
+            for bound, least in ((plain.lower, True), (plain.upper, False))
+        )
+        return {"lower": self._combine("Min", lower, upper), "upper": upper}
+
+    def _unbounded(self, least: bool, scaled: bool) -> Coefficient:
+        """The bound that changes nothing; a factor, which may be 0, needs a finite one."""
+        limits = np.finfo(self._dtype) if self._dtype.kind == "f" else np.iinfo(self._dtype)
+        number = limits.min if least else limits.max
+        if not scaled and self._dtype.kind == "f":
+            number = -np.inf if least else np.inf
+        array = np.array(number, self._dtype)
+        return Coefficient(None, self._emit.constant(array, "bound"), array=array)
+
+    # Coefficients --------------------------------------------------------------------------------
+
+    def _plus(self, one: Coefficient, other: Coefficient) -> Coefficient:
+        if one.number == 0.0:
+            return other
+        if other.number == 0.0:
+            return one
+        if one.number is not None and other.number is not None:
+            number = one.number + other.number
+            number = number % 2 if self._type == _BOOL else number
+            return Coefficient(number, positive=number >= 0)
+        positive = one.positive and other.positive
+        return dataclasses.replace(self._combine(self._plus_of, one, other), positive=positive)
+
+    def _product(self, one: Coefficient, other: Coefficient) -> Coefficient:
+        for number, rest in ((one.number, other), (other.number, one)):
+            if number == 0.0:
+                return ZERO
+            if number == 1.0:
+                return rest
+            if number == -1.0 and rest.number is None:
+                assert rest.value is not None
+                value = self._emit.add("Neg", [rest.value], "negated")
+                array = None if rest.array is None else -rest.array
+                positive = array is not None and bool(np.all(array >= 0))
+                return dataclasses.replace(rest, value=value, array=array, positive=positive)
+        positive = one.positive and other.positive
+        if one.number is not None and other.number is not None:
+            return Coefficient(one.number * other.number, positive=positive)
+        return dataclasses.replace(self._combine(self._times_of, one, other), positive=positive)
+
+    def _choose(
+        self, flag: Coefficient, one: Coefficient, other: Coefficient, truth: bool = False
+    ) -> Coefficient:
+        if flag.number is not None:
+            return one if flag.number else other
+        if one is other or (one.number is not None and one.number == other.number):
+            return one
+        if truth or self._type == _BOOL:
+            if (one.number, other.number) == (1.0, 0.0):
+                return flag
+            if (one.number, other.number) == (0.0, 1.0):
+                return self._not(flag)
+        elem_type = _BOOL if truth else self._type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        old = self._recurrence.states[0].result
+        first, second = (self.value_of(each, dtype) for each in (one, other))
+        assert flag.value is not None
+        return Coefficient(
+            None,
+            select(self._emit, flag.value, first, second, elem_type, "chosen", old),
+            any(each.batched for each in (flag, one, other)),
+            any(each.whole for each in (flag, one, other)),
+            positive=one.positive and other.positive,
+            single=all(each.single for each in (flag, one, other)),
+        )
+
+    def _not(self, flag: Coefficient) -> Coefficient:
+        if flag.number is not None:
+            return ZERO if flag.number else ONE
+        assert flag.value is not None
+        value = self._emit.add("Not", [flag.value], "not")
+        array = None if flag.array is None else np.logical_not(flag.array)
+        return dataclasses.replace(flag, value=value, array=array)
+
+    def _combine(self, op_type: str, *operands: Coefficient) -> Coefficient:
+        """Emit an operator on coefficients of the state's type."""
+        arrays = [self.array_of(operand) for operand in operands]
+        array = None
+        if all(each is not None for each in arrays):
+            with np.errstate(all="ignore"):
+                array = _NUMPY[op_type](*arrays).astype(self._dtype)
+        values = [self.value_of(operand) for operand in operands]
+        emit = self._emit
+        constant = None if array is None else emit.constant(array, "k")
+        return Coefficient(
+            None,
+            emit.add(op_type, values, "combined") if constant is None else constant,
+            any(operand.batched for operand in operands),
+            any(operand.whole for operand in operands),
+            array,
+            single=all(operand.single for operand in operands),
+        )
+
+    def array_of(
+        self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None
+    ) -> Array | None:
+        """The elements of a coefficient that is constant; None for others."""
+        if coefficient.number is None:
+            return coefficient.array
+        return np.array(coefficient.number, self._dtype if dtype is None else dtype)
+
+    def value_of(
+        self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None
+    ) -> Value:
+        """Emit a coefficient; a number becomes a constant."""
+        if coefficient.value is not None:
+            return coefficient.value
+        array = self.array_of(coefficient, dtype)
+        assert array is not None
+        return self._emit.constant(array, "k")
+
+    def rows_of(self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None) -> Value:
+        """Emit a coefficient in the shape of the state, iterations first."""
+        if coefficient.value is None:
+            value = self.value_of(coefficient, dtype)
+            coefficient = dataclasses.replace(coefficient, value=value)
+        return spread(self._recurrence, coefficient, self._shape)
+
+
+def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Value:
+    """Emit a lifted value in the shape of the state, iterations first."""
+    assert coefficient.value is not None
+    if coefficient.batched and coefficient.whole:
+        return coefficient.value
+    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
+    size = feeding.trips
+    if shape:
+        initial = feeding.same(recurrence.states[0].initial).value
+        size = emit.concat([size, emit.add("Shape", [initial], "own")], 0, "size")
+    return emit.add("Expand", [coefficient.value, size], "rows")

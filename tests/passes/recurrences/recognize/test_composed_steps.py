@@ -1,0 +1,248 @@
+"""States whose iterations compose: steps of doubling distance, sums, rows that replace them."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from harness import run_passes
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from straightline.passes import RaiseRecurrences
+
+STEPS = [
+    "t = Mul (s, half) s2 = Add (t, e)",
+    "d = Sub (e, s) t = Mul (d, half) s2 = Add (s, t)",
+    "t = Sigmoid (e) u = Mul (t, s) v = Tanh (e) s2 = Sub (v, u)",
+    "i1 = Add (i, one) f = Cast <to = 1> (i1) d = Sub (e, s) t = Div (d, f) s2 = Add (s, t)",
+    "q = ReduceMean <keepdims = 0> (e) t = Sigmoid (q) u = Mul (s, t) s2 = Add (e, u)",
+    "m = Neg (s) s2 = Add (m, e)",
+    "g = Sigmoid (e) t = Tanh (e) d = Sub (s, t) p = Mul (g, d) s2 = Add (t, p)",
+]
+
+
+@pytest.mark.parametrize("body", STEPS)
+@pytest.mark.parametrize("is_all", [True, False])
+def test_linear_recurrences(body, is_all):
+    outputs = "float[3] r; float[3] q_" if is_all else ""
+    more = " r = Identity (s2) q_ = Identity (s)" if is_all else ""
+    text = loop(body + more, "float[3] s s0", outputs)
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
+
+
+def test_the_last_value_is_a_weighted_sum():
+    model = raised(loop(STEPS[0], "float[3] s s0"))
+    assert "Pow" in [node.op_type for node in model.graph.node]
+
+
+def test_a_scalar_state():
+    text = loop("t = ReduceSum <keepdims = 0> (e) u = Mul (s, half) s2 = Add (t, u)", "float s s0")
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=np.array(2, np.float32))
+
+
+def test_a_run_time_factor():
+    text = loop(
+        STEPS[0].replace("half", "k"), "float[3] s s0", inputs="float[N,3] x, int64 n, float k"
+    )
+    model = raised(text)
+    for length in LENGTHS:
+        for k in (0.0, -0.5, 1.0):
+            assert_same(text, model, numbers(length), s0=numbers(1)[0], k=np.array(k, np.float32))
+
+
+def test_integers_wrap_as_in_the_loop():
+    body = "k = Cast <to = 7> (e) p = Mul (s, three) s2 = Add (p, k) r = Identity (s2)"
+    text = loop(body, "int64[3] s s0", "int64[3] r").replace(
+        "<bool yes", "<int64 three = {3}, bool yes"
+    )
+    model = raised(text, kept=["Scan"])
+    for length in (*LENGTHS, 100):
+        assert_same(text, model, numbers(length), exact=True, s0=np.array([1, -2, 1 << 60]))
+
+
+def test_an_infinity_stays_where_it_is():
+    text = loop(f"{STEPS[0]} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    x = numbers(8)
+    x[3, 1] = np.inf
+    assert_same(text, model, x, s0=numbers(1)[0])
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("two = Constant <value_float = 2.0> () t = Mul (s, two) s2 = Add (t, e)", "overflow"),
+        ("t = Mul (s, s) s2 = Add (t, e)", "by itself"),
+        (
+            "g = Less (s, nil) t = Mul (s, half) u = Add (t, e) s2 = Where (g, u, s)",
+            "makes the next value",
+        ),
+        ("t = Div (e, s) s2 = Add (t, e)", "divides"),
+    ],
+)
+def test_near_misses(body, why):
+    assert why in reason(loop(body, "float[3] s s0"))
+
+
+def test_large_states_stay():
+    text = loop(
+        "t = Mul (s, half) s2 = Add (t, e) r = Identity (s2)", "float[300] s s0", "float[300] r"
+    )
+    assert "too large" in reason(text.replace("[N, 3]", "[N, 300]"))
+
+
+# Truth values -----------------------------------------------------------------------------------
+
+FLAG = "g = Greater (e, nil) k = Less (e, half) "
+TRUTH_VALUES = [
+    "t = Not (g) o = And (t, s) s2 = Or (g, o)",
+    "o = And (s, k) s2 = Or (o, g)",
+    "s2 = Xor (s, g)",
+    "t = Not (s) s2 = Xor (g, t)",
+    "s2 = Not (s)",
+    "t = Not (s) s2 = And (t, g)",
+    "t = Xor (s, k) s2 = Or (t, g)",
+]
+
+
+@pytest.mark.parametrize("body", TRUTH_VALUES)
+@pytest.mark.parametrize("is_all", [True, False])
+def test_truth_values(body, is_all):
+    text = loop(
+        FLAG + body + (" r = Identity (s2)" if is_all else ""),
+        "bool[3] s s0",
+        "bool[3] r" if is_all else "",
+    )
+    model = raised(text, kept=["Scan"] if is_all else ["Loop", "Scan"])
+    for length in LENGTHS:
+        for start in ([True, False, True], [False] * 3):
+            assert_same(text, model, numbers(length, [np.nan]), exact=True, s0=np.array(start))
+
+
+def test_a_scalar_truth_value():
+    text = loop(f"{SUM} t = Not (g) o = And (t, s) s2 = Or (g, o)", "bool s s0")
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, s0=np.array(False))
+
+
+SUM = "u = ReduceSum <keepdims = 0> (e) g = Greater (u, nil)"
+
+
+@pytest.mark.parametrize(
+    "body", ["s2 = Xor (s, s)", "t = Not (s) s2 = Xor (t, s)", "t = Xor (s, g) s2 = Xor (s, t)"]
+)
+def test_a_next_value_that_cancels_the_state(body):
+    text = loop(f"{FLAG}{body} r = Or (s2, g)", "bool[3] s s0", "bool[3] r")
+    assert "carries 's'" in reason(text)
+
+
+# The algebra -------------------------------------------------------------------------------------
+
+ALGEBRA = {
+    "guarded maximum": "a = Max (s, e) s2 = Where (g, a, s)",
+    "guarded minimum, by element": "a = Min (s, e) s2 = Where (k, s, a)",
+    "CUSUM": "a = Add (s, e) s2 = Max (a, nil)",
+    "CUSUM by Relu": "a = Sub (s, e) s2 = Relu (a)",
+    "max-plus": "a = Add (s, e) s2 = Max (f, a)",
+    "min-plus, negated": "a = Sub (e, s) s2 = Min (a, f)",
+    "decayed maximum": "a = Mul (s, half) s2 = Max (a, e)",
+    "decayed by a gate": "a = Mul (s, p) s2 = Max (a, e)",
+    "clamped sum": "a = Add (s, e) b = Max (a, nil) s2 = Min (b, half)",
+    "clipped sum": "a = Add (s, e) s2 = Clip (a, nil, half)",
+    "maximum, then minimum": "a = Max (s, e) s2 = Min (a, f)",
+    "resettable sum": "a = Add (s, e) s2 = Where (g, e, a)",
+    "resettable decay, by element": "a = Mul (s, half) b = Add (a, e) s2 = Where (k, b, f)",
+    "reset, clamped, guarded": "a = Add (s, e) b = Max (a, nil) d = Where (g, f, b)"
+    " s2 = Where (k, d, s)",
+    "the better of two sums": "a = Add (s, e) b = Add (s, f) s2 = Max (a, b)",
+    "negated between bounds": "a = Clip (s, nil, half) b = Neg (a) s2 = Add (b, e)",
+}
+ROWS = (
+    "f = Neg (e) p = Sigmoid (e) k = Less (e, nil) q = ReduceSum <keepdims = 0> (e)"
+    " g = Less (q, nil) "
+)
+
+
+@pytest.mark.parametrize("name", ALGEBRA)
+@pytest.mark.parametrize("is_all", [True, False])
+def test_steps_that_compose(name, is_all):
+    text = loop(
+        ROWS + ALGEBRA[name] + (" r = Identity (s2)" if is_all else ""),
+        "float[3] s s0",
+        "float[3] r" if is_all else "",
+    )
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
+
+
+def test_a_decayed_maximum_may_start_at_minus_infinity():
+    text = loop(ALGEBRA["decayed maximum"] + " r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in (0, 1, 40, 600):
+        assert_same(text, model, numbers(length), s0=np.full(3, -np.inf, np.float32))
+
+
+@pytest.mark.parametrize("elem_type", ["int64", "int32"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Add (s, k) s2 = Where (g, k, a)",
+        "a = Sub (s, k) b = Where (g, k, a) s2 = Add (b, k)",
+        "a = Max (s, k) s2 = Where (g, a, s)",
+        "a = Max (s, k) b = Neg (k) s2 = Min (a, b)",
+    ],
+)
+def test_resets_and_bounds_of_integers_are_exact(elem_type, body):
+    """Sums wrap as in the loop; what replaced the state last, less the sum until then, is exact."""
+    number = {"int64": 7, "int32": 6}[elem_type]
+    body = f"k = Cast <to = {number}> (e) q = ReduceSum <keepdims = 0> (e) g = Less (q, nil) {body}"
+    text = loop(f"{body} r = Identity (s2)", f"{elem_type}[3] s s0", f"{elem_type}[3] r")
+    result = run_passes(text, RaiseRecurrences(exact=True))
+    assert "Loop" not in [n.op_type for n in result.model.graph.node] or "Max" in body
+    large = np.iinfo(elem_type).max
+    start = np.array([1, large, large - 3], elem_type)
+    for length in LENGTHS:
+        assert_same(text, result.model, numbers(length) * 100, exact=True, s0=start)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("a = Add (s, i) zero = Sub (i, i) s2 = Max (a, zero)", "may wrap"),
+        ("a = Mul (s, i) zero = Sub (i, i) s2 = Min (zero, a)", "may wrap"),
+    ],
+)
+def test_sums_of_integers_between_bounds_stay(body, why):
+    assert why in reason(loop(body, "int64 s s0"))
+
+
+@pytest.mark.parametrize("name", [n for n in ALGEBRA if "maximum" not in n and "minimum" not in n])
+def test_steps_that_round_are_not_exact(name):
+    text = loop(f"{ROWS}{ALGEBRA[name]} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    result = run_passes(text, RaiseRecurrences(exact=True))
+    assert not result.changed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_composition_of_the_rows(seed):
+    """Random chains of the operators, on floats with no special value, at each length."""
+    dice = random.Random(seed)
+    rows = [
+        *("{o} = Add ({v}, e)", "{o} = Sub (f, {v})", "{o} = Max ({v}, e)", "{o} = Min (f, {v})"),
+        *("{o} = Mul ({v}, p)", "{o} = Where (g, {v}, s)", "{o} = Where (k, e, {v})"),
+        *("{o} = Relu ({v})", "{o} = Neg ({v})", "{o} = Clip ({v}, nil, half)"),
+    ]
+    for _ in range(3):
+        names = ["s", *(f"v{index}" for index in range(dice.randint(1, 4))), "s2"]
+        body = " ".join(
+            dice.choice(rows).format(o=after, v=before) for before, after in pairwise(names)
+        )
+        text = loop(f"{ROWS}{body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+        model = raised(text, kept=["Scan"])
+        for length in (0, 1, 7, 37):
+            assert_same(text, model, numbers(length), s0=numbers(1)[0])
