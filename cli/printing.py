@@ -45,8 +45,8 @@ def printed(after: Sequence[str] | None, before: Sequence[str] | None) -> Iterat
 
 def _known(names: Sequence[str] | None) -> frozenset[str] | None:
     """Return the names of passes, "" for all of them; None for no printing."""
-    from ..driver.convert import CONVERT
     from ..passes.manager.pipeline_parser import find_pass
+    from ..version_converter.conversion import CONVERT
 
     if names is None:
         return None

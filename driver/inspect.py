@@ -23,10 +23,10 @@ from ..passes.manager import plugins
 from ..passes.manager.isolation import isolated
 from ..passes.vetoes import NONE, is_alarm
 from .branch_choices import Branches
+from .job import Request, count_all_nodes
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import NO_PASS, calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
-from .rewrite import Rewrite, count_all_nodes
 from .specialize import Values
 from .suggestions import Advice, Hint, advise, hint_blocks, named
 from .trip_bounds import Maxima
@@ -198,13 +198,13 @@ def inspect(
 def inspect_model(model: ModelSource, options: RewriteOptions) -> Inspection:
     """Inspect a model: `inspect` with its options in one object."""
     with governed(options.limits):
-        rewriting = Rewrite(model, options)
-        return isolated(lambda: _inspected(rewriting), NONE, rewriting.reproduce)[0]
+        request = Request(model, options)
+        return isolated(lambda: _inspected(request), NONE, request.reproduce)[0]
 
 
-def _inspected(rewriting: Rewrite) -> Inspection:
-    pipeline = rewriting.pipeline
-    copy, _ = rewriting.prepare()
+def _inspected(request: Request) -> Inspection:
+    pipeline = request.pipeline
+    copy, _ = request.prepare()
     before = count_all_nodes(copy)
     constructs = list(control_flow(copy))
     memory_before = peak_memory(copy) if constructs else None
@@ -216,7 +216,7 @@ def _inspected(rewriting: Rewrite) -> Inspection:
     result = pipeline.apply(copy, run=PassContext(remarks=log))
     remaining_copies = Counter(node.op.origin for node in control_flow(copy))
     calls = calls_kept(copy, kept_constructs(log))
-    advice = advise(rewriting, copy) if remaining_copies else Advice()
+    advice = advise(request, copy) if remaining_copies else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
     for (node, path, decider, op), root in zip(marked, roots, strict=True):

@@ -9,7 +9,7 @@ from ..ir import Model
 from ..limits import limit
 from ..passes.costs.cost_model import run_units, running
 from ..passes.costs.table import cost_table
-from .rewrite import count_all_nodes
+from .job import count_all_nodes
 
 _MOST_NODES = limit("memory_nodes")
 

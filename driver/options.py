@@ -116,11 +116,13 @@ class RewriteOptions:
         passes = "selects" if self.selects else self.passes
         if self.target is not None:
             from ..targets import target_of
-            from .fit_target import fitting
+            from ..targets.fit_target import fitting
 
             is_text = passes is None or isinstance(passes, str)
             first: Any = passes if is_text else _pipeline(passes, self.pass_options)
-            pipeline = fitting(first, target_of(self.target), self)
+            target, opset = target_of(self.target), self.opset
+            way: dict[str, Any] = {"opset": opset, "ir_version": self.ir_version}
+            pipeline = fitting(first, target, self.pass_options, **way, rewrites=self.rewrite)
         else:
             pipeline = _pipeline(passes, self.pass_options)
         if self.freeze_initializers:
@@ -132,10 +134,6 @@ class RewriteOptions:
         """The same with selects, where they may be offered: the pipeline is the default one."""
         is_default = self.passes is None and not self.selects
         return dataclasses.replace(self, selects=True) if is_default else None
-
-    def of_conversion(self, opset: int) -> RewriteOptions:
-        """Return the options of a conversion alone, done in the same way."""
-        return RewriteOptions((), None, opset, self.ir_version, self.rewrite)
 
     @property
     def limits(self) -> Limits:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from ..analysis.trips.constructs import control_flow
 from ..facts.reason import Message, Reason
 from ..ir import Function, Model, Node
-from ..passes import Remark, Result
+from ..passes import Remark
 from ..passes.base import kept_constructs
 
 NO_PASS = Message("no-pass", "no pass of the pipeline rewrites {operator}")
 _CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
-def left_over(result: Result[Model]) -> list[Remark]:
-    """Return a remark for each node that still holds graphs."""
-    reasons = kept_constructs(result.kept)
-    calls = calls_kept(result.model, reasons)
-    remarks = []
-    for node in control_flow(result.model):
+def left_over(model: Model, remarks: Iterable[Remark]) -> list[Remark]:
+    """Return a remark for each node of a rewritten model that still holds graphs."""
+    reasons = kept_constructs(remarks)
+    calls = calls_kept(model, reasons)
+    residual = []
+    for node in control_flow(model):
         default = Remark("", node.op_type, node.path, "kept", NO_PASS(operator=node.op_type))
         remark = reasons.get((node.op_type, node.path), default)
         why = with_call(remark.reason, root_of(node), calls)
-        remarks.append(dataclasses.replace(remark, reason=why))
-    return remarks
+        residual.append(dataclasses.replace(remark, reason=why))
+    return residual
 
 
 def calls_kept(

@@ -18,9 +18,9 @@ from ..passes.base import kept_constructs
 from ..passes.manager.pipeline import Timing, require_all_rewritten
 from ..passes.vetoes import is_alarm
 from ..verification.runs.options import VerifyOptions
+from .job import Job, Request, count_all_nodes
 from .measures import Measures
 from .residual import left_over
-from .rewrite import Rewrite, RewriteResult, count_all_nodes
 from .suggestions import Hint, hint_blocks
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..runtimes.workers import Workers
     from ..targets import Target
     from ..verification.runs.verdict import Verdict
-    from .convert import ConversionResult
 
 _MOST_DONE = 40
 """So many rows of what was rewritten are shown; what is left is shown in full."""
@@ -85,50 +84,35 @@ class Outcome(Generic[M]):
     bound: Mapping[str, Array] = dataclasses.field(repr=False)
     seconds: float
     verdict: Verdict | None
-    rewritten: RewriteResult = dataclasses.field(repr=False)
-    converted: ConversionResult | None = dataclasses.field(repr=False)
+    job: Job = dataclasses.field(repr=False)
     message: onnx.ModelProto | None = dataclasses.field(default=None, repr=False)
 
     @classmethod
-    def of(
-        cls,
-        rewritten: RewriteResult,
-        converted: ConversionResult | None,
-        left: Sequence[Remark],
-        hints: Sequence[Hint],
-    ) -> Outcome[M]:
-        """Make the outcome of a rewrite, a conversion, or both; not compared yet.
+    def of(cls, job: Job, left: Sequence[Remark], hints: Sequence[Hint]) -> Outcome[M]:
+        """Make the outcome of a job; not compared yet.
 
         Args:
-            rewritten: the result of the passes, if any.
-            converted: the result of the conversion after them, if any.
+            job: the job after its steps.
             left: remarks on residual control flow.
             hints: options that would decide it.
         """
-        result, model = rewritten.result, rewritten.model
-        remarks, timings, before = result.remarks, result.timings, rewritten.opset_before
-        changed, seconds = result.changed, rewritten.seconds
-        if converted is not None:
-            remarks += converted.straightened
-            remarks += tuple(note for note in converted.noted if note not in remarks)
-            timings += (Timing("convert", converted.seconds),)
-            seconds += converted.seconds
-            changed |= bool(converted.straightened) or converted.opset_before != model.opset()
+        model = job.model
+        if job.changed:
+            name_nodes(model)
         return cls(
-            source=rewritten.rewriting.source,
+            source=job.request.source,
             ir=model,
-            changed=changed,
-            remarks=remarks,
-            timings=timings,
+            changed=job.changed,
+            remarks=job.remarks,
+            timings=job.timings,
             left=tuple(left),
             hints=tuple(hints),
-            nodes=Change(rewritten.nodes_before, count_all_nodes(model)),
-            opset=Change(before, model.opset()),
-            bound=rewritten.bound,
-            seconds=seconds,
+            nodes=Change(job.nodes_before, count_all_nodes(model)),
+            opset=Change(job.opset_before, model.opset()),
+            bound=job.bound,
+            seconds=job.seconds,
             verdict=None,
-            rewritten=rewritten,
-            converted=converted,
+            job=job,
         )
 
     @lazy_property
@@ -152,7 +136,7 @@ class Outcome(Generic[M]):
         Raises:
             LoadError: the original cannot be read any more.
         """
-        before, _ = self.rewriting.prepare()
+        before, _ = self.request.prepare()
         return peak_memory(before), peak_memory(self.ir)
 
     @lazy_property
@@ -162,13 +146,13 @@ class Outcome(Generic[M]):
         Raises:
             LoadError: the original cannot be read any more.
         """
-        before, _ = self.rewriting.prepare()
+        before, _ = self.request.prepare()
         return Measures.of(before), Measures.of(self.ir)
 
     @property
     def target(self) -> Target | None:
         """The target that the result was made to fit, if any."""
-        passes = self.rewriting.pipeline.passes
+        passes = self.request.pipeline.passes
         target: Target | None = getattr(passes[-1], "target", None) if passes else None
         return target
 
@@ -194,9 +178,9 @@ class Outcome(Generic[M]):
         return f"{name} does not take {len(self.untaken)}: {listed}"
 
     @property
-    def rewriting(self) -> Rewrite:
-        """The request, without the conversion."""
-        return self.rewritten.rewriting
+    def request(self) -> Request:
+        """The request."""
+        return self.job.request
 
     def verified(
         self,
@@ -231,28 +215,22 @@ class Outcome(Generic[M]):
 
         `loaded`: this call has loaded the original; a proof need not check it again.
         """
+        from .verify import verify
+
         shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
         shared |= {"loaded": loaded, "message": self.message}
-        if self.converted is not None:
-            converted, verdict = self.converted.verify(options, **shared)
-            settled = converted.rewritten
-        else:
-            converted = None
-            settled, verdict = self.rewritten.verify(options, **shared)
-        outcome = self if settled is self.rewritten else self._of_other(settled, converted)
-        if self.rewriting.options.strict:
+        job, verdict = verify(self.job, options, **shared)
+        outcome = self if job is self.job else self._of_other(job)
+        if self.request.options.strict:
             require_all_rewritten(outcome.remarks)
         return dataclasses.replace(outcome, verdict=verdict)
 
-    def _of_other(self, rewritten: RewriteResult, converted: ConversionResult | None) -> Outcome[M]:
+    def _of_other(self, job: Job) -> Outcome[M]:
         """Return the outcome of another run, with the reasons that trials have found for this."""
         reasons = {(remark.op_type, remark.path): remark for remark in self.left}
-        left = left_over(rewritten.result)
+        left = left_over(job.model, job.remarks)
         left = [reasons.get((remark.op_type, remark.path), remark) for remark in left]
-        outcome: Outcome[M] = Outcome.of(rewritten, converted, left, self.hints)
-        if outcome.changed:
-            name_nodes(outcome.ir)
-        return outcome
+        return Outcome.of(job, left, self.hints)
 
     def save(
         self,
@@ -346,17 +324,19 @@ class Outcome(Generic[M]):
     @lazy_property
     def operators(self) -> Mapping[str, Mapping[str, int]]:
         """The number of nodes that the conversion "changed" and "added", by operator."""
-        return {} if self.converted is None else self.converted.differences.to_dict()
+        converted = self.job.converted
+        return {} if converted is None else converted.differences.to_dict()
 
     def _sums(self) -> Iterator[str]:
-        if self.converted is None or self.rewriting.has_passes:
+        is_converted = self.job.converted is not None
+        if not is_converted or self.request.has_passes:
             before, after = self.nodes
             yield f"{before} nodes became {after}, rewritten in {self.seconds:.2f} s"
-        if self.converted is not None and not self.opset.after:
+        if is_converted and not self.opset.after:
             yield "the model imports no opset of ONNX's own operators, which a conversion changes"
-        elif self.converted is not None or self.opset.before != self.opset.after:
+        elif is_converted or self.opset.before != self.opset.after:
             yield f"opset {self.opset.before} became {self.opset.after}"
-        if self.converted is not None:
+        if is_converted:
             changes = {what: counts for what, counts in self.operators.items() if counts}
             for what, counts in changes.items():
                 listed = ", ".join(f"{operator} {count}" for operator, count in counts.items())

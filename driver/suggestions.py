@@ -25,8 +25,8 @@ from ..limits import limit
 from ..passes import Pass, Pipeline, Result
 from ..passes.manager.isolation import isolated
 from ..passes.vetoes import NONE
+from .job import Request, count_all_nodes
 from .options import RewriteOptions
-from .rewrite import Rewrite, count_all_nodes
 
 _log = logging.getLogger(__name__)
 
@@ -177,9 +177,9 @@ class Way:
         rest: Any = {name: getattr(self, name) or getattr(other, name) for name in names}
         return Way(tuple(dict.fromkeys(values)), tuple(dict.fromkeys(shapes)), **rest)
 
-    def applied(self, rewriting: Rewrite, size: int) -> Rewrite:
+    def applied(self, request: Request, size: int) -> Request:
         """Return the rewrite with these options added."""
-        options = rewriting.options
+        options = request.options
         selecting = options.selecting if self.selects else None
         pipeline = (selecting or options).pipeline
         if self.honour:
@@ -195,11 +195,11 @@ class Way:
             freeze_initializers=self.freeze,
             base_dir=options.base_dir,
         )
-        return Rewrite(rewriting.original, tried)  # read once
+        return Request(request.original, tried)  # read once
 
 
 def advise(
-    rewriting: Rewrite,
+    request: Request,
     after: Model,
     on_progress: OnProgress = silent,
 ) -> Advice:
@@ -208,13 +208,13 @@ def advise(
     Each way is tried once, for all constructs that it may help, and few of them are.
 
     Args:
-        rewriting: what was asked for.
+        request: what was asked for.
         after: the rewritten model.
         on_progress: called before each trial.
     """
     residual = {(node.op_type, node.path): node for node in control_flow(after)}
-    trials = _Trials(rewriting, len(residual), on_progress)
-    selects = rewriting.options.selecting is not None
+    trials = _Trials(request, len(residual), on_progress)
+    selects = request.options.selecting is not None
     evidence, firsts, provenance = _Evidence(residual), list[Way](), Provenance()
     for key, node in residual.items():
         for number, way in enumerate(_ways(node, selects, provenance)):
@@ -310,8 +310,8 @@ def named(key: Key) -> str:
 class _Trials:
     """Rewrites on copies, each way once; `residual` constructs were left without."""
 
-    def __init__(self, rewriting: Rewrite, residual: int, on_progress: OnProgress) -> None:
-        self.rewriting = rewriting
+    def __init__(self, request: Request, residual: int, on_progress: OnProgress) -> None:
+        self.request = request
         self.residual = residual
         self.on_progress = on_progress
         self.done: dict[Way, tuple[int, dict[Key, list[Reason]]] | None] = {}
@@ -334,10 +334,10 @@ class _Trials:
             options = way.options(size)
             _log.debug("trying %s for what is left", " ".join(options))
             self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
-            stay = self._stay(way.applied(self.rewriting, size))
+            stay = self._stay(way.applied(self.request, size))
             if stay is not None and len(stay) < self.residual and way.options(other) != options:
                 # What is refused with another number needs this one.
-                more = self._stay(way.applied(self.rewriting, other))
+                more = self._stay(way.applied(self.request, other))
                 stay = {**(more or {}), **stay}
             if stay is not None and (best is None or len(stay) < len(best[1])):
                 best = size, stay
@@ -345,9 +345,9 @@ class _Trials:
                 break
         return best
 
-    def _stay(self, rewriting: Rewrite) -> dict[Key, list[Reason]] | None:
+    def _stay(self, request: Request) -> dict[Key, list[Reason]] | None:
         try:
-            result, _ = isolated(lambda: self._rewritten(rewriting), NONE)
+            result, _ = isolated(lambda: self._rewritten(request), NONE)
         except Error:  # with these options it would be refused, so they are not offered
             return None
         reasons: dict[Key, list[Reason]] = {
@@ -358,10 +358,10 @@ class _Trials:
                 reasons[remark.op_type, remark.path].append(remark.sentence)
         return reasons
 
-    def _rewritten(self, rewriting: Rewrite) -> Result[Model]:
-        model, _ = rewriting.prepare()
+    def _rewritten(self, request: Request) -> Result[Model]:
+        model, _ = request.prepare()
         self.nodes += count_all_nodes(model)
-        result = rewriting.pipeline.apply(model, trial=True)
+        result = request.pipeline.apply(model, trial=True)
         self.nodes += count_all_nodes(result.model)
         return result
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
-from ..ir import BaseDir, Model, ModelSource, name_nodes, to_proto
-from ..ir.gc_pause import collector_pause, paused_collector
+from ..ir import BaseDir, Model, ModelSource, to_proto
+from ..ir.gc_pause import collector_pause
 from ..ir.io.model_source import read_open
 from ..limits import governed
 from ..passes.manager.pipeline import require_all_rewritten
@@ -17,10 +16,11 @@ from ..passes.vetoes import warn_of
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Unproved, Verify, VerifyOptions
 from .branch_choices import Branches
+from .job import Request
+from .line import run
 from .options import Passes, RewriteOptions, TargetLike
 from .residual import left_over
 from .result import Outcome
-from .rewrite import Rewrite
 from .specialize import Values
 from .suggestions import Advice, advise
 from .trip_bounds import Maxima
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..ir.io.model_source import Exported, MessageSource
-    from .convert import ConversionResult
     from .keywords import ConvertKeywords, RewriteKeywords, TransformKeywords
 
 
-@paused_collector
 def transform_model(
     model: ModelSource,
     options: RewriteOptions,
@@ -54,38 +52,28 @@ def transform_model(
     Raises:
         Error: as `transform`.
     """
-    rewriting = Rewrite(read_open(model), options)
-    with governed(options.limits):
-        if verification is not None:
+    request = Request(read_open(model), options)
+    with collector_pause(), governed(options.limits):
+        if verification is not None and (verification.sample_shapes or verification.dims):
             from ..verification import with_sample_shapes
 
-            with_sample_shapes(rewriting.original, verification, options.values)
-        converted: ConversionResult | None = None
-        if options.opset is None or options.target is not None:  # a pass fits the target
-            progress = None if on_progress is silent else partial(on_progress, "rewriting")
-            rewritten = rewriting.run(progress)
-        else:
-            from .convert import Conversion
-
-            converted = Conversion(rewriting, on_progress).run()
-            rewritten = converted.rewritten
+            with_sample_shapes(request.original, verification, options.values)
+        job = run(request, on_progress=on_progress)
         if options.strict:
-            require_all_rewritten(rewritten.result.remarks)
+            require_all_rewritten(job.remarks)
         residual, advice = [], Advice()
-        if rewriting.has_passes:
-            residual = left_over(rewritten.result)
+        if request.has_passes:
+            residual = left_over(job.model, job.remarks)
         if residual and options.hints:
-            advice = advise(rewriting, rewritten.model, on_progress)
+            advice = advise(request, job.model, on_progress)
             residual = [
                 dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason))
                 for r in residual
             ]
-        outcome: Outcome[Any] = Outcome.of(rewritten, converted, residual, advice.hints)
-        if outcome.changed:
-            name_nodes(outcome.ir)
+        outcome: Outcome[Any] = Outcome.of(job, residual, advice.hints)
         if verification is None:
             return outcome
-        if is_short and converted is None and not isinstance(model, Model):
+        if is_short and job.converted is None and not isinstance(model, Model):
             # Both the comparison and the caller want it.
             outcome = dataclasses.replace(outcome, message=to_proto(outcome.ir))
         outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)

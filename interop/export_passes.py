@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import onnx_ir
 import onnx_ir.passes
 
 from ..driver.branch_choices import Branches
+from ..driver.job import Request
 from ..driver.options import Passes, RewriteOptions
-from ..driver.rewrite import Rewrite
 from ..driver.specialize import Values
 from ..driver.trip_bounds import Maxima
 from ..facts.named_dimensions import Dims, Shapes, minima_of
@@ -22,11 +22,10 @@ from ..ir.io.onnx_ir_model import base_dir_of
 from ..ir.lazy import lazy_property
 from ..passes import PassContext, Pipeline, Remark, Result
 from ..passes.manager.isolation import isolated
-from ..passes.manager.undo import Task, settle
+from ..passes.manager.undo import BINDING, Task, probing, settle
 from ..passes.vetoes import NONE, warn_of
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Unproved, VerifyOptions
-from ..verification.runs.verdict import Verdict
 
 
 def as_onnx_ir_pass(
@@ -137,7 +136,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
             minima = minima_of(options.dims)
             verification = dataclasses.replace(verification, minima=minima)
             task = self._task(model, attempt.fixed, verification)
-            attempt, verdict = settle(task, attempt, task.compare(attempt), vetoes)
+            attempt, verdict = settle(task, attempt, vetoes)
             require_compared(verdict, "the rewrite", verification.prove is True)
         self._tell(attempt)
         move_content(model, attempt.rebuilt)
@@ -150,7 +149,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
     def _attempt(self, model: onnx_ir.Model, run: PassContext | None = None) -> _Attempt:
         exchange = Exchange()
         mine = exchange.from_onnx_ir(model)
-        rewriting = Rewrite(mine, self.options)
+        rewriting = Request(mine, self.options)
         fixed: dict[str, Any] = {"bound": rewriting.bind(mine), "base_dir": base_dir_of(model)}
         fixed |= {"shapes": rewriting.fixed_shapes(mine), "exactness": self.pipeline.exactness}
         self.options.assumptions.assume(mine)
@@ -163,16 +162,13 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
         from ..verification import compare
 
         original = to_proto(model)
-
-        def probe(verdict: Verdict) -> Callable[[Model], Verdict]:
-            settings = options.probing(verdict.differs, verdict.feeds)
-            return lambda after: compare(original, after, settings, **fixed)
-
         return Task(
             rerun=lambda vetoes: isolated(lambda: self._attempt(model), vetoes)[0],
             compare=lambda one: compare(original, to_proto(one.rebuilt), options, **fixed),
-            watch=lambda run: self._attempt(model, run),
-            probe=probe,
+            watch=lambda observe, vetoes: isolated(
+                lambda: self._attempt(model, observe(BINDING)), vetoes
+            ),
+            probe=probing(original, options, fixed),
             only_proved=options.unproved == "keep",
         )
 

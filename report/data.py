@@ -204,10 +204,10 @@ def of_outcome(
         stored: the bytes of their files, where there are files.
         again: makes a command of the options of a hint.
     """
-    rewriting = outcome.rewriting
+    request = outcome.request
     remarks = [remark for remark in outcome.remarks if remark.action != "kept"]
     return gather(
-        rewriting.original,
+        request.original,
         outcome.ir,
         names=names,
         stored=stored,
@@ -217,7 +217,7 @@ def of_outcome(
         verdict=outcome.verdict,
         mismatch=mismatch,
         again=again,
-        base_dir=rewriting.options.base_dir,
+        base_dir=request.options.base_dir,
     )
 
 

@@ -2,7 +2,7 @@
 
 A target is a small file of data: the opsets that a compiler or runtime reads, its operators, and
 their unsupported forms. `shipped/` has those of well-known clients; `load` reads one of your own.
-`driver/fit_target.py` fits a model to a target.
+`fit_target.py` fits a model to a target.
 """
 
 from .registry import find as find

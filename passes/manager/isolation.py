@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from ...facts.reason import Message
@@ -60,6 +61,54 @@ class Reproduction:
         return f"{please}; for the smallest model {saved}{shlex.join(command)}"
 
 
+class Isolation:
+    """Runs of the same passes, each with a veto more, until one comes to its end.
+
+    Args:
+        vetoes: those in force from the beginning.
+        reproduce: return how to make a failure again.
+        strict: raise for the first fault.
+
+    Attributes:
+        vetoes: those of the next run, or of the one that came to its end.
+        done: true after that run.
+    """
+
+    def __init__(
+        self,
+        vetoes: Vetoes,
+        reproduce: Callable[[], Reproduction] = Reproduction,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self.vetoes, self.done = vetoes, False
+        self._strict, self._is_first = strict, True
+        self._history = _History(reproduce)
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Let the block be one run, on a new copy of the caller's model.
+
+        Raises:
+            StrictError: (`strict`) a pass raised an unexpected exception.
+        """
+        is_first, self._is_first = self._is_first, False
+        try:
+            with self.vetoes.in_force(), governed(anew=not is_first):
+                yield
+            self.done = True
+        except ObserverFault as fault:
+            assert fault.__cause__ is not None
+            raise fault.__cause__ from None
+        except Fault as fault:
+            assert fault.__cause__ is not None
+            _log.info("%s raised", fault.pass_name, exc_info=fault.__cause__)
+            self.vetoes = self._history.after(fault, self.vetoes)
+            if self._strict:
+                veto = self.vetoes.entries[-1]
+                raise StrictError(f"{veto.why}{veto.advice}") from fault.__cause__
+
+
 def isolated(
     run: Callable[[], T],
     vetoes: Vetoes,
@@ -71,28 +120,16 @@ def isolated(
 
     Args:
         run: the run of the passes on a new copy of the caller's model.
-        vetoes: those in force from the beginning.
-        reproduce: return how to make a failure again.
-        strict: raise for the first fault.
+        vetoes, reproduce, strict: as of `Isolation`.
 
     Raises:
         StrictError: (`strict`) a pass raised an unexpected exception.
     """
-    history, vetoes_now = _History(reproduce), vetoes
-    while True:
-        try:
-            with vetoes_now.in_force(), governed(anew=vetoes_now is not vetoes):
-                return run(), vetoes_now
-        except ObserverFault as fault:
-            assert fault.__cause__ is not None
-            raise fault.__cause__ from None
-        except Fault as fault:
-            assert fault.__cause__ is not None
-            _log.info("%s raised", fault.pass_name, exc_info=fault.__cause__)
-            vetoes_now = history.after(fault, vetoes_now)
-            if strict:
-                veto = vetoes_now.entries[-1]
-                raise StrictError(f"{veto.why}{veto.advice}") from fault.__cause__
+    isolation = Isolation(vetoes, reproduce, strict=strict)
+    while not isolation.done:
+        with isolation.attempt():
+            result = run()
+    return result, isolation.vetoes
 
 
 class _History:

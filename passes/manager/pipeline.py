@@ -116,8 +116,6 @@ class Pipeline:
 
         result = rerun(NONE)
         if options is not None:
-            if uses_trusted_rules(result.remarks):
-                options = options.with_runs()
             result = self._verified(original, result, options, rerun, strict)
         if strict:
             require_all_rewritten(result.remarks)
@@ -147,25 +145,24 @@ class Pipeline:
         """
         from ...verification import compare
         from ...verification.mismatch import require_compared
-        from .undo import Task, settle
+        from .undo import BINDING, Task, probing, settle
 
         fixed: dict[str, Any] = {"base_dir": base_dir_of(original), "exactness": self.exactness}
         if any(pass_.name == FreezeInitializers.name for pass_ in self.passes):
             fixed["bound"] = frozen_defaults(load(original))
-
-        def probe(verdict: Verdict) -> Callable[[Model], Verdict]:
-            settings = options.probing(verdict.differs, verdict.feeds)
-            return lambda model: compare(original, model, settings, **fixed)
-
+        if uses_trusted_rules(result.remarks):
+            options = options.with_runs()
         task = Task(
             rerun=rerun,
             compare=lambda other: compare(original, other.model, options, loaded=True, **fixed),
-            watch=lambda run: self.apply(load(original), run=run),
-            probe=probe,
+            watch=lambda observe, vetoes: isolated(
+                lambda: self.apply(load(original), run=observe(BINDING)), vetoes
+            ),
+            probe=probing(original, options, fixed),
             only_proved=options.unproved == "keep",
             strict=strict,
         )
-        result, verdict = settle(task, result, task.compare(result), result.vetoes)
+        result, verdict = settle(task, result, result.vetoes)
         require_compared(verdict, "the rewrite", options.prove is True)
         return dataclasses.replace(result, verdict=verdict)
 

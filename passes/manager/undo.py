@@ -11,20 +11,22 @@ the result is compared anew.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from ...facts.reason import Message, Reason
-from ...ir import Model
+from ...ir import Model, ModelSource
+from ...verification import compare
 from ...verification.mismatch import MismatchError, feeds_text
+from ...verification.runs.options import VerifyOptions
 from ...verification.runs.verdict import Verdict
 from ..base import Pass, Remark
 from ..context import PassContext
 from ..vetoes import ALL, Place, Veto, Vetoes, raises_faults
-from .isolation import Reproduction, isolated
+from .isolation import Reproduction
 
-_BINDING = "that binds inputs"
-"""The culprit where outputs differ before the first pass."""
+BINDING = "that binds inputs"
+"""The step that makes the model of the first pass."""
 _MOST_ROUNDS = 32
 """Vetoes of one comparison: each costs some runs of all passes."""
 _MOST_CONSTRUCTS = 8
@@ -34,6 +36,8 @@ _OPEN = Message("unproved-rewrite", "what {pass_name} makes{place} is not proved
 
 T = TypeVar("T")
 Probe = Callable[[Model], Verdict]
+Observe = Callable[[str], PassContext]
+"""Returns the context of a run of passes; the text names the step that made their model."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,47 +47,66 @@ class Task(Generic[T]):
     Attributes:
         rerun: run the passes on a new copy of the caller's model, under vetoes.
         compare: compare such a result with the original.
-        watch: run the passes on a new copy with a context, whose watcher may end the run.
+        watch: the same as `rerun`, in contexts whose watchers may end the run.
         probe: return the comparison of models between passes for a verdict on the result.
         only_proved: accept a proved result only, rather than any that is not refuted.
         strict: raise rather than undo.
         reproduce: return how to make a failure again.
+        last: the step after the last pass, as errors name it; "" for none.
     """
 
     rerun: Callable[[Vetoes], T]
     compare: Callable[[T], Verdict]
-    watch: Callable[[PassContext], object]
+    watch: Callable[[Observe, Vetoes], object]
     probe: Callable[[Verdict], Probe]
     only_proved: bool = False
     strict: bool = False
     reproduce: Callable[[], Reproduction] = Reproduction
+    last: str = ""
 
     def accepts(self, verdict: Verdict) -> bool:
         """Test whether a result with a verdict may be returned."""
         return verdict.proved if self.only_proved else not verdict.differs
 
 
-def settle(task: Task[T], result: T, verdict: Verdict, vetoes: Vetoes) -> tuple[T, Verdict]:
-    """Undo what is refuted or not proved; return the result that stays, and its verdict.
+def probing(
+    original: ModelSource, options: VerifyOptions, fixed: Mapping[str, Any]
+) -> Callable[[Verdict], Probe]:
+    """Return `Task.probe` for comparisons with an original.
+
+    Args:
+        original: the original.
+        options: the options of the comparison.
+        fixed: its other arguments.
+    """
+
+    def probe(verdict: Verdict) -> Probe:
+        settings = options.probing(verdict.differs, verdict.feeds)
+        return lambda model: compare(original, model, settings, **fixed)
+
+    return probe
+
+
+def settle(task: Task[T], result: T, vetoes: Vetoes) -> tuple[T, Verdict]:
+    """Compare a result, and undo what is refuted or not proved; return what stays, and its verdict.
 
     Args:
         task: the rewrite.
         result: its result.
-        verdict: the comparison with the original.
         vetoes: those under which the passes ran.
 
     Raises:
         MismatchError: the outputs differ, and no pass is at fault, or the task is strict.
     """
-    culprit = None
+    verdict = task.compare(result)
     for _ in range(_MOST_ROUNDS):
         if task.accepts(verdict):
             return result, verdict
         search = _Search(task, task.probe(verdict))
         culprit = search.culprit(vetoes)
-        is_at_fault = culprit is not None and culprit.name != _BINDING
+        is_at_fault = culprit is not None and culprit.is_pass
         if verdict.differs and (task.strict or raises_faults() or not is_at_fault):
-            raise MismatchError(verdict, "") if culprit is None else culprit.error
+            raise MismatchError(verdict, task.last) if culprit is None else culprit.error
         if culprit is None or not is_at_fault:
             break
         vetoes = vetoes.with_veto(search.veto(culprit, vetoes))
@@ -93,7 +116,7 @@ def settle(task: Task[T], result: T, verdict: Verdict, vetoes: Vetoes) -> tuple[
         result = task.rerun(vetoes.with_veto(Veto(ALL, None, _why(verdict, ALL, None))))
         verdict = task.compare(result)
     if verdict.differs:
-        raise MismatchError(verdict, "")
+        raise MismatchError(verdict, task.last)
     return result, verdict
 
 
@@ -112,14 +135,16 @@ class _Culprit:
     """The first pass after which a model is not accepted.
 
     Attributes:
-        name: the pass.
+        name: the pass, or the step before the first one.
         verdict: the verdict on the model after it.
         remarks: the rewrites of that run of it.
+        is_pass: false for another step.
     """
 
     name: str
     verdict: Verdict
     remarks: tuple[Remark, ...] = ()
+    is_pass: bool = True
 
     @property
     def error(self) -> MismatchError:
@@ -150,15 +175,18 @@ class _Search(Generic[T]):
 
     def culprit(self, vetoes: Vetoes) -> _Culprit | None:
         """Run the passes again until one is at fault; None where no single one is."""
-        context = PassContext()
 
-        def accept(model: Model) -> Verdict | None:
+        def refusal(model: Model) -> Verdict | None:
             verdict = self.probe(model)
             return None if self.task.accepts(verdict) else verdict
 
-        context.instrumentation.watcher = _Comparing(context, accept)
+        def observe(maker: str) -> PassContext:
+            context = PassContext()
+            context.instrumentation.watcher = _Comparing(context, refusal, maker)
+            return context
+
         try:
-            isolated(lambda: self.task.watch(context), vetoes)
+            self.task.watch(observe, vetoes)
         except _Found as found:
             return found.culprit
         return None
@@ -195,15 +223,17 @@ class _Search(Generic[T]):
 class _Comparing:
     """A watcher that ends the run after the first pass whose model is not accepted."""
 
-    def __init__(self, context: PassContext, refusal: Callable[[Model], Verdict | None]) -> None:
-        self._context, self._refusal = context, refusal
+    def __init__(
+        self, context: PassContext, refusal: Callable[[Model], Verdict | None], maker: str
+    ) -> None:
+        self._context, self._refusal, self._maker = context, refusal, maker
         self._count, self._has_begun = 0, False
 
     def before(self, pass_: Pass, model: Model) -> None:
         """Compare the model that the first pass starts from."""
         if not self._has_begun:
             self._has_begun = True
-            self._end(_BINDING, model, ())
+            self._end(self._maker, model, (), is_pass=False)
 
     def after(self, pass_: Pass, model: Model, changed: bool) -> None:
         """Compare the model that a pass changed."""
@@ -212,7 +242,9 @@ class _Comparing:
         if changed:
             self._end(pass_.name, model, tuple(new))
 
-    def _end(self, name: str, model: Model, remarks: tuple[Remark, ...]) -> None:
+    def _end(
+        self, name: str, model: Model, remarks: tuple[Remark, ...], *, is_pass: bool = True
+    ) -> None:
         verdict = self._refusal(model)
         if verdict is not None:
-            raise _Found(_Culprit(name, verdict, remarks))
+            raise _Found(_Culprit(name, verdict, remarks, is_pass))

@@ -14,7 +14,6 @@ from straightline.batch.job_config import JobConfig
 from straightline.batch.sources import jobs_of
 from straightline.batch.worker import failed, work
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewrite
 from straightline.ir import Operator
 from straightline.passes import Pass
 from straightline.verification.runs.options import VerifyOptions
@@ -123,10 +122,10 @@ def _only_data(place):
     ],
 )
 def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, message):
-    def fail(self):
+    def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(Rewrite, "run", lambda self, *_: fail(self))
+    monkeypatch.setattr("straightline.driver.transform.run", fail)
     record = work(job, JobConfig(), "key").record
     assert (record.status, record.problem) == ("failed", problem)
     assert message in record.messages[0]

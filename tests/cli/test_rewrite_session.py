@@ -31,7 +31,9 @@ def run(folder, run):
 )
 def test_what_does_not_fit_is_refused_before_the_work(run, command, given, words, monkeypatch):
     monkeypatch.setattr("straightline.passes.Pipeline.apply", lambda *_: pytest.fail("ran"))
-    monkeypatch.setattr("straightline.driver.convert.convert", lambda *_: pytest.fail("ran"))
+    monkeypatch.setattr(
+        "straightline.version_converter.conversion.convert", lambda *_: pytest.fail("ran")
+    )
     result = run(*command.split(), "in.onnx", "out.onnx", *given.split())
     assert result.exit_code == 1 and words in result.stderr, result.output
     assert result.stderr.count("\n") == 1 and result.stderr.startswith("error: ")

@@ -1,9 +1,7 @@
 """What is left, and why: as far as a pass said so."""
 
-import onnx
-from straightline.driver.options import RewriteOptions
+from straightline import ir
 from straightline.driver.residual import left_over
-from straightline.driver.rewrite import Rewrite
 from straightline.passes import InlineIfs, Pipeline, UnrollLoops
 
 LOOP = """<ir_version: 8, opset_import: ["" : 17]>
@@ -20,8 +18,8 @@ g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }
 
 
 def left(text, *passes):
-    model = onnx.parser.parse_model(text)
-    return left_over(Rewrite(model, RewriteOptions(Pipeline(passes))).run().result)
+    result = Pipeline(passes).apply(ir.parse(text))
+    return left_over(result.model, result.remarks)
 
 
 def test_what_a_pass_said_of_it():

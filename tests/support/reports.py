@@ -2,8 +2,9 @@
 
 import straightline as sl
 from straightline import report
+from straightline.driver.job import Request
+from straightline.driver.line import run
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewrite
 from straightline.driver.suggestions import advise
 from straightline.verification.runs.options import VerifyOptions
 
@@ -51,15 +52,15 @@ gate (a) => (b) {
 
 def rewritten(text=DECODER, verify=True):
     """The report of a rewrite with all that it tells."""
-    rewriting = Rewrite(sl.ir.parse(text), RewriteOptions())
-    made = rewriting.run()
+    request = Request(sl.ir.parse(text), RewriteOptions())
+    made = run(request)
     return report.gather(
-        rewriting.source,
+        request.source,
         made.model,
         names=("decoder.onnx", "flat.onnx"),
-        remarks=made.result.remarks,
-        timings=made.result.timings,
-        hints=advise(rewriting, made.model).hints,
+        remarks=made.remarks,
+        timings=made.timings,
+        hints=advise(request, made.model).hints,
         verdict=made.verify(VerifyOptions())[1] if verify else None,
         again=lambda options: " ".join(["straightline rewrite decoder.onnx flat.onnx", *options]),
     )

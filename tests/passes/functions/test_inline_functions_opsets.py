@@ -41,7 +41,7 @@ def test_inspect_names_the_opsets_that_keep_a_call_from_being_inlined():
     assert "opset 11 and its caller for 18" in found.reason
     assert "straightline convert" in found.reason
     result = straighten().apply(ir.load(older(HEAD + text, 11)))
-    (left,) = left_over(result)
+    (left,) = left_over(result.model, result.remarks)
     assert left.op_type == "If"
     assert "choose 'y': kept, function 'local::choose' is written for opset 11" in left.reason
 

@@ -10,7 +10,8 @@ import straightline as sl
 from harness import assert_equal_outputs
 from straightline.ir import Operator
 from straightline.passes import InlineIfs, Pass, Pipeline, UnrollLoops
-from straightline.passes.manager.undo import Task, settle
+from straightline.passes.manager.isolation import isolated
+from straightline.passes.manager.undo import BINDING, Task, settle
 from straightline.passes.vetoes import NONE
 from straightline.verification.runs.verdict import Verdict
 from texts import LOOP_AND_IF
@@ -197,7 +198,9 @@ def task(pipeline, judged, **settings):
     return Task(
         rerun=rerun,
         compare=lambda result: judged(result.model),
-        watch=lambda run: pipeline.apply(fresh(), run=run),
+        watch=lambda observe, vetoes: isolated(
+            lambda: pipeline.apply(fresh(), run=observe(BINDING)), vetoes
+        ),
         probe=lambda verdict: judged,
         **settings,
     )
@@ -211,7 +214,7 @@ def relus(model):
 def settled(pipeline, judged, **settings):
     tried = task(pipeline, judged, **settings)
     result = tried.rerun(NONE)
-    return settle(tried, result, tried.compare(result), NONE)
+    return settle(tried, result, NONE)
 
 
 def test_the_first_pass_that_differs_is_named_with_its_remarks():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import onnx.parser
 import pytest
 from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir, transform
-from straightline.driver.convert import Conversion
+from straightline.driver import line
+from straightline.driver.job import Job, Request
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewrite
+from straightline.driver.verify import verify
 from straightline.verification.runs.options import VerifyOptions
 from straightline.version_converter import ConversionError
 from wrong_passes import Negating
@@ -39,8 +39,10 @@ def failed(model: Any, target: int, **options: Any) -> ConversionError:
     return caught.value
 
 
-def conversion(model: Any, target: int, passes: Any = (), **known: Any) -> Conversion:
-    return Conversion(Rewrite(model, RewriteOptions(passes, opset=target, **known)))
+def converted_job(model: Any, target: int, passes: Any = (), **known: Any) -> Job:
+    job = line.run(Request(model, RewriteOptions(passes, opset=target, **known)))
+    assert job.converted is not None
+    return job
 
 
 def test_a_value_that_is_set_decides_what_stands_in_the_way() -> None:
@@ -67,19 +69,19 @@ def test_what_can_be_converted_is_not_rewritten() -> None:
                 else_branch = e () => (float[2] b) { b = Exp (x) }>
         }
     """
-    made = conversion(parsed(text), 10).run()
-    assert made.straightened == ()
+    made = converted_job(parsed(text), 10)
+    assert made.converted.remarks == ()
     assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
 
 
 def test_what_was_rewritten_is_told() -> None:
-    made = conversion(parsed(SEQUENCE), 10, values={"k": 0}).run()
-    assert (made.opset_before, made.model.opset()) == (17, 10)
-    assert made.differences.to_dict() == {
+    made = converted_job(parsed(SEQUENCE), 10, values={"k": 0})
+    assert (made.converted.before, made.model.opset()) == (17, 10)
+    assert made.converted.differences.to_dict() == {
         "changed": {"SequenceConstruct": 1, "SequenceAt": 1},
         "added": {"Identity": 1},
     }
-    assert [(r.op_type, r.path, r.action) for r in made.straightened] == [
+    assert [(r.op_type, r.path, r.action) for r in made.converted.remarks] == [
         ("SequenceAt", "b", "rewritten"),
         ("SequenceConstruct", "s", "rewritten"),
     ]
@@ -148,17 +150,15 @@ def test_defaults_are_constants_where_they_are_frozen() -> None:
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "reference"])
 def test_the_comparison_knows_what_was_set(runtime: str) -> None:
-    made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
-    assert made.verify(VerifyOptions(runtime=runtime))[1].equal
+    made = converted_job(parsed(SEQUENCE), 9, values={"k": 1})
+    assert verify(made, VerifyOptions(runtime=runtime))[1].equal
 
 
 def test_a_conversion_that_is_wrong_is_found() -> None:
-    made = conversion(parsed(SEQUENCE), 9, values={"k": 1}).run()
-    other = conversion(parsed(SEQUENCE), 9, values={"k": 0}).run()
-    swapped = dataclasses.replace(made.rewritten, result=other.rewritten.result)
-    wrong = dataclasses.replace(made, rewritten=swapped)
+    made = converted_job(parsed(SEQUENCE), 9, values={"k": 1})
+    made.model = converted_job(parsed(SEQUENCE), 9, values={"k": 0}).model
     with pytest.raises(MismatchError, match="converts to opset 9"):
-        wrong.verify(VerifyOptions())
+        verify(made, VerifyOptions())
 
 
 # How far a model comes -------------------------------------------------------------------------
@@ -252,8 +252,8 @@ def test_an_ir_version_that_does_not_fit_is_another_matter() -> None:
 def test_a_model_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(parsed(SEQUENCE), path)
-    made = conversion(path, 10, values={"k": 1}).run()
-    assert made.verify(VerifyOptions())[1].equal
+    made = converted_job(path, 10, values={"k": 1})
+    assert verify(made, VerifyOptions())[1].equal
     assert isinstance(made.model, ir.Model)
 
 
@@ -275,27 +275,27 @@ LOOP = """
 
 def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
-    original = Rewrite.run
-    monkeypatch.setattr(Rewrite, "run", lambda *a: runs.append(a[0]) or original(*a))
-    made = conversion(parsed(LOOP), 9, "unroll-loops", values={"k": 1}).run()
+    steps = tuple([lambda job, step=step: runs.append(step) or step(job) for step in line.LINE])
+    monkeypatch.setattr(line, "LINE", steps)
+    made = converted_job(parsed(LOOP), 9, "unroll-loops", values={"k": 1})
     assert {node.op_type for node in made.model.graph.nodes()} == {"Exp", "Identity"}
     assert made.model.opset() == 9
-    assert [remark.op_type for remark in made.rewritten.result.remarks] == ["Loop"]
-    assert {remark.op_type for remark in made.straightened} == {"SequenceAt", "SequenceConstruct"}
-    assert len(runs) == 1
-    assert made.verify(VerifyOptions(runtime="reference"))[1].equal
+    rewritten = [remark.op_type for remark in made.remarks if remark.action == "rewritten"]
+    assert rewritten == ["Loop", "SequenceAt", "SequenceConstruct"]
+    assert runs == [line.bind, line.passes, line.convert, line.straighten]
+    assert verify(made, VerifyOptions(runtime="reference"))[1].equal
 
 
 def test_what_passes_made_is_the_same_for_each_try() -> None:
     with pytest.raises(ConversionError) as caught:
-        conversion(parsed(LOOP), 9, "unroll-loops").run()
+        converted_job(parsed(LOOP), 9, "unroll-loops")
     assert caught.value.reached == 11
 
 
 def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
-    made = conversion(parsed(LOOP), 13, [Negating()]).run()
+    made = converted_job(parsed(LOOP), 13, [Negating()])
     with pytest.raises(MismatchError, match="pass negating") as caught:
-        made.verify(VerifyOptions(runtime="reference"))
+        verify(made, VerifyOptions(runtime="reference"))
     assert caught.value.culprit == "negating"
 
 

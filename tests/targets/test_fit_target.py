@@ -9,8 +9,8 @@ from harness import assert_equal_outputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir
-from straightline.driver.fit_target import take_over
 from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
+from straightline.targets.fit_target import take_over
 from strategies import model_and_feeds
 
 from targets import fitted, lacking, operators

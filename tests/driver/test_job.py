@@ -5,8 +5,10 @@ import onnx
 import pytest
 import straightline as sl
 from straightline import ir
+from straightline.driver.job import Request, count_all_nodes
+from straightline.driver.line import run
 from straightline.driver.options import RewriteOptions
-from straightline.driver.rewrite import Rewrite, count_all_nodes
+from straightline.driver.verify import verify
 from straightline.facts.named_dimensions import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, PassContext, Pipeline, UnrollLoops
 from straightline.verification.mismatch import MismatchError
@@ -29,21 +31,21 @@ def model():
 
 
 def test_a_rewrite(model):
-    done = Rewrite(model, RewriteOptions(PASSES, values={"n": 2})).run()
+    done = run(Request(model, RewriteOptions(PASSES, values={"n": 2})))
     assert [node.op_type for node in done.model.graph.nodes()] == ["Relu"] * 3
     assert (done.nodes_before, count_all_nodes(done.model)) == (4, 3)
     assert done.bound["n"].dtype == np.int64
-    assert done.verify(VerifyOptions(samples=1, runtime="reference"))[1].equal
+    assert verify(done, VerifyOptions(samples=1, runtime="reference"))[1].equal
     assert model == onnx.parser.parse_model(TEXT)
 
 
 def test_a_file_is_read_once(model, tmp_path):
     path = tmp_path / "m.onnx"
     onnx.save(model, path)
-    rewriting = Rewrite(path, RewriteOptions(PASSES, values={"n": 1}))
-    assert rewriting.original is rewriting.original
+    request = Request(path, RewriteOptions(PASSES, values={"n": 1}))
+    assert request.original is request.original
     path.unlink()
-    assert count_all_nodes(rewriting.run().model) == 2
+    assert count_all_nodes(run(request).model) == 2
 
 
 def test_defaults_that_are_frozen_count_as_bound():
@@ -51,8 +53,8 @@ def test_defaults_that_are_frozen_count_as_bound():
         "(float[2] y) {", "(float[2] y) <int64 n = {2}> {"
     )
     model = onnx.parser.parse_model(text)
-    assert Rewrite(model, RewriteOptions(PASSES)).run().bound == {}
-    frozen = Rewrite(model, RewriteOptions(Pipeline([FreezeInitializers(), *PASSES.passes]))).run()
+    assert run(Request(model, RewriteOptions(PASSES))).bound == {}
+    frozen = run(Request(model, RewriteOptions(Pipeline([FreezeInitializers(), *PASSES.passes]))))
     assert {name: array.item() for name, array in frozen.bound.items()} == {"n": 2}
     assert [value.name for value in frozen.model.graph.inputs] == ["x"]
 
@@ -67,16 +69,16 @@ def test_defaults_that_are_frozen_count_as_bound():
 )
 def test_kinds_are_checked_at_once(model, values, shapes, words):
     with pytest.raises(BindingError, match=words):
-        Rewrite(model, RewriteOptions(PASSES, values=values, shapes=shapes))
+        Request(model, RewriteOptions(PASSES, values=values, shapes=shapes))
 
 
 def test_the_first_pass_that_changes_the_outputs_is_named(model):
     passes = Pipeline([UnrollLoops(), Negating(), InlineIfs()])
-    done = Rewrite(model, RewriteOptions(passes, values={"n": 2})).run()
+    done = run(Request(model, RewriteOptions(passes, values={"n": 2})))
     with pytest.raises(
         MismatchError, match=r"pass negating .* when it rewrote Relu '\w+' \(and 2"
     ) as e:
-        done.verify(VerifyOptions(runtime="reference"))
+        verify(done, VerifyOptions(runtime="reference"))
     assert e.value.culprit == "negating"
     assert {remark.pass_name for remark in e.value.remarks} == {"negating"}
     assert e.value.verdict.status == "different"
@@ -94,7 +96,7 @@ def test_a_watcher_sees_every_run_and_has_the_remarks(model):
 
     context = PassContext()
     context.instrumentation.watcher = Watcher()
-    loaded = Rewrite(model, RewriteOptions(PASSES, values={"n": 2})).prepare()[0]
+    loaded = Request(model, RewriteOptions(PASSES, values={"n": 2})).prepare()[0]
     result = PASSES.apply(loaded, run=context)
     assert seen == [("unroll-loops", True), ("inline-ifs", False)]
     assert result.changed and list(result.remarks) == list(context.remarks)

@@ -14,8 +14,8 @@ import onnx
 from ..ir import ModelFile, ModelSource, Node, load, to_proto
 from ..ir.attributes import value_of
 from ..passes import Remark
-from ..targets import Target
 from ..version_converter.types import Types
+from .target import Target
 
 _MAP = "ZipMap"
 _NAME = "ai.onnx.ml.ZipMap"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
@@ -37,20 +38,16 @@ from ..passes.utils.loop_conditions import isolate_conditions
 from ..passes.utils.onnx_import import has_onnx_nodes
 from ..passes.utils.search_budget import SearchBudget
 from ..passes.utils.trial import try_passes
-from ..targets.legality import Legality
-from ..targets.legalize import Replacement, legalize
-from ..targets.node_names import name_colliding_nodes
-from ..targets.outputs import forwarded_inputs, shared_outputs
-from ..targets.scan_captures import pass_captures
-from ..targets.size_names import name_open_sizes
-from ..targets.target import Target, TargetError
 from ..version_converter import ConversionError
+from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
-from .convert import Conversion
-from .rewrite import Rewrite
-
-if TYPE_CHECKING:
-    from .options import RewriteOptions
+from .legality import Legality
+from .legalize import Replacement, legalize
+from .node_names import name_colliding_nodes
+from .outputs import forwarded_inputs, shared_outputs
+from .scan_captures import pass_captures
+from .size_names import name_open_sizes
+from .target import Target, TargetError
 
 Stages = tuple[Pass, ...]
 
@@ -87,7 +84,9 @@ class FitTarget(Pass):
     Options:
         target: what the model is made for.
         ways: passes to begin with; others that may leave less.
-        request: the opset to end in, where it is not the target's choice, and how to convert to it.
+        opset: the opset to end in, where it is not the target's choice.
+        ir_version: the IR version to end in; by default that of the opset.
+        rewrites: rewrite constructs that the opset cannot hold.
         max_nodes: how many nodes the whole rewrite may add.
     """
 
@@ -96,7 +95,9 @@ class FitTarget(Pass):
     changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets", "functions")
     target: Target = dataclasses.field(metadata={"code_only": True})
     ways: tuple[Stages, ...] = dataclasses.field(metadata={"code_only": True})
-    request: RewriteOptions = dataclasses.field(metadata={"code_only": True})
+    opset: int | None = dataclasses.field(default=None, metadata={"code_only": True})
+    ir_version: int | None = dataclasses.field(default=None, metadata={"code_only": True})
+    rewrites: bool = dataclasses.field(default=True, metadata={"code_only": True})
     max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
 
     @property
@@ -159,7 +160,7 @@ class FitTarget(Pass):
             try:
                 fitted = self._fit_in(opset, model, added)
             except ConversionError as error:
-                if self.request.opset is not None:
+                if self.opset is not None:
                     raise
                 stuck = stuck or error
                 continue
@@ -184,8 +185,8 @@ class FitTarget(Pass):
 
     def _opsets(self, model: Model) -> Iterator[int]:
         """Yield opsets to end in, the most promising first."""
-        if self.request.opset is not None:
-            yield self.request.opset
+        if self.opset is not None:
+            yield self.opset
             return
         own = model.opset()  # 0 where it has none of ONNX's operators
         nearest = self.target.opsets.nearest(own) if own else own
@@ -204,9 +205,9 @@ class FitTarget(Pass):
         if opset == before:
             copy = load(model)
         else:
-            options = self.request.of_conversion(opset)
-            converted = Conversion(Rewrite(model, options)).convert_to(opset)
-            copy, straightened = converted.model, converted.straightened
+            start = partial(load, model)
+            converted = Conversion(start, self.ir_version, self.rewrites).to(opset)
+            copy, straightened = converted.model, converted.remarks
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
@@ -248,7 +249,7 @@ class FitTarget(Pass):
         """
         if model.allows_overrides or model.has_loaded_form:
             return
-        if self.request.ir_version is not None:
+        if self.ir_version is not None:
             keep_constants(model)
             return
         what = _IR_VERSION(before=model.ir_version, after=WITHOUT_LISTS)
@@ -358,19 +359,29 @@ class FitResult:
             context.remarks.add(Remark(pass_.name, op_type, path, "kept", reason))
 
 
-def fitting(passes: str | Pipeline | None, target: Target, request: RewriteOptions) -> Pipeline:
+def fitting(
+    passes: str | Pipeline | None,
+    target: Target,
+    options: Mapping[str, Any],
+    *,
+    opset: int | None = None,
+    ir_version: int | None = None,
+    rewrites: bool = True,
+) -> Pipeline:
     """Return the pipeline that makes a model fit a target.
 
     Args:
         passes: the passes to begin with: None for those that suit the target, text, or a pipeline.
         target: the target.
-        request: the opset to end in, if any, how to convert to it, and options of the passes.
+        options: options of the passes.
+        opset: the opset to end in; by default the target's choice.
+        ir_version: the IR version to end in; by default that of the opset.
+        rewrites: rewrite constructs that the opset cannot hold.
 
     Raises:
         TargetError: the target does not read the opset.
         PassOptionError: there is no such pass or option.
     """
-    opset, options = request.opset, request.pass_options
     if opset is not None and opset not in target.opsets:
         raise TargetError(f"{target.name} reads opsets {target.opsets}, not {opset}")
     if passes is None:
@@ -379,7 +390,7 @@ def fitting(passes: str | Pipeline | None, target: Target, request: RewriteOptio
         pipeline = parse_pipeline(passes, **options) if isinstance(passes, str) else passes
         ways = (_stages(pipeline),)
     max_nodes = options.get("max_nodes", DEFAULT_MAX_NODES)
-    return Pipeline((FitTarget(target, ways, request, max_nodes),))
+    return Pipeline((FitTarget(target, ways, opset, ir_version, rewrites, max_nodes),))
 
 
 def _ways(target: Target, options: Mapping[str, Any]) -> Iterator[Stages]:

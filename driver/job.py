@@ -1,0 +1,172 @@
+"""One model on its way through the steps of a transformation, and the request for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..display import OnProgress, silent
+from ..facts.named_dimensions import minima_of, with_dimensions
+from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read
+from ..ir.lazy import lazy_property
+from ..passes import FreezeInitializers, PassContext, Pipeline, Remark, Result
+from ..passes.cleanup.freeze_initializers import frozen_defaults
+from ..passes.manager.isolation import Reproduction
+from ..passes.manager.pipeline import Timing
+from ..passes.vetoes import NONE, Vetoes
+from .options import RewriteOptions
+from .reproduction import reproduction_of
+from .specialize import bind_inputs
+
+if TYPE_CHECKING:
+    from ..version_converter.conversion import Converted
+
+Observe: TypeAlias = Callable[[str], PassContext]
+"""Returns the context of a run of passes; the text names the step that made their model."""
+
+
+def count_all_nodes(model: Model) -> int:
+    """Return the number of nodes in all graphs of a model."""
+    return sum(len(graph) for graph in model.graphs())
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """Request of one transformation: a model, which is never changed, and the options."""
+
+    source: ModelSource
+    options: RewriteOptions
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The passes."""
+        return self.options.pipeline
+
+    @property
+    def base_dir(self) -> BaseDir:
+        """The folder of the external data of the source; None where the source names it."""
+        return base_dir_of(self.original, self.options.base_dir)
+
+    @lazy_property
+    def original(self) -> ModelSource:
+        """The model to rewrite; a file is read once."""
+        return self._read[0]
+
+    @property
+    def dropped(self) -> tuple[Remark, ...]:
+        """Remarks on maps that the original no longer has, since the target lacks them."""
+        return self._read[1]
+
+    @lazy_property
+    def _read(self) -> tuple[ModelSource, tuple[Remark, ...]]:
+        source, target = read(self.source), self.options.target
+        if target is None:
+            return source, ()
+        from ..targets import target_of
+        from ..targets.drop_maps import drop_maps
+
+        return drop_maps(source, target_of(target))
+
+    @property
+    def has_passes(self) -> bool:
+        """Test whether passes do more than freeze initializers."""
+        return not all(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes)
+
+    @property
+    def target_opset(self) -> int | None:
+        """The opset of a conversion after the passes; a target's opset is for its last pass."""
+        return None if self.options.target is not None else self.options.opset
+
+    def reproduce(self) -> Reproduction:
+        """Return the same as a command."""
+        return reproduction_of(self.original, self.options)
+
+    def prepare(self) -> tuple[Model, dict[str, Array]]:
+        """Return a copy of the model for the passes, and the values of bound inputs."""
+        model, bound = self.bound()
+        self.options.assumptions.assume(model)
+        return model, bound
+
+    def bound(self) -> tuple[Model, dict[str, Array]]:
+        """Return a copy with its inputs bound, and their values."""
+        model = load(self.original, self.options.base_dir)
+        return model, self.bind(model)
+
+    def bind(self, model: Model) -> dict[str, Array]:
+        """Bind the inputs of a model; return the values of the inputs that leave."""
+        options, bound = self.options, dict[str, Array]()
+        if options.values or options.shapes or options.dims:
+            model.minima = minima_of(options.dims)
+            shapes = with_dimensions(model.graph.inputs, options.shapes, options.dims)
+            bound = bind_inputs(model, options.values, shapes)
+        if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
+            bound |= frozen_defaults(model)
+        return bound
+
+    def fixed_shapes(self, model: Model) -> dict[str, tuple[int | None, ...]]:
+        """Return the sizes of the inputs of a bound model; none where the caller fixed nothing."""
+        options = self.options
+        if not (options.values or options.shapes or options.dims):
+            return {}
+        return {
+            value.name: tuple([dim if isinstance(dim, int) else None for dim in value.shape])
+            for value in model.graph.inputs
+            if value.shape is not None
+        }
+
+
+@dataclasses.dataclass
+class Job:
+    """One model on its way through the steps.
+
+    Attributes:
+        request: the request.
+        on_progress: progress callback.
+        observe: returns the contexts of passes, for a search; None for new ones.
+        vetoes: constructs that passes leave alone.
+        model: the model as the last step left it.
+        bound: the values of the inputs that it no longer has.
+        shapes: the sizes of its inputs, where the caller fixed any.
+        nodes_before: the number of nodes of the original, in all its graphs.
+        opset_before: the opset of the original.
+        changed: true after a change.
+        remarks: the remarks of all steps.
+        timings: the time of each pass, and of the conversion.
+        converted: the conversion, if there was one.
+        seconds: the time that all steps took.
+    """
+
+    request: Request
+    on_progress: OnProgress = silent
+    observe: Observe | None = None
+    vetoes: Vetoes = NONE
+    model: Model = dataclasses.field(init=False)
+    bound: dict[str, Array] = dataclasses.field(default_factory=dict)
+    shapes: dict[str, tuple[int | None, ...]] = dataclasses.field(default_factory=dict)
+    nodes_before: int = 0
+    opset_before: int = 0
+    changed: bool = False
+    remarks: tuple[Remark, ...] = ()
+    timings: tuple[Timing, ...] = ()
+    converted: Converted | None = None
+    seconds: float = 0.0
+
+    def apply(self, maker: str) -> Result[Model]:
+        """Run the passes on the model, which a step has made."""
+        context = None if self.observe is None else self.observe(maker)
+        progress = None if self.on_progress is silent else partial(self.on_progress, "rewriting")
+        return self.request.pipeline.apply(self.model, progress, run=context)
+
+    def fixed(self, **more: Any) -> dict[str, Any]:
+        """Return the arguments of each comparison with the original."""
+        request = self.request
+        return {
+            "bound": self.bound,
+            "shapes": self.shapes,
+            "base_dir": request.base_dir,
+            "exactness": request.pipeline.exactness,
+            "trusted": bool(request.options.assumptions),
+            **more,
+        }

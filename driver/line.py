@@ -1,0 +1,138 @@
+"""The steps of a transformation, in their order.
+
+    bind -> passes -> convert -> straighten
+
+Each step takes the job and leaves in it what the next one needs. Where a pass raises an exception,
+all steps run again on a new copy of the caller's model, with a veto on the construct at fault.
+A target is fitted by the last pass of its pipeline (`targets/fit_target.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from ..display import OnProgress, silent
+from ..ir import Model, load
+from ..limits import governed
+from ..passes.manager.isolation import Isolation
+from ..passes.manager.pipeline import notes
+from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
+from ..passes.vetoes import NONE, Vetoes
+from .job import Job, Observe, Request, count_all_nodes
+
+BINDING = "that binds inputs"
+CONVERSION = "that converts to opset {}"
+
+
+def bind(job: Job) -> None:
+    """Copy the model, and fix what the caller knows of its inputs and constructs."""
+    request = job.request
+    job.model, job.bound = request.bound()
+    job.shapes = request.fixed_shapes(job.model)
+    job.nodes_before, job.opset_before = count_all_nodes(job.model), job.model.opset()
+    request.options.assumptions.assume(job.model)
+
+
+def passes(job: Job) -> None:
+    """Run the passes; with a target, the last of them fits the model to it."""
+    is_taken = not forwarded_conditions(job.model)
+    result = job.apply(BINDING)
+    if is_taken:  # OpenVINO refuses such a body: what it took before it takes after
+        isolate_conditions(job.model)
+    dropped = job.request.dropped
+    job.changed = result.changed or bool(dropped)
+    job.remarks, job.timings = (*dropped, *result.remarks), result.timings
+
+
+def convert(job: Job) -> None:
+    """Convert the model, and rewrite what the opset cannot hold.
+
+    Raises:
+        ConversionError: nodes cannot be carried over; it names the nearest opset that the model
+            reaches.
+    """
+    opset, options = job.request.target_opset, job.request.options
+    if opset is None:
+        return
+    from ..version_converter.conversion import Conversion
+    from ..version_converter.errors import ConversionError
+
+    first = [] if job.request.has_passes else [job.model]
+
+    def start() -> Model:
+        """Return the model each time anew: a failure leaves it half converted."""
+        if job.request.has_passes:
+            return load(job.model)
+        if first:
+            return first.pop()
+        again = Job(job.request)
+        for step in (bind, passes):
+            step(again)
+        return again.model
+
+    progress = partial(job.on_progress, "converting")
+    conversion = Conversion(start, options.ir_version, options.rewrite, progress)
+    try:
+        with governed(), notes() as noted:
+            job.converted = conversion.to(opset)
+    except ConversionError as error:
+        raise error.reaching(conversion.nearest(error)) from error
+    job.model = job.converted.model
+    job.converted.notes = tuple(noted)
+    job.changed |= bool(job.converted.remarks) or job.converted.before != job.model.opset()
+
+
+def straighten(job: Job) -> None:
+    """Run the passes on what the conversion brought in."""
+    converted = job.converted
+    if converted is None:
+        return
+    if job.request.has_passes and job.model.opset() != converted.before:
+        from ..version_converter.ir_version import keep_constants
+
+        again = job.apply(CONVERSION.format(job.model.opset()))
+        if converted.lists:
+            keep_constants(job.model)
+        first = [r for r in job.remarks if r.action != "kept" and r not in again.remarks]
+        job.remarks = (*first, *again.remarks)
+        job.timings += again.timings
+        job.changed |= again.changed
+    job.remarks += converted.remarks
+    more = (*converted.notes, *job.vetoes.remarks(job.model))
+    job.remarks += tuple([remark for remark in more if remark not in job.remarks])
+    job.timings += (converted.timing,)
+
+
+LINE: tuple[Callable[[Job], None], ...] = (bind, passes, convert, straighten)
+"""The steps before the comparison."""
+
+
+def run(
+    request: Request,
+    vetoes: Vetoes = NONE,
+    on_progress: OnProgress = silent,
+    observe: Observe | None = None,
+) -> Job:
+    """Run all steps on a copy of the model, and leave alone where a pass fails.
+
+    Args:
+        request: the request.
+        vetoes: constructs to leave alone from the beginning.
+        on_progress: progress callback.
+        observe: returns the contexts of passes; None for new ones.
+
+    Raises:
+        Error: the model cannot be read, is not well formed, or an option does not fit it.
+        ConversionError: nodes cannot be carried over.
+    """
+    isolation = Isolation(vetoes, request.reproduce, strict=request.options.strict)
+    while not isolation.done:
+        with isolation.attempt():
+            started = time.perf_counter()
+            job = Job(request, on_progress, observe, isolation.vetoes)
+            for step in LINE:
+                step(job)
+            job.seconds = time.perf_counter() - started
+    return job

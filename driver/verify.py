@@ -1,0 +1,134 @@
+"""Comparison of a transformed model with its original: the last step, which may undo rewrites."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..display import OnProgress, silent
+from ..ir import to_proto
+from ..passes import PassContext
+from ..passes.manager.undo import Task, probing, settle
+from ..passes.simplify.apply_rules import uses_trusted_rules
+from ..passes.utils.declarations import CorrectDeclarations
+from ..verification import compare
+from ..verification.mismatch import MismatchError, NotVerifiedError
+from . import line
+from .job import Job
+
+if TYPE_CHECKING:
+    import onnx
+
+    from ..runtimes.workers import Workers
+    from ..verification.runs.options import VerifyOptions
+    from ..verification.runs.verdict import Verdict
+
+
+def verify(
+    job: Job,
+    options: VerifyOptions,
+    *,
+    workers: Workers | None = None,
+    on_progress: OnProgress = silent,
+    loaded: bool = False,
+    message: onnx.ModelProto | None = None,
+) -> tuple[Job, Verdict]:
+    """Compare with the original, and undo what the verdict does not accept.
+
+    Args:
+        job: the job after all other steps.
+        options: options of the comparison.
+        workers: child processes to use again.
+        on_progress: progress callback.
+        loaded: whether this call has loaded the original; a proof need not check it again.
+        message: the message of the result, if the caller has it.
+
+    Raises:
+        MismatchError: the outputs differ, and no construct can be kept for that.
+        NotVerifiedError: only what is proved may change, and the conversion is not.
+    """
+    request, original = job.request, job.request.original
+    if isinstance(options.feeds, str | os.PathLike):  # read once, too
+        from ..runtimes.feeds import read_feeds
+
+        feeds = read_feeds(options.feeds, to_proto(original), job.bound)
+        options = dataclasses.replace(options, feeds=feeds)
+    if uses_trusted_rules(job.remarks):
+        options = options.with_runs()
+    if job.converted is not None:
+        message = None  # declarations may change, which no message shows
+
+    def compared(other: Job) -> Verdict:
+        settings: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
+        if other is job:
+            settings |= {"loaded": loaded, "message": message}
+        verdict = _compared(other, partial(compare, original, other.model, options, **settings))
+        return check_trust(other, verdict, options, workers)
+
+    task = Task(
+        rerun=partial(line.run, request),
+        compare=compared,
+        watch=lambda observe, vetoes: line.run(request, vetoes, observe=observe),
+        probe=probing(original, options, job.fixed(workers=workers)),
+        only_proved=options.unproved == "keep",
+        strict=request.options.strict,
+        reproduce=request.reproduce,
+        last="" if job.converted is None else line.CONVERSION.format(job.model.opset()),
+    )
+    settled, verdict = settle(task, job, job.vetoes)
+    if job.converted is not None and not task.accepts(verdict):
+        raise NotVerifiedError(f"the conversion is not proved: {verdict.reason}")
+    return settled, verdict
+
+
+def _compared(job: Job, comparison: partial[Verdict]) -> Verdict:
+    """Compare, and once more with other declarations: an opset may infer more than another."""
+    verdict, context = comparison(**job.fixed()), PassContext()
+    is_suspect = job.converted is not None and verdict.differs
+    if is_suspect and CorrectDeclarations().correct(job.model, context):
+        verdict = comparison(**job.fixed())
+        notes = (*verdict.notes, *map(str, context.remarks))
+        verdict = dataclasses.replace(verdict, notes=notes)
+    return verdict
+
+
+def check_trust(
+    job: Job, verdict: Verdict, options: VerifyOptions, workers: Workers | None
+) -> Verdict:
+    """Add to a verdict whether inputs violate what the caller vouches for.
+
+    Raises:
+        MismatchError: a sample violates it.
+    """
+    request = job.request
+    assumptions = request.options.assumptions
+    if not assumptions or verdict.proved:
+        return verdict
+    contents = [claim.content for claim in assumptions.claims()]
+    trust = f"{', '.join(contents)} is taken on trust"
+    if verdict.status == "open":
+        return dataclasses.replace(verdict, notes=(*verdict.notes, trust))
+    from .bound_violations import Search
+
+    model, bound = request.bound()
+    fixed: dict[str, Any] = {"bound": bound, "base_dir": request.base_dir}
+    search = Search(request.original, model, assumptions, options, workers=workers, **fixed)
+    violation = search.on_samples(verdict.feeds if verdict.differs else None)
+    if violation is not None:
+        reason = f"an input makes {violation.claim.violation}: {violation.shown}"
+        different = dataclasses.replace(
+            verdict, status="different", reason=reason, feeds=violation.feeds
+        )
+        raise MismatchError(different, "", violation=violation)
+    if verdict.differs:
+        return verdict
+    further = search.further()
+    note = f"{trust}; no input that was tried says otherwise"
+    if further is not None:
+        note = (
+            f"{trust}; inputs make {further.claim.violation}, such as {further.shown}; there"
+            " the result is another one"
+        )
+    return dataclasses.replace(verdict, notes=(*verdict.notes, note))
