@@ -1,4 +1,4 @@
-"""One model on its way through the steps of a transformation, and the request for it."""
+"""Jobs: one model on its way through the steps, and the request for it."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def run(
     on_progress: OnProgress = silent,
     observe: Observe | None = None,
 ) -> Job:
-    """Run all steps on a copy of the model, and leave alone where a pass fails.
+    """Run all steps on a copy; a construct at which a pass fails stays.
 
     Args:
         request: the request.

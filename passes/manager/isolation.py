@@ -62,7 +62,7 @@ class Reproduction:
 
 
 class Isolation:
-    """Runs of the same passes, each with a veto more, until one comes to its end.
+    """Runs of the same passes, each under one more veto, until one ends.
 
     Args:
         vetoes: those in force from the beginning.

@@ -6,6 +6,7 @@ from straightline.driver.job import Request
 from straightline.driver.line import run
 from straightline.driver.options import RewriteOptions
 from straightline.driver.suggestions import advise
+from straightline.driver.verify import verify as compared
 from straightline.verification.runs.options import VerifyOptions
 
 DECODER = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
@@ -61,6 +62,6 @@ def rewritten(text=DECODER, verify=True):
         remarks=made.remarks,
         timings=made.timings,
         hints=advise(request, made.model).hints,
-        verdict=made.verify(VerifyOptions())[1] if verify else None,
+        verdict=compared(made, VerifyOptions())[1] if verify else None,
         again=lambda options: " ".join(["straightline rewrite decoder.onnx flat.onnx", *options]),
     )
