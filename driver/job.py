@@ -97,8 +97,8 @@ class Request:
     def bind(self, model: Model) -> dict[str, Array]:
         """Bind the inputs of a model; return the values of the inputs that leave."""
         options, bound = self.options, dict[str, Array]()
+        model.minima = minima_of(options.dims)
         if options.values or options.shapes or options.dims:
-            model.minima = minima_of(options.dims)
             shapes = with_dimensions(model.graph.inputs, options.shapes, options.dims)
             bound = bind_inputs(model, options.values, shapes)
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):

@@ -55,6 +55,7 @@ def verify(
 
         feeds = read_feeds(options.feeds, to_proto(original), job.bound)
         options = dataclasses.replace(options, feeds=feeds)
+    options = dataclasses.replace(options, minima=job.model.minima)
     if uses_trusted_rules(job.remarks):
         options = options.with_runs()
     if job.converted is not None:
@@ -113,6 +114,7 @@ def check_trust(
     from .bound_violations import Search
 
     model, bound = request.bound()
+    options = dataclasses.replace(options, minima=model.minima)
     fixed: dict[str, Any] = {"bound": bound, "base_dir": request.base_dir}
     search = Search(request.original, model, assumptions, options, workers=workers, **fixed)
     violation = search.on_samples(verdict.feeds if verdict.differs else None)
