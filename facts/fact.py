@@ -175,6 +175,11 @@ def is_named(dim: Dimension) -> bool:
     return dim.value is not None or not any(is_private(name) for name in dim.symbols)
 
 
+def is_settled(fact: Fact) -> bool:
+    """Test for a known type, and sizes that are numbers or names."""
+    return bool(fact.elem_type and fact.shape is not None) and all(map(is_named, fact.shape or ()))
+
+
 class Symbols:
     """Makes symbols for sizes that have no name, and reads dimensions back from their text.
 

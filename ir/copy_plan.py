@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ class Block:
         outputs: the positions of their outputs, in order.
         nodes: for each its operator, its label, selectors of its inputs and of its present inputs,
             and the label of its output.
+        kinds: the number of nodes of each operator.
         users: for each a selector of its users.
         users_of_inputs: for each input a selector of its users.
     """
@@ -69,6 +71,7 @@ class Block:
                 using[place].append(own)
             entry = step.op, step.name, reader(reads), neighbour_reader(present), step.labels[0]
             self.nodes.append(entry)
+        self.kinds = Counter(step.op.qualname for step in steps)
         self.users = [neighbour_reader(places) for places in using[len(self.inputs) + 1 :]]
         self.users_of_inputs = [reader(places) for places in using[1 : len(self.inputs) + 1]]
 

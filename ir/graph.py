@@ -100,8 +100,9 @@ class Graph(GraphQueries):
         vertices: list[Any] = [None, *feeding]
         sources, users, counts = topology.sources, topology.users, self._counts
         topology.changes += 1
+        for kind, count in block.kinds.items():
+            counts[kind] = counts.get(kind, 0) + count
         for op, name, inputs, feeds, label in block.nodes:
-            counts[op.qualname] = counts.get(op.qualname, 0) + 1
             name = name + suffix if name else ""
             node = plain_node(op, inputs(values), label + suffix, name, graph)
             sources[node] = feeds(vertices)

@@ -30,10 +30,10 @@ class _Fields:
     }
 
 
-write_operator, write_inputs, write_outputs = (
-    vars(_Fields)[name].__set__ for name in ("op", "inputs", "outputs")
+write_operator, write_inputs, write_outputs, write_name = (
+    vars(_Fields)[name].__set__ for name in ("op", "inputs", "outputs", "name")
 )
-"""For mutators of graphs only: they write a field of a node."""
+"""They write a field of a node; the first three for mutators of graphs only."""
 
 _MUTATORS = {
     "op": "set_operator",

@@ -49,8 +49,12 @@ class NewNodes:
         """
         conformance = Conformance(self._model)
         for graph in self._model.graphs():
+            new = [op for op in graph.operators() if op.origin not in self._origins]
+            if not new:
+                continue
+            emitted = frozenset(new)
             for node in graph.unordered_nodes():
-                if self._before.get(node) is node.op:
+                if node.op not in emitted:
                     continue
                 fault = conformance.fault(node)
                 if fault is not None and not self._is_copy(node, conformance):
@@ -66,7 +70,7 @@ class NewNodes:
         only their element types are at fault.
         """
         fault = node.op_type, conformance.fault(node)
-        if node.op.origin in self._origins or fault in self._ranks:
+        if fault in self._ranks:
             return True
         return _form(node.op) in self._forms and conformance.form_fault(node) is not None
 

@@ -31,6 +31,8 @@ _EXTERNAL = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL).SerializeT
 """Bytes that each external tensor has."""
 _SEARCHED = 1 << 20
 """Limit in bytes of models in whose encoding these are looked for, which spares a walk."""
+_SEARCHED_PER_NODE = 1 << 9
+"""The further bytes for each node, which take no longer than a step of the walk."""
 
 
 def tensors_of(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -67,7 +69,8 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
 
 def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     """The tensors whose elements lie in files."""
-    if proto.ByteSize() < _SEARCHED and _EXTERNAL not in proto.SerializeToString():
+    limit = _SEARCHED + _SEARCHED_PER_NODE * len(proto.graph.node)
+    if proto.ByteSize() < limit and _EXTERNAL not in proto.SerializeToString():
         return []
     return [t for t in tensors_of(proto) if onnx.external_data_helper.uses_external_data(t)]
 

@@ -9,7 +9,7 @@ from itertools import filterfalse
 from ..graph import Graph
 from ..kinds import takes
 from ..model import Function, Model
-from ..node import Node
+from ..node import Node, write_name
 from ..value import Value
 
 _OTHERS = re.compile(r"\W+")
@@ -92,20 +92,22 @@ def name_nodes(model: Model) -> int:
     count = 0
     for root in model.roots():
         nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
-        unnamed = [node for node in nodes if not node.name]
-        if unnamed:
-            names = _UsedNames(_names_like(nodes, {node.op_type for node in unnamed}))
-            for node in unnamed:
-                node.name = names.unique(node.op_type)
-            count += len(unnamed)
+        unnamed: dict[str, list[Node]] = {}
+        for node in nodes:
+            if not node.name:
+                unnamed.setdefault(node.op.op_type, []).append(node)
+        names = _UsedNames(_names_like(nodes, unnamed.keys())) if unnamed else _UsedNames()
+        for op_type, alike in unnamed.items():
+            for node, name in zip(alike, names.numbered(op_type, len(alike)), strict=True):
+                write_name(node, name)
+            count += len(alike)
     return count
 
 
 def _names_like(nodes: Sequence[Node], op_types: Set[str]) -> Iterator[str]:
     """The spellings of names that may begin with an operator; most names do not."""
     begin = tuple(op_types) if all(op_type.isalnum() for op_type in op_types) else ("",)
-    for node in nodes:
-        name = node.name
+    for name in [node.name for node in nodes if node.name]:
         if not name.isascii() or name.lstrip(_PUNCTUATION).startswith(begin):
             yield from _spellings(name)
 
@@ -181,3 +183,12 @@ class _UsedNames:
             self._numbers[label] = number
         self.names.add(name)
         return name
+
+    def numbered(self, label: str, count: int) -> list[str]:
+        """Reserve a number of names: the label itself, then the label with numbers."""
+        names = [label, *[f"{label}_{number}" for number in range(1, count)]]
+        if not self.names.isdisjoint(names):
+            return [self.unique(label) for _ in names]
+        self.names.update(names)
+        self._numbers[label] = count - 1
+        return names

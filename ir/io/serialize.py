@@ -294,14 +294,15 @@ class _Writer:
         nodes = graph.nodes()
         field = OF_GRAPH if isinstance(proto, onnx.GraphProto) else OF_FUNCTION
         self.enter(graph, nodes)
-        encodings, fields = self._encodings, _Fields(proto)
+        encodings, names, fields = self._encodings, self._sized, _Fields(proto)
         for node in nodes:
             encoding = encodings[node.op]
             if encoding is None:
                 fields.flush()
                 self.write_node(node, proto.node.add())
             else:
-                fields.add(self.encode_node(field, encoding, node))
+                name = names[node] if node.name else None
+                fields.add(encode_node(field, encoding, node.inputs, node.outputs, name, names))
         fields.flush()
 
     def encode_node(self, field: str, encoding: str, node: Node) -> str:

@@ -34,6 +34,7 @@ from ..utils.legality import (
     unnameable_output,
     unstackable_output,
 )
+from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.replace_all_uses import replace_values
 from ..utils.traversal import inside_out
 
@@ -145,6 +146,8 @@ class _LoopUnroller(LoopRewriter[UnrollLoops]):
     def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
         """Replace the Loop by `trips` copies of the body."""
         path, body = loop.path, loop.body("body")
+        inference = self.context.inference(self.model)
+        facts = settled_outputs(inference, loop, trips)
         inputs = TripInputs(graph, body)
         states = len(loop.inputs) - 2
         carried: Sequence[Value | None] = loop.inputs[2:]
@@ -161,6 +164,7 @@ class _LoopUnroller(LoopRewriter[UnrollLoops]):
             self.context.instrumentation.report_step(f"unrolling {path}", trip, trips)
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(graph, loop, scanned)]
+        record_facts(self.context, inference, loop, facts, outputs)
         pairs = zip(loop.outputs, outputs, strict=False)
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)

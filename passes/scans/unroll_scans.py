@@ -34,6 +34,7 @@ from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, random_body
+from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.traversal import inside_out
 from .elements import Rows, element_shape, row_labels, zeros_of
 from .layout import ScanLayout, replace_outputs, unreadable
@@ -174,7 +175,9 @@ class _ScanUnroller:
         node, path = plan.scan.node, plan.scan.node.path
         emitter = Builder(graph, self.folder.fold)
         moves = plan.moves
+        facts = settled_outputs(self.inference, node, plan.trips)
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
+        record_facts(self.context, self.inference, node, facts, results)
         replace_outputs(graph, node, results[: len(node.outputs)])
         what = _UNROLLED(trips=plan.trips)
         self.context.rewritten(self.options, node, path, self.context.with_offer(node, what))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import onnx
 
 from ...analysis.constants.folding import Folder
-from ...facts.fact import Fact, is_named
+from ...facts.fact import Fact, is_named, is_settled
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Template, Value, captured_by
 from .batched_inputs import Feeding
@@ -104,8 +104,3 @@ def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
         axis = one.axis % (len(dims) + 1)
         dims.insert(axis, trips or inference.symbols.fresh())
         yield Fact(fact.elem_type, tuple(dims)) if is_settled(fact) else None
-
-
-def is_settled(fact: Fact) -> bool:
-    """Test for a known type, and sizes that are numbers or names."""
-    return bool(fact.elem_type and fact.shape is not None) and all(map(is_named, fact.shape or ()))

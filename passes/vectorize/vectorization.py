@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
-from ...facts.fact import Fact
+from ...facts.fact import Fact, is_settled
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.batching import Unbatchable
@@ -24,7 +24,7 @@ from .loop_view import LoopView, ScanOutput, State
 from .memory import IterationMemory
 from .nested_control_flow import compute_nested
 from .residual_loop import ResidualOutputs, ResidualPlan, plan_residual_loop, rebuild, weight
-from .splice import is_settled, is_used, propagate_facts, set_results, splice
+from .splice import is_used, propagate_facts, set_results, splice
 from .write import Write
 from .zero_trips import ZeroTripSizes
 

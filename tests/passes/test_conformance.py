@@ -61,6 +61,39 @@ def test_what_was_there_before_and_its_copies_are_not_asked():
     Pipeline([Emits(relu.op)]).apply(model)
 
 
+@dataclasses.dataclass(frozen=True)
+class EmitsMany(Pass):
+    """Emit many nodes of one operator, one of them on another type."""
+
+    name: ClassVar[str] = "emits-many"
+    wrong: bool = True
+
+    def run(self, model: ir.Model, context: PassContext) -> bool:
+        graph, op = model.graph, Operator("Abs")
+        x, c = graph.inputs
+        for number in range(200):
+            read = c if self.wrong and number == 150 else x
+            graph.add_node(op, [read], [f"new{number}"])
+        return True
+
+
+def test_one_ill_typed_node_among_many_of_its_operator_is_found():
+    Pipeline([EmitsMany(wrong=False)]).apply(ir.load(as_model(TEXT)))
+    with pytest.raises(EmissionError, match="emits-many emitted Abs 'new150', which does not take"):
+        Pipeline([EmitsMany()]).apply(ir.load(as_model(TEXT)))
+
+
+def test_copies_of_original_nodes_are_not_asked():
+    model = ir.load(as_model(TEXT))
+    new = NewNodes(model)
+    (neg,) = model.graph.nodes_of("Neg")
+    for number in range(3):
+        model.graph.add_node(neg.op, neg.inputs, [f"copy{number}"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr("straightline.analysis.conformance.Conformance.fault")
+        new.require_conformance()
+
+
 def test_a_constant_of_another_rank_is_emitted_only_where_one_was_read():
     text = TEXT.replace("y = If", "%s s = Constant <value_int = 0> () y = If")
     model = ir.load(as_model(text % ""))

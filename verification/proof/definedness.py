@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from ...facts.fact import Fact, Shape, vector
+from ...facts.fact import Fact, vector
 from ...facts.polynomial import Dimension, product
 from ...facts.types import INTEGER_BITS
 from ...ir import normal_domain
@@ -24,7 +24,16 @@ from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .arithmetic.padded_sizes import unpadded
 from .canonicalize.casts import in_type
-from .execution.index_ranges import bare, columns_fit, index_range, is_one, ranges_of_rows
+from .execution.index_ranges import (
+    ALONG_ONE_AXIS,
+    bare,
+    columns_fit,
+    index_range,
+    is_along,
+    is_one,
+    ranges_of_rows,
+    without_views,
+)
 from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
     AS_DECLARED,
@@ -39,6 +48,7 @@ from .execution.obligations import (
     Guards,
     Log,
     Obligation,
+    guards_by_demand,
     in_both_branches,
 )
 from .execution.positive_sizes import fits_with, positive_sizes
@@ -68,9 +78,6 @@ _DIVIDING = ("Div", "Mod")
 _ALONG = ("Softmax", "LogSoftmax", "ArgMax", "ArgMin")
 """Operators that may fail because of the size of one axis."""
 _LAST = -1
-_ALONG_ONE_AXIS = 13
-"""Opset from which on Softmax works along one axis."""
-
 _KEEPING = ("view", "narrow", "reversed", "Gather", "Transpose")
 """Heads whose elements are some of those of their first operand."""
 
@@ -146,6 +153,7 @@ class Definedness:
         self.positive: set[Dimension] = set()
         self._safety = Safety(comparison.terms)
         self._before = before
+        self._originals = guards_by_demand(before)
         self._opened = False
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._by_shapes: dict[Hashable, list[Obligation]] = {}
@@ -175,10 +183,16 @@ class Definedness:
         visited: set[Hashable] = set()
         for each in after:
             key = each.head, each.args, tuple([guard.key for guard in each.guards])
-            if key not in visited:
-                visited.add(key)
-                if each.head.op is None or not self._safety.holds_by_facts(*each[:3]):
-                    self._require(each)
+            known = key in visited or self._is_original(each)
+            visited.add(key)
+            if not known and not (each.head.op and self._safety.holds_by_facts(*each[:3])):
+                self._require(each)
+
+    def _is_original(self, obligation: Obligation) -> bool:
+        """Test whether the original has the same node with the same operands."""
+        same = self._originals.get((obligation.head, obligation.args), ())
+        around = {guard.key for guard in obligation.guards}
+        return any(self._assumptions_of(each, around, obligation.args) == set() for each in same)
 
     def _require(self, obligation: Obligation) -> None:
         around = {guard.key for guard in obligation.guards}
@@ -625,18 +639,18 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if result is None or not args or args[0] is None:
         return demands
     if head.name == "Gather" and args[1] is not None:
-        one_number = terms.view(args[1], ()) if is_one(args[1]) else _without_views(args[1])
+        one_number = terms.view(args[1], ()) if is_one(args[1]) else without_views(args[1])
         demands.append((head, (args[0], one_number)))
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
     if head.name == "Reshape" and not may_hold_zero(args[1]):
-        demands.append((terms.heads.own("reshape"), (_without_views(args[0]), args[1])))
+        demands.append((terms.heads.own("reshape"), (without_views(args[0]), args[1])))
     if head.name == "Reshape":
         demands += _of_elements(terms, head, args)
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in _OF_AN_AXIS and args[0].fact.shape:
         shape, axis = args[0].fact.shape, head.attribute("axis", 0)
-        if -len(shape) <= axis < len(shape) and _is_of_one_axis(head, axis % len(shape), shape):
+        if -len(shape) <= axis < len(shape) and is_along(head, axis % len(shape), shape):
             demands.append((terms.heads.own("axis", head.name), (terms.size(shape[axis]),)))
     if head.name in ("Squeeze", "Split"):
         demands.append((terms.heads.own(head.name, _axes_or_sizes(terms, obligation)), args[:1]))
@@ -664,12 +678,6 @@ def _of_elements(terms: Terms, head: Head, args: Args) -> list[Demand]:
         return []
     count = terms.size(product(shapes[0]))
     return [(terms.heads.own("elements"), (count, terms.sizes(sizes)))]
-
-
-def _is_of_one_axis(head: Head, axis: int, shape: Shape) -> bool:
-    """Test whether an operator needs elements along one axis only. An older Softmax needs them
-    along all from that one on."""
-    return head.opset >= _ALONG_ONE_AXIS or axis == len(shape) - 1
 
 
 def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:
@@ -711,16 +719,9 @@ def _pairs(terms: Terms, operands: Iterable[Term]) -> list[Demand]:
     return [(kind, pair) for pair in pairs if not has_shape_of(*pair)]
 
 
-def _without_views(term: Term) -> Term:
-    """Term of the same elements that is no view."""
-    while term.head.name == "view" and term.args[0] is not None:
-        term = term.args[0]
-    return term
-
-
 def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
     """Demand that a slice exists: the tensor is large enough."""
-    term = _without_views(term)
+    term = without_views(term)
     if term.is_op("Gather") and is_one(term.args[1]) and term.args[1] is not None:
         return term.head, (term.args[0], terms.view(term.args[1], ()))
     if term.head.name == "narrow":
@@ -739,7 +740,7 @@ def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
         return [] if count is None else [(terms.heads.own("TopK", size), (bare(terms, count),))]
     if head.name == "Gather":
         return [*index_range(terms, head, args)]
-    if head.opset < _ALONG_ONE_AXIS:
+    if head.opset < ALONG_ONE_AXIS:
         return []
     return [(terms.heads.own("along", (head.name, size, product(shape))), ())]
 

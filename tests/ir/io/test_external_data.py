@@ -391,3 +391,15 @@ def test_a_location_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(content)
     with pytest.raises(ir.Error, match=r"value is b'w\.\\xe2in', which is not UTF-8"):
         ir.load(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_many_nodes_are_not_walked_where_their_encoding_is_short(monkeypatch, is_large):
+    nodes = [helper.make_node("Neg", [f"x{n}"], [f"x{n + 1}"], "n" * 2000) for n in range(700)]
+    nodes = nodes if is_large else [helper.make_node("Neg", ["x"], ["y"])] * 200_000
+    proto = helper.make_model(helper.make_graph(nodes, "g", [], []))
+    assert proto.ByteSize() > 1 << 20
+    walked = []
+    monkeypatch.setattr(external_data, "tensors_of", lambda proto: walked.append(proto) or [])
+    assert external_data.external_tensors(proto) == []
+    assert bool(walked) is is_large

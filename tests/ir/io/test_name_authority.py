@@ -154,3 +154,12 @@ def test_nodes_without_a_name_avoid_all_spellings_of_others(name: str, second: s
     assert ir.name_nodes(model) == 3
     expected = [second, "Relu_2"] if "1" in second + name else [second, "Relu_1"]
     assert [node.name for node in others] == [*expected, "Neg"]
+
+
+def test_a_number_that_is_an_operator_too_names_one_node() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]> g (float x) => (float y) {
+        a = Add (x, x) b = Add (a, a) c = own.Add_1 (b) y = own.Add_1 (c) }"""
+    model = ir.parse(text)
+    assert ir.name_nodes(model) == 4
+    names = [node.name for node in model.graph.nodes()]
+    assert names[:3] == ["Add", "Add_1", "Add_1_1"] and len(set(names)) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
+from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ..terms.term import Args, Head, Term
@@ -15,6 +16,8 @@ _BY_TUPLES = ("GatherND", "ScatterND")
 _INDEXED = ("Gather", "GatherElements", "Scatter", "ScatterElements", *_BY_TUPLES)
 """Operators whose second operand holds positions along an axis of the first one."""
 
+ALONG_ONE_AXIS = 13
+"""Opset from which on Softmax works along one axis."""
 
 Slices = Callable[[Term, int, Dimension, Dimension], Term]
 """Function of a term, an axis, a start and a size."""
@@ -71,6 +74,12 @@ def columns_fit(safety: Safety, head: Head, args: Args) -> bool:
     return safety.holds_within(head, args, 1, Dimension.constant(0))  # the shapes fit
 
 
+def is_along(head: Head, axis: int, shape: Shape) -> bool:
+    """Test whether an operator needs elements along one axis only. An older Softmax needs them
+    along all from that one on."""
+    return head.opset >= ALONG_ONE_AXIS or axis == len(shape) - 1
+
+
 def bare(terms: Terms, term: Term) -> Term:
     """Single number, however often it is repeated, as a scalar; others without a view."""
     below: Term | None = term
@@ -80,6 +89,13 @@ def bare(terms: Terms, term: Term) -> Term:
     if below is not None and is_one(below):
         return terms.view(below, ())
     return term.operands[0] if term.head.name == "view" else term
+
+
+def without_views(term: Term) -> Term:
+    """Term of the same elements that is no view."""
+    while term.head.name == "view" and term.args[0] is not None:
+        term = term.args[0]
+    return term
 
 
 def is_one(term: Term | None) -> bool:

@@ -73,6 +73,13 @@ class Safety:
             answer = self._by_facts[key] = not self._fault(head, args, count, operands)
         return answer
 
+    def fits(self, head: Head, args: Args, count: int) -> bool:
+        """Test whether operands certainly fit, for an operator that fails for their sizes only."""
+        key = head, count, *[arg and arg.fact for arg in args]
+        if key not in self._by_facts and self._fits(head, args):
+            self._by_facts[key] = True
+        return self._by_facts.get(key, False)
+
     def _fits(self, head: Head, args: Args) -> bool:
         """Test for an elementwise operator that fails for its sizes only, which fit."""
         if head.op is None or head.opset < OLDEST_OPSET:

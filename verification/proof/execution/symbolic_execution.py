@@ -285,9 +285,14 @@ class Execution:
         ):
             if not departs:
                 operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
-        elif not operation.never_fails:
+        elif not (operation.never_fails or self._is_settled(head, args, operation.width)):
             self.demand(head, args, step, results[0])
         return results
+
+    def _is_settled(self, head: Head, args: Args, width: int) -> bool:
+        """Test for a node that nobody need ask about: one of the rewrite whose operands fit. What
+        the original needs may tell something of other nodes."""
+        return self.side != "before" and self._safety.fits(head, args, width)
 
     def _note_departure(self, head: Head, args: Args, results: Sequence[Value]) -> None:
         """Record a node of which onnxruntime may depart."""

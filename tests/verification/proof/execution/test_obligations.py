@@ -7,6 +7,7 @@ import pytest
 from straightline.verification.proof.execution.obligations import (
     Guard,
     Obligation,
+    guards_by_demand,
     in_both_branches,
     relocate,
 )
@@ -18,6 +19,13 @@ def test_a_call_has_what_is_around_it_and_what_is_in_it():
     node, head = onnx.NodeProto(op_type="Gather"), Head("Gather")
     log = [Obligation(head, (), 1, guards, node) for guards in ((), (outer,), (outer, inner))]
     assert [each.guards for each in relocate(log, 1, 1, (other,))] == [(other,), (other, inner)]
+
+
+def test_nodes_are_found_by_operator_and_operands():
+    node, heads, outer = onnx.NodeProto(), (Head("Gather"), Head("Mul")), Guard("outer")
+    uses = [(heads[0], ()), (heads[0], (outer,)), (heads[1], ())]
+    log = [Obligation(head, (), 1, guards, node) for head, guards in uses]
+    assert guards_by_demand(log) == {(heads[0], ()): [(), (outer,)], (heads[1], ()): [()]}
 
 
 def test_a_loop_has_a_level():

@@ -49,6 +49,17 @@ def test_bounds_go_through_operators(terms):
     assert Safety(terms).fault(gather, (x, size), 1)
 
 
+def test_elementwise_operators_fit_by_their_sizes(terms):
+    four, five = (leaf(terms, f"v{n}", FLOAT, Dimension.constant(n)) for n in (4, 5))
+    mul, safety = head_of(terms, "Mul"), Safety(terms)
+    row = leaf(terms, "r", FLOAT, Dimension.constant(1))
+    for args, fit in (((four, four), True), ((four, row), True), ((four, five), False)):
+        assert safety.fits(mul, args, 1) is fit
+        assert safety.holds_by_facts(mul, args, 1) is fit
+    position = leaf(terms, "p", INT64, Dimension.constant(4))
+    assert not safety.fits(head_of(terms, "Gather", axis=0), (four, position), 1)
+
+
 def test_no_element_is_out_of_range(terms):
     x = leaf(terms, "x", FLOAT, N)
     none = leaf(terms, "p", INT64, Dimension.constant(0))
