@@ -183,9 +183,9 @@ class Definedness:
         visited: set[Hashable] = set()
         for each in after:
             key = each.head, each.args, tuple([guard.key for guard in each.guards])
-            known = key in visited or self._is_original(each)
+            answer = key in visited or self._is_original(each)
             visited.add(key)
-            if not known and not (each.head.op and self._safety.holds_by_facts(*each[:3])):
+            if not answer and not (each.head.op and self._safety.holds_by_facts(*each[:3])):
                 self._require(each)
 
     def _is_original(self, obligation: Obligation) -> bool:

@@ -106,10 +106,10 @@ Log = list[Obligation]
 
 def guards_by_demand(log: Log) -> dict[tuple[Head, Args], list[Guards]]:
     """Guards of nodes that may fail, by operator and operands."""
-    found: dict[tuple[Head, Args], list[Guards]] = {}
+    groups: dict[tuple[Head, Args], list[Guards]] = {}
     for each in log:
-        found.setdefault((each.head, each.args), []).append(each.guards)
-    return found
+        groups.setdefault((each.head, each.args), []).append(each.guards)
+    return groups
 
 
 def relocate(log: Log, start: int, outer: int, guards: Guards) -> Log:
