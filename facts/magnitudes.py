@@ -108,6 +108,19 @@ class Magnitudes:
         return not name.startswith(_NUMBERS) or (name,) in self._together
 
 
+def most_of(size: Dimension) -> int:
+    """The largest number that a size may be, whatever tensors exist."""
+    total = size.terms.get((), 0)
+    for monomial, factor in size.terms.items():
+        if monomial and factor > 0:
+            if any(
+                isinstance(name, Abbreviation) or name.startswith(_NUMBERS) for name in monomial
+            ):
+                return _UNBOUNDED
+            total += factor * MOST_ELEMENTS ** len(monomial)
+    return total
+
+
 _UNBOUNDED = 1 << 300
 
 

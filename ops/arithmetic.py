@@ -12,6 +12,7 @@ import onnx
 
 from ..facts.bounds import Bounds, Known, greater, lesser, negated, span
 from ..facts.fact import Content, Fact
+from ..facts.magnitudes import most_of
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, require
 from ..ir import Node, Value
@@ -230,6 +231,9 @@ class Sum(Elementwise):
 
 
 def _least(a: Dimension, b: Dimension) -> Dimension | None:
+    for size, number in ((a, b.value), (b, a.value)):
+        if number is not None and number >= most_of(size):
+            return size
     less = a.less(b)
     if less is None:
         greater = b.less(a)

@@ -124,3 +124,39 @@ def test_a_smaller_least_size_decides_nothing():
     model = onnx.parser.parse_model(text)
     assert operators(sl.rewrite(model, dims={"N": ">=1"}))[-1] == "If"
     assert operators(sl.rewrite(model, dims={"N": ">=2"}, verify=True)) == ["ReduceMax"]
+
+
+GUARDED_CELL = """
+<ir_version: 8, opset_import: ["" : 17]>
+steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
+   <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0}, int64[1] width = {4}> {
+   rows = Transpose <perm = [1, 0, 2]> (x)
+   sizes = Shape (rows)
+   steps = Gather (sizes, zero)
+   longest = Max (one, steps)
+   least = Min (steps, longest)
+   batch = Shape <start = 1, end = 2> (rows)
+   shape = Concat <axis = 0> (batch, width)
+   initial = Expand (nothing, shape)
+   some = Less (zero, steps)
+   i, h, y = Loop (most, some, zero, initial) <body = b (int64 n, bool c, int64 j, float[B,4] h) => (bool d, int64 k, float[B,4] r, float[B,4] s) {
+      e = Gather (rows, j)
+      a = MatMul (e, w) b = MatMul (h, u) f = Add (a, b) r = Tanh (f) s = Identity (r)
+      k = Add (j, one) g = Less (k, steps) l = Less (k, least) d = And (g, l)
+   }>
+}"""
+
+
+def test_guards_of_a_cell_for_batches_of_nothing_are_gone_with_least_sizes():
+    model = onnx.parser.parse_model(GUARDED_CELL)
+    whole = sl.rewrite(model, "accelerate", optimize_for="run", verify=True)
+    least = sl.rewrite(
+        model, "accelerate", dims={"B": ">=1", "T": ">=1"}, optimize_for="run", verify=True
+    )
+    assert len(whole.graph.node) > 2 * len(least.graph.node)
+    assert "RNN" in operators(least) and {"Pad", "Where", "Range"}.isdisjoint(operators(least))
+    feeds = {"x": (2, 5, 3), "w": (3, 4), "u": (4, 4)}
+    rng = np.random.default_rng(0)
+    drawn = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in feeds.items()}
+    (got,) = run_in_onnxruntime(least, drawn)
+    np.testing.assert_allclose(got, sl.reference.run(model, drawn)[0], rtol=1e-5, atol=1e-6)

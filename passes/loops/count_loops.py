@@ -49,16 +49,28 @@ class CountLoops(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite inner Loops before the ones around them."""
-        changed = False
         inference, folder = context.inference(model), Folder(model)
-        for graph, node in inside_out(model.graphs(), "Loop"):
-            plan = read_exits(node, inference)
-            if plan is not None and not plan.others and _pays(node, plan.reader):
-                emitter = Builder(graph, folder.fold)
-                end_by_count(graph, node, plan, count_exits(node, plan, emitter))
-                context.rewritten(self, node, node.path, _COUNTED())
-                changed = True
-        return changed
+        loops = inside_out(model.graphs(), "Loop")
+        changes = [count_loop(self, *loop, inference, context, folder) for loop in loops]
+        return any(changes)
+
+
+def count_loop(
+    pass_: Pass,
+    graph: Graph,
+    loop: Node,
+    inference: ShapeInference,
+    context: PassContext,
+    folder: Folder | None = None,
+) -> bool:
+    """Compute the trip count of a Loop before it, if that helps and its condition only counts."""
+    plan = read_exits(loop, inference) if loop.is_op("Loop") else None
+    if plan is None or plan.others or not _pays(loop, plan.reader):
+        return False
+    emitter = Builder(graph, (folder or Folder(inference.model)).fold)
+    end_by_count(graph, loop, plan, count_exits(loop, plan, emitter))
+    context.rewritten(pass_, loop, loop.path, _COUNTED())
+    return True
 
 
 class ExitPlan(NamedTuple):

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 import onnx
 import pytest
-from straightline.facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS, Magnitudes
+from straightline.facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS, Magnitudes, most_of
 from straightline.facts.polynomial import Dimension
 
 INT32, INT64, UINT8 = onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT8
@@ -34,6 +34,12 @@ N, M, K = map(Dimension.symbol, "NMK")
 )
 def test_what_types_hold(element, elem_type, holds):
     assert Magnitudes().hold(element, elem_type) is holds
+
+
+def test_the_largest_number_that_a_size_may_be():
+    assert most_of(N * 2 - M + 3) == 2 * MOST_ELEMENTS + 3 and most_of(N - N - 4) == -4
+    assert most_of(N * M) == MOST_ELEMENTS**2
+    assert most_of(Dimension.symbol("?least0")) > 1 << 64  # a number of the proof
 
 
 def test_sizes_of_one_tensor_multiply_to_what_memory_holds():

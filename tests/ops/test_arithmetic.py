@@ -83,6 +83,8 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
         ("Min", [[N, N + 1, N], [N + 1, N, M]], INT64, [N, N, None]),
         ("Max", [[N, N + 1, N], [N + 1, N, M]], INT64, [N + 1, N + 1, None]),
         ("Min", [[N, N], [0, N], [-1, N]], INT64, [-1, N]),
+        ("Min", [[N, N + 1, N * M], [2**63 - 1, 2**50, 2**63 - 1]], INT64, [N, N + 1, None]),
+        ("Max", [[N, 7], [2**63 - 1, N]], INT64, [2**63 - 1, None]),
         ("Max", [[N, M], [0, N], [-1, N]], INT64, [N, None]),
         ("Add", [[1], None], INT64, None),
     ],

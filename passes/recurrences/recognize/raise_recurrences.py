@@ -27,6 +27,7 @@ from ....ops.batching import Unbatchable
 from ....ops.builder import RewriteError
 from ...base import Pass
 from ...context import PassContext
+from ...loops.count_loops import count_loop
 from ...scans.layout import replace_outputs
 from ...utils.traversal import inside_out
 from ...vectorize.loop_view import LoopView, read
@@ -100,9 +101,23 @@ class RaiseRecurrences(RaiseOptions, Pass):
     ) -> bool:
         path, loop_view = node.path, read(node)
         context.offers.pop(node.op, None)
+        counted = isinstance(loop_view, str) and count_loop(self, graph, node, inference, context)
+        loop_view = read(node) if counted else loop_view
         if isinstance(loop_view, str):
             context.kept(self, node, loop_view)
-            return False
+            return counted
+        return self._raise(graph, node, loop_view, path, inference, facts, context) or counted
+
+    def _raise(
+        self,
+        graph: Graph,
+        node: Node,
+        loop_view: LoopView,
+        path: str,
+        inference: ShapeInference,
+        facts: Callable[[Value], Known],
+        context: PassContext,
+    ) -> bool:
         try:
             trips, results = self.raise_loop(
                 graph, loop_view, inference, runs_certainly(node, facts)

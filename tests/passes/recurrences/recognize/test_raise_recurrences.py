@@ -17,7 +17,7 @@ KEPT = {
     "its body decides when it ends": """
         g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
-                c2 = Less (i, k) r = Mul (i, i) }> }""",
+                r = Mul (i, i) m = Mod (r, k) c2 = Less (m, i) }> }""",
     "draws random numbers": """
         g (float[3] x, float[N, 3] s, float[3, 3] u) => (float[3] z) {
             z = Scan <num_scan_inputs = 1,
@@ -29,6 +29,29 @@ KEPT = {
 @pytest.mark.parametrize("reason", KEPT)
 def test_what_is_kept(reason):
     assert_keeps(RaiseRecurrences(), HEAD + KEPT[reason], reason)
+
+
+def test_a_loop_that_counts_to_its_end_is_counted_first():
+    text = """g (float[2, 4] h0, float[B, 2, 4] x, float[4, 4] u, float[4, 4] v) => (float[2, 4] y)
+        <int64 zero = {0}, int64 one = {1}> {
+        s = Shape (x) n = Gather (s, zero) some = Less (zero, n)
+        k, y = Loop (, some, zero, h0) <body = b (int64 i, bool c, int64 j, float[2, 4] h)
+            => (bool d, int64 k, float[2, 4] r) {
+            k = Add (j, one) d = Less (k, n) e = Gather (x, j)
+            a = MatMul (h, u) b = MatMul (e, v) f = Add (a, b) r = Tanh (f) }> }"""
+    model = ir.load(as_model(HEAD + text))
+    context = PassContext()
+    assert RaiseRecurrences().run(model, context)
+    operators = {node.op_type for node in model.graph.nodes()}
+    assert "RNN" in operators and "Loop" not in operators
+    assert [remark.code for remark in context.remarks] == ["counted", "recurrence-raised"]
+    rng = np.random.default_rng(0)
+    for steps in (0, 1, 3):
+        shapes = {"h0": (2, 4), "x": (steps, 2, 4), "u": (4, 4), "v": (4, 4)}
+        feeds = {name: rng.random(shape, np.float32) for name, shape in shapes.items()}
+        expected = reference.run(as_model(HEAD + text), feeds)[0]
+        got = run_in_onnxruntime(ir.to_proto(model), feeds)[0]
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
 # As part of straighten --------------------------------------------------------------------------
