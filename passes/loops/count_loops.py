@@ -63,7 +63,7 @@ def count_loop(
     context: PassContext,
     folder: Folder | None = None,
 ) -> bool:
-    """Compute the trip count of a Loop before it, if that helps and its condition only counts."""
+    """Compute the trip count of a Loop before it, if that helps and is possible."""
     plan = read_exits(loop, inference) if loop.is_op("Loop") else None
     if plan is None or plan.others or not _pays(loop, plan.reader):
         return False
