@@ -129,7 +129,8 @@ def test_a_smaller_least_size_decides_nothing():
 GUARDED_CELL = """
 <ir_version: 8, opset_import: ["" : 17]>
 steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
-   <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0}, int64[1] width = {4}> {
+   <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0},
+    int64[1] width = {4}> {
    rows = Transpose <perm = [1, 0, 2]> (x)
    sizes = Shape (rows)
    steps = Gather (sizes, zero)
@@ -139,7 +140,9 @@ steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
    shape = Concat <axis = 0> (batch, width)
    initial = Expand (nothing, shape)
    some = Less (zero, steps)
-   i, h, y = Loop (most, some, zero, initial) <body = b (int64 n, bool c, int64 j, float[B,4] h) => (bool d, int64 k, float[B,4] r, float[B,4] s) {
+   i, h, y = Loop (most, some, zero, initial) <
+      body = b (int64 n, bool c, int64 j, float[B,4] h)
+         => (bool d, int64 k, float[B,4] r, float[B,4] s) {
       e = Gather (rows, j)
       a = MatMul (e, w) b = MatMul (h, u) f = Add (a, b) r = Tanh (f) s = Identity (r)
       k = Add (j, one) g = Less (k, steps) l = Less (k, least) d = And (g, l)
