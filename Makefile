@@ -59,7 +59,8 @@ fuzz: $(VENV)/.installed  ## every test, with all cases and many random examples
 	$(PY) tests/support/constant_graphs.py
 	$(PY) tests/support/zero_trips.py
 	$(PY) tests/support/size_arithmetic.py
-	$(PY) -W ignore tests/support/random_flat.py
+	$(PY) tests/support/fuzz_rewrites.py --draws loops
+	$(PY) tests/support/fuzz_rewrites.py --draws flat --models 2000
 
 # SEED: another one makes other mutants; 200 models give about 10,000 that a run tells apart.
 attack: $(VENV)/.installed  ## mutants of rewrites, rules on small numbers, opsets: no false proof

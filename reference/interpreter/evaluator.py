@@ -33,7 +33,7 @@ from ..overrides.padding import Pad
 from ..overrides.pooling import POOLING_OPERATORS
 from ..overrides.recurrent import RECURRENT_OPERATORS
 from ..overrides.sequences import SEQUENCE_OPERATORS
-from ..overrides.slicing import Slice
+from ..overrides.slicing import Slice, Split
 from ..scan import Scan
 from ..signature import dims_of, fit
 from . import kernels
@@ -227,6 +227,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
         Pad,
         GridSample,
         Slice,
+        Split,
     ]
     return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
 

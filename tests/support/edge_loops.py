@@ -2,6 +2,7 @@
 element types, functions around them, directions and axes of Scans, sizes that bodies leave open."""
 
 import random
+import re
 
 import numpy as np
 import onnx
@@ -228,8 +229,8 @@ def _model(dice, t, call, outputs, ranks):
     )
     inputs = f"{t}[N, C] x, {t}[C] init, {t}[C] other, bool[N] m, int64 n, bool flag"
     names = "x, init, other, m, n, flag"
-    opset = dice.choice((13, 17, 18, 21)) if "ReduceM" not in call else 18
-    opset = 18 if "Reduce" in call and "ReduceSum" not in call else opset
+    opset = dice.choice((13 if t != "uint8" else 14, 17, 18, 21))
+    opset = 18 if re.search("Reduce(?!Sum )", call) else opset  # axes are an input
     head = f'<ir_version: 8, opset_import: ["" : {opset}, "my" : 1]>\n'
     if dice.random() < 0.3:
         text = f"""{head} g ({inputs}) => ({given}) {{ {", ".join(outputs)} = my.F ({names}) }}

@@ -128,7 +128,7 @@ class NormalForms:
 def takes_lists(op_type: str, opset: int) -> bool:
     """Test for an operator that has its lists as inputs in an opset."""
     schema = schema_at(op_type, opset)
-    return schema is not None and not LISTS[op_type].keys() <= schema.attributes.keys()
+    return schema is not None and LISTS[op_type].keys().isdisjoint(schema.attributes)
 
 
 def insert_lists(
@@ -140,6 +140,8 @@ def insert_lists(
 ) -> None:
     """Move lists from attributes to inputs, where the opset has them there.
 
+    A Slice below opset 10 has no steps: those of 1 are left out.
+
     Args:
         op_type: the operator.
         opset: its version.
@@ -148,7 +150,11 @@ def insert_lists(
         constant: makes an operand of a list, by its name.
     """
     lists = LISTS.get(op_type)
-    if not lists or not takes_lists(op_type, opset):
+    if not lists:
+        return
+    if not takes_lists(op_type, opset):
+        if set(attributes.get("steps", ())) == {1}:
+            del attributes["steps"]
         return
     for name, index in sorted(lists.items(), key=lambda item: item[1]):
         value = attributes.pop(name, None)

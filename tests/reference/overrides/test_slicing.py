@@ -1,4 +1,4 @@
-"""Slice, where it begins or ends beyond its axis: compared with onnxruntime."""
+"""Slice beyond the ends of its axis, and Split of sizes that do not fit, as in onnxruntime."""
 
 import itertools
 
@@ -7,6 +7,7 @@ import onnx.parser
 import pytest
 from sessions import open_session
 from straightline import reference
+from straightline.reference.errors import EvaluationError
 
 # onnxruntime takes the largest number as an end for "as far as it goes" backward too.
 BOUNDS = [-(2**63), -6, -5, -4, -1, 0, 1, 4, 5, 6, 2**62]
@@ -37,3 +38,30 @@ def test_what_is_left_out():
         }""")
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     assert reference.run(model, {"x": x})[0].tolist() == [[3], [5]]
+
+
+SPLITS = [
+    (13, "y, z, v = Split (x, k)"),
+    (11, "y, z, v = Split <split = [1, 2, 1]> (x)"),
+    (13, "y, z, v = Split (x)"),
+    (18, "y, z, v = Split <num_outputs = 3> (x)"),
+]
+
+
+@pytest.mark.parametrize("size", range(7))
+@pytest.mark.parametrize(("opset", "node"), SPLITS)
+def test_parts_are_as_long_as_the_axis(opset, node, size):
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {opset}]> g (float[N] x) => (float[A] y, float[B] z,'
+        f" float[C] v) <int64[3] k = {{1, 2, 1}}> {{ {node} }}"
+    )
+    feeds = {"x": np.arange(size, dtype=np.float32)}
+    session = open_session(model)
+    try:
+        wanted = session.run(None, feeds)
+    except Exception:  # noqa: BLE001 - onnxruntime has several classes of errors
+        with pytest.raises(EvaluationError, match=f"Split of {size} elements into parts of"):
+            reference.run(model, feeds)
+    else:
+        for part, array in zip(wanted, reference.run(model, feeds), strict=True):
+            np.testing.assert_array_equal(part, array)

@@ -51,6 +51,12 @@ def test_slices_along_different_axes():
     assert operators(text % 0) == ["Slice", "Slice"]
 
 
+def test_slices_along_different_axes_of_an_opset_without_steps():
+    text = """{ t = Slice <starts = [1], ends = [3], axes = [0]> (x)
+        y = Slice <starts = [-2], ends = [3], axes = [1]> (t) }"""
+    assert operators(text, opset=9) == ["Slice"]
+
+
 @pytest.mark.parametrize(
     ("op_type", "opset"), [("ReduceMean", 17), ("ReduceSum", 17), ("ReduceMax", 11)]
 )

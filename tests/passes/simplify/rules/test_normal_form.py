@@ -41,5 +41,13 @@ def test_lists_go_back_to_their_places():
     assert inputs == ["x"] and attributes == {"pads": (0, 1)}
 
 
+def test_a_slice_without_steps_has_lists_as_attributes():
+    normal = form("y = Slice <starts = [0], ends = [1]> (x)", 9)
+    assert normal.attributes["ends"] == (1,) and len(normal.inputs) == 1
+    attributes, inputs = {"starts": (0,), "ends": (1,), "axes": (0,), "steps": (1,)}, ["x"]
+    insert_lists("Slice", 9, attributes, inputs, lambda name, value: value)
+    assert inputs == ["x"] and attributes == {"starts": (0,), "ends": (1,), "axes": (0,)}
+
+
 def test_floats_are_compared_in_single_precision_by_their_bits():
     assert equal(0.1, 0.10000000149011612) and not equal(0.0, -0.0) and not equal(1.0, "1")

@@ -1,0 +1,100 @@
+"""Random models at the edges through each way to rewrite them: outputs, proofs, second runs.
+
+    python tests/support/fuzz_rewrites.py --draws loops --models 1000 --seed 0
+
+Each model goes through the default pipeline, accelerate, simplify in each notion of equality and
+conversions. The result is compared in onnxruntime, in a process of its own, and in the reference;
+it is proved, and rewritten once more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import random
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+
+import edge_loops
+import numpy as np
+import onnx
+import random_flat
+import straightline as sl
+from fuzz import in_processes
+from rewrite_faults import WAYS, Feeds, Original, Way, isolated
+from straightline.verification.proof import prove
+
+
+def edge_loop(number: int) -> tuple[onnx.ModelProto, list[Feeds]]:
+    """A Loop or a Scan, with inputs of several lengths."""
+    dice = random.Random(number)
+    model = edge_loops.edge_loop(dice)
+    return model, [edge_loops.feeds(model, dice, *edge) for edge in edge_loops.EDGES]
+
+
+def flat_model(number: int) -> tuple[onnx.ModelProto, list[Feeds]]:
+    """A flat model, with inputs of its own sizes and of others."""
+    flat = random_flat.Flat(number)
+    return flat.model, [*flat.feeds()]
+
+
+DRAWS = {"loops": edge_loop, "flat": flat_model}
+
+
+def check(draws: str, ways: Sequence[str], number: int) -> list[str]:
+    """The faults of the model of a number."""
+    warnings.simplefilter("ignore", RuntimeWarning)
+    np.seterr(all="ignore")
+    original, seen = Original(*DRAWS[draws](number), run=isolated), set[tuple[bytes, str]]()
+    return [f"{name}: {fault}" for name in ways for fault in faults(original, WAYS[name], seen)]
+
+
+def faults(original: Original, way: Way, seen: set[tuple[bytes, str]]) -> Iterator[str]:
+    """The faults of one way to rewrite a model: of its outputs, its proof and a second run.
+
+    Args:
+        original: the model.
+        way: the way.
+        seen: rewrites that were compared, and by which notion of equality; this one is added.
+    """
+    try:
+        rewrite = way.rewrite(original.model)
+        key = rewrite.SerializeToString(), way.equality
+        if key not in seen:
+            seen.add(key)
+            yield from original.faults_of(rewrite, way.equality)
+            proof = prove(original.model, rewrite, equality=way.equality)
+            if proof.status == "refuted":
+                yield f"refuted: {proof}"
+        if way.rewrite(rewrite).SerializeToString() != key[0]:
+            yield "a second run changes the result"
+    except sl.Error as error:
+        if not way.may_refuse:
+            yield f"refused: {error}"
+    except Exception:  # noqa: BLE001 - any other one is a fault
+        yield traceback.format_exc()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", choices=DRAWS, default="loops")
+    parser.add_argument("--models", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
+    arguments = parser.parse_args()
+    begin, wrong = time.perf_counter(), 0
+    work = functools.partial(check, arguments.draws, arguments.ways)
+    for number, found in in_processes(work, arguments.models, arguments.seed):
+        for fault in ["the process ended"] if found is None else found:
+            print(f"{number}: {fault}", flush=True)
+        wrong += found != []
+    seconds = time.perf_counter() - begin
+    print(f"{arguments.models} {arguments.draws} in {seconds:.0f} s, {wrong} with a fault")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
