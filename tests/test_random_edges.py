@@ -5,11 +5,11 @@ A longer run: python tests/support/fuzz_rewrites.py --draws loops --models 1000.
 
 import pytest
 from fuzz_rewrites import DRAWS, check
-from rewrite_faults import WAYS
+from rewrite_faults import WAYS, in_process
 
 
 @pytest.mark.parametrize(
     ("draws", "numbers"), [("loops", (5, 7, 12, 22)), ("flat", range(10, 20))], ids=DRAWS
 )
 def test_random_models_at_edges(draws, numbers):
-    assert [(n, faults) for n in numbers if (faults := check(draws, [*WAYS], n))] == []
+    assert [(n, faults) for n in numbers if (faults := check(draws, [*WAYS], n, in_process))] == []

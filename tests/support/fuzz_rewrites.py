@@ -24,7 +24,7 @@ import onnx
 import random_flat
 import straightline as sl
 from fuzz import in_processes
-from rewrite_faults import WAYS, Feeds, Original, Way, isolated
+from rewrite_faults import WAYS, Feeds, Original, Run, Way, isolated
 from straightline.verification.proof import prove
 
 
@@ -44,11 +44,11 @@ def flat_model(number: int) -> tuple[onnx.ModelProto, list[Feeds]]:
 DRAWS = {"loops": edge_loop, "flat": flat_model}
 
 
-def check(draws: str, ways: Sequence[str], number: int) -> list[str]:
+def check(draws: str, ways: Sequence[str], number: int, run: Run = isolated) -> list[str]:
     """The faults of the model of a number."""
     warnings.simplefilter("ignore", RuntimeWarning)
     np.seterr(all="ignore")
-    original, seen = Original(*DRAWS[draws](number), run=isolated), set[tuple[bytes, str]]()
+    original, seen = Original(*DRAWS[draws](number), run), set[tuple[bytes, str]]()
     return [f"{name}: {fault}" for name in ways for fault in faults(original, WAYS[name], seen)]
 
 
