@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from . import batch, interop, ir, passes, reference, report, targets, versions
     from .batch.errors import BatchError
     from .display.package_version import __version__
-    from .driver.inspect import Construct, Inspection, inspect
+    from .driver.assumptions import AssumptionError
+    from .driver.calls import convert_version, inspect, rewrite, transform
+    from .driver.inspect import Construct, Inspection
     from .driver.result import Outcome
     from .driver.suggestions import Hint
-    from .driver.transform import convert_version, rewrite, transform
-    from .driver.trip_bounds import AssumptionError
     from .facts.named_dimensions import BindingError
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
     from .ir.kinds import KindError
@@ -127,11 +127,11 @@ _HOMES = {
     for home, names in {
         ".batch.errors": "BatchError",
         ".display.package_version": "__version__",
-        ".driver.inspect": "Construct Inspection inspect",
+        ".driver.calls": "convert_version inspect rewrite transform",
+        ".driver.inspect": "Construct Inspection",
         ".driver.result": "Outcome",
         ".driver.suggestions": "Hint",
-        ".driver.transform": "convert_version rewrite transform",
-        ".driver.trip_bounds": "AssumptionError",
+        ".driver.assumptions": "AssumptionError",
         ".facts.named_dimensions": "BindingError",
         ".ir": "Error GraphError LoadError ModelError OnnxError SaveError load save",
         ".ir.kinds": "KindError",

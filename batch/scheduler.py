@@ -30,7 +30,7 @@ _THREADS = ("threading", "sequential")
 """joblib's names for work in this process."""
 
 if TYPE_CHECKING:
-    from ..driver.options import Passes, TargetLike
+    from ..driver.argument_types import Passes, TargetLike
     from ..facts.named_dimensions import Dims
     from ..verification.runs.options import Unproved
 

@@ -66,7 +66,7 @@ def _worked(job: Job, how: JobConfig, key: str) -> Done:
 
 def _import_all() -> None:
     """Import what nearly all models need, so that none pays for it in its time."""
-    from ..driver import transform  # noqa: F401
+    from ..driver import calls  # noqa: F401
     from ..ir import networkx_view  # noqa: F401
     from ..verification import proof, recomputation  # noqa: F401
 

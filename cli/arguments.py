@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from ..options.table import OPTIONS, Option, options_on
 from . import options as shared
 from . import parsing
 from .completing import pass_names, target_names
-from .options import TYPER, choice, flag, for_many, option, repeatable, verifying, whole
+from .options import TYPER, choice, for_many, option, repeatable, verifying, whole
 from .parsing import Given, contents
 
 LOCAL = "loky"
@@ -26,110 +27,57 @@ if TYPE_CHECKING:
     from ..verification.runs.options import VerifyOptions
 
 
-@dataclasses.dataclass(frozen=True)
-class PipelineArguments:
-    """Arguments about the passes."""
+_PARSERS: Mapping[str, Any] = {
+    "NAME": parsing.target_name,
+    "NAME=VALUE": parsing.assignment,
+    "NAME=D,D": parsing.shape,
+    "NAME=D": parsing.dimension,
+    "LOOP=N": parsing.maximum,
+    "IF=then|else": parsing.branch,
+    "SIZE": parsing.size,
+    "SECONDS": parsing.number(above=True),
+}
+"""The parsers of values, by metavariable."""
+_WORDS: Mapping[str, Any] = {"passes": pass_names, "target": target_names}
+"""The completion of options whose words are looked up."""
+_PREFIX = "option_"
 
-    passes: str | None = option(
-        "Passes instead of the default pipeline, such as 'unroll-loops{max_trips=64},inline-ifs';"
-        " see the command 'passes'.",
-        metavar="TEXT",
-        autocompletion=pass_names,
-    )
-    selects: bool = flag(
-        "Replace run-time Ifs and bounded Loops by selects: the same as '--passes selects'.",
-        "--selects",
-    )
-    keep_nan: bool | None = option(
-        "Keep cells in which GRU, LSTM or RNN of onnxruntime may turn a NaN into a number.",
-        "--keep-nan",
-    )
-    exactness: str | None = shared.EXACTNESS
-    optimize_for: str | None = option(
-        "Of 'accelerate': run, the default, lets a faster form load twice as long or 5 ms longer;"
-        " balanced a tenth longer; load no longer.",
-        "--optimize-for",
-        **choice("GOAL", "run", "balanced", "load"),
-    )
-    costs: str | None = option(
-        "Compare the forms of 'accelerate' by these costs: a file that 'straightline calibrate'"
-        " wrote.",
-        "--costs",
-        metavar="FILE.toml",
-    )
-    max_run_memory: int | None = option(
-        "Of 'accelerate': limit of the predicted memory of a run; 1G by default, 0 for none.",
-        "--max-run-memory",
-        **shared.SIZE,
-    )
-    max_trips: int | None = option("Keep loops with more iterations.", **whole())
-    max_nodes: int | None = option(
-        "Limit of nodes that the whole rewrite may add; 20000 by default.", **whole()
-    )
-    assumed: list[Given] | None = repeatable(
-        "Assume a maximum trip count of a Loop, named by its path. Repeatable.",
-        "--assume-max",
-        metavar="LOOP=N",
-        parser=parsing.maximum,
-    )
-    branches: list[Given] | None = repeatable(
-        "Assume that an If, named by its path, always takes this branch. Repeatable.",
-        "--assume",
-        metavar="IF=then|else",
-        parser=parsing.branch,
-    )
+
+@dataclasses.dataclass(frozen=True)
+class TableArguments:
+    """Options of the table that a command has.
+
+    Attributes:
+        command: the command.
+        values: their values by name; None where one is left out.
+    """
+
+    command: str
+    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name)
 
     def keywords(self) -> dict[str, Any]:
-        """Return the keywords of a rewrite.
+        """Return the keywords of a rewrite; the files of inputs are read.
 
         Raises:
-            BadParameter: both --selects and --passes are given.
+            BadParameter: two options contradict each other.
+            FeedError: a file cannot be read.
         """
-        if self.selects and self.passes is not None:
+        if self["selects"] and self["passes"] is not None:
             raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
-        of_accelerate = ("keep_nan", "exactness", "optimize_for", "costs", "max_run_memory")
-        names = (*of_accelerate, "max_trips", "max_nodes")
-        numbers = {name: value for name in names if (value := getattr(self, name)) is not None}
-        passes = "selects" if self.selects else self.passes
-        assumed = {"assume_max": contents(self.assumed), "assume": contents(self.branches)}
-        return {"passes": passes, **assumed, **numbers}
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelArguments:
-    """Arguments about the model, and what to make of it."""
-
-    load: list[Path] | None = shared.LOAD
-    fits: str | None = option(
-        "Fit the model to a compiler or runtime, its opsets and operators; see the command"
-        " 'targets'. onnxruntime also searches for the fastest form.",
-        "--target",
-        metavar="NAME",
-        parser=parsing.target_name,
-        autocompletion=target_names,
-    )
-    fits_file: Path | None = option(
-        "The same for a compiler or runtime that a file describes.",
-        "--target-file",
-        metavar="FILE.toml",
-    )
-    max_work: int | None = option(
-        "Limit of steps, of about a nanosecond, for computing constants; 10000000000 by default.",
-        **whole(),
-    )
-    max_memory: int | None = shared.MAX_MEMORY
-    assignments: list[Given] | None = shared.SET
-    dimensions: list[Given] | None = repeatable(
-        "Fix the shape of an input; '?' keeps a dimension as declared. Repeatable.",
-        "--shape",
-        metavar="NAME=D,D",
-        parser=parsing.shape,
-    )
-    sizes: list[Given] | None = shared.DIM
-    freeze_initializers: bool = flag(
-        "Turn inputs with a default into constants.", "--freeze-initializers"
-    )
-    max_input_size: int | None = shared.MAX_INPUT_SIZE
+        keywords: dict[str, Any] = {}
+        for row in options_on(self.command):
+            value = self[row.name]
+            if row.repeats:
+                keywords[row.keyword] = contents(value)
+            elif value is not None or row.type:
+                keywords[row.keyword] = value
+        keywords["target"] = self.target()
+        if keywords.pop("selects", False):
+            keywords["passes"] = "selects"
+        return keywords
 
     def target(self) -> str | Path | None:
         """Return the target that --target or --target-file names.
@@ -137,30 +85,72 @@ class ModelArguments:
         Raises:
             BadParameter: both are given.
         """
-        if self.fits is not None and self.fits_file is not None:
+        name, file = self["target"], self["target_file"]
+        if name is not None and file is not None:
             raise typer.BadParameter(
                 "--target and --target-file name two targets; give one of them"
             )
-        return self.fits if self.fits_file is None else self.fits_file
+        return name if file is None else Path(file)
 
     def options(self, **keywords: Any) -> RewriteOptions:
         """Return the options of a rewrite; the files of inputs are read.
 
         Raises:
+            BadParameter: two options contradict each other.
             FeedError: a file cannot be read.
         """
         from ..driver.options import RewriteOptions
 
-        return RewriteOptions.of(
-            target=self.target(),
-            values=contents(self.assignments),
-            shapes=contents(self.dimensions),
-            dims=contents(self.sizes),
-            freeze_initializers=self.freeze_initializers,
-            max_work=self.max_work,
-            max_memory=self.max_memory,
-            **keywords,
-        )
+        return RewriteOptions.of(**{**self.keywords(), **keywords})
+
+
+def of_table(command: str) -> Any:
+    """Return the options that the table has for a command, as a field."""
+    return TableArguments(command)
+
+
+def parameter_of(row: Option) -> str:
+    """Return the parameter of a command for an option of the table."""
+    return f"{_PREFIX}{row.name}"
+
+
+def field_of(name: str) -> Any:
+    """Return the field of one option of the table, for any command."""
+    return _field(next(row for row in OPTIONS if row.name == name))
+
+
+def _field(row: Option) -> Any:
+    names = (row.flag,) if not row.off else (f"{row.flag}/{row.off}",)
+    if not row.metavar:
+        default = {"False": False, "True": True}.get(row.default)
+        return option(row.help, *names, default=default)
+    settings: dict[str, Any] = {"metavar": row.metavar}
+    if row.choices:
+        settings = choice(row.metavar, *row.choices)
+    elif row.metavar == "N":
+        settings = whole(row.least)
+    elif row.metavar in _PARSERS:
+        settings["parser"] = _PARSERS[row.metavar]
+    if row.name in _WORDS:
+        settings["autocompletion"] = _WORDS[row.name]
+    return (repeatable if row.repeats else option)(row.help, *names, **settings)
+
+
+def _type_of(row: Option) -> Any:
+    if row.repeats:
+        return list[Given] | None
+    if not row.metavar:
+        return bool if row.default != "None" else bool | None
+    kinds = {"N": int, "SIZE": int, "SECONDS": float}
+    return kinds.get(row.metavar, str) | None
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelArguments:
+    """Arguments about what is read and run."""
+
+    load: list[Path] | None = shared.LOAD
+    max_input_size: int | None = shared.MAX_INPUT_SIZE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -360,7 +350,10 @@ class ManyArguments:
 def _leaves(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
     """Yield parameters as typer reads them, with the fields of groups in their place."""
     for name, parameter in parameters.items():
-        if dataclasses.is_dataclass(parameter.annotation):
+        if isinstance(parameter.default, TableArguments):
+            for row in options_on(parameter.default.command):
+                yield _declared(parameter_of(row), _type_of(row), _field(row))
+        elif dataclasses.is_dataclass(parameter.annotation):
             hints = typing.get_type_hints(parameter.annotation)
             for field in dataclasses.fields(parameter.annotation):
                 yield _declared(field.name, hints[field.name], field)
@@ -384,13 +377,17 @@ def grouped(command: Callable[..., T]) -> Callable[..., T]:
     """Let a command take groups of arguments, where typer gives it each by itself."""
     own = inspect.signature(command, eval_str=True).parameters
     kinds = {name: parameter.annotation for name, parameter in own.items()}
+    tables = {n: p.default for n, p in own.items() if isinstance(p.default, TableArguments)}
     groups: dict[str, Any] = {
-        n: kind for n, kind in kinds.items() if dataclasses.is_dataclass(kind)
+        n: k for n, k in kinds.items() if dataclasses.is_dataclass(k) and n not in tables
     }
 
     @functools.wraps(command)
     def flat(**values: Any) -> T:
-        arguments = {name: values[name] for name in own if name not in groups}
+        arguments = {n: values[n] for n in own if n not in groups and n not in tables}
+        for name, table in tables.items():
+            rows = {row.name: values[parameter_of(row)] for row in options_on(table.command)}
+            arguments[name] = dataclasses.replace(table, values=rows)
         for name, group in groups.items():
             names = [field.name for field in dataclasses.fields(group)]
             arguments[name] = group(**{field: values[field] for field in names})

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..options.table import options_on
 from . import interrupts, report
 from . import options as shared
-from .arguments import ComparisonArguments, ModelArguments, PipelineArguments
+from .arguments import (
+    ComparisonArguments,
+    ModelArguments,
+    TableArguments,
+    of_table,
+    parameter_of,
+)
 from .batching import worst
 from .config_options import Applied, Configured, dict_of
 from .exit_codes import finish
@@ -27,12 +34,13 @@ if TYPE_CHECKING:
 
 _OF_OUTPUTS = {
     *(field.name for field in dataclasses.fields(ComparisonArguments)),
-    *("prove", "assignments", "sizes"),
+    *("prove", "option_values", "option_dims"),
 }
 """Parameters that matter where outputs are compared."""
 _OF_REWRITES = {
-    *(field.name for field in dataclasses.fields(PipelineArguments)),
-    *("dimensions", "freeze_initializers", "max_work"),
+    parameter_of(row)
+    for row in options_on("check")
+    if row.name not in ("values", "dims", "target", "target_file", "max_memory")
 }
 """Parameters that matter where a model is rewritten."""
 
@@ -41,7 +49,7 @@ _OF_REWRITES = {
 class Check:
     """Check of a model as the options of the command describe it."""
 
-    pipeline: PipelineArguments
+    table: TableArguments
     about: ModelArguments
     comparison: ComparisonArguments
     opset: int | None
@@ -57,7 +65,7 @@ class Check:
         Raises:
             BadParameter: there is no policy.
         """
-        forms = self.opset, self.max_opset, self.about.target(), self.reference
+        forms = self.opset, self.max_opset, self.table.target(), self.reference
         if not (self.straight_line or self.rewritten or any(one is not None for one in forms)):
             raise typer.BadParameter(
                 f"there is no policy for '{model}'; name one, such as --require-straight-line,"
@@ -73,7 +81,7 @@ class Check:
         from ..driver.policies import Policies
         from ..targets import target_of
 
-        name = self.about.target()
+        name = self.table.target()
         target = None if name is None else target_of(name)
         return Policies(self.straight_line, self.opset, self.max_opset, target)
 
@@ -95,16 +103,16 @@ class Check:
         most, policies = self.about.max_input_size, self.policies()
         source = read_model(model, most)
         if self.rewritten:
-            keywords = {**self.pipeline.keywords(), "opset": self.opset, "hints": False}
-            rewriting = self.about.options(timeout=self.comparison.timeout, **keywords)
+            keywords = {"opset": self.opset, "hints": False, "timeout": self.comparison.timeout}
+            rewriting = self.table.options(**keywords)
             verification = self.comparison.options(self.prove)
             yield from judge_rewrite(source, rewriting, verification, policies)
             return
         original = None if self.reference is None else self._reference(self.reference, place)
         options = self.comparison.options(
-            self.prove, dims=contents(self.about.sizes), max_memory=self.about.max_memory
+            self.prove, dims=contents(self.table["dims"]), max_memory=self.table["max_memory"]
         )
-        values = contents(self.about.assignments)
+        values = contents(self.table["values"])
         reference = None if original is None else read_model(original, most)
         yield from judge_model(source, policies, reference, values, options)
 
@@ -179,7 +187,7 @@ def plan(
         "--rewritten",
     ),
     prove: bool | None = shared.PROVE,
-    pipeline: PipelineArguments,
+    table: TableArguments = of_table("check"),
     about: ModelArguments,
     comparison: ComparisonArguments,
     out: Path | None = of_output(
@@ -200,7 +208,7 @@ def plan(
     """
     _require_use(context, rewritten, reference)
     form = opset, max_opset, require_straight_line, rewritten, reference, prove
-    return Check(pipeline, about, comparison, *form)
+    return Check(table, about, comparison, *form)
 
 
 def _require_use(context: typer.Context, rewritten: bool, reference: Path | None) -> None:

@@ -19,10 +19,12 @@ from .arguments import (
     ManyArguments,
     ModelArguments,
     OutputArguments,
-    PipelineArguments,
     ProofArguments,
+    TableArguments,
     demanded,
+    field_of,
     grouped,
+    of_table,
 )
 from .calibrating import calibrate
 from .checking import check_certificate
@@ -31,7 +33,7 @@ from .counterexamples import folder_blocks, require_folder, with_folder, write_c
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_rules, list_targets
-from .options import argument, flag, option, verifying, whole
+from .options import argument, flag, verifying
 from .parsing import Given, contents
 from .piping import Command, read_model
 from .printing import logged
@@ -111,12 +113,8 @@ def rewrite(
     sources: list[Path] = SOURCES,
     target: Path = shared.TARGET,
     *,
-    pipeline: PipelineArguments,
+    table: TableArguments = of_table("rewrite"),
     about: ModelArguments,
-    opset: int | None = shared.OPSET,
-    strict: bool = flag(
-        "Fail when a pass keeps a construct, or when nothing could be compared.", "--strict"
-    ),
     require_straight_line: bool = flag(
         "Write nothing and exit with 4 if control flow is left.", "--require-straight-line"
     ),
@@ -133,10 +131,9 @@ def rewrite(
 
     Before it writes, it proves that the outputs stay the same, or else compares them.
     """
-    keywords = {**pipeline.keywords(), "opset": opset, "strict": strict}
-    groups = about, proof, comparison, output, many
+    groups = table, about, proof, comparison, output, many
     demands = require_straight_line, require_target
-    return Session(context, "rewriting", *groups, keywords, *demands)
+    return Session(context, "rewriting", *groups, {}, *demands)
 
 
 @_for_models
@@ -145,9 +142,8 @@ def simplify(
     sources: list[Path] = SOURCES,
     target: Path = shared.TARGET,
     *,
-    exactness: str | None = shared.EXACTNESS,
+    table: TableArguments = of_table("simplify"),
     about: ModelArguments,
-    opset: int | None = shared.OPSET,
     output: OutputArguments,
     proof: ProofArguments,
     comparison: ComparisonArguments,
@@ -157,10 +153,8 @@ def simplify(
 
     Before it writes, it proves that the outputs stay the same, or else compares them.
     """
-    keywords: dict[str, Any] = {"passes": "simplify", "opset": opset}
-    if exactness is not None:
-        keywords["exactness"] = exactness
-    return Session(context, "simplifying", about, proof, comparison, output, many, keywords)
+    groups = table, about, proof, comparison, output, many
+    return Session(context, "simplifying", *groups, {"passes": "simplify"})
 
 
 @_command
@@ -175,10 +169,10 @@ def verify(
         metavar="FILE",
     ),
     comparison: ComparisonArguments,
-    assignments: list[Given] | None = shared.SET,
-    sizes: list[Given] | None = shared.DIM,
+    assignments: list[Given] | None = field_of("values"),
+    sizes: list[Given] | None = field_of("dims"),
     max_input_size: int | None = shared.MAX_INPUT_SIZE,
-    max_memory: int | None = shared.MAX_MEMORY,
+    max_memory: int | None = field_of("max_memory"),
     by_position: bool = shared.BY_POSITION,
     counterexample: Path | None = shared.COUNTEREXAMPLE,
     force: bool = shared.FORCE_FOLDER,
@@ -256,16 +250,7 @@ def convert(
     sources: list[Path] = SOURCES,
     target: Path = shared.TARGET,
     *,
-    opset: int | None = option("The opset version to convert to, 7 or later.", **whole(1)),
-    ir_version: int | None = option(
-        "Version of the file format; by default the one that ONNX released with the opset.",
-        **whole(3),
-    ),
-    rewriting: bool = option(
-        "Straighten control flow and sequences that the opset cannot hold; on by default.",
-        "--rewrite/--no-rewrite",
-        default=True,
-    ),
+    table: TableArguments = of_table("convert"),
     about: ModelArguments,
     output: OutputArguments,
     proof: ProofArguments,
@@ -276,8 +261,8 @@ def convert(
 
     Before it writes, it proves that the outputs stay the same, or else compares them.
     """
-    keywords = {"passes": (), "opset": opset, "ir_version": ir_version, "rewrite": rewriting}
-    return Session(context, "converting", about, proof, comparison, output, many, keywords)
+    groups = table, about, proof, comparison, output, many
+    return Session(context, "converting", *groups, {"passes": ()})
 
 
 @_for_a_model
@@ -285,13 +270,8 @@ def inspect(
     context: typer.Context,
     source: Path = shared.SOURCE,
     *,
-    pipeline: PipelineArguments,
+    table: TableArguments = of_table("inspect"),
     about: ModelArguments,
-    timeout: float | None = option(
-        "Limit for constants whose steps cannot be counted; 5 by default.",
-        "--timeout",
-        metavar="SECONDS",
-    ),
     picture: Path | None = shared.of_output(
         "Also draw the control flow as nested boxes.", "--svg", metavar="FILE"
     ),
@@ -302,14 +282,13 @@ def inspect(
     verbose: int = shared.VERBOSE,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
-    keywords = pipeline.keywords()
-    about.target()
+    table.target()
     from ..driver.inspect import inspect_model
     from ..limits import governed
     from ..passes import load_file
 
     interrupts.raise_from_now_on()
-    options = about.options(timeout=timeout, **keywords)
+    options = table.options()
     context.with_resource(governed(options.limits))
     context.with_resource(logged(verbose))
     for file in about.load or ():

@@ -19,6 +19,7 @@ import typer
 from ..ir import Error, instead, nearest
 from ..ir.io.toml_text import parse_toml, read_text
 from ..ir.option_names import KEYWORDS
+from ..options.table import OPTIONS
 from ..passes import PassOptionError
 from ..passes.manager.pipeline_parser import parse_pipeline
 from .options import MANY, OUTPUT, WATCHING
@@ -27,8 +28,7 @@ _MODELS = "models"
 _CODE = "load"
 """The option that runs Python files. Only a file that the user names may hold it."""
 _WEAKENING: Mapping[str, Collection[Any] | None] = {
-    "assume": None,
-    "assume-max": None,
+    **{option.key: None for option in OPTIONS if option.weakens},
     "atol": None,
     "equality": ("values", "reals"),
     "inputs": None,

@@ -71,33 +71,6 @@ LOAD = option(
     "--load",
     metavar="FILE.py",
 )
-OPSET = option(
-    "Convert the result to this opset; the proof covers both steps.", "--opset", **whole(1)
-)
-EXACTNESS = option(
-    "Of the passes of 'simplify': bits keeps outputs bit for bit; values, the default, up to the"
-    " signs of zeros; reals allows other rounding.",
-    "--exactness",
-    **choice("NOTION", "bits", "values", "reals"),
-)
-MAX_MEMORY = option(
-    "Limit of computed constants in memory at a time; 256M by default. A model that runs for a"
-    " comparison may take four times as much.",
-    **SIZE,
-)
-SET = repeatable(
-    "Bind an input to a value; the input leaves the signature. Repeatable. Values are JSON"
-    " (16000, true, [1, 2]) or @file.npy.",
-    "--set",
-    metavar="NAME=VALUE",
-    parser=parsing.assignment,
-)
-DIM = repeatable(
-    "Fix a named dimension over all inputs, or assume a least size: 'NAME>=D'. Repeatable.",
-    "--dim",
-    metavar="NAME=D",
-    parser=parsing.dimension,
-)
 FORCE = of_output(
     "Also overwrite a file that is no model, and data of another model.", "--force", default=False
 )

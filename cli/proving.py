@@ -11,6 +11,7 @@ import typer
 
 from . import interrupts, report
 from . import options as shared
+from .arguments import field_of
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
 from .options import argument, choice, option, repeatable
@@ -72,7 +73,7 @@ def prove(
         parser=number(above=True),
     ),
     max_input_size: int | None = shared.MAX_INPUT_SIZE,
-    max_memory: int | None = shared.MAX_MEMORY,
+    max_memory: int | None = field_of("max_memory"),
     as_json: bool = shared.JSON,
     quiet: bool = shared.QUIET,
 ) -> int:

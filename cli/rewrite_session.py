@@ -17,6 +17,7 @@ from .arguments import (
     ModelArguments,
     OutputArguments,
     ProofArguments,
+    TableArguments,
 )
 from .config_options import applied_to, dict_of
 from .exit_codes import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
@@ -42,7 +43,8 @@ class Session:
     Attributes:
         context: the context of the command.
         stage: the name of the work in progress bars.
-        about: arguments about the model.
+        table: options of the rewrite.
+        about: arguments about what is read and run.
         proof: arguments about the proof of the result.
         comparison: arguments about how the result is compared.
         output: arguments about what is written and shown.
@@ -54,6 +56,7 @@ class Session:
 
     context: typer.Context
     stage: str
+    table: TableArguments
     about: ModelArguments
     proof: ProofArguments
     comparison: ComparisonArguments
@@ -69,10 +72,10 @@ class Session:
         Raises:
             BadParameter: options contradict each other, or lack another one.
         """
-        target = self.about.target()
+        target = self.table.target()
         if self.whole_target and target is None:
             raise typer.BadParameter("--require-target is about a target; name one with --target")
-        if self.stage == "converting" and self.keywords["opset"] is None and target is None:
+        if self.stage == "converting" and self.table["opset"] is None and target is None:
             raise typer.BadParameter("say where to: --opset N, or --target NAME")
         self.proof.demanded()
 
@@ -83,7 +86,7 @@ class Session:
         Raises:
             FeedError: a file cannot be read.
         """
-        return self.about.options(timeout=self.comparison.timeout, **self.keywords)
+        return self.table.options(timeout=self.comparison.timeout, **self.keywords)
 
     @property
     def verification(self) -> VerifyOptions | None:
@@ -150,7 +153,7 @@ class Session:
         from ..verification import with_sample_shapes
 
         output, certificate = self.output, self.proof.certificate
-        beside = [self.comparison.inputs, *files_in(self.about.assignments)]
+        beside = [self.comparison.inputs, *files_in(self.table["values"])]
         read = [file for path in beside if path is not None for file in files_of(path)]
         model = read_model(source, self.about.max_input_size)
         files = [*read, *model.data_files]
@@ -183,7 +186,7 @@ class Session:
         assert verdict is not None
         if options.prove is True and not verdict.proved:
             return outcome, None, EXIT_NOT_VERIFIED
-        if self.keywords.get("strict") and verdict.status == "not verified":
+        if self.table["strict"] and verdict.status == "not verified":
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
         return outcome, None, 0
 

@@ -1,13 +1,28 @@
-"""Assumptions of a rewrite, which a caller vouches for."""
+"""Assumptions that a caller vouches for: trip bounds of Loops, and branches of Ifs."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ..ir import Model
-from .branch_choices import Branches, assume_branches
-from .trip_bounds import Maxima, assume_maxima
+import numpy as np
+
+from ..analysis.trips.constructs import control_flow
+from ..analysis.trips.trip_count import always_holds
+from ..ir import Error, Model, Node, Value, instead
+from ..ops.builder import Builder
+
+Maxima = Mapping[str, int]
+"""The most trips of Loops, by path."""
+
+Branches = Mapping[str, str]
+"""By the path of an If, "then" or "else"."""
+
+_LESS_OF_INTEGERS = 9
+
+
+class AssumptionError(Error):
+    """A maximum does not fit the Loop that it was given for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,3 +82,115 @@ class Assumptions:
                 f"If '{path}' take its {other} branch",
                 "against what was taken on trust; leave that out",
             )
+
+
+def assume_maxima(model: Model, maxima: Maxima) -> None:
+    """Bound the trip counts of Loops.
+
+    Args:
+        model: is changed in place.
+        maxima: the most trips, by the path of the Loop.
+
+    Raises:
+        AssumptionError: there is no such Loop, or it cannot be given a maximum.
+    """
+    loops = assumed_loops(model, maxima)
+    for path, most in maxima.items():
+        _assume(loops[path], int(most))
+
+
+def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
+    """Return the Loops with an assumed maximum, by path.
+
+    Raises:
+        AssumptionError: there is no such Loop, or a maximum is no trip count.
+    """
+    if not maxima:
+        return {}
+    nodes = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
+    loops = {node.path: node for node in nodes}
+    for path, most in maxima.items():
+        if path not in loops:
+            raise AssumptionError(
+                f"the model has no Loop '{path}'; {instead(path, loops, are='it has')}"
+            )
+        if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
+            raise AssumptionError(f"Loop '{path}': {most!r} is no number of trips")
+    return loops
+
+
+def _assume(loop: Node, most: int) -> None:
+    graph, declared = loop.graph, loop.input(0)
+    assert graph is not None
+    emit = Builder(graph)
+    if declared is not None and declared.constant is None:
+        _end_by(loop, declared, emit)
+    elif declared is not None and declared.constant is not None:
+        most = min([most, *declared.constant.numpy().reshape(-1).tolist()])
+    elif loop.input(1) is None:  # only its body ends it, so that must go on to count
+        graph.set_input(loop, 1, emit.constant(np.array(True), "first"))
+    maximum = emit.constant(np.array(most, np.int64), f"{loop.label}_maximum")
+    graph.set_input(loop, 0, maximum)
+
+
+def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
+    """Express the maximum of a Loop, known only at run time, by its conditions."""
+    graph, body = loop.graph, loop.body("body")
+    assert graph is not None
+    if emit.opset < _LESS_OF_INTEGERS:
+        raise AssumptionError(
+            f"Loop '{loop.path}': opset {emit.opset} compares no integers; convert to opset 9 first"
+        )
+    if loop.input(1) is None and not always_holds(body):
+        raise AssumptionError(
+            f"Loop '{loop.path}': it has no initial condition but its body computes one, which the"
+            " specification ignores and onnxruntime does not"
+        )
+    most = emit.scalar(maximum, f"{loop.label}_most")
+    zero = emit.constant(np.array(0, np.int64), "zero")
+    first = emit.add("Less", [zero, most], f"{loop.label}_first")
+    start = loop.input(1)
+    if start is not None:
+        first = emit.add("And", [start, first], f"{loop.label}_start")
+    graph.set_input(loop, 1, first)
+    inner = Builder(body)
+    number = inner.scalar(body.inputs[0], "number")
+    following = inner.add("Add", [number, inner.constant(np.array(1, np.int64), "one")], "next")
+    inside = inner.add("Less", [following, most], "inside")
+    goes_on = inner.add("And", [body.outputs[0], inside], "goes_on")
+    body.set_outputs([goes_on, *body.outputs[1:]])
+
+
+def assume_branches(model: Model, branches: Branches) -> None:
+    """Decide the conditions of Ifs.
+
+    Args:
+        model: is changed in place.
+        branches: the branch that always runs, by the path of the If.
+
+    Raises:
+        AssumptionError: there is no such If, or a branch is neither "then" nor "else".
+    """
+    for path, node in assumed_ifs(model, branches).items():
+        assert node.graph is not None
+        chosen = np.array(branches[path] == "then")
+        node.graph.set_input(node, 0, Builder(node.graph).constant(chosen, "chosen"))
+
+
+def assumed_ifs(model: Model, branches: Branches) -> dict[str, Node]:
+    """Return the Ifs with an assumed branch, by path.
+
+    Raises:
+        AssumptionError: there is no such If, or a branch is neither "then" nor "else".
+    """
+    if not branches:
+        return {}
+    ifs = {node.path: node for node in control_flow(model) if node.is_op("If")}
+    for path, branch in branches.items():
+        if path not in ifs:
+            raise AssumptionError(
+                f"the model has no If '{path}'; {instead(path, ifs, are='it has')}"
+            )
+        if branch not in ("then", "else"):
+            raise AssumptionError(f"If '{path}': {branch!r} is no branch; write 'then' or 'else'")
+    return {path: ifs[path] for path in branches}

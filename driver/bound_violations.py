@@ -30,9 +30,7 @@ from ..verification.runs.sample_shapes import narrow_signature
 from ..verification.runs.shape_inputs import steering_inputs
 from ..verification.runs.trial import Pair
 from ..verification.runs.verify import run
-from .assumptions import Assumptions, Claim
-from .branch_choices import assumed_ifs
-from .trip_bounds import assumed_loops
+from .assumptions import Assumptions, Claim, assumed_ifs, assumed_loops
 
 _MARK = "violated_assumption_"
 _LARGEST = 1 << 20

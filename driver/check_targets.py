@@ -11,7 +11,7 @@ from ..display import Table
 from ..ir import BaseDir, Model, ModelSource, load, read
 from ..targets import Target, find, names
 from ..targets.legality import Legality, name_of
-from .transform import transform
+from .calls import transform
 
 
 @dataclasses.dataclass(frozen=True)

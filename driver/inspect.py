@@ -11,9 +11,8 @@ from ..analysis.constants.provenance import Provenance, join_names
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
-from ..facts.named_dimensions import Dims, Shapes
 from ..facts.reason import Message, Reason
-from ..ir import BaseDir, Error, ModelSource, Node, Operator
+from ..ir import Error, ModelSource, Node, Operator
 from ..ir.gc_pause import paused_collector
 from ..limits import governed
 from ..passes import PASSES, Pass, PassContext, Remark
@@ -22,14 +21,11 @@ from ..passes.context import RemarkLog
 from ..passes.manager import plugins
 from ..passes.manager.isolation import isolated
 from ..passes.vetoes import NONE, is_alarm
-from .branch_choices import Branches
 from .job import Request, count_all_nodes
-from .options import Passes, RewriteOptions, TargetLike
+from .options import RewriteOptions
 from .residual import NO_PASS, calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
-from .specialize import Values
 from .suggestions import Advice, Hint, advise, hint_blocks, named
-from .trip_bounds import Maxima
 
 _PLAIN = (str, int, float, type(None))
 """The types that JSON has."""
@@ -143,55 +139,6 @@ class Inspection:
     def __str__(self) -> str:
         lines = [f"{c.op_type} '{c.path}': {c.outcome}, {c.reason}" for c in self.constructs]
         return "\n".join(lines) or "no control flow"
-
-
-def inspect(
-    model: ModelSource,
-    passes: Passes = None,
-    *,
-    values: Values | None = None,
-    shapes: Shapes | None = None,
-    dims: Dims | None = None,
-    freeze_initializers: bool = False,
-    assume_max: Maxima | None = None,
-    assume: Branches | None = None,
-    target: TargetLike = None,
-    base_dir: BaseDir = None,
-    max_work: int | None = None,
-    max_memory: int | None = None,
-    timeout: float | None = None,
-    **options: Any,
-) -> Inspection:
-    """Inspect control flow: what decides it, and what `rewrite` with the same arguments does.
-
-    A copy of the model is rewritten in memory. Suggestions are tried in the same way.
-
-    Args:
-        model: the model; it is never changed.
-        passes: None for the default pipeline "straighten", text, or pass objects.
-        values, shapes, dims, freeze_initializers, assume_max, assume: as in `transform`.
-        target, base_dir, max_work, max_memory, timeout: as in `transform`.
-        options: options of the passes, such as `max_trips`.
-
-    Returns:
-        the constructs with their deciders, hints, and the size of the result.
-
-    Raises:
-        straightline.Error: as `rewrite`.
-
-    Examples:
-        >>> import straightline as sl
-        >>> model = sl.ir.parse(
-        ...     '<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float[2] x) => (float[2] y) {'
-        ...     "y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e)"
-        ...     "{ d = Identity (c) e = Add (a, a) }> }"
-        ... )
-        >>> print(sl.inspect(model, values={"n": 3}))
-        Loop 'y': rewritten, unrolled, 3 trips
-        >>> sl.inspect(model).constructs[0].decided_by
-        "input 'n'"
-    """
-    return inspect_model(model, RewriteOptions.of_call(locals()))
 
 
 @paused_collector

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ..facts.named_dimensions import BindingError, Dims, Shapes
-from ..ir import BaseDir
+from ..facts.named_dimensions import BindingError
 from ..ir.lazy import lazy_property
 from ..limits import Limits
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
+from .argument_types import Passes
 from .assumptions import Assumptions
-from .branch_choices import Branches
-from .specialize import Values
-from .trip_bounds import Maxima
-
-if TYPE_CHECKING:
-    from ..targets import Target
-
-TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"
-"""A target as callers name it: by name, by the path of a file, or as an object."""
-
-Passes: TypeAlias = str | Pass | Iterable[Pass] | Pipeline | None
-"""Passes as callers name them: None for the default pipeline, text, a pass, several, a pipeline."""
+from .option_fields import OptionFields
 
 
 @dataclasses.dataclass(frozen=True)
-class RewriteOptions:
+class RewriteOptions(OptionFields):
     """Options of one rewrite or conversion, as `straightline.transform` documents them.
 
     Attributes:
@@ -41,26 +29,6 @@ class RewriteOptions:
         BindingError: values or shapes are no mapping, or a shape is no sequence.
         PassOptionError: `selects` stands beside passes.
     """
-
-    passes: Passes = None
-    target: TargetLike = None
-    opset: int | None = None
-    ir_version: int | None = None
-    rewrite: bool = True
-    values: Values = dataclasses.field(default_factory=dict)
-    shapes: Shapes = dataclasses.field(default_factory=dict)
-    dims: Dims = dataclasses.field(default_factory=dict)
-    assume_max: Maxima = dataclasses.field(default_factory=dict)
-    assume: Branches = dataclasses.field(default_factory=dict)
-    freeze_initializers: bool = False
-    selects: bool = False
-    strict: bool = False
-    hints: bool = True
-    base_dir: BaseDir = None
-    max_work: int | None = None
-    max_memory: int | None = None
-    timeout: float | None = None
-    pass_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check what needs no model."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..facts.named_dimensions import dimension_text
 from ..ir import ModelFile, ModelSource
+from ..options.table import FLAGS, OPTIONS, Option
 from ..passes.manager.isolation import Reproduction
 from ..passes.manager.plugins import loaded_files
 from ..passes.manager.registry import PASSES
@@ -18,8 +19,10 @@ from ..passes.manager.registry import PASSES
 if TYPE_CHECKING:
     from .options import RewriteOptions
 
-_FLAGS = ("exactness", "optimize_for", "costs", "max_run_memory", "max_trips", "max_nodes")
-"""Options of passes that are options of the command line."""
+_ADDED = ("strict",)
+"""Options that a reproduction has anyway."""
+_COMPARED = ("timeout",)
+"""Options that commands have among those of the comparison."""
 _MOST_ELEMENTS = 64
 """Limit of elements of a value on a command line."""
 
@@ -28,63 +31,68 @@ def reproduction_of(source: ModelSource, options: RewriteOptions) -> Reproductio
     """Return the file and the options of a rewrite, as a shell takes them."""
     file = str(source.path or "") if isinstance(source, ModelFile) else ""
     is_conversion = options.passes == () and options.opset is not None
+    command = "convert" if is_conversion else "rewrite"
     try:
-        words = tuple(_words(options))
+        return Reproduction(file, tuple(_words(options, command)), command)
     except _Unwritable:
         return Reproduction(file)
-    return Reproduction(file, words, "convert" if is_conversion else "rewrite")
 
 
 class _Unwritable(Exception):
     """An option that only Python can hold."""
 
 
-def _words(options: RewriteOptions) -> Iterator[str]:
-    """Yield the options of the command `rewrite`.
+def _words(options: RewriteOptions, command: str) -> Iterator[str]:
+    """Yield the options of a command.
 
     Raises:
         _Unwritable: the command line has no such value.
     """
     for path in loaded_files():
         yield from ("--rules", str(path))
-    yield from _pipeline(options)
-    if options.target is not None:
-        name = str(getattr(options.target, "name", options.target))
-        yield from ("--target-file" if Path(name).suffix else "--target", name)
-    for name, value in options.values.items():
-        yield from ("--set", f"{name}={_json(value)}")
-    for name, dims in options.shapes.items():
-        sizes = ",".join("?" if dim is None else str(dim) for dim in dims)
-        yield from ("--shape", f"{name}={sizes}")
-    for name, size in options.dims.items():
-        yield from ("--dim", dimension_text(name, size))
-    for option, values in {"--assume-max": options.assume_max, "--assume": options.assume}.items():
-        for name, value in values.items():
-            yield from (option, f"{name}={value}")
-    if options.freeze_initializers:
-        yield "--freeze-initializers"
-    for name in ("opset", "max_work", "max_memory", "timeout"):
-        if getattr(options, name) is not None:
-            yield from (f"--{name.replace('_', '-')}", str(getattr(options, name)))
+    if not options.pass_options.keys() <= FLAGS.keys():
+        raise _Unwritable
+    for row in OPTIONS:
+        if (command in row.commands.split() and row.name not in _ADDED) or row.name in _COMPARED:
+            value = getattr(options, row.name, None) if row.type else None
+            yield from _written(row, options.pass_options.get(row.name, value), options)
 
 
-def _pipeline(options: RewriteOptions) -> Iterator[str]:
-    if options.selects:
-        yield "--selects"
-    elif options.passes is not None and options.passes != ():
-        if not isinstance(options.passes, str):
-            own = {kind.name for kind in PASSES}
-            if not {pass_.name for pass_ in options.pipeline.passes} <= own:
-                raise _Unwritable
-        is_text = isinstance(options.passes, str)
-        yield from ("--passes", str(options.passes if is_text else options.pipeline))
-    for name, value in options.pass_options.items():
-        if name == "keep_nan":
-            yield "--keep-nan" if value else "--no-keep-nan"
-        elif name in _FLAGS:
-            yield from (f"--{name.replace('_', '-')}", str(value))
-        else:
-            raise _Unwritable
+def _written(row: Option, value: Any, options: RewriteOptions) -> Iterator[str]:
+    """Yield one option with its value; nothing where that is the default."""
+    if value is None or value == () or value is (row.default == "True"):
+        return
+    if row.name == "target":
+        name = str(getattr(value, "name", value))
+        yield from ("--target-file" if Path(name).suffix else row.flag, name)
+    elif row.name == "passes":
+        yield from (row.flag, _passes(options))
+    elif row.repeats:
+        for name, one in value.items():
+            yield from (row.flag, _assigned(row, name, one))
+    elif not row.metavar:
+        yield row.flag if value else row.off
+    else:
+        yield from (row.flag, str(value))
+
+
+def _assigned(row: Option, name: str, value: Any) -> str:
+    if row.metavar == "NAME=VALUE":
+        return f"{name}={_json(value)}"
+    if row.metavar == "NAME=D":
+        return dimension_text(name, value)
+    if row.metavar == "NAME=D,D":
+        return f"{name}={','.join('?' if dim is None else str(dim) for dim in value)}"
+    return f"{name}={value}"
+
+
+def _passes(options: RewriteOptions) -> str:
+    if isinstance(options.passes, str):
+        return options.passes
+    own = {kind.name for kind in PASSES}
+    if not {pass_.name for pass_ in options.pipeline.passes} <= own:
+        raise _Unwritable
+    return str(options.pipeline)
 
 
 def _json(value: Any) -> str:

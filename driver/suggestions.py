@@ -22,6 +22,7 @@ from ..ir import Error, Model, Node, Value
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
+from ..options.table import FLAGS
 from ..passes import Pass, Pipeline, Result
 from ..passes.manager.isolation import isolated
 from ..passes.vetoes import NONE
@@ -42,8 +43,6 @@ _TRUE = (4, 2)
 """The numbers with which a switch is tried as true."""
 _HONOUR = "absent_cond=honour"
 """The reading of an absent condition that onnxruntime has, and what exporters count on."""
-_OPTIONS = {"values": "--set", "shapes": "--shape"}
-"""The options whose names are not those of keywords."""
 _ASSUMED = 16
 """A maximum of trips that is tried."""
 _MOST_TRIALS = limit("hints")
@@ -161,7 +160,7 @@ class Way:
         """Return the same as options of the command line."""
         options: list[str] = []
         for keyword, value in self.arguments(size).items():
-            option = _OPTIONS.get(keyword, f"--{keyword.replace('_', '-')}")
+            option = FLAGS[keyword]
             if isinstance(value, dict):
                 for name, one in value.items():
                     text = ",".join(map(str, one)) if keyword == "shapes" else json.dumps(one)

@@ -9,11 +9,11 @@ from typing import Any
 import onnx_ir
 import onnx_ir.passes
 
-from ..driver.branch_choices import Branches
+from ..driver.argument_types import Passes
+from ..driver.assumptions import Branches, Maxima
 from ..driver.job import Request
-from ..driver.options import Passes, RewriteOptions
+from ..driver.options import RewriteOptions
 from ..driver.specialize import Values
-from ..driver.trip_bounds import Maxima
 from ..facts.named_dimensions import Dims, Shapes, minima_of
 from ..ir import Model, to_proto
 from ..ir.bridge.conversion import Exchange, move_content

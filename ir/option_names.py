@@ -6,26 +6,15 @@ import contextlib
 import contextvars
 from collections.abc import Iterator
 
+from ..options.table import OPTIONS
+
 KEYWORDS = {
-    "--assume": "assume=",
-    "--assume-max": "assume_max=",
-    "--dim": "dims=",
+    **{option.flag: option.spelling for option in OPTIONS if option.flag},
     "--force": "force=True",
-    "--freeze-initializers": "freeze_initializers=True",
     "--inputs": "feeds=",
     "--link-data": "link_data=",
     "--max-input-size": "max_bytes=",
-    "--max-memory": "max_memory=",
-    "--max-nodes": "max_nodes=",
-    "--max-run-memory": "max_run_memory=",
-    "--max-trips": "max_trips=",
-    "--passes": "passes=",
     "--sample-shape": "sample_shapes=",
-    "--set": "values=",
-    "--shape": "shapes=",
-    "--target": "target=",
-    "--target-file": "target=",
-    "--timeout": "timeout=",
 }
 """The Python keywords of options of the command line."""
 

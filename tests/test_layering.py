@@ -10,8 +10,9 @@ from source_files import ROOT, sources
 
 FLOORS = {
     "limits": (),
+    "options": (),
     "display": (),
-    "ir": (),
+    "ir": ("options",),
     "facts": ("limits", "ir"),
     "reference": ("ir",),
     "ops": ("limits", "ir", "facts"),
@@ -20,13 +21,13 @@ FLOORS = {
     "verification": (
         *("limits", "display", "ir", "facts", "reference", "ops", "runtimes", "analysis"),
     ),
-    "passes": ("limits", "ir", "facts", "reference", "ops", "analysis", "verification"),
+    "passes": ("limits", "options", "ir", "facts", "reference", "ops", "analysis", "verification"),
     "version_converter": ("limits", "ir", "facts", "reference", "ops", "analysis", "passes"),
     "versions": ("version_converter",),
     "targets": ("ir", "facts", "ops", "analysis", "passes", "version_converter"),
     "driver": (
-        *("limits", "display", "ir", "facts", "ops", "runtimes", "analysis", "verification"),
-        *("passes", "version_converter", "targets"),
+        *("limits", "options", "display", "ir", "facts", "ops", "runtimes", "analysis"),
+        *("verification", "passes", "version_converter", "targets"),
     ),
     "interop": ("ir", "facts", "verification", "passes", "driver"),
     "reduction": ("display", "ir", "runtimes", "analysis", "passes"),
@@ -39,7 +40,7 @@ FLOORS = {
         *("targets", "driver", "report"),
     ),
     "cli": (
-        *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
+        *("limits", "options", "display", "ir", "facts", "runtimes", "verification", "passes"),
         *("version_converter", "targets", "driver"),
         *("reduction", "report", "batch"),
     ),

@@ -8,8 +8,8 @@ import straightline as sl
 from backend import CASES
 from cells import Spelling
 from harness import as_model
+from straightline.options.table import KEYWORDS
 from straightline.passes.manager import registry
-from straightline.passes.manager.pipeline_parser import KEYWORDS
 from undecided import HEAD, MODELS
 
 PIPELINES = (

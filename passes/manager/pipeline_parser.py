@@ -11,6 +11,7 @@ from typing import Any
 
 from ...ir import instead, nearest
 from ...ir.kinds import takes
+from ...options.table import KEYWORDS
 from ..base import Pass, PassOptionError
 from ..costs.goal import GoalName
 from ..costs.table import BLOCK_BYTES, cost_table
@@ -136,27 +137,9 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
     return passes
 
 
-KEYWORDS = (
-    *(
-        "values",
-        "shapes",
-        "dims",
-        "assume_max",
-        "assume",
-        "freeze_initializers",
-        "base_dir",
-        "verify",
-        "unproved",
-    ),
-    *("strict", "max_work", "max_memory", "opset", "ir_version", "rewrite", "selects", "hints"),
-    *("on_progress", "target", "timeout"),
-)
-"""The keywords of the public calls besides options; a mistyped one is parsed as an option."""
-
-
 def _require_known(options: dict[str, Any], valid: set[str]) -> None:
     for name in sorted(set(options) - valid):
-        match = nearest(name, [*valid, *KEYWORDS])
+        match = nearest(name, [*valid, *KEYWORDS])  # a mistyped keyword is parsed as an option
         if match in KEYWORDS:
             raise PassOptionError(f"there is no keyword '{name}'; did you mean '{match}'?")
         offered = instead(name, sorted(valid))

@@ -13,58 +13,76 @@ from straightline.cli.arguments import (
     ManyArguments,
     ModelArguments,
     OutputArguments,
-    PipelineArguments,
     ProofArguments,
+    TableArguments,
     demanded,
+    field_of,
+    parameter_of,
 )
 from straightline.cli.parsing import Given
 from straightline.cli.rewrite_session import Session
 from straightline.driver.options import RewriteOptions
+from straightline.options.table import options_on
 from straightline.verification.runs.options import VerifyOptions
 
 
 def session(stage="rewriting", target=None, whole=False, **keywords):
-    about, groups = (
-        ModelArguments(fits=target),
-        (ProofArguments(), ComparisonArguments(), OutputArguments(), ManyArguments()),
+    table = TableArguments("convert", {"target": target, **keywords})
+    groups = ModelArguments(), ProofArguments(), ComparisonArguments(), OutputArguments()
+    return Session(
+        SimpleNamespace(), stage, table, *groups, ManyArguments(), {}, whole_target=whole
     )
-    return Session(SimpleNamespace(), stage, about, *groups, keywords, whole_target=whole)
 
 
 @pytest.mark.parametrize("name", ["rewrite", "convert", "inspect", "verify"])
 def test_typer_is_given_each_argument_by_itself_once(name):
     parameters = inspect.signature(getattr(commands, name)).parameters
-    assert {"timeout", "max_memory", "as_json"} <= {*parameters}
+    names = {name.removeprefix("option_") for name in parameters}
+    assert {"timeout", "max_memory", "as_json"} <= names
     assert not any(dataclasses.is_dataclass(one.annotation) for one in parameters.values())
 
 
-EMPTY = {"assume_max": {}, "assume": {}}
+def of_rewrite(**values):
+    return TableArguments("rewrite", values)
 
 
 def test_selects_stands_for_a_pipeline():
-    assert PipelineArguments().keywords() == {"passes": None, **EMPTY}
-    found = PipelineArguments("inline-ifs", max_trips=3, keep_nan=True).keywords()
-    assert found == {"passes": "inline-ifs", **EMPTY, "max_trips": 3, "keep_nan": True}
-    assert PipelineArguments(selects=True).keywords()["passes"] == "selects"
+    bare = of_rewrite().keywords()
+    assert bare["passes"] is None and bare["values"] == {} and "keep_nan" not in bare
+    found = of_rewrite(passes="inline-ifs", max_trips=3, keep_nan=True).keywords()
+    assert found == {**bare, "passes": "inline-ifs", "max_trips": 3, "keep_nan": True}
+    assert of_rewrite(selects=True).keywords()["passes"] == "selects"
     with pytest.raises(typer.BadParameter, match="give it alone"):
-        PipelineArguments("inline-ifs", selects=True).keywords()
+        of_rewrite(passes="inline-ifs", selects=True).keywords()
 
 
 def test_a_model_and_its_inputs():
     values, dims = [Given("n", 2, "n=2")], [Given("T", 6, "T=6")]
-    about = ModelArguments(fits="tvm", max_work=9, assignments=values, sizes=dims)
+    table = of_rewrite(target="tvm", max_work=9, values=values, dims=dims, max_trips=2)
     wanted = RewriteOptions.of(
         target="tvm", max_work=9, values={"n": 2}, dims={"T": 6}, opset=17, max_trips=2
     )
-    assert about.options(opset=17, max_trips=2) == wanted
+    assert table.options(opset=17) == wanted
 
 
 def test_a_target_is_named_once():
-    assert ModelArguments().target() is None
-    assert ModelArguments(fits="tvm").target() == "tvm"
-    assert ModelArguments(fits_file=Path("npu.toml")).target() == Path("npu.toml")
+    assert of_rewrite().target() is None
+    assert of_rewrite(target="tvm").target() == "tvm"
+    assert of_rewrite(target_file="npu.toml").target() == Path("npu.toml")
     with pytest.raises(typer.BadParameter, match="give one of them"):
-        ModelArguments(fits="tvm", fits_file=Path("npu.toml")).target()
+        of_rewrite(target="tvm", target_file="npu.toml").target()
+
+
+@pytest.mark.parametrize("command", ["rewrite", "simplify", "convert", "inspect"])
+def test_a_command_has_the_options_of_the_table(command):
+    parameters = inspect.signature(getattr(commands, command)).parameters
+    wanted = [parameter_of(row) for row in options_on(command)]
+    assert [name for name in parameters if name.startswith("option_")] == wanted
+
+
+def test_an_option_of_the_table_may_stand_in_another_command():
+    field = field_of("max_memory")
+    assert field.metadata["typer"].default == "--max-memory"  # typer reads it as the first name
 
 
 def test_a_comparison():

@@ -14,8 +14,7 @@ from rich.console import Console
 from straightline.cli import report
 from straightline.cli.commands import app
 from straightline.display import visible
-from straightline.driver import transform
-from straightline.driver.inspect import inspect
+from straightline.driver.calls import inspect, transform
 from straightline.driver.result import remarks_table
 from straightline.facts.named_dimensions import BindingError
 from straightline.passes import Remark
@@ -41,7 +40,7 @@ def everything_shown() -> None:
         }"""
     )
     model.graph.node[0].name = model.graph.node[0].input[0] = model.graph.input[1].name = name
-    outcome = transform.transform(model, verify=False)
+    outcome = transform(model, verify=False)
     verdict = Verdict(
         "different",
         f"differs in '{name}'",
@@ -53,7 +52,7 @@ def everything_shown() -> None:
     )
     remark = Remark(name, name, name, "rewritten", name)
     mismatch = MismatchError(verdict, name, (remark,))
-    converted = transform.transform(model, (), opset=14, verify=False)
+    converted = transform(model, (), opset=14, verify=False)
     converted = dataclasses.replace(converted, remarks=(remark,), verdict=verdict)
     for as_json in (False, True):
         for written in (None, Path(name)):

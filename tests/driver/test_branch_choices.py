@@ -7,8 +7,7 @@ import straightline as sl
 from harness import as_model, run_in_onnxruntime
 from straightline import ir
 from straightline.cli.commands import app
-from straightline.driver.branch_choices import assume_branches
-from straightline.driver.trip_bounds import AssumptionError
+from straightline.driver.assumptions import AssumptionError, assume_branches
 from typer.testing import CliRunner
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>

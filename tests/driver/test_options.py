@@ -26,12 +26,6 @@ def test_a_public_keyword_that_has_a_default_has_that_of_the_options(function):
             assert parameter.default == getattr(defaults, name) or not parameter.default
 
 
-def test_every_option_is_a_keyword_of_transform():
-    names = {*inspect.signature(sl.transform).parameters} - {"model", "on_progress"}
-    names -= {"verify", "unproved"}
-    assert {*RewriteOptions.__dataclass_fields__} - {"pass_options"} == names - {"options"}
-
-
 def test_options_reach_a_worker_as_they_are(monkeypatch, tmp_path):
     (tmp_path / "m.onnx").touch()
     seen = []

@@ -15,8 +15,8 @@ import onnx_ir
 import pytest
 import straightline as sl
 from straightline.ir.io import model_source
+from straightline.options.table import KEYWORDS
 from straightline.passes import InlineIfs, UnrollLoops
-from straightline.passes.manager.pipeline_parser import KEYWORDS
 from texts import LOOP_AND_IF
 from wrong_passes import Invalidating, Negating
 

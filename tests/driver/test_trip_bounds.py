@@ -5,7 +5,7 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs, check_model
 from straightline import ir
-from straightline.driver.trip_bounds import AssumptionError, assume_maxima
+from straightline.driver.assumptions import AssumptionError, assume_maxima
 from straightline.verification.mismatch import MismatchError
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'

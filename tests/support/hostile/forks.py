@@ -31,7 +31,7 @@ PRELOADED = (
     ),
     *(
         "straightline.reference.interpreter.evaluator",
-        "straightline.driver.transform",
+        "straightline.driver.calls",
         "straightline.verification",
     ),
     *(

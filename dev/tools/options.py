@@ -1,0 +1,187 @@
+"""Write what derives from the table of options: the calls, their fields and keywords, a docs table.
+
+Run: python -m straightline.dev.tools.options
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from straightline.dev.tools.calls import CALLS, Call
+from straightline.options.table import OPTIONS, Option, options_of
+from straightline.passes.manager.autotune import Accelerate
+from straightline.passes.manager.registry import PASSES
+
+ROOT = Path(__file__).parents[2]
+_WIDTH = 100
+_NOTICE = "# Written by dev/tools/options.py from options/table.py: change the table, and run it."
+_CLASSES = {
+    "rewrite": "RewriteKeywords",
+    "transform": "TransformKeywords",
+    "convert_version": "ConvertKeywords",
+}
+_OF_FIELDS = ("verify", "unproved", "on_progress")
+"""Keywords of a call that are no fields of its options."""
+
+
+def filled(text: str, indent: int, hang: int = 4) -> str:
+    """Return text in lines of the width of the code."""
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hang),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def parameter(option: Option) -> str:
+    """Return the parameter of a call."""
+    return f"    {option.name}: {option.type} = {option.default},"
+
+
+def fields() -> str:
+    """Return the file of the fields and keywords."""
+    return "\n".join([*_head_of_fields(), *_fields(), *_pass_options(), *_keywords()]) + "\n"
+
+
+def _head_of_fields() -> Iterator[str]:
+    yield '"""Fields of the options of a transformation, and keywords for type checkers."""'
+    yield from ("", _NOTICE, "", "from __future__ import annotations", "", "import dataclasses")
+    yield from ("from collections.abc import Mapping", "from typing import Any, TypedDict", "")
+    yield "from ..analysis.trips.trip_count import AbsentCond"
+    yield "from ..display import OnProgress"
+    yield "from ..facts.named_dimensions import Dims, Shapes"
+    yield "from ..facts.notions import Equality"
+    yield "from ..ir import BaseDir"
+    yield "from ..passes.costs.goal import GoalName"
+    yield "from ..passes.costs.table import Costs"
+    yield "from ..verification.runs.options import Unproved, Verify"
+    yield "from .argument_types import Passes, TargetLike"
+    yield "from .assumptions import Branches, Maxima"
+    yield "from .specialize import Values"
+
+
+def _fields() -> Iterator[str]:
+    yield from ("", "", "@dataclasses.dataclass(frozen=True)", "class OptionFields:")
+    yield '    """Options of a transformation, as `straightline.transform` documents them."""'
+    yield ""
+    for option in (o for o in OPTIONS if o.type and o.name not in _OF_FIELDS):
+        type_, default = option.type, option.default
+        if type_ in ("Values | None", "Shapes | None", "Dims | None", "Maxima | None") or (
+            type_ == "Branches | None"
+        ):
+            type_ = type_.removesuffix(" | None")
+            default = "dataclasses.field(default_factory=dict)"
+        yield f"    {option.name}: {type_} = {default}"
+    yield "    pass_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)"
+
+
+def _keywords() -> Iterator[str]:
+    for call, name in _CLASSES.items():
+        base = "TypedDict" if call == "convert_version" else "PassOptions"
+        yield from ("", "", f"class {name}({base}, total=False):")
+        yield f'    """Keywords of `straightline.{call}`."""'
+        yield ""
+        for option in options_of(call):
+            yield f"    {option.name}: {option.type}"
+
+
+def _pass_options() -> Iterator[str]:
+    types: dict[str, str] = {}
+    for kind in (*PASSES, Accelerate):
+        for field in dataclasses.fields(kind):
+            if not field.metadata.get("code_only"):
+                types[field.name] = str(field.type)  # as its class writes it
+    yield from ("", "", "class PassOptions(TypedDict, total=False):")
+    yield '    """Options of passes; each goes to every pass of the pipeline that has it.'
+    yield from ("", "    `straightline passes` describes them.", '    """', "")
+    yield from (f"    {name}: {types[name]}" for name in sorted(types))
+
+
+def calls() -> str:
+    """Return the file of the public calls."""
+    head = [
+        '"""Public calls, with all options by name."""',
+        *("", _NOTICE, "", "from __future__ import annotations", ""),
+        "from typing import TYPE_CHECKING, Any, overload",
+        "",
+        "from ..display import OnProgress, silent",
+        "from ..facts.named_dimensions import Dims, Shapes",
+        "from ..ir import BaseDir, Model, ModelSource",
+        "from ..ir.gc_pause import collector_pause",
+        "from ..passes.vetoes import warn_of",
+        "from ..verification.runs.options import Unproved, Verify, VerifyOptions",
+        "from .argument_types import Passes, TargetLike",
+        "from .assumptions import Branches, Maxima",
+        "from .options import RewriteOptions",
+        "from .result import Outcome",
+        "from .specialize import Values",
+        "from .transform import transform_model",
+        "",
+        "if TYPE_CHECKING:",
+        "    import onnx",
+        "    import onnx_ir",
+        "    from typing_extensions import Unpack",
+        "",
+        "    from ..ir.io.model_source import Exported, MessageSource",
+        "    from .inspect import Inspection",
+        f"    from .option_fields import {', '.join(sorted(_CLASSES.values()))}",
+    ]
+    return "\n".join([*head, *(line for call in CALLS for line in _call(call))]) + "\n"
+
+
+def _call(call: Call) -> Iterator[str]:
+    yield from ("", "")
+    for source, result in call.overloads:
+        yield "@overload"
+        taken = f"model: {source}, {call.second}, **keywords: Unpack[{_CLASSES[call.name]}]"
+        line = f"def {call.name}({taken}) -> {result}: ..."
+        if len(line) <= _WIDTH:
+            yield line
+        else:
+            yield from (f"def {call.name}(", f"    {taken}", f") -> {result}: ...")
+    yield f"def {call.name}("
+    yield "    model: ModelSource,"
+    yield f"    {call.second},"
+    yield "    *,"
+    yield from map(parameter, options_of(call.name))
+    if call.name != "convert_version":
+        yield "    **options: Any,"
+    yield f") -> {call.result}:"
+    yield from _indented(f'"""{call.summary.strip()}')
+    yield from ("", "    Args:")
+    for name, text in (*call.arguments, *((o.name, o.text) for o in options_of(call.name))):
+        yield filled(f"{name}: {text}", 8)
+    if call.name != "convert_version":
+        yield filled("options: options of the passes, such as `max_trips` and `max_nodes`.", 8)
+    yield ""
+    yield from _indented(call.rest)
+    yield '    """'
+    yield from (line for text in call.body for line in _indented(text))
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.indent(text, "    ", lambda line: bool(line.strip())).split("\n")
+
+
+def files() -> dict[Path, str]:
+    """Return the content of each file that derives from the table."""
+    return {
+        ROOT / "driver" / "option_fields.py": fields(),
+        ROOT / "driver" / "calls.py": calls(),
+    }
+
+
+def main() -> None:
+    """Write the files."""
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Options of the public calls and of the commands that stand for them."""

@@ -1,0 +1,56 @@
+"""Public calls: keywords for type checkers are those of the calls and of the passes."""
+
+import dataclasses
+import inspect
+import typing
+
+import pytest
+from straightline.driver import calls, option_fields
+from straightline.driver.options import RewriteOptions
+from straightline.options.table import KEYWORDS, OPTIONS, options_of
+from straightline.passes.manager.autotune import Accelerate
+from straightline.passes.manager.registry import PASSES
+
+
+def options_of_passes():
+    """Each option that a caller may give, with its types."""
+    types = {}
+    for kind in (*PASSES, Accelerate):
+        hints = typing.get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            if not field.metadata.get("code_only"):
+                types.setdefault(field.name, set()).add(hints[field.name])
+    return types
+
+
+def test_options_are_those_of_the_passes():
+    typed = typing.get_type_hints(option_fields.PassOptions)
+    assert {name: {hint} for name, hint in typed.items()} == options_of_passes()
+
+
+@pytest.mark.parametrize(
+    ("call", "typed"),
+    [
+        (calls.rewrite, option_fields.RewriteKeywords),
+        (calls.transform, option_fields.TransformKeywords),
+        (calls.convert_version, option_fields.ConvertKeywords),
+    ],
+)
+def test_keywords_are_those_of_the_calls(call, typed):
+    parameters = inspect.signature(call).parameters.values()
+    own = {p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    assert own == {option.name for option in options_of(call.__name__)}
+    written = {name: typed.__annotations__[name].__forward_arg__ for name in own}
+    assert written == {name: call.__annotations__[name] for name in own}
+    takes_options = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    of_passes = set(option_fields.PassOptions.__annotations__) if takes_options else set()
+    assert set(typed.__annotations__) == own | of_passes
+
+
+def test_every_option_of_the_table_is_a_field_or_an_option_of_passes():
+    fields = {field.name for field in dataclasses.fields(RewriteOptions)} - {"pass_options"}
+    of_a_call = {"verify", "unproved", "on_progress"}
+    assert {option.name for option in OPTIONS if option.type} - of_a_call == fields
+    others = {option.name for option in OPTIONS if not option.type and not option.of}
+    assert others <= set(option_fields.PassOptions.__annotations__)
+    assert {*KEYWORDS, "passes"} == fields | of_a_call
