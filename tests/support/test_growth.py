@@ -81,3 +81,15 @@ def test_all_attempts_of_a_proof_share_its_budget(monkeypatch, name, size):
     proof = PROVING.prove(model, after, budget=Budget(steps=most))
     assert not proof.proved and "too many steps" in proof.reason
     assert len(spent) > 1 and sum(spent) <= 1.5 * most
+
+
+def test_each_loop_of_a_nest_runs_its_body_for_few_loops_around():
+    """Some 400 runs in place of 3 ** 20."""
+    model = rows.nested_loops(20, 3)
+    assert PROVING.prove(model, model, budget=Budget(steps=20_000), brief=True).proved
+
+
+def test_too_many_cases_are_seen_at_once():
+    model = rows.nested_loops(17)
+    proof = PROVING.prove(model, model, budget=Budget(steps=200_000))
+    assert proof.reason.startswith("too many loops may have no iteration")

@@ -209,7 +209,8 @@ class EmptyScanOutputs:
         execution, step = self._execution, self._step
         terms, body = execution.terms, step.bodies["body"]
         terms.symbols.depth += 1
-        start = len(execution.log)
+        start, around = len(execution.log), execution.is_untouched
+        execution.is_untouched = True
         try:
             inputs = reader_of(body).inputs
             facts = [terms.symbols.fact(info.type) for info in inputs]
@@ -220,6 +221,7 @@ class EmptyScanOutputs:
             outputs = self._run(leaves)
         finally:
             terms.symbols.depth -= 1
+            execution.is_untouched = around
             execution.forget(start)
         if any(term.head.name == "drawn" for term in descendants(outputs)):
             raise OpenError(

@@ -85,6 +85,10 @@ _RUN = 16
 """Steps of a loop beside those of its body. A loop that its condition ends runs twice, with all
 loops in it."""
 
+UNTOUCHED = (0, None)
+"""In place of the element of a scan output without an iteration, in a body that itself never runs:
+otherwise each loop of a nest would run all loops in it twice."""
+
 MOST_ALIKE = 4
 """Limit of loops with equal initial states with which a loop is compared."""
 
@@ -237,16 +241,22 @@ def _share_variables(loop: Recurrence, level: int, index: Dimension) -> Iteratio
     execution, terms = loop.execution, loop.execution.terms
     begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
     alike = terms.loops.setdefault(begin, {})
-    around = loop.execution.guards
-    for tag, earlier in list(alike.items())[:MOST_ALIKE]:
+    around, candidates = loop.execution.guards, list(alike.items())
+    if execution.compared is not None:  # equal to that one only if all loops inside are equal, too
+        candidates = [each for each in candidates if each[0] in execution.compared]
+    for tag, earlier in candidates[:MOST_ALIKE]:
         loop.tag = tag
         if _try_variables(loop, level, index, around) == earlier:
+            execution.seen.append(tag)
             return earlier
-    if execution.tries:
+    if execution.compared is not None:
         raise _UnlikeError("what stands around this loop is another loop, too")
     terms.loop_count += 1
-    loop.tag = f"{level}.{terms.loop_count}"
-    iteration = alike[loop.tag] = _iteration(loop, level, index, around)
+    tag = loop.tag = f"{level}.{terms.loop_count}"
+    start = len(execution.seen)
+    iteration = alike[tag] = _iteration(loop, level, index, around)
+    terms.inside[tag] = frozenset(execution.seen[start:])
+    execution.seen.append(tag)
     return iteration
 
 
@@ -258,13 +268,14 @@ def _try_variables(
     loop: Recurrence, level: int, index: Dimension, around: Guards
 ) -> Iteration | None:
     """Iteration over the variables of another loop; None if the two differ."""
-    loop.execution.tries += 1
+    execution, compared = loop.execution, loop.execution.compared
+    execution.compared = execution.terms.inside[loop.tag]
     try:
         return _iteration(loop, level, index, around)
     except _UnlikeError:
         return None
     finally:
-        loop.execution.tries -= 1
+        execution.compared = compared
 
 
 def _iteration(loop: Recurrence, level: int, index: Dimension, around: Guards) -> Iteration:
@@ -513,7 +524,9 @@ def _scan_output(
     iteration."""
     terms = loop.execution.terms
     declared: tuple[int, Shape | None] | None = None
-    if k is not None and (trips - 1).less(0) is not False:
+    if loop.execution.is_untouched:
+        declared = UNTOUCHED
+    elif k is not None and (trips - 1).less(0) is not False:
         try:
             fact = loop.empty(k)
             declared = fact.elem_type, fact.shape
@@ -524,7 +537,7 @@ def _scan_output(
     if earlier is not None:
         return earlier
     shape = _closed_shape(loop, output.fact)
-    if declared is not None and shape is not None:
+    if declared not in (None, UNTOUCHED) and shape is not None:
         shape = _any_trips(terms, shape, declared[1], trips)
     fact = Fact(output.fact.elem_type, None if shape is None else (trips, *shape))
     return terms.keep(head, (recurrence,), fact)

@@ -69,7 +69,10 @@ class Execution:
         departing: nodes of which onnxruntime may depart from the specification.
         guards: conditions and loops around the current node.
         log: nodes that may fail.
-        tries: number of loops around the current node that are compared with earlier ones.
+        compared: variables of the loops inside an earlier loop with which the innermost loop around
+            the current node is compared; None if it is not.
+        seen: variables of all loops so far.
+        is_untouched: whether a body runs for the facts of its outputs without an iteration.
         growth: numbers that iterations add to states of loops, by node.
     """
 
@@ -88,7 +91,9 @@ class Execution:
         self.trip: tuple[Term, ...] = ()
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
-        self.tries = 0
+        self.compared: frozenset[str] | None = None
+        self.seen: list[str] = []
+        self.is_untouched = False
         self.growth: dict[str, dict[int, int]] = {}
         self.folded: set[tuple[Head, Args]] = set()
         self.departing: Departing = {}
@@ -96,7 +101,7 @@ class Execution:
         self.log: Log = []
         self._safety = Safety(terms)
         self._negated: set[Value] = set()
-        self._calls: dict[Hashable, tuple[list[Value], Log]] = {}
+        self._calls: dict[Hashable, tuple[list[Value], Log, list[str]]] = {}
         self._noted: dict[Hashable, int] = {}
         self._constants: dict[int, Term] = {}
         self._sizes: dict[str, Dimension] = {}
@@ -364,19 +369,21 @@ class Execution:
 
     def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:
         """Outputs of a function call, cached by arguments unless it draws."""
-        key = program, args, tuple(self.assumed.items())
+        key = program, args, tuple(self.assumed.items()), self.is_untouched
         cached = self._calls.get(key)
         if cached is not None:
             if (key, self.guards) not in self._noted:  # under other guards
                 self._noted[key, self.guards] = len(self.log)
                 self.terms.budget.step(len(cached[1]))
                 self.log += relocate(cached[1], 0, 0, self.guards)
+            self.seen += cached[2]
             return cached[0]
-        before, start = self.drawn, len(self.log)
+        before, start, loops = self.drawn, len(self.log), len(self.seen)
         missing = [None] * (len(program.inputs) - len(args))
         results = self.run(program, [*args, *missing])
         if self.drawn == before:
-            self._calls[key] = results, relocate(self.log, start, len(self.guards), ())
+            log = relocate(self.log, start, len(self.guards), ())
+            self._calls[key] = results, log, self.seen[loops:]
             self._noted[key, self.guards] = start
         return results
 

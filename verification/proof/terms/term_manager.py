@@ -59,6 +59,7 @@ class Terms:
         symbols: the symbols of their sizes.
         limits: trip count of a loop, by the symbol of its iteration number.
         loops: loops with the same initial states, by the tag of their variables.
+        inside: tags of the loops inside a loop, by its tag.
         axes: term and axis of a size that only run time determines, by symbol.
         sized: operand that determines the size of a node's output, by symbol.
         choices: condition of a size and the size that it has then, else 0, by symbol.
@@ -92,6 +93,7 @@ class Terms:
         self.facts = TermFacts(self.symbols)
         self.limits: dict[str, Dimension] = {}
         self.loops: dict[Hashable, dict[str, Any]] = {}
+        self.inside: dict[str, frozenset[str]] = {}
         self.loop_count = 0
         self.used: set[str] = set()
         self.axes: dict[str, tuple[Term, int]] = {}
