@@ -62,6 +62,7 @@ def test_a_model_that_kills_its_workers_is_one_failure(cluster):
     assert len(records) == ALL
 
 
+@pytest.mark.sample(0)
 def test_nothing_is_done_in_this_process_where_there_is_one_worker(folder):
     slow_pass(folder)
     let_one_be_deadly()

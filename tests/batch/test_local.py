@@ -49,6 +49,7 @@ def alive(pid):
         return False
 
 
+@pytest.mark.sample(1)
 @UNIX
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere native code ends first")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

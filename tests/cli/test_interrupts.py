@@ -65,7 +65,7 @@ REWRITE = ("rewrite", "in.onnx", "out.onnx", "--set", "c=true", "--no-verify")
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "module",
     ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "networkx"],

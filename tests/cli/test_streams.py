@@ -42,7 +42,7 @@ def assert_told(errors, kind, reason):
     assert not reason or (errors.startswith(f"{kind}: ") and reason in errors), errors
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("stream", LOST)
 @pytest.mark.parametrize(
     "command",
@@ -66,7 +66,7 @@ def test_what_was_not_written_has_its_own_exit_code():
     assert not os.path.exists("out.onnx")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("command", "streams", "wanted"),
     [

@@ -40,7 +40,10 @@ REDUCTIONS = (
 )
 """All but ReduceSum, whose axes became an input before theirs did."""
 
-convert_version = functools.partial(straightline.convert_version, unproved="allow")
+VERIFIED: Any = {"verify": "proof" if DEEP else False}
+"""Options of a conversion whose numbers a test compares: a proof in the longer run alone."""
+
+convert_version = functools.partial(straightline.convert_version, **VERIFIED, unproved="allow")
 """Convert without samples: these tests compare numbers on inputs of their own.
 
 Samples at the edges (overflow, no elements, 0 times infinity) refute some longer forms, or the
@@ -98,9 +101,7 @@ def assert_becomes(
     In `after`, constants stand in the place of their names: `y = Add (x, [1, 2])`. Constant nodes
     that nothing reads any more are not looked at.
     """
-    graph = convert_version(
-        model(before, source, signature, outputs), target, unproved="allow"
-    ).graph
+    graph = convert_version(model(before, source, signature, outputs), target).graph
     read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
     unread = [n for n in graph.node if n.op_type == "Constant" and n.output[0] not in read]
     for node in unread:

@@ -116,6 +116,7 @@ AFTER = """g (float[n, m] x, float[k] w) => (float[n, m] y, %s) <int64[1] last =
     float none = {0}, float low = {-%s}, float[1] mask = {-%s}> { q = Softmax (x) %s }"""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("declared", "nodes"),
     [

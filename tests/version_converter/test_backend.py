@@ -26,7 +26,7 @@ def test_no_conversion_gives_other_outputs_or_fails_where_onnx_is_right(checks: 
     pytest.importorskip("onnxruntime")
     cases = checks.cases()
     with_bodies = [case for case in cases if checks.has_control_flow(case.model)]
-    chosen = cases[7 :: 40 if DEEP else 120] + with_bodies[:: 5 if DEEP else 10]
+    chosen = cases[7 :: 40 if DEEP else 240] + with_bodies[:: 5 if DEEP else 20]
     rows = [row for case in chosen for row in checks.check((case, (9, 13, 18, 21), True))]
     assert sum(row.ours.verdict == "right" for row in rows) > len(rows) / 2
     faults = [

@@ -26,7 +26,7 @@ def resize(attributes, wanted, element="float"):
     """)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
@@ -57,6 +57,7 @@ def test_an_infinity_in_the_last_pixel():
     np.testing.assert_array_equal(*runs)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("places", PLACES)
 def test_an_image_that_keeps_its_size_is_copied(mode, places):

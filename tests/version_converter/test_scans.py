@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from conversions import VERIFIED
 from harness import run_in_onnxruntime
 from sessions import open_session
 from straightline import convert_version, ir, reference, rewrite
@@ -71,18 +72,18 @@ def same(before: onnx.ModelProto, after: onnx.ModelProto, feeds: dict[str, np.nd
 def test_a_scan_of_13(target: int) -> None:
     before = onnx.parser.parse_model(SCAN_13)
     feeds = {"x": X, "s": np.ones(4, np.float32)}
-    after = convert_version(before, target)
+    after = convert_version(before, target, **VERIFIED)
     same(before, after, feeds)
-    same(before, convert_version(after, 13), feeds)
+    same(before, convert_version(after, 13, **VERIFIED), feeds)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_scan_of_8_with_a_batch(target: int) -> None:
     before = onnx.parser.parse_model(SCAN_8)
     feeds = {"x": np.stack([X, 2 - X]), "s": np.ones((2, 4), np.float32)}
-    after = convert_version(before, target)
+    after = convert_version(before, target, **VERIFIED)
     same(before, after, feeds)
-    same(before, convert_version(after, 8), feeds)
+    same(before, convert_version(after, 8, **VERIFIED), feeds)
 
 
 LENGTHS = """
@@ -142,7 +143,7 @@ def test_rows_of_several_lengths(text, how):
 def test_a_loop_with_an_if(target: int) -> None:
     before = onnx.parser.parse_model(LOOP)
     feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
-    same(before, convert_version(before, target), feeds)
+    same(before, convert_version(before, target, **VERIFIED), feeds)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -159,7 +160,7 @@ def test_a_loop_that_carries_nothing(target: int) -> None:
         }
     """)
     feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
-    same(before, convert_version(before, target), feeds)
+    same(before, convert_version(before, target, **VERIFIED), feeds)
 
 
 def test_there_is_no_scan_below_8() -> None:

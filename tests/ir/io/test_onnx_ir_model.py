@@ -69,6 +69,7 @@ def test_with_data_in_two_folders(tmp_path: Path) -> None:
         ir.load(source)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["path", "bytes", "message", "ours"])
 def test_no_other_kind_imports_it(kind: str, tmp_path: Path) -> None:
     path = external(tmp_path)

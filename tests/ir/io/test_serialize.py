@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnx.backend.test.loader
 import pytest
-from depth import examples
+from depth import examples, some
 from hypothesis import HealthCheck, given, settings
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from straightline import ir
@@ -68,7 +68,8 @@ class TestLossless:
     @pytest.mark.filterwarnings("ignore::RuntimeWarning:onnx.backend")
     def test_backend_node_tests(self) -> None:
         cases = onnx.backend.test.loader.load_model_tests(kind="node")
-        different = [case.name for case in cases if saved(case.model) != case.model]
+        chosen = some(cases, 300)
+        different = [case.name for case in chosen if saved(case.model) != case.model]
         assert len(cases) > 1500
         assert different == []
 

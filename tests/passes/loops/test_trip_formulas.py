@@ -58,6 +58,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("step", [1 << 16, 3 << 14])
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_counters_of_32_bits_wrap(condition, step):

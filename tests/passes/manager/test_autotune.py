@@ -84,6 +84,7 @@ def test_options_go_to_the_passes_in_it():
         parse_pipeline("accelerate{max_trip=3}")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("goal", "trips", "kept"),
     [
@@ -241,6 +242,7 @@ def test_what_a_smaller_body_allows_is_done_at_once(seed):
     assert sl.rewrite(once, "accelerate").SerializeToString() == once.SerializeToString()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("seed", "goal"), [(1077, "load"), (3437, "run"), (3749, "run"), (4392, "run")]
 )

@@ -4,6 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from depth import some
 from operand_ranks import cases
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove
@@ -212,7 +213,7 @@ def test_what_draws_has_operands_that_fail_alike():
 
 
 def test_an_operand_of_another_rank_needs_a_twin_of_that_rank():
-    for case in cases():
+    for case in some(cases(), 40):
         for rank, after in case.models.items():
             assert prove(after, after).proved, (case.op_type, case.position, rank)
             if rank in case.allowed:

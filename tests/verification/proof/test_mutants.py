@@ -8,10 +8,10 @@ import proof_mutants
 
 
 def test_no_mutant_that_a_run_tells_apart_or_that_fails_is_proved():
-    counts, wrong = proof_mutants.counted(proof_mutants.origins(0, 2), 16)
+    counts, wrong = proof_mutants.counted(proof_mutants.origins(0, 2), 6)
     assert wrong == []
-    assert counts["told apart"] >= 25
-    assert counts["fails"] >= 3
+    assert counts["told apart"] >= 10
+    assert counts["fails"] >= 1
     assert counts["originals proved"] >= 0.6 * counts["originals"]
 
 

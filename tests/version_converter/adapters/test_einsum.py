@@ -119,6 +119,7 @@ def test_labels_whose_lengths_are_open(empty):
     np.testing.assert_allclose(found, np.einsum("bijd,bikd->bjk", *feeds.values()), 1e-12)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("size", [0, 1, 3])
 @pytest.mark.parametrize("equation", ["ii->i", "ii->", "ii", "bii->bi", "iib,bk->ki", "iii->i"])

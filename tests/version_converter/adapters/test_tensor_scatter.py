@@ -26,6 +26,7 @@ def test_positions_are_counted():
     )
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 @pytest.mark.parametrize(("axis", "sizes"), [(-2, (2, 3, 6, 4)), (1, (2, 6, 3)), (-1, (2, 3, 6))])
 @pytest.mark.parametrize("starts", [[0, 4], [3, 1], None])

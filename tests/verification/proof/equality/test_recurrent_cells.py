@@ -199,7 +199,7 @@ def status(before, after):
     return prove(before, after, equality="reals").status
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", [*LAYERS, *(f"layout {name}" for name in LAYOUTS)])
 def test_an_operator_is_its_equations_over_the_reals(name):
     layer = LAYERS.get(name) or LAYOUTS[name.removeprefix("layout ")]

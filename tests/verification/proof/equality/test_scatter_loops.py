@@ -99,6 +99,7 @@ def loop_of(places, writes=IN_TUPLES):
     return WRITES % (BY_TRIP % (places, writes))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("places", PLACES)
 def test_other_places_on_each_trip(places):
     for writes in (IN_TUPLES, IN_ELEMENTS):
