@@ -474,7 +474,7 @@ class _Question:
         failure: Mismatch | UndefinedError | None = None
         waiting: list[dict[str, Dimension]] = [self.demanded]
         self.iterating = frozenset[Dimension]()
-        for left in reversed(range(MOST_CASES)):
+        for room in reversed(range(MOST_CASES)):
             sizes = waiting.pop()
             try:
                 counts, positive = self._case(sizes)
@@ -498,7 +498,7 @@ class _Question:
             waiting += [with_sizes(sizes, case) for case in reversed(cases)]
             if not waiting and first is not None:
                 return first
-            if len(waiting) > left:
+            if len(waiting) > room:
                 break
         raise OpenError("too many loops may have no iteration, each of which is a case of its own")
 
