@@ -290,7 +290,7 @@ def _number(terms: Mapping[Monomial, int]) -> int | None:
 
 def _rest(name: str) -> Dimension:
     """A size less its least number, by the name of the size."""
-    size, least = name.split(_ABOVE)
+    size, least = name.rsplit(_ABOVE, 1)
     return Dimension.symbol(size) - int(least)
 
 

@@ -20,6 +20,7 @@ from ...ops import OLDEST_OPSET, OperatorRules, rules_of
 from ...ops.outputs import known_outputs
 from ...ops.randomness import draws_random_numbers
 from ..shapes.inference import ShapeInference
+from .size_cases import NO_CASE, Sizes, conditions_around, replaced, size_cases
 
 _ZERO = Dimension.constant(0)
 
@@ -55,13 +56,19 @@ class Speculation:
     Args:
         inference: facts about values outside the bodies.
         functions: the model's own functions, which are analysed.
+        sizes: sizes of symbols, in the case in which the bodies run.
     """
 
     def __init__(
-        self, inference: ShapeInference, functions: Mapping[FunctionKey, Function]
+        self,
+        inference: ShapeInference,
+        functions: Mapping[FunctionKey, Function],
+        sizes: Sizes | None = None,
     ) -> None:
         self.inference = inference
         self.functions = functions
+        self._sizes = sizes
+        self._general = Speculation(inference, functions) if sizes else None
         self._outside: Environment = {}
         self._calls = self._depth = 0
         self._latest: dict[Node, tuple[Sequence[Known], list[Known], bool]] = {}
@@ -85,6 +92,32 @@ class Speculation:
             self._remember(node, self.run_node(node, inputs, certain), environment)
         return [self._known(value, environment) for value in body.outputs]
 
+    def run_untaken(self, node: Node, branch: str) -> list[Known]:
+        """Run a branch of an If that runs also where the other one is taken.
+
+        It may fail where the original runs it, and so has to be safe in the other cases only.
+
+        Args:
+            node: the If.
+            branch: the name of the branch.
+
+        Raises:
+            Hazard: a node of the branch may fail where the other one is taken.
+        """
+        try:
+            return self.run(node.body(branch))
+        except Hazard:
+            condition, graph = node.input(0), node.graph
+            if condition is None or graph is None:
+                raise
+            untaken = condition, branch != "then_branch"
+            cases = size_cases([*conditions_around(graph), untaken], self.inference)
+            if NO_CASE in cases:
+                raise
+        for case in cases:
+            Speculation(self.inference, self.functions, case).run(node.body(branch))
+        return self.run(node.body(branch), certain=True)
+
     def survey(self, nodes: Sequence[Node]) -> dict[Node, Hazard]:
         """Find the hazards among nodes in topological order. All other values that they read are
         outside."""
@@ -103,6 +136,9 @@ class Speculation:
     def outside(self, value: Value, steps: int = _MOST_STEPS) -> Known:
         """Facts about a value of the unchanged model."""
         if value in self._outside:
+            return self._outside[value]
+        if self._general is not None and self._sizes is not None:
+            self._outside[value] = replaced(self._general.outside(value, steps), self._sizes)
             return self._outside[value]
         fact = self.inference.fact(value)
         result = known(fact, self._iterations(value))

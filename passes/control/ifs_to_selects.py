@@ -103,7 +103,7 @@ class _Converter:
         results = []
         for name in _BRANCHES:
             try:
-                results.append(self.speculation.run(node.body(name)))
+                results.append(self.speculation.run_untaken(node, name))
             except Hazard as hazard:
                 return [], _HAZARD(str(hazard), branch=name)
         for value, then_output, else_output in zip(node.outputs, *results, strict=False):

@@ -1,4 +1,9 @@
-"""Cases of a proof: sizes that are 0, and sizes of 1 or more."""
+"""Cases of a proof: sizes that are 0, and sizes of 1 or more.
+
+    n > 2     # N is 0, or N is 1 and a symbol for the rest, which is 0, or ...
+
+Sizes that are compared with a small number split in this way as long as a case fails, up to it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from .execution.inputs import symbol_of
 from .execution.obligations import Log
 from .execution.positive_sizes import positive_sizes
 from .terms.budget import OpenError
-from .terms.term import Args, Head
+from .terms.term import Args
 from .terms.term_manager import STEADY, Terms
 
 Case = dict[str, Dimension]
@@ -20,6 +25,9 @@ Case = dict[str, Dimension]
 
 _LESS = "-"
 """Beginning of the suffix of a size less its least number. No input declares such a name."""
+
+_MOST_COMPARED = 4
+"""Limit of numbers up to which sizes split."""
 
 _MOST_SIZES = 3
 """Limit of sizes that are decided at once."""
@@ -63,14 +71,14 @@ def _at_least(minima: Minima) -> Case:
 
 
 def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
-    """Cases of the sizes that are compared with 0, or of trip counts; empty without such sizes.
+    """Cases of the sizes that are compared, or of trip counts; empty without such sizes.
 
-    Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty is
-    equal to the original in each case only.
+    Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty, or
+    runs both branches of an If, is equal to the original in each case only.
 
     Args:
         terms: the terms of both models.
-        with_trips: whether trip counts make cases if no operator compares a size with 0.
+        with_trips: whether trip counts make cases if no operator compares a size.
     """
     names = list(dict.fromkeys(_compared(terms)))
     if with_trips and not names:
@@ -92,29 +100,33 @@ def _trip_counts(terms: Terms) -> Iterator[str]:
 
 
 def _compared(terms: Terms) -> Iterator[str]:
-    """Symbols of sizes that an operator compares with 0."""
+    """Symbols of sizes that an operator compares with a number from 0 on."""
     for head in terms.heads:
         to_bool = head.name == "Cast" and head.attribute("to") == onnx.TensorProto.BOOL
         if not to_bool and head.name not in _COMPARISONS:
             continue
         for args in list(head.applications):
-            if to_bool or _reads_zero(head, args, terms):
-                yield from _sizes(terms, args)
+            most = 0 if to_bool else _compared_with(terms, args)
+            if most is not None:
+                yield from _sizes(terms, args, most)
 
 
-def _reads_zero(head: Head, args: Args, terms: Terms) -> bool:
-    """Test whether an operand of a comparison is 0 or, for an order, 1."""
-    bounds = {0} if head.name == "Equal" else {0, 1}
-    return any(numbers and set(numbers) <= bounds for numbers in map(terms.numbers, args))
+def _compared_with(terms: Terms, args: Args) -> int | None:
+    """The largest number of a constant operand; None unless all are small."""
+    constants = [numbers for arg in args if (numbers := terms.numbers(arg))]
+    small = [each for each in constants if min(each) >= 0 and max(each) <= _MOST_COMPARED]
+    return max(map(max, small)) if small else None
 
 
-def _sizes(terms: Terms, args: Args) -> Iterator[str]:
+def _sizes(terms: Terms, args: Args, most: int) -> Iterator[str]:
     """Symbols in operands that a case may fix: sizes, and sums of their products."""
     for arg in args:
         content = None if arg is None else arg.fact.content
         for element in () if content is None else content.reshape(-1):
-            if isinstance(element, Dimension) and element.replaced(_none(element)) == 0:
-                yield from sorted(name for name in element.symbols if may_fix(terms, name))
+            if isinstance(element, Dimension) and element.value is None:
+                least = element.replaced(_none(element)).value
+                if least is not None and 0 <= least <= most:
+                    yield from sorted(name for name in element.symbols if may_fix(terms, name))
 
 
 def _none(size: Dimension) -> Case:

@@ -1,5 +1,8 @@
+import itertools
+
 import numpy as np
 import pytest
+import straightline as sl
 from depth import examples
 from drawn import is_valid
 from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
@@ -349,3 +352,62 @@ def test_ifs_outside_of_loops_stay():
         else_branch = f () => (float[2] v) { v = Neg (x) }> }"""
     assert run_passes(text, IfsToSelects()).changed
     assert not run_passes(text, IfsToSelects(in_loops=True)).changed
+
+
+# A branch that fails exactly where it is taken ---------------------------------------------------
+
+SIZED = """g (float[N, 3] x, bool m) => (float[3] y) <int64 k0 = {{0}}, int64 k1 = {{1}},
+    int64 k2 = {{2}}, int64 k3 = {{3}}, int64 k5 = {{5}}, int64[1] rows = {{0}}> {{
+    s = Shape (x) n = Gather (s, k0) {}
+    y = If (c) <then_branch = t () => (float[3] a) {{ a = {} }},
+        else_branch = e () => (float[3] b) {{ b = {} }}> }}"""
+SUM = "ReduceSum <keepdims = 0> (x, rows)"
+UNTAKEN = [
+    ("c = Greater (n, k1)", SUM, "Gather (x, k0)"),
+    ("c = Greater (n, k3)", SUM, "Gather (x, k1)"),
+    ("c = LessOrEqual (n, k3)", "Gather (x, k2)", SUM),
+    ("q = Equal (n, k0) p = Not (q) c = And (p, m)", SUM, "Gather (x, k0)"),
+    ("q = GreaterOrEqual (n, k2) c = And (q, m)", SUM, SUM),
+]
+TAKEN = [
+    ("c = Greater (n, k0)", "Gather (x, k0)", SUM),
+    ("c = Greater (n, k3)", SUM, "Gather (x, k5)"),
+    ("q = GreaterOrEqual (n, k2) c = Or (q, m)", SUM, "Gather (x, k0)"),
+    ("c = Identity (m)", SUM, "Gather (x, k0)"),
+]
+
+
+@pytest.mark.parametrize("case", UNTAKEN)
+def test_a_branch_that_fails_only_where_it_is_taken_runs(case):
+    before = as_model(HEAD + SIZED.format(*case))
+    result = run_passes(before, IfsToSelects())
+    assert not result.kept and "If" not in [node.op_type for node in result.model.graph.node]
+    assert sl.prove(before, result.model, search=False).proved
+    rng = np.random.default_rng(0)
+    feeds = [
+        {"x": rng.random((n, 3), np.float32), "m": np.array(m)}
+        for n, m in itertools.product((1, 2, 3, 4, 6), (True, False))
+    ]
+    for each in feeds:
+        try:
+            sl.reference.run(before, each)
+        except sl.Error:  # the branch fails where it is taken
+            with pytest.raises(sl.Error):
+                sl.reference.run(result.model, each)
+        else:
+            assert_equal_outputs(before, result.model, each)
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_a_branch_that_may_fail_where_the_other_is_taken_stays(case):
+    kept(SIZED.format(*case), "may be out of range for an axis")
+
+
+def test_the_conditions_around_an_if_count():
+    inner = """b = If (m) <then_branch = o () => (float[3] u) { u = Gather (x, k2) },
+        else_branch = p () => (float[3] v) { v = Gather (x, k0) }>"""
+    case = ("c = Greater (n, k5)", SUM, "Gather (x, k0)")
+    text = HEAD + SIZED.format(*case).replace("{ a = " + SUM, "{ " + inner.replace("b =", "a ="))
+    result = run_passes(as_model(text), IfsToSelects())
+    (left,) = result.model.graph.node[-1:]
+    assert left.op_type == "If" and "If" not in str(left.attribute)
