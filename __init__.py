@@ -33,10 +33,10 @@ if TYPE_CHECKING:
         StrictError,
     )
     from .passes.conformance import EmissionError
+    from .passes.faults import FaultWarning
     from .passes.simplify.rules.pattern import RuleError
     from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
-    from .passes.vetoes import FaultWarning
     from .reduction.command import CommandError
     from .reduction.reduce import ReductionError
     from .reference import EvaluationError
@@ -140,7 +140,7 @@ _HOMES = {
         ".passes.simplify.rules.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
-        ".passes.vetoes": "FaultWarning",
+        ".passes.faults": "FaultWarning",
         ".reduction.command": "CommandError",
         ".reduction.reduce": "ReductionError",
         ".reference": "EvaluationError",

@@ -38,8 +38,10 @@ CODES = {
 """The exit codes of problems, the worst first."""
 
 
-def run(configured: Configured[Session], sources: Sequence[Path], target: Path) -> int:
-    """Do one model, or all models of a batch; return the exit code, of a batch the worst one.
+def session_of_one(
+    configured: Configured[Session], sources: Sequence[Path], target: Path
+) -> Session | None:
+    """Return the session of one model; None where the command is about many.
 
     Raises:
         BadParameter: the arguments are about neither one model nor many.
@@ -47,7 +49,7 @@ def run(configured: Configured[Session], sources: Sequence[Path], target: Path) 
     """
     many = configured.plain().many
     if many.out is not None:
-        return _run_many(configured, [*sources, target])
+        return None
     for field in dataclasses.fields(many):
         if getattr(many, field.name) != field.default:
             raise typer.BadParameter(
@@ -71,10 +73,11 @@ def run(configured: Configured[Session], sources: Sequence[Path], target: Path) 
         )
     session, _ = configured.of(sources[0])
     session.check()
-    return session.run(sources[0], target)
+    return session
 
 
-def _run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
+def run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
+    """Do all models of a batch; return the exit code of the worst one."""
     session = configured.plain()
     output, many = session.output, session.many
     _require_for_many(session, sources)

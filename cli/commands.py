@@ -6,6 +6,7 @@ Only typer and rich are imported here; onnx and the rest are when a command need
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -90,12 +91,19 @@ def _command(run: Callable[..., int], name: str | None = None) -> Callable[..., 
 def _for_models(plan: Callable[..., Session]) -> Callable[..., int]:
     """Add a command for one model or many; `plan` returns the session of one."""
 
-    def run(make: Callable[..., Session], values: dict[str, Any]) -> int:
+    make = grouped(plan)
+
+    @functools.wraps(make)
+    def command(**values: Any) -> int:
         context, sources, target = (values[name] for name in ("context", "sources", "target"))
         folders = [source for source in sources if isinstance(source, Path)]
-        return batching.run(Configured(context, make, values, folders), sources, target)
+        configured = Configured(context, make, values, folders)
+        session = batching.session_of_one(configured, sources, target)
+        if session is None:
+            return batching.run_many(configured, [*sources, target])
+        return session.run(sources[0], target)
 
-    return app.command(cls=Command)(wrapped(grouped(plan), run))
+    return app.command(cls=Command)(command)
 
 
 def _for_a_model(run: Callable[..., int]) -> Callable[..., int]:

@@ -39,10 +39,21 @@ class Commands(typer.core.TyperGroup):
         """Run a command and exit."""
         warnings.simplefilter("ignore")  # those of libraries; ours are results
         as_json = is_asked_for_json(args[0] if args else kwargs.get("args"))
-        interrupted = False
+        words = args[0] if args else kwargs.pop("args", None)
+        options = {**kwargs, "standalone_mode": False}
+        interrupted, code = False, None
         try:
             try:
-                code = self._run(as_json, *args, **kwargs)
+                words = with_values(sys.argv[1:] if words is None else words)
+                code = super().main(words, *args[1:], **options)
+            except SystemExit:
+                code = 0  # the reader of the help left before its end
+            except typer.Abort:
+                raise
+            except Exception as error:  # noqa: BLE001 - the last stop before the user
+                complaint = explained(error)
+                complaint.tell(as_json)
+                code = complaint.code
             finally:
                 interrupts.over()
         except (KeyboardInterrupt, typer.Abort):
@@ -52,22 +63,6 @@ class Commands(typer.core.TyperGroup):
             Complaint("KeyboardInterrupt", (line,), code).tell(as_json)
         lost = terminal.delivered(lambda: None)  # what of the help, say, is not written yet
         sys.exit(_tell_lost(lost) if lost and not code else code)
-
-    def _run(self, as_json: bool, *args: Any, **kwargs: Any) -> int | None:
-        try:
-            words = args[0] if args else kwargs.pop("args", None)
-            words = with_values(sys.argv[1:] if words is None else words)
-            options = {**kwargs, "standalone_mode": False}
-            code: int | None = super().main(words, *args[1:], **options)
-            return code
-        except SystemExit:
-            return 0  # the reader of the help left before its end
-        except typer.Abort:
-            raise
-        except Exception as error:  # noqa: BLE001 - the last stop before the user
-            complaint = explained(error)
-            complaint.tell(as_json)
-            return complaint.code
 
 
 def is_asked_for_json(arguments: Sequence[str] | None) -> bool:

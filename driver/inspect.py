@@ -16,10 +16,9 @@ from ..ir import Error, ModelSource, Node, Operator
 from ..ir.gc_pause import paused_collector
 from ..limits import governed
 from ..passes import PASSES, Pass, PassContext, Remark
-from ..passes.base import kept_constructs
-from ..passes.context import RemarkLog
 from ..passes.manager import plugins
 from ..passes.manager.isolation import isolated
+from ..passes.remarks import RemarkLog, kept_constructs
 from ..passes.vetoes import NONE, is_alarm
 from .job import Request, count_all_nodes
 from .options import RewriteOptions

@@ -11,8 +11,10 @@ from ..display import OnProgress, silent
 from ..facts.named_dimensions import minima_of, with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read
 from ..ir.lazy import lazy_property
-from ..passes import FreezeInitializers, PassContext, Pipeline, Remark, Result
+from ..passes import FreezeInitializers, PassContext, Pipeline, Remark
+from ..passes.base import current_watcher
 from ..passes.cleanup.freeze_initializers import frozen_defaults
+from ..passes.context import Instrumentation
 from ..passes.manager.isolation import Reproduction
 from ..passes.manager.pipeline import Timing
 from ..passes.vetoes import NONE, Vetoes
@@ -86,8 +88,13 @@ class Request:
     def prepare(self) -> tuple[Model, dict[str, Array]]:
         """Return a copy of the model for the passes, and the values of bound inputs."""
         model, bound = self.bound()
-        self.options.assumptions.assume(model)
+        self.assume(model)
         return model, bound
+
+    def assume(self, model: Model) -> None:
+        """Change a model in place to one in which the caller's assumptions hold."""
+        if self.options.assume_max or self.options.assume:
+            self.options.assumptions.assume(model)
 
     def bound(self) -> tuple[Model, dict[str, Array]]:
         """Return a copy with its inputs bound, and their values."""
@@ -97,7 +104,7 @@ class Request:
     def bind(self, model: Model) -> dict[str, Array]:
         """Bind the inputs of a model; return the values of the inputs that leave."""
         options, bound = self.options, dict[str, Array]()
-        model.minima = minima_of(options.dims)
+        model.minima = minima_of(options.dims) if options.dims else {}
         if options.values or options.shapes or options.dims:
             shapes = with_dimensions(model.graph.inputs, options.shapes, options.dims)
             bound = bind_inputs(model, options.values, shapes)
@@ -153,11 +160,13 @@ class Job:
     converted: Converted | None = None
     seconds: float = 0.0
 
-    def apply(self, maker: str) -> Result[Model]:
-        """Run the passes on the model, which a step has made."""
-        context = None if self.observe is None else self.observe(maker)
-        progress = None if self.on_progress is silent else partial(self.on_progress, "rewriting")
-        return self.request.pipeline.apply(self.model, progress, run=context)
+    def context(self, maker: str) -> PassContext:
+        """Return the context of a run of passes on the model, which a step has made."""
+        if self.observe is not None:
+            return self.observe(maker)
+        shows = self.on_progress is not silent
+        progress = partial(self.on_progress, "rewriting") if shows else None
+        return PassContext(instrumentation=Instrumentation(progress, current_watcher()))
 
     def fixed(self, **more: Any) -> dict[str, Any]:
         """Return the arguments of each comparison with the original."""

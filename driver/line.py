@@ -32,13 +32,13 @@ def bind(job: Job) -> None:
     job.model, job.bound = request.bound()
     job.shapes = request.fixed_shapes(job.model)
     job.nodes_before, job.opset_before = count_all_nodes(job.model), job.model.opset()
-    request.options.assumptions.assume(job.model)
+    request.assume(job.model)
 
 
 def passes(job: Job) -> None:
     """Run the passes; with a target, the last of them fits the model to it."""
     is_taken = not forwarded_conditions(job.model)
-    result = job.apply(BINDING)
+    result = job.request.pipeline.apply(job.model, run=job.context(BINDING))
     if is_taken:  # OpenVINO refuses such a body: what it took before it takes after
         isolate_conditions(job.model)
     dropped = job.request.dropped
@@ -92,7 +92,8 @@ def straighten(job: Job) -> None:
     if job.request.has_passes and job.model.opset() != converted.before:
         from ..version_converter.ir_version import keep_constants
 
-        again = job.apply(CONVERSION.format(job.model.opset()))
+        context = job.context(CONVERSION.format(job.model.opset()))
+        again = job.request.pipeline.apply(job.model, run=context)
         if converted.lists:
             keep_constants(job.model)
         first = [r for r in job.remarks if r.action != "kept" and r not in again.remarks]

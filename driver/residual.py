@@ -9,7 +9,7 @@ from ..analysis.trips.constructs import control_flow
 from ..facts.reason import Message, Reason
 from ..ir import Function, Model, Node
 from ..passes import Remark
-from ..passes.base import kept_constructs
+from ..passes.remarks import kept_constructs
 
 NO_PASS = Message("no-pass", "no pass of the pipeline rewrites {operator}")
 _CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")

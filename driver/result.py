@@ -14,8 +14,8 @@ from ..display import Block, Line, OnProgress, Table, as_html, as_text, silent
 from ..ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, name_nodes, save
 from ..ir.lazy import lazy_property
 from ..passes import Remark
-from ..passes.base import kept_constructs
 from ..passes.manager.pipeline import Timing, require_all_rewritten
+from ..passes.remarks import kept_constructs
 from ..passes.vetoes import is_alarm
 from ..verification.runs.options import VerifyOptions
 from .job import Job, Request, count_all_nodes

@@ -3,12 +3,11 @@
 from ..ops.builder import RewriteError as RewriteError
 from .base import Pass as Pass
 from .base import PassOptionError as PassOptionError
-from .base import Remark as Remark
+from .base import watching as watching
 from .context import PassContext as PassContext
 from .context import PassContext as Run  # noqa: F401 - the name that passes from outside use
 from .context import Progress as Progress
 from .context import Watcher as Watcher
-from .manager.instrumentation import watching as watching
 from .manager.isolation import StrictError as StrictError
 from .manager.pipeline import Pipeline as Pipeline
 from .manager.pipeline import Result as Result
@@ -18,3 +17,4 @@ from .manager.pipeline_parser import straighten as straighten
 from .manager.plugins import PluginError as PluginError
 from .manager.plugins import load_file as load_file
 from .manager.registry import *  # noqa: F403 - every pass, under its name
+from .remarks import Remark as Remark

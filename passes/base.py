@@ -1,83 +1,37 @@
-"""Passes and their remarks."""
+"""Passes, and the context in which they run.
+
+They stand in one file, since a pass takes a context, and a watcher in it takes passes.
+"""
 
 from __future__ import annotations
 
 import abc
+import contextlib
+import contextvars
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
+from ..analysis.constants.equal import KeyMemory
+from ..analysis.shapes.inference import ShapeInference
+from ..analysis.shapes.onnx_inference_cache import Memory
+from ..facts.fact import Fact
 from ..facts.notions import Equality
 from ..facts.reason import Reason
-from ..ir import Error, Model
+from ..ir import Error, Model, Node, Operator, Value
+from .faults import observing
+from .remarks import Remark, RemarkLog
 
 if TYPE_CHECKING:
-    from .context import PassContext
+    from .conformance import NewNodes
 
-Action = Literal["rewritten", "kept", "noted"]
+Progress = Callable[[str, int, int], None]
+"""The callback of progress: the work, the steps done, and their number."""
 
 
 class PassOptionError(Error):
     """An unknown pass, an unknown option, or an invalid value of an option."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Remark:
-    """A record of a pass's change to a construct, or of the reason against one.
-
-    Attributes:
-        pass_name: the pass.
-        op_type: the operator of the construct.
-        path: the labels of the nodes around it and its own.
-        action: "rewritten", "kept", or "noted" for information without a construct that stays.
-        reason: the change, or the obstacle to one and its remedy.
-    """
-
-    pass_name: str
-    op_type: str
-    path: str
-    action: Action
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.op_type} '{self.path}': {self.action}, {self.reason}"
-
-    @property
-    def sentence(self) -> Reason:
-        """The reason with its fields."""
-        return Reason.of(self.reason)
-
-    @property
-    def brief(self) -> Remark:
-        """The same, with only what decides it as its reason."""
-        return dataclasses.replace(self, reason=self.sentence.brief)
-
-    @property
-    def code(self) -> str:
-        """The name of the sentence, which stays the same when its words change."""
-        return self.sentence.code or f"{self.pass_name}-{self.action}"
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The fields of the sentence, in types that JSON has."""
-        return self.sentence.arguments
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the remark in types that JSON has."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "code": self.code, "arguments": dict(self.arguments)}
-
-
-def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:
-    """The constructs that stay, by operator and path, with the reasons of all passes."""
-    remarks_of: dict[tuple[str, str], list[Remark]] = {}
-    for remark in remarks:
-        if remark.action == "kept":
-            remarks_of.setdefault((remark.op_type, remark.path), []).append(remark)
-    return {
-        key: dataclasses.replace(parts[0], reason=Reason.rank(r.reason for r in parts))
-        for key, parts in remarks_of.items()
-    }
 
 
 MAY_BE_CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap", "LSTM", "GRU", "RNN")
@@ -141,3 +95,178 @@ class Pass(abc.ABC):
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         changes = [f"{name}={value}" for name, value in self.options() if value != defaults[name]]
         return f"{self.name}{{{','.join(changes)}}}" if changes else self.name
+
+
+class Watcher(Protocol):
+    """Observer of each pass that runs, except trials on copies."""
+
+    def before(self, pass_: Pass, model: Model) -> None:
+        """Observe the model before a pass; the model must stay as it is."""
+
+    def after(self, pass_: Pass, model: Model, changed: bool) -> None:
+        """Observe the model after a pass; the model must stay as it is."""
+
+
+_watcher: contextvars.ContextVar[Watcher | None] = contextvars.ContextVar("watcher", default=None)
+
+
+@contextlib.contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Notify a watcher of the passes of every pipeline in this block.
+
+    >>> from straightline import ir, rewrite
+    >>> class Names:
+    ...     def before(self, pass_, model):
+    ...         pass
+    ...     def after(self, pass_, model, changed):
+    ...         if changed:
+    ...             print(pass_.name)
+    >>> model = ir.parse('''<ir_version: 10, opset_import: ["": 21]>
+    ...     main (float[3] x) => (float[3] y) { a = Identity (x) y = Exp (a) }''')
+    >>> with watching(Names()):
+    ...     flat = rewrite(model)
+    eliminate-identities
+    """
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def current_watcher() -> Watcher | None:
+    """The current watcher, if any."""
+    return _watcher.get()
+
+
+class Analyses:
+    """Facts about the model, computed once and shared by passes until one changes the model.
+
+    Attributes:
+        memory: results of inference on nodes, also for the trials of this rewrite.
+        facts: values outside of bodies whose facts their passes knew; inference may know less.
+        keys: keys of equal constants and operators.
+        false_sizes: names of bodies and of outputs that they declared falsely at first.
+    """
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.memory = Memory() if memory is None else memory
+        self.facts: dict[Value, Fact] = {}
+        self.keys = KeyMemory()
+        self.false_sizes: set[tuple[str, str]] = set()
+        self._inference: ShapeInference | None = None
+        self._is_stale = False
+
+    def inference(self, model: Model) -> ShapeInference:
+        """Return the inference on a model that all passes share."""
+        if self._inference is None or self._inference.model is not model:
+            self._inference = self.new_inference(model)
+        elif self._is_stale:
+            self._inference.refresh()
+        self._is_stale = False
+        return self._inference
+
+    def new_inference(self, model: Model) -> ShapeInference:
+        """Return a new inference for one pass, which may add assumptions."""
+        return ShapeInference(model, memory=self.memory)
+
+    def share(self, inference: ShapeInference) -> None:
+        """Let other passes use an inference of one pass, unless they share one already."""
+        if self._inference is None or self._inference.model is not inference.model:
+            self._inference = inference
+            self._is_stale = False
+
+    def invalidate(self, keeps_facts: bool = False) -> None:
+        """Drop the facts after a change of the model.
+
+        Args:
+            keeps_facts: the change replaced values by equal ones only, so that the facts of the
+                others stay true.
+        """
+        self._is_stale = True
+        if not keeps_facts:
+            self._inference = None
+
+
+@dataclasses.dataclass
+class Meter:
+    """Cost of a rewrite so far.
+
+    Attributes:
+        added_nodes: nodes that copying has added; budgets count them.
+        folded_bytes: bytes that folding constants has added; those that it freed count.
+        folded_room: limit of these; None before the first fold.
+        seconds: time of each pass by its name, all its runs together.
+    """
+
+    added_nodes: int = 0
+    folded_bytes: int = 0
+    folded_room: int | None = None
+    seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Instrumentation:
+    """Observers of a rewrite.
+
+    Attributes:
+        progress: called now and then during long work.
+        watcher: called before and after each pass.
+        new_nodes: records the nodes that passes add, where they are checked in the end.
+        log_level: the level at which passes are logged.
+    """
+
+    progress: Progress | None = None
+    watcher: Watcher | None = None
+    new_nodes: NewNodes | None = None
+    log_level: int = logging.DEBUG
+
+    def report_step(self, work: str, step: int, total: int) -> None:
+        """Report every hundredth step of long work."""
+        if self.progress is not None and step % 100 == 0:
+            with observing():
+                self.progress(work, step, total)
+
+
+@dataclasses.dataclass
+class PassContext:
+    """State of one rewrite, shared by its passes.
+
+    Attributes:
+        analyses: facts about the model.
+        remarks: the remarks of the passes.
+        meter: the cost so far.
+        instrumentation: observers of the rewrite.
+        default_passes: the default pipeline, for a pass that tries it on copies.
+        offers: the result of another option for a construct and its copies, by operator.
+        supports: tests whether the client has an operator in an opset; None for any client.
+    """
+
+    analyses: Analyses = dataclasses.field(default_factory=Analyses)
+    remarks: RemarkLog = dataclasses.field(default_factory=RemarkLog)
+    meter: Meter = dataclasses.field(default_factory=Meter)
+    instrumentation: Instrumentation = dataclasses.field(default_factory=Instrumentation)
+    default_passes: Sequence[Pass] = ()
+    offers: dict[Operator, str] = dataclasses.field(default_factory=dict)
+    supports: Callable[[str, int], bool] | None = None
+
+    def rewritten(self, pass_: Pass, node: Node, path: str, what: str) -> None:
+        """Remark that a construct was rewritten; `path` is where it was."""
+        self.remarks.add(Remark(pass_.name, node.op_type, path, "rewritten", what), node)
+
+    def kept(self, pass_: Pass, node: Node, why: str) -> None:
+        """Remark why a construct was left alone."""
+        self.remarks.add(Remark(pass_.name, node.op_type, node.path, "kept", why), node)
+
+    def noted(self, pass_: Pass, node: Node, what: str) -> None:
+        """Remark what the user should know about a node."""
+        self.remarks.add(Remark(pass_.name, node.op_type, node.path, "noted", what), node)
+
+    def inference(self, model: Model) -> ShapeInference:
+        """Return the facts about a model's values; short for `analyses.inference`."""
+        return self.analyses.inference(model)
+
+    def with_offer(self, node: Node, reason: str) -> str:
+        """Append the offer of another option to a reason."""
+        offer = self.offers.get(node.op)
+        return reason if offer is None else Reason.join([reason, offer])

@@ -14,21 +14,15 @@ import contextvars
 import dataclasses
 import inspect
 import itertools
-import os
 import traceback
 import warnings
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from ..facts.reason import Message, Reason
 from ..ir import Error, Model, Node, Operator
-from .base import Action, Pass, Remark
-
-if TYPE_CHECKING:
-    from .context import PassContext
-
-FAULTS = "STRAIGHTLINE_FAULTS"
-"""The environment variable that, with the value "raise", lets every failure of a pass be raised."""
+from .base import Pass, PassContext
+from .faults import Fault, FaultWarning, Place, isolating, raises_faults
+from .remarks import Action, Remark
 
 ALL = "all passes"
 """The name that stands for every pass in a veto."""
@@ -38,9 +32,6 @@ _DOMAIN, _KEPT = "straightline", "kept_"
 _STAYS = Message("construct-kept", "{cause}; the {construct} is kept{advice}")
 _GONE = Message("construct-left", "{cause}; {pass_name} leaves the {construct} alone{advice}")
 _LEFT_OUT = Message("pass-left-out", "{cause}; {what} left out{advice}")
-
-Place = tuple[str, str]
-"""The operator and the path of a construct."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,10 +103,11 @@ class Vetoes:
     @contextlib.contextmanager
     def in_force(self) -> Iterator[None]:
         """Let all passes in this block heed them, and report their faults."""
-        token = _current.set(self)
+        token, flag = _current.set(self), isolating.set(True)
         try:
             yield
         finally:
+            isolating.reset(flag)
             _current.reset(token)
 
 
@@ -123,27 +115,6 @@ NONE = Vetoes()
 ALARMS = ("internal-error", "refuted-rewrite")
 """Codes of failures that a caller must hear of: straightline is at fault."""
 _current: contextvars.ContextVar[Vetoes | None] = contextvars.ContextVar("vetoes", default=None)
-
-
-class Fault(Exception):
-    """An unexpected exception in a pass, which is its cause.
-
-    Attributes:
-        pass_name: the pass.
-        places: constructs that it may have been working on, the most likely first.
-    """
-
-    def __init__(self, pass_name: str, places: tuple[Place, ...]) -> None:
-        super().__init__(pass_name, places)
-        self.pass_name, self.places = pass_name, places
-
-
-class FaultWarning(UserWarning):
-    """A pass failed, and left a construct or the whole model alone; the result is right."""
-
-
-class ObserverFault(BaseException):
-    """An exception of the caller's own function, which is its cause."""
 
 
 def current_vetoes() -> Vetoes:
@@ -175,39 +146,26 @@ def _level_of_caller() -> int:
     return level
 
 
-def raises_faults() -> bool:
-    """Test whether failures of passes are to be raised rather than survived."""
-    return os.environ.get(FAULTS) == "raise"
-
-
 @contextlib.contextmanager
-def observing() -> Iterator[None]:
-    """Mark exceptions of observers in this block, for which no pass is at fault."""
-    try:
-        yield
-    except Exception as error:
-        if _current.get() is None or isinstance(error, Error | Fault):
-            raise
-        raise ObserverFault from error
-
-
-def run_pass(pass_: Pass, model: Model, context: PassContext) -> bool:
-    """Run a pass under the vetoes in force.
+def heeding_vetoes(pass_: Pass, model: Model, context: PassContext) -> Iterator[bool]:
+    """Let a pass run in the block under the vetoes in force; false if it must not run.
 
     Raises:
         Fault: the pass raised what is neither an error for the caller nor a fault of the machine.
     """
     vetoes = _current.get()
     if vetoes is None:
-        return pass_.run(model, context)
+        yield True
+        return
     places = vetoes.places(pass_.name)
     hidden = list(_nodes_at(places, model)) if places else []
     # A function would seem unused if its calls were hidden.
     if vetoes.covers(pass_.name) or any(n.op.function_key in model.functions for n in hidden):
-        return False
+        yield False
+        return
     try:
         with _hiding(hidden, model, context) if hidden else contextlib.nullcontext():
-            return pass_.run(model, context)
+            yield True
     except (Error, Fault, OSError, MemoryError):
         raise
     except Exception as error:
@@ -249,9 +207,10 @@ def _places_of(error: BaseException) -> Iterator[Place]:
 
     A pass visits a construct before its parts, so nodes with graphs and outer frames come first.
     """
-    _, *frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    # The first frames are that of the block's guard, and the one with the block.
+    _, block, *frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     # An exception object that is raised once more keeps the frames of its first time at the end.
-    mine = itertools.takewhile(lambda frame: frame.f_code is not run_pass.__code__, frames)
+    mine = itertools.takewhile(lambda frame: frame.f_code is not block.f_code, frames)
     locals_ = [value for frame in mine for value in [*frame.f_locals.values()]]
     nodes = [value for value in locals_ if isinstance(value, Node)]
     for node in sorted(nodes, key=lambda node: not node.bodies):

@@ -17,8 +17,7 @@ from typing import ClassVar
 from ..ir import Model
 from ..ir.lazy import lazy_property
 from ..passes import Pass, PassContext, Progress, Remark
-from ..passes.base import Part
-from ..passes.manager.instrumentation import current_watcher
+from ..passes.base import Part, current_watcher
 from ..passes.manager.pipeline import Timing
 from .convert import convert
 from .differences import Differences, Snapshot

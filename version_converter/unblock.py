@@ -19,11 +19,11 @@ from typing import NamedTuple
 from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ..passes import Pass, PassContext, RaiseRecurrences, Remark, ScansToLoops, VectorizeLoops
-from ..passes.base import kept_constructs
+from ..passes.base import current_watcher
 from ..passes.context import Instrumentation, Meter
 from ..passes.functions.calls import CallGraph, live_functions
-from ..passes.manager.instrumentation import current_watcher
 from ..passes.manager.registry import default_passes
+from ..passes.remarks import kept_constructs
 from ..passes.utils.fixpoint import rewrite_model
 from .constants import Constants
 from .errors import Failure, Place

@@ -5,9 +5,8 @@ from __future__ import annotations
 import onnx
 
 from ..model import FunctionName
+from .protobuf.message_copies import copy_unknown, copy_without, has_unknown
 from .protobuf.opset_imports import Imports, are_plain
-from .protobuf.unknown_fields import copy_unknown, has_unknown
-from .raw_data_splicing import copy_without
 
 _APART = ("input", "output", "node", "value_info")
 """The fields of a function that its graph holds."""

@@ -18,8 +18,8 @@ from ..checker.schemas import large_kinds
 from ..errors import ModelError
 from ..operator import Operator
 from ..places import FunctionKey, key_of
+from .protobuf.message_copies import copy_unknown, has_unknown
 from .protobuf.node_bytes import after_names
-from .protobuf.unknown_fields import copy_unknown, has_unknown
 
 Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
 """Checks a node with its inputs and outputs before its reading, and raises."""

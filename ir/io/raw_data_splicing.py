@@ -7,19 +7,16 @@ that of protobuf for the whole message.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
 
 import onnx
-from google.protobuf.message import Message
 
 from ..graph import Graph
 from ..tensor import Tensor, TensorMessage
 from .files import encode, too_large
-from .protobuf.unknown_fields import has_unknown
+from .protobuf.message_copies import copy_without, has_unknown
 from .protobuf.wire import delimit, varint
 
-M = TypeVar("M", bound=Message)
 Pieces = list[Callable[[], bytes]]
 """The content of a file, each piece made at its writing."""
 
@@ -114,24 +111,6 @@ def _bare(tensor: Tensor) -> onnx.TensorProto | None:
     if not isinstance(message, onnx.TensorProto) or not message.HasField("raw_data"):
         return None
     return None if has_unknown(message) else copy_without(message, {"raw_data"})
-
-
-def copy_without(message: M, fields: Collection[str]) -> M:
-    """Copy a message without some of its fields, which are not read."""
-    copy: M = type(message)()
-    for field in message.DESCRIPTOR.fields:
-        name = field.name
-        if name in fields:
-            continue
-        value: Any = getattr(message, name)
-        single = isinstance(value, int | float | str | bytes)
-        if (single or isinstance(value, Message)) and not message.HasField(name):
-            continue
-        if single:
-            setattr(copy, name, value)
-        else:
-            getattr(copy, name).MergeFrom(value)
-    return copy
 
 
 def _piece(content: bytes) -> Callable[[], bytes]:

@@ -12,7 +12,8 @@ from typing import TypeVar
 from ...facts.reason import Message
 from ...limits import governed
 from ...ops.builder import RewriteError
-from ..vetoes import Fault, ObserverFault, Place, Veto, Vetoes
+from ..faults import Fault, ObserverFault, Place
+from ..vetoes import Veto, Vetoes
 
 _FAULT = Message("internal-error", "internal error in {pass_name}{place}")
 _MOST_GUESSES = 4

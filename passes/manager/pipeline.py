@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
-from ...ir.gc_pause import paused_collector
+from ...ir.gc_pause import collector_pause, paused_collector
 from ...limits import current, governed
-from ..base import Pass, Remark, kept_constructs
+from ..base import Pass, current_watcher
 from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
 from ..conformance import NewNodes
 from ..context import PassContext, Progress
+from ..remarks import Remark, kept_constructs
 from ..simplify.apply_rules import uses_trusted_rules
-from ..utils.fixpoint import rewrite_model
+from ..utils.declarations import note_false_sizes
+from ..utils.fixpoint import finish, run_passes
 from ..utils.onnx_import import onnx_import
 from ..vetoes import NONE, Vetoes, current_vetoes, warn_of
-from .instrumentation import current_watcher
 from .isolation import StrictError, isolated
 from .registry import default_passes
 
@@ -166,7 +167,6 @@ class Pipeline:
         require_compared(verdict, "the rewrite", options.prove is True)
         return dataclasses.replace(result, verdict=verdict)
 
-    @paused_collector
     def apply(
         self,
         model: Model,
@@ -194,8 +194,10 @@ class Pipeline:
         instrumentation.log_level = logging.DEBUG if trial else logging.INFO
         instrumentation.new_nodes = None if trial else NewNodes(model)
         context.default_passes = default_passes()
-        with governed(), notes() as extra, onnx_import(model):
-            changed = rewrite_model(self.passes, model, context, self.repeat)
+        with collector_pause(), governed(), notes() as extra, onnx_import(model):
+            note_false_sizes(model, context)
+            changed = run_passes(self.passes, model, context, self.repeat)
+            finish(model, context, changed)
         if changed and instrumentation.new_nodes is not None:
             instrumentation.new_nodes.require_conformance()
         timings = tuple(Timing(name, spent) for name, spent in context.meter.seconds.items())

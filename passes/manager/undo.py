@@ -20,9 +20,11 @@ from ...verification import compare
 from ...verification.mismatch import MismatchError, feeds_text
 from ...verification.runs.options import VerifyOptions
 from ...verification.runs.verdict import Verdict
-from ..base import Pass, Remark
+from ..base import Pass
 from ..context import PassContext
-from ..vetoes import ALL, Place, Veto, Vetoes, raises_faults
+from ..faults import Place, raises_faults
+from ..remarks import Remark
+from ..vetoes import ALL, Veto, Vetoes
 from .isolation import Reproduction
 
 BINDING = "that binds inputs"

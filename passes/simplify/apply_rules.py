@@ -14,8 +14,9 @@ from typing import ClassVar
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Model, Node
-from ..base import Pass, Remark
+from ..base import Pass
 from ..context import PassContext
+from ..remarks import Remark
 from .rule_set import rules_within
 from .rules.rule import Rule
 from .rules.worklist import Driver

@@ -13,7 +13,8 @@ from ...ir import Model
 from ...ir.lazy import lazy_property
 from ..base import Pass
 from ..context import PassContext
-from ..vetoes import current_vetoes, observing, run_pass
+from ..faults import observing
+from ..vetoes import current_vetoes, heeding_vetoes
 from .declarations import CorrectDeclarations, note_false_sizes
 from .fingerprint import States
 from .slice_declarations import declare_slices
@@ -37,11 +38,18 @@ def rewrite_model(passes: Sequence[Pass], model: Model, context: PassContext, re
     """
     note_false_sizes(model, context)
     changed = run_passes(passes, model, context, repeat)
+    finish(model, context, changed)
+    return changed
+
+
+def finish(model: Model, context: PassContext, changed: bool) -> None:
+    """Correct declarations after passes that changed a model; drop remarks on what is gone."""
     context.remarks.forget_gone(model)
     if changed:
-        run_pass(CorrectDeclarations(), model, context)
+        with heeding_vetoes(correct := CorrectDeclarations(), model, context) as may_run:
+            if may_run:
+                correct.run(model, context)
         declare_slices(model, lambda: context.inference(model).fact)
-    return changed
 
 
 def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:
@@ -55,7 +63,8 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
     stale = [True] * len(passes)
     for pass_ in passes:
         context.meter.seconds.setdefault(pass_.name, 0.0)
-    states, last = States(), None
+    states: States | None = None
+    last = None
     for round_ in range(_MOST_ROUNDS if repeat else 1):
         for number, pass_ in enumerate(passes):
             if stale[number]:
@@ -70,7 +79,10 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
                         stale = [True] * len(passes)
         if not any(stale):
             break
-        if last is not None and round_ >= _UNWATCHED and states.visit(model):
+        if last is None or round_ < _UNWATCHED:
+            continue
+        states = states or States()
+        if states.visit(model):
             again = "the model is as it was some rounds before, so the passes end here"
             context.remarks.add_on_model(last, model, "noted", again)
             break
@@ -107,7 +119,10 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
         with observing():
             observers.watcher.before(pass_, model)
     try:
-        changed = has_work and run_pass(pass_, model, context)
+        changed = False
+        if has_work:
+            with heeding_vetoes(pass_, model, context) as may_run:
+                changed = may_run and pass_.run(model, context)
         if changed:
             context.analyses.invalidate(pass_.keeps_facts)
             if observers.new_nodes is not None and not isinstance(pass_, Repeated):

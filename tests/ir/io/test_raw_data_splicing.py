@@ -7,7 +7,7 @@ from memory import growth
 from onnx import numpy_helper
 from straightline import ir
 from straightline.ir.io import files, raw_data_splicing
-from straightline.ir.io.raw_data_splicing import Withheld, copy_without
+from straightline.ir.io.raw_data_splicing import Withheld
 from straightline.ir.io.serialize import serialize
 
 TEXT = """
@@ -91,14 +91,6 @@ def test_more_than_a_message_can_have(proto, monkeypatch, tmp_path):
         **{"typed": 5, "last": 3},
     }
     assert {v.name for v, t in found.items() if not t.is_external} == {"small", "typed"}
-
-
-def test_a_copy_without_fields():
-    tensor = weights("w", 1)
-    tensor.segment.SetInParent()
-    made = copy_without(tensor, {"raw_data"})
-    assert (made.name, made.dims, made.HasField("raw_data")) == ("w", [600], False)
-    assert made.HasField("segment") and not made.HasField("doc_string")
 
 
 def test_memory_is_that_of_one_copy(tmp_path):

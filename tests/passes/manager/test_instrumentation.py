@@ -2,7 +2,7 @@
 
 import straightline as sl
 from straightline.passes import Pipeline, UnrollLoops, watching
-from straightline.passes.manager.instrumentation import current_watcher
+from straightline.passes.base import current_watcher
 from texts import HEADER, LOOP
 
 

@@ -1,4 +1,4 @@
-"""Fields that the installed onnx does not know, as a newer one writes them: they are kept."""
+"""Copies of messages: fields of a newer onnx are kept, others are left out where one asks."""
 
 import onnx
 import onnx.parser
@@ -6,7 +6,7 @@ import pytest
 import straightline as sl
 from google.protobuf.unknown_fields import UnknownFieldSet
 from straightline import ir
-from straightline.ir.io.protobuf.unknown_fields import encode
+from straightline.ir.io.protobuf.message_copies import copy_without, encode
 
 # Of field 999: a text, a number, 64 and 32 bits, and a group that holds a number.
 FIELDS = bytes.fromhex(
@@ -68,3 +68,11 @@ def test_nodes_of_one_kind_with_and_without_them():
     first, second = model.graph.nodes()
     assert first.op != second.op
     assert ir.to_proto(model) == proto
+
+
+def test_a_copy_without_fields():
+    tensor = onnx.TensorProto(name="w", dims=[600], raw_data=bytes(2400))
+    tensor.segment.SetInParent()
+    made = copy_without(tensor, {"raw_data"})
+    assert (made.name, made.dims, made.HasField("raw_data")) == ("w", [600], False)
+    assert made.HasField("segment") and not made.HasField("doc_string")

@@ -1,16 +1,17 @@
-"""Unknown fields: those of a newer onnx, which the result keeps."""
+"""Copies of messages: without some fields, or with those of a newer onnx."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from .wire import delimit, varint
 
+M = TypeVar("M", bound=Message)
 _VARINT, _FIXED_64, _DELIMITED, _GROUP, _END_GROUP, _FIXED_32 = range(6)
 
 
@@ -24,6 +25,24 @@ def copy_unknown(source: Message, target: Message) -> None:
 def has_unknown(message: Message) -> bool:
     """Test whether a message itself has unknown fields."""
     return bool(len(UnknownFieldSet(message)))
+
+
+def copy_without(message: M, fields: Collection[str]) -> M:
+    """Copy a message without some of its fields, which are not read."""
+    copy: M = type(message)()
+    for field in message.DESCRIPTOR.fields:
+        name = field.name
+        if name in fields:
+            continue
+        value: Any = getattr(message, name)
+        single = isinstance(value, int | float | str | bytes)
+        if (single or isinstance(value, Message)) and not message.HasField(name):
+            continue
+        if single:
+            setattr(copy, name, value)
+        else:
+            getattr(copy, name).MergeFrom(value)
+    return copy
 
 
 def encode(fields: Iterable[Any]) -> bytes:
