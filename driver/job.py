@@ -161,7 +161,7 @@ class Job:
     seconds: float = 0.0
 
     def context(self, maker: str) -> PassContext:
-        """Return the context of a run of passes on the model, which a step has made."""
+        """Return the context of a run of passes; `maker` names the step before it."""
         if self.observe is not None:
             return self.observe(maker)
         shows = self.on_progress is not silent
