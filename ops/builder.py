@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import onnx
 
 from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
 from ..limits import allowed, limit
+from .departing import loses_sign
 from .departures import other_numbers
 from .element_types import ElementTypes
+from .operand_view import INTEGERS, Application, ValueOperand, may_hold_negative_zero
 from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
 
 
@@ -60,6 +62,10 @@ class Builder:
         room: counts the nodes; None where the caller has counted them.
         replaces: nodes of the model for which the new ones stand: where onnxruntime departs from
             the specification in one of those, it may in these.
+
+    Attributes:
+        keeps_signs: asked where onnxruntime may lose the sign of a zero; false if no reader makes
+            more than the sign of a zero of it.
     """
 
     def __init__(
@@ -78,6 +84,8 @@ class Builder:
         self._types = ElementTypes()
         self._axes: dict[tuple[int, ...], Value] = {}
         self._once: dict[tuple[object, ...], Value] = {}
+        self._yes: Value | None = None
+        self.keeps_signs: Callable[[], bool] = lambda: True
 
     def constant(self, array: Array, label: str) -> Value:
         """A constant."""
@@ -86,8 +94,77 @@ class Builder:
     def add(
         self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
     ) -> Value:
-        """A node with one output."""
+        """A node with one output; a Where becomes a `select`."""
+        if op_type == "Where":
+            condition, one, other = inputs
+            assert condition is not None and one is not None and other is not None
+            return self.select(condition, one, other, label)
         return self.apply(Operator.make(op_type, **attributes), inputs, label)
+
+    def select(
+        self,
+        condition: Value,
+        one: Value,
+        other: Value,
+        label: str,
+        elem_type: int = 0,
+        whole: bool = False,
+    ) -> Value:
+        """`one` where a condition holds, else `other`.
+
+        onnxruntime's Where makes 0.0 of a -0.0 of its first value (`ops.departures`), never of a
+        second value of the shape of the result. So a value that may hold -0.0 is the second one. If
+        both may, and a reader divides by the result, say, the greater of two selects with -inf
+        keeps both signs.
+
+        Args:
+            condition: truth values.
+            one, other: tensors of one type.
+            label: for the result.
+            elem_type: their type, if known; else it is inferred.
+            whole: true if both have the shape of the result.
+        """
+        elem_type = elem_type or self._types.of(one) or self._types.of(other) or 0
+        if elem_type == onnx.TensorProto.BOOL:
+            # Where supports booleans, but onnxruntime has no kernel for them.
+            yes = self.add("And", [condition, one], f"{label}_taken")
+            no = self.add("Not", [condition], f"{label}_not")
+            return self.add("Or", [yes, self.add("And", [no, other], f"{label}_else")], label)
+        if elem_type in INTEGERS or formal_inputs("Where", self.opset) is None:
+            return self._where(condition, one, other, label)
+        if not self._loses_sign(condition, one, other, whole):
+            return self._where(condition, one, other, label)
+        keeps = self.keeps_signs()
+        # The opposite of a condition of one element costs nothing, that of a mask does.
+        if (keeps or whole) and not self._loses_sign(condition, other, one, whole):
+            return self._where(self._opposite(condition), other, one, label)
+        if not keeps:
+            return self._where(condition, one, other, label)
+        if not elem_type:
+            raise RewriteError(f"needs a Where of {one}, whose element type is unknown")
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        least = self.constant(np.array(-np.inf, dtype), "least")
+        opposite = self._opposite(condition)
+        first = self._where(opposite, least, one, f"{label}_taken")
+        second = self._where(condition, least, other, f"{label}_else")
+        return self.add("Max", [first, second], label)
+
+    def _where(self, condition: Value, one: Value, other: Value, label: str) -> Value:
+        return self.apply(Operator.make("Where"), [condition, one, other], label)
+
+    def _loses_sign(self, condition: Value, first: Value, second: Value, whole: bool) -> bool:
+        """Test for a Where that onnxruntime may give other signs of zeros."""
+        operands = [ValueOperand(value, self._types) for value in (condition, first, second)]
+        if whole:
+            return may_hold_negative_zero(operands[1])
+        return loses_sign(Application("Where", lambda name, default=None: default, operands))
+
+    def _opposite(self, condition: Value) -> Value:
+        """Emit the opposite of a condition, not by Not: onnxruntime swaps the values of its
+        Where."""
+        if self._yes is None or self._yes.graph is not self.graph:
+            self._yes = self.constant(np.array(True), "yes")
+        return self.once("Xor", [condition, self._yes], f"{condition.name}_not")
 
     def once(self, op_type: str, inputs: Sequence[Value], label: str, **attributes: Any) -> Value:
         """The same, made once for the same inputs and attributes."""

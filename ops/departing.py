@@ -130,6 +130,8 @@ def _is_second_whole(application: Application) -> bool:
     """Test that condition and second value together have the shape of the result."""
     shapes = [application.shape(index) for index in range(3)]
     parts = [shape for shape in (shapes[0], shapes[2]) if shape is not None]
+    if shapes[1] == ():
+        return True
     if len(parts) < 2 or shapes[1] is None:
         return False
     return all(_covers(parts, place, dim) for place, dim in _from_the_back(shapes[1]))

@@ -25,6 +25,7 @@ from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.builder import Builder
 from ...ops.reductions import NEUTRAL
+from ..utils.zero_signs import readers_of
 from ..vectorize.affine_reads import Index
 from ..vectorize.loop_view import LoopView
 from ..vectorize.splice import drop_dead_nodes
@@ -212,8 +213,9 @@ class PrefixBody:
         if any(value in self._prefixes for value in node.outputs):
             return
         own = [each for each in prefixes if each is not None]
-        if own and self._compute(node, prefixes):
-            return
+        with readers_of(self.emit, node.outputs):
+            if own and self._compute(node, prefixes):
+                return
         if not own and node.is_op("Slice", "Range"):
             self._enter_cut(node)
         for value in reads(node):

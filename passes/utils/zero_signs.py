@@ -5,15 +5,31 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+
 import numpy as np
 import onnx
 
 from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ops import rules_of
+from ...ops.builder import Builder
 
 _FORGETFUL = frozenset(
     [
-        *("Abs", "Cos", "Cosh", "Exp", "IsNaN", "LogSoftmax", "Shape", "Sigmoid", "Size"),
+        *(
+            "Abs",
+            "ArgMax",
+            "ArgMin",
+            "Cos",
+            "Cosh",
+            "Exp",
+            "IsNaN",
+            "LogSoftmax",
+            "Shape",
+            "Sigmoid",
+            "Size",
+        ),
         *("Softmax", "Softplus"),
     ]
 )
@@ -68,6 +84,21 @@ def tells_signs(value: Value) -> bool:
             visited.update(new)
             waiting += new
     return False
+
+
+def reads_signs(values: Sequence[Value | None]) -> Callable[[], bool]:
+    """Return a test for readers of values that may turn signs of zeros into more."""
+    return lambda: any(tells_signs(value) for value in values if value is not None)
+
+
+@contextlib.contextmanager
+def readers_of(emitter: Builder, values: Sequence[Value | None]) -> Iterator[None]:
+    """Let a builder ask readers of the values that it replaces about signs of zeros."""
+    before, emitter.keeps_signs = emitter.keeps_signs, reads_signs(values)
+    try:
+        yield
+    finally:
+        emitter.keeps_signs = before
 
 
 def _following(value: Value, user: Node | Graph) -> list[Value] | None:

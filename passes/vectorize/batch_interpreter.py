@@ -25,6 +25,7 @@ from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
 from ..scans.layout import move_axis
 from ..scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, parallel_prefix
+from ..utils.zero_signs import readers_of
 from .accumulators import final_value
 from .batched_inputs import Feeding
 from .dependence_graph import Vertex
@@ -196,7 +197,8 @@ class NodeBatcher(abc.ABC):
                 rank = len(operand.fact.shape) + operand.batched
                 self.feeding.enter_rank(operand.value, rank)
         try:
-            results = rules.batch_ragged(batch, ragged) if ragged else rules.batch(batch)
+            with readers_of(self.emit, node.outputs):
+                results = rules.batch_ragged(batch, ragged) if ragged else rules.batch(batch)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
         outputs = []

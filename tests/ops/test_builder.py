@@ -132,3 +132,37 @@ def test_what_cannot_be_said(case):
     model, x = empty_model(opset, kind=kind)
     with pytest.raises(RewriteError, match=message):
         make(Builder(model.graph), x)
+
+
+def one_of_two(opset=17, kind=1, keeps=True, constants=()):
+    """The operators of a Where of two inputs, or of constants in their place."""
+    model, x = empty_model(opset, kind=kind)
+    flag = onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, [2, 3])
+    other = onnx.helper.make_tensor_value_info("z", kind, [2, 3])
+    condition, z = model.graph.add_input("c", flag), model.graph.add_input("z", other)
+    emitter = Builder(model.graph)
+    emitter.keeps_signs = lambda: keeps
+    places = {0: x, 1: z} | {k: emitter.constant(array, "k") for k, array in constants}
+    emitter.add("Where", [condition, places[0], places[1]], "r")
+    return [node.op_type for node in model.graph.nodes()]
+
+
+ZERO, LESS_ZERO = np.array(0.0, np.float32), np.array(-0.0, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("how", "written"),
+    [
+        ({}, ["Xor", "Where", "Where", "Max"]),
+        ({"keeps": False}, ["Where"]),
+        ({"kind": onnx.TensorProto.INT64}, ["Where"]),
+        ({"kind": onnx.TensorProto.BOOL}, ["And", "Not", "And", "Or"]),
+        ({"constants": [(0, ZERO)]}, ["Where"]),
+        ({"constants": [(1, ZERO)]}, ["Xor", "Where"]),
+        ({"constants": [(1, ZERO)], "keeps": False}, ["Where"]),
+        ({"constants": [(1, LESS_ZERO)]}, ["Xor", "Where", "Where", "Max"]),
+        ({"constants": [(0, ZERO), (1, ZERO)]}, ["Where"]),
+    ],
+)
+def test_selects_keep_signs_of_zeros(how, written):
+    assert one_of_two(**how) == written

@@ -10,6 +10,7 @@ import onnx
 
 from ...ir import Array
 from ...reference.interpreter.evaluator import operator_kernel
+from .departing import departs
 from .terms import CertificateError, Head
 
 _MOVING = {
@@ -50,6 +51,8 @@ def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
     """
     large = any(array is not None and array.size > MOST_ELEMENTS for array in arrays)
     if large or head.key is not None or not head.version or not _is_settled(head, arrays):
+        return None
+    if departs(head, arrays):
         return None
     inputs = ["" if array is None else f"i{n}" for n, array in enumerate(arrays)]
     node = onnx.helper.make_node(head.name, inputs, [f"o{n}" for n in range(head.outputs)])

@@ -21,6 +21,7 @@ from ....ir import Array, Fold, Graph, Template, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
 from ....ops.schema_queries import unsayable
+from ...utils.zero_signs import reads_signs
 from ..layers import BIAS, INPUT, LENGTHS, PEEPHOLES, RECURRENT, WEIGHTS, Layer
 from ..weights import Unfit
 from .steps import step_graph, weight_names
@@ -113,6 +114,7 @@ class Expansion:
         self.fold = fold
         self.graph: Graph = layer.node.graph
         self.emit = Builder(self.graph, fold)
+        self.emit.keeps_signs = reads_signs(layer.node.outputs)
         self.directions = [Direction(self, number) for number in range(len(layer.backward))]
         self._parts: dict[int, list[Value]] = {}
         self._zeros: dict[tuple[int, ...], Value] = {}

@@ -95,6 +95,7 @@ class _StepScan:
     def _results(self, body: Graph, inputs: list[Value]) -> list[Value]:
         """Emit the states after a step, and its output."""
         count, emit = len(self.of.layer.states), Builder(body)
+        emit.keeps_signs = self.of.emit.keeps_signs
         old, projection = inputs[:count], inputs[-1]
         template = self.direction.template(body)
         new = visible = template.instantiate([*old, projection, *self.weights])

@@ -13,6 +13,7 @@ from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
 from ...scans.parallel_prefix import Monoid, has_short_steps, parallel_prefix
+from ...utils.zero_signs import readers_of
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.batched_inputs import Feeding
 from ...vectorize.dependence_graph import DependenceGraph
@@ -205,14 +206,17 @@ class AllTrips(Batcher):
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""
         reasons: list[str] = []
-        for raiser in self._raisers:
-            replacement = raiser(recurrence)
-            if isinstance(replacement, Replacement):
-                break
-            reasons.append(replacement)
-        else:
-            names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
-            raise Unbatchable(f"carries {names}, which no operator computes: {'; '.join(reasons)}")
+        slots = [value for s in recurrence.states for value in (s.argument, s.result, s.final)]
+        with readers_of(self.emit, slots):
+            for raiser in self._raisers:
+                replacement = raiser(recurrence)
+                if isinstance(replacement, Replacement):
+                    break
+                reasons.append(replacement)
+            else:
+                names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
+                why = f"which no operator computes: {'; '.join(reasons)}"
+                raise Unbatchable(f"carries {names}, {why}")
         self.replacements.append(replacement)
         self._finals.update(replacement.final)
         for value, state in replacement.aliases.items():

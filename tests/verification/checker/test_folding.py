@@ -59,8 +59,9 @@ def test_onnxruntime_has_a_say(monkeypatch):
     assert fold(Head("Abs", 13), [np.array([-1, -2], F)[:0]]) is not None
 
 
-def test_signs_of_zeros_are_compared():
+def test_signs_of_zeros_are_compared(monkeypatch):
     """onnxruntime 1.32 loses the sign of a zero that Where takes from its first value."""
+    monkeypatch.setattr(folding, "departs", lambda head, arrays: False)
     head = Head("Where", 16)
     zeros = np.array([-0.0, 0.0], np.float32)
     assert fold(head, [np.array([False]), zeros, zeros]) is not None
