@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
 from ..ir import Array, Graph, Model, ModelSource, Tensor, Value, no_input, to_proto
+from .rows_without_trips import RowsWithoutTrips
 
 Values = Mapping[str, Any]
 
@@ -23,9 +24,14 @@ def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array
     Raises:
         BindingError: there is no such input, or what was given does not fit it.
     """
+    if not shapes and not values:
+        return {}
+    rows = RowsWithoutTrips(model)
     if shapes:
         bind_shapes(model, shapes)
-    return bind_values(model, values) if values else {}
+    arrays = bind_values(model, values) if values else {}
+    rows.keep()
+    return arrays
 
 
 Sizes = dict[str, tuple[int, str]]
@@ -216,8 +222,9 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
 def _fix_symbols(model: Model, symbols: Sizes) -> None:
     """Replace symbols by sizes in all declarations; defaults must still fit.
 
-    In the body of a Loop a symbol stays that it declares for a state: there it may name another
-    size in each iteration. Inference finds the sizes of states that keep theirs.
+    In the body of a Loop a symbol stays that it declares for a state, since there it may name
+    another size in each iteration, or for a row: without an iteration a declared size counts, and a
+    symbol as 0. Inference finds the sizes of states that keep theirs.
     """
     all_sizes = {symbol: size for symbol, (size, _) in symbols.items()}
     open_: dict[Graph, set[str]] = {}
@@ -250,11 +257,11 @@ def _fix_symbols(model: Model, symbols: Sizes) -> None:
 
 
 def _symbols_of_states(body: Graph) -> set[str]:
-    """Symbols in declarations of the states of a Loop, whose sizes may change."""
+    """Symbols that declare states of a Loop, whose sizes may change, or its rows."""
     loop = body.holder
     if loop is None or not loop.is_op("Loop"):
         return set()
-    infos = [v.info for v in body.inputs[2:]] + list(body.output_infos[1 : len(loop.inputs) - 1])
+    infos = [v.info for v in body.inputs[2:]] + list(body.output_infos[1:])
     return {name for info in infos if info is not None for name in _symbols(info.type)}
 
 
