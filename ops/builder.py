@@ -95,7 +95,7 @@ class Builder:
         self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
     ) -> Value:
         """A node with one output; a Where becomes a `select`."""
-        if op_type == "Where":
+        if op_type == "Where" and formal_inputs(op_type, self.opset):
             condition, one, other = inputs
             assert condition is not None and one is not None and other is not None
             return self.select(condition, one, other, label)
@@ -130,9 +130,7 @@ class Builder:
             yes = self.add("And", [condition, one], f"{label}_taken")
             no = self.add("Not", [condition], f"{label}_not")
             return self.add("Or", [yes, self.add("And", [no, other], f"{label}_else")], label)
-        if elem_type in INTEGERS or formal_inputs("Where", self.opset) is None:
-            return self._where(condition, one, other, label)
-        if not self._loses_sign(condition, one, other, whole):
+        if elem_type in INTEGERS or not self._loses_sign(condition, one, other, whole):
             return self._where(condition, one, other, label)
         keeps = self.keeps_signs()
         # The opposite of a condition of one element costs nothing, that of a mask does.
