@@ -26,6 +26,7 @@ from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...utils.select import select
 from ..weights import Unfit
+from .coefficients import Coefficient
 from .held_states import hold
 from .linear_systems import raise_product, raise_system
 from .recurrence import Recurrence, Replacement
@@ -36,7 +37,8 @@ from .scan_reductions import (
     is_small,
     replace_all,
 )
-from .step_functions import Bounded, Coefficient, Step, StepReader
+from .semiring_systems import raise_semiring
+from .step_functions import Bounded, Step, StepReader
 
 _TYPES = onnx.TensorProto
 _FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE)
@@ -48,14 +50,18 @@ _END = np.iinfo(np.int64).max
 def raise_step(recurrence: Recurrence) -> Replacement | str:
     """Replace a state that each iteration changes by a function of the normal form."""
     if len(recurrence.states) > 1:
-        return raise_system(recurrence)
+        system = raise_system(recurrence)
+        if isinstance(system, str):
+            product = raise_semiring(recurrence)
+            return system if isinstance(product, str) else product
+        return system
     (state,) = recurrence.states
     fact = recurrence.fact(state.initial).without_content()
     if fact.elem_type not in (*_NUMBERS, _TYPES.BOOL) or fact.shape is None:
         return "it is no linear recurrence of numbers"
-    product = raise_product(recurrence)
-    if product is not None:
-        return product
+    constant = raise_product(recurrence)
+    if constant is not None:
+        return constant
     recurrence.require_room(fact)
     reader = StepReader(recurrence, fact)
     try:

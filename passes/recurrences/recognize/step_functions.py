@@ -22,44 +22,14 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from ....facts.fact import Fact, Shape
-from ....facts.polynomial import Dimension
-from ....ir import Array, Node, Value
-from ....ops.builder import Builder
+from ....facts.fact import Fact
+from ....ir import Node, Value
 from ....ops.schema_queries import takes
-from ...utils.select import select
 from ..weights import Unfit
+from .coefficients import ONE, ZERO, Coefficient, Coefficients
 from .recurrence import Recurrence
 
 _BOOL = onnx.TensorProto.BOOL
-_POSITIVE = ("Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt")
-"""Operators whose results are at least 0, or NaN."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Coefficient:
-    """A number, or a value of each iteration.
-
-    Attributes:
-        number: the number; None for a value.
-        array: the elements of a constant value; None for others.
-        value: the value, which broadcasts to the state, iterations first if it is batched.
-        batched: true if iterations may differ.
-        whole: true if it has the shape of the state.
-        positive: true if it is at least 0.
-        single: true if an iteration has one element of it, for all elements of the state.
-    """
-
-    number: float | None
-    value: Value | None = None
-    batched: bool = False
-    whole: bool = False
-    array: Array | None = None
-    positive: bool = False
-    single: bool = False
-
-
-ZERO, ONE = (Coefficient(number, positive=True, single=True) for number in (0.0, 1.0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,52 +95,7 @@ class Step:
         return self.reset.number != 0.0
 
 
-_NUMPY: dict[str, Callable[..., Array]] = {
-    "Add": np.add,
-    "Mul": np.multiply,
-    "Div": np.divide,
-    "Max": np.maximum,
-    "Min": np.minimum,
-    "Xor": np.logical_xor,
-    "And": np.logical_and,
-}
-"""The operators on constants; integers are never divided."""
-
-
-def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
-    """Emit a state-independent value such that it broadcasts to a state, iterations first.
-
-    Raises:
-        Unfit: another shape.
-    """
-    operand = recurrence.trips.operand(value)
-    own, missing = operand.fact.shape, len(shape) - len(operand.fact.shape or ())
-    if own is None or missing < 0 or not _fits(own, shape[missing:]):
-        raise Unfit(f"'{value.name}' has another shape")
-    lifted = operand.value
-    if operand.batched and missing:
-        axes = tuple(range(1, 1 + missing))
-        lifted = recurrence.trips.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
-    tensor = value.constant
-    array = tensor.numpy() if tensor is not None and tensor.is_readable else None
-    positive = _is_positive(value, array)
-    single = all(dim == 1 for dim in own)
-    return Coefficient(None, lifted, operand.batched, own == shape, array, positive, single)
-
-
-def _fits(own: Shape, other: Shape) -> bool:
-    one = Dimension.constant(1)
-    return all(dim in (one, wide) for dim, wide in zip(own, other, strict=True))
-
-
-def _is_positive(value: Value, array: Array | None) -> bool:
-    if array is not None:
-        return array.dtype.kind in "iuf" and bool(np.all(array >= 0))
-    node = value.producer
-    return node is not None and node.is_op(*_POSITIVE)
-
-
-class StepReader:
+class StepReader(Coefficients):
     """The functions that the values of a cycle are of its states.
 
     Args:
@@ -179,20 +104,14 @@ class StepReader:
     """
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
-        self._recurrence = recurrence
-        self._emit: Builder = recurrence.trips.emit
-        self._shape: Shape = fact.shape or ()
-        self._type = fact.elem_type
-        self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        truth = fact.elem_type == _BOOL
-        self._plus_of, self._times_of = ("Xor", "And") if truth else ("Add", "Mul")
+        super().__init__(recurrence, fact)
         self._values: dict[Value, Step] = {}
         self._rules: dict[str, Callable[[Node], Step]] = {
             "Identity": lambda node: self._of(node.inputs[0]),
             "Cast": self._cast,
             "Where": self._where,
         }
-        self._rules |= self._of_truth() if truth else self._of_numbers()
+        self._rules |= self._of_truth() if self._type == _BOOL else self._of_numbers()
 
     def _of_numbers(self) -> dict[str, Callable[[Node], Step]]:
         return {
@@ -261,16 +180,6 @@ class StepReader:
 
     def _fold(self, node: Node, combine: Callable[[Step, Step], Step]) -> Step:
         return functools.reduce(combine, [self._of(value) for value in node.inputs])
-
-    def _coefficient(self, value: Value) -> Coefficient:
-        """The coefficient of a state-independent value."""
-        coefficient = lift(self._recurrence, value, self._shape)
-        array = coefficient.array
-        if array is not None and array.size == 1 and array.dtype.kind in "iufb":
-            number = float(array.reshape(()))
-            if number in (0.0, 1.0, -1.0):
-                return Coefficient(number, positive=number >= 0)
-        return coefficient
 
     def _map(self, step: Step, function: Callable[[Bounded], Bounded]) -> Step:
         """Apply a function to both cases of a step."""
@@ -496,134 +405,3 @@ class StepReader:
             for bound, least in ((plain.lower, True), (plain.upper, False))
         )
         return {"lower": self._combine("Min", lower, upper), "upper": upper}
-
-    def _unbounded(self, least: bool, scaled: bool) -> Coefficient:
-        """The bound that changes nothing; a factor, which may be 0, needs a finite one."""
-        limits = np.finfo(self._dtype) if self._dtype.kind == "f" else np.iinfo(self._dtype)
-        number = limits.min if least else limits.max
-        if not scaled and self._dtype.kind == "f":
-            number = -np.inf if least else np.inf
-        array = np.array(number, self._dtype)
-        return Coefficient(None, self._emit.constant(array, "bound"), array=array)
-
-    # Coefficients --------------------------------------------------------------------------------
-
-    def _plus(self, one: Coefficient, other: Coefficient) -> Coefficient:
-        if one.number == 0.0:
-            return other
-        if other.number == 0.0:
-            return one
-        if one.number is not None and other.number is not None:
-            number = one.number + other.number
-            number = number % 2 if self._type == _BOOL else number
-            return Coefficient(number, positive=number >= 0)
-        positive = one.positive and other.positive
-        return dataclasses.replace(self._combine(self._plus_of, one, other), positive=positive)
-
-    def _product(self, one: Coefficient, other: Coefficient) -> Coefficient:
-        for number, rest in ((one.number, other), (other.number, one)):
-            if number == 0.0:
-                return ZERO
-            if number == 1.0:
-                return rest
-            if number == -1.0 and rest.number is None:
-                assert rest.value is not None
-                value = self._emit.add("Neg", [rest.value], "negated")
-                array = None if rest.array is None else -rest.array
-                positive = array is not None and bool(np.all(array >= 0))
-                return dataclasses.replace(rest, value=value, array=array, positive=positive)
-        positive = one.positive and other.positive
-        if one.number is not None and other.number is not None:
-            return Coefficient(one.number * other.number, positive=positive)
-        return dataclasses.replace(self._combine(self._times_of, one, other), positive=positive)
-
-    def _choose(
-        self, flag: Coefficient, one: Coefficient, other: Coefficient, truth: bool = False
-    ) -> Coefficient:
-        if flag.number is not None:
-            return one if flag.number else other
-        if one is other or (one.number is not None and one.number == other.number):
-            return one
-        if truth or self._type == _BOOL:
-            if (one.number, other.number) == (1.0, 0.0):
-                return flag
-            if (one.number, other.number) == (0.0, 1.0):
-                return self._not(flag)
-        elem_type = _BOOL if truth else self._type
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-        old = self._recurrence.states[0].result
-        first, second = (self.value_of(each, dtype) for each in (one, other))
-        assert flag.value is not None
-        return Coefficient(
-            None,
-            select(self._emit, flag.value, first, second, elem_type, "chosen", old),
-            any(each.batched for each in (flag, one, other)),
-            any(each.whole for each in (flag, one, other)),
-            positive=one.positive and other.positive,
-            single=all(each.single for each in (flag, one, other)),
-        )
-
-    def _not(self, flag: Coefficient) -> Coefficient:
-        if flag.number is not None:
-            return ZERO if flag.number else ONE
-        assert flag.value is not None
-        value = self._emit.add("Not", [flag.value], "not")
-        array = None if flag.array is None else np.logical_not(flag.array)
-        return dataclasses.replace(flag, value=value, array=array)
-
-    def _combine(self, op_type: str, *operands: Coefficient) -> Coefficient:
-        """Emit an operator on coefficients of the state's type."""
-        arrays = [self.array_of(operand) for operand in operands]
-        array = None
-        if all(each is not None for each in arrays):
-            with np.errstate(all="ignore"):
-                array = _NUMPY[op_type](*arrays).astype(self._dtype)
-        values = [self.value_of(operand) for operand in operands]
-        emit = self._emit
-        constant = None if array is None else emit.constant(array, "k")
-        return Coefficient(
-            None,
-            emit.add(op_type, values, "combined") if constant is None else constant,
-            any(operand.batched for operand in operands),
-            any(operand.whole for operand in operands),
-            array,
-            single=all(operand.single for operand in operands),
-        )
-
-    def array_of(
-        self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None
-    ) -> Array | None:
-        """The elements of a coefficient that is constant; None for others."""
-        if coefficient.number is None:
-            return coefficient.array
-        return np.array(coefficient.number, self._dtype if dtype is None else dtype)
-
-    def value_of(
-        self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None
-    ) -> Value:
-        """Emit a coefficient; a number becomes a constant."""
-        if coefficient.value is not None:
-            return coefficient.value
-        array = self.array_of(coefficient, dtype)
-        assert array is not None
-        return self._emit.constant(array, "k")
-
-    def rows_of(self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None) -> Value:
-        """Emit a coefficient in the shape of the state, iterations first."""
-        if coefficient.value is None:
-            value = self.value_of(coefficient, dtype)
-            coefficient = dataclasses.replace(coefficient, value=value)
-        return spread(self._recurrence, coefficient, self._shape)
-
-
-def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Value:
-    """Emit a lifted value in the shape of the state, iterations first."""
-    assert coefficient.value is not None
-    if coefficient.batched and coefficient.whole:
-        return coefficient.value
-    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
-    size = feeding.trips
-    if shape:
-        initial = feeding.same(recurrence.states[0].initial).value
-        size = emit.concat([size, emit.add("Shape", [initial], "own")], 0, "size")
-    return emit.add("Expand", [coefficient.value, size], "rows")
