@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+
+import numpy as np
 
 from ...facts.fact import Shape
-from ...ir import Value
+from ...ir import Node, Value
 from ...ops.builder import Builder
 from .zero_signs import readers_of
 
@@ -34,6 +37,92 @@ def select(
         return one
     with contextlib.nullcontext() if old is None else readers_of(emitter, [old]):
         return emitter.select(condition, one, other, label, elem_type, whole=True)
+
+
+def as_select(
+    node: Node, source: Callable[[Value], tuple[Value, object] | None] = lambda value: None
+) -> tuple[Value, Value, Value] | None:
+    """The condition and the two values of a select, in each form that `select` emits.
+
+    Max (Where (not c, -inf, one), Where (c, -inf, other))
+    Or (And (c, one), And (not c, other))
+
+    Args:
+        node: the last node of the form.
+        source: the value of which an input of a body is a part, and which part; None for others.
+    """
+    if node.is_op("Where"):
+        condition, one, other = node.inputs
+        assert condition is not None and one is not None and other is not None
+        return condition, one, other
+    if len(node.inputs) != 2 or not node.is_op("Max", "Or"):
+        return None
+    first, second = (None if value is None else value.producer for value in node.inputs)
+    if first is None or second is None:
+        return None
+    if node.is_op("Max"):
+        if not all(each.is_op("Where") and _is_least(each.inputs[1]) for each in (first, second)):
+            return None
+        condition, opposite = second.inputs[0], first.inputs[0]
+        one, other = first.inputs[2], second.inputs[2]
+    else:
+        if not (first.is_op("And") and second.is_op("And")):
+            return None
+        condition, opposite = first.inputs[0], second.inputs[0]
+        one, other = first.inputs[1], second.inputs[1]
+    if condition is None or one is None or other is None or opposite is None:
+        return None
+    return (condition, one, other) if _is_opposite(opposite, condition, source) else None
+
+
+def _is_least(value: Value | None) -> bool:
+    tensor = None if value is None else value.constant
+    if tensor is None or not tensor.is_readable:
+        return False
+    array = tensor.numpy()
+    return array.dtype.kind == "f" and bool(np.all(np.isneginf(array)))
+
+
+def _is_opposite(
+    value: Value, condition: Value, source: Callable[[Value], tuple[Value, object] | None]
+) -> bool:
+    """Test for Not of a condition or Xor of it with true, also of the same part of both."""
+    while True:
+        node, other = value.producer, condition.producer
+        if node is not None and node.is_op("Not", "Xor") and node.inputs[0] is condition:
+            return node.is_op("Not") or _is_true(node.inputs[1])
+        one, another = source(value), source(condition)
+        if one is not None and another is not None and one[1] == another[1]:
+            value, condition = one[0], another[0]
+        elif node is not None and other is not None and _are_parts(node, other):
+            assert node.inputs[0] is not None and other.inputs[0] is not None
+            value, condition = node.inputs[0], other.inputs[0]
+        else:
+            return False
+
+
+def _are_parts(node: Node, other: Node) -> bool:
+    """Test for the same part of two values."""
+    if not node.is_op("Gather", "Identity", "Squeeze", "Unsqueeze") or not other.is_op(
+        node.op_type
+    ):
+        return False
+    return node.op.attributes == other.op.attributes and node.inputs[1:] == other.inputs[1:]
+
+
+def _is_true(value: Value | None) -> bool:
+    tensor = None if value is None else value.constant
+    return tensor is not None and tensor.is_readable and bool(np.all(tensor.numpy()))
+
+
+def _may_hold(value: Value) -> bool:
+    return may_hold_negative_zero(ValueOperand(value, ElementTypes()))
+
+
+def _negated(emitter: Builder, condition: Value) -> Value:
+    """Emit the opposite of a condition, not by Not: onnxruntime swaps the values of its Where."""
+    yes = emitter.constant(np.array(True), "yes")
+    return emitter.add("Xor", [condition, yes], f"{condition.name}_not")
 
 
 def broadcasting(

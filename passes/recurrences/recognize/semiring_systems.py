@@ -237,14 +237,21 @@ class _Reader(Coefficients):
         if condition.producer in self._recurrence.nodes:
             raise Unfit(f"{node} chooses by a state")
         flag, (one, other) = self._coefficient(condition), (self._of(v) for v in branches)
-        parts = [
-            self._choose_part(flag, *pair) for pair in zip(one.parts, other.parts, strict=True)
+        weights = [
+            self._choose_part(flag, *pair) for pair in zip(one.weights, other.weights, strict=True)
         ]
-        return Combination(tuple(parts[:-1]), parts[-1])
+        offset = None
+        if one.offset is not None or other.offset is not None:
+            offset = self._choose(flag, one.offset or self.nothing, other.offset or self.nothing)
+        return Combination(tuple(weights), offset)
 
     def _choose_part(self, flag: Coefficient, one: Part, other: Part) -> Part:
         if one is None and other is None:
             return None
+        spreads = self._recurrence.trips.options.spread_nan
+        if self._dtype.kind == "f" and not spreads and (one is None or other is None):
+            # A product with the neutral element of sums is NaN for an infinity or a NaN.
+            raise Unfit("a condition chooses between states")
         return self._choose(flag, one or self.nothing, other or self.nothing)
 
 
@@ -332,7 +339,7 @@ def _replace(
     own = frozenset(parts)
     all_places = _closure(own, width)
     steps = 0
-    if own != all_places and semiring.join == "Add":
+    if own != all_places and fact.elem_type in _FLOATS:
         if _products(own, width) != all_places:
             raise Unfit("some state does not depend on some other one two iterations before")
         steps = 1

@@ -22,9 +22,11 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
+from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Value
 from ....ops.schema_queries import takes
+from ...utils.select import as_select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient, Coefficients
 from .recurrence import Recurrence
@@ -95,6 +97,32 @@ class Step:
         return self.reset.number != 0.0
 
 
+@dataclasses.dataclass(frozen=True)
+class _Comparison:
+    """A test that a value of the iteration is better than a function of the state.
+
+    Attributes:
+        kind: Max or Min.
+        candidate: the value.
+        before: the function.
+        only: a condition of the iteration that must hold, too; None for none.
+    """
+
+    kind: str
+    candidate: Value
+    before: Value
+    only: Coefficient | None = None
+
+    @property
+    def sides(self) -> tuple[Value, Value]:
+        """The two values compared."""
+        return self.candidate, self.before
+
+
+_COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
+_OPPOSITE = {"Max": "Min", "Min": "Max"}
+
+
 class StepReader(Coefficients):
     """The functions that the values of a cycle are of its states.
 
@@ -106,10 +134,11 @@ class StepReader(Coefficients):
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
         super().__init__(recurrence, fact)
         self._values: dict[Value, Step] = {}
+        self._comparisons: dict[Value, _Comparison] = {}
         self._rules: dict[str, Callable[[Node], Step]] = {
             "Identity": lambda node: self._of(node.inputs[0]),
             "Cast": self._cast,
-            "Where": self._where,
+            "Where": self._select,
         }
         self._rules |= self._of_truth() if self._type == _BOOL else self._of_numbers()
 
@@ -121,7 +150,7 @@ class StepReader(Coefficients):
             "Neg": lambda node: self._negate(self._of(node.inputs[0])),
             "Mul": self._mul,
             "Div": self._div,
-            "Max": lambda node: self._fold(node, self._max),
+            "Max": lambda node: self._select(node, self._max),
             "Min": lambda node: self._fold(node, self._min),
             "Relu": lambda node: self._max(self._of(node.inputs[0]), self._constant(ZERO)),
             "Clip": self._clip,
@@ -133,7 +162,7 @@ class StepReader(Coefficients):
             "Not": lambda node: self._negate(self._of(node.inputs[0])),
             "Xor": lambda node: self._fold(node, self._add),
             "And": lambda node: self._gate(node, ZERO),
-            "Or": lambda node: self._gate(node, ONE),
+            "Or": lambda node: self._select(node, lambda *_: self._gate(node, ONE)),
         }
 
     def read(self) -> list[Step]:
@@ -148,9 +177,15 @@ class StepReader(Coefficients):
             self._values[state.argument] = Step(Bounded(factors, ZERO))
         for node in self._recurrence.nodes:
             rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
-            if rule is None or self._recurrence.fact(node.output()).shape != self._shape:
+            if self._recurrence.fact(node.output()).shape != self._shape:
                 raise Unfit(f"{node} makes the next value")
-            self._values[node.output()] = rule(node)
+            comparison = self._compare(node)
+            if comparison is not None:
+                self._comparisons[node.output()] = comparison
+            elif rule is None:
+                raise Unfit(f"{node} makes the next value")
+            else:
+                self._values[node.output()] = rule(node)
         steps = [self._of(state.result) for state in states]
         for step in steps:
             self._require_order(step)
@@ -346,10 +381,69 @@ class StepReader(Coefficients):
             raise Unfit(f"{node} chooses by it")
         return self._coefficient(value)
 
-    def _where(self, node: Node) -> Step:
-        condition, *branches = node.inputs
+    def _select(self, node: Node, combine: Callable[[Step, Step], Step] | None = None) -> Step:
+        """A select in any form, or else the combination of the operands."""
+        match = as_select(node, self._source)
+        if match is None:
+            assert combine is not None
+            return self._fold(node, combine)
+        condition, *branches = match
+        if condition in self._comparisons:
+            return self._better(node, self._comparisons[condition], *branches)
         flag = self._flag(condition, node)
-        return self._choose_step(flag, *(self._of(value) for value in branches))
+        one, other = (self._of(value) for value in branches)
+        return self._choose_step(flag, one, other)
+
+    def _source(self, value: Value) -> tuple[Value, object] | None:
+        """The value that a scan input reads, with its axis and direction."""
+        for one in self._recurrence.trips.loop_view.scan_inputs:
+            if one.argument is value:
+                return one.source, (one.axis, one.backward)
+        return None
+
+    def _compare(self, node: Node) -> _Comparison | None:
+        """Match a comparison of a value of the iteration with a function of the state.
+
+        It may hold under a condition of the iteration as well, by And.
+        """
+        if len(node.inputs) != 2 or node.domain:
+            return None
+        inputs = [None if value is None else skip_identities(value) for value in node.inputs]
+        if node.op_type == "And":
+            for one, other in (inputs, inputs[::-1]):
+                if one in self._comparisons and other is not None:
+                    flag = self._flag(other, node)
+                    comparison = self._comparisons[one]
+                    if comparison.only is None:
+                        return dataclasses.replace(comparison, only=flag)
+        kind = _COMPARISONS.get(node.op_type)
+        if kind is None or None in inputs:
+            return None
+        for (one, other), own in ((inputs, kind), (inputs[::-1], _OPPOSITE[kind])):
+            if other in self._values and not self._values[other].is_constant:
+                assert one is not None and other is not None
+                if one not in self._values or self._values[one].is_constant:
+                    return _Comparison(own, one, other)
+        return None
+
+    def _better(self, node: Node, comparison: _Comparison, one: Value, other: Value) -> Step:
+        """The better of a value of the iteration and a function of the state, never NaN."""
+        if (skip_identities(one), skip_identities(other)) != comparison.sides:
+            raise Unfit(f"{node} chooses by it")
+        (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
+        number = self._number_or(candidate.fresh, self._unbounded(kind == "Max", False))
+        bound = self._max if kind == "Max" else self._min
+        step = bound(before, self._constant(number))
+        return step if comparison.only is None else self._choose_step(comparison.only, step, before)
+
+    def _number_or(self, value: Coefficient, other: Coefficient) -> Coefficient:
+        """A value with each NaN, which no comparison prefers, replaced."""
+        array = self.array_of(value)
+        if self._dtype.kind != "f" or (array is not None and not np.isnan(array).any()):
+            return value
+        assert value.value is not None
+        flag = dataclasses.replace(value, value=self._emit.add("IsNaN", [value.value], "nan"))
+        return self._choose(dataclasses.replace(flag, array=None), other, value)
 
     def _gate(self, node: Node, fixed: Coefficient) -> Step:
         """And or Or: one operand chooses between the other and false, or true."""

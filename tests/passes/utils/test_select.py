@@ -10,7 +10,7 @@ from sessions import outputs
 from straightline import ir, reference
 from straightline.facts.polynomial import Dimension
 from straightline.ops.builder import Builder
-from straightline.passes.utils.select import broadcasting, select
+from straightline.passes.utils.select import as_select, broadcasting, select
 
 N = Dimension.symbol("N")
 
@@ -136,3 +136,29 @@ def test_special_numbers_are_chosen_as_they_are():
                 (found,) = run(ir.to_proto(model), fed)
                 np.testing.assert_array_equal(found, expected)
                 np.testing.assert_array_equal(np.signbit(found[3::6]), np.signbit(expected[3::6]))
+
+
+@pytest.mark.parametrize("kind", ["float", "bool", "int32"])
+def test_each_form_is_read_back(kind):
+    """Both forms that keep the signs of zeros, and the plain one."""
+    model = model_of(kind)
+    condition, one, other = model.graph.inputs
+    builder = Builder(model.graph, opset=17)
+    elem_type = {"float": 1, "bool": 9, "int32": 6}[kind]
+    value = select(builder, condition, one, other, elem_type, "y")
+    assert as_select(value.producer) == (condition, one, other)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "n = Not (c) p = Where (n, least, a) q = Where (n, least, b) y = Max (p, q)",
+        "n = Not (c) p = Where (n, nil, a) q = Where (c, nil, b) y = Max (p, q)",
+        "y = Max (a, b)",
+    ],
+)
+def test_other_maxima_are_no_selects(nodes):
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[2] a, float[2] b)'
+    constants = "<float nil = {0}, float least = {-inf}>"
+    model = ir.parse(f"{head} => (float[2] y) {constants} {{ {nodes} }}")
+    assert as_select(model.graph.outputs[0].producer) is None
