@@ -27,6 +27,7 @@ REMAINING = {
     "passes/recurrences/recognize/scan_reductions.py": "steps of a reduction with what they become",
     "passes/recurrences/recognize/search_loops.py": "operators exact in a batch",
     "passes/recurrences/recognize/sink_products.py": "operators that a product is moved over",
+    "passes/recurrences/recognize/coefficients.py": "operators of arithmetic, and without signs",
     "passes/recurrences/recognize/step_functions.py": "rules of the normal form of a step",
     "passes/recurrences/recognize/symbolic_cell.py": "operators that move elements of a cell",
     "passes/sequences/lower_sequences.py": "the operators that the pass is about",

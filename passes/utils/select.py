@@ -86,7 +86,7 @@ def _is_least(value: Value | None) -> bool:
 def _is_opposite(
     value: Value, condition: Value, source: Callable[[Value], tuple[Value, object] | None]
 ) -> bool:
-    """Test for Not of a condition or Xor of it with true, also of the same part of both."""
+    """Test for the opposite of a condition, by Not or Xor."""
     while True:
         node, other = value.producer, condition.producer
         if node is not None and node.is_op("Not", "Xor") and node.inputs[0] is condition:

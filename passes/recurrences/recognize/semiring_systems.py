@@ -1,4 +1,4 @@
-"""States that depend on each other, as a product of matrices over a pair of operations.
+"""Replace states that depend on each other by products of matrices over pairs of operations.
 
 a' = max (a + p, b + q)         a', b' = (p q) (a)    with max for the sum of two products,
 b' = max (a + r, b)                      (r 0) (b)    and + for the product

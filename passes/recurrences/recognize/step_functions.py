@@ -99,7 +99,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class _Comparison:
-    """A test that a value of the iteration is better than a function of the state.
+    """A comparison of a value of the iteration with a function of the state.
 
     Attributes:
         kind: Max or Min.
@@ -427,7 +427,7 @@ class StepReader(Coefficients):
         return None
 
     def _better(self, node: Node, comparison: _Comparison, one: Value, other: Value) -> Step:
-        """The better of a value of the iteration and a function of the state, never NaN."""
+        """The better of the two sides of a comparison, never NaN."""
         if (skip_identities(one), skip_identities(other)) != comparison.sides:
             raise Unfit(f"{node} chooses by it")
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
