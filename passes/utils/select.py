@@ -115,16 +115,6 @@ def _is_true(value: Value | None) -> bool:
     return tensor is not None and tensor.is_readable and bool(np.all(tensor.numpy()))
 
 
-def _may_hold(value: Value) -> bool:
-    return may_hold_negative_zero(ValueOperand(value, ElementTypes()))
-
-
-def _negated(emitter: Builder, condition: Value) -> Value:
-    """Emit the opposite of a condition, not by Not: onnxruntime swaps the values of its Where."""
-    yes = emitter.constant(np.array(True), "yes")
-    return emitter.add("Xor", [condition, yes], f"{condition.name}_not")
-
-
 def broadcasting(
     emitter: Builder, condition: Value, shape: Shape | None, rank: int, label: str
 ) -> Value:
