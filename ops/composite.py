@@ -11,7 +11,7 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, same_shape
 from ..ir import Node
 from .cost_estimates import EACH, elements
-from .rules import ALL_OPERANDS, KeepsShape, OperatorRules, describes
+from .rules import ALL_OPERANDS, KeepsShape, OperandRanks, OperatorRules, describes
 
 _NODES = 20
 """Nodes that a definition runs, roughly."""
@@ -141,6 +141,7 @@ class Recurrent(OperatorRules):
     """LSTM, GRU and RNN: one step after the other."""
 
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
+    required_ranks: ClassVar[OperandRanks] = {0: (3,), 1: (3,), 2: (3,)}
 
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit, and there must be a step: runtimes refuse an empty sequence."""

@@ -364,6 +364,7 @@ class NonMaxSuppression(Selecting):
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = (2,)
     operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
+    required_ranks: ClassVar[OperandRanks] = {0: (3,), 1: (3,)}
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         none = any(dim == 0 for fact in inputs[:2] for dim in fact.dims)

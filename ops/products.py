@@ -22,7 +22,7 @@ from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, RankOf, rank_of_first
-from .rules import ALL_OPERANDS, OperatorRules, Shapes, describes
+from .rules import ALL_OPERANDS, OperandRanks, OperatorRules, Shapes, describes
 
 
 @describes("MatMul")
@@ -221,6 +221,7 @@ class Gemm(OperatorRules):
 
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     fixed_rank: ClassVar[int | None] = 2
+    required_ranks: ClassVar[OperandRanks] = {0: (1, 2), 1: (2,)}  # onnxruntime reads a row
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         open_ = symbols.fresh(), symbols.fresh()

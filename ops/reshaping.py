@@ -12,7 +12,7 @@ from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, at_least, broadcast, distinct_axes, require, same
-from ..ir import Node, Value
+from ..ir import Node, Operator, Value
 from .axes import ONE, AxisMap, positions, stretched
 from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
@@ -57,6 +57,8 @@ class Identity(KeepsShape, PassesAxes, Total):
 class Blocks(Rowwise, Moving):
     """DepthToSpace and SpaceToDepth."""
 
+    required_ranks: ClassVar[OperandRanks] = {0: (4,)}
+
     def prove_safe(self, premises: Premises) -> None:
         """Blocks must divide the channels, or both axes of the image."""
         node, (_, depth, height, width) = premises.node, premises.shape(0, 4)
@@ -71,6 +73,10 @@ class Blocks(Rowwise, Moving):
 @describes("Transpose")
 class Transpose(Moving):
     """Transpose: perm reverses the axes where it is absent."""
+
+    def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:
+        order = op.attributes.get("perm")
+        return order is not None and ranks[0] not in (None, len(order.ints))
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].dims

@@ -79,6 +79,9 @@ class OperatorRules:
     specification wants a scalar is allowed (`ONE_NUMBER`) if onnxruntime and onnx's reference read
     both alike."""
 
+    required_ranks: ClassVar[OperandRanks] = MappingProxyType({})
+    """The ranks of operands with which alone it runs, by the specification and in onnxruntime."""
+
     steered_by: ClassVar[tuple[int, ...] | None] = None
     """Inputs whose elements are sizes, axes or positions: other ones may ask for all memory, or
     fail. None for those that it is sized by."""
@@ -118,6 +121,16 @@ class OperatorRules:
             symbols: makes symbols for sizes that are not known.
         """
         return None
+
+    def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:
+        """Test for ranks of operands with which it fails, as specified and in onnxruntime.
+
+        Args:
+            op: the operator.
+            ranks: the ranks; None for an operand that is absent, or of unknown rank.
+        """
+        allowed = self.required_ranks
+        return any(n in allowed and k not in (None, *allowed[n]) for n, k in enumerate(ranks))
 
     fixed_rank: ClassVar[int | None] = None
     """The rank of the first output, where that is always the same."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..facts.fact import Fact, Shape, Symbols, vector
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, shown
-from ..ir import Node, Value
+from ..ir import Node, Operator, Value
 from .agreement import is_integer
 from .axes import ONE, positions
 from .axis_map import Rowwise
@@ -216,6 +216,9 @@ class Conv(OtherConv):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
 
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
+
+    def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:
+        return len({*ranks[:2]} - {None}) > 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image, weights = inputs[0].dims, inputs[1].dims

@@ -14,12 +14,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import Provenance, origins
-from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Template, Tensor
+from ...analysis.safety.refused_branches import refused_branch
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.reason import Message, Reason
+from ...ir import Graph, Model, Node, Template
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
 from ..utils.legality import caller_attribute, externally_named, unnameable_output
@@ -30,10 +32,21 @@ _CONDITION_SIZE = Message(
     "condition-not-scalar", "its condition has {elements} elements; If takes one"
 )
 _INLINED = Message("branch-inlined", "inlined, its condition is always {condition}")
+_REFUSED = Message(
+    "branch-refused", "inlined, since {node} refuses the rank that its {branch} returns"
+)
 _INLINED_WITH = Message("inlined-with-branch", "inlined with the branch around it")
 
 
-Obstacle = Callable[[Node], "str | None"]
+class Decision(NamedTuple):
+    """The branch that an If takes, and the reason."""
+
+    branch: str
+    why: Reason
+
+
+Decide = Callable[[Node], "Decision | str"]
+"""Function that returns the decision of an If, or the reason why it stays."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,39 +59,36 @@ class InlineIfs(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Inline outer Ifs before the Ifs in their branches."""
-        folder = Folder(model)
+        folder, inference = Folder(model), context.inference(model)
         # An If that is inlined changes what values after it depend on, and those are asked later.
-        obstacle = functools.partial(_obstacle, Provenance())
-        changes = [
-            self._visit_graph(root.graph, folder, context, obstacle) for root in model.roots()
-        ]
+        decide = functools.partial(_decision, Provenance(), inference)
+        changes = [self._visit_graph(root.graph, folder, context, decide) for root in model.roots()]
         return any(changes)
 
     def _visit_graph(
-        self, graph: Graph, folder: Folder, context: PassContext, obstacle: Obstacle
+        self, graph: Graph, folder: Folder, context: PassContext, decide: Decide
     ) -> bool:
         changed = False
         # A stack: the next node is the last.
         pending = graph.holders()[::-1]
         while pending:
             node = pending.pop()
-            reason = obstacle(node) if node.is_op("If") else ""
-            if reason is None:
-                pending += self._inline(graph, node, folder, context)[::-1]
+            decision = decide(node) if node.is_op("If") else None
+            if isinstance(decision, Decision):
+                pending += self._inline(graph, node, decision, folder, context)[::-1]
                 changed = True
                 continue
-            if reason:
-                context.kept(self, node, reason)
+            if decision:
+                context.kept(self, node, decision)
             for inner in node.graphs():
-                changed |= self._visit_graph(inner, folder, context, obstacle)
+                changed |= self._visit_graph(inner, folder, context, decide)
         return changed
 
-    def _inline(self, graph: Graph, node: Node, folder: Folder, context: PassContext) -> list[Node]:
+    def _inline(
+        self, graph: Graph, node: Node, decision: Decision, folder: Folder, context: PassContext
+    ) -> list[Node]:
         """Inline one If, and return the nodes of its branch that hold graphs."""
-        path = node.path
-        condition = node.inputs[0]
-        assert condition is not None and condition.constant is not None
-        branch = _taken_branch(node, condition.constant)
+        path, branch = node.path, node.body(decision.branch)
         template = Template(branch, graph, fold=folder.fold)
         pairs = zip(node.outputs, template.instantiate([]), strict=False)
         results_of = {old: new for old, new in pairs if old is not None}
@@ -87,26 +97,28 @@ class InlineIfs(Pass):
             old.info = None
         replace_values(graph, results_of)
         graph.remove(node)
-        always = "true" if branch is node.body("then_branch") else "false"
-        context.rewritten(self, node, path, _INLINED(condition=always))
+        context.rewritten(self, node, path, decision.why)
         for inner, where in template.resolved.items():
             context.rewritten(self, inner, where, _INLINED_WITH())
         return template.holders
 
 
-def _obstacle(provenance: Provenance, node: Node) -> str | None:
-    """Reason why an If stays; None for one that is inlined."""
+def _decision(provenance: Provenance, inference: ShapeInference, node: Node) -> Decision | str:
+    """The branch that an If takes, or the reason why it stays."""
     condition = node.inputs[0]
     assert condition is not None
     if condition.constant is None:
-        return _CONDITION_UNKNOWN(origins(condition, provenance=provenance))
-    if condition.constant.size != 1:
+        refused = None if caller_attribute(node) else refused_branch(node, inference)
+        if refused is None:
+            return _CONDITION_UNKNOWN(origins(condition, provenance=provenance))
+        unfit, refusing = refused
+        holds, why = unfit == "else_branch", _REFUSED(branch=unfit, node=str(refusing))
+    elif condition.constant.size != 1:
         return _CONDITION_SIZE(elements=condition.constant.size)
-    branch = _taken_branch(node, condition.constant)
+    else:
+        holds = bool(condition.constant.numpy().reshape(()))
+        why = _INLINED(condition="true" if holds else "false")
+    branch = "then_branch" if holds else "else_branch"
     reason = caller_attribute(node) or externally_named(node)
-    return reason or unnameable_output(node, branch.outputs)
-
-
-def _taken_branch(node: Node, condition: Tensor) -> Graph:
-    holds = bool(condition.numpy().reshape(()))
-    return node.body("then_branch" if holds else "else_branch")
+    reason = reason or unnameable_output(node, node.body(branch).outputs)
+    return reason or Decision(branch, why)

@@ -24,6 +24,7 @@ from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .arithmetic.padded_sizes import unpadded
 from .canonicalize.casts import in_type
+from .execution.certain_failures import must_fail
 from .execution.index_ranges import (
     ALONG_ONE_AXIS,
     bare,
@@ -125,15 +126,8 @@ class UndefinedError(OpenError):
 
 
 def certainly_fails(before: Log) -> bool:
-    """Test whether the original has no outputs: it needs an element of an empty sequence. Runtimes
-    and the reference refuse that."""
-    return any(
-        each.head.name in ("ConcatFromSequence", "SequenceAt")
-        and not each.guards
-        and each.args[0] is not None
-        and each.args[0].fact.count == 0
-        for each in before
-    )
+    """Test whether the original has no outputs: some node that always runs fails."""
+    return any(not each.guards and must_fail(each.head, each.args) for each in before)
 
 
 class Definedness:

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import onnx
@@ -68,6 +69,7 @@ from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
+from .forced_conditions import forced_conditions
 from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
@@ -114,6 +116,9 @@ MERGED_SHARE, MERGED_STEPS, MERGED_LOOP_STEPS = 1, 16_384, 262_144
 """Limit of a comparison of what remains after values have been merged, unless the notion is asked
 for by name: a multiple of the steps up to then, and at least so many steps; more with a loop, whose
 iterations become one operator (GRU, LSTM, RNN)."""
+
+_MOST_FORCED = 8
+"""Limit of runs of the original with more conditions that its nodes force."""
 
 MOST_CASES = 16
 """Limit of cases in which loops have no iteration."""
@@ -551,6 +556,12 @@ class _Question:
                     self._run(1, runs[1], inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
+            for _ in range(_MOST_FORCED):
+                forced = forced_conditions(terms, runs[0][0].log)
+                if not forced:
+                    break
+                runs = self._executions(inputs, {**runs[0][0].assumed, **forced})
+                one = self._run(0, runs[0], inputs)
             terms.end_original()
             other = self._run(1, runs[1], inputs)
             require_same_defaults(*self.defaults)
@@ -617,9 +628,12 @@ class _Question:
             self.assumptions.add(ENDS)
         return comparison.positive | terms.positive | definedness.positive
 
-    def _executions(self, inputs: Mapping[str, Term]) -> list[tuple[Execution, Program]]:
+    def _executions(
+        self, inputs: Mapping[str, Term], assumed: Mapping[Term, bool] = MappingProxyType({})
+    ) -> list[tuple[Execution, Program]]:
         """Executions of both models. A fault of the original precedes one of the rewrite."""
         first = self._execution(0), self._program(0)
+        first[0].assumed = dict(assumed)
         try:
             return [first, (self._execution(1, first[0]), self._program(1))]
         except InvalidError:
@@ -646,10 +660,14 @@ class _Question:
         name, types = ("before", "after")[side], self.element_types[side]
         arguments = self.terms, name, self.sides[side].folder, types
         if self.trace is not None:
-            return TracedExecution(*arguments)
-        if self.notion == "reals" and isinstance(original, RecordedExecution):
-            return MergingExecution(*arguments, original=original)
-        return RecordedExecution(*arguments)
+            execution: Execution = TracedExecution(*arguments)
+        elif self.notion == "reals" and isinstance(original, RecordedExecution):
+            execution = MergingExecution(*arguments, original=original)
+        else:
+            execution = RecordedExecution(*arguments)
+        if original is not None:
+            execution.assumed = dict(original.assumed)
+        return execution
 
     def _by_cut_points(
         self, inputs: dict[str, Term], runs: Sequence[tuple[Execution, Program]]

@@ -1,0 +1,78 @@
+"""Branches of Ifs whose results another node refuses, so that the model fails.
+
+    q = If (single) <then: Squeeze (x, two), else: Identity (x)>     # x: rank 3
+    y = LSTM (Unsqueeze (q, zero), w, r)                             # refuses rank 4
+
+Inputs on which a model fails are no concern of a rewrite, so such an If takes its other branch.
+"""
+
+from __future__ import annotations
+
+from ...facts.fact import UNKNOWN, Fact
+from ...ir import Graph, Node, Value, downstream
+from ...ops import rules_of
+from ..shapes.inference import ShapeInference
+
+_BRANCHES = ("then_branch", "else_branch")
+_MOST_NODES = 64
+"""Limit of nodes after an If that are inferred anew."""
+
+
+def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | None:
+    """The branch whose results a node certainly refuses, and that node.
+
+    None if there is none, or if both are refused.
+
+    Args:
+        node: an If.
+        inference: facts about values.
+    """
+    graph = node.graph
+    results = [[inference.fact(v) for v in node.body(name).outputs] for name in _BRANCHES]
+    if graph is None or not any(map(_differ, *results)):
+        return None
+    refusing = [_refusing(graph, node, facts, inference) for facts in results]
+    pairs = [(name, one) for name, one in zip(_BRANCHES, refusing, strict=True) if one is not None]
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _differ(one: Fact, other: Fact) -> bool:
+    """Test for different ranks."""
+    return one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape)
+
+
+def _refusing(
+    graph: Graph, node: Node, results: list[Fact], inference: ShapeInference
+) -> Node | None:
+    """The first node of use that refuses the results of a branch."""
+    facts: dict[Value, Fact] = {}
+    for value, fact in zip(node.outputs, results, strict=False):
+        if value is not None:
+            facts[value] = fact
+    view = graph.view()
+    after, visited = downstream(view, [node]), 0
+    for user in graph.nodes():
+        if user is node or user not in after:
+            continue
+        visited += 1
+        if visited > _MOST_NODES:
+            break
+        inputs = [
+            UNKNOWN if value is None else facts.get(value) or inference.fact(value)
+            for value in user.inputs
+        ]
+        if _refuses(user, inputs, inference) and graph in downstream(view, [user]):
+            return user
+        open_ = bool(user.bodies) or user.op.references
+        outputs = [] if open_ else inference.infer(user, inputs)
+        for index, value in enumerate(user.outputs):
+            if value is not None:
+                facts[value] = outputs[index] if index < len(outputs) else UNKNOWN
+    return None
+
+
+def _refuses(node: Node, inputs: list[Fact], inference: ShapeInference) -> bool:
+    if node.op.references or node.op.function_key in inference.model.functions:
+        return False
+    ranks = [None if fact.shape is None else len(fact.shape) for fact in inputs]
+    return rules_of(node.op).refuses(node.op, ranks)

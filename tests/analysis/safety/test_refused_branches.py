@@ -1,0 +1,79 @@
+"""Branches whose results a later node refuses: Ifs that take the other branch wherever they run."""
+
+import numpy as np
+import pytest
+import straightline as sl
+from harness import as_model, run_passes
+from straightline.passes import InlineIfs
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
+IF = """q = If (r) <then_branch = t () => (float[A, B, C] a) { a = Squeeze (x, two) },
+    else_branch = e () => (float[D, E, F, G] b) { b = Identity (x) }> """
+WEIGHTS = "w = Expand (one, input) u = Expand (one, state) "
+
+
+def model(nodes):
+    return as_model(
+        f"""{HEAD} g (float[N, M, 1, 3] x, bool r) => (float z) <int64[1] two = {{2}},
+        float one = {{1}}, int64[3] input = {{1, 12, 3}}, int64[3] state = {{1, 12, 4}}> {{
+        {WEIGHTS} {nodes} z = ReduceSum <keepdims = 0> (y) }}"""
+    )
+
+
+def operators(proto):
+    return [node.op_type for node in proto.graph.node]
+
+
+INLINED = {
+    "a cell": (IF + "y = GRU <hidden_size = 4> (q, w, u)", True),
+    "a cell, later": (IF + "p = Relu (q) k = Exp (p) y = GRU <hidden_size = 4> (k, w, u)", True),
+    "an order of axes": (IF + "y = Transpose <perm = [3, 2, 1, 0]> (q)", False),
+    "one added": (IF + "p = Unsqueeze (q, two) y = Transpose <perm = [3, 2, 1, 0]> (p)", True),
+}
+
+
+@pytest.mark.parametrize("name", INLINED)
+def test_the_branch_that_fits_is_inlined(name):
+    nodes, then = INLINED[name]
+    before = model(nodes)
+    result = run_passes(before, InlineIfs())
+    after = result.model
+    assert "If" not in operators(after) and ("Squeeze" in operators(after)) is then
+    assert [remark.code for remark in result.remarks] == ["branch-refused"]
+    assert sl.prove(before, after, search=False).proved
+    feeds = {"x": np.ones((2, 5, 1, 3), np.float32), "r": np.array(then)}
+    expected, got = (sl.reference.run(proto, feeds) for proto in (before, after))
+    np.testing.assert_array_equal(got[0], expected[0])
+    with pytest.raises(sl.Error):
+        sl.reference.run(before, {**feeds, "r": np.array(not then)})
+
+
+KEPT = {
+    "any rank": IF + "y = Exp (q)",
+    "neither fits": IF + "y = Transpose <perm = [1, 0]> (q)",
+    "nobody reads it": IF + "p = Transpose <perm = [2, 1, 0]> (q) y = Exp (q)",
+    "one rank": IF.replace("Identity (x)", "Squeeze (x, two)")
+    + "y = Transpose <perm = [1, 0]> (q)",
+    "inside a branch": IF
+    + """y = If (r) <
+        then_branch = o () => (float[P, Q, S, T] k) { k = Transpose <perm = [2, 1, 0]> (q) },
+        else_branch = p () => (float[I, J, K, L] l) { l = Exp (q) }>""",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_may_run_stays(name):
+    assert "If" in operators(run_passes(model(KEPT[name]), InlineIfs()).model)
+
+
+def test_a_cell_behind_a_squeeze_of_unknown_size():
+    """Silero's squeeze (-1): the Identity gives the LSTM four axes."""
+    before = as_model(f"""{HEAD} g (float[batch, 3, t] x) => (float[batch, 4] y) <float one = {{1}},
+        int64[1] zero = {{0}}, int64[1] single = {{1}}, int64[1] last = {{2}},
+        int64[3] input = {{1, 16, 3}}, int64[3] state = {{1, 16, 4}}> {{ {WEIGHTS}
+        s = Shape (x) n = Gather (s, last) c = Equal (n, single)
+        q = If (c) <then_branch = a () => (float[p, v] k) {{ k = Squeeze (x, last) }},
+            else_branch = b () => (float[d, e, f] l) {{ l = Identity (x) }}>
+        o = Unsqueeze (q, zero) z, h = LSTM <hidden_size = 4> (o, w, u) y = Squeeze (h, zero) }}""")
+    result = sl.transform(before)
+    assert "If" not in operators(result.model) and result.verdict.proved

@@ -1,0 +1,66 @@
+"""Conditions of Ifs that hold wherever the original runs: nodes refuse the other branch.
+
+t = choose (c, a, b)      # a has 3 axes, b has 4
+LSTM (t, w, r)            # refuses 4, so c holds wherever the model has outputs
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterator
+
+from .equality.substitution import Substitution
+from .execution.certain_failures import must_fail
+from .execution.obligations import Log, Obligation
+from .terms.term import Term, descendants
+from .terms.term_manager import Terms
+
+_MOST_TERMS = 4096
+"""Limit of terms below a node that are searched for choices."""
+
+_MOST_CHOICES = 16
+"""Limit of choices below an operand that are decided on trial."""
+
+
+def forced_conditions(terms: Terms, log: Log) -> dict[Term, bool]:
+    """Conditions with the truth values that nodes of the original force on them.
+
+    Args:
+        terms: the terms of the original.
+        log: its obligations.
+    """
+    forced: dict[Term, bool] = {}
+    choices = set(_choices(terms))
+    for each in log if choices else ():
+        if each.guards or each.head.op is None:
+            continue
+        for choice in itertools.islice(_below(each, choices), _MOST_CHOICES):
+            condition, *branches = choice.operands
+            refused = [_fails_with(terms, each, choice, branch) for branch in branches]
+            if refused[0] is not refused[1]:
+                forced[condition] = refused[1]
+    return forced
+
+
+def _choices(terms: Terms) -> Iterator[Term]:
+    """Yield the choices between different ranks."""
+    for head in terms.heads:
+        for args, results in head.applications.items() if head.name == "choose" else ():
+            shapes = [None if arg is None else arg.fact.shape for arg in args[1:]]
+            ranks = {None if shape is None else len(shape) for shape in shapes}
+            if None not in ranks and len(ranks) == 2 and results[0] is not None:
+                yield results[0]
+
+
+def _below(obligation: Obligation, choices: Container[Term]) -> Iterator[Term]:
+    """Yield choices below operands of unknown rank."""
+    operands = [arg for arg in obligation.args if arg is not None and arg.fact.shape is None]
+    terms = itertools.islice(descendants(operands), _MOST_TERMS) if operands else ()
+    yield from (term for term in terms if term in choices)
+
+
+def _fails_with(terms: Terms, obligation: Obligation, choice: Term, branch: Term) -> bool:
+    """Test whether a node fails if a choice is one of its branches."""
+    change = Substitution(terms, {choice: branch}, {})
+    args = tuple([None if arg is None else change.of(arg) for arg in obligation.args])
+    return must_fail(obligation.head, args)
