@@ -546,11 +546,22 @@ class Graph(GraphQueries):
 
     def _own_output(self, value: Value, others: Set[Value]) -> Value:
         """The value or an Identity that the graph may output for a value, beside others."""
-        if not self.is_interface and (value.graph is not self or value in others):
-            # Checkers and runtimes require outputs of a body to come from inside the body, and
-            # onnxruntime returns zeros for one of two that are one value.
-            return self._identity(value, value.name)
-        return value
+        if self.is_interface or not (
+            value.graph is not self or value in others or self._shares_memory(value)
+        ):
+            return value
+        # Checkers and runtimes require outputs of a body to come from inside the body, and
+        # onnxruntime returns zeros for one of two that are one value.
+        return self._identity(value, value.name)
+
+    def _shares_memory(self, value: Value) -> bool:
+        """Test for an input of a body that onnxruntime 1.32 does not copy to the output: that of
+        a Scan is left as it was allocated, and the iteration number of a Loop counts on in it."""
+        inputs = self._inputs[:1] if self._holds("Loop") else self._inputs
+        return value in inputs and self._holds("Loop", "Scan")
+
+    def _holds(self, *names: str) -> bool:
+        return self.holder is not None and self.holder.is_op(*names)
 
     # Removing -----------------------------------------------------------------------------------
 

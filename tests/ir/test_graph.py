@@ -8,8 +8,11 @@ import pytest
 from harness import as_model, assert_equal_outputs
 from nested import ADD, MODEL, RELU, node, value
 from onnx import TensorProto, helper
+from sessions import outputs
 from straightline import ir
 from straightline.ir import GraphError, Model, Operator, Tensor, Value
+from straightline.passes import PassContext
+from straightline.passes.control.unroll_loops import UnrollLoops
 
 
 @pytest.fixture
@@ -461,3 +464,38 @@ class TestNodes:
         other = Operator("If", y.op.attributes, domain="own")
         model.graph.set_operator(y, other)
         assert (y.domain, len(list(y.graphs()))) == ("own", 2)
+
+
+INNER = """e = Loop <body = w (int64 j, bool k, %s u) => (bool l, %s v) {
+    l = Identity (k) v = Neg (u) }> (none, , %s)"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "construct", "wanted"),
+    [
+        (
+            "float",
+            "Scan <num_scan_inputs = 1, body = b (float s, float a) => (float t, float e) {"
+            f" t = Add (s, a) {INNER % ('float', 'float', 'a')} }}> (h, x)",
+            [1, 2, 3],
+        ),
+        (
+            "int64",
+            "Loop <body = b (int64 i, bool c, float s) => (bool d, float t, int64 e) {"
+            f" d = Identity (c) t = Sin (s) {INNER % ('int64', 'int64', 'i')} }}> (n, , h)",
+            [0, 1, 2],
+        ),
+    ],
+)
+def test_no_output_of_a_body_is_an_input_that_onnxruntime_does_not_copy(
+    kind: str, construct: str, wanted: list[int]
+) -> None:
+    """A Scan's output would be memory as it was allocated, the Loop's [3, 3, 3]."""
+    model = as_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x, float h, int64 n) =>'
+        f" (float z, {kind}[M] y) <int64 none = {{0}}> {{ z, y = {construct} }}"
+    )
+    after = ir.load(model)
+    assert UnrollLoops().run(after, PassContext())
+    feeds = {"x": np.float32([1, 2, 3]), "h": np.array(0, np.float32), "n": np.array(3)}
+    assert outputs(ir.to_proto(after), feeds)[1].tolist() == wanted
