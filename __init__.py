@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .driver.suggestions import Hint
     from .facts.named_dimensions import BindingError
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
+    from .ir.faults import FaultWarning
     from .ir.kinds import KindError
     from .passes import (
         PassOptionError,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
         StrictError,
     )
     from .passes.conformance import EmissionError
-    from .passes.faults import FaultWarning
     from .passes.simplify.rules.pattern import RuleError
     from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
@@ -140,7 +140,7 @@ _HOMES = {
         ".passes.simplify.rules.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
-        ".passes.faults": "FaultWarning",
+        ".ir.faults": "FaultWarning",
         ".reduction.command": "CommandError",
         ".reduction.reduce": "ReductionError",
         ".reference": "EvaluationError",

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import os
 from collections.abc import Iterator
 
 from ..ir import Error
-
-FAULTS = "STRAIGHTLINE_FAULTS"
-"""The environment variable that, with the value "raise", lets every failure of a pass be raised."""
 
 Place = tuple[str, str]
 """The operator and the path of a construct."""
@@ -32,17 +28,8 @@ class Fault(Exception):
         self.pass_name, self.places = pass_name, places
 
 
-class FaultWarning(UserWarning):
-    """A pass failed, and left a construct or the whole model alone; the result is right."""
-
-
 class ObserverFault(BaseException):
     """An exception of the caller's own function, which is its cause."""
-
-
-def raises_faults() -> bool:
-    """Test whether failures of passes are to be raised rather than survived."""
-    return os.environ.get(FAULTS) == "raise"
 
 
 @contextlib.contextmanager

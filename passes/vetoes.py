@@ -12,16 +12,15 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import dataclasses
-import inspect
 import itertools
 import traceback
-import warnings
 from collections.abc import Collection, Iterable, Iterator
 
 from ..facts.reason import Message, Reason
 from ..ir import Error, Model, Node, Operator
+from ..ir.faults import raises_faults, warn_of_fault
 from .base import Pass, PassContext
-from .faults import Fault, FaultWarning, Place, isolating, raises_faults
+from .faults import Fault, Place, isolating
 from .remarks import Action, Remark
 
 ALL = "all passes"
@@ -135,15 +134,7 @@ def warn_of(remarks: Iterable[Remark]) -> None:
     """
     for remark in remarks:
         if is_alarm(remark):
-            warnings.warn(remark.reason, FaultWarning, stacklevel=_level_of_caller())
-
-
-def _level_of_caller() -> int:
-    """Return the stack level of the first frame outside of this package."""
-    package, level, frame = __name__.partition(".")[0], 0, inspect.currentframe()
-    while frame is not None and frame.f_globals["__name__"].partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level
+            warn_of_fault(remark.reason)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from ...facts.reason import Message
+from ...ir.faults import described
 from ...limits import governed
 from ...ops.builder import RewriteError
 from ..faults import Fault, ObserverFault, Place
@@ -163,6 +164,5 @@ class _History:
         at = "" if place is None else f" at {place[0]} '{place[1]}'"
         why = _FAULT(pass_name=name, place=at)
         message = _FAULT(pass_name=name, place="")
-        what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-        advice = self._reproduce().advice(message, "--no-verify", what=what)
+        advice = self._reproduce().advice(message, "--no-verify", what=described(error))
         return vetoes.with_veto(Veto(name, place, why, advice))

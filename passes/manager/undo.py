@@ -16,16 +16,17 @@ from typing import Any, Generic, TypeVar
 
 from ...facts.reason import Message, Reason
 from ...ir import Model, ModelSource
+from ...ir.faults import raises_faults
 from ...verification import compare
 from ...verification.mismatch import MismatchError, feeds_text
 from ...verification.runs.options import VerifyOptions
 from ...verification.runs.verdict import Verdict
 from ..base import Pass
 from ..context import PassContext
-from ..faults import Place, raises_faults
+from ..faults import Place
 from ..remarks import Remark
 from ..vetoes import ALL, Veto, Vetoes
-from .isolation import Reproduction
+from .isolation import Reproduction, StrictError
 
 BINDING = "that binds inputs"
 """The step that makes the model of the first pass."""
@@ -99,8 +100,11 @@ def settle(task: Task[T], result: T, vetoes: Vetoes) -> tuple[T, Verdict]:
 
     Raises:
         MismatchError: the outputs differ, and no pass is at fault, or the task is strict.
+        StrictError: the task is strict, and the proof failed.
     """
     verdict = task.compare(result)
+    if task.strict and verdict.proof is not None and verdict.proof.failed:
+        raise StrictError(verdict.proof.reason)
     for _ in range(_MOST_ROUNDS):
         if task.accepts(verdict):
             return result, verdict

@@ -2,7 +2,8 @@
 
 import pytest
 from straightline import ModelError
-from straightline.passes.faults import Fault, ObserverFault, observing, raises_faults
+from straightline.ir.faults import raises_faults
+from straightline.passes.faults import Fault, ObserverFault, observing
 from straightline.passes.vetoes import NONE, current_vetoes
 
 

@@ -6,8 +6,9 @@ from failing_passes import Raising
 from harness import as_model
 from straightline import FaultWarning, ir, load
 from straightline.facts.reason import Message
+from straightline.ir.faults import raises_faults
 from straightline.passes import EliminateIdentities, InlineFunctions, PassContext, UnrollLoops
-from straightline.passes.faults import Fault, raises_faults
+from straightline.passes.faults import Fault
 from straightline.passes.vetoes import (
     ALL,
     NONE,

@@ -19,6 +19,7 @@ from ...facts.notions import EQUAL, NOTIONS, Equality
 from ...facts.polynomial import Dimension
 from ...ir import (
     Array,
+    Error,
     LoadError,
     Model,
     ModelError,
@@ -30,6 +31,7 @@ from ...ir import (
 )
 from ...ir.checker import check_well_formed
 from ...ir.checker.graphs import Row, rows_of
+from ...ir.faults import raises_faults
 from ...ir.gc_pause import paused_collector
 from ...ir.subgraph_arity import BODIES
 from ...limits import governed
@@ -73,7 +75,7 @@ from .forced_conditions import forced_conditions
 from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .result import Condition, Proof
+from .result import Condition, Proof, failed_proof
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.evaluations import Evaluation
@@ -178,6 +180,9 @@ def prove(
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
         FeedError: a value of `bound` does not fit its input.
+
+    Warns:
+        FaultWarning: the prover failed, and the answer is open.
     """
     start = time.perf_counter()
     # The passes have spent nothing of this budget, so that an answer is always the same.
@@ -202,6 +207,10 @@ def prove(
             answer = _explained(answer)
             if answer.proved and recompute is not None:
                 answer = question.confirmed(answer, recompute)
+        except Exception as error:
+            if isinstance(error, Error | OSError | MemoryError) or raises_faults():
+                raise
+            answer = failed_proof(error)
         finally:
             question.release()
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
 from ...facts.notions import EQUAL, Equality
+from ...ir.faults import described, warn_of_fault
 from ...reference.bound_inputs import GIVEN
 from ...runtimes.value_text import text_of
 from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
 
+_log = logging.getLogger(__name__)
+
 Status = Literal["proved", "refuted", "open"]
+
+INTERNAL_ERROR = "internal error in the proof"
+"""The first words of the reason of a proof that failed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +78,11 @@ class Proof:
     def proved(self) -> bool:
         """True if the status is "proved"."""
         return self.status == "proved"
+
+    @property
+    def failed(self) -> bool:
+        """True if the prover itself failed, so that the status "open" says nothing."""
+        return self.reason.startswith(INTERNAL_ERROR)
 
     @property
     def claim(self) -> str:
@@ -146,6 +158,18 @@ _NAMED = 3
 
 _ENDINGS = (OF_ROWS, FOLDED, LONGER, GIVEN)
 """Endings of assumptions that one clause states for many subjects."""
+
+
+def failed_proof(error: Exception) -> Proof:
+    """Answer of a prover that failed.
+
+    Warns:
+        FaultWarning: always.
+    """
+    _log.info("the proof failed", exc_info=error)
+    proof = Proof("open", f"{INTERNAL_ERROR}; please report both models ({described(error)})")
+    warn_of_fault(proof.reason)
+    return proof
 
 
 def _clauses(assumptions: Sequence[str]) -> list[str]:

@@ -174,7 +174,7 @@ class SeparatingInputs:
             if dims is None or all(isinstance(dim, int) or dim in self.pins for dim in dims):
                 continue
             shape = tuple([size_of(dim) for dim in dims])
-            if math.prod(shape) > _MOST_ELEMENTS:
+            if math.prod(filter(None, shape)) > _MOST_ELEMENTS:  # also of numpy, beside a 0
                 return {}
             shapes[name] = shape
         return shapes

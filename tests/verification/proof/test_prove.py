@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+import straightline as sl
 from onnx import numpy_helper
 from proofs import assert_open, assert_proved
 from straightline import ir
@@ -335,3 +336,37 @@ def test_an_open_answer_tells_what_fails_in_a_weaker_notion():
     reason = "not proved equal; over the reals: Reshape 'r' of the rewrite may fail"
     assert_open(before, after, reason)
     assert assert_open(before, text.format("y = Neg (x)")).reason.endswith("proved equal")
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """A prover that fails at whatever it runs."""
+
+    def fail(*_):
+        raise KeyError("a fault")
+
+    monkeypatch.setattr(f"{EXECUTION}.run", fail)
+    return monkeypatch
+
+
+def test_a_fault_of_the_prover_is_an_open_answer_and_a_warning(failing):
+    with pytest.raises(KeyError):
+        prove(model(LOOP), model(UNROLLED))
+    failing.delenv("STRAIGHTLINE_FAULTS")
+    with pytest.warns(sl.FaultWarning, match="internal error in the proof"):
+        proof = prove(model(LOOP), model(UNROLLED))
+    assert proof.status == "open" and proof.failed
+    assert (
+        proof.reason
+        == "internal error in the proof; please report both models (KeyError: 'a fault')"
+    )
+
+
+def test_a_rewrite_survives_a_fault_of_the_prover(failing):
+    failing.delenv("STRAIGHTLINE_FAULTS")
+    with pytest.warns(sl.FaultWarning):
+        result = sl.transform(model(LOOP))
+    assert result.verdict.status == "equal" and not result.verdict.proved
+    assert "Loop" not in {node.op_type for node in result.model.graph.node}
+    with pytest.raises(sl.StrictError, match="internal error"), pytest.warns(sl.FaultWarning):
+        sl.transform(model(LOOP), strict=True)
