@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -37,6 +38,9 @@ _SIZE_OF_RUNS = 3000
 """Limit of nodes and kilobytes that all separating samples run together."""
 _LEAST_SEPARATING = 2
 _MOST_SEPARATING = 28
+
+_ELEMENTS_OF_RUNS = 1 << 27
+"""Limit of elements of inputs of fixed sizes that all samples draw together, but for the first."""
 
 
 def run(
@@ -124,9 +128,11 @@ def _inputs(
         steering = steering_inputs(pair.before.proto) | steering_inputs(pair.after.proto)
         minima = options.minima
         drawer = Drawer(pair.before_signature, after, bound, options.seed, steering, minima)
-        plain = options.plain_samples
+        room = max(_ELEMENTS_OF_RUNS // _fixed_elements(pair.before_signature), 1)
+        plain = options.plain_samples if options.samples else min(options.plain_samples, room)
         # An absolute tolerance holds for ordinary magnitudes.
-        most_adversarial = plain if options.atol is None else 0
+        most_adversarial = min(plain, max(room - plain - 1, 0)) if options.atol is None else 0
+        most_separating = min(most_separating, max(room - plain - most_adversarial, 0))
         separators = Separators.of(pair.before.proto, pair.after.proto)
         ids = id_ranges(pair.before.proto)
         return lambda: itertools.chain(
@@ -145,6 +151,12 @@ def _separating(pair: Pair) -> int:
     """The number of separating samples: fewer for large models, on which each takes longer."""
     size = sum(_size(source.proto) for source in (pair.before, pair.after))
     return min(max(_SIZE_OF_RUNS // size, _LEAST_SEPARATING), _MOST_SEPARATING)
+
+
+def _fixed_elements(signature: Signature) -> int:
+    """The number of elements of the largest input, with open sizes of 1, which samples choose."""
+    shapes = [type_.tensor_type.shape.dim for type_ in signature.inputs.values()]
+    return max([math.prod(max(dim.dim_value, 1) for dim in dims) for dims in shapes], default=1)
 
 
 def _size(model: onnx.ModelProto) -> int:

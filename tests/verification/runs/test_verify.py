@@ -285,3 +285,14 @@ def test_seeded_draws_are_compared_by_value(check):
     text = "(float[2] x) => (float[2] y) { y = RandomNormalLike<seed = %s>(x) }"
     assert check(model(text % "1.0"), model(text % "1.0")).equal
     assert check(model(text % "1.0"), model(text % "2.0")).status == "different"
+
+
+@pytest.mark.parametrize(("room", "wanted"), [(1, 1), (2, 2), (9, 10)])
+def test_inputs_of_large_fixed_sizes_have_few_samples(check, monkeypatch, room, wanted):
+    monkeypatch.setattr("straightline.verification.runs.verify._ELEMENTS_OF_RUNS", 6 * room)
+    fixed, grows = (
+        model(f"(float[{rows}, 3] x) => (float[{rows}, 3] y) {{ y = Sin (x) }}") for rows in "2n"
+    )
+    assert len(check(fixed, fixed).samples) <= wanted
+    assert len(check(grows, grows).samples) >= room
+    assert len(check(fixed, fixed, samples=4).samples) >= 4
