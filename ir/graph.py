@@ -555,8 +555,10 @@ class Graph(GraphQueries):
         return self._identity(value, value.name)
 
     def _shares_memory(self, value: Value) -> bool:
-        """Test for an input of a body that onnxruntime 1.32 does not copy to the output: that of
-        a Scan is left as it was allocated, and the iteration number of a Loop counts on in it."""
+        """Test for an input of a body that onnxruntime 1.32 does not copy to an output.
+
+        The output of a Scan is left as it was allocated, that of a Loop counts on.
+        """
         inputs = self._inputs[:1] if self._holds("Loop") else self._inputs
         return value in inputs and self._holds("Loop", "Scan")
 

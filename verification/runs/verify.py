@@ -154,7 +154,7 @@ def _separating(pair: Pair) -> int:
 
 
 def _fixed_elements(signature: Signature) -> int:
-    """The number of elements of the largest input, with open sizes of 1, which samples choose."""
+    """The number of elements of the largest input, where open sizes are 1."""
     shapes = [type_.tensor_type.shape.dim for type_ in signature.inputs.values()]
     return max([math.prod(max(dim.dim_value, 1) for dim in dims) for dims in shapes], default=1)
 
