@@ -555,7 +555,7 @@ class Graph(GraphQueries):
         return self._identity(value, value.name)
 
     def _shares_memory(self, value: Value) -> bool:
-        """Test for an input of a body that onnxruntime 1.32 does not copy to an output.
+        """Test for an input that onnxruntime 1.32 does not copy to an output.
 
         The output of a Scan is left as it was allocated, that of a Loop counts on.
         """
