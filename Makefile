@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A rewrite survives a fault of one pass; who looks for faults wants to see it.
 conversions fuzz attack: export STRAIGHTLINE_FAULTS = raise
 
-.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench clients trials docs lowest wheel clean
+.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -103,6 +103,10 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/scale.py
 	$(PY) dev/benchmarks/large_data.py --sparse
 	$(PY) -m straightline.dev.tools.tool_table
+
+# WRITE=1: keep the table for the next commit.
+regress: $(VENV)/.installed  ## time, nodes and proofs of 30 inputs beside the last commit's
+	$(PY) -m straightline.dev.benchmarks.regress $(if $(WRITE),--write)
 
 # In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: pages or folders
 # with a torch for processors; without it, those of pytorch.org. MORE: other options, such as --client openvino.

@@ -1,0 +1,70 @@
+"""The comparison with the last commit's table; `make regress` measures."""
+
+import onnx.checker
+import pytest
+from straightline.dev.benchmarks import convert_joins, regress
+from straightline.dev.benchmarks.regress import (
+    COMMANDS,
+    Input,
+    Row,
+    Unit,
+    changes,
+    inputs,
+    nearer,
+)
+
+ROW = Row("gru", 2.0, 10.0, 21, "proved")
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        ({}, []),
+        ({"bare": 2.19, "default": 9.2}, []),
+        ({"bare": 2.21}, ["gru, bare: 2 -> 2.21, 1.10 of it"]),
+        ({"default": 9.0}, ["gru, default: 10 -> 9, 0.90 of it"]),
+        ({"nodes": 22}, ["gru: 21 -> 22 nodes"]),
+        ({"verdict": "open"}, ["gru: proved -> open"]),
+    ],
+)
+def test_what_changed_by_more_than_a_tenth_is_printed(change, lines):
+    assert changes(ROW, ROW._replace(**change)) == lines
+
+
+def test_a_new_input_is_named():
+    assert changes(None, ROW) == ["gru: not in the table"]
+
+
+def test_a_second_measurement_takes_noise_away_and_no_change():
+    noisy, again = ROW._replace(bare=3.0, default=5.0), ROW._replace(bare=2.1, default=5.2)
+    row = nearer(ROW, noisy, again._replace(nodes=22))
+    assert row == Row("gru", 2.1, 5.2, 22, "proved")
+    assert len(changes(ROW, row)) == 2
+
+
+def test_a_table_comes_back_as_it_was_written(tmp_path):
+    rows = [ROW, Row("command", 12.345, 12.345, 0, "")]
+    regress.write(tmp_path / "table.csv", rows)
+    assert regress.read(tmp_path / "table.csv") == {
+        "gru": ROW,
+        "command": Row("command", 12.3, 12.3, 0, ""),
+    }
+    assert regress.read(tmp_path / "none.csv") == {}
+
+
+def test_the_table_has_the_inputs():
+    names = [one.name for one in inputs()] + list(COMMANDS)
+    assert len(names) == len(set(names)) == 30
+    assert list(regress.read(regress.TABLE)) == names
+
+
+def test_an_input_is_measured_as_users_call_it(monkeypatch):
+    monkeypatch.setattr(regress, "TURNS", range(1, 2))
+    monkeypatch.setattr(regress, "UNIT_TRIPS", 2)
+    (one,) = [one for one in inputs() if one.name == "fixed_point_until_converged"]
+    row = regress.measure_model(Unit(), one)
+    assert (row.nodes, row.verdict) == (7, "proved") and row.default > 0 < row.bare
+    conversion = Input("conversion", lambda: convert_joins.model_of("layers", 5, 12), {"opset": 9})
+    model = conversion.model()
+    onnx.checker.check_model(model)
+    assert conversion.call(model, verify=False).opset_import[0].version == 9
