@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 from .cli import interrupts
 
@@ -16,6 +17,8 @@ def main() -> None:
     """Run the command line."""
     interrupts.take_over()  # before anything that takes its time to import
     gc.set_threshold(_MANY)
+    if sys.argv[1:] == ["--version"] and sys.stdout is not None and _has_printed_version():
+        return
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     from .cli.commands import app
     from .cli.piping import OWN_PROCESS
@@ -27,6 +30,18 @@ def main() -> None:
     finally:
         # What is left goes with the process; looking through it for cycles would take longer.
         gc.freeze()
+
+
+def _has_printed_version() -> bool:
+    """Print the version without the command line, which reports a stream that cannot be written."""
+    from .cli.version import print_version
+
+    try:
+        print_version()
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

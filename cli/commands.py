@@ -43,6 +43,7 @@ from .reducing import reduce
 from .rerun_command import command_again
 from .rewrite_session import Session
 from .schema import show_schema
+from .version import print_version
 
 if TYPE_CHECKING:
     from ..ir import ModelFile
@@ -67,9 +68,7 @@ def version(
 ) -> None:
     """Print the version on --version."""
     if show:
-        from importlib.metadata import version
-
-        print(version("straightline"))
+        print_version()
         raise typer.Exit
 
 

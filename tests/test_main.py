@@ -108,6 +108,10 @@ def test_a_conversion(folder):
     assert not foreign(modules) & NEVER
 
 
+def test_the_version_needs_no_command_line(folder):
+    assert not foreign(imported("--version", folder=folder)) & {"typer", "rich", "pydantic"}
+
+
 @pytest.mark.parametrize("arguments", [("--version",), ("rewrite", "--help")])
 def test_what_needs_no_model_imports_no_onnx(arguments, folder):
     assert not foreign(imported(*arguments, folder=folder)) & {"onnx", "numpy", "networkx", *NEVER}

@@ -1,0 +1,10 @@
+"""The answer to --version, which needs nothing else of the command line."""
+
+from __future__ import annotations
+
+
+def print_version() -> None:
+    """Print the version."""
+    from importlib.metadata import version
+
+    print(version("straightline"))
