@@ -338,7 +338,8 @@ def convert_version(
     request = RewriteOptions.of_call(locals(), **fixed)
     options = VerifyOptions.of(verify, unproved)
     with collector_pause():
-        outcome = transform_model(model, request, options, what="the conversion")
+        short: dict[str, Any] = {"what": "the conversion", "is_short": True}
+        outcome = transform_model(model, request, options, **short)
         warn_of(outcome.remarks)
         return outcome.model
 

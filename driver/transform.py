@@ -63,7 +63,7 @@ def transform_model(
         outcome: Outcome[Any] = Outcome.of(job, residual, advice.hints)
         if verification is None:
             return outcome
-        if is_short and job.converted is None and not isinstance(model, Model):
+        if is_short and not isinstance(model, Model):
             # Both the comparison and the caller want it.
             outcome = dataclasses.replace(outcome, message=to_proto(outcome.ir))
         outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)

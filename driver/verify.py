@@ -58,14 +58,13 @@ def verify(
     options = dataclasses.replace(options, minima=job.model.minima)
     if uses_trusted_rules(job.remarks):
         options = options.with_runs()
-    if job.converted is not None:
-        message = None  # declarations may change, which no message shows
 
     def compared(other: Job) -> Verdict:
         settings: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
         if other is job:
             settings |= {"loaded": loaded, "message": message}
-        verdict = _compared(other, partial(compare, original, other.model, options, **settings))
+        comparison = partial(compare, original, other.model, options, **settings)
+        verdict = _compared(other, comparison, message if other is job else None)
         return check_trust(other, verdict, options, workers)
 
     task = Task(
@@ -84,11 +83,16 @@ def verify(
     return settled, verdict
 
 
-def _compared(job: Job, comparison: partial[Verdict]) -> Verdict:
-    """Compare, and once more with other declarations: an opset may infer more than another."""
+def _compared(job: Job, comparison: partial[Verdict], message: onnx.ModelProto | None) -> Verdict:
+    """Compare, and once more with other declarations: an opset may infer more than another.
+
+    The message of the result, if there is one, gets them too.
+    """
     verdict, context = comparison(**job.fixed()), PassContext()
     is_suspect = job.converted is not None and verdict.differs
     if is_suspect and CorrectDeclarations().correct(job.model, context):
+        if message is not None:
+            message.CopyFrom(to_proto(job.model))
         verdict = comparison(**job.fixed())
         notes = (*verdict.notes, *map(str, context.remarks))
         verdict = dataclasses.replace(verdict, notes=notes)

@@ -564,3 +564,7 @@ def test_the_message_that_is_compared_is_returned(model, monkeypatch):
     result = sl.rewrite(model, values=VALUES)
     assert [message is result for message in messages] == [True]
     assert result == sl.rewrite(model, values=VALUES, verify=False)
+    messages.clear()
+    converted = sl.convert_version(result, 18)
+    assert [message is converted for message in messages] == [True]
+    assert converted == sl.convert_version(result, 18, verify=False)

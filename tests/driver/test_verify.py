@@ -8,6 +8,7 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs
 from straightline.driver import line
+from straightline.driver import verify as module
 from straightline.driver.job import Request
 from straightline.driver.options import RewriteOptions
 from straightline.driver.verify import verify
@@ -59,3 +60,20 @@ def test_files_of_inputs_are_read_once(tmp_path):
     settled, verdict = verify(job, VerifyOptions(prove=False, feeds=tmp_path / "x.npz"))
     assert settled is job and verdict.equal
     assert_equal_outputs(as_model(TEXT), sl.ir.to_proto(job.model), {"x": np.ones(2, np.float32)})
+
+
+def test_declarations_that_are_corrected_reach_the_message_of_a_conversion(monkeypatch):
+    """The first comparison is made to refute what false sizes of a value alone could spoil."""
+    false = TEXT.replace("(float[2] y) {", "(float[2] y) <float[3] a> {")
+    verdicts, compare = [], module.compare
+
+    def refuting(*args, **keywords):
+        verdict = compare(*args, **keywords)
+        verdicts.append(verdict if verdicts else dataclasses.replace(verdict, status="different"))
+        return verdicts[-1]
+
+    monkeypatch.setattr(module, "compare", refuting)
+    converted = sl.convert_version(as_model(false), 18)
+    (info,) = converted.graph.value_info
+    assert [dim.dim_value for dim in info.type.tensor_type.shape.dim] == [2]
+    assert len(verdicts) == 2 and converted.opset_import[0].version == 18
