@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ....analysis.shapes.inference import ShapeInference
@@ -23,6 +24,10 @@ from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
 from .options import RaiseOptions
 
+_log = logging.getLogger(__name__)
+_OTHER_FORM = ("it is no ", "it is not ", "it is neither ", "it is carried with ")
+_STEP = "it is no linear recurrence: "
+_OF_CELLS = ("MatMul", "Gemm", "Sigmoid", "Tanh", "LSTM", "GRU", "RNN")
 _LONG_STEPS = Message(
     "long-steps",
     "is a recurrence whose steps of doubling distance take more than four nodes each; run few of"
@@ -104,6 +109,20 @@ Raiser = Callable[[Recurrence], "Replacement | str"]
 
 It may emit nodes without a reader.
 """
+
+
+def _obstacle(recurrence: Recurrence, reasons: Sequence[str]) -> str:
+    """The one reason of a remark; all of them are logged.
+
+    A state of a known form tells what stands in its way. Of others, the last raiser speaks of
+    cells, the others of what an iteration does to the state.
+    """
+    *others, cell = reasons
+    if any(node.is_op(*_OF_CELLS) for node in recurrence.nodes):
+        return cell
+    own = [reason for reason in others if not reason.startswith(_OTHER_FORM)]
+    steps = [reason for reason in others if reason.startswith(_STEP)]
+    return next(iter([*own, *steps, cell])).removeprefix(_STEP)
 
 
 class AllTrips(Batcher):
@@ -215,7 +234,8 @@ class AllTrips(Batcher):
                 reasons.append(replacement)
             else:
                 names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
-                why = f"which no operator computes: {'; '.join(reasons)}"
+                _log.info("%s: no operator computes it: %s", names, "; ".join(reasons))
+                why = f"which no operator computes: {_obstacle(recurrence, reasons)}"
                 raise Unbatchable(f"carries {names}, {why}")
         self.replacements.append(replacement)
         self._finals.update(replacement.final)

@@ -178,7 +178,7 @@ class StepReader(Coefficients):
         for node in self._recurrence.nodes:
             rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
             if self._recurrence.fact(node.output()).shape != self._shape:
-                raise Unfit(f"{node} makes the next value")
+                raise Unfit(f"{node} may change its shape")
             comparison = self._compare(node)
             if comparison is not None:
                 self._comparisons[node.output()] = comparison

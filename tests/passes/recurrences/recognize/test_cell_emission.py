@@ -259,7 +259,7 @@ KEPT = {
     "is neither an activation nor a blend": "q = MatMul (h, u) s = Tanh (q) h2 = Add (s, h)",
     "has no reset gate in its candidate": """q = MatMul (h, u) t = Add (q, e) c = Tanh (t)
         z = Sigmoid (t) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)""",
-    "it adds 'n', 'h' times 'h'": "n = Tanh (e) p = Mul (h, h) h2 = Add (n, p)",
+    "multiplies it by itself": "n = Tanh (e) p = Mul (h, h) h2 = Add (n, p)",
     "is broadcast by Add": "q = MatMul (h, u) s = Unsqueeze (q, one1) t = Add (s, q)"
     " p = ReduceMax <keepdims = 0> (t, zero1) h2 = Tanh (p)",
     "which depends on it": "s = MatMul (h, h) t = MatMul (s, u) h2 = Tanh (t)",
