@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
@@ -33,6 +33,7 @@ from ..passes.base import MAY_BE_CONTROL_FLOW, Part
 from ..passes.context import Meter
 from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
+from ..passes.utils.fingerprint import States
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.loop_conditions import isolate_conditions
 from ..passes.utils.onnx_import import has_onnx_nodes
@@ -50,6 +51,8 @@ from .size_names import name_open_sizes
 from .target import Target, TargetError
 
 Stages = tuple[Pass, ...]
+_MOST_ROUNDS = 3
+"""Runs of the passes after a first fit."""
 
 _OWN_CONDITION = Message(
     "own-condition", "{target} wants its body to give out a condition of its own"
@@ -112,40 +115,62 @@ class FitTarget(Pass):
         before = list(context.remarks.entries)
         had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
         changed = run_passes(self.ways[0], model, context, repeat=False)
-        best, fit_run = self._fit(model, context.meter.added_nodes), context
+        best = _Fit(self._fit(model, context.meter.added_nodes), context, self.ways[0])
         search = SearchBudget(original or model, context.analyses.memory)
-        if original is not None and any(n.bodies or n.op_type not in had for n in best.untaken):
-            best, fit_run = self._search(original, (best, context), search)
-        if fit_run is not context:
-            take_over(context, fit_run, before)
+        untaken = best.result.untaken
+        if original is not None and any(n.bodies or n.op_type not in had for n in untaken):
+            best = self._search(original, best, search)
+        if best.context is not context:
+            take_over(context, best.context, before)
             changed = True
-        if best.model is not model:
-            model.become(best.model)
+        if best.result.model is not model:
+            model.become(best.result.model)
             context.remarks.follow(model)
             changed = True
+        result = self._straightened(best, model, context, search)
         self._keep_constants(model, context)
         changed |= self._finish(model, context)
         self._note_sizes(model, context)
-        best.tell(self, model, context)
+        result.tell(self, model, context)
         if search.left_out:
             context.remarks.add_on_model(self, model, "noted", search.remark)
         return changed
 
-    def _search(
-        self, original: Model, first: tuple[FitResult, PassContext], search: SearchBudget
-    ) -> tuple[FitResult, PassContext]:
-        """Return the result that leaves least, and its run."""
-        best, context = first
-        fit_run = context
+    def _search(self, original: Model, best: _Fit, search: SearchBudget) -> _Fit:
+        """Return the result that leaves least."""
+        first = best.context
         for way in self.ways[1:]:
-            if not best.untaken:
+            if not best.result.untaken:
                 break
             if search.allows_more():
-                trial = try_passes(way, search.copy(original), context, repeat=False)
+                trial = try_passes(way, search.copy(original), first, repeat=False)
                 fitted = self._fit(trial.model, trial.context.meter.added_nodes)
-                if len(fitted.untaken) < len(best.untaken):
-                    best, fit_run = fitted, trial.context
-        return best, fit_run
+                if len(fitted.untaken) < len(best.result.untaken):
+                    best = _Fit(fitted, trial.context, way)
+        return best
+
+    def _straightened(
+        self, fit: _Fit, model: Model, context: PassContext, search: SearchBudget
+    ) -> FitResult:
+        """Run the same passes on what the fit brought in, and fit again, while that helps."""
+        result = fit.result
+        for _ in range(_MOST_ROUNDS):
+            if result.is_as_before or not search.allows_more():
+                break
+            trial = try_passes(fit.way, search.copy(model), context, repeat=False)
+            if not trial.changed:
+                break
+            again = self._fit(trial.model, context.meter.added_nodes)
+            states = States()
+            states.visit(model)  # passes and fit may undo each other
+            if len(again.untaken) > len(result.untaken) or states.visit(again.model):
+                break
+            done = [entry for entry in context.remarks.entries if entry[0].action != "kept"]
+            take_over(context, trial.context, done)
+            model.become(again.model)
+            context.remarks.follow(model)
+            result = again.after(result, model)
+        return result
 
     def _lists(self, op_type: str, opset: int) -> bool:
         """Test whether the target has an operator, in its opset that is nearest to one."""
@@ -292,6 +317,20 @@ def trim_absent_inputs(model: Model) -> bool:
     return changed
 
 
+class _Fit(NamedTuple):
+    """One fit, with what came before it.
+
+    Attributes:
+        result: its result.
+        context: the context of its passes.
+        way: these passes.
+    """
+
+    result: FitResult
+    context: PassContext
+    way: Stages
+
+
 def take_over(
     context: PassContext, trial: PassContext, before: list[tuple[Remark, Node | None]]
 ) -> None:
@@ -332,6 +371,22 @@ class FitResult:
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
     changes: str = ""
+
+    @property
+    def is_as_before(self) -> bool:
+        """Test whether the fit changed nothing."""
+        return not self.replaced and self.model.opset() == self.opset
+
+    def after(self, first: FitResult, model: Model) -> FitResult:
+        """Return this as the end of two fits of a model, with what the first one did."""
+        return dataclasses.replace(
+            self,
+            model=model,
+            opset=first.opset,
+            replaced=tuple(dict.fromkeys((*first.replaced, *self.replaced))),
+            straightened=tuple(dict.fromkeys((*first.straightened, *self.straightened))),
+            changes=first.changes or self.changes,
+        )
 
     def tell(self, pass_: FitTarget, model: Model, context: PassContext) -> None:
         """Add remarks on what was done and what the target does not take."""
