@@ -152,7 +152,7 @@ class FitTarget(Pass):
     def _straightened(
         self, fit: _Fit, model: Model, context: PassContext, search: SearchBudget
     ) -> FitResult:
-        """Run the same passes on what the fit brought in, and fit again, while that helps."""
+        """Run the passes again on what the fit brought in, and fit again."""
         result = fit.result
         for _ in range(_MOST_ROUNDS):
             if result.is_as_before or not search.allows_more():
@@ -165,8 +165,8 @@ class FitTarget(Pass):
             states.visit(model)  # passes and fit may undo each other
             if len(again.untaken) > len(result.untaken) or states.visit(again.model):
                 break
-            done = [entry for entry in context.remarks.entries if entry[0].action != "kept"]
-            take_over(context, trial.context, done)
+            earlier = [entry for entry in context.remarks.entries if entry[0].action != "kept"]
+            take_over(context, trial.context, earlier)
             model.become(again.model)
             context.remarks.follow(model)
             result = again.after(result, model)
@@ -378,7 +378,7 @@ class FitResult:
         return not self.replaced and self.model.opset() == self.opset
 
     def after(self, first: FitResult, model: Model) -> FitResult:
-        """Return this as the end of two fits of a model, with what the first one did."""
+        """Return this as the end of two fits, with the work of the first."""
         return dataclasses.replace(
             self,
             model=model,
