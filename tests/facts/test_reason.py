@@ -54,7 +54,7 @@ def test_sentences_are_joined_each_once():
         Reason("b", "second", {"x": 2, "y": 3}),
     )
     joined = Reason.join([one, other, one, Reason.join([other, "c"])])
-    assert joined == "a; decide it with --selects; b; c"
+    assert joined == "a; decide it with --selects (selects=True in Python); b; c"
     assert joined.plain == "a; b; c" and joined.options == ("--selects",)
     assert [str(part) for part in joined.parts] == [str(one), "b", "c"]
     assert (joined.code, joined.arguments) == ("first", {"x": 1, "y": 3})
@@ -72,7 +72,8 @@ def test_what_decides_comes_first_and_alone_where_little_is_said():
 
 def test_text_is_appended_before_the_options():
     reason = Reason("on n", "n", {"depends_on": ["n"]}, ["--selects"]) + ", and more"
-    assert reason == "on n, and more; decide it with --selects" and reason.code == "n"
+    assert reason == "on n, and more; decide it with --selects (selects=True in Python)"
+    assert reason.code == "n"
 
 
 @pytest.mark.parametrize("name", MODELS)

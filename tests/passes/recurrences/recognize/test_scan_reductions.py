@@ -282,18 +282,18 @@ def test_broadcast_terms():
 
 
 KEPT = {
-    "Add 'y/r' may change its shape": """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
+    "may change its shape": """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
         bool yes = {1}> { sh = Shape (x) n = Gather (sh, zero)
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
             c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }""",
-    "Mul 'y/k' multiplies it by itself": scan(
-        "h = Add (a, e) k = Mul (h, h) r = Add (k, e)"
-    ).removeprefix(HEAD),
+    "k' multiplies it by itself": scan("h = Add (a, e) k = Mul (h, h) r = Add (k, e)").removeprefix(
+        HEAD
+    ),
     "steps of doubling distance pay for states of at most 256 bytes": """
         g (float[65] s, float[N, 65] x) => (float[N, 65] z) { y, z = Scan <num_scan_inputs = 1,
             body = b (float[65] a, float[65] e) => (float[65] r, float[65] q) {
                 r = Max (a, e) q = Neg (r) }> (s, x) }""",
-    "Mul 'y/r' multiplies it by itself": scan("r = Mul (a, a)").removeprefix(HEAD),
+    "r' multiplies it by itself": scan("r = Mul (a, a)").removeprefix(HEAD),
     "powers of its factor may overflow": scan("k = Sub (e, a) r = Sub (k, a)").removeprefix(HEAD),
     "powers of its factors may overflow": """g (float[3] s, float[N, 3] x) => (float[3] y) {
         y, t = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] f, float[3] e)
