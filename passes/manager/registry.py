@@ -1,6 +1,7 @@
 """Registry of all passes: first the default pipeline in its order, then the optional ones.
 
 Recurrences are raised before loops are vectorized: the operator needs the weights in the body.
+`dev/tools/passes.py` adds a line for each new class; its place in the order is written by hand.
 """
 
 # ruff: noqa: I001, PLC0414 - the order matters, and each name is re-exported
