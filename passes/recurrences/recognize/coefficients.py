@@ -132,6 +132,13 @@ class Coefficients:
         array = np.array(number, self._dtype)
         return Coefficient(None, self._emit.constant(array, "bound"), array=array)
 
+    def _source(self, value: Value) -> tuple[Value, object] | None:
+        """The value that a scan input reads, with its axis and direction."""
+        for one in self._recurrence.trips.loop_view.scan_inputs:
+            if one.argument is value:
+                return one.source, (one.axis, one.backward)
+        return None
+
     def _plus(self, one: Coefficient, other: Coefficient) -> Coefficient:
         if one.number == 0.0:
             return other

@@ -5,7 +5,9 @@ b' = max (a + r, b)                      (r 0) (b)    and + for the product
 
 A matrix of each iteration, with an offset, applied after another one is a matrix with an offset; a
 parallel prefix of them gives all values. Elements that no iteration has are left out, so that a
-factor of 0 makes no NaN of an infinity in another state.
+factor of 0 makes no NaN of an infinity in another state. Where a condition lets all states keep
+their values, only the other iterations are joined; where one replaces all of them, the states
+before are not read.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
+from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ir import Node, Value
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
 from ...scans.parallel_prefix import MOST_STEP_BYTES
+from ...utils.select import as_select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient, Coefficients
 from .recurrence import Recurrence, Replacement
@@ -108,7 +112,8 @@ def raise_semiring(recurrence: Recurrence) -> Replacement | str:
             continue
         reader = _Reader(recurrence, fact, semiring)
         try:
-            return _replace(recurrence, reader, reader.read(), fact)
+            choice = _choice(recurrence, reader)
+            return _replace(recurrence, reader, choice, reader.read(choice.results), fact)
         except Unfit:  # the reason of the last row is no better than another
             continue
     return "no pair of operations joins states that depend on each other"
@@ -125,8 +130,8 @@ class _Reader(Coefficients):
         self.semiring = semiring
         self._combinations: dict[Value, Combination] = {}
 
-    def read(self) -> list[Combination]:
-        """The combination that an iteration makes of each state.
+    def read(self, results: Sequence[Value]) -> list[Combination]:
+        """The combinations that some values are of the states.
 
         Raises:
             Unfit: a value that is no combination.
@@ -135,13 +140,36 @@ class _Reader(Coefficients):
         for state in states:
             weights = tuple([self.one if other is state else None for other in states])
             self._combinations[state.argument] = Combination(weights, None)
-        for node in self._recurrence.nodes:
+        for node in self._needed(results):
             same = self._recurrence.fact(node.output()).shape == self._shape
             rule = None if node.domain or node.op.references else self._rule(node.op_type)
             if rule is None or not same:
                 raise Unfit(f"{node} makes the next value")
             self._combinations[node.output()] = rule(node)
-        return [self._of(state.result) for state in states]
+        return [self._of(value) for value in results]
+
+    def _needed(self, results: Sequence[Value]) -> list[Node]:
+        """The nodes of the cycle that some values depend on, in order."""
+        needed = set(results)
+        nodes = []
+        for node in reversed(self._recurrence.nodes):
+            if not needed.isdisjoint(value for value in node.outputs if value is not None):
+                nodes.append(node)
+                needed.update(value for value in node.inputs if value is not None)
+        return nodes[::-1]
+
+    @property
+    def elem_type(self) -> int:
+        """The element type of the states."""
+        return self._type
+
+    def part_of(self, value: Value) -> Coefficient:
+        """The coefficient of a value that no state changes."""
+        return self._coefficient(value)
+
+    def select(self, node: Node) -> tuple[Value, Value, Value] | None:
+        """The condition and the two values of a select."""
+        return as_select(node, self._source)
 
     @functools.cached_property
     def one(self) -> Coefficient:
@@ -255,11 +283,56 @@ class _Reader(Coefficients):
         return self._choose(flag, one or self.nothing, other or self.nothing)
 
 
+# Conditions --------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The next values of all states, and what one condition makes of them.
+
+    Attributes:
+        results: the next values where the condition leaves them.
+        condition: the condition; None for none.
+        holds: the condition where the results count.
+        fresh: the values that replace the states elsewhere; none if they keep their values.
+    """
+
+    results: tuple[Value, ...]
+    condition: Value | None = None
+    holds: bool = True
+    fresh: tuple[Value, ...] = ()
+
+
+def _choice(recurrence: Recurrence, reader: _Reader) -> Choice:
+    """Match one condition that chooses the next values of all states."""
+    states = recurrence.states
+    results = tuple([skip_identities(state.result) for state in states])
+    producers = [value.producer for value in results]
+    selects = [None if node is None else reader.select(node) for node in producers]
+    matches = [match for match in selects if match is not None]
+    conditions = {match[0] for match in matches}
+    if len(matches) < len(states) or len(conditions) > 1:
+        return Choice(results)
+    (condition,) = conditions
+    carried = {state.argument for state in states}
+    carried.update(v for node in recurrence.nodes for v in node.outputs if v is not None)
+    if condition in carried:
+        return Choice(results)
+    for holds in (True, False):
+        moved = tuple([match[1 if holds else 2] for match in matches])
+        others = tuple([skip_identities(match[2 if holds else 1]) for match in matches])
+        if all(other is state.argument for other, state in zip(others, states, strict=True)):
+            return Choice(moved, condition, holds)
+        if carried.isdisjoint(others):
+            return Choice(moved, condition, holds, others)
+    return Choice(results)
+
+
 # Products ----------------------------------------------------------------------------------------
 
 
 Place = tuple[int, int]
-"""A row and a column; the last column is that of offsets."""
+"""A row and a column; the last column is that of offsets, the last row the condition of a reset."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -269,6 +342,7 @@ class Product:
     semiring: Semiring
     width: int
     places: tuple[Place, ...]
+    elem_type: int
 
     def __call__(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], _: Value | None
@@ -296,6 +370,12 @@ class Product:
                 joined[row, column] = functools.reduce(
                     lambda one, other: emit.add(self.semiring.join, [one, other], "sum"), terms
                 )
+        reset = width, 0
+        if reset in after:
+            for place in [(row, width) for row in range(width)]:
+                one, other = after[place], joined[place]
+                joined[place] = emit.select(after[reset], one, other, "state", self.elem_type)
+            joined[reset] = emit.add("Or", [before[reset], after[reset]], "reset")
         return joined
 
 
@@ -318,7 +398,11 @@ def _products(places: frozenset[Place], width: int) -> frozenset[Place]:
 
 
 def _replace(
-    recurrence: Recurrence, reader: _Reader, combinations: Sequence[Combination], fact: Fact
+    recurrence: Recurrence,
+    reader: _Reader,
+    choice: Choice,
+    combinations: Sequence[Combination],
+    fact: Fact,
 ) -> Replacement:
     """Emit the prefix products, whose offsets are the states.
 
@@ -344,14 +428,21 @@ def _replace(
             raise Unfit("some state does not depend on some other one two iterations before")
         steps = 1
     places = tuple(sorted(own if steps else all_places))
-    rows = _rows(recurrence, reader, parts, places, fact)
+    rows = _rows(recurrence, reader, parts, places, choice)
+    reset = ((width, 0),) if choice.fresh else ()
     if steps:
-        rows = _first_step(recurrence, Product(semiring, width, places), rows)
+        rows = _first_step(
+            recurrence, Product(semiring, width, (*places, *reset), fact.elem_type), rows
+        )
         places = tuple(sorted(all_places))
-    facts = [fact] * len(places)
-    joined = recurrence.prefixes(Product(semiring, width, places), rows, facts, first=steps)
+    facts = [fact] * len(places) + [Fact(_TYPES.BOOL, fact.shape)] * len(reset)
+    places = (*places, *reset)
+    joined = recurrence.prefixes(
+        Product(semiring, width, places, fact.elem_type), rows, facts, first=steps
+    )
     exact = not semiring.rounds or fact.elem_type in _INTEGERS
-    return _read_offsets(recurrence, dict(zip(places, joined, strict=True)), exact)
+    offsets = [dict(zip(places, joined, strict=True))[row, width] for row in range(width)]
+    return _read_offsets(recurrence, choice, offsets, exact)
 
 
 def _rows(
@@ -359,16 +450,49 @@ def _rows(
     reader: _Reader,
     parts: dict[Place, Part],
     places: Sequence[Place],
-    fact: Fact,
+    choice: Choice,
 ) -> list[Value]:
     """Emit the elements of all iterations, the initial values first, of which only those count."""
     emit, width = recurrence.trips.emit, len(recurrence.states)
     firsts = [_first(recurrence, index) for index in range(width)]
+    flag = None
+    if choice.fresh and choice.condition is not None:
+        flag = reader.rows_of(reader.part_of(choice.condition))
+        flag = emit.add("Not", [flag], "reset") if choice.holds else flag
+    only = None if choice.fresh else _live(recurrence, choice)
     rows = []
     for row, column in places:
-        part = parts.get((row, column)) or reader.nothing
-        rows.append(emit.concat([firsts[row], reader.rows_of(part)], 0, "rows"))
+        own = reader.rows_of(parts.get((row, column)) or reader.nothing)
+        if only is not None:
+            own = emit.add("Compress", [own, only], "live", axis=0)
+        if flag is not None and column == width:
+            fresh = reader.rows_of(reader.part_of(choice.fresh[row]))
+            own = emit.select(flag, fresh, own, "state", reader.elem_type)
+        rows.append(emit.concat([firsts[row], own], 0, "rows"))
+    if flag is not None:
+        yes = emit.constant(np.array(True), "yes")
+        first = emit.add("Expand", [yes, emit.add("Shape", [firsts[0]], "shape")], "first")
+        rows.append(emit.concat([first, flag], 0, "resets"))
     return rows
+
+
+def _live(recurrence: Recurrence, choice: Choice) -> Value | None:
+    """Emit the condition of the iterations that change the states; None for all of them.
+
+    Raises:
+        Unfit: a condition of several elements.
+    """
+    if choice.condition is None:
+        return None
+    trips, emit = recurrence.trips, recurrence.trips.emit
+    operand = trips.operand(choice.condition)
+    shape = operand.fact.shape
+    if shape is None or any(dim != 1 for dim in shape):
+        raise Unfit("a condition chooses elements of states that depend on each other")
+    flag = trips.feeding.every(operand, choice.condition.name)
+    if shape:
+        flag = emit.squeeze(flag, tuple(range(1, 1 + len(shape))), "live")
+    return flag if choice.holds else emit.add("Not", [flag], "live")
 
 
 def _first(recurrence: Recurrence, index: int) -> Value:
@@ -389,18 +513,31 @@ def _first_step(recurrence: Recurrence, product: Product, rows: Sequence[Value])
     }
     joined = product.joined(emit, early, late)
     return [
-        emit.concat([heads.get(place, heads[place[0], product.width]), joined[place]], 0, "rows")
+        emit.concat(
+            [heads[place if place in heads else (place[0], product.width)], joined[place]],
+            0,
+            "rows",
+        )
         for place in sorted(joined)
     ]
 
 
-def _read_offsets(recurrence: Recurrence, joined: dict[Place, Value], exact: bool) -> Replacement:
-    emit, feeding, states = recurrence.trips.emit, recurrence.trips.feeding, recurrence.states
-    every, final = {}, {}
-    for index, state in enumerate(states):
-        rows = joined[index, len(states)]
-        every[state] = feeding.cut(rows, [1], [_END], [0])
-        last = emit.add("Gather", [rows, feeding.trips], "last", axis=0)
+def _read_offsets(
+    recurrence: Recurrence, choice: Choice, offsets: Sequence[Value], exact: bool
+) -> Replacement:
+    """Emit the states from the offsets after each iteration that changes them."""
+    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
+    every, final, end, places = {}, {}, feeding.trips, None
+    only = None if choice.fresh else _live(recurrence, choice)
+    if only is not None:
+        numbers = emit.add("Cast", [only], "numbers", to=_TYPES.INT64)
+        places, end = emit.running_sum(numbers, "places"), feeding.integers(-1)
+    for rows, state in zip(offsets, recurrence.states, strict=True):
+        if places is None:
+            every[state] = feeding.cut(rows, [1], [_END], [0])
+        else:
+            every[state] = emit.add("Gather", [rows, places], state.argument.name, axis=0)
+        last = emit.add("Gather", [rows, end], "last", axis=0)
         final[state] = functools.partial(_same, emit.squeeze(last, 0, state.result.name))
     what = describe("products of matrices in steps of doubling distance", exact)
     return Replacement(what, exact, every, final)

@@ -394,13 +394,6 @@ class StepReader(Coefficients):
         one, other = (self._of(value) for value in branches)
         return self._choose_step(flag, one, other)
 
-    def _source(self, value: Value) -> tuple[Value, object] | None:
-        """The value that a scan input reads, with its axis and direction."""
-        for one in self._recurrence.trips.loop_view.scan_inputs:
-            if one.argument is value:
-                return one.source, (one.axis, one.backward)
-        return None
-
     def _compare(self, node: Node) -> _Comparison | None:
         """Match a comparison of a value of the iteration with a function of the state.
 

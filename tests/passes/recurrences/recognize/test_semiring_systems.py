@@ -104,3 +104,32 @@ def test_many_states_stay():
     )
     states = "; ".join(f"float[3] {name} {name}0" for name in names)
     assert "carries 's'" in reason(loop(ROWS + body, states))
+
+
+CHOICES = {
+    "only where a condition holds": ("q", "p2 = Where (q, {s}, s) r2 = Where (q, {t}, t)"),
+    "where it does not hold": ("q", "p2 = Where (q, s, {s}) r2 = Where (q, t, {t})"),
+    "replaced": ("q", "p2 = Where (q, e, {s}) r2 = Where (q, f, {t})"),
+    "replaced by element": ("k", "p2 = Where (k, {s}, h) r2 = Where (k, {t}, e)"),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("body", ["Viterbi of two labels", "second order, by the input"])
+def test_one_condition_for_all_states(name, body):
+    """Iterations without an effect are left out; a reset reads no state, not even a NaN."""
+    _, choice = CHOICES[name]
+    total = "w = ReduceSum <keepdims = 0> (e) q = Less (w, nil) "
+    inner = BODIES[body].replace("s2 =", "s3 =").replace("t2 =", "t3 =")
+    text = ROWS + total + inner + " " + choice.format(s="s3", t="t3")
+    text = loop(
+        text + " s2 = Identity (p2) t2 = Identity (r2) r = Identity (s2)",
+        "float[3] s s0; float[3] t t0",
+        "float[3] r",
+    )
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        x = np.tanh(numbers(length))
+        assert_same(text, model, x, s0=numbers(1)[0], t0=numbers(2)[0])
+        if "replaced" not in name and length:
+            assert_same(text, model, abs(x) * (-1 if "not" in name else 1), s0=x[0], t0=x[0])
