@@ -23,6 +23,7 @@ REMAINING = {
     "passes/recurrences/expand/expansion.py": "operators that the pass emits",
     "passes/recurrences/functions.py": "activations that attributes of LSTM, GRU and RNN name",
     "passes/recurrences/recognize/finiteness.py": "operators that keep numbers finite",
+    "passes/recurrences/recognize/recurrence.py": "operators by which a state looks like a cell",
     "passes/recurrences/recognize/rules.py": "rules of cells, one function each",
     "passes/recurrences/recognize/scan_reductions.py": "steps of a reduction with what they become",
     "passes/recurrences/recognize/search_loops.py": "operators exact in a batch",
