@@ -3,6 +3,7 @@ element types, functions around them, directions and axes of Scans, sizes that b
 
 import random
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -31,10 +32,13 @@ def kind_of(t: str) -> str:
 
 
 class Writer:
-    """Nodes of one body, as text; each value is a row of type `t` and size C, or less."""
+    """Nodes of one body, as text; each value is a row of type `t` and size C, or less.
 
-    def __init__(self, dice: random.Random, t: str) -> None:
-        self.dice, self.t = dice, t
+    A Loop inside runs up to one of some limits, the number of the iteration among them.
+    """
+
+    def __init__(self, dice: random.Random, t: str, limits: Sequence[str]) -> None:
+        self.dice, self.t, self.limits = dice, t, limits
         self.lines: list[str] = []
         self.rows: list[str] = []
         self.count = 0
@@ -117,7 +121,7 @@ class Writer:
         """A Loop in the body, of which some outer iterations make no iteration."""
         if self.t in ("bool", "uint8", "float16"):
             return
-        limit = self.dice.choice(("i", "i", "two", "zero", "n"))
+        limit = self.dice.choice((*self.limits, "two", "zero", "n"))
         n, op = self.count + 1, self.dice.choice(("Add", "Max", "Mul"))
         self.rows.append(
             self.add(
@@ -131,8 +135,8 @@ class Writer:
 def edge_loop(dice: random.Random) -> onnx.ModelProto:
     """A model of one Loop or Scan, perhaps in a function."""
     t = dice.choice(TYPES[:2] * 2 + TYPES)
-    writer = Writer(dice, t)
     is_scan = dice.random() < 0.25
+    writer = Writer(dice, t, () if is_scan else ("i", "i"))
     states = dice.choice((0, 1, 1, 1, 2))
     writer.rows += ["e"] if is_scan else []
     if not is_scan:
@@ -179,7 +183,7 @@ CONSTANTS = """one = Constant <value_int = 1> () two = Constant <value_int = 2> 
 def _loop_model(dice, t, writer, names, updates, scanned):
     limit = dice.choice(LIMITS)
     limit = {"0": "zero", "1": "one", "3": "three", "-1": "minus"}.get(limit, limit)
-    start = dice.choice(("", "yes", "yes", "flag", "no"))
+    start = dice.choice(("" if names else "yes", "yes", "yes", "flag", "no"))
     condition = dice.choice(("c", "c", "yes"))
     if limit in ("", "last"):
         start = start or "yes"
