@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..display import OnProgress, silent
 from ..ir import to_proto
-from ..passes import PassContext
-from ..passes.manager.undo import Task, probing, settle
+from ..passes.manager.undo import Task, compared, probing, settle
 from ..passes.simplify.apply_rules import uses_trusted_rules
-from ..passes.utils.declarations import CorrectDeclarations
 from ..verification import compare
 from ..verification.mismatch import MismatchError, NotVerifiedError
 from . import line
@@ -59,17 +57,25 @@ def verify(
     if uses_trusted_rules(job.remarks):
         options = options.with_runs()
 
-    def compared(other: Job) -> Verdict:
+    def judged(other: Job) -> Verdict:
         settings: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
         if other is job:
             settings |= {"loaded": loaded, "message": message}
         comparison = partial(compare, original, other.model, options, **settings)
-        verdict = _compared(other, comparison, message if other is job else None)
+
+        def renew() -> None:
+            if message is not None and other is job:
+                message.CopyFrom(to_proto(job.model))
+
+        converted = other.converted is not None  # an opset may infer more than another
+        verdict = compared(
+            lambda: comparison(**other.fixed()), other.model, always=converted, renew=renew
+        )
         return check_trust(other, verdict, options, workers)
 
     task = Task(
         rerun=partial(line.run, request),
-        compare=compared,
+        compare=judged,
         watch=lambda observe, vetoes: line.run(request, vetoes, observe=observe),
         probe=probing(original, options, job.fixed(workers=workers)),
         only_proved=options.unproved == "keep",
@@ -81,22 +87,6 @@ def verify(
     if job.converted is not None and not task.accepts(verdict):
         raise NotVerifiedError(f"the conversion is not proved: {verdict.reason}")
     return settled, verdict
-
-
-def _compared(job: Job, comparison: partial[Verdict], message: onnx.ModelProto | None) -> Verdict:
-    """Compare, and once more with other declarations: an opset may infer more than another.
-
-    The message of the result, if there is one, gets them too.
-    """
-    verdict, context = comparison(**job.fixed()), PassContext()
-    is_suspect = job.converted is not None and verdict.differs
-    if is_suspect and CorrectDeclarations().correct(job.model, context):
-        if message is not None:
-            message.CopyFrom(to_proto(job.model))
-        verdict = comparison(**job.fixed())
-        notes = (*verdict.notes, *map(str, context.remarks))
-        verdict = dataclasses.replace(verdict, notes=notes)
-    return verdict
 
 
 def check_trust(

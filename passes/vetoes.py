@@ -111,7 +111,7 @@ class Vetoes:
 
 
 NONE = Vetoes()
-ALARMS = ("internal-error", "refuted-rewrite")
+ALARMS = ("internal-error", "refuted-rewrite", "invalid-rewrite")
 """Codes of failures that a caller must hear of: straightline is at fault."""
 _current: contextvars.ContextVar[Vetoes | None] = contextvars.ContextVar("vetoes", default=None)
 

@@ -146,7 +146,7 @@ class Pipeline:
         """
         from ...verification import compare
         from ...verification.mismatch import require_compared
-        from .undo import BINDING, Task, probing, settle
+        from .undo import BINDING, Task, compared, probing, settle
 
         fixed: dict[str, Any] = {"base_dir": base_dir_of(original), "exactness": self.exactness}
         if any(pass_.name == FreezeInitializers.name for pass_ in self.passes):
@@ -155,7 +155,9 @@ class Pipeline:
             options = options.with_runs()
         task = Task(
             rerun=rerun,
-            compare=lambda other: compare(original, other.model, options, loaded=True, **fixed),
+            compare=lambda other: compared(
+                lambda: compare(original, other.model, options, loaded=True, **fixed), other.model
+            ),
             watch=lambda observe, vetoes: isolated(
                 lambda: self.apply(load(original), run=observe(BINDING)), vetoes
             ),

@@ -25,6 +25,7 @@ from ..base import Pass
 from ..context import PassContext
 from ..faults import Place
 from ..remarks import Remark
+from ..utils.declarations import CorrectDeclarations
 from ..vetoes import ALL, Veto, Vetoes
 from .isolation import Reproduction, StrictError
 
@@ -35,6 +36,7 @@ _MOST_ROUNDS = 32
 _MOST_CONSTRUCTS = 8
 """Constructs of one pass that are kept one by one before the pass is left out."""
 _REFUTED = Message("refuted-rewrite", "{pass_name} changed the outputs{place}: {difference}{input}")
+_INVALID = Message("invalid-rewrite", "{pass_name} made an invalid model{place}: {difference}")
 _OPEN = Message("unproved-rewrite", "what {pass_name} makes{place} is not proved: {difference}")
 
 T = TypeVar("T")
@@ -70,6 +72,34 @@ class Task(Generic[T]):
     def accepts(self, verdict: Verdict) -> bool:
         """Test whether a result with a verdict may be returned."""
         return verdict.proved if self.only_proved else not verdict.differs
+
+
+def compared(
+    comparison: Callable[[], Verdict],
+    model: Model,
+    *,
+    always: bool = False,
+    renew: Callable[[], None] = lambda: None,
+) -> Verdict:
+    """Compare a result, and once more where declarations of the original make it invalid.
+
+    A false size of an output goes unnoticed as long as inference cannot tell the true one. After
+    constants are folded, or in another opset, it may.
+
+    Args:
+        comparison: compares the model with its original.
+        model: the result, whose declarations may change.
+        always: correct declarations also where outputs differ.
+        renew: called after they have changed.
+    """
+    verdict, context = comparison(), PassContext()
+    is_suspect = verdict.differs and (always or bool(verdict.fault))
+    if not is_suspect or not CorrectDeclarations().correct(model, context):
+        return verdict
+    renew()
+    verdict = comparison()
+    notes = (*verdict.notes, *map(str, context.remarks))
+    return dataclasses.replace(verdict, notes=notes)
 
 
 def probing(
@@ -133,6 +163,8 @@ def _why(verdict: Verdict, pass_name: str, place: Place | None) -> Reason:
     text = "" if verdict.feeds is None else f", for {feeds_text(verdict.feeds)}"
     fields: dict[str, Any] = {"difference": verdict.difference, "input": text}
     at = at.replace(" of ", " when it rewrote ", 1)
+    if verdict.fault:
+        return _INVALID(pass_name=pass_name, place=at, difference=verdict.fault)
     return _REFUTED(pass_name=pass_name, place=at, **fields)
 
 
@@ -209,7 +241,8 @@ class _Search(Generic[T]):
         place = places[0] if places else None
         advice = ""
         if culprit.verdict.differs:
-            advice = self.task.reproduce().advice(f"the pass {culprit.name} changed the outputs")
+            does = "made an invalid model" if culprit.verdict.fault else "changed the outputs"
+            advice = self.task.reproduce().advice(f"the pass {culprit.name} {does}")
         return Veto(culprit.name, place, _why(culprit.verdict, culprit.name, place), advice)
 
     def _fails(self, culprit: _Culprit, vetoes: Vetoes, places: list[Place], half: int) -> bool:

@@ -15,6 +15,9 @@ from .execution.obligations import Log, Obligation
 from .terms.term import Term, descendants
 from .terms.term_manager import Terms
 
+MOST_FORCED = 8
+"""Limit of runs of the original, each with more conditions that its nodes force."""
+
 _MOST_TERMS = 4096
 """Limit of terms below a node that are searched for choices."""
 

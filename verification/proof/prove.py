@@ -71,7 +71,7 @@ from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
-from .forced_conditions import forced_conditions
+from .forced_conditions import MOST_FORCED, forced_conditions
 from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
@@ -105,11 +105,6 @@ NARROW = "no size that is computed in 32 bits is 2^30 or more"
 ENDS = "no axis that a Slice cuts at 2147483647 or further is longer"
 """Assumption about exporters' bound for the end of an axis."""
 
-BRIEF_TERMS, BRIEF_TERMS_PER_NODE = 50_000, 20
-BRIEF_STEPS, BRIEF_STEPS_PER_NODE = 600_000, 50
-"""The budget of a proof that every rewrite makes: it gives up within a second or two where models
-are small. A proof that is asked for by name may take more."""
-
 BRIEF_DEFINITION, BRIEF_DEFINITION_STEPS = 8, 8_192
 """Limit of such a proof for loops by their definition, after a mismatch on a symbolic iteration: a
 multiple of the steps of that one, and at least so many steps."""
@@ -118,9 +113,6 @@ MERGED_SHARE, MERGED_STEPS, MERGED_LOOP_STEPS = 1, 16_384, 262_144
 """Limit of a comparison of what remains after values have been merged, unless the notion is asked
 for by name: a multiple of the steps up to then, and at least so many steps; more with a loop, whose
 iterations become one operator (GRU, LSTM, RNN)."""
-
-_MOST_FORCED = 8
-"""Limit of runs of the original with more conditions that its nodes force."""
 
 MOST_CASES = 16
 """Limit of cases in which loops have no iteration."""
@@ -294,10 +286,7 @@ class _Question:
     def limit_to_size(self) -> None:
         """Lower the budget to what a proof of models of this size may cost."""
         self.is_brief, nodes = True, sum(map(_node_count, self.protos))
-        self.budget = self.whole = Budget(
-            min(self.budget.terms, BRIEF_TERMS + BRIEF_TERMS_PER_NODE * nodes),
-            min(self.budget.steps, BRIEF_STEPS + BRIEF_STEPS_PER_NODE * nodes),
-        )
+        self.budget = self.whole = self.budget.brief(nodes)
 
     def answer(self) -> Proof | _Failure:
         """Answer to the question; reads weights in files only if it depends on their content."""
@@ -565,7 +554,7 @@ class _Question:
                     self._run(1, runs[1], inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
-            for _ in range(_MOST_FORCED):
+            for _ in range(MOST_FORCED):
                 forced = forced_conditions(terms, runs[0][0].log)
                 if not forced:
                     break

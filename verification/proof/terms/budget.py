@@ -19,6 +19,12 @@ _TERM = 16
 """Steps for each monomial of long sizes."""
 
 
+_BRIEF_TERMS, _BRIEF_TERMS_PER_NODE = 50_000, 20
+_BRIEF_STEPS, _BRIEF_STEPS_PER_NODE = 600_000, 50
+"""The budget of a proof that every rewrite makes: it gives up within a second or two where models
+are small. A proof that is asked for by name may take more."""
+
+
 class OpenError(Signal):
     """Signal that a proof cannot go on: the question stays open."""
 
@@ -39,6 +45,13 @@ class Budget:
     def of_size(cls, nodes: int) -> Budget:
         """Budget for models of so many nodes."""
         return cls(steps=limit("proof_steps") + nodes * limit("proof_steps_per_node"))
+
+    def brief(self, nodes: int) -> Budget:
+        """Budget of a brief proof for models of so many nodes, within this one."""
+        return Budget(
+            min(self.terms, _BRIEF_TERMS + _BRIEF_TERMS_PER_NODE * nodes),
+            min(self.steps, _BRIEF_STEPS + _BRIEF_STEPS_PER_NODE * nodes),
+        )
 
     def __post_init__(self) -> None:
         self._most = {"proof_terms": self.terms, "proof_steps": self.steps}
