@@ -115,6 +115,19 @@ DECODER = """decoder (float[24, 4] x, float[4] s) => (float[4] last, float[24, 4
     }> (s, x)
 }"""
 
+# A maximum over a batch, and a guard for a batch without rows.
+POOLED = """pooled (float[N, 4] x) => (float[4] y) <
+    int64 zero = {0}, float[4] zeros = {0, 0, 0, 0}
+> {
+    shape = Shape (x)
+    rows = Gather <axis = 0> (shape, zero)
+    empty = Equal (rows, zero)
+    y = If (empty) <
+        then_branch = none () => (float[4] nothing) { nothing = Identity (zeros) },
+        else_branch = some () => (float[4] most) { most = ReduceMax <axes = [0], keepdims = 0> (x) }
+    >
+}"""
+
 MODELS = {
     "model": VOICE,
     "squeeze": SQUEEZE,
@@ -133,10 +146,11 @@ def write(folder: Path) -> None:
         onnx.save(onnx.parser.parse_model(HEADER + text), folder / f"{name}.onnx")
     new = onnx.parser.parse_model(HEADER.replace("17", "18") + NEW)
     onnx.save(new, folder / "new.onnx")
+    onnx.save(onnx.parser.parse_model(HEADER + POOLED), folder / "pooled.onnx")
     np.save(folder / "rate.npy", np.array(16000, np.int64))
 
 
 if __name__ == "__main__":
     where = Path(sys.argv[1] if sys.argv[1:] else ".")
     write(where)
-    print(f"{', '.join(MODELS)} and new: .onnx files in {where}")
+    print(f"{', '.join(MODELS)}, pooled and new: .onnx files in {where}")
