@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +12,21 @@ import onnx
 from ..ir.attributes import graphs_in
 from ..ir.option_names import in_shell
 
-# Operators that draw from a generator; Dropout draws only in training mode.
-_INTERPOLATING = {
+_UNFIXED = {
+    "AffineGrid": b"coordinates",
+    "Attention": b"zeros at masked places",
+    "DFT": b"roots of one",
     "GridSample": b"linear",
+    "ReduceProd": b"an order",
     "Resize": b"nearest",
     "RoiAlign": b"avg",
     "Upsample": b"nearest",
 }
-"""Operators that weigh neighbours in all modes but "nearest", and their default mode."""
+"""Operators with weights of their own, in all modes but "nearest", or an order of factors, and
+their default mode."""
 _RECURRENT = ("RNN", "GRU", "LSTM")
 
+# Operators that draw from a generator; Dropout draws only in training mode.
 _RANDOM = {
     "Bernoulli",
     "Multinomial",
@@ -98,9 +104,33 @@ def output_mismatches(before: Signature, after: Signature) -> list[str]:
     return [f"output '{name}' {reason}" for name, reason in reasons if reason]
 
 
-def has_random_operators(model: onnx.ModelProto) -> bool:
-    """Test whether any graph or function of a model draws random numbers."""
-    return any(_is_random(node) for node in _nodes_of(model))
+def random_operators(model: onnx.ModelProto) -> Counter[str]:
+    """Count the operators that draw random numbers, in graphs and functions of a model."""
+    return Counter(node.op_type for node in _nodes_of(model) if _is_random(node))
+
+
+def reseeded(model: onnx.ModelProto, step: int) -> onnx.ModelProto:
+    """Copy a model with other seeds of its random operators."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for node in _nodes_of(copy):
+        for field in node.attribute if _is_random(node) else ():
+            if field.name == "seed" and field.type == onnx.AttributeProto.INT:
+                field.i += step
+            elif field.name == "seed":
+                field.f += step
+    return copy
+
+
+def ordered(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    """Copy a model so that each TopK sorts. Returns None if no TopK leaves the order open."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    fields = [f for n in _nodes_of(copy) if n.op_type == "TopK" for f in n.attribute]
+    choices = [field for field in fields if field.name == "sorted" and not field.i]
+    for field in choices:
+        field.i = 1
+    return copy if choices else None
 
 
 def recurrent_operators(model: onnx.ModelProto) -> int:
@@ -108,14 +138,14 @@ def recurrent_operators(model: onnx.ModelProto) -> int:
     return sum(node.op_type in _RECURRENT for node in _nodes_of(model))
 
 
-def interpolating_operators(model: onnx.ModelProto) -> int:
-    """Count the nodes of graphs and functions that weigh neighbours, such as Resize."""
-    return sum(_interpolates(node) for node in _nodes_of(model))
+def unfixed_operators(model: onnx.ModelProto) -> Counter[str]:
+    """Count the operators that may multiply an infinity by 0, or not."""
+    return Counter(node.op_type for node in _nodes_of(model) if _is_unfixed(node))
 
 
-def _interpolates(node: onnx.NodeProto) -> bool:
+def _is_unfixed(node: onnx.NodeProto) -> bool:
     modes = [field.s for field in node.attribute if field.name == "mode"]
-    default = _INTERPOLATING.get(node.op_type)
+    default = _UNFIXED.get(node.op_type)
     return default is not None and (modes or [default])[0] != b"nearest"
 
 

@@ -28,6 +28,7 @@ from ..loop import BreakingLoop, Loop
 from ..overrides.batches import BATCH_OPERATORS
 from ..overrides.corrected import CORRECTED_OPERATORS
 from ..overrides.grid_sample import GridSample
+from ..overrides.normalizing import NORMALIZING_OPERATORS
 from ..overrides.old_opsets import OLDER_OPERATORS
 from ..overrides.padding import Pad
 from ..overrides.pooling import POOLING_OPERATORS
@@ -222,6 +223,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     tensors: list[type[OpRun]] = [
         *BATCH_OPERATORS,
         *CORRECTED_OPERATORS,
+        *NORMALIZING_OPERATORS,
         *POOLING_OPERATORS,
         *RECURRENT_OPERATORS,
         Pad,

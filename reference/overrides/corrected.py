@@ -8,15 +8,19 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_div import Div as _Div
+from onnx.reference.ops.op_gemm import Gemm_7 as _Gemm
 from onnx.reference.ops.op_mod import Mod as _Mod
 from onnx.reference.ops.op_pow import Pow as _Pow
 from onnx.reference.ops.op_random_uniform_like import RandomUniformLike as _RandomUniformLike
 
 from ..bodies import Array
 from ..errors import EvaluationError
+from .normalizing import broadcasts_to
+
+_COUNTS_FROM_THE_BACK = 11
+"""Opset from which OneHot takes negative indices."""
 
 
 class _Dividing:
@@ -45,6 +49,25 @@ class Pow(_Pow):
         return super()._run(a, exponents)  # type: ignore[no-untyped-call]
 
 
+class Gemm(_Gemm):
+    """Gemm from opset 7 on: integers wrap, where onnx.reference multiplies them as doubles."""
+
+    def _run(
+        self,
+        a: Any,
+        b: Any,
+        c: Any = None,
+        alpha: Any = None,
+        beta: Any = None,
+        *factors: Any,
+        **options: Any,
+    ) -> Any:
+        if a.dtype.kind in "iu" and alpha.is_integer() and beta.is_integer():
+            alpha, beta = (np.array(int(factor)).astype(a.dtype) for factor in (alpha, beta))
+        run: Any = super()._run
+        return run(a, b, c, alpha, beta, *factors, **options)
+
+
 class RandomUniformLike(_RandomUniformLike):
     """RandomUniformLike, which onnx.reference lacks for scalars."""
 
@@ -57,7 +80,8 @@ class RandomUniformLike(_RandomUniformLike):
 
 
 class Clip(OpRun):
-    """Clip, any version: an absent bound is the last finite number, as the specification says."""
+    """Clip, any version: an absent bound is the last finite number, as the specification says, and
+    nothing lies beyond a NaN."""
 
     def _run(
         self, data: Array, low: Any = None, high: Any = None, **attributes: float
@@ -68,7 +92,8 @@ class Clip(OpRun):
         with np.errstate(over="ignore"):
             least = np.array(limits.min if low is None else low).astype(data.dtype)
             most = np.array(limits.max if high is None else high).astype(data.dtype)
-        return (np.clip(data, least, most),)
+        raised = np.where(data < least, least, data)
+        return (np.where(raised > most, most, raised),)
 
 
 class Expand(OpRun):
@@ -101,64 +126,29 @@ class Squeeze(OpRun):
 
 
 class OneHot(OpRun):
-    """OneHot: values are copied, where onnx.reference computes with them (of an infinity a NaN)."""
+    """OneHot: values are copied, where onnx.reference computes with them (of an infinity a NaN).
+    Before opset 11 a negative index is out of range."""
 
     def _run(self, indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[Array, ...]:
         count = int(np.asarray(depth).reshape(-1)[0])
+        if count < 0:
+            raise EvaluationError(f"there are no {count} classes")
         place = axis % (np.ndim(indices) + 1)
         whole = np.expand_dims(np.asarray(indices), place)
-        whole = np.where(whole < 0, whole + count, whole)
+        if self.run_params["opsets"][""] >= _COUNTS_FROM_THE_BACK:
+            whole = np.where(whole < 0, whole + count, whole)
         classes = np.arange(count).reshape([-1 if a == place else 1 for a in range(whole.ndim)])
         return (np.where(whole == classes, values[1], values[0]).astype(values.dtype),)
 
 
-class LpNormalization(OpRun):
-    """LpNormalization: the norm of order 1 is one of magnitudes."""
+class PRelu(OpRun):
+    """PRelu from opset 7 on: a slope that broadcasts, where onnx.reference tries channels, too."""
 
-    def _run(self, x: Array, *, axis: int, p: int) -> tuple[Array, ...]:
-        wide = np.abs(x.astype(np.result_type(x.dtype, np.float32)))
-        total = np.sum(wide if p == 1 else wide * wide, axis=axis, keepdims=True)
-        norm = total if p == 1 else np.sqrt(total)
-        return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
-
-
-class LayerNormalization(OpRun):
-    """LayerNormalization: normalized in the type that stash_type names, or a more precise one,
-    where onnx.reference computes in the type of X and gives Mean and InvStdDev in that."""
-
-    def _run(
-        self,
-        x: Array,
-        scale: Array,
-        bias: Array | None = None,
-        *,
-        axis: int = -1,
-        epsilon: float = 1e-5,
-        stash_type: int = onnx.TensorProto.FLOAT,
-    ) -> tuple[Array, ...]:
-        for name, factor in (("Scale", scale), ("B", bias)):
-            if factor is not None and not _broadcasts_to(factor.shape, x.shape):
-                shapes = f"{list(factor.shape)} does not broadcast to X of {list(x.shape)}"
-                raise EvaluationError(f"{name} of shape {shapes}")
-        wide = x.astype(np.result_type(x.dtype, np.float32))
-        axes = tuple(range(axis % x.ndim, x.ndim))
-        count = wide.dtype.type(np.prod([x.shape[place] for place in axes]))
-        mean = np.sum(wide, axis=axes, keepdims=True) / count
-        deviation = wide - mean
-        variance = np.sum(deviation * deviation, axis=axes, keepdims=True) / count
-        inverse = np.reciprocal(np.sqrt(variance + wide.dtype.type(epsilon)))
-        result = (deviation * inverse).astype(x.dtype) * scale
-        result = result if bias is None else result + bias
-        stash = onnx.helper.tensor_dtype_to_np_dtype(stash_type)
-        return result, mean.astype(stash), inverse.astype(stash)
-
-
-def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Test for a shape that broadcasts to another one without changing it."""
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False
+    def _run(self, x: Array, slope: Array) -> tuple[Array, ...]:
+        if not broadcasts_to(slope.shape, x.shape):
+            shapes = f"{list(slope.shape)} does not broadcast to {list(x.shape)}"
+            raise EvaluationError(f"a slope of shape {shapes}")
+        return (np.where(x < 0, x * slope, x),)
 
 
 class ReduceLogSumExp(OpRun):
@@ -183,7 +173,8 @@ class ReduceLogSumExp(OpRun):
 
 
 class ReduceMean(OpRun):
-    """ReduceMean, any version: of nothing, which the specification leaves open, it is 0."""
+    """ReduceMean, any version: of nothing, which the specification leaves open, it is 0. Sums of
+    integers wrap, and their quotients are cut."""
 
     def _run(
         self, data: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
@@ -195,6 +186,11 @@ class ReduceMean(OpRun):
         total = np.sum(data, axis=over, keepdims=keep, dtype=data.dtype)
         if not data.size:
             return (np.asarray(total),)
+        if data.dtype.kind in "iu":
+            count = np.array(data.size // max(np.size(total), 1)).astype(data.dtype)
+            if not count:  # of more elements than the type counts to
+                raise EvaluationError(f"{data.dtype} does not count the elements of a mean")
+            return (np.asarray((total - np.fmod(total, count)) // count),)
         return (np.asarray(np.mean(data, axis=over, keepdims=keep, dtype=data.dtype)),)
 
 
@@ -265,8 +261,8 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Unsqueeze,
     Squeeze,
     OneHot,
-    LpNormalization,
-    LayerNormalization,
+    PRelu,
+    Gemm,
     ReduceLogSumExp,
     ReduceMean,
     StringNormalizer,

@@ -100,6 +100,8 @@ def _axes(
             axes, lengths, results, factors, region[: len(axes)], region[len(axes) :], strict=True
         )
     ]
+    if any(axis.result > 0 and not axis.size for axis in result):
+        raise EvaluationError("an axis without elements has none to resize")
     return [axis for axis in result if not axis.stays]
 
 
@@ -117,7 +119,7 @@ def _extents(
         one if r == n else np.float32(r) / np.float32(n)
         for r, n in zip(results, lengths, strict=True)
     ]
-    policy = options.get("keep_aspect_ratio_policy", "stretch")
+    policy = options.get("keep_aspect_ratio_policy") or "stretch"
     if policy != "stretch":
         one = min(factors) if policy == "not_larger" else max(factors)
         factors = [one] * len(lengths)
