@@ -70,6 +70,7 @@ class _Strategy:
         positive: true if floats are in (0, 1] instead of normally distributed.
         leading: true if unknown dimensions in front of others are 1, as batches often must be.
         digits: true if strings hold numbers instead of words.
+        distinct: true if integers of a list differ, as axes must.
     """
 
     sizes: tuple[int, ...]
@@ -78,14 +79,17 @@ class _Strategy:
     positive: bool = False
     digits: bool = False
     leading: bool = False
+    distinct: bool = False
 
 
 _STRATEGIES = (
     _Strategy((2, 3, 4, 1), False, (0, 3)),
     _Strategy((2, 3, 4), False, (0, 1)),
+    _Strategy((2, 3, 4), False, (0, 1), distinct=True),
     _Strategy((2, 3, 4), True, (0, 1), digits=True),
     _Strategy((3, 4), True, (1, 1), positive=True),
     _Strategy((1,), True, (0, 0)),
+    _Strategy((1,), True, (0, 0), distinct=True),
     _Strategy((1,), True, (1, 1), positive=True, digits=True),
     _Strategy((2, 3), True, (None, None)),
     _Strategy((8,), True, (1, 4), digits=True),
@@ -98,7 +102,7 @@ _GROWING = tuple(
     for leading in (True, False)
 )
 """The last strategies: a model may need windows, frames or lengths of some hundreds."""
-_TAME: tuple[_Strategy, ...] = _STRATEGIES[0], _STRATEGIES[2], _STRATEGIES[4]
+_TAME: tuple[_Strategy, ...] = _STRATEGIES[0], _STRATEGIES[3], _STRATEGIES[5]
 _ROUNDS = 2  # the second time with all conditions true and optionals present
 _MOST_AXES = 64
 
@@ -424,6 +428,8 @@ def _small_tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
         several = int(np.prod(shape)) > 1
         return rng.integers(2, size=shape) > 0 if several else np.full(shape, draw.switch())
     if not _is_float(data_type):
+        if strategy.distinct and len(shape) == 1:
+            return rng.permutation(shape[0]).astype(dtype)
         low, high = (draw.size if bound is None else bound for bound in strategy.integers)
         high = min(high, int(_iinfo(dtype).max))
         return rng.integers(min(low, high), high, size=shape, endpoint=True).astype(dtype)

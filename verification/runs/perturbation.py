@@ -8,7 +8,7 @@ Operators that may add up in any order get moved operands, too: `1e20 + 1 - 1e20
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,20 @@ _RANGES = {2: (0.75, 1.0), 3: (-1.0, -0.75)}
 _EXACT_IN_DOUBLE = {"Add", "Sub", "Mul", "Div"}
 _THRESHOLDS = {"ThresholdedRelu", "Shrink", "QuantizeLinear", "NonMaxSuppression"}
 _EPSILONS: dict[int, float] = {
+    TensorProto.BFLOAT16: 2.0**-8,
     TensorProto.FLOAT16: 2.0**-11,
     TensorProto.FLOAT: 2.0**-23,
     TensorProto.DOUBLE: 2.0**-52,
 }
+
+
+_STASHING = {"GroupNormalization": 21, "LayerNormalization": 17, "RMSNormalization": 23}
+"""Operators that may compute in the type `stash_type`, by default float, and the opset from which
+they do."""
+
+
+_SCALING = {"Resize", "Upsample"}
+"""Operators whose scales are floats, whatever the data."""
 
 
 def nudge(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
@@ -58,7 +68,7 @@ def nudge(model: onnx.ModelProto, seed: int) -> onnx.ModelProto | None:
     except Exception as error:  # noqa: BLE001 - C++ lets out anything
         _ = reason(error)
         return None
-    _Nudging(seed, opset >= _EQUAL_FLOATS).nudge(copy.graph)
+    _Nudging(seed, opset).nudge(copy.graph)
     return copy
 
 
@@ -67,20 +77,22 @@ class _Nudging:
 
     Args:
         seed: of the random factors.
-        keeps_exact: leave results that need no rounding.
+        opset: the version of the model, from which on Equal can tell exact results.
     """
 
-    def __init__(self, seed: int, keeps_exact: bool) -> None:
+    def __init__(self, seed: int, opset: int) -> None:
         self._seed = seed
-        self._keeps_exact = keeps_exact
+        self._opset = opset
+        self._keeps_exact = opset >= _EQUAL_FLOATS
         self._low, self._high = _RANGES.get(seed, (-1.0, 1.0))
         self._numbers = itertools.count(1)
 
-    def nudge(self, graph: onnx.GraphProto) -> None:
-        """Perturb a graph and the bodies of its nodes."""
+    def nudge(self, graph: onnx.GraphProto, outer: Mapping[str, int] | None = None) -> None:
+        """Perturb a graph and the bodies of its nodes; `outer` holds types of captured values."""
         infos = (*graph.value_info, *graph.output, *graph.input)
-        types = {info.name: info.type.tensor_type.elem_type for info in infos}
+        own = {info.name: info.type.tensor_type.elem_type for info in infos}
         constants = {tensor.name for tensor in graph.initializer}
+        types = {**(outer or {}), **dict.fromkeys(constants, TensorProto.UNDEFINED), **own}
         nodes: list[onnx.NodeProto] = []
         for node in graph.node:
             fields = node.attribute
@@ -89,28 +101,43 @@ class _Nudging:
                 *(g for a in fields for g in a.graphs),
             ]
             for body in bodies:
-                self.nudge(body)
+                self.nudge(body, types)
             roundings = rules_of(Operator(node.op_type, domain=node.domain)).fixed_roundings()
             if bodies or roundings == 0:
                 nodes.append(node)
                 continue
+            coarse = self._stash_epsilon(node)
             if roundings is None and not _compares(node):
                 for place, name in enumerate(node.input):
                     if name not in constants and types.get(name) in _EPSILONS:
                         node.input[place] = label = f"straightline_moved_{next(self._numbers)}"
-                        nodes.extend(self._moved(name, label, types[name]))
+                        nodes.extend(self._moved(name, label, types[name], coarse))
             nodes.append(node)
             for place, name in enumerate(node.output):
                 if types.get(name) in _EPSILONS:
                     node.output[place] = label = f"straightline_nudged_{next(self._numbers)}"
                     exactness = _exactness(node, types[name]) if self._keeps_exact else ()
-                    nodes.extend(self._moved(label, name, types[name], exactness))
+                    nodes.extend(self._moved(label, name, types[name], coarse, exactness))
         copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
         graph.node.extend(copies)
 
+    def _stash_epsilon(self, node: onnx.NodeProto) -> float:
+        """The unit in which an operator rounds inner results, if another type holds them."""
+        if node.op_type in _SCALING:
+            return _EPSILONS[TensorProto.FLOAT]
+        if self._opset < _STASHING.get(node.op_type, self._opset + 1):
+            return 0.0
+        types = [field.i for field in node.attribute if field.name == "stash_type"]
+        return _EPSILONS.get((types or [TensorProto.FLOAT])[0], 0.0)
+
     def _moved(
-        self, name: str, result: str, elem_type: int, exactness: Sequence[onnx.NodeProto] = ()
+        self,
+        name: str,
+        result: str,
+        elem_type: int,
+        coarse: float,
+        exactness: Sequence[onnx.NodeProto] = (),
     ) -> Iterator[onnx.NodeProto]:
         """Yield nodes that multiply a value by a random factor next to 1.
 
@@ -118,13 +145,14 @@ class _Nudging:
             name: the value.
             result: the name of the product.
             elem_type: its type.
+            coarse: the least unit of the factor.
             exactness: nodes that compute where the value is exact, of which the last one yields a
                 mask. There the factor is 1.
         """
         number = next(self._numbers)
         label = f"straightline_factor_{number}"
         dtype = helper.tensor_dtype_to_np_dtype(elem_type)
-        for part, factor in (("epsilon", _EPSILONS[elem_type]), ("one", 1.0)):
+        for part, factor in (("epsilon", max(_EPSILONS[elem_type], coarse)), ("one", 1.0)):
             value = numpy_helper.from_array(np.array(factor, dtype))
             yield helper.make_node("Constant", [], [f"{label}_{part}"], value=value)
         fields: dict[str, Any] = {

@@ -6,23 +6,26 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
+import onnx
 
 from ...facts.named_dimensions import Minima
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ...reference.signature import (
     Signature,
-    has_random_operators,
-    interpolating_operators,
     is_static,
+    ordered,
+    random_operators,
     recurrent_operators,
+    reseeded,
+    unfixed_operators,
 )
 from ...runtimes.session import Feeds
-from ...runtimes.source import Source
+from ...runtimes.source import Source, new_fault
 from ...runtimes.workers import RuntimeFailure, Worker
 from .adversarial_inputs import perturb
 from .comparison import EXACT, Difference, Tolerance, combine, compare, is_float
@@ -36,7 +39,8 @@ _PATIENCE = 20.0  # time limit of an adversarial sample, relative to the quickes
 _LEAST_PATIENCE = 2.0  # seconds
 _PERTURBED = 2  # number of perturbed runs
 _PERTURBED_EXACT = 6  # the same where a threshold may have been hit on purpose
-_MOST_EXCUSED = 4  # number of separating samples that are run again with other rounding
+_MOST_RERUNS = 96  # perturbed runs; then numbers of separating samples are not compared
+_MOST_VOID = 8  # limit of candidates of a sample that another runtime may refuse
 _JUMP = 2.0**10  # least move of an element at a discontinuity, relative to the median one
 _ROUNDED = 16.0  # allowed multiple of the effect of one rounding of the inputs
 _ROUNDED_PLAIN = 4.0  # the same on plain samples, for one rounding of each result
@@ -53,7 +57,7 @@ class Pair:
 
     before: Source
     after: Source
-    _nudged: dict[int, Source] = field(default_factory=dict, init=False, compare=False)
+    _variants: dict[object, Source] = field(default_factory=dict, init=False, compare=False)
 
     @lazy_property
     def before_signature(self) -> Signature:
@@ -68,7 +72,7 @@ class Pair:
     @lazy_property
     def random(self) -> bool:
         """True if the original has random operators."""
-        return has_random_operators(self.before.proto)
+        return bool(random_operators(self.before.proto))
 
     @lazy_property
     def slack(self) -> float:
@@ -78,28 +82,54 @@ class Pair:
         return 0.0 if counts[0] == counts[1] else _APPROXIMATED
 
     @lazy_property
-    def weighs_otherwise(self) -> bool:
-        """True if only one model interpolates by an operator.
+    def overflows_otherwise(self) -> bool:
+        """True if only one model has an operator that chooses weights or an order.
 
         A weight may be 0, and kernels disagree on whether 0 times an infinity counts: for Resize,
-        onnxruntime 1.32 and onnx.reference do so by mode, and the specification is silent.
+        onnxruntime 1.32 and onnx.reference do so by mode, and the specification is silent. A sine
+        of pi is 0 or 1e-16, and a product of many factors overflows in one order only.
         """
-        counts = [interpolating_operators(source.proto) for source in (self.before, self.after)]
-        return counts[0] != counts[1]
+        before, after = (unfixed_operators(source.proto) for source in (self.before, self.after))
+        return any(after[op_type] != count for op_type, count in before.items())
+
+    @lazy_property
+    def draws_otherwise(self) -> bool:
+        """True if the models draw by other operators.
+
+        No specification fixes the numbers of a seed: each runtime, and each operator in it, has its
+        own.
+        """
+        one, other = (random_operators(source.proto) for source in (self.before, self.after))
+        return one != other
+
+    @lazy_property
+    def ordered(self) -> Source | None:
+        """The original with an order where it leaves one open, or None."""
+        source = self._variant("ordered", lambda: ordered(self.before.proto))
+        return None if source is self.before else source
 
     def nudged(self, seed: int) -> Source:
         """The original with perturbed results, or as it is."""
-        source = self._nudged.get(seed)
+        return self._variant(("nudged", seed), lambda: nudge(self.before.proto, seed))
+
+    def drawn_again(self, number: int) -> Source:
+        """The original for another draw; with other seeds where those mean nothing."""
+        if not self.draws_otherwise:
+            return self.before
+        return self._variant(("seed", number), lambda: reseeded(self.before.proto, number))
+
+    def _variant(self, key: object, build: Callable[[], onnx.ModelProto | None]) -> Source:
+        source = self._variants.get(key)
         if source is None:
-            proto = nudge(self.before.proto, seed)
+            proto = build()
             source = self.before if proto is None else self.before.replaced(proto)
-            self._nudged[seed] = source
+            self._variants[key] = source
         return source
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """All models that a runtime may have loaded."""
-        return (self.before, self.after, *self._nudged.values())
+        return (self.before, self.after, *self._variants.values())
 
     def feeds_after(self, feeds: Feeds) -> Feeds:
         """The part of the original's feeds that the rewrite accepts."""
@@ -109,13 +139,23 @@ class Pair:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A sample that the original accepted, and its outputs."""
+    """A sample that the original accepted, and its outputs.
+
+    Attributes:
+        label: as in `Sample`.
+        feeds: its inputs.
+        outputs: the outputs of the original.
+        adversarial: as in `Sample`.
+        exact: as in `Sample`.
+        is_drawn: true if another input may stand for it.
+    """
 
     label: str
     feeds: Feeds
     outputs: list[Any]
     adversarial: bool = False
     exact: bool = False
+    is_drawn: bool = False
 
 
 class Trial:
@@ -166,7 +206,7 @@ class Trial:
         self._quickest = math.inf  # seconds for a plain sample; the first one loads the model
         self._gave_up = False
         self._fault = ""
-        self._excused = 0  # separating samples on which rounding decides
+        self._reruns = 0  # runs of the original with other rounding
         self.output_names = pair.before_signature.outputs
         self._differences = [Difference() for _ in self.output_names]
         self._samples = ["" for _ in self.output_names]
@@ -175,18 +215,31 @@ class Trial:
     def run(self, samples: Iterator[Sample]) -> None:
         """Run the samples until there is a verdict."""
         for sample in samples:
-            if sample.exact and (self._differing or self._excused >= _MOST_EXCUSED):
+            if sample.exact and self._differing:
                 continue  # nothing more to find
-            accepted = self._adversarial(sample) if sample.adversarial else self._original(sample)
-            if accepted is not None:
-                if self._keep:
-                    self.accepted.append(accepted)
-                self._rewrite(accepted)
+            self._try(sample)
             if self.reason or self.timed_out:
                 return
         if not self._compared:
             reason = self._notes.pop() if self._notes else "there was no input to run on"
             self._stop("not verified", reason, beyond_runtime=True)
+
+    def _try(self, sample: Sample) -> None:
+        """Compare on the first candidate of a sample that no other runtime refuses."""
+        void: list[Accepted] = []
+        while len(void) < _MOST_VOID:
+            accepted = self._adversarial(sample) if sample.adversarial else self._original(sample)
+            if accepted is None:
+                break
+            outcome = self._rewrite(replace(accepted, is_drawn=not sample.essential))
+            if outcome == "compared":
+                if self._keep:
+                    self.accepted.append(accepted)
+                return
+            if outcome == "differs":
+                void.append(accepted)
+        if void and not sample.adversarial:
+            self._rewrite(void[0])
 
     def verdict(self) -> Verdict:
         """The verdict on all samples run."""
@@ -243,7 +296,8 @@ class Trial:
             outputs = self._worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
         except RuntimeFailure:
             return None
-        judge._rewrite(replace(accepted, outputs=outputs))
+        again = accepted.is_drawn and accepted.adversarial  # or each smaller input runs twice
+        judge._rewrite(replace(accepted, outputs=outputs, is_drawn=again))
         return judge
 
     def _adopt(self, judge: Trial) -> None:
@@ -303,13 +357,15 @@ class Trial:
             self._refused += refused
             self._quickest = min(self._quickest, time.perf_counter() - start)
             return Accepted(sample.label, feeds, outputs)
+        if failure is None:  # no candidate is left
+            return None
         reason = f"the original does not run on {sample.label}: {failure}"
         if not sample.essential:
             reason += self._remedy()
-        self.timed_out = failure is not None and failure.reason == "timed out"
+        self.timed_out = failure.reason == "timed out"
         # Excessive time or memory is the same in another runtime.
-        too_much = failure is not None and failure.reason in ("timed out", "out of memory")
-        hopeless = failure is not None and failure.reason != "failed" and not self._compared
+        too_much = failure.reason in ("timed out", "out of memory")
+        hopeless = failure.reason != "failed" and not self._compared
         if sample.essential or hopeless:
             self._stop("not verified", reason, beyond_runtime=not too_much)
         else:
@@ -344,24 +400,31 @@ class Trial:
             self._worker.timeout = patience
         return None
 
-    def _rewrite(self, accepted: Accepted) -> None:
-        """Run the rewrite on an accepted sample, and compare."""
+    def _rewrite(self, accepted: Accepted) -> Literal["compared", "differs", "fails"]:
+        """Run the rewrite on an accepted sample, and compare. It "differs" or "fails" without
+        effect on a drawn input that another runtime refuses."""
         feeds = self._pair.feeds_after(accepted.feeds)
         try:
             outputs = self._worker.run(self._pair.after, feeds, fresh=self._pair.random)
         except RuntimeFailure as error:
+            if self._is_refused(accepted):
+                return "fails"
             self._blame(accepted, error)
-            return
-        self._compared.append(accepted.label)
+            return "compared"
         parts = [
             compare(b, a, self._tolerance) for b, a in zip(accepted.outputs, outputs, strict=True)
         ]
         if any(part.kind for part in parts):
+            parts = self._put_in_order(accepted, outputs, parts)
             self._repeat(accepted, parts)
             if not self._tolerance.is_exact:
                 parts = self._excuse_rounding(accepted, outputs, parts)
-            if accepted.adversarial and not self._differing:  # one difference is enough
-                parts = self._confirm(accepted, parts)
+            if not self._differing and self._differs(parts):  # one difference is enough
+                confirmed = self._confirm(accepted, parts)
+                if confirmed is None:
+                    return "differs"
+                parts = confirmed
+        self._compared.append(accepted.label)
         for number, part in enumerate(parts):
             if part.kind in self._unstable[number]:
                 continue
@@ -372,6 +435,26 @@ class Trial:
                 if self.differing is None:
                     self.differing = accepted
             self._differences[number] = combine([self._differences[number], part])
+        return "compared"
+
+    def _differs(self, parts: Sequence[Difference]) -> bool:
+        return any(part.kind not in ("", *self._unstable[n]) for n, part in enumerate(parts))
+
+    def _is_refused(self, accepted: Accepted) -> bool:
+        """Test whether the original fails on a drawn input in another runtime.
+
+        A kernel need not look at indices where there is no element, or at axes that it reads twice.
+        """
+        if not accepted.is_drawn or self._other is None:
+            return False
+        worker = self._other()
+        try:
+            worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
+        except RuntimeFailure as error:
+            return error.reason == "failed"
+        finally:
+            worker.forget(self._pair.before)
+        return False
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
         """Record a failure of the rewrite: its fault, unless the runtime refuses a valid model."""
@@ -384,21 +467,36 @@ class Trial:
             )
             self.differing = accepted
             self._stop("different", reason)
-        elif self._pair.after.fault or failure.calls_invalid:
+        elif new_fault(self._pair.before, self._pair.after) or failure.calls_invalid:
             self._fault = self._pair.after.fault or str(failure)
             self._stop("different", f"the rewrite is not a valid model: {self._fault}")
         else:
             self._stop("not verified", f"of the rewrite, {failure}", beyond_runtime=True)
 
+    def _put_in_order(
+        self, accepted: Accepted, outputs: Sequence[Any], parts: list[Difference]
+    ) -> list[Difference]:
+        """Excuse what comes in the one order where the original leaves it open."""
+        source = self._pair.ordered
+        if source is None:
+            return parts
+        try:
+            before = self._worker.run(source, accepted.feeds, fresh=self._pair.random)
+        except RuntimeFailure:
+            return parts
+        others = [compare(b, a, self._tolerance) for b, a in zip(before, outputs, strict=True)]
+        return parts if any(other.kind for other in others) else others
+
     def _repeat(self, accepted: Accepted, parts: Sequence[Difference]) -> None:
         """Excuse outputs that differ in the same way between runs of the original."""
         open_questions = {n for n, part in enumerate(parts) if part.kind not in self._unstable[n]}
         open_questions = {n for n in open_questions if parts[n].kind}
-        for _ in range(_REPEATS if self._pair.random else 1):
+        for number in range(1, 1 + (_REPEATS if self._pair.random else 1)):
             if not open_questions:
                 return
+            source = self._pair.drawn_again(number)
             try:
-                again = self._worker.run(self._pair.before, accepted.feeds, fresh=True)
+                again = self._worker.run(source, accepted.feeds, fresh=True)
             except RuntimeFailure as error:
                 self._notes.append(f"the original did not run a second time: {error}")
                 return
@@ -417,6 +515,8 @@ class Trial:
         """
         if not accepted.adversarial and not any(_is_near(part) for part in parts):
             return list(parts)
+        if accepted.exact and self._reruns >= _MOST_RERUNS:
+            return [p if p.kind != "values" else Difference(total=p.total) for p in parts]
         moved: list[list[Any]] = []
         for seed in range(_PERTURBED_EXACT if accepted.exact else _PERTURBED):
             others = self._rerun_rounded(accepted, seed)
@@ -437,12 +537,12 @@ class Trial:
             ]
             if not any(part.kind for part in beyond):
                 break
-        self._excused += accepted.exact
         return beyond
 
     def _rerun_rounded(self, accepted: Accepted, seed: int) -> list[Any] | RuntimeFailure:
         """Run the original with perturbed inputs and results. Results stay where the runtime does
         not support the perturbed model."""
+        self._reruns += 1
         failure: RuntimeFailure | None = None
         for source in dict.fromkeys((self._pair.nudged(seed), self._pair.before)):
             keeps = accepted.exact and source is not self._pair.before
@@ -454,18 +554,21 @@ class Trial:
         assert failure is not None
         return failure
 
-    def _confirm(self, accepted: Accepted, parts: list[Difference]) -> list[Difference]:
+    def _confirm(self, accepted: Accepted, parts: list[Difference]) -> list[Difference] | None:
         """Keep differences that another runtime confirms. Kernels differ in special cases, such as
-        an infinity at an absent bound or a NaN in a TopK."""
-        if self._other is None or not any(part.kind for part in parts):
+        an infinity at an absent bound or a NaN in a TopK. Returns None for a drawn input that the
+        other one refuses."""
+        if self._other is None:
             return parts
+        if not accepted.adversarial:
+            return None if self._is_refused(accepted) else parts
         worker = self._other()
         judge = Trial(worker, self._pair, self._tolerance)
         try:
             outputs = worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
-        except RuntimeFailure:
-            return parts
-        judge._rewrite(replace(accepted, outputs=outputs))
+        except RuntimeFailure as error:
+            return None if accepted.is_drawn and error.reason == "failed" else parts
+        judge._rewrite(replace(accepted, outputs=outputs, is_drawn=False))
         for source in self._pair.sources:
             worker.forget(source)
         if judge.reason:
@@ -508,7 +611,7 @@ class Trial:
         unsteady = np.any([_is_special_elsewhere(before, other) for other in near], axis=0)
         if accepted.exact:
             unsteady |= _jumps(before, near)
-        if adversarial and (self._tolerance.reals or self._pair.weighs_otherwise):
+        if adversarial and (self._tolerance.reals or self._pair.overflows_otherwise):
             unsteady |= ~(np.isfinite(before) & np.isfinite(after))
         steady = [np.where(unsteady, before, other) for other in near]
         moved = max(compare(before, other, EXACT).max_abs for other in steady)

@@ -188,3 +188,9 @@ def test_an_input_of_more_axes_than_numpy_has_is_no_sample():
     )
     with pytest.raises(DrawError, match="'x' has 65 axes, and numpy supports 64 only"):
         Drawer(Signature.of(proto), Signature.of(proto), {}, 0)
+
+
+def test_some_lists_of_integers_name_each_place_once():
+    """Axes must differ."""
+    lists = [feeds["a"].tolist() for feeds in drawn("int64[3] a")[0].candidates]
+    assert any(sorted(one) == [0, 1, 2] for one in lists)

@@ -49,3 +49,23 @@ def test_long_sums_may_be_off_by_what_rounding_makes():
     assert sl.verify(SUM, wrong, prove=False).status == "different"
     other = onnx.parser.parse_model(TEXT.replace("OPERATOR", "Tanh"))
     assert sl.verify(SUM, other, prove=False).status == "different"
+
+
+def test_operands_that_a_body_captures_move():
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[n] x, bool c) => (float y)
+        { y = If (c) <then_branch = t () => (float a) { a = ReduceSum <keepdims = 0> (x) },
+        else_branch = e () => (float b) { b = ReduceMax <keepdims = 0> (x) }> }"""
+    x = np.array([1e8, 1, -1e8], np.float32)
+    feeds = {"x": x, "c": np.array(True)}
+    (found,) = run_in_onnxruntime(nudge(onnx.parser.parse_model(text), 0), feeds)
+    assert abs(found - 1) > 2
+
+
+def test_what_another_type_holds_moves_by_its_unit():
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[1, 4] x) => (double[1, 4] y)
+        <double[4] s = {1, 1, 1, 1}> { y = LayerNormalization <stash_type = TYPE> (x, s) }"""
+    x = np.array([[1.0, 2, 4, 8]])
+    for stash, least in ((1, 1e-9), (11, 0)):
+        model = onnx.parser.parse_model(text.replace("TYPE", str(stash)))
+        before, after = (run_in_onnxruntime(m, {"x": x})[0] for m in (model, nudge(model, 0)))
+        assert least < np.abs(after - before).max() < max(100 * least, 1e-14)

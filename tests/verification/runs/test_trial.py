@@ -288,3 +288,100 @@ def test_tolerances_of_0_excuse_no_rounding():
     assert sl.verify(*models, prove=False, samples=9)
     verdict = sl.verify(*models, prove=False, samples=9, rtol=0, atol=0)
     assert verdict.status == "different" and verdict.outputs[0].difference.max_ulps == 1
+
+
+def test_an_input_that_another_runtime_refuses_is_passed_over():
+    """There the rewrite may fail or differ; of the next one it may not."""
+    refuse = lambda x: failed() if x[0] == 1 else right(x)  # noqa: E731
+    for odd in (lambda x: failed(), wrong):
+        for judge, status in ((right, "equal"), (odd, "different")):
+            for strained in (False, True):
+                models = pair()
+                after = lambda x, judge=judge, odd=odd: odd(x) if x[0] == 1 else judge(x)  # noqa: E731
+                other = Worker(models, refuse, wrong, "other")
+                trial = Trial(
+                    Worker(models, right, after), models, Tolerance(), other=lambda o=other: o
+                )
+                plain = [sample([3, 4])] if strained else []
+                trial.run(iter([*plain, sample([1, 2], [5, 6], adversarial=strained)]))
+                assert trial.verdict().status == (
+                    status if not strained or judge is right else "different"
+                )
+
+
+def test_a_difference_on_inputs_that_one_runtime_alone_takes_is_one_but_no_failure():
+    for form, status in ((wrong, "different"), (lambda x: failed(), "not verified")):
+        models = pair()
+        other = Worker(models, lambda x: failed(), form, "other")
+        trial = Trial(Worker(models, right, form), models, Tolerance(), other=lambda o=other: o)
+        trial.run(iter([sample([1, 2], [3, 4])]))
+        assert trial.verdict().status == status
+
+
+def test_inputs_of_the_caller_are_never_passed_over():
+    models = pair()
+    other = Worker(models, lambda x: failed(), right, "other")
+    trial = Trial(Worker(models, right, wrong), models, Tolerance(), other=lambda: other)
+    trial.run(iter([sample([1, 2], essential=True)]))
+    assert trial.verdict().status == "different"
+
+
+def test_numbers_are_not_compared_when_reruns_are_used_up():
+    """Types and shapes still are."""
+    models = pair()
+    near = lambda x: [2 * x * (1 + 1e-4), -x]  # noqa: E731
+    for last, status in ((near, "equal"), (lambda x: [np.ones(3), -x], "different")):
+        form = lambda x, last=last: right(x) if x[0] == 1 else last(x)  # noqa: E731
+        trial = Trial(Worker(models, right, form), models, Tolerance())
+        trial._reruns = 1000
+        options = {"adversarial": True, "exact": True}
+        trial.run(iter([sample([1, 2]), sample([5, 6], label="far", **options)]))
+        assert trial.verdict().status == status
+
+
+def text_of(body, opset=15, signature="float[40] x"):
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {opset}]> g ({signature}) => (float[n] y) {{ {body} }}'
+    )
+
+
+def test_draws_of_a_seed_are_the_operators_own():
+    """Another operator draws other numbers; the same one must draw the same."""
+    before = text_of("y = Bernoulli <seed = 3.0> (x)")
+    less = "u = RandomUniformLike <seed = 3.0> (x) l = Less (u, x) y = Cast <to = 1> (l)"
+    verdict = sl.verify(before, text_of(less), prove=False)
+    assert verdict.status == "not verified" and "not deterministic: 'y'" in verdict.reason
+    other = text_of("y = Bernoulli <seed = 4.0> (x)")
+    assert sl.verify(before, other, prove=False).differs
+    shaped = text_of("y = Constant <value_floats = [1.0, 0.0]> ()")
+    assert sl.verify(before, shaped, prove=False).differs
+
+
+def test_an_order_that_is_left_open_may_be_the_sorted_one():
+    body = "k = Constant <value_ints = [9]> () y, i = TopK <sorted = {}> ({}, k)"
+    before = text_of(body.format(0, "x"))
+    assert not sl.verify(before, text_of(body.format(1, "x")), prove=False).differs
+    reverse = f"n = Neg (x) {body.format(1, 'n')}"
+    assert sl.verify(before, text_of(reverse), prove=False).differs
+
+
+def test_weights_that_round_to_zero_are_not_compared_at_infinities():
+    """Finite numbers are."""
+    text = "r = Reshape (x, s) z = DFT <axis = 1> (r) y = Reshape (z, t)"
+    head = '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[8] y)'
+    shapes = "int64[3] s = {1, 4, 1}, int64[1] t = {-1}"
+    before = onnx.parser.parse_model(f"{head} <{shapes}> {{ {text} }}")
+    matrix = np.fft.fft(np.eye(4))
+    for factor, differs in ((1, False), (1.01, True)):
+        rows = np.stack([matrix.real, matrix.imag], -1).reshape(4, 8) * factor
+        flat = ", ".join(map(str, rows.round(3).reshape(-1)))
+        after = f"{head} <float[4, 8] m = {{{flat}}}> {{ y = MatMul (x, m) }}"
+        assert sl.verify(before, onnx.parser.parse_model(after), prove=False).differs == differs
+
+
+def test_a_fault_of_the_original_is_none_of_the_rewrite():
+    """onnxruntime has no kernel for the rewrite, and infers the type that the original lacks."""
+    body = "v = Constant <value = double[2] {0.1, 0.1}> () y = Max (x, v)"
+    head = '<ir_version: 8, opset_import: ["": {}]> g (double[2] x) => (y) {{ {} }}'
+    before, after = (onnx.parser.parse_model(head.format(opset, body)) for opset in (12, 7))
+    assert sl.verify(before, after, prove=False).status == "equal"

@@ -208,7 +208,7 @@ def test_a_branch_that_never_runs_is_noted(check):
     )
     verdict = check(picky, picky)
     assert verdict.equal
-    assert "the original failed on 10 drawn inputs" in verdict.notes[-1]
+    assert "the original failed on 12 drawn inputs" in verdict.notes[-1]
 
 
 def test_an_input_that_cannot_be_drawn_is_not_verified(check):
