@@ -10,10 +10,17 @@ def test_what_may_be_empty_is_padded_first():
 
 
 def test_a_mean_is_a_sum_and_a_count():
+    product = "ReduceProd <axes = [0], keepdims = 0> (y_lengths)"
+    total = "ReduceSum <keepdims = 1> (x, y_indices)"
+    found = converted("y = ReduceMean (x, a)", 18, 17, "float[2, 3] x, int64[1] a")
+    assert found[-4:] == [product, total, "Cast <to = 1> (y_count)", "Div (y_total, y_cast)"]
+    # The mean of nothing is 0.
     found = converted("y = ReduceMean (x, a)", 18, 17, "float[M, N] x, int64[1] a")
-    assert found[-4:] == [
-        "ReduceProd <axes = [0], keepdims = 0> (y_lengths)",
-        "ReduceSum <keepdims = 1> (x, y_indices)",
-        "Cast <to = 1> (y_count)",
+    assert found[-6:] == [
+        product,
+        "Greater (y_count, 1)",
+        "Where (y_Greater, y_count, 1)",
+        total,
+        "Cast <to = 1> (y_Where)",
         "Div (y_total, y_cast)",
     ]

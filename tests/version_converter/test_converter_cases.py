@@ -55,7 +55,7 @@ def label(case: Case) -> str:
 def test_is_refused_for_a_true_reason(case: Case) -> None:
     model = onnx.parser.parse_model(case.text)
     try:
-        converted = convert_version(model, case.target, unproved="allow")
+        converted = convert_version(model, case.target)
     except Error as error:
         assert re.search("|".join(TRUE_REASONS), str(error))
     else:  # a longer form was found since

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ...ir import Array
+from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes, single
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, longer_form, upgrade
@@ -96,12 +96,14 @@ def _last_finite(draft: NodeDraft, index: int) -> Array | None:
 
 @longer_form(11, "Clip")
 def clip_at_run_time(draft: NodeDraft) -> Outcome:
-    """Below opset 11: run-time bounds by Max and Min."""
+    """Below opset 11: run-time bounds by Max and Min. One that is NaN becomes an infinity."""
     value = draft.input(0)
     for index, name, op_type in _BOUNDS:
         bound = draft.input(index)
         if bound is not None:
             number = draft.emit("Reshape", [bound, draft.ints([], "rank_0")], "bound")
+            if draft.constant(index) is None:
+                number = _or_infinity(draft, number, index)
             value = draft.emit(op_type, [value, number])
             continue
         last = _last_finite(draft, index)
@@ -115,3 +117,10 @@ move_attributes(
     "Clip",
     moves=[Move("min", 1, "like data"), Move("max", 2, "like data")],
 )
+
+
+def _or_infinity(draft: NodeDraft, bound: Value, index: int) -> Value:
+    """A bound, or an infinity in the place of NaN."""
+    dtype = draft.required_dtype(index, "a bound that may be NaN")
+    test, infinity = (("Greater", -np.inf), ("Less", np.inf))[index - 1]
+    return pick(draft, test, bound, draft.const(np.array(infinity, dtype), "infinity"))

@@ -21,6 +21,8 @@ from ..snippets import length_of, numbers_below
 
 _SCAN = 8
 """The opset that has Scans."""
+_EMPTY_SCAN = 9
+"""The opset from which a Scan may have no iteration."""
 
 
 _JOINS = {"CumSum": "Add", "CumProd": "Mul"}
@@ -57,17 +59,38 @@ def join_in_a_scan(draft: NodeDraft) -> Outcome:
     if place:
         data = draft.emit("Transpose", [data], "rows", perm=order)
     type_ = onnx.helper.make_tensor_type_proto(elem_type, [None] * (rank - 1))
-    if draft.final < _SCAN:
-        sums = _in_a_loop(draft, data, start, type_)
-    else:
-        sums = _in_a_scan(draft, data, start, type_)
+    is_short = draft.final < _EMPTY_SCAN and draft.length(place) is None
+    if is_short:
+        data = _with_neutral_row(draft, data, start)
+    run = _in_a_loop if draft.final < _SCAN else _in_a_scan
+    sums = run(draft, data, start, type_, bool(draft.attribute("exclusive")) and not is_short)
+    if is_short:
+        sums = _without_neutral_row(draft, sums)
     if not place:
         return [sums]
     back = [order.index(axis) for axis in range(rank)]
     return [draft.emit("Transpose", [sums], "turned", perm=back)]
 
 
-def _in_a_loop(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProto) -> Value:
+def _with_neutral_row(draft: NodeDraft, data: Value, start: Value) -> Value:
+    """The rows and one more, at which the sums begin: of no iteration, a Loop does not know the
+    lengths of rows, and a Scan before opset 9 has no result."""
+    row = draft.unsqueeze(start, [0])
+    rows = [data, row] if draft.attribute("reverse") else [row, data]
+    return draft.emit("Concat", rows, "one_more", axis=0)
+
+
+def _without_neutral_row(draft: NodeDraft, sums: Value) -> Value:
+    """The sums without the one that was added, at either end."""
+    first = bool(draft.attribute("reverse")) == bool(draft.attribute("exclusive"))
+    ends = (1, np.iinfo(np.int64).max) if first else (0, -1)
+    places = [draft.ints([number], "place") for number in (*ends, 0)]
+    return draft.emit("Slice", [sums, *places], "inside")
+
+
+def _in_a_loop(
+    draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProto, exclusive: bool
+) -> Value:
     """The sums of the rows before each, and of it but for exclusive ones."""
     count = length_of(draft, draft.emit("Shape", [data], "shape"), 0)
     one = draft.const(np.array(1), "one")
@@ -78,7 +101,7 @@ def _in_a_loop(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProt
         place = draft.emit("Sub", [last, number], "place") if backward else number
         row = draft.emit("Gather", [data, place], "row", axis=0)
         after = draft.emit(_JOINS[draft.op_type], [states[0], row], "after")
-        partial = states[0] if draft.attribute("exclusive") else after
+        partial = states[0] if exclusive else after
         return [after, draft.emit("Identity", [partial], "sum")]
 
     sums = counted_loop(draft, count, [start], [type_], iterate, [type_])[1]
@@ -89,7 +112,9 @@ def _in_a_loop(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProt
     return draft.emit("Gather", [sums, order], "sums", axis=0)
 
 
-def _in_a_scan(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProto) -> Value:
+def _in_a_scan(
+    draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProto, exclusive: bool
+) -> Value:
     backward = [draft.attribute("reverse")]
     scan_of = Operator.make(
         "Scan",
@@ -99,12 +124,12 @@ def _in_a_scan(draft: NodeDraft, data: Value, start: Value, type_: onnx.TypeProt
     )
     labels = [draft.label("last"), draft.label("sums")]
     scan = draft.graph.add_node(scan_of, [start, data], labels)
-    _add_body(draft, scan, type_)
+    _add_body(draft, scan, type_, exclusive)
     draft.note(scan)
     return scan.output(1)
 
 
-def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto) -> None:
+def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto, exclusive: bool) -> None:
     body = draft.graph.add_body(scan, "body", empty_header("add_up"))
 
     def declared(name: str) -> onnx.ValueInfoProto:
@@ -112,6 +137,6 @@ def _add_body(draft: NodeDraft, scan: Node, type_: onnx.TypeProto) -> None:
 
     before, element = (body.add_input(name, declared(name)) for name in ("before", "element"))
     after = body.add_node(Operator(_JOINS[draft.op_type]), [before, element], ["after"]).output()
-    partial: Value = before if draft.attribute("exclusive") else after
+    partial: Value = before if exclusive else after
     output = body.add_node(Operator("Identity"), [partial], ["sum"]).output()
     body.set_outputs([after, output], [declared("after"), declared("sum")])

@@ -115,10 +115,13 @@ def _places(draft: NodeDraft, value: Value, sizes: list[int | None]) -> Value:
 
 
 def _product(draft: NodeDraft, one: _Operand, other: _Operand, needed: str) -> _Operand:
-    """The product of two tensors, summed over all labels but those needed."""
-    one, other = (
-        _summed(draft, own, needed + across.labels) for own, across in ((one, other), (other, one))
-    )
+    """The product of two tensors, summed over all labels but those needed.
+
+    Runtimes sum a tensor before it is multiplied by one of length 1: of infinities, the sum of
+    products would be another one.
+    """
+    pairs = [(one, _long_labels(draft, other)), (other, _long_labels(draft, one))]
+    one, other = (_summed(draft, own, needed + labels) for own, labels in pairs)
     inner = [label for label in one.labels if label in other.labels and label not in needed]
     if len(inner) > 1 and not _can_merge(draft, (one, other), inner):
         # The product of matrices sums over one label, and ReduceSum over the others.
@@ -209,12 +212,23 @@ def _merged(draft: NodeDraft, operand: _Operand, inner: list[str]) -> _Operand:
     return _Operand(merged_value, "".join([*others, inner[-1]]))
 
 
+def _long_labels(draft: NodeDraft, operand: _Operand) -> str:
+    """The labels of axes that are not known to have length 1."""
+    sizes = [_size(draft, operand, label) for label in operand.labels]
+    pairs = zip(operand.labels, sizes, strict=True)
+    return "".join(label for label, size in pairs if size is None or size.value != 1)
+
+
 def _summed(draft: NodeDraft, operand: _Operand, others: str) -> _Operand:
     """A tensor summed over the labels that are not among others."""
     axes = [axis for axis, label in enumerate(operand.labels) if label not in others]
-    if not axes:
-        return operand
-    value = draft.along("ReduceSum", operand.value, axes, "summed", keepdims=0)
+    value, long_ = operand.value, _long_labels(draft, operand)
+    summed = [axis for axis in axes if operand.labels[axis] in long_]
+    single = [axis for axis in axes if axis not in summed]
+    if summed:
+        value = draft.along("ReduceSum", value, summed, "summed", keepdims=1 if single else 0)
+    if single:
+        value = draft.along("Squeeze", value, axes, "single")
     return _Operand(value, "".join(label for label in operand.labels if label in others))
 
 

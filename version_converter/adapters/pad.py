@@ -109,7 +109,7 @@ def pad_all_axes(draft: NodeDraft) -> None:
 @longer_form(11, "Pad")
 def pad_by_joining(draft: NodeDraft) -> Outcome:
     """Below opset 11: constant pads only. Run-time ones become tensors of the requested lengths,
-    concatenated before and after; negative ones become a Slice."""
+    concatenated before and after; negative ones become a Slice, which may cut into these."""
     mode, data, pads = draft.text("mode"), draft.data, draft.required(1)
     if mode != "constant":
         draft.refuse(f"mode = '{mode}' with pads from run time is not written out")
@@ -119,9 +119,9 @@ def pad_by_joining(draft: NodeDraft) -> Outcome:
     if draft.shape(1) not in (None, [None], [2 * rank]):
         draft.refuse(f"its pads are not two for each of {rank} axes")
     sizes = draft.types.elements(pads) or [None] * (2 * rank)
-    counts = pads
+    counts, cuts = pads, None
     if any(count is None or count.at_least is None or count.at_least < 0 for count in sizes):
-        data, counts = _cut(draft, data, pads, rank)
+        counts, cuts = _signs(draft, pads)
     for axis in range(rank):
         blocks: list[Value | None] = [data]
         for side, place in ((0, axis), (1, axis + rank)):
@@ -130,20 +130,26 @@ def pad_by_joining(draft: NodeDraft) -> Outcome:
                 blocks.insert(side and len(blocks), _block(draft, data, counts, axis, place, rank))
         if len(blocks) > 1:
             data = draft.emit("Concat", blocks, "padded", axis=axis)
+    if cuts is not None:
+        data = _cut(draft, data, cuts, rank)
     return [data if data is not draft.input(0) else draft.emit("Identity", [data])]
 
 
-def _cut(draft: NodeDraft, data: Value, pads: Value, rank: int) -> tuple[Value, Value]:
-    """The data sliced by the negative pads, and the other pads."""
+def _signs(draft: NodeDraft, pads: Value) -> tuple[Value, Value]:
+    """The positive pads and the negative ones, with zeros in the places of the others."""
     zero = draft.const(np.array(0), "zero")
     less = draft.emit("Less", [pads, zero], "less")
-    cuts = draft.emit("Where", [less, pads, zero], "cuts")
     counts = draft.emit("Where", [less, zero, pads], "counts")
+    return counts, draft.emit("Where", [less, pads, zero], "cuts")
+
+
+def _cut(draft: NodeDraft, data: Value, cuts: Value, rank: int) -> Value:
+    """The padded data without as many elements as negative pads say."""
     ends = [draft.ints([number], "place") for number in (0, rank, 2 * rank)]
     starts = draft.emit("Neg", [draft.emit("Slice", [cuts, *ends[:2]])], "starts")
     shape = draft.emit("Shape", [data], "shape")
     stops = draft.emit("Add", [shape, draft.emit("Slice", [cuts, *ends[1:]])], "stops")
-    return draft.emit("Slice", [data, starts, stops], "cut"), counts
+    return draft.emit("Slice", [data, starts, stops], "cut")
 
 
 def _block(draft: NodeDraft, data: Value, counts: Value, axis: int, place: int, rank: int) -> Value:

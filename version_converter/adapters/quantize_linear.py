@@ -18,7 +18,7 @@ import onnx
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, downgrade, harmless, longer_form
-from ..snippets import round_half_even
+from ..snippets import pick, round_half_even
 from ..types import shape_text
 from ..via_wider_type import SHORT
 
@@ -90,7 +90,8 @@ def divide_and_round(draft: NodeDraft) -> Outcome:
     low, high = (
         draft.const(np.array(end, np.float32), "limit") for end in (limits.min, limits.max)
     )
-    inside = draft.emit("Min", [draft.emit("Max", [result, low]), high], "inside")
+    # Kernels quantize a NaN to the lowest number; of a NaN, Max makes another one.
+    inside = draft.emit("Min", [pick(draft, "Greater", result, low), high], "inside")
     return [draft.emit("Cast", [inside], to=elem_type)]
 
 

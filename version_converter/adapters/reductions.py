@@ -35,7 +35,6 @@ _INTEGERS = (np.int32, np.int64, np.uint32, np.uint64)
 
 _ON_ELEMENTS = {
     "ReduceL1": ("Abs",),
-    "ReduceL2": ("Abs",),
     "ReduceLogSum": ("Log",),
     "ReduceLogSumExp": (),
 }
@@ -71,11 +70,22 @@ def replace_empty_axes(draft: NodeDraft) -> Outcome:
         draft.op_type = "Identity"
         draft.attributes.clear()
         return None
-    data = draft.input(0)
-    if draft.op_type == "ReduceSumSquare":
-        return [draft.emit("Mul", [data, data])]
+    data = draft.data
+    if draft.op_type in ("ReduceSumSquare", "ReduceL2"):
+        square = draft.emit("Mul", [data, data])
+        return [square if draft.op_type == "ReduceSumSquare" else _root(draft, square)]
     op_types = _ON_ELEMENTS[draft.op_type]
     return [draft.emit(op_types[0], [data]) if op_types else draft.emit("Identity", [data])]
+
+
+def _root(draft: NodeDraft, square: Value) -> Value:
+    """The square root as floats, in the type of the square. A square may overflow, so that it is
+    not the magnitude."""
+    elem_type = draft.required_elem_type(0, "a square root")
+    if draft.required_dtype(0, "a square root").kind not in "iu":
+        return draft.emit("Sqrt", [square])
+    wide = draft.cast(square, onnx.TensorProto.DOUBLE)
+    return draft.cast(draft.emit("Sqrt", [wide]), elem_type)
 
 
 @longer_form(18, "ReduceMax", "ReduceMin")
@@ -145,8 +155,8 @@ def reduce_to_mean(draft: NodeDraft) -> Outcome:
     shape, one = draft.emit("Shape", [draft.input(0)], "shape"), draft.const(np.array(1), "one")
     lengths = draft.emit("Where", [chosen.flags, shape, one], "lengths")
     count = draft.emit("ReduceProd", [lengths, draft.ints([0], "axis")], "count", keepdims=0)
-    if dtype in _INTEGERS and not all(draft.shape() or [None]):
-        count = pick(draft, "Greater", count, one)  # no integer is divided by zero
+    if not all(draft.shape() or [None]):
+        count = pick(draft, "Greater", count, one)  # the mean of nothing is 0
     keepdims = draft.attribute("keepdims")
     total = draft.emit("ReduceSum", [draft.input(0), chosen.axes], "total", keepdims=keepdims)
     return [draft.emit("Div", [total, draft.as_type(count, elem_type or 0)])]

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import Value
 from ..node_draft import NodeDraft
 from ..registry import Outcome, longer_form
-from ..snippets import axis_length, length_of, range_below
+from ..snippets import axis_length, length_of, pick, range_below
 
 
 @longer_form(24, "TensorScatter")
@@ -28,7 +28,10 @@ def scatter_at_places(draft: NodeDraft) -> Outcome:
         rows = draft.unsqueeze(starts, [1])
         places = draft.emit("Add", [rows, places], "places")
     if mode == "circular":
-        places = draft.emit("Mod", [places, axis_length(draft, axis)], "places")
+        length = axis_length(draft, axis)
+        if not draft.length(axis):
+            length = pick(draft, "Greater", length, draft.const(np.array(1), "one"))
+        places = draft.emit("Mod", [places, length], "places")
     absent = [*range(int(starts is not None), axis), *range(axis + 1, rank)]
     if absent:
         places = draft.unsqueeze(places, absent)

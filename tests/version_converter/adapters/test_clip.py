@@ -147,7 +147,7 @@ def test_bounds_from_run_time(name):
     signature = f"{name}[N] x, {name} low, {name} high"
     dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[name]
     x = np.array([-np.inf, 0, 2, 4, np.inf, np.nan], dtype)
-    for low, high in ((1, 3), (3, 1), (-np.inf, np.inf)):
+    for low, high in ((1, 3), (3, 1), (-np.inf, np.inf), (np.nan, 3), (1, np.nan)):
         feeds = {"x": x, "low": np.array(low, dtype), "high": np.array(high, dtype)}
         assert_carried("y = Clip (x, low, high)", 13, (10, 8), feeds, signature)
         before = model("y = Clip (x, low, high)", 13, signature)
@@ -165,9 +165,13 @@ def test_what_bounds_from_run_time_become():
         10,
         """
         least = Reshape (low, [])
-        raised = Max (x, least)
+        above = Greater (least, -inf)
+        bound = Where (above, least, -inf)
+        raised = Max (x, bound)
         most = Reshape (high, [])
-        y = Min (raised, most)
+        below = Less (most, inf)
+        bound_2 = Where (below, most, inf)
+        y = Min (raised, bound_2)
         """,
         "float[2] x, float low, float high",
     )
@@ -178,7 +182,9 @@ def test_what_bounds_from_run_time_become():
         """
         raised = Max (x, -3.4028234663852886e+38)
         most = Reshape (high, [])
-        y = Min (raised, most)
+        below = Less (most, inf)
+        bound = Where (below, most, inf)
+        y = Min (raised, bound)
     """,
         "float[2] x, float high",
     )

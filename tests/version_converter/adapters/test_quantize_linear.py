@@ -82,7 +82,8 @@ def test_one_scale_for_each_slice_is_written_out():
         starts = Reshape (z, [-1])
         start = Cast <to = 1> (starts)
         moved = Add (rounded, start)
-        least = Max (moved, -128.0)
+        more = Greater (moved, -128.0)
+        least = Where (more, moved, -128.0)
         most = Min (least, 127.0)
         y = Cast <to = 3> (most)
         """,

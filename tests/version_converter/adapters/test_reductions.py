@@ -18,15 +18,15 @@ from sessions import open_session
 from straightline import reference
 
 WITHOUT_AXES = {
-    "ReduceL1": "Abs (x)",
-    "ReduceL2": "Abs (x)",
-    "ReduceLogSum": "Log (x)",
-    "ReduceLogSumExp": "Identity (x)",
-    "ReduceMax": "Identity (x)",
-    "ReduceMean": "Identity (x)",
-    "ReduceMin": "Identity (x)",
-    "ReduceProd": "Identity (x)",
-    "ReduceSumSquare": "Mul (x, x)",
+    "ReduceL1": ["Abs (x)"],
+    "ReduceL2": ["Mul (x, x)", "Sqrt (y_Mul)"],
+    "ReduceLogSum": ["Log (x)"],
+    "ReduceLogSumExp": ["Identity (x)"],
+    "ReduceMax": ["Identity (x)"],
+    "ReduceMean": ["Identity (x)"],
+    "ReduceMin": ["Identity (x)"],
+    "ReduceProd": ["Identity (x)"],
+    "ReduceSumSquare": ["Mul (x, x)"],
 }
 """What a reduction over no axes does, by operator."""
 
@@ -50,7 +50,7 @@ def test_axes_become_an_input_and_an_attribute_again(op_type, opset):
 
 @pytest.mark.parametrize(("op_type", "without"), WITHOUT_AXES.items())
 def test_a_reduction_over_no_axes_is_done_element_by_element(op_type, without):
-    assert_writes(f"y = {op_type} <noop_with_empty_axes = 1> (x)", 18, 17, [without])
+    assert_writes(f"y = {op_type} <noop_with_empty_axes = 1> (x)", 18, 17, without)
     assert_writes(f"y = {op_type} (x)", 18, 17, [f"{op_type} (x)"])
 
 
@@ -271,7 +271,16 @@ def test_sums_and_products_over_axes_from_run_time(op_type, axes, keep):
         signature = f"float[{sizes}] x, int64[{len(axes)}] a"
         body, feeds = f"y = {op_type} <keepdims = {keep}> (x, a)", {"x": x, "a": np.array(axes)}
         targets = (17, 12, 9, 7) if place == "graph" and keep else (12, 9)
-        assert_carried_everywhere(body, 18, targets, feeds, signature, (place,), rtol=2e-6)
+        assert_carried_everywhere(
+            body,
+            18,
+            targets,
+            feeds,
+            signature,
+            (place,),
+            rtol=2e-6,
+            sampled=op_type != "ReduceProd",
+        )
 
 
 @pytest.mark.parametrize("op_type", ["ReduceL1", "ReduceSumSquare", "ReduceProd", "ReduceSum"])
