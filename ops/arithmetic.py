@@ -138,6 +138,14 @@ class Div(Division):
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_divide, inputs)
 
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        value, divisor = inputs[0].bounds, inputs[1].bounds
+        if value is None or divisor is None:
+            return [None]
+        if value.low.less(0) is not False or divisor.low.less(1) is not False:
+            return [None]
+        return [Bounds(Dimension.constant(0), value.high)]
+
 
 def _divide(a: Dimension, b: Dimension) -> Dimension | None:
     if a.value is None or b.value is None:

@@ -8,6 +8,8 @@ A row may consist of several values, such as the factor and the offset of a line
 row that changes nothing is known (itself, for Max), a step without a Loop takes four nodes:
 
     y = Op (Concat <axis = 0> (same[:k], x[:-k]), x)
+
+If a row may be joined twice, as by Max, few steps join the rows of blocks, and the others blocks.
 """
 
 from __future__ import annotations
@@ -34,9 +36,17 @@ for 256 floats as slow.
 STRAIGHT_STEPS = 31
 """The number of steps without a Loop, for less than 2^31 rows.
 
-Beyond the number of rows a step copies them. For few rows, all steps take 45 us in onnxruntime,
-like 60 iterations of a Loop of two nodes.
+For few rows, all steps take 45 us in onnxruntime, like 60 iterations of a Loop of two nodes.
 """
+_BLOCK_STEPS = 4
+"""The number of steps without a Loop that all rows take if a row may be joined twice.
+
+The others join blocks of 16 rows, since beyond the number of rows a step only copies them: 10,000
+rows take 154 us instead of 285 us, with blocks of 128 rows 165 us.
+"""
+
+_MIN_OF_INTEGERS = 12
+"""The first opset whose Min takes integers."""
 
 DISTANCES = tuple([1 << digit for digit in range(63)])
 """The distances of all steps."""
@@ -104,7 +114,51 @@ def parallel_prefix(
     """
     if most is None and not straight:
         return _by_loop(emit, monoid, rows, facts, first, reach)
+    repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT
+    if most is None and not first and repeats and emit.opset >= _MIN_OF_INTEGERS:
+        return [_in_blocks(emit, monoid, rows[0], facts[0])]
     distances = [d for d in DISTANCES[first:STRAIGHT_STEPS] if most is None or d < most]
+    return _straight(emit, monoid, rows, facts, distances)
+
+
+def _in_blocks(emit: Builder, monoid: Monoid, rows: Value, fact: Fact) -> Value:
+    """Emit steps up to the size of a block for all rows, and the others for rows of blocks.
+
+    Each row joins so many rows up to it, and those of all whole blocks before it. The first row
+    stands before all blocks, so that there is always one.
+    """
+    (last,) = _straight(emit, monoid, [rows], [fact], DISTANCES[:_BLOCK_STEPS])
+    zero, one, size = (emit.vector((number,), "k") for number in (0, 1, 1 << _BLOCK_STEPS))
+    end = [emit.vector((number,), "k") for number in ((1 << _BLOCK_STEPS) - 1, _END)]
+    first = emit.add("Slice", [rows, zero, one, zero], "first")
+    blocks = emit.add("Slice", [last, *end, zero, size], "blocks")
+    distances = DISTANCES[: STRAIGHT_STEPS - _BLOCK_STEPS]
+    (before,) = _straight(
+        emit, monoid, [emit.concat([first, blocks], 0, "blocks")], [fact], distances
+    )
+    count, most = (
+        emit.add("Gather", [emit.add("Shape", [value], "shape"), zero], "count")
+        for value in (rows, blocks)
+    )
+    start, step, divisor = (
+        emit.constant(np.array(number, np.int64), "k") for number in (0, 1, 1 << _BLOCK_STEPS)
+    )
+    numbers = emit.add("Range", [start, emit.squeeze(count, 0, "count"), step], "numbers")
+    # The least of both is the first; the other one shows that there is such a row.
+    places = emit.add("Min", [most, emit.add("Div", [numbers, divisor], "places")], "places")
+    early = emit.add("Gather", [before, places], "early", axis=0)
+    (joined,) = monoid(emit, [early], [last], one)
+    return joined
+
+
+def _straight(
+    emit: Builder,
+    monoid: Monoid,
+    rows: Sequence[Value],
+    facts: Sequence[Fact],
+    distances: Sequence[int],
+) -> list[Value]:
+    """Emit a step for each distance."""
     same = None
     if isinstance(monoid, OneOperator) and distances:
         same = monoid.neutral(emit, rows[0], facts[0])

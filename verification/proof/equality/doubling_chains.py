@@ -3,6 +3,14 @@
     y = Op (Concat <axis = 0> (same[:d], x[:-d]), x)          for d in 1, 2, 4, ...
 
 A row of `same` changes none: x itself for Max, Min, And and Or, else rows of 0 or 1.
+
+Of these four operators a few steps may join rows of a block, and the others the blocks:
+
+    last = rows after steps up to the size s of a block
+    before = Concat <axis = 0> (x[:1], last[s - 1 :: s]) after all other steps
+    y = Op (Gather (before, numbers / s), last)
+
+Row t of the first operand joins all whole blocks before t, and of the second the s rows up to t.
 """
 
 from __future__ import annotations
@@ -11,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ....facts.fact import element
 from ....facts.polynomial import Dimension
 from ..arithmetic.trip_counts import least, with_whole
 from ..terms.term import Head, Term
@@ -48,6 +57,52 @@ def chain_of(terms: Terms, term: Term) -> Chain | None:
         if not _joins(terms, term.head, before, joined, 1 << digit):
             return None
     return Chain(rows, term.head, 1 << len(steps)) if steps else None
+
+
+def blocks_of(terms: Terms, term: Term) -> Chain | None:
+    """The steps within blocks and of blocks that end in a term; None for other terms."""
+    if term.head.name not in _IDEMPOTENT or len(term.args) != 2 or None in term.args:
+        return None
+    for early, last in (term.operands, term.operands[::-1]):
+        if not early.is_op("Gather") or early.head.attribute("axis", 0) != 0:
+            continue
+        within, blocks = chain_of(terms, last), chain_of(terms, early.operands[0])
+        if within is None or blocks is None or not within.head is blocks.head is term.head:
+            continue
+        whole, size = within.rows, within.reach
+        is_joined = _are_blocks(terms, blocks.rows, whole, last, size)
+        if is_joined and _are_places(terms, early.operands[1], whole, blocks.rows, size):
+            return Chain(whole, term.head, size * blocks.reach)
+    return None
+
+
+def _are_places(terms: Terms, term: Term, rows: Term, blocks: Term, size: int) -> bool:
+    """Test for the number of each row by the size of a block, at most the last block."""
+    if term.is_op("Min") and len(term.args) == 2 and None not in term.args:
+        for one, most in (term.operands, term.operands[::-1]):
+            if element(most.fact) == blocks.shape[0] - 1:
+                term = one
+    if not term.is_op("Div") or terms.numbers(term.operands[1]) != [size]:
+        return False
+    numbers = term.operands[0]
+    if not numbers.is_op("Range"):
+        return False
+    start, limit, step = (element(each.fact) for each in numbers.operands)
+    return start == 0 and step == 1 and limit == rows.shape[0]
+
+
+def _are_blocks(terms: Terms, term: Term, rows: Term, last: Term, size: int) -> bool:
+    """Test for the first row, then the last row of each whole block."""
+    if not term.is_op("Concat") or term.head.attribute("axis") != 0 or len(term.args) != 2:
+        return False
+    first, blocks = term.operands
+    if first is not terms.narrow(rows, 0, 0, 1) or not blocks.is_op("Slice"):
+        return False
+    if blocks.operands[0] is not last or len(blocks.args) != 5 or None in blocks.args:
+        return False
+    start, end, axis, step = (terms.numbers(each) for each in blocks.operands[1:])
+    is_rest = end is not None and len(end) == 1 and end[0] == np.iinfo(np.int64).max
+    return is_rest and (start, axis, step) == ([size - 1], [0], [size])
 
 
 def _step_of(term: Term, head: Head) -> tuple[Term, Term] | None:

@@ -29,7 +29,7 @@ from ..simplify.slices import entry_of
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Term, descendants
 from ..terms.term_manager import Terms
-from .doubling_chains import chain_of
+from .doubling_chains import blocks_of, chain_of
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .slice_pushdown import SlicePushdown
@@ -115,7 +115,8 @@ class DoublingLoops:
         if key in self._opened:
             return self._opened[key]
         self._opened[key] = None
-        terms, chain = self._terms, chain_of(self._terms, term)
+        terms = self._terms
+        chain = chain_of(terms, term) or blocks_of(terms, term)
         if chain is None or chain.rows.fact.elem_type not in _ASSOCIATIVE[chain.head.name]:
             return None
         fact = chain.rows.fact

@@ -178,9 +178,9 @@ def test_an_offer_is_taken_back():
 
 
 STEPS = {
-    "Max": ("float", 131),
-    "Min": ("int64", 131),
-    "And": ("bool", 131),
+    "Max": ("float", 144),
+    "Min": ("int64", 144),
+    "And": ("bool", 144),
     "Mul": ("int64", 133),
     "Add": ("uint8", 133),
 }
