@@ -122,7 +122,7 @@ def parallel_prefix(
 
 
 def _in_blocks(emit: Builder, monoid: Monoid, rows: Value, fact: Fact) -> Value:
-    """Emit steps up to the size of a block for all rows, and the others for rows of blocks.
+    """Emit steps for all rows up to the size of a block, and for blocks.
 
     Each row joins so many rows up to it, and those of all whole blocks before it. The first row
     stands before all blocks, so that there is always one.

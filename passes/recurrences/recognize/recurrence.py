@@ -198,7 +198,8 @@ class AllTrips(Batcher):
         """Emit the state after the last iteration, or the initial one without iterations."""
         emit_final = self._finals.get(state)
         if emit_final is not None:
-            return emit_final()
+            with readers_of(self.emit, _slots(state)):
+                return emit_final()
         self._join(state.argument)
         return super().final(state)
 
@@ -225,8 +226,7 @@ class AllTrips(Batcher):
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""
         reasons: list[str] = []
-        slots = [value for s in recurrence.states for value in (s.argument, s.result, s.final)]
-        with readers_of(self.emit, slots):
+        with readers_of(self.emit, [v for state in recurrence.states for v in _slots(state)]):
             for raiser in self._raisers:
                 replacement = raiser(recurrence)
                 if isinstance(replacement, Replacement):
@@ -309,3 +309,8 @@ class AllTrips(Batcher):
             )
         node = value.producer
         return node if node is not None and node.graph is body else None
+
+
+def _slots(state: State) -> list[Value | None]:
+    """The values of a state in the body, and after the Loop or Scan."""
+    return [state.argument, state.result, state.final]

@@ -77,7 +77,7 @@ def blocks_of(terms: Terms, term: Term) -> Chain | None:
 
 
 def _are_places(terms: Terms, term: Term, rows: Term, blocks: Term, size: int) -> bool:
-    """Test for the number of each row by the size of a block, at most the last block."""
+    """Test for the number of the block that each row is in."""
     if term.is_op("Min") and len(term.args) == 2 and None not in term.args:
         for one, most in (term.operands, term.operands[::-1]):
             if element(most.fact) == blocks.shape[0] - 1:
