@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, overload
 
 from ..facts.reason import Reason
-from ..ir import Model, Node
+from ..ir import Model, Node, Operator
 
 Action = Literal["rewritten", "kept", "noted"]
 
@@ -130,13 +130,21 @@ class RemarkLog(Sequence[Remark]):
         ]
 
     def forget_gone(self, model: Model) -> None:
-        """Drop the reasons for keeping nodes that another pass has removed after all."""
+        """Drop the reasons for keeping nodes that another pass has removed after all.
+
+        A construct that went into another graph is a copy there, which has its operator and another
+        path: its reason goes with it.
+        """
         present = set(model.graphs())
-        self.entries = [
-            (remark, node)
-            for remark, node in self.entries
-            if remark.action == "rewritten" or node is None or node.graph in present
-        ]
+        copies: dict[Operator, list[Node]] | None = None
+        entries, self.entries = self.entries, []
+        for remark, node in entries:
+            if remark.action == "rewritten" or node is None or node.graph in present:
+                self.entries.append((remark, node))
+            elif remark.action == "kept" and node.bodies:
+                copies = _by_origin(model) if copies is None else copies
+                for copy in copies.get(node.op.origin, ()):
+                    self.entries.append((dataclasses.replace(remark, path=copy.path), copy))
 
     def follow(self, model: Model) -> None:
         """Find nodes of remarks by operator and path, in a model with new graphs."""
@@ -149,3 +157,12 @@ class RemarkLog(Sequence[Remark]):
         self.entries = [
             (remark, now.get((remark.op_type, remark.path), node)) for remark, node in self.entries
         ]
+
+
+def _by_origin(model: Model) -> dict[Operator, list[Node]]:
+    """Return the nodes with bodies, by the operator that they are copies of."""
+    copies: dict[Operator, list[Node]] = {}
+    for graph in model.graphs():
+        for node in graph.holders():
+            copies.setdefault(node.op.origin, []).append(node)
+    return copies

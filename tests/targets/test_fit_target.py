@@ -9,6 +9,7 @@ from harness import assert_equal_outputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir
+from straightline.driver.options import RewriteOptions
 from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
 from straightline.targets.fit_target import take_over
 from strategies import model_and_feeds
@@ -307,3 +308,9 @@ def test_the_notion_of_equality_is_that_of_the_passes(passes, notion):
     }"""
     outcome = sl.transform(onnx.parser.parse_model(text), passes, target=lacking("Loop"))
     assert outcome.verdict.proved and outcome.verdict.proof.equality == notion
+
+
+@pytest.mark.parametrize("passes", ["accelerate", "simplify{exactness=reals}", "straighten"])
+def test_a_fit_claims_what_its_passes_claim(passes):
+    fitted = RewriteOptions(passes, target="onnx2torch").pipeline
+    assert fitted.exactness == RewriteOptions(passes).pipeline.exactness
