@@ -6,13 +6,18 @@ import random
 import fuzz_loops
 import numpy as np
 import onnx
+import pytest
+import straightline as sl
 from depth import examples
+from edge_loops import edge_loop
 from fuzz import assert_equal
 from harness import check_model
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from random_flat import Flat
 from random_loops import feeds as feeds_of_loop
 from random_loops import random_loop
+from sessions import open_session
 from straightline import ir, reference
 from straightline.passes import (
     EliminateDeadNodes,
@@ -178,3 +183,31 @@ def test_feeds_are_exact():
             assert np.array_equal(array, np.round(array))
 
     draw()
+
+
+PIPELINES = ("straighten", "selects", "simplify", "accelerate")
+DRAWERS = (lambda dice: Flat(dice.randrange(1000)).model, random_loop, edge_loop)
+
+
+def refusals(model):
+    """Who does not accept a model: strict inference, with sizes or without, and onnxruntime."""
+    for data_prop in (False, True):
+        try:
+            onnx.shape_inference.infer_shapes(model, True, True, data_prop)
+        except onnx.shape_inference.InferenceError:
+            yield f"inference {data_prop}"
+    try:
+        open_session(model, optimized=False)
+    except Exception:  # noqa: BLE001 - whatever a runtime raises is its answer
+        yield "onnxruntime"
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("seed", range(120))
+def test_what_accepts_the_original_accepts_the_rewrite(seed):
+    dice = random.Random(seed)
+    before = DRAWERS[seed % 3](dice)
+    refused = {*refusals(before)}
+    for pipeline in (dice.choice(PIPELINES), "straighten"):
+        after = sl.rewrite(before, pipeline, verify=False)
+        assert {*refusals(after)} <= refused, (pipeline, [n.op_type for n in after.graph.node])
