@@ -26,6 +26,7 @@ class Option(NamedTuple):
         default: its value where it is left out, as Python writes it.
         flag: the option of commands; without its dashes, the key in a configuration file.
         help: the documentation of that.
+        page: the same in docs/command-line.md, where it says more or has links.
         commands: the commands that have it.
         metavar: the form of its value on the command line; "" for a switch.
         least: the smallest whole number.
@@ -43,6 +44,7 @@ class Option(NamedTuple):
     default: str = "None"
     flag: str = ""
     help: str = ""
+    page: str = ""
     commands: str = ""
     metavar: str = ""
     least: int = 0
@@ -63,6 +65,15 @@ class Option(NamedTuple):
         return self.of or self.name
 
     @property
+    def row(self) -> str:
+        """The row of docs/command-line.md."""
+        metavar = self.metavar.replace("|", "\\|")
+        flags = f"`{self.flag} {metavar}`" if metavar else f"`{self.flag}`"
+        flags += f", `{self.off}`" if self.off else ""
+        text = self.help.removesuffix(".")
+        return f"| {flags} | {self.page or text[:1].lower() + text[1:]} |"
+
+    @property
     def spelling(self) -> str:
         """The keyword as a message names it: "values=" or "selects=True"."""
         return f"{self.keyword}={'' if self.metavar else 'True'}"
@@ -77,6 +88,8 @@ OPTIONS = (
         flag="--passes",
         help="Passes instead of the default pipeline, such as"
         " 'unroll-loops{max_trips=64},inline-ifs'; see the command 'passes'.",
+        page="passes instead of the default pipeline, such as"
+        " `'unroll-loops{max_trips=64},inline-ifs'`",
         commands="rewrite inspect check",
         metavar="TEXT",
     ),
@@ -90,6 +103,9 @@ OPTIONS = (
         flag="--target",
         help="Fit the model to a compiler or runtime, its opsets and operators; see the command"
         " 'targets'. onnxruntime also searches for the fastest form.",
+        page="fit the model to a compiler or runtime: its opset, and decompositions of"
+        " operators that it lacks; see [targets](targets.md). `onnxruntime` also"
+        " searches for the fastest form, see [accelerate](accelerate.md)",
         commands=ANY,
         metavar="NAME",
     ),
@@ -97,6 +113,7 @@ OPTIONS = (
         "target_file",
         flag="--target-file",
         help="The same for a compiler or runtime that a file describes.",
+        page="the same for a client that you describe in a file",
         commands=ANY,
         metavar="FILE.toml",
         of="target",
@@ -108,6 +125,8 @@ OPTIONS = (
         "transform",
         flag="--opset",
         help="Convert the result to this opset; the proof covers both steps.",
+        page="convert the result to this opset, in the same command; the proof or"
+        " comparison covers both steps at once",
         commands="rewrite simplify convert",
         metavar="N",
         least=1,
@@ -143,6 +162,7 @@ OPTIONS = (
         flag="--set",
         help="Bind an input to a value; the input leaves the signature. Repeatable. Values are"
         " JSON (16000, true, [1, 2]) or @file.npy.",
+        page="bind an input to a value; the input leaves the signature",
         commands=ANY,
         metavar="NAME=VALUE",
         repeats=True,
@@ -154,6 +174,7 @@ OPTIONS = (
         ALL,
         flag="--shape",
         help="Fix the shape of an input; '?' keeps a dimension as declared. Repeatable.",
+        page="fix the shape of an input; `?` keeps the declared dimension",
         commands=ANY,
         metavar="NAME=D,D",
         repeats=True,
@@ -167,6 +188,9 @@ OPTIONS = (
         flag="--dim",
         help="Fix a named dimension over all inputs, or assume a least size: 'NAME>=D'."
         " Repeatable.",
+        page="fix a named dimension (`dim_param`), such as `T=6`, over all inputs;"
+        " `'N>=1'` assumes a least size, see [known"
+        " inputs](known-inputs.md#an-if-for-empty-batches)",
         commands=ANY,
         metavar="NAME=D",
         repeats=True,
@@ -180,6 +204,7 @@ OPTIONS = (
         "transform rewrite inspect",
         flag="--assume-max",
         help="Assume a maximum trip count of a Loop, named by its path. Repeatable.",
+        page="assume a maximum trip count of a Loop, named by its path; see below",
         commands="rewrite inspect check",
         metavar="LOOP=N",
         repeats=True,
@@ -192,6 +217,7 @@ OPTIONS = (
         "transform rewrite inspect",
         flag="--assume",
         help="Assume that an If, named by its path, always takes this branch. Repeatable.",
+        page="assume that an If, named by its path, always takes this branch; see below",
         commands="rewrite inspect check",
         metavar="IF=then|else",
         repeats=True,
@@ -215,6 +241,9 @@ OPTIONS = (
         default="False",
         flag="--selects",
         help="Replace run-time Ifs and bounded Loops by selects: the same as '--passes selects'.",
+        page="run both branches of Ifs on run-time conditions, and all iterations that a"
+        " Loop can have: the same as `--passes selects`, see"
+        " [selects](passes/ifs-to-selects.md)",
         commands="rewrite inspect check",
     ),
     Option(
@@ -278,6 +307,8 @@ OPTIONS = (
         flag="--max-work",
         help="Limit of steps, of about a nanosecond, for computing constants; 10000000000 by"
         " default.",
+        page="limit of steps, of about a nanosecond, for computing constants before run"
+        " time; see below",
         commands=ANY,
         metavar="N",
     ),
@@ -290,6 +321,7 @@ OPTIONS = (
         flag="--max-memory",
         help="Limit of computed constants in memory at a time; 256M by default. A model that runs"
         " for a comparison may take four times as much.",
+        page="limit of computed constants in memory at a time, in bytes; `500M` or `2G`",
         commands=ANY,
         metavar="SIZE",
     ),
@@ -308,6 +340,8 @@ OPTIONS = (
         "keep_nan",
         flag="--keep-nan",
         help="Keep cells in which GRU, LSTM or RNN of onnxruntime may turn a NaN into a number.",
+        page="keep cells in which GRU, LSTM or RNN of onnxruntime may turn a NaN into a"
+        " number; see [accelerate](accelerate.md#infinities-and-nan)",
         commands="rewrite inspect check",
     ),
     Option(
@@ -324,6 +358,9 @@ OPTIONS = (
         flag="--optimize-for",
         help="Of 'accelerate': run, the default, lets a faster form load twice as long or 5 ms"
         " longer; balanced a tenth longer; load no longer.",
+        page="of `accelerate`: `run`, the default, lets a form load twice as long or 5 ms"
+        " longer, `balanced` a tenth longer, `load` no longer; see"
+        " [accelerate](accelerate.md)",
         commands="rewrite inspect check",
         metavar="GOAL",
         choices=("run", "balanced", "load"),
@@ -333,6 +370,7 @@ OPTIONS = (
         flag="--costs",
         help="Compare the forms of 'accelerate' by these costs: a file that 'straightline"
         " calibrate' wrote.",
+        page="costs by which `accelerate` compares forms, as [calibrate](#calibrate) writes them",
         commands="rewrite inspect check",
         metavar="FILE.toml",
     ),
@@ -340,6 +378,8 @@ OPTIONS = (
         "max_run_memory",
         flag="--max-run-memory",
         help="Of 'accelerate': limit of the predicted memory of a run; 1G by default, 0 for none.",
+        page="of `accelerate`: limit of the predicted memory of a run where sizes are"
+        " known, 1G by default; 0 for none; see [accelerate](accelerate.md#memory)",
         commands="rewrite inspect check",
         metavar="SIZE",
     ),
@@ -354,6 +394,7 @@ OPTIONS = (
         "max_nodes",
         flag="--max-nodes",
         help="Limit of nodes that the whole rewrite may add; 20000 by default.",
+        page="limit of nodes that the whole rewrite may add",
         commands="rewrite inspect check",
         metavar="N",
     ),

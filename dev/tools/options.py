@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from straightline.dev.tools.calls import CALLS, Call
-from straightline.options.table import OPTIONS, Option, options_of
+from straightline.options.table import OPTIONS, Option, options_of, options_on
 from straightline.passes.manager.autotune import Accelerate
 from straightline.passes.manager.registry import PASSES
 
@@ -169,9 +169,25 @@ def _indented(text: str) -> list[str]:
     return textwrap.indent(text, "    ", lambda line: bool(line.strip())).split("\n")
 
 
+def page() -> str:
+    """Return docs/command-line.md with a row for each option of `rewrite`, new ones last."""
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    head, begin, rest = text.partition("| option | meaning |\n|---|---|\n")
+    table, end, tail = rest.partition("\n\n")
+    rows = {_cell(option.row): option.row for option in options_on("rewrite")}
+    lines = [rows.pop(_cell(line), line) for line in table.split("\n")]
+    return "".join([head, begin, "\n".join([*lines, *rows.values()]), end, tail])
+
+
+def _cell(row: str) -> str:
+    """Return the first cell of a row."""
+    return row.partition("` |")[0]
+
+
 def files() -> dict[Path, str]:
     """Return the content of each file that derives from the table."""
     return {
+        ROOT / "docs" / "command-line.md": page(),
         ROOT / "driver" / "option_fields.py": fields(),
         ROOT / "driver" / "calls.py": calls(),
     }

@@ -72,3 +72,13 @@ def test_the_table_needs_nothing_else():
     )
     ours = {name for name in found.stdout.split() if name.startswith("straightline")}
     assert ours == {"straightline", "straightline.options", "straightline.options.table"}
+
+
+def test_a_new_row_is_a_row_of_the_page(monkeypatch):
+    monkeypatch.setattr(table, "OPTIONS", (*OPTIONS, NEW))
+    page = writer.page()
+    assert next(option for option in OPTIONS if option.name == "values").row in page
+    assert "| `--patience N` | how long to try |\n" in page
+    assert next(o for o in OPTIONS if o.name == "rewrite").row.startswith(
+        "| `--rewrite`, `--no-rewrite` |"
+    )
