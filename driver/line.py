@@ -136,4 +136,5 @@ def run(
             for step in LINE:
                 step(job)
             job.seconds = time.perf_counter() - started
+            job.on_progress, job.observe = silent, None  # results are pickled, callbacks may not be
     return job
