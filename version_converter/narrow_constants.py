@@ -1,4 +1,4 @@
-"""Constants of types of less than 8 bits, below the opsets that have them.
+"""Constants of types of 8 bits or less, below the opsets that have them.
 
     y = DequantizeLinear (Transpose (w[int4]), scale, zero[int4])
 ->  (opset 21 to 20)
@@ -10,7 +10,7 @@ QuantizeLinear, for instance, saturates to the type of its zero point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import onnx
 
@@ -22,12 +22,20 @@ _WIDER: dict[int, dict[int, int]] = {
     25: {_T.INT2: _T.INT8, _T.UINT2: _T.UINT8},
     23: {_T.FLOAT4E2M1: _T.FLOAT8E4M3FN},
     21: {_T.INT4: _T.INT8, _T.UINT4: _T.UINT8},
+    19: {
+        _T.FLOAT8E4M3FN: _T.FLOAT16,
+        _T.FLOAT8E4M3FNUZ: _T.FLOAT16,
+        _T.FLOAT8E5M2: _T.FLOAT16,
+        _T.FLOAT8E5M2FNUZ: _T.FLOAT16,
+    },
 }
 """By the opset that added types: a type of the opset before that holds their numbers."""
 
 _MOVES = ("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten")
 """Operators of which the first output holds the elements of the first input."""
 
+_HAS_QUANTIZED_FLOATS = 19
+"""The opset from which DequantizeLinear takes floats; its own adapter casts them below."""
 _QUANTIZED = (0, 2)
 """Inputs of DequantizeLinear that have one type: numbers and zero points."""
 
@@ -42,7 +50,8 @@ def widen_constants(root: Model | Function, source: int) -> bool:
     if not homes:
         return False
     narrow = set(homes)
-    while refused := {value for value in narrow if not _allows(value, narrow)}:
+    quantized = _QUANTIZED if source > _HAS_QUANTIZED_FLOATS else ()
+    while refused := {value for value in narrow if not _allows(value, narrow, quantized)}:
         narrow -= refused
     for value in narrow:
         _widen(homes[value], value, wider[_type_of(value)])
@@ -61,17 +70,23 @@ def _type_of(value: Value) -> int:
     return 0 if tensor is None else tensor.elem_type
 
 
-def _allows(value: Value, narrow: set[Value]) -> bool:
-    """Test whether all readers of a value depend on its numbers alone."""
+def _allows(value: Value, narrow: set[Value], quantized: Sequence[int]) -> bool:
+    """Test whether all readers of a value depend on its numbers alone.
+
+    Args:
+        value: the value.
+        narrow: the constants that may be widened.
+        quantized: the inputs of DequantizeLinear that may have the wider type.
+    """
     if value.pinned or value.graph is None:
         return False
     for user, place in value.graph.uses(value):
         if not isinstance(user, Node):
             return False
         if user.is_op(*_MOVES) and place == 0:
-            if not _allows(user.output(), narrow):
+            if not _allows(user.output(), narrow, quantized):
                 return False
-        elif user.is_op("DequantizeLinear") and place in _QUANTIZED:
+        elif user.is_op("DequantizeLinear") and place in quantized:
             others = [user.input(each) for each in _QUANTIZED if each != place]
             if not all(other is None or _origin(other) in narrow for other in others):
                 return False

@@ -132,3 +132,28 @@ def test_an_output_keeps_its_type():
         reference.run(convert_version(proto, 20), feeds), reference.run(proto, feeds), strict=True
     ):
         assert found.dtype == wanted.dtype and (found == wanted).all()
+
+
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"])
+@pytest.mark.parametrize(
+    "nodes",
+    ["f = Cast <to = 1> (w) y = MatMul (x, f)", "f = DequantizeLinear (w, s) y = MatMul (x, f)"],
+)
+def test_floats_of_eight_bits_are_held_in_sixteen(kind, nodes):
+    dtype = helper.tensor_dtype_to_np_dtype(getattr(TensorProto, kind))
+    numbers = np.append(RANDOM.normal(size=23), 2.0**-9).astype(dtype)
+    w = onnx.numpy_helper.from_array(numbers.reshape(8, 3), "w")
+    for opset, target in ((19, 18), (23, 13)):
+        before = model(nodes, [w], opset)
+        after = convert_version(before, target)
+        onnx.checker.check_model(after, full_check=True)
+        assert TensorProto.FLOAT16 in {tensor.data_type for tensor in after.graph.initializer}
+        feeds = {"x": X, "c": np.array(True)}
+        wanted = reference.run(before, feeds)
+        assert_same(onnxruntime_outputs(after, feeds), wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_floats_of_eight_bits_from_run_time_stay():
+    nodes = "t = Constant <value_float = 2.0> () w = Cast <to = 17> (x) y = DequantizeLinear (w, t)"
+    with pytest.raises(ConversionError):
+        convert_version(model(nodes, [], 19), 18)

@@ -23,6 +23,10 @@ from ..types import shape_text
 from ..via_wider_type import SHORT
 
 _FLOAT = onnx.TensorProto.FLOAT
+_SMALL_FLOATS = tuple(
+    getattr(onnx.TensorProto, f"FLOAT8{kind}")
+    for kind in ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ")
+)
 _PAIR = ("QuantizeLinear", "DequantizeLinear")
 
 
@@ -39,13 +43,30 @@ def require_one_scale(draft: NodeDraft) -> None:
 
 @longer_form(19, "DequantizeLinear")
 def scale_in_32_bits(draft: NodeDraft) -> Outcome:
-    """Below opset 19: with a scale of 32 bits, and a result that is rounded once."""
+    """Below opset 19: with a scale of 32 bits, and a result that is rounded once. Constant floats
+    of 8 bits are multiplied."""
+    if draft.elem_type(0) in _SMALL_FLOATS:
+        return _multiply_floats(draft)
     own = draft.required_elem_type(1, "a scale")
     if own not in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
         draft.refuse("only scales of 16 bits are widened")
     draft.set_input(1, draft.cast(draft.required(1), _FLOAT))
     (value,) = draft.repeat()
     return [draft.emit("Cast", [value], to=own)]
+
+
+def _multiply_floats(draft: NodeDraft) -> list[Value]:
+    """The product of constant floats of 8 bits, which 16 bits hold, with the scale."""
+    own = draft.required_elem_type(1, "a scale")
+    if draft.input(2) is not None and draft.required_constant(2, "the zero point").any():
+        draft.refuse("a zero point of floats is not agreed on")
+    numbers = draft.required_constant(0, "data of 8-bit floats").astype(np.float16)
+    data = draft.emit("Cast", [draft.const(numbers, "numbers")], to=_FLOAT)
+    scale = _spread(draft, 1)
+    if own == _FLOAT:
+        return [draft.emit("Mul", [data, scale])]
+    product = draft.emit("Mul", [data, draft.emit("Cast", [scale], to=_FLOAT)], "product")
+    return [draft.emit("Cast", [product], to=own)]
 
 
 @longer_form(21, "DequantizeLinear")
