@@ -77,6 +77,8 @@ _OUTPUT_IS_INPUT = Message(
     " name",
 )
 _UNREAD_OPSET = Message("opset-not-read", "{target} reads opsets {opsets}: {cause}")
+_CONVERSION = 4
+"""Copies of a model that take as long as its conversion and legalization."""
 _UNTAKEN = Message("not-taken", "{cause}")
 
 
@@ -115,8 +117,8 @@ class FitTarget(Pass):
         before = list(context.remarks.entries)
         had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
         changed = run_passes(self.ways[0], model, context, repeat=False)
-        best = _Fit(self._fit(model, context.meter.added_nodes), context, self.ways[0])
         search = SearchBudget(original or model, context.analyses.memory)
+        best = _Fit(self._fit(model, context.meter.added_nodes, search), context, self.ways[0])
         untaken = best.result.untaken
         if original is not None and any(n.bodies or n.op_type not in had for n in untaken):
             best = self._search(original, best, search)
@@ -144,7 +146,7 @@ class FitTarget(Pass):
                 break
             if search.allows_more():
                 trial = try_passes(way, search.copy(original), first, repeat=False)
-                fitted = self._fit(trial.model, trial.context.meter.added_nodes)
+                fitted = self._fit(trial.model, trial.context.meter.added_nodes, search)
                 if len(fitted.untaken) < len(best.result.untaken):
                     best = _Fit(fitted, trial.context, way)
         return best
@@ -176,12 +178,15 @@ class FitTarget(Pass):
         """Test whether the target has an operator, in its opset that is nearest to one."""
         return self.target.lists(op_type, self.target.opsets.nearest(opset))
 
-    def _fit(self, model: Model, added: int) -> FitResult:
+    def _fit(self, model: Model, added: int, search: SearchBudget) -> FitResult:
         """Fit a model in the opset that leaves least, the first of equals."""
         before, best, least, stuck = model.opset(), None, 0, None
         if model.training_info:
             return self._as_it_is(model)
         for opset in self._opsets(model):
+            if best is not None and not search.allows_more():
+                break
+            search.spend(model, _CONVERSION)
             try:
                 fitted = self._fit_in(opset, model, added)
             except ConversionError as error:

@@ -82,7 +82,7 @@ class Accelerate(Pass):
         for _ in range(_MOST_CHOICES):
             was_flat = _is_flat(model)
             is_other = self._accelerate(model, context, budget)
-            is_smaller = self._shrink(model, context)
+            is_smaller = self._shrink(model, context, budget)
             changed |= is_other or is_smaller
             if was_flat or not (is_other or is_smaller):
                 break
@@ -90,12 +90,15 @@ class Accelerate(Pass):
             context.remarks.add_on_model(self, model, "noted", budget.remark)
         return changed
 
-    def _shrink(self, model: Model, context: PassContext) -> bool:
+    def _shrink(self, model: Model, context: PassContext, budget: SearchBudget) -> bool:
         """Run the last passes until they change nothing with new facts of all values.
 
         A new value may have other symbols than older ones of its size.
         """
         for round_ in range(_MOST_CHOICES):
+            if round_ and not budget.allows_more():
+                break
+            budget.spend(model)
             context.analyses.invalidate()
             if not run_passes(self.last, model, context, repeat=True):
                 return round_ > 0
@@ -124,6 +127,7 @@ class Accelerate(Pass):
         choice = _Choice(model, table, GOALS[self.optimize_for], self.max_run_memory)
         trials = _Trials(model, context, (*self.alternatives, *self.blocked), budget)
         for stages, form in _forms(trials, self.alternatives):
+            budget.spend(form)  # the facts of all its values
             choice.consider(stages, form)
         if choice.needs_blocks:
             for stages, form in _forms(trials, self.blocked):

@@ -38,8 +38,12 @@ class SearchBudget:
 
     def copy(self, model: Model) -> Model:
         """Copy a model for a trial."""
-        self._copied += _size(model)
+        self.spend(model)
         return load(model)
+
+    def spend(self, model: Model, times: int = 1) -> None:
+        """Count work that takes as long as copies of a model."""
+        self._copied += times * _size(model)
 
     @property
     def remark(self) -> str:

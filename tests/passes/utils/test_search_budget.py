@@ -38,6 +38,13 @@ def test_copies_and_inferred_nodes_count(small):
     )
 
 
+def test_other_work_counts_as_copies(small):
+    model = ir.parse(TEXT)
+    budget = SearchBudget(model, Memory())
+    budget.spend(model, 2)
+    assert not budget.allows_more()
+
+
 def test_a_new_search_does_not_count_what_was_before():
     model, memory = ir.parse(TEXT), Memory()
     memory.tally.nodes = 10**9
