@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,23 +20,19 @@ from ...ir import (
     Array,
     Error,
     LoadError,
-    Model,
     ModelError,
     ModelSource,
     base_dir_of,
-    load,
     read,
     to_proto,
 )
-from ...ir.checker import check_well_formed
-from ...ir.checker.graphs import Row, rows_of
 from ...ir.faults import raises_faults
 from ...ir.gc_pause import paused_collector
 from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
-from ...reference.signature import Signature, all_nodes, mismatches, output_mismatches
+from ...reference.signature import Signature, mismatches, output_mismatches
 from .cases import (
     Case,
     case_by_demands,
@@ -54,7 +49,6 @@ from .execution.compile_graph import (
     Declarations,
     Operation,
     Program,
-    subgraphs_of,
 )
 from .execution.cut_points import CutPoints
 from .execution.departing_nodes import unequal
@@ -76,6 +70,7 @@ from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
 from .result import Condition, Proof, failed_proof
+from .sides import ModelSide, node_count
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.evaluations import Evaluation
@@ -183,12 +178,12 @@ def prove(
         sources = read(before), read(after)
         protos = messages or [to_proto(source) for source in sources]
         sides = [
-            _Side.of(source, proto, base_dir_of(source, base_dir))
+            ModelSide.of(source, proto, base_dir_of(source, base_dir))
             for source, proto in zip(sources, protos, strict=True)
         ]
         if not loaded:
             sides[0].require_well_formed()
-        budget = budget or Budget.of_size(sum(map(_size, sides)))
+        budget = budget or Budget.of_size(sum(side.size for side in sides))
         question = _Question(sides, fixed, minima or {}, budget)
         if brief:
             question.limit_to_size()
@@ -208,42 +203,12 @@ def prove(
     return dataclasses.replace(answer, seconds=time.perf_counter() - start)
 
 
-class _Side(NamedTuple):
-    """Model of a pair: its source, its message, the folder of its data, and the nodes of its main
-    graph, some of which may have bodies that must fit them."""
-
-    source: ModelSource
-    proto: onnx.ModelProto
-    folder: Path | None
-    rows: list[Row]
-    holds_bodies: bool
-
-    @classmethod
-    def of(cls, source: ModelSource, proto: onnx.ModelProto, folder: Path | None) -> _Side:
-        """Read the nodes of a model."""
-        rows = list(rows_of(proto.graph.node))
-        return cls(source, proto, folder, rows, _hold_bodies(rows, bool(proto.functions)))
-
-    def require_well_formed(self) -> None:
-        """Check the model, unless it is straightline's own.
-
-        Raises:
-            ModelError: the model is not well formed.
-        """
-        if isinstance(self.source, Model):
-            return
-        if self.holds_bodies:
-            load(self.proto)  # which checks whether bodies fit their nodes
-        else:
-            check_well_formed(self.proto, self.rows)
-
-
 class _Question:
     """Two models to be compared."""
 
     def __init__(
         self,
-        sides: Sequence[_Side],
+        sides: Sequence[ModelSide],
         fixed: tuple[Mapping[str, Any], InputSizes, InputSizes],
         minima: Minima,
         budget: Budget,
@@ -261,7 +226,7 @@ class _Question:
             self.bound = check_feeds(bound, self.protos[0], partial=True)
         self.budget = budget
         self.whole = dataclasses.replace(budget)
-        self.spent = 0
+        self.spent = self.taken = 0
         self.is_brief = False
         self.notion: Equality = "bits"
         self.is_comparable = self.has_two_readings = False
@@ -285,14 +250,14 @@ class _Question:
 
     def limit_to_size(self) -> None:
         """Lower the budget to what a proof of models of this size may cost."""
-        self.is_brief, nodes = True, sum(map(_node_count, self.protos))
+        self.is_brief, nodes = True, sum(map(node_count, self.protos))
         self.budget = self.whole = self.budget.brief(nodes)
 
     def answer(self) -> Proof | _Failure:
         """Answer to the question; reads weights in files only if it depends on their content."""
         answer = self._answer()
         if self.places is not None and self.places.in_doubt and not answer.proved:
-            self.places, self.trace = None, None
+            self.places, self.trace, self.taken = None, None, 0
             self.budget = dataclasses.replace(self.whole)
             answer = self._answer()
         return answer
@@ -328,13 +293,14 @@ class _Question:
         """Comparison by the current notion. Over the reals loops are compared over a symbolic
         iteration first: folding rounds what iterations of known number compute. Up to signs of
         zeros they run by their definition in the end, as they do bit for bit."""
-        few = max(FEW_LOOP_STEPS, sum(map(_node_count, self.protos)))
+        few = max(FEW_LOOP_STEPS, sum(map(node_count, self.protos)))
         limits = (0, few) if self.notion == "reals" else (few,)
-        steps = self.whole.steps // max(share, len(limits))
-        for self.loop_steps in limits:
+        room = self._steps_left if share == 1 else len(limits) * (self.whole.steps // share)
+        for number, self.loop_steps in enumerate(limits):
             self.generalized = False
-            self.budget = dataclasses.replace(self.whole, steps=steps)
+            self.budget = dataclasses.replace(self.whole, steps=room // (len(limits) - number))
             answer = self._attempt()
+            room -= self.spent
             if not self.generalized or (isinstance(answer, Proof) and answer.proved):
                 return answer
         return self._by_definition(answer) if self.notion == "values" and share == 1 else answer
@@ -358,7 +324,7 @@ class _Question:
         if problems:
             return Proof("open", f"the signatures differ: {'; '.join(problems)}")
         self.is_comparable = True
-        size = sum(map(_node_count, self.protos))
+        size = sum(map(node_count, self.protos))
         self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
         nodes = (node for proto in self.protos for each in proto.functions for node in each.node)
         self.iterates = any(side.holds_bodies for side in self.sides) or any(
@@ -372,13 +338,18 @@ class _Question:
             answer = self._by_definition(answer)
         return answer if isinstance(answer, Proof) else _Failure(copy.copy(self), answer)
 
+    @property
+    def _steps_left(self) -> int:
+        """Steps of the budget that the attempts so far have left, or a quarter of it."""
+        return max(self.whole.steps - self.taken, self.whole.steps // FIRST_SHARE)
+
     def _by_definition(
         self, first: Proof | Mismatch | UndefinedError
     ) -> Proof | Mismatch | UndefinedError:
         """Comparison with loops run by their definition. If that takes too long, the answer is that
         of a symbolic iteration."""
         few, spent, failed = self.loop_steps, self.spent, self.failed
-        has_mismatch, steps = self.budget.steps >= 0, self.whole.steps - spent
+        has_mismatch, steps = self.budget.steps >= 0, self._steps_left
         if self.is_brief and has_mismatch:
             steps = min(steps, max(BRIEF_DEFINITION * spent, BRIEF_DEFINITION_STEPS))
         self.loop_steps = MOST_STEPS
@@ -416,6 +387,7 @@ class _Question:
             return Proof("open", str(error), rules, conditions=self._conditions())
         finally:
             self.spent = begin - self.budget.steps
+            self.taken += self.spent
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
         settings: dict[str, Any] = {"equality": "bits", "minima": self.minima}
         proof = Proof("proved", "", rules, counts, assumptions, **settings)
@@ -765,26 +737,6 @@ def _invalid(fault: str, side: int) -> Proof:
     if side:
         return Proof("refuted", f"the rewrite is not a valid model: {fault}")
     return Proof("open", f"the original is not a valid model: {fault}")
-
-
-def _node_count(model: onnx.ModelProto) -> int:
-    """Count the nodes of the main graph and of the functions, not of bodies."""
-    return len(model.graph.node) + sum(len(function.node) for function in model.functions)
-
-
-def _size(side: _Side) -> int:
-    """Count all nodes, also those of bodies."""
-    functions = [function.node for function in side.proto.functions]
-    if not (side.holds_bodies or functions):
-        return len(side.rows)
-    return sum(1 for nodes in (side.proto.graph.node, *functions) for _ in all_nodes(nodes))
-
-
-def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:
-    """Test whether nodes have bodies that must fit them; calls of functions may have some, too."""
-    if not BODIES.keys().isdisjoint([op_type for _, op_type, *_ in rows]):
-        return True
-    return has_functions and any(subgraphs_of(a) for node, *_ in rows for a in node.attribute)
 
 
 def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:

@@ -29,6 +29,9 @@ Slice = tuple[Term, int, Dimension, Dimension]
 Steps = Generator[Slice, Term, Term]
 """Rule: it requests slices of operands and returns a term."""
 
+_SLICE = 8
+"""Steps of a slice that is pushed down: it is built, and its rules are asked."""
+
 
 class SlicePushdown:
     """Pushes slices through operators to their operands.
@@ -85,7 +88,7 @@ class SlicePushdown:
             if not isinstance(request, Term):
                 answer = memo.get(request)
                 if answer is None:
-                    self._terms.budget.step()
+                    self._terms.budget.step(_SLICE)
                     running.append((request, self._steps(*request)))
                 continue
             running.pop()

@@ -1,0 +1,33 @@
+"""The models of a pair: their sizes, and what is checked of them."""
+
+import pytest
+from proofs import model
+from straightline import ModelError, ir
+from straightline.verification.proof.sides import ModelSide, node_count
+
+TEXT = """g (float[n] x, int64 n) => (float[n] y) {
+    a = local.F (x)
+    y = Loop (n, , a) <body = b (int64 i, bool c, float[n] v) => (bool d, float[n] w) {
+        d = Identity (c) w = Neg (v) }> }
+    <domain: "local", opset_import: ["" : 18]> F (p) => (r) { q = Neg (p) r = Abs (q) }"""
+
+
+def side(proto):
+    return ModelSide.of(proto, proto, None)
+
+
+def test_sizes():
+    whole = model(TEXT)
+    assert node_count(whole) == 4 and side(whole).size == 6 and side(whole).holds_bodies
+    flat = model("g (float[n] x) => (float[n] y) { y = Neg (x) }")
+    assert node_count(flat) == side(flat).size == 1 and not side(flat).holds_bodies
+
+
+def test_messages_are_checked_and_models_are_not():
+    wrong = model(TEXT)
+    del wrong.graph.node[1].input[:]
+    with pytest.raises(ModelError):
+        side(wrong).require_well_formed()
+    side(model(TEXT)).require_well_formed()
+    loaded = ir.load(model(TEXT))
+    ModelSide(loaded, wrong, None, [], True).require_well_formed()

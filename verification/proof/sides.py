@@ -1,0 +1,66 @@
+"""The models of a pair as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import onnx
+
+from ...ir import Model, ModelSource, load
+from ...ir.checker import check_well_formed
+from ...ir.checker.graphs import Row, rows_of
+from ...ir.subgraph_arity import BODIES
+from ...reference.signature import all_nodes
+from .execution.compile_graph import subgraphs_of
+
+
+class ModelSide(NamedTuple):
+    """Model of a pair: its source, its message, the folder of its data, and the nodes of its main
+    graph, some of which may have bodies that must fit them."""
+
+    source: ModelSource
+    proto: onnx.ModelProto
+    folder: Path | None
+    rows: list[Row]
+    holds_bodies: bool
+
+    @classmethod
+    def of(cls, source: ModelSource, proto: onnx.ModelProto, folder: Path | None) -> ModelSide:
+        """Read the nodes of a model."""
+        rows = list(rows_of(proto.graph.node))
+        return cls(source, proto, folder, rows, _hold_bodies(rows, bool(proto.functions)))
+
+    def require_well_formed(self) -> None:
+        """Check the model, unless it is straightline's own.
+
+        Raises:
+            ModelError: the model is not well formed.
+        """
+        if isinstance(self.source, Model):
+            return
+        if self.holds_bodies:
+            load(self.proto)  # which checks whether bodies fit their nodes
+        else:
+            check_well_formed(self.proto, self.rows)
+
+    @property
+    def size(self) -> int:
+        """Number of all nodes, also of those in bodies."""
+        functions = [function.node for function in self.proto.functions]
+        if not (self.holds_bodies or functions):
+            return len(self.rows)
+        return sum(1 for nodes in (self.proto.graph.node, *functions) for _ in all_nodes(nodes))
+
+
+def node_count(model: onnx.ModelProto) -> int:
+    """Count the nodes of the main graph and of the functions, not of bodies."""
+    return len(model.graph.node) + sum(len(function.node) for function in model.functions)
+
+
+def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:
+    """Test whether nodes have bodies that must fit them; calls of functions may have some, too."""
+    if not BODIES.keys().isdisjoint([op_type for _, op_type, *_ in rows]):
+        return True
+    return has_functions and any(subgraphs_of(a) for node, *_ in rows for a in node.attribute)
