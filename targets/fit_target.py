@@ -162,7 +162,7 @@ class FitTarget(Pass):
             trial = try_passes(fit.way, search.copy(model), context, repeat=False)
             if not trial.changed:
                 break
-            again = self._fit(trial.model, context.meter.added_nodes)
+            again = self._fit(trial.model, context.meter.added_nodes, search)
             states = States()
             states.visit(model)  # passes and fit may undo each other
             if len(again.untaken) > len(result.untaken) or states.visit(again.model):

@@ -340,7 +340,7 @@ class _Question:
 
     @property
     def _steps_left(self) -> int:
-        """Steps of the budget that the attempts so far have left, or a quarter of it."""
+        """Steps that the attempts so far did not take; at least a quarter of all."""
         return max(self.whole.steps - self.taken, self.whole.steps // FIRST_SHARE)
 
     def _by_definition(
