@@ -1,6 +1,7 @@
 """Public calls, with all options by name."""
 
-# Written by dev/tools/options.py from options/table.py: change the table, and run it.
+# dev/tools/options.py writes the options of each call, in its parameters and its docstring, from
+# options/table.py.
 
 from __future__ import annotations
 
@@ -185,35 +186,12 @@ def rewrite(
             `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
-        target: a client that must support the result: a name such as "onnx2torch", the path of a
-            file, or a `straightline.targets.Target`. The model is converted to an opset that the
-            target reads, unsupported operators are decomposed, and remarks name the rest.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
-        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
-        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`. `{"N": ">=1"}` assumes a
-            least size: the model accepts others as before, and its results hold for these.
-        assume_max: maximum trip counts of Loops, by path: `{"decoder/loop": 64}`. The caller
-            vouches for them. Inputs with more iterations give other results; the comparison
-            searches for such inputs.
-        assume: branches of Ifs, by path: `{"boxes/If_807": "else"}`; as `assume_max`.
-        freeze_initializers: turn inputs with a default into constants.
-        verify: "proof" proves equal outputs; True proves, and runs samples where the proof stays
-            open whatever `unproved` says; False verifies nothing. A mapping holds options of
-            `straightline.verify`, such as `{"samples": 5, "timeout": 300}`.
-        unproved: the treatment of an open proof. "samples" runs both models, and keeps a construct
-            whose rewrite they refute; "keep" keeps each construct whose rewrite is not proved;
-            "allow" returns the result, and runs nothing. A conversion cannot be kept in part: if
-            its outputs differ, nothing is returned.
-        strict: raise when a construct is kept, when a pass fails or changes the outputs, or when
-            nothing could be compared.
-        base_dir: the folder of the external data of a model in memory; it is read only where the
-            content of a tensor decides something.
-        max_work: limit of steps, of about a nanosecond, for computing constants before run time; a
-            node beyond it stays, with a remark.
-        max_memory: limit in bytes of computed constants at a time; a model that runs for a
-            comparison may use four times as much.
-        timeout: limit in seconds, all together, for constants whose steps cannot be counted; 5 by
-            default.
+        verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
+        unproved: "samples", "keep" or "allow": the treatment of an open proof, as in `transform`.
+        strict: raise when a construct is kept, a pass fails, or nothing could be compared.
+        target, shapes, dims, assume_max, assume, freeze_initializers, base_dir, max_work,
+            max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:
@@ -286,29 +264,12 @@ def convert_version(
         model: a path, a file object, bytes, `onnx.ModelProto`, `onnx_ir.Model` or
             `straightline.ir.Model`; it is never changed.
         target_opset: from 7 to the newest version that the installed onnx knows.
-        ir_version: with `opset`, the version of the file format; by default the one that ONNX
-            released with it, where the model's features allow it.
-        rewrite: straighten control flow, sequences and optionals that the opset cannot hold.
-        values: values of inputs, which leave the signature: `{"sr": 16000}`.
-        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
-        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`. `{"N": ">=1"}` assumes a
-            least size: the model accepts others as before, and its results hold for these.
-        freeze_initializers: turn inputs with a default into constants.
-        verify: "proof" proves equal outputs; True proves, and runs samples where the proof stays
-            open whatever `unproved` says; False verifies nothing. A mapping holds options of
-            `straightline.verify`, such as `{"samples": 5, "timeout": 300}`.
-        unproved: the treatment of an open proof. "samples" runs both models, and keeps a construct
-            whose rewrite they refute; "keep" keeps each construct whose rewrite is not proved;
-            "allow" returns the result, and runs nothing. A conversion cannot be kept in part: if
-            its outputs differ, nothing is returned.
-        base_dir: the folder of the external data of a model in memory; it is read only where the
-            content of a tensor decides something.
-        max_work: limit of steps, of about a nanosecond, for computing constants before run time; a
-            node beyond it stays, with a remark.
-        max_memory: limit in bytes of computed constants at a time; a model that runs for a
-            comparison may use four times as much.
-        timeout: limit in seconds, all together, for constants whose steps cannot be counted; 5 by
-            default.
+        ir_version: the version of the file format; by default the one that ONNX released with the
+            target opset, where the model's features allow it.
+        rewrite: straighten control flow, sequences and optionals where the target cannot hold
+            them; nothing else of the model is rewritten.
+        values, shapes, dims, freeze_initializers, verify, unproved, base_dir, max_work, max_memory,
+            timeout: as in `transform`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -370,26 +331,8 @@ def inspect(
             `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
-        target: a client that must support the result: a name such as "onnx2torch", the path of a
-            file, or a `straightline.targets.Target`. The model is converted to an opset that the
-            target reads, unsupported operators are decomposed, and remarks name the rest.
-        values: values of inputs, which leave the signature: `{"sr": 16000}`.
-        shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
-        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`. `{"N": ">=1"}` assumes a
-            least size: the model accepts others as before, and its results hold for these.
-        assume_max: maximum trip counts of Loops, by path: `{"decoder/loop": 64}`. The caller
-            vouches for them. Inputs with more iterations give other results; the comparison
-            searches for such inputs.
-        assume: branches of Ifs, by path: `{"boxes/If_807": "else"}`; as `assume_max`.
-        freeze_initializers: turn inputs with a default into constants.
-        base_dir: the folder of the external data of a model in memory; it is read only where the
-            content of a tensor decides something.
-        max_work: limit of steps, of about a nanosecond, for computing constants before run time; a
-            node beyond it stays, with a remark.
-        max_memory: limit in bytes of computed constants at a time; a model that runs for a
-            comparison may use four times as much.
-        timeout: limit in seconds, all together, for constants whose steps cannot be counted; 5 by
-            default.
+        target, values, shapes, dims, assume_max, assume, freeze_initializers, base_dir, max_work,
+            max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
 
     Returns:

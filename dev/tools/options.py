@@ -6,11 +6,11 @@ Run: python -m straightline.dev.tools.options
 from __future__ import annotations
 
 import dataclasses
+import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from straightline.dev.tools.calls import CALLS, Call
 from straightline.options.table import OPTIONS, Option, options_of, options_on
 from straightline.passes.manager.autotune import Accelerate
 from straightline.passes.manager.registry import PASSES
@@ -23,6 +23,16 @@ _CLASSES = {
     "transform": "TransformKeywords",
     "convert_version": "ConvertKeywords",
 }
+_WHOLE = "transform"
+"""The call that documents every option."""
+_CALL = re.compile(
+    r"(?P<head>^def (?P<name>\w+)\(\n(?:    (?!\*).*\n)+    \*,\n)(?:    \w.*\n)+"
+    r"(?P<middle>(?:    \*\*.*\n)?\) -> .*:\n(?:.*\n)*?    Args:\n)"
+    r"(?P<entries>(?:        .*\n)+)(?P<tail>\n    Returns:)",
+    re.MULTILINE,
+)
+"""A call: its positional parameters, options, and the entries of its docstring."""
+_ENTRY = re.compile(r"^        (?P<names>\w[\w, \n]*?): .*\n(?:            .*\n)*", re.MULTILINE)
 _OF_FIELDS = ("verify", "unproved", "on_progress")
 """Keywords of a call that are no fields of its options."""
 
@@ -103,70 +113,28 @@ def _pass_options() -> Iterator[str]:
     yield from (f"    {name}: {types[name]}" for name in sorted(types))
 
 
-def calls() -> str:
-    """Return the file of the public calls."""
-    head = [
-        '"""Public calls, with all options by name."""',
-        *("", _NOTICE, "", "from __future__ import annotations", ""),
-        "from typing import TYPE_CHECKING, Any, overload",
-        "",
-        "from ..display import OnProgress, silent",
-        "from ..facts.named_dimensions import Dims, Shapes",
-        "from ..ir import BaseDir, Model, ModelSource",
-        "from ..ir.gc_pause import collector_pause",
-        "from ..passes.vetoes import warn_of",
-        "from ..verification.runs.options import Unproved, Verify, VerifyOptions",
-        "from .argument_types import Passes, TargetLike",
-        "from .assumptions import Branches, Maxima",
-        "from .options import RewriteOptions",
-        "from .result import Outcome",
-        "from .specialize import Values",
-        "from .transform import transform_model",
-        "",
-        "if TYPE_CHECKING:",
-        "    import onnx",
-        "    import onnx_ir",
-        "    from typing_extensions import Unpack",
-        "",
-        "    from ..ir.io.model_source import Exported, MessageSource",
-        "    from .inspect import Inspection",
-        f"    from .option_fields import {', '.join(sorted(_CLASSES.values()))}",
-    ]
-    return "\n".join([*head, *(line for call in CALLS for line in _call(call))]) + "\n"
+def calls(text: str | None = None) -> str:
+    """Return the file of the public calls, with the options of each in parameters and docstring."""
+    if text is None:
+        text = (ROOT / "driver" / "calls.py").read_text(encoding="utf-8")
+    return _CALL.sub(lambda match: _call(match, options_of(match["name"])), text)
 
 
-def _call(call: Call) -> Iterator[str]:
-    yield from ("", "")
-    for source, result in call.overloads:
-        yield "@overload"
-        taken = f"model: {source}, {call.second}, **keywords: Unpack[{_CLASSES[call.name]}]"
-        line = f"def {call.name}({taken}) -> {result}: ..."
-        if len(line) <= _WIDTH:
-            yield line
-        else:
-            yield from (f"def {call.name}(", f"    {taken}", f") -> {result}: ...")
-    yield f"def {call.name}("
-    yield "    model: ModelSource,"
-    yield f"    {call.second},"
-    yield "    *,"
-    yield from map(parameter, options_of(call.name))
-    if call.name != "convert_version":
-        yield "    **options: Any,"
-    yield f") -> {call.result}:"
-    yield from _indented(f'"""{call.summary.strip()}')
-    yield from ("", "    Args:")
-    for name, text in (*call.arguments, *((o.name, o.text) for o in options_of(call.name))):
-        yield filled(f"{name}: {text}", 8)
-    if call.name != "convert_version":
-        yield filled("options: options of the passes, such as `max_trips` and `max_nodes`.", 8)
-    yield ""
-    yield from _indented(call.rest)
-    yield '    """'
-    yield from (line for text in call.body for line in _indented(text))
-
-
-def _indented(text: str) -> list[str]:
-    return textwrap.indent(text, "    ", lambda line: bool(line.strip())).split("\n")
+def _call(match: re.Match[str], options: Sequence[Option]) -> str:
+    """Return a call with these options."""
+    parameters = "\n".join(map(parameter, options))
+    entries = {one["names"]: one[0] for one in _ENTRY.finditer(match["entries"])}
+    names = [option.name for option in options]
+    if match["name"] == _WHOLE:
+        own = {option.name: filled(f"{option.name}: {option.text}", 8) for option in options}
+    else:  # what stands there by itself has words of its own
+        own = {name: entries[name].rstrip("\n") for name in names if name in entries}
+        rest = [name for name in names if name not in own]
+        own[", ".join(rest)] = filled(f"{', '.join(rest)}: as in `{_WHOLE}`.", 8)
+    others = {n: e.rstrip("\n") for n, e in entries.items() if n not in names and ", " not in n}
+    last = {"options": others.pop("options")} if "options" in others else {}
+    lines = "\n".join({**others, **own, **last}.values())
+    return f"{match['head']}{parameters}\n{match['middle']}{lines}\n{match['tail']}"
 
 
 def page() -> str:
