@@ -104,7 +104,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/large_data.py --sparse
 	$(PY) -m straightline.dev.tools.tool_table
 
-# WRITE=1: keep the table for the next commit.
+# WRITE=1: replace the rows that changed, for the next commit.
 regress: $(VENV)/.installed  ## time, nodes and proofs of 30 inputs beside the last commit's
 	$(PY) -m straightline.dev.benchmarks.regress $(if $(WRITE),--write)
 

@@ -68,3 +68,23 @@ def test_an_input_is_measured_as_users_call_it(monkeypatch):
     model = conversion.model()
     onnx.checker.check_model(model)
     assert conversion.call(model, verify=False).opset_import[0].version == 9
+
+
+def test_rows_that_changed_are_written(monkeypatch, tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    rows = [ROW, ROW._replace(name="flat"), ROW._replace(name="command")]
+    regress.write(table, rows[:2])
+    measured = [rows[0]._replace(bare=2.1), rows[1]._replace(nodes=20, bare=2.1), rows[2]]
+    monkeypatch.setattr(regress, "TABLE", table)
+    monkeypatch.setattr(
+        regress, "measurements", lambda _: [lambda row=row: row for row in measured]
+    )
+    monkeypatch.setattr("sys.argv", ["regress", "--write"])
+    regress.main()
+    assert list(regress.read(table).values()) == [ROW, *measured[1:]]
+    assert capsys.readouterr().out.splitlines() == [
+        "gru: as before",
+        "flat: 21 -> 20 nodes",
+        "command: not in the table",
+        "2 of 3 inputs changed",
+    ]

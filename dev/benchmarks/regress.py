@@ -6,7 +6,7 @@ Times are ratios to a fixed piece of work, a bare copy of messages, that takes t
 in the same run; the fastest of some turns counts. It is processor time, with that of child
 processes that have ended. Each input runs with the defaults of the public function, and without
 verification. The table of the last commit is `regress.csv`: a ratio that changed by more than a
-tenth, and other nodes or another verdict, are printed. `--write` replaces the table.
+tenth, and other nodes or another verdict, are printed; `--write` replaces these rows.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", help="part of a name")
-    parser.add_argument("--write", action="store_true", help="replace the rows of the table")
+    parser.add_argument("--write", action="store_true", help="replace the rows that changed")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     table = read(TABLE)
@@ -246,9 +246,10 @@ def main() -> None:
         before = table.get(row.name)
         if before is not None and changes(before, row):  # once more: it may be noise
             row = nearer(before, row, measure())
-        rows[row.name] = row
         lines = changes(before, row)
-        found += bool(lines)
+        if lines:  # others stay, so that small changes add up to one
+            rows[row.name] = row
+            found += 1
         print("\n".join(lines) or f"{row.name}: as before", flush=True)
     print(f"{found} of {len(rows)} inputs changed")
     if options.write:
