@@ -40,7 +40,7 @@ _WEAKENING: Mapping[str, Collection[Any] | None] = {
 """Options that weaken the guarantee of equal outputs: with these values; None for any value."""
 _OF_A_RUN = (MANY, OUTPUT, WATCHING)
 """Panels of options that belong to one run: what it writes, shows and shares out."""
-_OUSTED = {
+_VOID = {
     ("passes", None): "selects",
     ("selects", True): "passes",
     ("target", None): "target-file",
@@ -116,15 +116,15 @@ class Config:
 def merge(options: dict[str, Any], stronger: Options) -> None:
     """Add options that win over those that are there; tables of names are joined."""
     for key, value in stronger.items():
-        options.pop(ousted(key, value), None)
+        options.pop(void_option(key, value), None)
         earlier = options.get(key)
         joined = isinstance(value, dict) and isinstance(earlier, dict)
         options[key] = {**earlier, **value} if joined and earlier else value
 
 
-def ousted(key: str, value: Any) -> str:
+def void_option(key: str, value: Any) -> str:
     """Return the option that a value of another one makes void; "" for none."""
-    return _OUSTED.get((key, value if isinstance(value, bool) else None), "")
+    return _VOID.get((key, value if isinstance(value, bool) else None), "")
 
 
 def matches(parts: tuple[str, ...], pattern: str) -> bool:

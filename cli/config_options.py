@@ -131,11 +131,13 @@ class Configured(Generic[T]):
 
     def _read_for(self, model: Path | None, file: Path) -> tuple[dict[str, Any], Applied]:
         """Return the parameters that a file decides, and the options that it has for them."""
-        from .config_file import keys_of, ousted, weakening, words
+        from .config_file import keys_of, void_option, weakening, words
 
         options = self._read(file).options(str(self.context.info_name), model)
         keys = keys_of(self.context.command)
-        void = {ousted(key, self.values[p.name]) for key, p in keys.items() if self._is_written(p)}
+        void = {
+            void_option(key, self.values[p.name]) for key, p in keys.items() if self._is_written(p)
+        }
         added, changed = {}, {}
         for key, value in options.items():
             parameter = keys.get(key)

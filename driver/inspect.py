@@ -29,7 +29,7 @@ from .suggestions import Advice, Hint, advise, hint_blocks, named
 _PLAIN = (str, int, float, type(None))
 """The types that JSON has."""
 
-Outcome = Literal["rewritten", "kept", "removed"]
+Fate = Literal["rewritten", "kept", "removed"]
 _REMOVED = Message("removed", "unused, never run, or decided while what holds it was rewritten")
 
 
@@ -51,7 +51,7 @@ class Construct:
     op_type: str
     path: str
     decided_by: str
-    outcome: Outcome
+    outcome: Fate
     reason: str
     remaining: int
     brief: str = dataclasses.field(repr=False)
@@ -250,7 +250,7 @@ class _Log(RemarkLog):
         elif node is not None and remark.action == "kept":
             self._why.setdefault(node.op.origin, {})[remark.pass_name] = remark.reason
 
-    def outcome(self, op: Operator, remaining: int) -> tuple[Outcome, Reason]:
+    def outcome(self, op: Operator, remaining: int) -> tuple[Fate, Reason]:
         """Return the outcome of a construct and its reason."""
         if remaining:
             reasons = self._why.get(op, {}).values()

@@ -13,7 +13,7 @@ NEGATIVE_AXES = 11
 """From this opset on, axes may be counted from the end."""
 
 
-def unsayable(
+def type_obstacle(
     op_types: Iterable[str], elem_type: int | None, opset: int, holder: str
 ) -> str | None:
     """Why a tensor cannot go through some operators that move tensors; None if it can.

@@ -32,7 +32,7 @@ _FLOATS = frozenset(
 )
 
 
-class Form(NamedTuple):
+class NodeForm(NamedTuple):
     """Key of all properties of a node that decide its replacement.
 
     Attributes:
@@ -74,7 +74,9 @@ class OpaqueConstants(Constants):
         return OpaqueTensor(tensor, (self._note,))
 
 
-def form_of(node: Node, within: tuple[str, ...], types: Types, constants: Constants) -> Form | None:
+def form_of(
+    node: Node, within: tuple[str, ...], types: Types, constants: Constants
+) -> NodeForm | None:
     """Collect the properties of a node that decide its replacement; None if there may be more.
 
     Args:
@@ -102,7 +104,7 @@ def form_of(node: Node, within: tuple[str, ...], types: Types, constants: Consta
     operator = node.op.qualname, *attributes, extra is None
     like = (within, node.graph.root.opset(), operator, (*wiring,), (*kinds,), (*results,))
     floats = [transparent(t) for t in tensors if t is not None and t.elem_type in _FLOATS]
-    return Form(like, (like, *floats), tensors)
+    return NodeForm(like, (like, *floats), tensors)
 
 
 def _constant_key(tensor: Tensor) -> Hashable:
@@ -181,7 +183,7 @@ class BodyTemplate:
             graph.replace_uses(value, graph.add_initializer(value.name, tensor.read()))
             graph.remove_initializer(value)
 
-    def fill(self, gap: Gap, form: Form) -> bool:
+    def fill(self, gap: Gap, form: NodeForm) -> bool:
         """Replace a node by a copy.
 
         Args:

@@ -43,7 +43,7 @@ from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
 from .legality import Legality
-from .legalize import Replacement, legalize
+from .legalize import NodeReplacement, legalize
 from .node_names import name_colliding_nodes
 from .outputs import forwarded_inputs, shared_outputs
 from .scan_captures import pass_captures
@@ -372,7 +372,7 @@ class FitResult:
     model: Model
     opset: int
     untaken: Mapping[Node, str]
-    replaced: Sequence[Replacement] = ()
+    replaced: Sequence[NodeReplacement] = ()
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
     changes: str = ""

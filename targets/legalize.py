@@ -40,7 +40,7 @@ from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset
 from ..version_converter.subgraph_extraction import Cut, Gap, identity_source
-from .body_templates import BodyTemplate, Form, OpaqueConstants, form_of
+from .body_templates import BodyTemplate, NodeForm, OpaqueConstants, form_of
 from .decompositions import DECOMPOSITIONS
 from .legality import Legality, name_of
 from .outputs import isolate_outputs, shared_outputs
@@ -58,7 +58,7 @@ _DEEPEST = 4
 """Limit of nested replacements."""
 
 
-class Replacement(NamedTuple):
+class NodeReplacement(NamedTuple):
     """A node that others replaced.
 
     Attributes:
@@ -74,7 +74,7 @@ class Replacement(NamedTuple):
 
 def legalize(
     model: Model, target: Target, budget: Budget
-) -> tuple[list[Replacement], Mapping[Node, str]]:
+) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
     """Replace unsupported nodes in place, where the target supports all replacements.
 
     Args:
@@ -85,7 +85,7 @@ def legalize(
     """
     if model.functions and not target.functions:
         _inline_functions(model, budget)
-    replaced: list[Replacement] = []
+    replaced: list[NodeReplacement] = []
     # Without an Identity, a constant would be one again.
     constants = target.lists("Identity", model.opset())
     positions: set[int] = set()
@@ -104,12 +104,12 @@ def legalize(
             return replaced, unsupported
 
 
-def _identity_outputs(values: Iterable[Value]) -> Iterator[Replacement]:
+def _identity_outputs(values: Iterable[Value]) -> Iterator[NodeReplacement]:
     """Replacements of nodes whose outputs got an Identity, each once."""
     nodes = dict.fromkeys(value.producer or value for value in values)
     for one in nodes:
         place = ("Constant", one.name) if isinstance(one, Value) else (one.op_type, one.path)
-        yield Replacement(*place, "output of an Identity")
+        yield NodeReplacement(*place, "output of an Identity")
 
 
 def _inline_functions(model: Model, budget: Budget) -> None:
@@ -131,7 +131,7 @@ def _inline_functions(model: Model, budget: Budget) -> None:
 
 
 class _Legalizer:
-    """Replacement of the unsupported nodes in one model.
+    """NodeReplacement of the unsupported nodes in one model.
 
     Args:
         model: the model, changed in place.
@@ -156,13 +156,13 @@ class _Legalizer:
         self.within = within
         self.legality = Legality(target, model)
         self._calls = CallGraph(model.functions)
-        self._replaced: list[Replacement] = []
+        self._replaced: list[NodeReplacement] = []
         self._tried: dict[Node, str] = {}
         self._templates = {} if templates is None else templates
         self._folder = Folder(model)
         self._old_constants: dict[Graph, set[Value]] = {}  # before recurrences were expanded
 
-    def run(self) -> tuple[list[Replacement], Mapping[Node, str]]:
+    def run(self) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
         """Replace until every unsupported node was tried. Replacements are supported, so that this
         ends."""
         self._write_out()
@@ -187,11 +187,13 @@ class _Legalizer:
             attributes = [*node.op.attributes.values(), *defaults.values()]
             node.graph.set_operator(node, node.op.with_attributes(attributes))
             summary = f"{', '.join(defaults)} written out"
-            self._replaced.append(Replacement(node.op_type, node.path, summary))
+            self._replaced.append(NodeReplacement(node.op_type, node.path, summary))
         for value in dict.fromkeys(self.legality.constants_to_hoist()):
             holder, graph = value.producer, value.graph
             assert holder is not None and graph is not None and value.constant is not None
-            self._replaced.append(Replacement(holder.op_type, holder.path, "made an initializer"))
+            self._replaced.append(
+                NodeReplacement(holder.op_type, holder.path, "made an initializer")
+            )
             graph.supersede(value, graph.add_initializer(value.name, value.constant))
             graph.remove(holder)
 
@@ -204,7 +206,7 @@ class _Legalizer:
             holder = holder.graph.holder
         return holder is not None
 
-    def _form(self, node: Node) -> Form | None:
+    def _form(self, node: Node) -> NodeForm | None:
         """Return all of a node that decides its replacement; None where more might decide it."""
         if node.bodies or node.op_type in RECURRENT or node.op.references or self._stays(node):
             return None
@@ -230,14 +232,14 @@ class _Legalizer:
         if isinstance(template, str):
             return template
         assert node.graph is not None
-        replacement = Replacement(node.op_type, node.path, _summary(template.operators))
+        replacement = NodeReplacement(node.op_type, node.path, _summary(template.operators))
         self._spend(template.size)
         if not template.fill(Gap(node.graph, [node], self.legality.types), form):
             return self._replace_alone(node)
         self._replaced.append(replacement)
         return ""
 
-    def _template(self, node: Node, form: Form) -> BodyTemplate | str:
+    def _template(self, node: Node, form: NodeForm) -> BodyTemplate | str:
         """Return the body that replaces nodes of a form; the reason where none does.
 
         The first node of a form decides for all.
@@ -260,7 +262,7 @@ class _Legalizer:
         if isinstance(cut, str):
             return cut
         summary = _summary(_operators(cut.scratch.graph))
-        self._replaced.append(Replacement(node.op_type, node.path, summary))
+        self._replaced.append(NodeReplacement(node.op_type, node.path, summary))
         self._spend(len(cut.scratch.graph))
         if node.op_type in RECURRENT and cut.graph not in self._old_constants:
             self._old_constants[cut.graph] = set(cut.graph.initializers)

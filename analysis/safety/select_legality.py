@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...facts.fact import Fact, Shape
 from ...facts.safety_context import shown as shown_dim
 from ...ir.option_names import by
-from ...ops.schema_queries import unsayable
+from ...ops.schema_queries import type_obstacle
 
 _OLDEST_OPSET = 9
 
@@ -26,7 +26,7 @@ def unselectable(one: Fact, other: Fact, opset: int) -> str | None:
         return "is a sequence or optional, which no operator selects"
     if not one.elem_type or one.elem_type != other.elem_type:
         return "is of unknown type"
-    reason = unsayable(["Where"], one.elem_type, opset, "If")
+    reason = type_obstacle(["Where"], one.elem_type, opset, "If")
     if reason is not None:
         return reason
     if one.shape is None or other.shape is None:

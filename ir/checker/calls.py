@@ -11,7 +11,7 @@ import onnx
 from ..attributes import ANY, kind_of
 from ..errors import ModelError
 from ..places import FunctionKey, Place, key_of
-from .schemas import Form, wrong_kind
+from .schemas import SchemaForm, wrong_kind
 
 
 class _Call(NamedTuple):
@@ -96,7 +96,7 @@ class Calls:
         self,
         function: FunctionKey,
         node: onnx.NodeProto,
-        form: Form,
+        form: SchemaForm,
         place: Place,
         parameters: Collection[str],
     ) -> None:

@@ -32,7 +32,7 @@ Kinds = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Form:
+class SchemaForm:
     """The constraints of an operator on its nodes in one opset.
 
     Attributes:
@@ -130,7 +130,7 @@ class Forms:
         self.valid: set[tuple[object, ...]] = set()
         self.valued: set[tuple[object, ...]] = set()
 
-    def of(self, op_type: str, place: Place, node: onnx.NodeProto) -> Form | None:
+    def of(self, op_type: str, place: Place, node: onnx.NodeProto) -> SchemaForm | None:
         """The form of an operator; None where ONNX has none in this opset, or deprecated it.
 
         Raises:
@@ -145,7 +145,7 @@ class Forms:
 
 
 @functools.cache
-def form_of(op_type: str, version: int) -> Form | None:
+def form_of(op_type: str, version: int) -> SchemaForm | None:
     """The form of an operator in an opset; None where ONNX has none there, or deprecated it."""
     try:
         schema = onnx.defs.get_schema(op_type, version, "")
@@ -154,7 +154,7 @@ def form_of(op_type: str, version: int) -> Form | None:
     if schema.deprecated:
         return None
     kinds = {**_other_kinds(op_type), **_kinds(schema)}
-    return Form(
+    return SchemaForm(
         op_type,
         version,
         (schema.min_input, schema.max_input),

@@ -30,7 +30,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Template, Value, upstream
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
-from ...ops.schema_queries import unsayable
+from ...ops.schema_queries import type_obstacle
 from ..base import Pass
 from ..context import PassContext
 from ..costs.table import Costs, cost_table
@@ -38,8 +38,8 @@ from ..scans.layout import add_holder, replace_outputs
 from ..vectorize.affine_reads import ElementRead, Selection, element_reads
 from ..vectorize.loop_view import LoopView
 from ..vectorize.splice import drop_dead_nodes
+from .loop_conversion import LoopConversion
 from .new_bodies import add_input, all_labels, clean, fact_declaration, set_own_outputs
-from .other_form import OtherForm
 from .scan_sources import ScanSources
 
 _SCAN = Message("loop-to-scan", "is a Scan now")
@@ -107,7 +107,7 @@ class _Plan:
     empty: Sequence[ScanElement]
 
 
-class _LoopsToScans(OtherForm[_Plan]):
+class _LoopsToScans(LoopConversion[_Plan]):
     op_type = "Loop"
 
     def __init__(self, model: Model, inference: ShapeInference, options: LoopsToScans) -> None:
@@ -165,7 +165,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         states = [state.argument for state in loop_view.states]
         for value in (*states, *(one.result for one in loop_view.scan_outputs)):
             elem_type = self.inference.fact(value).elem_type
-            reason = unsayable(("Scan", "Identity"), elem_type, opset, "Loop")
+            reason = type_obstacle(("Scan", "Identity"), elem_type, opset, "Loop")
             if reason is not None:
                 return f"its '{value.name}' {reason}"
         return None
@@ -175,7 +175,7 @@ class _LoopsToScans(OtherForm[_Plan]):
         selection = read.selection
         fact = self.inference.fact(selection.source)
         operators = ("Scan", "Transpose", "Unsqueeze", "Gather")
-        if unsayable(operators, fact.elem_type, opset, "Gather") is not None:
+        if type_obstacle(operators, fact.elem_type, opset, "Gather") is not None:
             return False
         if self.is_whole(selection, trips):
             return True

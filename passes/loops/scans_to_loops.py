@@ -22,7 +22,7 @@ from ...facts.fact import Fact
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...ops.builder import Builder
-from ...ops.schema_queries import unsayable
+from ...ops.schema_queries import type_obstacle
 from ..base import Pass
 from ..context import PassContext
 from ..scans.layout import add_holder, declaration, move_axis, replace_outputs
@@ -30,8 +30,8 @@ from ..scans.padding import emit_sizes
 from ..scans.shapes import ScanShapes, Size
 from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput
 from ..vectorize.splice import is_used
+from .loop_conversion import LoopConversion
 from .new_bodies import add_input, all_labels, set_own_outputs
-from .other_form import OtherForm
 
 _SLICE_BACKWARD = 10
 """The first opset whose Slice has steps."""
@@ -72,7 +72,7 @@ class _Plan:
     sizes: Sequence[Sequence[Size] | None]
 
 
-class _ScansToLoops(OtherForm[_Plan]):
+class _ScansToLoops(LoopConversion[_Plan]):
     op_type = "Scan"
 
     # Planning ------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         """The obstacle to reading scan inputs and moving axes of scan outputs; None without one."""
         for scanned in loop_view.scan_inputs:
             fact = self.inference.fact(scanned.source)
-            reason = unsayable(("Gather",), fact.elem_type, opset, "Scan")
+            reason = type_obstacle(("Gather",), fact.elem_type, opset, "Scan")
             if reason is not None:
                 return f"its scan input '{scanned.source.name}' {reason}"
             if scanned.axis < 0 and fact.shape is None:
@@ -113,7 +113,7 @@ class _ScansToLoops(OtherForm[_Plan]):
         for value in (*values, *(one.result for one in loop_view.scan_outputs)):
             elem_type = self.inference.fact(value).elem_type
             operators = ("Loop", "Identity", "Transpose", "Slice", "Reshape")
-            reason = unsayable(operators, elem_type, opset, "Scan")
+            reason = type_obstacle(operators, elem_type, opset, "Scan")
             if reason is not None:
                 return f"its '{value.name}' {reason}"
         return None

@@ -23,7 +23,7 @@ from typing import ClassVar
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
-from ...ops.schema_queries import unsayable
+from ...ops.schema_queries import type_obstacle
 from ..base import Part, Pass
 from ..context import PassContext
 from .layout import (
@@ -86,7 +86,7 @@ def _immovable(value: Value, axis: int, rank: int | None) -> str | None:
 
 def _foreign_type(value: Value, elem_type: int) -> str | None:
     """The obstacle to a value in a Scan of opset 8; None also for an unknown type."""
-    reason = unsayable(["Scan"], elem_type, _TO, "Scan") if elem_type else None
+    reason = type_obstacle(["Scan"], elem_type, _TO, "Scan") if elem_type else None
     return None if reason is None else f"'{value.name}' {reason}"
 
 

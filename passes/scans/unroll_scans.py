@@ -26,7 +26,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
 from ...ir.option_names import by
 from ...ops.builder import Builder
-from ...ops.schema_queries import unsayable
+from ...ops.schema_queries import type_obstacle
 from ..base import MAY_BE_CONTROL_FLOW, Pass
 from ..context import PassContext
 from ..costs.cost_model import refuses_copies
@@ -293,7 +293,7 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
         ),
     ]
     for what, value, operators, fact in parts:
-        why = unsayable(operators, fact.elem_type, opset, "Scan")
+        why = type_obstacle(operators, fact.elem_type, opset, "Scan")
         if why is not None:
             return f"its scan {what} '{value.name}' {why}"
     return None

@@ -9,7 +9,7 @@ from ...ir import Function, FunctionKey, Graph, Node, Value
 from ...ir.references import named_tensors
 from ...ops.element_types import ElementTypes
 from ...ops.randomness import find_random
-from ...ops.schema_queries import unsayable
+from ...ops.schema_queries import type_obstacle
 
 _IDENTITY_OF_SEQUENCES = 14
 
@@ -133,7 +133,7 @@ def unstackable_output(
     operators = ("Unsqueeze", *(("Concat",) if trips > 1 else ()), *also)
     for old in loop.outputs[len(loop.inputs) - 2 :]:
         if old is not None and graph.is_used(old):
-            reason = unsayable(operators, types.of(old), graph.root.opset(), "Loop")
+            reason = type_obstacle(operators, types.of(old), graph.root.opset(), "Loop")
             if reason is not None:
                 return f"its scan output '{old.name}' {reason}"
     return None

@@ -20,7 +20,7 @@ import onnx
 from ....ir import Array, Fold, Graph, Template, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
-from ....ops.schema_queries import unsayable
+from ....ops.schema_queries import type_obstacle
 from ...utils.zero_signs import reads_signs
 from ..layers import BIAS, INPUT, LENGTHS, PEEPHOLES, RECURRENT, WEIGHTS, Layer
 from ..weights import Unfit
@@ -127,7 +127,7 @@ class Expansion:
             raise Unfit(f"has rows of lengths of their own; convert to opset {_WHERE} first")
         if self.rows is None and not layer.length and opset < _EXPAND:
             raise Unfit(f"has no steps; convert to opset {_EXPAND} first")
-        why = unsayable(
+        why = type_obstacle(
             (*_MOVED, *(["Where"] if masked else [])), layer.elem_type, opset, layer.node.op_type
         )
         if why is not None:

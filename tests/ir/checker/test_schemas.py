@@ -8,7 +8,7 @@ import pytest
 from onnx import AttributeProto, helper
 from straightline.ir import ModelError
 from straightline.ir.attributes import ANY
-from straightline.ir.checker.schemas import Form, Forms
+from straightline.ir.checker.schemas import Forms, SchemaForm
 from straightline.ir.places import Place
 
 HERE = Place("g")
@@ -16,7 +16,7 @@ INT, GRAPH, FLOAT = AttributeProto.INT, AttributeProto.GRAPH, AttributeProto.FLO
 INTS = AttributeProto.INTS
 
 
-def form(op_type: str, opset: int = 21) -> Form | None:
+def form(op_type: str, opset: int = 21) -> SchemaForm | None:
     node = helper.make_node(op_type, [], [], "n")
     return Forms(opset).of(op_type, HERE, node)
 

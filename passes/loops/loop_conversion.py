@@ -19,7 +19,7 @@ from ..vectorize.loop_view import LoopView, read
 PlanT = TypeVar("PlanT")
 
 
-class OtherForm(abc.ABC, Generic[PlanT]):
+class LoopConversion(abc.ABC, Generic[PlanT]):
     """Converter of each construct of a kind to the other kind.
 
     Attributes:

@@ -5,7 +5,7 @@ from loops import HEAD
 from straightline import ir
 from straightline.passes import LoopsToScans
 from straightline.passes.context import PassContext
-from straightline.passes.loops.other_form import OtherForm
+from straightline.passes.loops.loop_conversion import LoopConversion
 
 TEXT = """g (float[N, M] x, float s) => (float y, float z) {
     y = Scan <num_scan_inputs = 1, body = b (float a, float[M] e) => (float r) {
@@ -17,7 +17,7 @@ TEXT = """g (float[N, M] x, float s) => (float y, float z) {
 }"""
 
 
-class Named(OtherForm[list]):
+class Named(LoopConversion[list]):
     """Renames bodies, but those called k."""
 
     op_type = "Scan"
