@@ -23,11 +23,8 @@ FLOORS = (
     (("analysis", "facts of a model before run time: shapes, constants, trips, safety"),),
     (("runtimes", "workers, onnxruntime"), ("ops", "a class per operator")),
     (("reference", "exact semantics"), ("facts", "sizes, shapes, bounds")),
-    (
-        ("ir", "the graph: load, save, check"),
-        ("display", "results rendered"),
-        ("limits", "the governor"),
-    ),
+    (("ir", "the graph: load, save, check"),),
+    (("display", "results rendered"), ("limits", "the governor"), ("options", "one table")),
 )
 """From the top; what stands side by side does not import each other."""
 WIDTH, HEIGHT, GAP = 660, 46, 8

@@ -226,12 +226,12 @@ def steep(x):
 
 
 def test_under_strain_a_form_may_be_off_by_what_rounding_makes():
-    def loop_conversion(x):
+    def other_form(x):
         return [x * (1 + 1e-7) * 1e4 % 7, -x]
 
-    trial, _ = tried(steep, loop_conversion, sample([0, 0]), sample([3e5, 7e5], adversarial=True))
+    trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5], adversarial=True))
     assert trial.verdict().status == "equal"
-    trial, _ = tried(steep, loop_conversion, sample([0, 0]), sample([3e5, 7e5]))
+    trial, _ = tried(steep, other_form, sample([0, 0]), sample([3e5, 7e5]))
     assert trial.verdict().status == "different", "a plain sample is no excuse"
     trial, _ = tried(right, wrong, sample([3, 4]), sample([1e2, 2e2], adversarial=True))
     assert trial.verdict().status == "different"
