@@ -109,7 +109,7 @@ def test_an_import_during_the_work_that_swallows_it(folder):
 
 
 PLACES = {
-    "while it rewrites": "import straightline.passes.utils.fixpoint as p\n"
+    "while it rewrites": "import straightline.passes.manager.pipeline as p\n"
     f"p.run_passes = lambda *_: {KILL}",
     "while it writes": f"os.replace = lambda *_: {KILL}",
     "in a destructor": f"""
@@ -144,7 +144,7 @@ def test_once_the_output_stands():
 
 def test_where_it_is_ignored_it_stays_so():
     program = BEFORE.replace("default_int_handler", "SIG_IGN")
-    patch = "import straightline.passes.utils.fixpoint as p\nrun = p.run_passes\n"
+    patch = "import straightline.passes.manager.pipeline as p\nrun = p.run_passes\n"
     patch += f"p.run_passes = lambda *a: ({KILL}, run(*a))[1]"
     assert python(program.format(patch=patch), *REWRITE).returncode == 0
 
