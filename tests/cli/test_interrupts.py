@@ -113,7 +113,7 @@ PLACES = {
     f"p.run_passes = lambda *_: {KILL}",
     "while it writes": f"os.replace = lambda *_: {KILL}",
     "in a destructor": f"""
-import time, straightline.passes.utils.fixpoint as p
+import time, straightline.passes.manager.pipeline as p
 class Odd:
     def __del__(self):
         {KILL}
