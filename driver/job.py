@@ -12,9 +12,8 @@ from ..facts.named_dimensions import minima_of, with_dimensions
 from ..ir import Array, BaseDir, Model, ModelSource, base_dir_of, load, read
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, PassContext, Pipeline, Remark
-from ..passes.base import current_watcher
+from ..passes.base import Instrumentation, current_watcher
 from ..passes.cleanup.freeze_initializers import frozen_defaults
-from ..passes.context import Instrumentation
 from ..passes.manager.isolation import Reproduction
 from ..passes.manager.pipeline import Timing
 from ..passes.vetoes import NONE, Vetoes

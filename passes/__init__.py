@@ -2,12 +2,12 @@
 
 from ..ops.builder import RewriteError as RewriteError
 from .base import Pass as Pass
+from .base import PassContext as PassContext
+from .base import PassContext as Run  # noqa: F401 - the name that passes from outside use
 from .base import PassOptionError as PassOptionError
+from .base import Progress as Progress
+from .base import Watcher as Watcher
 from .base import watching as watching
-from .context import PassContext as PassContext
-from .context import PassContext as Run  # noqa: F401 - the name that passes from outside use
-from .context import Progress as Progress
-from .context import Watcher as Watcher
 from .manager.isolation import StrictError as StrictError
 from .manager.pipeline import Pipeline as Pipeline
 from .manager.pipeline import Result as Result

@@ -29,8 +29,7 @@ from ..passes import (
     parse_pipeline,
     straighten,
 )
-from ..passes.base import MAY_BE_CONTROL_FLOW, Part
-from ..passes.context import Meter
+from ..passes.base import MAY_BE_CONTROL_FLOW, Meter, Part
 from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fingerprint import States

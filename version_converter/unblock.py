@@ -19,8 +19,7 @@ from typing import NamedTuple
 from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ..passes import Pass, PassContext, RaiseRecurrences, Remark, ScansToLoops, VectorizeLoops
-from ..passes.base import current_watcher
-from ..passes.context import Instrumentation, Meter
+from ..passes.base import Instrumentation, Meter, current_watcher
 from ..passes.functions.calls import CallGraph, live_functions
 from ..passes.manager.registry import default_passes
 from ..passes.remarks import kept_constructs

@@ -22,8 +22,7 @@ from ...facts.polynomial import product
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import formal_inputs
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import can_be_output
 from ..utils.replace_all_uses import replace_value
 from .elementwise_regions import Regions

@@ -11,8 +11,7 @@ from collections.abc import Set
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 
 
 @dataclasses.dataclass(frozen=True)

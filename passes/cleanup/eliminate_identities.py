@@ -11,8 +11,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import can_be_output
 
 

@@ -26,8 +26,7 @@ from ...analysis.constants.folding import Folder
 from ...ir import Graph, Model, Node, Operator, Tensor
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_BYTES
 from .broadcast_constants import narrowed
 from .held_results import HeldResults

@@ -25,8 +25,7 @@ from ...analysis.trips.zero_trips import ElementsOfBodies
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value, downstream
 from ...ops import OperatorRules, rules_of
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from .infer_shapes import declare_facts
 
 _STARTS = ("Shape", "Size")

@@ -10,8 +10,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Array, Model, Value
-from ..base import Part, Pass
-from ..context import PassContext
+from ..base import Part, Pass, PassContext
 
 
 @dataclasses.dataclass(frozen=True)

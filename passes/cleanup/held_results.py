@@ -9,7 +9,7 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...ir import Model, Node, Tensor, Value
 from ...limits import limit
-from ..context import Meter
+from ..base import Meter
 
 _MOST_HELD = 1 << 26
 """The most bytes of tensors that are held, or read without being freed."""

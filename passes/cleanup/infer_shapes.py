@@ -14,8 +14,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Value
 from ...reference.signature import is_static
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,8 +16,7 @@ from typing import ClassVar
 
 from ...analysis.constants.equal import ContentKeys
 from ...ir import Graph, Model, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.value_numbering import merge_constants
 
 

@@ -25,8 +25,7 @@ from ...facts.polynomial import product
 from ...facts.reason import Message
 from ...ir import Model, Node
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import caller_attribute
 from ..utils.traversal import inside_out
 

@@ -22,8 +22,7 @@ from typing import ClassVar
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ir.copying import captured_by, copy_node
-from ..base import MAY_BE_CONTROL_FLOW, Pass
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
 from ..utils.legality import can_carry, externally_named
 from ..utils.traversal import inside_out
 from ..utils.value_numbering import NodeKeys

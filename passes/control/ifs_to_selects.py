@@ -23,8 +23,7 @@ from ...facts.fact import Fact
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Value
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select

@@ -22,8 +22,7 @@ from ...analysis.safety.refused_branches import refused_branch
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message, Reason
 from ...ir import Graph, Model, Node, Template
-from ..base import MAY_BE_CONTROL_FLOW, Pass
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
 from ..utils.legality import caller_attribute, externally_named, unnameable_output
 from ..utils.replace_all_uses import replace_values
 

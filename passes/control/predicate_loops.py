@@ -34,8 +34,7 @@ from ...ir import Graph, Model, Node, Template, Value
 from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ...ops.randomness import find_random
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, unstackable_output
 from ..utils.replace_all_uses import replace_values

@@ -21,8 +21,7 @@ from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.trip_count import always_holds, skip_identities
 from ...analysis.trips.zero_trips import declare_elements
 from ...ir import Function, Graph, Model, Node, Operator, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value, replace_values
 

@@ -21,8 +21,7 @@ from ...analysis.trips.zero_trips import ScanElements
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Template, Tensor, Value
 from ...ops.builder import Builder
-from ..base import MAY_BE_CONTROL_FLOW, Pass
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table

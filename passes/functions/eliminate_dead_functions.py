@@ -10,8 +10,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Part, Pass
-from ..context import PassContext
+from ..base import Part, Pass, PassContext
 from .calls import live_functions
 
 

@@ -26,8 +26,7 @@ from ...analysis.constants.folding import Folder
 from ...facts.reason import Message
 from ...ir import Function, Model, Node
 from ...ops.builder import RewriteError
-from ..base import Part, Pass
-from ..context import PassContext
+from ..base import Part, Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
 from .calls import CallGraph, count_control_flow, function_size, live_functions

@@ -21,8 +21,7 @@ from ...analysis.constants.folding import Folder
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
-from ..base import MAY_BE_CONTROL_FLOW, Part, Pass
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import can_be_output
 from ..utils.traversal import inside_out

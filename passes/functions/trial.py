@@ -16,8 +16,7 @@ from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
-from ..base import Pass
-from ..context import Analyses, PassContext
+from ..base import Analyses, Pass, PassContext
 from ..remarks import Remark, RemarkLog
 from ..utils.budget import Budget
 from ..utils.trial import Trial, try_passes

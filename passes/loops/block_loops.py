@@ -18,8 +18,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..costs.table import BLOCK_BYTES
 from ..scans.layout import replace_outputs
 from ..utils.traversal import inside_out

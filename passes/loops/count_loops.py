@@ -27,8 +27,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, downstream, upstream
 from ...ops.builder import Builder
 from ...ops.schema_queries import takes
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import caller_attribute
 from ..utils.traversal import inside_out
 from .comparisons import Comparison, ConditionReader

@@ -28,8 +28,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..scans.layout import declaration
 from ..utils.traversal import inside_out
 from ..vectorize.affine_reads import Index, moving_indices

@@ -21,8 +21,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
 from ...ops.randomness import find_random_in
-from ..base import MAY_BE_CONTROL_FLOW, Pass
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
 from ..utils.traversal import inside_out
 
 _FREE = ("Constant", "Identity")

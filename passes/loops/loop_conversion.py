@@ -10,8 +10,7 @@ from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...ir import Graph, Model, Node
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import externally_named
 from ..utils.traversal import inside_out
 from ..vectorize.loop_view import LoopView, read

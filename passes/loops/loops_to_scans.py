@@ -31,8 +31,7 @@ from ...ir import Graph, Model, Node, Operator, Template, Value, upstream
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..costs.table import Costs, cost_table
 from ..scans.layout import add_holder, replace_outputs
 from ..vectorize.affine_reads import ElementRead, Selection, element_reads

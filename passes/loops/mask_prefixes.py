@@ -24,8 +24,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value
 from ..utils.traversal import inside_out

@@ -24,8 +24,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import skip_identities
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import can_carry
 from ..utils.traversal import inside_out
 from ..utils.value_numbering import NodeKeys

@@ -23,8 +23,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..scans.layout import add_holder, declaration, move_axis, replace_outputs
 from ..scans.padding import emit_sizes
 from ..scans.shapes import ScanShapes, Size

@@ -26,8 +26,7 @@ from ...facts.reason import Message
 from ...ir import Model, Node, Value
 from ...ops.batching import Extent, Unbatchable
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.traversal import inside_out
 from ..vectorize.affine_reads import Index, moving_indices
 from ..vectorize.batched_inputs import Feeding

@@ -24,8 +24,7 @@ from ...analysis.trips.trip_count import skip_identities
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Value, copy_node, count_nodes, empty_header
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..scans.layout import add_holder
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values

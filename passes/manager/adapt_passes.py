@@ -16,8 +16,7 @@ from ...ir import Error, Model, Node
 from ...ir.bridge.conversion import Exchange
 from ...ir.onnx_errors import Boundary
 from ...ops.builder import RewriteError
-from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassOptionError
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassContext, PassOptionError
 
 _ask = Boundary(RewriteError)
 _MOST_COUNTED = 8

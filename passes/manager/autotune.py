@@ -18,8 +18,7 @@ from ...facts.reason import Message
 from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..costs.cost_model import loading, run_units, running
 from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit

@@ -12,10 +12,9 @@ from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import collector_pause, paused_collector
 from ...limits import current, governed
-from ..base import Pass, current_watcher
+from ..base import Pass, PassContext, Progress, current_watcher
 from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
 from ..conformance import NewNodes
-from ..context import PassContext, Progress
 from ..remarks import Remark, kept_constructs
 from ..simplify.apply_rules import uses_trusted_rules
 from ..utils.declarations import note_false_sizes

@@ -6,8 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.fixpoint import Repeated, run_passes
 from . import registry
 

@@ -21,8 +21,7 @@ from ...verification import compare
 from ...verification.mismatch import MismatchError, feeds_text
 from ...verification.runs.options import VerifyOptions
 from ...verification.runs.verdict import Verdict
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..faults import Place
 from ..remarks import Remark
 from ..utils.declarations import CorrectDeclarations

@@ -11,8 +11,7 @@ import onnx.defs
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.traversal import inside_out
 from .layout import unreadable
 from .shapes import ScanShapes

@@ -25,8 +25,7 @@ import onnx
 from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
-from ..base import Part, Pass
-from ..context import PassContext
+from ..base import Part, Pass, PassContext
 from .layout import (
     ScanLayout,
     add_holder,

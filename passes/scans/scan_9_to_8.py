@@ -24,8 +24,7 @@ from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
 from ...ops.schema_queries import type_obstacle
-from ..base import Part, Pass
-from ..context import PassContext
+from ..base import Part, Pass, PassContext
 from .layout import (
     ScanLayout,
     add_holder,

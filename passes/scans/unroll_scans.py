@@ -27,8 +27,7 @@ from ...ir import Graph, Model, Node, Template, Value
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import MAY_BE_CONTROL_FLOW, Pass
-from ..context import PassContext
+from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table

@@ -26,8 +26,7 @@ from ...analysis.constants.folding import Folder
 from ...facts.reason import Message
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, random_body
 from ..utils.replace_all_uses import replace_value

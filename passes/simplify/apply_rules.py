@@ -14,8 +14,7 @@ from typing import ClassVar
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Model, Node
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..remarks import Remark
 from .rule_set import rules_within
 from .rules.rule import Rule

@@ -20,8 +20,7 @@ from ...facts.fact import Shape, integers
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_value
 
 _FLAT = Message("flat-stack", "readers of stacked tensors that read the tensors: {readers}")

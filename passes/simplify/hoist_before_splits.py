@@ -25,8 +25,7 @@ from ...ir import Graph, Model, Node, Value, normal_domain
 from ...ops import rules_of
 from ...ops.builder import Builder
 from ...ops.schema_queries import formal_inputs
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
 _SHORTEST_ROW = 16

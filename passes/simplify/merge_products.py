@@ -20,8 +20,7 @@ from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Array, Graph, Model, Node, Tensor, Value
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
 _OLDEST = 7

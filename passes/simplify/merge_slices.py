@@ -22,8 +22,7 @@ from ...facts.fact import Fact, integers
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
 _SPLIT = Message("split", "slices that are parts of a Split: {slices}; of a Concat: {operands}")

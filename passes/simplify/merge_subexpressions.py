@@ -23,8 +23,7 @@ from typing import ClassVar
 from ...analysis.constants.equal import KeyMemory
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_values
 from ..utils.value_numbering import NodeKeys

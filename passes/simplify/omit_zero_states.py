@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from ...facts.reason import Message
 from ...ir import Model, Node, Tensor, Value
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 
 _OMITTED = Message("omitted-states", "initial states of zeros that are omitted: {states}")
 _LAYERS = ("GRU", "LSTM", "RNN")

@@ -26,8 +26,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Tensor, Value, normal_domain
 from ...ops import OperatorRules, rules_of
 from ...ops.builder import Builder
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 from .size_operands import set_constant_sizes
 

@@ -11,7 +11,7 @@ from ...analysis.trips.trip_bound import NO_MAXIMUM
 from ...facts.reason import Message
 from ...ir.option_names import by
 from ...limits import limit
-from ..context import Meter
+from ..base import Meter
 
 DEFAULT_MAX_NODES = limit("max_nodes")
 

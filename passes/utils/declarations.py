@@ -22,8 +22,7 @@ from ...analysis.shapes.loop_fixpoint import outside
 from ...facts.fact import Fact
 from ...ir import Graph, Model, Node, Value
 from ...reference.signature import type_text
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import ClassVar
 from ...facts.notions import Equality, weakest
 from ...ir import Model
 from ...ir.lazy import lazy_property
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..faults import observing
 from ..vetoes import current_vetoes, heeding_vetoes
 from .declarations import CorrectDeclarations, note_false_sizes

@@ -13,7 +13,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact, is_settled
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value, captured_by
-from ..context import PassContext
+from ..base import PassContext
 
 _MANY = 8
 """The number of copies from which one inference of the body is cheaper than that of the copies."""

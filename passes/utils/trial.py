@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from ...ir import Model
 from ...limits import governed
-from ..base import Pass
-from ..context import Analyses, PassContext
+from ..base import Analyses, Pass, PassContext
 from .fixpoint import rewrite_model, run_passes
 
 

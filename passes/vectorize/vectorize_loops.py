@@ -20,8 +20,7 @@ from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ...ops.moving_bounds import ORDERED
-from ..base import Pass
-from ..context import PassContext
+from ..base import Pass, PassContext
 from ..utils.traversal import inside_out
 from .loop_view import LoopView, read
 from .memory import ROW_BYTES, IterationMemory, MemoryBounds

@@ -8,8 +8,8 @@ from harness import as_model
 from straightline import ir, transform
 from straightline.ir import Operator
 from straightline.passes import Pass, Pipeline
+from straightline.passes.base import PassContext
 from straightline.passes.conformance import EmissionError, NewNodes
-from straightline.passes.context import PassContext
 
 TEXT = """<ir_version: 8, opset_import: ["": 13]>
     g (float[3] x, bool c) => (float[3] y) {

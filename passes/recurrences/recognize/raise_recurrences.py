@@ -25,8 +25,7 @@ from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
 from ....ops.builder import RewriteError
-from ...base import Pass
-from ...context import PassContext
+from ...base import Pass, PassContext
 from ...loops.count_loops import count_loop
 from ...scans.layout import replace_outputs
 from ...utils.traversal import inside_out

@@ -34,8 +34,7 @@ from ....ops.batching import Unbatchable
 from ....ops.builder import Builder, RewriteError
 from ....ops.randomness import find_random
 from ....ops.schema_queries import takes
-from ...base import Pass
-from ...context import PassContext
+from ...base import Pass, PassContext
 from ...loops.comparisons import integer
 from ...loops.count_loops import ExitPlan, count_exits, end_by_count, read_exits
 from ...loops.new_bodies import set_own_outputs

@@ -17,8 +17,7 @@ from ....ir import Array, Graph, Model, Node, Operator, Value
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
 from ....ops.schemas import schema_at
-from ...base import Pass
-from ...context import PassContext
+from ...base import Pass, PassContext
 from ...utils.replace_all_uses import replace_values
 from .region import unused_after
 

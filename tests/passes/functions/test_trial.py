@@ -11,9 +11,8 @@ from harness import as_model
 from straightline import ir
 from straightline.limits import governed
 from straightline.passes import FoldConstants, Pipeline, RewriteError
-from straightline.passes.base import Pass
+from straightline.passes.base import Pass, PassContext
 from straightline.passes.cleanup import fold_shapes
-from straightline.passes.context import PassContext
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import InliningTrials
 from straightline.passes.manager.registry import default_passes

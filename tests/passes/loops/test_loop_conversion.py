@@ -4,7 +4,7 @@ from harness import as_model
 from loops import HEAD
 from straightline import ir
 from straightline.passes import LoopsToScans
-from straightline.passes.context import PassContext
+from straightline.passes.base import PassContext
 from straightline.passes.loops.loop_conversion import LoopConversion
 
 TEXT = """g (float[N, M] x, float s) => (float y, float z) {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from straightline import passes
 from straightline.passes import PassContext
-from straightline.passes.context import Meter
+from straightline.passes.base import Meter
 from straightline.passes.utils.budget import Budget
 
 FAMILIES = ("control", "scans", "sequences", "functions", "cleanup")

@@ -7,7 +7,7 @@ from harness import as_model, assert_equal_outputs
 from straightline.facts.fact import Fact, is_settled
 from straightline.ir import load, to_proto
 from straightline.passes import parse_pipeline
-from straightline.passes.context import PassContext
+from straightline.passes.base import PassContext
 from straightline.passes.utils.loop_facts import settled_outputs
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'

@@ -4,7 +4,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.passes import InlineIfs, PassContext, UnrollLoops
-from straightline.passes.context import Instrumentation
+from straightline.passes.base import Instrumentation
 from straightline.passes.utils.trial import try_passes
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>

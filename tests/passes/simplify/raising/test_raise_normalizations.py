@@ -6,7 +6,7 @@ from harness import assert_rewrites, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline import ir
 from straightline.passes import Pipeline, RaiseNormalizations
-from straightline.passes.context import PassContext
+from straightline.passes.base import PassContext
 
 from targets import fitted, lacking
 

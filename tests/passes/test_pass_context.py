@@ -3,7 +3,7 @@
 from harness import as_model
 from straightline import ir, passes
 from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
-from straightline.passes.context import Instrumentation
+from straightline.passes.base import Instrumentation
 
 
 def node():
