@@ -124,7 +124,7 @@ OPTIONS = (
         "convert to this version of ONNX's operator set after the passes.",
         "transform",
         flag="--opset",
-        help="Convert the result to this opset; the proof covers both steps.",
+        help="Convert to this opset, 7 or later. One proof covers the rewrite as well.",
         page="convert the result to this opset, in the same command; the proof or"
         " comparison covers both steps at once",
         commands="rewrite simplify convert",

@@ -14,7 +14,7 @@ from straightline.ir.io import model_source
 from straightline.passes import Pass
 from straightline.runtimes.workers import Worker
 
-PROVING = importlib.import_module("straightline.verification.proof.prove")  # not the function
+SIDES = importlib.import_module("straightline.verification.proof.sides")
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x) => (float[N] y) <int64 three = {3}> {
@@ -313,8 +313,8 @@ def test_a_default_proof_reads_and_writes_each_model_once(monkeypatch):
     written = []
     serialize = model_source.serialize
     monkeypatch.setattr(model_source, "serialize", lambda m: written.append(m) or serialize(m))
-    monkeypatch.setattr(PROVING, "load", None)  # a call of it would raise
-    monkeypatch.setattr(PROVING, "check_well_formed", None)
+    monkeypatch.setattr(SIDES, "load", None)  # a call of it would raise
+    monkeypatch.setattr(SIDES, "check_well_formed", None)
     outcome = sl.transform(model(LOOP), hints=False)
     assert outcome.verdict is not None
     assert outcome.verdict.proved

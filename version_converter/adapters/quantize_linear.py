@@ -48,8 +48,6 @@ def scale_in_32_bits(draft: NodeDraft) -> Outcome:
     if draft.elem_type(0) in _SMALL_FLOATS:
         return _multiply_floats(draft)
     own = draft.required_elem_type(1, "a scale")
-    if own not in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
-        draft.refuse("only scales of 16 bits are widened")
     draft.set_input(1, draft.cast(draft.required(1), _FLOAT))
     (value,) = draft.repeat()
     return [draft.emit("Cast", [value], to=own)]

@@ -24,6 +24,7 @@ from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ir import Node, Value
+from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
 from ...scans.parallel_prefix import MOST_STEP_BYTES
@@ -171,7 +172,7 @@ class _Reader(Coefficients):
         """The condition and the two values of a select."""
         return as_select(node, self._source)
 
-    @functools.cached_property
+    @lazy_property
     def one(self) -> Coefficient:
         """The neutral element of products."""
         act = self.semiring.act
@@ -179,7 +180,7 @@ class _Reader(Coefficients):
             return self._unbounded(act == "Max", False)
         return ZERO if act == "Add" else ONE
 
-    @functools.cached_property
+    @lazy_property
     def nothing(self) -> Coefficient:
         """The neutral element of sums."""
         join = self.semiring.join

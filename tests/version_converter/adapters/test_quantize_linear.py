@@ -174,6 +174,9 @@ def test_scales_of_half_floats_below_opset_19():
     assert_carried("y = DequantizeLinear (x, s, z)", 19, (18, 11), feeds, signature)
     reason = "data of 8-bit floats of it is computed at run time"
     assert_refuses("y = DequantizeLinear (x, s)", 19, 18, reason, "float8e4m3fn[2] x, float s")
+    body = "q = Constant <value = float8e4m3fn[2] {1, 2}> () y = DequantizeLinear (q, s, z)"
+    reason = "the zero point of it is computed at run time"
+    assert_refuses(body, 19, 18, reason, "float s, float8e4m3fn z")
     blocks = {"x": x, "s": scale[None], "z": z[None]}
     signature = "int8[2, 2] x, float16[1, 2] s, int8[1, 2] z"
     body = "y = DequantizeLinear <axis = 0, block_size = 2> (x, s, z)"
