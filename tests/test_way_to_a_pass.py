@@ -1,5 +1,6 @@
 """The way from a call to the first pass: short enough to step through."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def way_to_first_pass(call):
         return None
 
     earlier = sys.gettrace()
+    gc.collect()  # finalizers of other tests are no part of the way
+    gc.disable()
     sys.settrace(trace)
     try:
         call()
@@ -51,6 +54,7 @@ def way_to_first_pass(call):
         pass
     finally:
         sys.settrace(earlier)
+        gc.enable()
     return frames, files
 
 
