@@ -10,7 +10,8 @@ from straightline.passes import Pass
 from typer.testing import CliRunner
 
 ROOT = Path(sl.__file__).parent
-MOST_FRAMES, MOST_FRAMES_OF_A_COMMAND, MOST_FILES = 7, 10, 51
+MOST_FRAMES, MOST_FRAMES_OF_A_COMMAND = 7, 10
+MOST_FILES = 52  # one of them where onnx_ir is imported, as by other tests
 LOOP = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x) => (float[2] y) <int64 n = {3}> {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
@@ -64,7 +65,7 @@ def test_a_call_reaches_its_first_pass_soon(passes):
     sl.rewrite(model, passes, verify=False)  # imports are no way
     frames, files = way_to_first_pass(lambda: sl.rewrite(model, passes))
     assert len(frames) <= MOST_FRAMES, frames
-    assert len(files) <= MOST_FILES, sorted(files)
+    assert len(files) <= MOST_FILES, " ".join(sorted(files))
 
 
 def test_a_command_reaches_its_first_pass_soon(tmp_path, monkeypatch):
