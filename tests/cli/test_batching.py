@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import signal
 import sys
 from pathlib import Path
 
@@ -137,6 +138,8 @@ def test_ctrl_c_in_a_terminal_says_how_to_go_on():
     child, terminal = pty.fork()
     if not child:
         os.environ["COLUMNS"] = "200"
+        # A shell in a terminal does so; tests that run in the background are told to ignore it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execv(sys.executable, [*COMMAND, "rewrite", "models", "-o", "out", "--jobs", "1"])
     shown, sent = b"", False
     while True:
