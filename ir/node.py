@@ -33,7 +33,7 @@ class _Fields:
 write_operator, write_inputs, write_outputs, write_name = (
     vars(_Fields)[name].__set__ for name in ("op", "inputs", "outputs", "name")
 )
-"""They write a field of a node; the first three for mutators of graphs only."""
+"""Writers of the fields of a node; the first three are for mutators of graphs only."""
 
 _MUTATORS = {
     "op": "set_operator",

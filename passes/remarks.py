@@ -48,7 +48,7 @@ class Remark:
 
     @property
     def brief(self) -> Remark:
-        """The same, with only what decides it as its reason."""
+        """The remark with its deciding reasons alone."""
         return dataclasses.replace(self, reason=self.sentence.brief)
 
     @property

@@ -1,4 +1,4 @@
-"""What a new pass needs: three files by hand, and lists that derive from its class."""
+"""A new pass: three files by hand, and lists that derive from its class."""
 
 import importlib.util
 import shutil

@@ -40,9 +40,9 @@ def seconds(model: onnx.ModelProto, **options: Any) -> float:
     for _ in range(5):
         gc.collect()
         started = time.process_time()
-        made = sl.rewrite(model, **options)
+        result = sl.rewrite(model, **options)
         times.append(time.process_time() - started)
-        assert len(made.graph.node) == len(model.graph.node)
+        assert len(result.graph.node) == len(model.graph.node)
     return min(times)
 
 

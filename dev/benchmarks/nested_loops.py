@@ -32,9 +32,9 @@ def measure(outer: int) -> tuple[int, float, float]:
     times = []
     for options in ({"verify": False}, {}):
         started = time.perf_counter()
-        made = sl.rewrite(model, max_nodes=10**7, **options)
+        result = sl.rewrite(model, max_nodes=10**7, **options)
         times.append(time.perf_counter() - started)
-        assert not any(node.op_type == "Loop" for node in made.graph.node)
+        assert not any(node.op_type == "Loop" for node in result.graph.node)
     return outer * (outer - 1) // 2, times[0], times[1]
 
 

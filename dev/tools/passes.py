@@ -52,7 +52,7 @@ class PassClass(NamedTuple):
 
 def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
     """Return the passes of all families by class, in the order of their files."""
-    found = {}
+    kinds = {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
         if len(parts) == 1 or parts[0] in _APART:
@@ -66,8 +66,8 @@ def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
                 lines = (ast.get_docstring(node) or "").splitlines() or [""]
                 default = bool(own.get("by_default", False))
                 one = PassClass(".".join(parts), node.name, own["name"], lines[0], default)
-                found[node.name] = one
-    return found
+                kinds[node.name] = one
+    return kinds
 
 
 def _constants(node: ast.ClassDef) -> dict[str, str]:
@@ -85,9 +85,9 @@ def _constants(node: ast.ClassDef) -> dict[str, str]:
 def ordered(root: Path = ROOT) -> list[PassClass]:
     """Return all passes in the order of the registry, new ones last."""
     text = (root / "passes" / "manager" / "registry.py").read_text(encoding="utf-8")
-    known = classes(root / "passes")
-    names = [kind for _, kind in _IMPORT.findall(text) if kind in known]
-    return [known[name] for name in dict.fromkeys((*names, *known))]
+    kinds = classes(root / "passes")
+    names = [kind for _, kind in _IMPORT.findall(text) if kind in kinds]
+    return [kinds[name] for name in dict.fromkeys((*names, *kinds))]
 
 
 def registry(root: Path = ROOT) -> str:

@@ -75,7 +75,7 @@ def in_process(model: onnx.ModelProto, given: Sequence[Feeds]) -> list[Outputs |
 
 
 def isolated(model: onnx.ModelProto, given: Sequence[Feeds]) -> list[Outputs | None]:
-    """The same in a fork, which onnxruntime may end: it divides by sizes of zero."""
+    """Run in a fork, which onnxruntime may end: it divides by sizes of zero."""
     context, found = multiprocessing.get_context("fork"), list[Outputs | None]()
     while len(found) < len(given):
         receiver, sender = context.Pipe(duplex=False)

@@ -109,7 +109,7 @@ def _held_sum(
     if not step.is_reset:
         if sums is None:
             return "it is no recurrence: no iteration changes it"
-        start = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
+        start = recurrence.first_row()
         joined = _join(emit, start, sums, fact)
         what = "a parity" if fact.elem_type == _TYPES.BOOL else "CumSum"
         return replace_all(recurrence, joined, what, True)
@@ -137,11 +137,11 @@ def _held_sum(
 
 def _sums(recurrence: Recurrence, rows: Value, fact: Fact) -> Value:
     """Emit the sums before each iteration and after the last; truth values by their parity."""
-    emit, state = recurrence.trips.emit, recurrence.states[0]
+    emit = recurrence.trips.emit
     truth = fact.elem_type == _TYPES.BOOL
     if truth:
         rows = emit.add("Cast", [rows], "numbers", to=_TYPES.INT64)
-    first = emit.unsqueeze(recurrence.trips.feeding.same(state.initial).value, 0, "first")
+    first = recurrence.first_row()
     dtype = np.dtype(np.int64) if truth else onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
     zero = emit.constant(np.array(0, dtype), "zero")
     zeros = emit.add("Expand", [zero, emit.add("Shape", [first], "shape")], "zeros")
@@ -268,7 +268,7 @@ def _composition(
     value = joined[-1]  # the tightest bound of a constant, or its offset
     if _is_scaled(plain, monoid):
         after = recurrence.trips.feeding.cut(value, [1], [_END], [0])
-        value = recurrence.trips.emit.concat([_first(recurrence), after], 0, "rows")
+        value = recurrence.trips.emit.concat([recurrence.first_row(), after], 0, "rows")
     exact = fact.elem_type in _INTEGERS or ("offset" not in present and factor.number == 1.0)
     what = "bounds" if exact and plain.is_bounded else "linear steps"
     return replace_all(recurrence, value, f"{what} of doubling distance", exact)
@@ -285,7 +285,7 @@ def _rows(
     """Emit the parts of all iterations, the constant function of the initial value first."""
     emit, (state,) = recurrence.trips.emit, recurrence.states
     # The initial value is the first row, of which the factor is never read.
-    first = bound = _first(recurrence)
+    first = bound = recurrence.first_row()
     if scaled:
         # A power that underflows to 0 makes NaN of an infinity, such as the start of a maximum.
         limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
@@ -309,24 +309,9 @@ def _rows(
     return rows, facts
 
 
-def _first(recurrence: Recurrence) -> Value:
-    """Emit the initial value as a row."""
-    initial = recurrence.trips.feeding.same(recurrence.states[0].initial).value
-    return recurrence.trips.emit.unsqueeze(initial, 0, "first")
-
-
 def _is_scaled(plain: Bounded, monoid: Composition) -> bool:
     """Test for bounds that a factor multiplies."""
     return plain.is_bounded and (monoid.fixed is not None or "factor" in monoid.parts)
-
-
-def compose(emit: Builder, early: Sequence[Value], late: Sequence[Value], _: Value) -> list[Value]:
-    """Compose the linear functions of two ranges of iterations: offsets and factors."""
-    scaled = emit.add("Mul", [late[1], early[0]], "scaled")
-    return [
-        emit.add("Add", [scaled, late[0]], "offsets"),
-        emit.add("Mul", [early[1], late[1]], "factors"),
-    ]
 
 
 def _weighted_sum(recurrence: Recurrence, step: Step, reader: StepReader) -> Replacement:

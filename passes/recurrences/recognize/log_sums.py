@@ -15,7 +15,7 @@ from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
 from ...scans.parallel_prefix import OneOperator
-from .composed_steps import compose
+from .composed_steps import Composition
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import broadcast, is_small, replace_all
 
@@ -124,6 +124,7 @@ def _by_steps(recurrence: Recurrence, terms: Value, fact: Fact) -> Replacement:
     for value in (terms, before):
         scaled = emit.add("Exp", [emit.add("Sub", [value, after], "scaled")], "scaled")
         pair.append(emit.concat([ones, scaled], 0, "rows"))
-    sums, _ = recurrence.prefixes(compose, pair, [fact] * 2)
+    monoid = Composition(fact.elem_type, ("offset", "factor"))
+    sums, _ = recurrence.prefixes(monoid, pair, [fact] * 2)
     joined = emit.add("Add", [largest, emit.add("Log", [sums], "logarithms")], "joined")
     return replace_all(recurrence, joined, "logarithms of linear steps", False)

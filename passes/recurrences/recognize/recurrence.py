@@ -75,6 +75,11 @@ class Recurrence:
         """The fact of a value of the body in one iteration."""
         return self.trips.inference.fact(value)
 
+    def first_row(self, index: int = 0) -> Value:
+        """Emit the initial value of a state as the first row."""
+        initial = self.trips.feeding.same(self.states[index].initial).value
+        return self.trips.emit.unsqueeze(initial, 0, "first")
+
     def require_room(self, fact: Fact) -> None:
         """Check the size of all values of a state.
 

@@ -455,7 +455,7 @@ def _rows(
 ) -> list[Value]:
     """Emit the elements of all iterations, the initial values first, of which only those count."""
     emit, width = recurrence.trips.emit, len(recurrence.states)
-    firsts = [_first(recurrence, index) for index in range(width)]
+    firsts = [recurrence.first_row(index) for index in range(width)]
     flag = None
     if choice.fresh and choice.condition is not None:
         flag = reader.rows_of(reader.part_of(choice.condition))
@@ -494,11 +494,6 @@ def _live(recurrence: Recurrence, choice: Choice) -> Value | None:
     if shape:
         flag = emit.squeeze(flag, tuple(range(1, 1 + len(shape))), "live")
     return flag if choice.holds else emit.add("Not", [flag], "live")
-
-
-def _first(recurrence: Recurrence, index: int) -> Value:
-    initial = recurrence.trips.feeding.same(recurrence.states[index].initial).value
-    return recurrence.trips.emit.unsqueeze(initial, 0, "first")
 
 
 def _first_step(recurrence: Recurrence, product: Product, rows: Sequence[Value]) -> list[Value]:

@@ -27,8 +27,8 @@ def belongs(case, sizes):
     rests = sorted({s for size in case.values() for s in size.symbols} - {"N", "M"})
     for numbers in itertools.product(range(8), repeat=len(rests)):
         every = {**sizes, **dict(zip(rests, numbers, strict=True))}
-        known = {symbol: Dimension.constant(size) for symbol, size in every.items()}
-        if all(size.replaced(known) == sizes[name] for name, size in case.items()):
+        constants = {symbol: Dimension.constant(size) for symbol, size in every.items()}
+        if all(size.replaced(constants) == sizes[name] for name, size in case.items()):
             return True
     return False
 
