@@ -74,7 +74,8 @@ def run(
             "dask" or "ray", a cluster that reaches the same files.
         address: where the cluster is, such as "tcp://10.0.0.1:8786" (dask) or "10.0.0.1:6379"
             (ray); by default what the process is connected to.
-        verify, unproved: prove or compare the outputs, as in `straightline.transform`.
+        verify: prove or compare the outputs, as in `straightline.transform`.
+        unproved: the treatment of an open proof, as in `straightline.transform`.
         dims: sizes of named dimensions of inputs: `{"batch": 1}`.
         require_straight_line: count control flow that is left as a failure, and write nothing.
         target: what the models shall fit, as in `straightline.transform`.

@@ -190,9 +190,10 @@ def rewrite(
         verify: "proof", True, False or options of `straightline.verify`, as in `transform`.
         unproved: "samples", "keep" or "allow": the treatment of an open proof, as in `transform`.
         strict: raise when a construct is kept, a pass fails, or nothing could be compared.
-        target, shapes, dims, assume_max, assume, freeze_initializers, base_dir, max_work,
-            max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
+
+    As in `transform`: `target`, `shapes`, `dims`, `assume_max`, `assume`, `freeze_initializers`,
+    `base_dir`, `max_work`, `max_memory`, `timeout`.
 
     Returns:
         the rewritten model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -268,8 +269,9 @@ def convert_version(
             target opset, where the model's features allow it.
         rewrite: straighten control flow, sequences and optionals where the target cannot hold
             them; nothing else of the model is rewritten.
-        values, shapes, dims, freeze_initializers, verify, unproved, base_dir, max_work, max_memory,
-            timeout: as in `transform`.
+
+    As in `transform`: `values`, `shapes`, `dims`, `freeze_initializers`, `verify`, `unproved`,
+    `base_dir`, `max_work`, `max_memory`, `timeout`.
 
     Returns:
         the converted model, of the same kind; an `onnx.ModelProto` for a path or bytes.
@@ -331,9 +333,10 @@ def inspect(
             `straightline.ir.Model`; it is never changed.
         passes: None for the default pipeline "straighten", text such as "unroll-loops,inline-ifs",
             or pass objects.
-        target, values, shapes, dims, assume_max, assume, freeze_initializers, base_dir, max_work,
-            max_memory, timeout: as in `transform`.
         options: options of the passes, such as `max_trips` and `max_nodes`.
+
+    As in `transform`: `target`, `values`, `shapes`, `dims`, `assume_max`, `assume`,
+    `freeze_initializers`, `base_dir`, `max_work`, `max_memory`, `timeout`.
 
     Returns:
         the constructs with their deciders, hints, and the size of the result.

@@ -96,7 +96,8 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
     Args:
         pipeline: the passes.
         known: `values`, `shapes`, `dims`, `assume_max` and `assume`, as for `as_onnx_ir_pass`.
-        verify, unproved: the comparison of the outputs before the model is changed.
+        verify: the comparison of the outputs before the model is changed.
+        unproved: the treatment of an open proof, as in `straightline.rewrite`.
 
     Attributes:
         remarks: of the last run: what was rewritten, and why anything was kept.

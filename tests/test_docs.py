@@ -73,6 +73,22 @@ def test_links_and_files_are_there(page):
         assert (ROOT / file).exists(), file
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_anchors_are_headings_of_their_page(page):
+    text = page.read_text(encoding="utf-8")
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+        linked = page.parent / target if target else page
+        assert linked.suffix != ".md" or anchor in anchors(linked), f"{target}#{anchor}"
+
+
+def anchors(page):
+    """Return the anchors that the site gives to the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    words = [re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings]
+    return {re.sub(r"[-\s]+", "-", one) for one in words}
+
+
 def test_the_first_page_is_short():
     """600 words apart from code and tables; what is longer belongs to a page of its own."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

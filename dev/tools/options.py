@@ -28,11 +28,12 @@ _WHOLE = "transform"
 _CALL = re.compile(
     r"(?P<head>^def (?P<name>\w+)\(\n(?:    (?!\*).*\n)+    \*,\n)(?:    \w.*\n)+"
     r"(?P<middle>(?:    \*\*.*\n)?\) -> .*:\n(?:.*\n)*?    Args:\n)"
-    r"(?P<entries>(?:        .*\n)+)(?P<tail>\n    Returns:)",
+    r"(?P<entries>(?:        .*\n)+)"
+    r"(?:\n    As in `transform`: (?:.+\n)+)?(?P<tail>\n    Returns:)",
     re.MULTILINE,
 )
 """A call: its positional parameters, options, and the entries of its docstring."""
-_ENTRY = re.compile(r"^        (?P<names>\w[\w, \n]*?): .*\n(?:            .*\n)*", re.MULTILINE)
+_ENTRY = re.compile(r"^        (?P<name>\w+): .*\n(?:            .*\n)*", re.MULTILINE)
 _OF_FIELDS = ("verify", "unproved", "on_progress")
 """Keywords of a call that are no fields of its options."""
 
@@ -123,18 +124,18 @@ def calls(text: str | None = None) -> str:
 def _call(match: re.Match[str], options: Sequence[Option]) -> str:
     """Return a call with these options."""
     parameters = "\n".join(map(parameter, options))
-    entries = {one["names"]: one[0] for one in _ENTRY.finditer(match["entries"])}
+    entries = {one["name"]: one[0] for one in _ENTRY.finditer(match["entries"])}
     names = [option.name for option in options]
     if match["name"] == _WHOLE:
         own = {option.name: filled(f"{option.name}: {option.text}", 8) for option in options}
     else:  # what stands there by itself has words of its own
         own = {name: entries[name].rstrip("\n") for name in names if name in entries}
-        rest = [name for name in names if name not in own]
-        own[", ".join(rest)] = filled(f"{', '.join(rest)}: as in `{_WHOLE}`.", 8)
-    others = {n: e.rstrip("\n") for n, e in entries.items() if n not in names and ", " not in n}
+    rest = [f"`{name}`" for name in names if name not in own]
+    shared = "\n" + filled(f"As in `{_WHOLE}`: {', '.join(rest)}.", 4, 0) + "\n" if rest else ""
+    others = {n: e.rstrip("\n") for n, e in entries.items() if n not in names}
     last = {"options": others.pop("options")} if "options" in others else {}
     lines = "\n".join({**others, **own, **last}.values())
-    return f"{match['head']}{parameters}\n{match['middle']}{lines}\n{match['tail']}"
+    return f"{match['head']}{parameters}\n{match['middle']}{lines}\n{shared}{match['tail']}"
 
 
 def page() -> str:

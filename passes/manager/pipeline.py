@@ -95,7 +95,8 @@ class Pipeline:
         Args:
             model: a path, bytes, `onnx.ModelProto`, `onnx_ir.Model` or `straightline.ir.Model`.
             strict: raise for a construct that a pass keeps, and for a fault of a pass.
-            verify, unproved: as in `straightline.rewrite`.
+            verify: as in `straightline.rewrite`.
+            unproved: as in `straightline.rewrite`.
 
         Raises:
             LoadError, ModelError: the model cannot be read or is not well formed.
