@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..analysis.shapes.inference import ShapeInference
 from ..ir import Function, Model, Node
-from ..passes.scans.layout import unreadable
+from ..passes.iteration.scan_layout import unreadable
 from ..passes.scans.opset import scans_inside_out, survey_scans
 from ..passes.scans.scan_8_to_9 import convert_scan_8_to_9, obstacle_8_to_9
 from ..passes.scans.scan_9_to_8 import convert_scan_9_to_8, obstacle_9_to_8

@@ -20,10 +20,10 @@ from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ..base import Pass, PassContext
 from ..costs.table import BLOCK_BYTES
-from ..scans.layout import replace_outputs
+from ..iteration.loop_view import read
+from ..iteration.scan_layout import replace_outputs
+from ..iteration.splice import propagate_facts, splice
 from ..utils.traversal import inside_out
-from ..vectorize.loop_view import read
-from ..vectorize.splice import propagate_facts, splice
 
 _NOT_BLOCKED = Message("not-blocked", "it {cause}")
 _IN_BLOCK = Message("in-block", "it runs for a block of iterations of a loop around it")

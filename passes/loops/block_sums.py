@@ -11,8 +11,8 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Node, Value
-from ..vectorize.loop_view import State
-from ..vectorize.write import Write
+from ..iteration.dependence_graph import Write
+from ..iteration.loop_view import State
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _TYPES = (*_FLOATS, onnx.TensorProto.INT32, onnx.TensorProto.INT64)

@@ -27,20 +27,19 @@ from ...ir.copying import empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
-from ..scans.layout import add_holder, declaration, move_axis
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
+from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State
+from ..iteration.memory import IterationMemory, MemoryBounds
+from ..iteration.new_bodies import add_input, fact_declaration, set_own_outputs
+from ..iteration.scan_layout import add_holder, declaration, move_axis
+from ..iteration.splice import is_used, set_results
+from ..iteration.zero_trips import ZeroTripSizes
 from ..vectorize.batch_interpreter import Batcher
-from ..vectorize.batched_inputs import Feeding
-from ..vectorize.dependence_graph import DependenceGraph, Vertex
 from ..vectorize.loop_distribution import Distribution
-from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput, State
-from ..vectorize.memory import IterationMemory, MemoryBounds
 from ..vectorize.nested_control_flow import compute_nested
 from ..vectorize.residual_loop import ResidualOutputs, label_of, plan_residual_loop, rebuild
-from ..vectorize.splice import is_used, set_results
-from ..vectorize.write import Write
-from ..vectorize.zero_trips import ZeroTripSizes
 from .block_sums import find_sums
-from .new_bodies import add_input, fact_declaration, set_own_outputs
 
 _INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _OLDEST = 12

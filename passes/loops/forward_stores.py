@@ -29,12 +29,12 @@ from ...ir import Graph, Model, Node, Value
 from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
 from ..base import Pass, PassContext
-from ..scans.layout import declaration
+from ..iteration.affine_reads import Index, moving_indices
+from ..iteration.batched_inputs import Feeding
+from ..iteration.injective_indices import InjectiveIndices
+from ..iteration.loop_view import LoopView, State, read
+from ..iteration.scan_layout import declaration
 from ..utils.traversal import inside_out
-from ..vectorize.affine_reads import Index, moving_indices
-from ..vectorize.batched_inputs import Feeding
-from ..vectorize.injective_indices import InjectiveIndices
-from ..vectorize.loop_view import LoopView, State, read
 
 _FORWARDED = Message("stores-forwarded", "{count} reads of '{state}' need no buffer")
 

@@ -12,13 +12,13 @@ from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value, captured_by
 from ...ops.batching import Operand, Unbatchable
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import DependenceGraph, Vertex
+from ..iteration.induction_variables import is_invariant
+from ..iteration.loop_view import LoopView, State
+from ..iteration.splice import set_results, splice
 from ..utils.stacked_rows import concat_rows
-from ..vectorize.batched_inputs import Feeding
-from ..vectorize.dependence_graph import DependenceGraph, Vertex
-from ..vectorize.induction_variables import is_invariant
-from ..vectorize.loop_view import LoopView, State
 from ..vectorize.residual_loop import PRODUCTS, ResidualOutputs, ResidualPlan, rebuild
-from ..vectorize.splice import set_results, splice
 
 
 @dataclasses.dataclass(frozen=True)

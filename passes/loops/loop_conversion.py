@@ -11,9 +11,9 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...ir import Graph, Model, Node
 from ..base import Pass, PassContext
+from ..iteration.loop_view import LoopView, read
 from ..utils.legality import externally_named
 from ..utils.traversal import inside_out
-from ..vectorize.loop_view import LoopView, read
 
 PlanT = TypeVar("PlanT")
 

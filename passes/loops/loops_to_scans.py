@@ -33,12 +33,12 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..base import Pass, PassContext
 from ..costs.table import Costs, cost_table
-from ..scans.layout import add_holder, replace_outputs
-from ..vectorize.affine_reads import ElementRead, Selection, element_reads
-from ..vectorize.loop_view import LoopView
-from ..vectorize.splice import drop_dead_nodes
+from ..iteration.affine_reads import ElementRead, Selection, element_reads
+from ..iteration.loop_view import LoopView
+from ..iteration.new_bodies import add_input, all_labels, fact_declaration, set_own_outputs
+from ..iteration.scan_layout import add_holder, replace_outputs
+from ..iteration.splice import clean, drop_dead_nodes
 from .loop_conversion import LoopConversion
-from .new_bodies import add_input, all_labels, clean, fact_declaration, set_own_outputs
 from .scan_sources import ScanSources
 
 _SCAN = Message("loop-to-scan", "is a Scan now")

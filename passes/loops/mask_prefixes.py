@@ -25,12 +25,12 @@ from ...ir import Graph, Model, Node
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ..base import Pass, PassContext
+from ..iteration.affine_reads import moving_indices
+from ..iteration.loop_view import LoopView, read
+from ..iteration.splice import is_used
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value
 from ..utils.traversal import inside_out
-from ..vectorize.affine_reads import moving_indices
-from ..vectorize.loop_view import LoopView, read
-from ..vectorize.splice import is_used
 
 _KEPT = Message("prefix-kept", "it {cause}")
 _READ = Message("prefixes-masked", "{count} states that grow by rows are prefixes of all rows")

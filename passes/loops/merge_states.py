@@ -25,10 +25,10 @@ from ...analysis.trips.trip_count import skip_identities
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ..base import Pass, PassContext
+from ..iteration.loop_view import LoopView, State, read
 from ..utils.legality import can_carry
 from ..utils.traversal import inside_out
 from ..utils.value_numbering import NodeKeys
-from ..vectorize.loop_view import LoopView, State, read
 
 _MERGED = Message("states-merged", "{count} states are equal to others in every iteration")
 _MASKED = Message("masked-reads", "{count} values that a mask lets in are read from its state")

@@ -25,10 +25,10 @@ from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.builder import Builder
 from ...ops.reductions import NEUTRAL
+from ..iteration.affine_reads import Index
+from ..iteration.loop_view import LoopView
+from ..iteration.splice import drop_dead_nodes
 from ..utils.zero_signs import readers_of
-from ..vectorize.affine_reads import Index
-from ..vectorize.loop_view import LoopView
-from ..vectorize.splice import drop_dead_nodes
 from .growing_states import AllRows, GrowingState, reads
 
 _MASKED = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)

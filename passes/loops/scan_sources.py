@@ -7,9 +7,9 @@ import numpy as np
 from ...ir import Fold, Graph, Value
 from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
-from ..scans.layout import move_axis
-from ..vectorize.affine_reads import Selection
-from ..vectorize.loop_view import LoopView
+from ..iteration.affine_reads import Selection
+from ..iteration.loop_view import LoopView
+from ..iteration.scan_layout import move_axis
 
 
 class ScanSources:

@@ -24,13 +24,13 @@ from ...ir import Graph, Model, Node, Operator, Template, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..base import Pass, PassContext
-from ..scans.layout import add_holder, declaration, move_axis, replace_outputs
+from ..iteration.loop_view import LoopView, ScanInput, ScanOutput
+from ..iteration.new_bodies import add_input, all_labels, set_own_outputs
+from ..iteration.scan_layout import add_holder, declaration, move_axis, replace_outputs
+from ..iteration.splice import is_used
 from ..scans.padding import emit_sizes
 from ..scans.shapes import ScanShapes, Size
-from ..vectorize.loop_view import LoopView, ScanInput, ScanOutput
-from ..vectorize.splice import is_used
 from .loop_conversion import LoopConversion
-from .new_bodies import add_input, all_labels, set_own_outputs
 
 _SLICE_BACKWARD = 10
 """The first opset whose Slice has steps."""

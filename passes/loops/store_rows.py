@@ -27,10 +27,10 @@ from ...ir import Model, Node, Value
 from ...ops.batching import Extent, Unbatchable
 from ...ops.builder import Builder
 from ..base import Pass, PassContext
+from ..iteration.affine_reads import Index, moving_indices
+from ..iteration.batched_inputs import Feeding
+from ..iteration.loop_view import LoopView, State, read
 from ..utils.traversal import inside_out
-from ..vectorize.affine_reads import Index, moving_indices
-from ..vectorize.batched_inputs import Feeding
-from ..vectorize.loop_view import LoopView, State, read
 
 _STORED = Message("row-stored", "'{state}' is written by one ScatterND in each trip")
 _OLDEST = 11

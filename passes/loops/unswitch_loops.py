@@ -25,11 +25,11 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator, Value, copy_node, count_nodes, empty_header
 from ...ops.builder import Builder
 from ..base import Pass, PassContext
-from ..scans.layout import add_holder
+from ..iteration.new_bodies import fact_declaration
+from ..iteration.scan_layout import add_holder
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.traversal import inside_out
-from .new_bodies import fact_declaration
 
 _MOST_NODES = 1_000
 """The limit of nodes in a loop that is copied."""

@@ -10,7 +10,7 @@ import onnx
 
 from ...ir import Array, Value
 from ...ops.builder import Builder
-from .layout import ScanLayout
+from ..iteration.scan_layout import ScanLayout
 from .shapes import ScanShapes
 
 

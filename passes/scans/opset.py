@@ -12,8 +12,8 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from ..base import Pass, PassContext
+from ..iteration.scan_layout import unreadable
 from ..utils.traversal import inside_out
-from .layout import unreadable
 from .shapes import ScanShapes
 
 Obstacle = Callable[[ScanShapes], str | None]

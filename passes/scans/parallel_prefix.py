@@ -24,7 +24,7 @@ from ...facts.fact import Fact
 from ...ir import Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
-from .layout import add_holder, declaration
+from ..iteration.scan_layout import add_holder, declaration
 
 _END = np.iinfo(np.int64).max
 MOST_STEP_BYTES = 256

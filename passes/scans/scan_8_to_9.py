@@ -26,7 +26,7 @@ from ...ir import Graph, Model, Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
 from ..base import Part, Pass, PassContext
-from .layout import (
+from ..iteration.scan_layout import (
     ScanLayout,
     add_holder,
     copy_body,

@@ -25,7 +25,7 @@ from ...ir.copying import empty_header
 from ...ops.builder import Builder, RewriteError
 from ...ops.schema_queries import type_obstacle
 from ..base import Part, Pass, PassContext
-from .layout import (
+from ..iteration.scan_layout import (
     ScanLayout,
     add_holder,
     copy_body,

@@ -31,12 +31,12 @@ from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
+from ..iteration.scan_layout import ScanLayout, replace_outputs, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, random_body
 from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.traversal import inside_out
 from .elements import Rows, element_shape, row_labels, zeros_of
-from .layout import ScanLayout, replace_outputs, unreadable
 from .opset import survey_scans
 from .shapes import ScanShapes
 

@@ -14,12 +14,12 @@ from ...analysis.trips.trip_count import whole_number
 from ...facts.fact import Fact, Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import Write
+from ..iteration.injective_indices import InjectiveIndices
+from ..iteration.loop_view import LoopView, State
 from ..utils.stacked_rows import concat_rows
-from .batched_inputs import Feeding
-from .injective_indices import InjectiveIndices
-from .loop_view import LoopView, State
 from .reduced_writes import find_reduced_write, scatter_reduced
-from .write import Write
 
 _COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
 

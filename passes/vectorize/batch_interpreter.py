@@ -23,15 +23,14 @@ from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
 from ...ops.ragged import padded
 from ...ops.randomness import find_random_in
-from ..scans.layout import move_axis
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import Vertex, Write
+from ..iteration.induction_variables import counter, is_invariant, iteration_like, shift
+from ..iteration.loop_view import LoopView, ScanOutput, State
+from ..iteration.scan_layout import move_axis
 from ..scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, parallel_prefix
 from ..utils.zero_signs import readers_of
 from .accumulators import final_value
-from .batched_inputs import Feeding
-from .dependence_graph import Vertex
-from .induction_variables import counter, is_invariant, iteration_like, shift
-from .loop_view import LoopView, ScanOutput, State
-from .write import Write
 
 
 class NodeBatcher(abc.ABC):

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ...ir import Node
 from ...ops.batching import DIFFERING, Unbatchable
 from ...ops.builder import RewriteError
-from .dependence_graph import DependenceGraph, Vertex
-from .loop_view import State
+from ..iteration.dependence_graph import DependenceGraph, Vertex
+from ..iteration.loop_view import State
 
 
 class Distribution:

@@ -22,12 +22,12 @@ from ...facts.fact import Fact
 from ...ir import Graph, Node, Value, empty_header
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
-from ..scans.layout import add_holder, declaration
+from ..iteration.loop_view import LoopView, State
+from ..iteration.new_bodies import own_output
+from ..iteration.scan_layout import add_holder, declaration
 from ..utils.select import select
 from .batch_interpreter import NodeBatcher
 from .if_conversion import InlineBatcher
-from .loop_view import LoopView, State
-from .residual_loop import own_output
 
 Info = Callable[[Value, Fact, bool], onnx.ValueInfoProto]
 """The declaration of a value with the outer batch axis first, if it is batched."""

@@ -16,12 +16,12 @@ from ...facts.fact import Fact
 from ...ir import Graph, Node, Value, empty_header
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
-from ..scans.layout import add_holder, declaration, move_axis
+from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, read
+from ..iteration.new_bodies import own_output
+from ..iteration.scan_layout import add_holder, declaration, move_axis
 from .batch_interpreter import NodeBatcher
 from .if_conversion import compute_call, compute_choice
-from .loop_view import LoopView, ScanInput, ScanOutput, read
 from .masked_loops import compute_masked
-from .residual_loop import own_output
 
 
 class _Body(NodeBatcher):

@@ -20,10 +20,10 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact, Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import Write
+from ..iteration.loop_view import State
 from ..utils.stacked_rows import concat_rows
-from .batched_inputs import Feeding
-from .loop_view import State
-from .write import Write
 
 _REDUCTIONS = {"Add": "add", "Mul": "mul", "Max": "max", "Min": "min"}
 _OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18}

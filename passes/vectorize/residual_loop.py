@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import onnx
 
@@ -13,14 +13,14 @@ from ...ir import Node, Operator, Value, captured_by, copy_node, empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
-from ..scans.layout import add_holder, declaration
-from .batched_inputs import Feeding
-from .dependence_graph import DependenceGraph, Vertex
-from .induction_variables import iteration_like
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
+from ..iteration.induction_variables import iteration_like
+from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State
+from ..iteration.new_bodies import own_output
+from ..iteration.scan_layout import add_holder, declaration
+from ..iteration.splice import drop_dead_nodes, is_used, set_results
 from .loop_distribution import Distribution
-from .loop_view import LoopView, ScanInput, ScanOutput, State
-from .splice import drop_dead_nodes, is_used, set_results
-from .write import Write
 
 _PLACEHOLDER = Operator("Output", domain="straightline.remainder")
 """The placeholder of an output of the residual loop, until its outputs are known."""
@@ -407,16 +407,6 @@ class _LoopBuilder:
         self.body.set_outputs(
             [*first, *results], [*(declaration(v.name, v.type) for v in first), *types]
         )
-
-
-def own_output(value: Value, others: Sequence[Value], emit: Builder) -> Value:
-    """An output of a body for a value: produced in the body, distinct from others.
-
-    onnxruntime returns zeros for one of two outputs that are one value.
-    """
-    if value.producer is not None and value.graph is emit.graph and value not in others:
-        return value
-    return emit.add("Identity", [value], value.name)
 
 
 def _scan_attributes(plan: ResidualPlan) -> dict[str, int | list[int]]:

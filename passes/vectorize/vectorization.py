@@ -11,22 +11,21 @@ from ...facts.fact import Fact, is_settled
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.batching import Unbatchable
-from ..scans.layout import replace_outputs
+from ..iteration.batched_inputs import Feeding
+from ..iteration.dependence_graph import DependenceGraph, Write
+from ..iteration.injective_indices import InjectiveIndices
+from ..iteration.loop_view import LoopView, ScanOutput, State
+from ..iteration.memory import IterationMemory
+from ..iteration.scan_layout import replace_outputs
+from ..iteration.splice import is_used, propagate_facts, set_results, splice
+from ..iteration.zero_trips import ZeroTripSizes
 from ..utils.legality import can_carry
 from ..utils.stacked_rows import read_rows
 from .accumulators import as_sequence, find_writes
 from .batch_interpreter import Batcher
-from .batched_inputs import Feeding
-from .dependence_graph import DependenceGraph
-from .injective_indices import InjectiveIndices
 from .loop_distribution import Distribution
-from .loop_view import LoopView, ScanOutput, State
-from .memory import IterationMemory
 from .nested_control_flow import compute_nested
 from .residual_loop import ResidualOutputs, ResidualPlan, plan_residual_loop, rebuild, weight
-from .splice import is_used, propagate_facts, set_results, splice
-from .write import Write
-from .zero_trips import ZeroTripSizes
 
 _STATES_GONE = Message("states-removed", "states that no trip needs of another one are gone")
 _NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all trips")

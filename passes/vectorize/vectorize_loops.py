@@ -21,10 +21,10 @@ from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ...ops.moving_bounds import ORDERED
 from ..base import Pass, PassContext
+from ..iteration.loop_view import LoopView, read
+from ..iteration.memory import ROW_BYTES, IterationMemory, MemoryBounds
+from ..iteration.sequence_maps import read_map, read_tensors
 from ..utils.traversal import inside_out
-from .loop_view import LoopView, read
-from .memory import ROW_BYTES, IterationMemory, MemoryBounds
-from .sequence_maps import read_map, read_tensors
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}")
 _AT_ONCE = Message("vectorized", "all trips are computed at once")

@@ -11,13 +11,13 @@ from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.batching import Unbatchable
 from straightline.passes import RaiseRecurrences
+from straightline.passes.iteration.loop_view import read
 from straightline.passes.recurrences.recognize.one_step import ONE_STEP
 from straightline.passes.recurrences.recognize.polynomials import Free, Product, StateAtom
 from straightline.passes.recurrences.recognize.recurrence import AllTrips
 from straightline.passes.recurrences.recognize.rules import RULES
 from straightline.passes.recurrences.recognize.sink_products import read_hoisted
 from straightline.passes.recurrences.recognize.symbolic_cell import Interpretation
-from straightline.passes.vectorize.loop_view import read
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 INPUTS, HIDDEN = 3, 4

@@ -17,7 +17,7 @@ import onnx
 
 from ....ir import Graph, Model, Value
 from ....ops.builder import Builder
-from ...scans.layout import declaration
+from ...iteration.scan_layout import declaration
 from ..functions import Function
 from ..layers import BIAS, PEEPHOLES, Layer
 from .activations import Activations

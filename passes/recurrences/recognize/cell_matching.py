@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...vectorize.loop_view import State
+from ...iteration.loop_view import State
 from ..functions import LINEAR, OVERFLOWING, PARAMETERS, Function
 from ..weights import Unfit
 from .affine import Affine, affine, describe, require_affine

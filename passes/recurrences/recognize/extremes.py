@@ -20,7 +20,7 @@ from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Value
 from ....ops.batching import Unbatchable
-from ...vectorize.loop_view import State
+from ...iteration.loop_view import State
 from .recurrence import Recurrence, Replacement
 from .scan_reductions import accumulate, broadcast
 

@@ -14,8 +14,8 @@ import onnx
 
 from ....facts.fact import Fact
 from ....ir import Value
-from ...vectorize.induction_variables import is_invariant
-from ...vectorize.loop_view import LoopView
+from ...iteration.induction_variables import is_invariant
+from ...iteration.loop_view import LoopView
 
 _DEEPEST = 24
 """The maximum depth of the search through producers."""

@@ -18,7 +18,7 @@ from ....analysis.trips.trip_count import skip_identities
 from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
-from ...vectorize.loop_view import State
+from ...iteration.loop_view import State
 from .recurrence import Recurrence
 
 _INT64 = onnx.TensorProto.INT64

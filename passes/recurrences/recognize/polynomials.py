@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from ....ir import Value
-from ...vectorize.loop_view import State
+from ...iteration.loop_view import State
 from ..weights import Matrix, Unfit
 
 MOST_TERMS = 24

@@ -26,12 +26,12 @@ from ....ir.option_names import by
 from ....ops.batching import Unbatchable
 from ....ops.builder import RewriteError
 from ...base import Pass, PassContext
+from ...iteration.loop_view import LoopView, read
+from ...iteration.scan_layout import replace_outputs
+from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
+from ...iteration.zero_trips import ZeroTripSizes
 from ...loops.count_loops import count_loop
-from ...scans.layout import replace_outputs
 from ...utils.traversal import inside_out
-from ...vectorize.loop_view import LoopView, read
-from ...vectorize.splice import copy_results, is_used, keep_results, propagate_facts
-from ...vectorize.zero_trips import ZeroTripSizes
 from .options import RaiseOptions
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from ....ir import Node, Value, captured_by
 from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
+from ...iteration.batched_inputs import Feeding
+from ...iteration.dependence_graph import DependenceGraph
+from ...iteration.induction_variables import is_invariant
+from ...iteration.loop_view import LoopView, State
+from ...iteration.memory import IterationMemory, MemoryBounds
 from ...scans.parallel_prefix import Monoid, has_short_steps, parallel_prefix
 from ...utils.zero_signs import readers_of
 from ...vectorize.batch_interpreter import Batcher
-from ...vectorize.batched_inputs import Feeding
-from ...vectorize.dependence_graph import DependenceGraph
-from ...vectorize.induction_variables import is_invariant
-from ...vectorize.loop_view import LoopView, State
-from ...vectorize.memory import IterationMemory, MemoryBounds
 from ...vectorize.nested_control_flow import compute_nested
 from .options import RaiseOptions
 

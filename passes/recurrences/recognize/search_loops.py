@@ -35,15 +35,15 @@ from ....ops.builder import Builder, RewriteError
 from ....ops.randomness import find_random
 from ....ops.schema_queries import takes
 from ...base import Pass, PassContext
+from ...iteration.affine_reads import ElementRead, element_reads
+from ...iteration.loop_view import read
+from ...iteration.memory import ROW_BYTES
+from ...iteration.new_bodies import set_own_outputs
+from ...iteration.scan_layout import add_holder, declaration
 from ...loops.comparisons import integer
 from ...loops.count_loops import ExitPlan, count_exits, end_by_count, read_exits
-from ...loops.new_bodies import set_own_outputs
-from ...scans.layout import add_holder, declaration
 from ...utils.legality import externally_named
 from ...utils.traversal import inside_out
-from ...vectorize.affine_reads import ElementRead, element_reads
-from ...vectorize.loop_view import read
-from ...vectorize.memory import ROW_BYTES
 from ...vectorize.vectorize_loops import VectorizeLoops
 from .raise_recurrences import RaiseRecurrences
 

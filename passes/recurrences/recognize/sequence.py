@@ -16,7 +16,7 @@ import onnx
 from ....facts.fact import Shape
 from ....ir import Value
 from ....ir.lazy import lazy_property
-from ...vectorize.loop_view import State
+from ...iteration.loop_view import State
 from ..weights import Unfit
 from .masked_sequences import Mask
 from .polynomials import Free

@@ -14,7 +14,7 @@ import numpy as np
 from ....facts.fact import Shape, integers
 from ....ir import Node, Value
 from ....ops.batching import Unbatchable
-from ...vectorize.loop_view import State
+from ...iteration.loop_view import State
 from ..weights import Matrix, Unfit
 from .column_sums import Row, align, map_parts
 from .finiteness import Finiteness

@@ -3,8 +3,8 @@
 from attention_loops import PLAIN, loop
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.iteration.loop_view import read
 from straightline.passes.loops.growing_states import emit_all_rows, growing_states
-from straightline.passes.vectorize.loop_view import read
 
 
 def _growing(text):

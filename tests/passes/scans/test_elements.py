@@ -7,8 +7,8 @@ from harness import as_model
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.builder import Builder
+from straightline.passes.iteration.scan_layout import read_scan
 from straightline.passes.scans.elements import Rows, element_shape, slices, zeros_of
-from straightline.passes.scans.layout import read_scan
 from straightline.passes.scans.shapes import ScanShapes
 
 

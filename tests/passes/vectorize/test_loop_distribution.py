@@ -4,9 +4,9 @@ from harness import as_model
 from loops import HEAD
 from straightline.ir import load
 from straightline.ops.batching import Unbatchable
-from straightline.passes.vectorize.dependence_graph import DependenceGraph
+from straightline.passes.iteration.dependence_graph import DependenceGraph
+from straightline.passes.iteration.loop_view import read
 from straightline.passes.vectorize.loop_distribution import Distribution
-from straightline.passes.vectorize.loop_view import read
 
 TEXT = """g (float[3] h0, float[N, 3] x) => (float[3] h, float[N, 3] y) {
     h, y = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)

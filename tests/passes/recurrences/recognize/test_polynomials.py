@@ -2,6 +2,7 @@
 
 import pytest
 from straightline.ir import Value
+from straightline.passes.iteration.loop_view import State
 from straightline.passes.recurrences.recognize.polynomials import (
     MOST_TERMS,
     Activation,
@@ -13,7 +14,6 @@ from straightline.passes.recurrences.recognize.polynomials import (
     number,
 )
 from straightline.passes.recurrences.weights import Matrix, Unfit
-from straightline.passes.vectorize.loop_view import State
 
 STATE = State(*(Value(name) for name in ("h0", "h", "h2", "h1")))
 

@@ -5,8 +5,8 @@ from harness import assert_keeps
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import RaiseRecurrences
+from straightline.passes.iteration.loop_view import read
 from straightline.passes.recurrences.recognize.recurrence import AllTrips, Replacement
-from straightline.passes.vectorize.loop_view import read
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[3] a0, float[3] b0, float[3] k0, float[N, 3] s) => (float[3] z, float[N, 3] y) {

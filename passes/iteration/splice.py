@@ -39,6 +39,14 @@ def drop_dead_nodes(scratch: Graph) -> None:
                 waiting.append(producer)
 
 
+def clean(graph: Graph) -> None:
+    """Remove nodes and constants that nothing needs."""
+    drop_dead_nodes(graph)
+    for value in list(graph.initializers):
+        if not graph.is_used(value) and value not in graph.inputs and not value.pinned:
+            graph.remove_initializer(value)
+
+
 def splice(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> list[Value | None]:
     """Splice results of a scratch graph into the graph around the loop."""
     keep_results(feeding.graph, results)
@@ -48,10 +56,7 @@ def splice(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> l
 def keep_results(scratch: Graph, results: Sequence[Value | None]) -> None:
     """Set the outputs of a scratch graph, and remove all other nodes."""
     set_results(scratch, [value for value in results if value is not None])
-    drop_dead_nodes(scratch)
-    for value in list(scratch.initializers):
-        if not scratch.is_used(value):
-            scratch.remove_initializer(value)
+    clean(scratch)
 
 
 def copy_results(

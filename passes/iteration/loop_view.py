@@ -11,8 +11,8 @@ from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
-from ..scans.layout import read_scan, unreadable
 from ..utils.legality import caller_attribute
+from .scan_layout import read_scan, unreadable
 
 _OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
 _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")

@@ -9,8 +9,8 @@ import onnx
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
-from ..scans.layout import declaration
-from ..vectorize.splice import drop_dead_nodes
+from .scan_layout import declaration
+from .splice import clean
 
 
 def fact_declaration(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
@@ -38,27 +38,22 @@ def all_labels(node: Node, results: Sequence[Value], suffix: str = "") -> list[s
     ]
 
 
+def own_output(value: Value, others: Sequence[Value], emit: Builder) -> Value:
+    """An output of a body for a value: produced in the body, distinct from others.
+
+    onnxruntime returns zeros for one of two outputs that are one value.
+    """
+    if value.producer is not None and value.graph is emit.graph and value not in others:
+        return value
+    return emit.add("Identity", [value], value.name)
+
+
 def set_own_outputs(
     body: Graph, results: Sequence[Value], infos: Sequence[onnx.ValueInfoProto], first: int = 0
 ) -> None:
-    """Set the outputs of a body, each from position `first` on with its own producer.
-
-    onnxruntime confuses inputs that a body returns unchanged, and one value in two outputs.
-    """
-    emitter, outputs, visited = Builder(body), list(results[:first]), set()
+    """Set the outputs of a body, each from position `first` on its `own_output`."""
+    emit, own = Builder(body), list[Value]()
     for value in results[first:]:
-        own = value.producer is not None and value.producer.graph is body
-        if not own or value in visited:
-            value = emitter.add("Identity", [value], value.name)
-        visited.add(value)
-        outputs.append(value)
-    body.set_outputs(outputs, infos)
+        own.append(own_output(value, own, emit))
+    body.set_outputs([*results[:first], *own], infos)
     clean(body)
-
-
-def clean(graph: Graph) -> None:
-    """Remove nodes and constants that nothing needs."""
-    drop_dead_nodes(graph)
-    for value in list(graph.initializers):
-        if not graph.is_used(value) and value not in graph.inputs and not value.pinned:
-            graph.remove_initializer(value)

@@ -4,9 +4,9 @@ from harness import as_model
 from loops import HEAD
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ir import load
-from straightline.passes.vectorize.batched_inputs import Feeding
-from straightline.passes.vectorize.loop_view import read
-from straightline.passes.vectorize.splice import propagate_facts, splice
+from straightline.passes.iteration.batched_inputs import Feeding
+from straightline.passes.iteration.loop_view import read
+from straightline.passes.iteration.splice import propagate_facts, splice
 
 TEXT = """g (float[N, 3] x) => (float[N, 3] y) { y = Scan <num_scan_inputs = 1,
     body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""

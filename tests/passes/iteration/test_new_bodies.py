@@ -3,7 +3,8 @@
 from harness import as_model
 from loops import HEAD
 from straightline import ir
-from straightline.passes.loops.new_bodies import all_labels, clean, set_own_outputs
+from straightline.passes.iteration.new_bodies import all_labels, set_own_outputs
+from straightline.passes.iteration.splice import clean
 
 TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
     y, z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r, float[3] q)

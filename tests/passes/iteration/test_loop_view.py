@@ -4,7 +4,7 @@ import pytest
 from harness import as_model
 from loops import HEAD
 from straightline import ir
-from straightline.passes.vectorize.loop_view import LoopView, read
+from straightline.passes.iteration.loop_view import LoopView, read
 
 LOOP = """g (int64 n, bool go, float[3] x, float[2] u) => (float[3] y, float[?, 2] z) {
     y, q, z, h = Loop (n, go, x, x) <body = b (int64 i, bool c, float[3] a, float[3] d)

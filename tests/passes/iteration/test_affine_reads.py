@@ -5,8 +5,8 @@ from harness import as_model
 from loops import HEAD
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.passes.vectorize.affine_reads import element_reads, moving_indices
-from straightline.passes.vectorize.loop_view import read
+from straightline.passes.iteration.affine_reads import element_reads, moving_indices
+from straightline.passes.iteration.loop_view import read
 
 CONSTANTS = "<bool yes = {1}, int64 zero = {0}, int64 two = {2}, int64[1] k = {1}>"
 

@@ -3,7 +3,7 @@
 import onnx
 import pytest
 from straightline import ir
-from straightline.passes.scans.layout import (
+from straightline.passes.iteration.scan_layout import (
     add_holder,
     copy_body,
     declaration,

@@ -3,8 +3,8 @@
 from harness import as_model
 from loops import HEAD
 from straightline.ir import load
-from straightline.passes.vectorize.dependence_graph import DependenceGraph
-from straightline.passes.vectorize.loop_view import read
+from straightline.passes.iteration.dependence_graph import DependenceGraph
+from straightline.passes.iteration.loop_view import read
 
 TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
     h, other = Loop (n, yes, h0, h0) <body = b (int64 i, bool c, float[3] s, float[3] u)

@@ -14,9 +14,9 @@ from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
-from ..scans.layout import declaration, move_axis
 from .loop_view import LoopView, ScanInput
 from .memory import IterationMemory, MemoryBounds
+from .scan_layout import declaration, move_axis
 
 OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
