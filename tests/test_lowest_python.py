@@ -1,4 +1,4 @@
-"""The lowest Python that `requires-python` names: syntax, and names of the standard library.
+"""The lowest Python that `requires-python` names, and element types that the lowest onnx has.
 
 mypy's copy of typeshed tells in which versions a module has a name: no older interpreter is needed.
 """
@@ -9,6 +9,7 @@ import operator
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 from source_files import LOWEST, ROOT, TOOL, python_files
 
@@ -104,6 +105,21 @@ def missing(text):
 def test_every_program_runs_on_the_lowest_python():
     found = {str(path.relative_to(ROOT)): [*missing(path.read_text())] for path in python_files()}
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def newer_types(text):
+    """The element types in a program that onnx 1.20 lacks; a name in quotes may be absent."""
+    types = dict(onnx.TensorProto.DataType.items())
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and types.get(node.attr, 0) > types["INT2"]:
+            yield node.attr
+
+
+def test_every_program_names_element_types_of_the_lowest_onnx():
+    programs = [path for path in python_files() if "tests" not in path.relative_to(ROOT).parts]
+    found = {str(path.relative_to(ROOT)): [*newer_types(path.read_text())] for path in programs}
+    assert {path: names for path, names in found.items() if names} == {}
+    assert [*newer_types("TensorProto.FLOAT6E2M3, TensorProto.INT2")] == ["FLOAT6E2M3"]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,11 @@ import onnx
 from ..ir import Function, Graph, Model, Node, Tensor, Value, constant_operator
 
 _T = onnx.TensorProto
+_TYPES = dict(_T.DataType.items())
 _WIDER: dict[int, dict[int, int]] = {
-    28: {_T.FLOAT6E2M3: _T.FLOAT8E4M3FN, _T.FLOAT6E3M2: _T.FLOAT8E4M3FN},
+    28: {  # the lowest onnx lacks these types
+        _TYPES[name]: _T.FLOAT8E4M3FN for name in ("FLOAT6E2M3", "FLOAT6E3M2") if name in _TYPES
+    },
     25: {_T.INT2: _T.INT8, _T.UINT2: _T.UINT8},
     23: {_T.FLOAT4E2M1: _T.FLOAT8E4M3FN},
     21: {_T.INT4: _T.INT8, _T.UINT4: _T.UINT8},
