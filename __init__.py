@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         RewriteError,
         StrictError,
     )
-    from .passes.conformance import EmissionError
+    from .passes.new_nodes import EmissionError
     from .passes.simplify.rules.pattern import RuleError
     from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
@@ -136,7 +136,7 @@ _HOMES = {
         ".ir": "Error GraphError LoadError ModelError OnnxError SaveError load save",
         ".ir.kinds": "KindError",
         ".passes": "PassOptionError Pipeline PluginError Remark Result RewriteError StrictError",
-        ".passes.conformance": "EmissionError",
+        ".passes.new_nodes": "EmissionError",
         ".passes.simplify.rules.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",

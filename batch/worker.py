@@ -143,7 +143,7 @@ def _size(files: dict[str, Seen]) -> int:
 
 def _transformed(original: ModelFile, how: JobConfig) -> tuple[Outcome, Problem]:
     """Rewrite a model and compare it; return also the problem that withholds it, "" for none."""
-    from ..driver.transform import transform_model
+    from ..driver.calls import transform_model
     from ..verification.mismatch import require_compared
 
     outcome = transform_model(original, how.rewriting)

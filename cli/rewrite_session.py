@@ -101,7 +101,7 @@ class Session:
         Raises:
             Error: the model cannot be read, the options do not fit it, or it cannot be written.
         """
-        from ..driver.transform import transform_model
+        from ..driver.calls import transform_model
         from ..limits import governed
         from ..passes import load_file
 

@@ -17,9 +17,8 @@ from ..ir.gc_pause import paused_collector
 from ..limits import governed
 from ..passes import PASSES, Pass, PassContext, Remark
 from ..passes.manager import plugins
-from ..passes.manager.isolation import isolated
 from ..passes.remarks import RemarkLog, kept_constructs
-from ..passes.vetoes import NONE, is_alarm
+from ..passes.vetoes import NONE, is_alarm, isolated
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 from .residual import NO_PASS, calls_kept, root_of, with_call

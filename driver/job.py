@@ -14,9 +14,8 @@ from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, PassContext, Pipeline, Remark
 from ..passes.base import Instrumentation, current_watcher
 from ..passes.cleanup.freeze_initializers import frozen_defaults
-from ..passes.manager.isolation import Reproduction
 from ..passes.manager.pipeline import Timing
-from ..passes.vetoes import NONE, Vetoes
+from ..passes.vetoes import NONE, Reproduction, Vetoes
 from .options import RewriteOptions
 from .reproduction import reproduction_of
 from .specialize import bind_inputs

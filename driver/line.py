@@ -16,10 +16,9 @@ from functools import partial
 from ..display import OnProgress, silent
 from ..ir import Model, load
 from ..limits import governed
-from ..passes.manager.isolation import Isolation
 from ..passes.manager.pipeline import notes
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
-from ..passes.vetoes import NONE, Vetoes
+from ..passes.vetoes import NONE, Isolation, Vetoes
 from .job import Job, Observe, Request, count_all_nodes
 
 BINDING = "that binds inputs"

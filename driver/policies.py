@@ -14,10 +14,10 @@ from ..verification import compare
 from ..verification.mismatch import MismatchError
 from ..verification.runs.options import VerifyOptions
 from ..verification.runs.verdict import Verdict
+from .calls import transform_model
 from .check_targets import lacking, listed
 from .options import RewriteOptions
 from .specialize import typed_values
-from .transform import transform_model
 
 Problem = Literal[
     "", "control flow left", "other opset", "not taken", "outputs differ", "not verified"

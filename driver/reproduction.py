@@ -12,9 +12,9 @@ import numpy as np
 from ..facts.named_dimensions import dimension_text
 from ..ir import ModelFile, ModelSource
 from ..options.table import FLAGS, OPTIONS, Option
-from ..passes.manager.isolation import Reproduction
 from ..passes.manager.plugins import loaded_files
 from ..passes.manager.registry import PASSES
+from ..passes.vetoes import Reproduction
 
 if TYPE_CHECKING:
     from .options import RewriteOptions

@@ -24,8 +24,7 @@ from ..ir.option_names import by
 from ..limits import limit
 from ..options.table import FLAGS
 from ..passes import Pass, Pipeline, Result
-from ..passes.manager.isolation import isolated
-from ..passes.vetoes import NONE
+from ..passes.vetoes import NONE, isolated
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 

@@ -21,9 +21,8 @@ from ..ir.gc_pause import paused_collector
 from ..ir.io.onnx_ir_model import base_dir_of
 from ..ir.lazy import lazy_property
 from ..passes import PassContext, Pipeline, Remark, Result
-from ..passes.manager.isolation import isolated
 from ..passes.manager.undo import BINDING, Task, probing, settle
-from ..passes.vetoes import NONE, warn_of
+from ..passes.vetoes import NONE, isolated, warn_of
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Unproved, VerifyOptions
 

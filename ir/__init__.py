@@ -32,12 +32,11 @@ from .io.saving import save, to_bytes
 from .io.text import parse, to_text
 from .io.write_target import Target
 from .model import MAX_OPSET, Function, Model
-from .node import Node
+from .node import Dim, Node, Value
 from .onnx_errors import OnnxError, ask_onnx
 from .operator import Operator, attribute_message
 from .places import FunctionKey, normal_domain
 from .tensor import Array, Tensor
-from .value import Dim, Value
 from .verifier import verify
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 
 from .errors import ModelError
-from .tensor_contents import Types, check_sparse, check_tensor
+from .message_contents import Types, check_sparse, check_tensor
 
 _Kind = onnx.AttributeProto
 _GRAPH, _GRAPHS = _Kind.GRAPH, _Kind.GRAPHS

@@ -8,9 +8,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .dataflow_graph import FEW, Neighbours, neighbours
-from .node import Node
+from .node import Node, Value
 from .operator import Operator
-from .value import Value
 
 Environment = list[Value | None]
 Reader = Callable[[list[Any]], tuple[Any, ...]]

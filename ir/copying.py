@@ -10,8 +10,7 @@ from .graph import Graph
 from .graph_queries import Annotation
 from .kinds import takes
 from .model import Function
-from .node import Node
-from .value import Value
+from .node import Node, Value
 
 
 class Loosened(dict[int, tuple[onnx.ValueInfoProto, onnx.ValueInfoProto]]):

@@ -12,10 +12,9 @@ from .copy_plan import Block
 from .dataflow_graph import FEW, neighbours
 from .errors import GraphError
 from .graph_queries import NO_KINDS, GraphQueries
-from .node import Node, plain_node, write_inputs, write_operator, write_outputs
+from .node import Node, Value, plain_node, write_inputs, write_operator, write_outputs
 from .operator import Operator
 from .tensor import Tensor
-from .value import Value
 
 IDENTITY = Operator("Identity")
 

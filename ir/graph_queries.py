@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import onnx
 
 from .dataflow_graph import Topology
-from .node import Node
+from .node import Node, Value
 from .tensor import Tensor
-from .value import Value
 
 if TYPE_CHECKING:
     import networkx as nx

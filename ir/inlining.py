@@ -10,9 +10,8 @@ from .errors import GraphError
 from .graph import Graph
 from .graph_queries import Annotation
 from .kinds import takes
-from .node import Node
+from .node import Node, Value
 from .tensor import Tensor
-from .value import Value
 
 Fold = Callable[[Node, Sequence[Tensor | None]], list[Tensor] | None]
 """Computes a node with constant inputs; None where it cannot or should not."""

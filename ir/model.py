@@ -10,8 +10,8 @@ import onnx
 
 from .errors import ModelError
 from .graph import Graph
+from .node import Value
 from .places import FunctionKey, normal_domain
-from .value import Value
 
 MAX_OPSET = onnx.defs.onnx_opset_version()
 

@@ -17,7 +17,7 @@ from onnx import numpy_helper
 
 from .errors import LoadError, reason
 from .file_reader import open_regular
-from .tensor_contents import element_bits
+from .message_contents import element_bits
 
 Array = npt.NDArray[Any]
 Place = tuple[tuple[int, int], int]

@@ -9,9 +9,8 @@ from .errors import ModelError
 from .graph import Graph
 from .kinds import takes
 from .model import Function, Model
-from .node import Node
+from .node import Node, Value
 from .subgraph_arity import check_bodies
-from .value import Value
 
 
 @takes(model=Model)

@@ -8,7 +8,6 @@ from .base import PassOptionError as PassOptionError
 from .base import Progress as Progress
 from .base import Watcher as Watcher
 from .base import watching as watching
-from .manager.isolation import StrictError as StrictError
 from .manager.pipeline import Pipeline as Pipeline
 from .manager.pipeline import Result as Result
 from .manager.pipeline_parser import accelerate as accelerate
@@ -18,3 +17,4 @@ from .manager.plugins import PluginError as PluginError
 from .manager.plugins import load_file as load_file
 from .manager.registry import *  # noqa: F403 - every pass, under its name
 from .remarks import Remark as Remark
+from .vetoes import StrictError as StrictError

@@ -24,7 +24,7 @@ from .faults import observing
 from .remarks import Remark, RemarkLog
 
 if TYPE_CHECKING:
-    from .conformance import NewNodes
+    from .new_nodes import NewNodes
 
 Progress = Callable[[str, int, int], None]
 """The callback of progress: the work, the steps done, and their number."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import onnx
 from onnx import helper
 
-from ..ir.io.protobuf.message_copies import copy_without
+from ..ir.io.protobuf.message_headers import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import OnnxError, ask_onnx
 from .argument_types import Calls, Instance, common_type

@@ -11,8 +11,8 @@ import onnx
 
 from ..ir import Operator, Tensor
 from ..ir.attributes import PLAIN, value_of
+from ..ir.message_contents import element_bits
 from ..ir.places import normal_domain
-from ..ir.tensor_contents import element_bits
 from ..reference import signature
 
 _MOST_TEXT = 60

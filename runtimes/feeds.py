@@ -18,8 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ..ir import Tensor, no_input, read_bytes
 from ..ir.errors import Error, LoadError
+from ..ir.message_contents import check_tensor
 from ..ir.onnx_errors import Boundary
-from ..ir.tensor_contents import check_tensor
 from ..reference.signature import Signature, dims_of, fit, type_text
 from .session import Feeds
 

@@ -16,7 +16,7 @@ from onnx.external_data_helper import uses_external_data
 from .. import ir
 from ..ir.errors import reason
 from ..ir.io.external_data import external_tensors, files_of
-from ..ir.io.protobuf.message_copies import copy_without
+from ..ir.io.protobuf.message_headers import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import one_line
 from ..ir.tensor import byte_size

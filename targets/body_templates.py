@@ -16,7 +16,7 @@ from ..analysis.constants.equal import content_key
 from ..ir import Graph, Node, Operator, Tensor, Value
 from ..ir.copying import dims_of, without_symbols
 from ..ir.opaque import OpaqueTensor, Reads, recompute, transparent
-from ..ir.references import named_tensors
+from ..ir.read_names import named_tensors
 from ..version_converter.constants import Constants
 from ..version_converter.subgraph_extraction import Cut, Gap, as_input, decided_tensor
 from ..version_converter.types import Types

@@ -31,11 +31,11 @@ from ..passes import (
 )
 from ..passes.base import MAY_BE_CONTROL_FLOW, Meter, Part
 from ..passes.manager.pipeline_parser import of_straighten
+from ..passes.new_nodes import has_onnx_nodes
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
 from ..passes.utils.fingerprint import States
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.loop_conditions import isolate_conditions
-from ..passes.utils.onnx_import import has_onnx_nodes
 from ..passes.utils.search_budget import SearchBudget
 from ..passes.utils.trial import try_passes
 from ..version_converter import ConversionError

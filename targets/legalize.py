@@ -28,7 +28,7 @@ from ..passes import (
 )
 from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph, function_size
-from ..passes.manager.registry import default_passes
+from ..passes.manager.registry import DEFAULT_PASSES
 from ..passes.utils.budget import Budget
 from ..passes.utils.trial import try_passes
 from ..passes.utils.value_numbering import identity_key, merge_constants
@@ -52,7 +52,7 @@ Way = Callable[[Model], None]
 
 _TIDY = (FoldConstants(), EliminateIdentities(), EliminateDeadNodes())
 _STRAIGHTEN = tuple(
-    p for p in default_passes() if not isinstance(p, VectorizeLoops | RaiseRecurrences)
+    p for p in DEFAULT_PASSES if not isinstance(p, VectorizeLoops | RaiseRecurrences)
 )
 _DEEPEST = 4
 """Limit of nested replacements."""

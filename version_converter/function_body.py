@@ -21,7 +21,7 @@ from ..ir import (
     load,
 )
 from ..ir.attributes import graphs_in
-from ..ir.topological_sort import free_names
+from ..ir.read_names import free_names
 from ..ops import rules_of
 from ..ops.elementwise import CastLike, Elementwise, OfEach
 from ..ops.schemas import Schema, default_of, formals, schema_at

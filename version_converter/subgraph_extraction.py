@@ -9,7 +9,7 @@ import onnx
 from ..analysis.constants.folding import Folder
 from ..ir import Function, Graph, Model, Node, Operator, Template, Tensor, Value, captured_by
 from ..ir.copying import copy_function, copy_node
-from ..ir.references import named_tensors
+from ..ir.read_names import named_tensors
 from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph
 from ..passes.utils.legality import externally_named

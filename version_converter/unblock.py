@@ -21,7 +21,7 @@ from ..ir import Function, Graph, Model, Node, Operator, Value, captured_by
 from ..passes import Pass, PassContext, RaiseRecurrences, Remark, ScansToLoops, VectorizeLoops
 from ..passes.base import Instrumentation, Meter, current_watcher
 from ..passes.functions.calls import CallGraph, live_functions
-from ..passes.manager.registry import default_passes
+from ..passes.manager.registry import DEFAULT_PASSES
 from ..passes.remarks import kept_constructs
 from ..passes.utils.fixpoint import rewrite_model
 from .constants import Constants
@@ -54,8 +54,8 @@ class UnblockResult(NamedTuple):
 
 
 PIPELINES: tuple[tuple[Pass, ...], ...] = (
-    (*default_passes(), ScansToLoops()),
-    tuple(p for p in default_passes() if not isinstance(p, VectorizeLoops | RaiseRecurrences)),
+    (*DEFAULT_PASSES, ScansToLoops()),
+    tuple(p for p in DEFAULT_PASSES if not isinstance(p, VectorizeLoops | RaiseRecurrences)),
 )
 """Pipelines that may remove them. The first has the best results, but with young operators."""
 

@@ -1,7 +1,8 @@
-"""Checks of graphs and their nodes at every depth."""
+"""Checks of messages: the frame of a model, its graphs and their nodes at every depth."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
@@ -9,12 +10,12 @@ import onnx
 
 from ..attributes import check_value, graphs_in, has_value_to_check, kind_of
 from ..errors import ModelError
+from ..io.protobuf.message_headers import Imports, imports_of
+from ..message_contents import Types, check_sparse, check_tensor, first_odd_text, has_odd_text
 from ..places import FunctionKey, NodeLabel, Place, key_of
-from ..tensor_contents import Types, check_sparse, check_tensor
-from ..valid_text import has_odd_text
 from .calls import Calls
 from .scans import check_scan
-from .schemas import Forms, Kinds
+from .schemas import Forms, Kinds, forms_of
 
 _DEEPEST = 100
 """The limit of nesting; protobuf's readers accept some 30 levels."""
@@ -30,6 +31,10 @@ Row = tuple[onnx.NodeProto, str, bool, list[str], list[str]]
 outputs: what takes long to read from a message."""
 
 _NO_KINDS: Kinds = MappingProxyType({})
+_LARGE = ("graph", "functions", "training_info")
+_LARGEST = 2**31 - 1
+"""The largest version of a domain."""
+_NEWEST = onnx.defs.onnx_opset_version()
 _MANY = ("node", "input", "output", "initializer", "sparse_initializer", "value_info")
 
 
@@ -252,3 +257,100 @@ def _check_no_reference(
                 f"{place.node(node)} takes its attribute '{attribute.name}' from"
                 f" '{attribute.ref_attr_name}' of a function, but it is in none"
             )
+
+
+def check_well_formed(proto: onnx.ModelProto, rows: Iterable[Row] | None = None) -> None:
+    """Check a message.
+
+    Args:
+        proto: the message.
+        rows: nodes of the main graph, if the caller has read them.
+
+    Raises:
+        ModelError: it is not well formed; the error names the place.
+    """
+    with naming_odd_text(proto):
+        frame = Frame(proto)
+        for function in proto.functions:
+            checker = frame.of_function(function, imports_of(function.opset_import))
+            checker.check_nodes(function.node)
+            checker.close()
+        frame.main.check_rows(rows_of(proto.graph.node) if rows is None else rows)
+        frame.finish()
+
+
+@contextlib.contextmanager
+def naming_odd_text(proto: onnx.ModelProto) -> Iterator[None]:
+    """Turn the TypeError of text that is not UTF-8 into an error that names it.
+
+    Raises:
+        ModelError: a text is not UTF-8.
+    """
+    try:
+        yield
+    except TypeError as error:  # from joining text that was not UTF-8
+        odd = first_odd_text(proto)
+        if odd is None:
+            raise
+        raise ModelError(odd) from error
+
+
+class Frame:
+    """Checks of a message without its functions and the nodes of its main graph. Their reader
+    checks each of these just before it reads it, which saves a walk.
+
+    Attributes:
+        main: the checker of nodes of the main graph.
+
+    Raises:
+        ModelError: it is not well formed.
+        TypeError: a text is not UTF-8.
+    """
+
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        if has_odd_text(proto, _LARGE):
+            raise ModelError(str(first_odd_text(proto)))
+        self._ir_version = proto.ir_version
+        self._calls = Calls(proto.functions)
+        self._has_functions = bool(proto.functions)
+        self._types = Types()
+        self._forms: dict[Imports, Forms] = {}
+        name = proto.graph.name
+        forms = self._forms_of(imports_of(proto.opset_import), f"model '{name}'")
+        self.main = GraphChecker(forms, self._calls, self._types, Place(name))
+        self.main.check_frame(proto.graph, self.main.place)
+        for info in proto.training_info:
+            for graph in (info.initialization, info.algorithm):
+                self.main.check(graph, Place(graph.name))
+
+    def of_function(self, function: onnx.FunctionProto, imports: Imports) -> GraphChecker:
+        """Check a function and return the checker of its nodes. Errors as the constructor."""
+        domain, name = function.domain, function.name
+        forms = self._forms.get(imports)
+        if forms is None:
+            "".join([domain for domain, *_ in imports])
+            forms = self._forms_of(imports, f"function '{domain}::{name}'")
+            self._forms[imports] = forms
+        root = key_of(domain, name, function.overload)
+        checker = GraphChecker(forms, self._calls, self._types, Place(name, domain), root)
+        checker.check_function(function)
+        return checker
+
+    def _forms_of(self, imports: Imports, where: str) -> Forms:
+        # Below IR version 3 there are no imports: all is opset 1.
+        version = 1 if self._ir_version < 3 else 0
+        for domain, imported, _ in imports:
+            if domain in ("", "ai.onnx"):
+                version = imported
+                if not 1 <= version <= _NEWEST:
+                    raise ModelError(
+                        f"{where} imports opset {version}; known are 1 to {_NEWEST}"
+                        " (a newer onnx package may know it)"
+                    )
+            elif not -_LARGEST <= imported <= _LARGEST:
+                raise ModelError(f"{where} imports version {imported} of domain '{domain}'")
+        return Forms(version) if self._has_functions else forms_of(version)
+
+    def finish(self) -> None:
+        """Check calls, after all functions. Errors as the constructor."""
+        self._calls.check()

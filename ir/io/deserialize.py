@@ -16,15 +16,25 @@ from ..gc_pause import paused_collector
 from ..graph import Graph
 from ..graph_queries import Annotation
 from ..model import Function, Model
-from ..node import Node
-from ..references import named_tensors, named_tensors_of_training, trained_tensors
+from ..node import Node, Value
+from ..read_names import (
+    in_order,
+    named_tensors,
+    named_tensors_of_training,
+    names_in_bodies,
+    put_in_order,
+    trained_tensors,
+)
 from ..subgraph_arity import check_bodies, count_fed_inputs, surplus
 from ..tensor import Tensor
-from ..topological_sort import in_order, names_in_bodies, put_in_order
-from ..value import Value
-from .message_metadata import function_header, graph_header, model_header
 from .operator_interning import Operators
-from .protobuf.opset_imports import imports_of, versions_of
+from .protobuf.message_headers import (
+    function_header,
+    graph_header,
+    imports_of,
+    model_header,
+    versions_of,
+)
 
 
 class _Body(NamedTuple):

@@ -1,4 +1,4 @@
-"""Files of models: loading by path, and replacement without partial files."""
+"""Files: replacement without partial ones, and the limit of messages."""
 
 from __future__ import annotations
 
@@ -13,52 +13,13 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 import onnx
-from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import EncodeError
 
-from ..errors import LoadError, SaveError, reason
-from ..file_reader import TWO_GB, read_bytes
+from ..errors import SaveError, reason
+from ..file_reader import TWO_GB
 from ..option_names import by
-from .protobuf.message_depth import is_nested_too_deep
 
 _NO_LINKS: Mapping[Path, Path] = MappingProxyType({})
-
-
-def read_proto(path: Path) -> onnx.ModelProto:
-    """Read the message in a file, without external data.
-
-    Raises:
-        LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
-    """
-    return parse_bytes(read_bytes(path), f"'{path}'")
-
-
-def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
-    """Parse a message; `what` names the bytes in an error.
-
-    Raises:
-        LoadError: they are not an ONNX model.
-    """
-    proto = onnx.ModelProto()
-    try:
-        proto.ParseFromString(content)
-    except DecodeError as error:
-        if is_nested_too_deep(content):
-            raise LoadError(
-                f"{what} cannot be read: its graphs are nested deeper than protobuf reads, about 30"
-            ) from error
-        raise LoadError(f"{what} is not an ONNX model: its bytes do not parse") from error
-    return require_graph(proto, what)
-
-
-def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
-    """Return the message if it holds a graph; `what` names it in an error.
-
-    Raises:
-        LoadError: it holds none.
-    """
-    if not proto.HasField("graph"):
-        raise LoadError(f"{what} is not an ONNX model: it holds no graph")
-    return proto
 
 
 def encode(proto: onnx.ModelProto) -> bytes | None:

@@ -13,7 +13,7 @@ import onnx
 from ..tensor import Array, Tensor
 from .external_data import tensors_of
 from .model_source import BaseDir, ModelSource, base_dir_of, read, to_proto
-from .protobuf.message_copies import copy_without
+from .protobuf.message_headers import copy_without
 
 M = TypeVar("M", onnx.ModelProto, onnx.GraphProto)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from .protobuf.message_headers import encode_imports
 from .protobuf.node_bytes import size_of, with_sizes
-from .protobuf.opset_imports import encode_imports
 
 _FIELD = "\xca\x01"
 """The characters before a function of a model."""

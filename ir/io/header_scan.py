@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import onnx
 
 from ..file_reader import open_regular
-from .files import parse_bytes, read_proto
+from .model_source import parse_bytes, read_proto
 from .protobuf.wire import delimit, read_varint, varint
 
 _LEAST_BYTES = 1 << 24

@@ -17,6 +17,7 @@ from typing import (
 )
 
 import onnx
+from google.protobuf.message import DecodeError
 
 from ..errors import LoadError
 from ..file_reader import TWO_GB, Readable, folder_of, read_all, read_bytes
@@ -25,7 +26,7 @@ from ..model import Model
 from ..onnx_errors import Boundary
 from .deserialize import deserialize
 from .external_data import external_tensors, files_of, load_external_data
-from .files import parse_bytes, require_graph
+from .protobuf.message_depth import is_nested_too_deep
 from .serialize import serialize
 
 if TYPE_CHECKING:
@@ -188,6 +189,44 @@ def read_stream(stream: Readable, name: str, max_bytes: int = TWO_GB) -> ModelFi
     """
     proto = parse_bytes(read_all(stream, name, max_bytes, option=_OPTION), name)
     return ModelFile(Path(name), proto, None, frozenset())
+
+
+def read_proto(path: Path) -> onnx.ModelProto:
+    """Read the message in a file, without external data.
+
+    Raises:
+        LoadError: there is no such file, it cannot be read, or it is not an ONNX model.
+    """
+    return parse_bytes(read_bytes(path), f"'{path}'")
+
+
+def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
+    """Parse a message; `what` names the bytes in an error.
+
+    Raises:
+        LoadError: they are not an ONNX model.
+    """
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(content)
+    except DecodeError as error:
+        if is_nested_too_deep(content):
+            raise LoadError(
+                f"{what} cannot be read: its graphs are nested deeper than protobuf reads, about 30"
+            ) from error
+        raise LoadError(f"{what} is not an ONNX model: its bytes do not parse") from error
+    return require_graph(proto, what)
+
+
+def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
+    """Return the message if it holds a graph; `what` names it in an error.
+
+    Raises:
+        LoadError: it holds none.
+    """
+    if not proto.HasField("graph"):
+        raise LoadError(f"{what} is not an ONNX model: it holds no graph")
+    return proto
 
 
 def to_proto(source: ModelSource) -> onnx.ModelProto:

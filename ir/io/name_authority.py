@@ -9,8 +9,7 @@ from itertools import filterfalse
 from ..graph import Graph
 from ..kinds import takes
 from ..model import Function, Model
-from ..node import Node, write_name
-from ..value import Value
+from ..node import Node, Value, write_name
 
 _OTHERS = re.compile(r"\W+")
 _PUNCTUATION = "".join(filterfalse(str.isalnum, map(chr, range(128))))

@@ -18,8 +18,8 @@ from ..checker.schemas import large_kinds
 from ..errors import ModelError
 from ..operator import Operator
 from ..places import FunctionKey, key_of
-from .protobuf.message_copies import copy_unknown, has_unknown
-from .protobuf.node_bytes import after_names
+from .protobuf.message_headers import copy_unknown, has_unknown
+from .protobuf.wire import varint_at
 
 Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
 """Checks a node with its inputs and outputs before its reading, and raises."""
@@ -29,6 +29,12 @@ _SMALL = 1 << 12
 
 _FEW = 16
 """The most elements of a tensor among the attributes of operators that are shared."""
+
+_READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
+"""The tags of the inputs, outputs and name of a node. All other fields follow these."""
+
+_SHORT = 127
+"""The largest size that one byte encodes."""
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 _TENSOR = onnx.AttributeProto.TENSOR
@@ -91,6 +97,31 @@ class Operators:
         if "" in inputs or "" in outputs:
             return content, *map(bool, inputs), None, *map(bool, outputs)
         return content, len(inputs), len(outputs)
+
+
+def after_names(content: bytes, names: Sequence[str] = ()) -> bytes:
+    """The bytes of a node after its inputs, outputs and name. A field for an empty name belongs to
+    the rest.
+
+    Args:
+        content: the encoded node.
+        names: its inputs, outputs and non-empty name, if available; where each is short, their
+            total length decides where they end.
+    """
+    text = "".join(names)
+    if names and text.isascii() and (len(text) <= _SHORT or max(map(len, names)) <= _SHORT):
+        return content[len(text) + 2 * len(names) :]
+    at, end = 0, len(content)
+    while at < end and content[at] in (_READS, _GIVES, _NAMED):
+        size = content[at + 1]
+        if size > _SHORT:
+            size, at = varint_at(content, at + 1, end)
+            at += size
+        elif size or content[at] != _NAMED:
+            at += 2 + size
+        else:
+            break
+    return content[at:]
 
 
 @functools.cache

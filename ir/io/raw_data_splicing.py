@@ -14,7 +14,7 @@ import onnx
 from ..graph import Graph
 from ..tensor import Tensor, TensorMessage
 from .files import encode, too_large
-from .protobuf.message_copies import copy_without, has_unknown
+from .protobuf.message_headers import copy_without, has_unknown
 from .protobuf.wire import delimit, varint
 
 Pieces = list[Callable[[], bytes]]

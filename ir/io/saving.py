@@ -11,8 +11,8 @@ import onnx
 from ..errors import SaveError
 from ..kinds import PATH, takes
 from ..model import Model
+from ..read_names import nesting
 from ..tensor import external_extent
-from ..topological_sort import nesting
 from .data_links import LinkData, Links, require_way
 from .external_data import (
     DataFile,

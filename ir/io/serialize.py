@@ -13,13 +13,13 @@ from ..errors import ModelError
 from ..gc_pause import paused_collector
 from ..graph import Graph
 from ..model import Function, Model
-from ..node import Node
+from ..node import Node, Value
 from ..operator import Operator
 from ..subgraph_arity import count_fed_inputs
 from ..tensor import Tensor, TensorMessage
-from ..value import Value
 from .function_bytes import encode_function
 from .name_authority import Names, assign_names
+from .protobuf.message_headers import update_imports
 from .protobuf.node_bytes import (
     NO_NAME,
     OF_FUNCTION,
@@ -30,7 +30,6 @@ from .protobuf.node_bytes import (
     to_bytes,
     with_sizes,
 )
-from .protobuf.opset_imports import update_imports
 
 _BLOCK = 1 << 20
 """The number of characters of one block for protobuf."""

@@ -8,7 +8,7 @@ import onnx
 
 from ...ir import Fold, Function, FunctionKey, Graph, Node, Template, normal_domain
 from ...ir.copying import Loosened, copy_graph
-from ...ir.references import named_tensors
+from ...ir.read_names import named_tensors
 from ..utils.legality import unnameable_output
 from ..utils.replace_all_uses import replace_values
 from .calls import CallGraph

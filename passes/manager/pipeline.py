@@ -14,15 +14,13 @@ from ...ir.gc_pause import collector_pause, paused_collector
 from ...limits import current, governed
 from ..base import Pass, PassContext, Progress, current_watcher
 from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
-from ..conformance import NewNodes
+from ..new_nodes import NewNodes, onnx_import
 from ..remarks import Remark, kept_constructs
 from ..simplify.apply_rules import uses_trusted_rules
 from ..utils.declarations import note_false_sizes
 from ..utils.fixpoint import finish, run_passes
-from ..utils.onnx_import import onnx_import
-from ..vetoes import NONE, Vetoes, current_vetoes, warn_of
-from .isolation import StrictError, isolated
-from .registry import default_passes
+from ..vetoes import NONE, StrictError, Vetoes, current_vetoes, isolated, warn_of
+from .registry import DEFAULT_PASSES
 
 if TYPE_CHECKING:
     from ...verification.runs.options import Unproved, Verify, VerifyOptions
@@ -195,7 +193,7 @@ class Pipeline:
             instrumentation.watcher = None if trial else current_watcher()
         instrumentation.log_level = logging.DEBUG if trial else logging.INFO
         instrumentation.new_nodes = None if trial else NewNodes(model)
-        context.default_passes = default_passes()
+        context.default_passes = DEFAULT_PASSES
         with collector_pause(), governed(), notes() as extra, onnx_import(model):
             note_false_sizes(model, context)
             changed = run_passes(self.passes, model, context, self.repeat)

@@ -25,7 +25,7 @@ _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
 Item = tuple[type[Pass], dict[str, Any]]
 
-_DEFAULT_OPTIONS = {name for pass_ in registry.default_passes() for name, _ in pass_.options()}
+_DEFAULT_OPTIONS = {name for pass_ in registry.DEFAULT_PASSES for name, _ in pass_.options()}
 _SIMPLIFY_OPTIONS = {name for kind in SIMPLIFIERS for name, _ in kind().options()}
 _COSTS = {"costs": "onnxruntime"}
 _ACCELERATE_OPTIONS = {name for name, _ in Accelerate().options()}
@@ -149,7 +149,7 @@ def _require_known(options: dict[str, Any], valid: set[str]) -> None:
 def _standard(options: dict[str, Any]) -> list[Pass]:
     """The passes of the default pipeline; these options override their own."""
     items: list[Item] = []
-    for pass_ in registry.default_passes():
+    for pass_ in registry.DEFAULT_PASSES:
         own = {name: v for name, v in pass_.default_options.items() if name not in options}
         items.append((type(pass_), own))
     return _build(items, options)

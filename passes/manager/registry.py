@@ -63,7 +63,5 @@ PASSES: tuple[type[Pass], ...] = tuple(
 )
 """The passes imported above, in that order."""
 
-
-def default_passes() -> tuple[Pass, ...]:
-    """The passes of the default pipeline, with their options there."""
-    return tuple([kind(**kind.default_options) for kind in PASSES if kind.by_default])
+DEFAULT_PASSES = tuple(kind(**kind.default_options) for kind in PASSES if kind.by_default)
+"""The passes of the default pipeline, with their options there."""

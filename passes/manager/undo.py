@@ -25,8 +25,7 @@ from ..base import Pass, PassContext
 from ..faults import Place
 from ..remarks import Remark
 from ..utils.declarations import CorrectDeclarations
-from ..vetoes import ALL, Veto, Vetoes
-from .isolation import Reproduction, StrictError
+from ..vetoes import ALL, Reproduction, StrictError, Veto, Vetoes
 
 BINDING = "that binds inputs"
 """The step that makes the model of the first pass."""

@@ -125,7 +125,7 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("straightline.driver.transform.run", fail)
+    monkeypatch.setattr("straightline.driver.calls.run", fail)
     record = work(job, JobConfig(), "key").record
     assert (record.status, record.problem) == ("failed", problem)
     assert message in record.messages[0]

@@ -86,7 +86,7 @@ def test_a_fault_of_our_own_is_one_line_too(folder, run, monkeypatch):
     def fail(*_, **__):
         raise TypeError("oops")
 
-    monkeypatch.setattr("straightline.driver.transform.run", fail)
+    monkeypatch.setattr("straightline.driver.calls.run", fail)
     assert_refused(run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx"), 70, "oops")
 
 
@@ -94,6 +94,6 @@ def test_an_interrupt_has_the_shells_exit_code(folder, run, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("straightline.driver.transform.run", interrupt)
+    monkeypatch.setattr("straightline.driver.calls.run", interrupt)
     assert_refused(run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx"), 130, "interrupted")
     assert list(folder.iterdir()) == [folder / "in.onnx"]

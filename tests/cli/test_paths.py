@@ -98,7 +98,7 @@ def test_what_is_there_and_no_model_takes_force(folder, command):
 
 
 def test_what_cannot_be_written_is_told_before_the_work(folder, monkeypatch):
-    monkeypatch.setattr("straightline.driver.transform.run", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("straightline.driver.calls.run", lambda *_, **__: pytest.fail("ran"))
     (folder / "work" / "notes.txt").write_text("mine")
     source = folder / "home" / "in.onnx"
     assert_refused(folder, ("rewrite",), source, "notes.txt", message="no ONNX model is there")

@@ -16,7 +16,7 @@ from straightline.ir.attributes import (
     name_of_kind,
     value_of,
 )
-from straightline.ir.tensor_contents import Types
+from straightline.ir.message_contents import Types
 
 GRAPH = helper.make_graph([], "g", [], [])
 VALUES = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import onnx
 from onnx import shape_inference
 
-from ...ir.io.protobuf.message_copies import copy_without
+from ...ir.io.protobuf.message_headers import copy_without
 from .terms import CertificateError
 
 _SHOWN = 1 << 10

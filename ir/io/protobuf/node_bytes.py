@@ -9,41 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .wire import varint, varint_at
+from .wire import varint
 
-_READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
-"""The tags of the inputs, outputs and name of a node. All other fields follow these."""
 OF_GRAPH, OF_FUNCTION = "\x0a", "\x3a"
 """The tags of a node of a graph and of a function."""
 _MANY = 16
 """The most inputs and outputs that are appended one by one, which takes quadratic time."""
-_SHORT = 127
-"""The largest size that one byte encodes."""
-
-
-def after_names(content: bytes, names: Sequence[str] = ()) -> bytes:
-    """The bytes of a node after its inputs, outputs and name. A field for an empty name belongs to
-    the rest.
-
-    Args:
-        content: the encoded node.
-        names: its inputs, outputs and non-empty name, if available; where each is short, their
-            total length decides where they end.
-    """
-    text = "".join(names)
-    if names and text.isascii() and (len(text) <= _SHORT or max(map(len, names)) <= _SHORT):
-        return content[len(text) + 2 * len(names) :]
-    at, end = 0, len(content)
-    while at < end and content[at] in (_READS, _GIVES, _NAMED):
-        size = content[at + 1]
-        if size > _SHORT:
-            size, at = varint_at(content, at + 1, end)
-            at += size
-        elif size or content[at] != _NAMED:
-            at += 2 + size
-        else:
-            break
-    return content[at:]
 
 
 class _Sizes(dict[int, str]):

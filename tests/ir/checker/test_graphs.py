@@ -9,8 +9,8 @@ from straightline.ir import ModelError
 from straightline.ir.checker.calls import Calls
 from straightline.ir.checker.graphs import GraphChecker
 from straightline.ir.checker.schemas import Forms
+from straightline.ir.message_contents import Types
 from straightline.ir.places import Place
-from straightline.ir.tensor_contents import Types
 
 
 def checker(opset: int = 21) -> GraphChecker:

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from straightline import ir
 from straightline.ir import MAX_OPSET, ModelError
-from straightline.ir.topological_sort import put_in_order
+from straightline.ir.read_names import put_in_order
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 21, "own": 1]>

@@ -1,4 +1,4 @@
-"""Reading and replacing files."""
+"""Replacing files."""
 
 from __future__ import annotations
 
@@ -8,28 +8,9 @@ from pathlib import Path
 
 import onnx
 import pytest
-from straightline.ir import LoadError, SaveError
+from straightline.ir import SaveError
 from straightline.ir.io import files
-from straightline.ir.io.files import encode, open_to_append, parse_bytes, read_proto, replacing
-
-
-class TestReading:
-    @pytest.mark.parametrize("content", [b"", b"\x08\x07", b"not a model", b"\xff" * 99])
-    def test_what_is_no_model(self, content: bytes, tmp_path: Path) -> None:
-        with pytest.raises(LoadError, match="the argument is not an ONNX model"):
-            parse_bytes(content, "the argument")
-        path = tmp_path / "m.onnx"
-        path.write_bytes(content)
-        with pytest.raises(LoadError, match=r"m\.onnx' is not an ONNX model"):
-            read_proto(path)
-
-    def test_what_cannot_be_read(self, tmp_path: Path) -> None:
-        with pytest.raises(LoadError, match="there is no file"):
-            read_proto(tmp_path / "none.onnx")
-        with pytest.raises(LoadError, match="cannot be read: Is a directory"):
-            read_proto(tmp_path)
-        with pytest.raises(LoadError, match="cannot be read"):
-            read_proto(Path("a\0b"))
+from straightline.ir.io.files import encode, open_to_append, replacing
 
 
 class TestReplacing:

@@ -15,6 +15,7 @@ from onnxscript import FLOAT, script
 from onnxscript import opset17 as op
 from straightline import ir
 from straightline.ir import LoadError
+from straightline.ir.io.model_source import parse_bytes, read_proto
 from texts import WEIGHTED
 
 
@@ -180,3 +181,22 @@ def test_a_script_that_is_no_model() -> None:
 def test_what_only_looks_like_one_is_refused(held: Any) -> None:
     with pytest.raises(LoadError, match="a model is a path"):
         ir.load(type("Other", (), {"model": held, "model_proto": held})())
+
+
+class TestReading:
+    @pytest.mark.parametrize("content", [b"", b"\x08\x07", b"not a model", b"\xff" * 99])
+    def test_what_is_no_model(self, content: bytes, tmp_path: Path) -> None:
+        with pytest.raises(LoadError, match="the argument is not an ONNX model"):
+            parse_bytes(content, "the argument")
+        path = tmp_path / "m.onnx"
+        path.write_bytes(content)
+        with pytest.raises(LoadError, match=r"m\.onnx' is not an ONNX model"):
+            read_proto(path)
+
+    def test_what_cannot_be_read(self, tmp_path: Path) -> None:
+        with pytest.raises(LoadError, match="there is no file"):
+            read_proto(tmp_path / "none.onnx")
+        with pytest.raises(LoadError, match="cannot be read: Is a directory"):
+            read_proto(tmp_path)
+        with pytest.raises(LoadError, match="cannot be read"):
+            read_proto(Path("a\0b"))

@@ -15,11 +15,11 @@ from straightline.passes.base import Pass, PassContext
 from straightline.passes.cleanup import fold_shapes
 from straightline.passes.functions.inline_functions import InlineFunctions
 from straightline.passes.functions.trial import InliningTrials
-from straightline.passes.manager.registry import default_passes
+from straightline.passes.manager.registry import DEFAULT_PASSES
 from straightline.passes.utils.budget import Budget
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
-RUN = PassContext(default_passes=default_passes())
+RUN = PassContext(default_passes=DEFAULT_PASSES)
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
 
 CHOOSE = """choose (a, c) => (r) {

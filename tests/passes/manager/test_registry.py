@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from straightline import passes
 from straightline.passes import PASSES, UnrollLoops, straighten
-from straightline.passes.manager.registry import default_passes
+from straightline.passes.manager.registry import DEFAULT_PASSES
 
 
 def test_every_pass_has_a_name_of_its_own_and_a_sentence():
@@ -39,13 +39,13 @@ def test_a_pass_is_immutable_and_compares_by_its_options():
 
 
 def test_the_default_pipeline():
-    assert tuple(straighten().passes) == default_passes()
-    assert [pass_.name for pass_ in default_passes()][:3] == [
+    assert tuple(straighten().passes) == DEFAULT_PASSES
+    assert [pass_.name for pass_ in DEFAULT_PASSES][:3] == [
         "fold-constants",
         "fold-shapes",
         "forward-invariants",
     ]
-    asked_for = {kind.name for kind in PASSES} - {pass_.name for pass_ in default_passes()}
+    asked_for = {kind.name for kind in PASSES} - {pass_.name for pass_ in DEFAULT_PASSES}
     assert asked_for == {
         "freeze-initializers",
         "ifs-to-selects",
@@ -86,6 +86,6 @@ def test_the_default_pipeline():
 def test_the_default_pipeline_changes_no_bit():
     """Sums and products keep their order there; `accelerate` may choose another one."""
     assert {
-        pass_.name: pass_.exactness for pass_ in default_passes() if pass_.exactness != "bits"
+        pass_.name: pass_.exactness for pass_ in DEFAULT_PASSES if pass_.exactness != "bits"
     } == {}
     assert straighten().exactness == "bits" != passes.accelerate().exactness

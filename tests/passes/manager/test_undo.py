@@ -10,9 +10,8 @@ import straightline as sl
 from harness import assert_equal_outputs
 from straightline.ir import Operator
 from straightline.passes import FoldConstants, InlineIfs, Pass, Pipeline, UnrollLoops
-from straightline.passes.manager.isolation import isolated
 from straightline.passes.manager.undo import BINDING, Task, settle
-from straightline.passes.vetoes import NONE
+from straightline.passes.vetoes import NONE, isolated
 from straightline.verification.runs.verdict import Verdict
 from texts import LOOP_AND_IF
 from wrong_passes import Invalidating, Negating, Selecting

@@ -6,10 +6,10 @@ import onnx
 from hypothesis import example, given
 from hypothesis import strategies as st
 from onnx import helper
+from straightline.ir.io.operator_interning import after_names
 from straightline.ir.io.protobuf.node_bytes import (
     OF_FUNCTION,
     OF_GRAPH,
-    after_names,
     characters,
     encode_node,
     encode_operator,
@@ -37,13 +37,6 @@ def test_protobuf_reads_what_is_written(inputs: list[str], outputs: list[str], n
     assert after_names(expected.SerializeToString()) == said
     present = [*inputs, *outputs, name] if name else [*inputs, *outputs]
     assert after_names(expected.SerializeToString(), present) == said
-
-
-def test_what_is_behind_names() -> None:
-    assert after_names(b"") == b""
-    assert after_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
-    empty = onnx.NodeProto(name="", op_type="Neg")
-    assert after_names(empty.SerializeToString()) == empty.SerializeToString()
 
 
 @given(NAMES, NAMES, NAMES)

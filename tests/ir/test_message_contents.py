@@ -7,7 +7,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from straightline.ir import ModelError
-from straightline.ir.tensor_contents import Types, check_element_type, check_sparse, check_tensor
+from straightline.ir.message_contents import (
+    Types,
+    check_element_type,
+    check_sparse,
+    check_tensor,
+    first_odd_text,
+    has_odd_text,
+)
 
 KNOWN = [t for t in TensorProto.DataType.values() if t != TensorProto.UNDEFINED]
 
@@ -100,3 +107,36 @@ def test_types_are_checked_to_their_ground_and_remembered() -> None:
         assert wrap(odd).SerializeToString() not in types.valid
     with pytest.raises(ModelError, match="element type 98"):
         Types().check(helper.make_map_type_proto(98, inner), "'x'")
+
+
+MODEL = onnx.parser.parse_model(
+    """<ir_version: 10, opset_import: ["": 21]>
+    main (float[width] x) => (float[width] y) { y = Concat <axis = 0> (x) }"""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("main", "graph.name"),
+        ("width", "graph.input[0].type.tensor_type.shape.dim[0].dim_param"),
+        ("Concat", "graph.node[0].op_type"),
+        ("axis", "graph.node[0].attribute[0].name"),
+    ],
+)
+def test_the_first_place_is_named(text: str, place: str) -> None:
+    broken = text[:-1].encode() + b"\xe2"
+    content = MODEL.SerializeToString().replace(text.encode(), broken)
+    proto = onnx.ModelProto.FromString(content)
+    said = first_odd_text(proto)
+    assert has_odd_text(proto) and said is not None
+    assert said.startswith(f"{place} is {broken!r}, which is not UTF-8; rename it")
+    assert not has_odd_text(proto, ("graph",)), "a field that is left out"
+
+
+def test_bytes_need_be_no_text() -> None:
+    proto = onnx.ModelProto()
+    proto.CopyFrom(MODEL)
+    proto.graph.node[0].attribute.add(name="s", s=b"\xff", strings=[b"\xfe"])
+    proto.graph.initializer.add(name="ü", raw_data=b"\xff")
+    assert first_odd_text(proto) is None and not has_odd_text(proto)

@@ -12,9 +12,8 @@ import straightline as sl
 from failing_passes import Raising
 from harness import assert_equal_outputs
 from straightline.passes import Pass, Pipeline, UnrollLoops
-from straightline.passes.manager.isolation import Reproduction, isolated
 from straightline.passes.utils.fixpoint import Repeated
-from straightline.passes.vetoes import NONE
+from straightline.passes.vetoes import NONE, Reproduction, isolated
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 CHAIN = (
