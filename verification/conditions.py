@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+from ..facts.named_dimensions import Minima
 from ..facts.types import INTEGER_BITS
 from ..limits import limit
 from ..reference.signature import dims_of
@@ -27,8 +28,8 @@ _MOST_ELEMENTS = 8
 """Limit of elements of an input that is set."""
 
 Sizes = Mapping[str, Sequence["int | None"]]
-Decide = Callable[[dict[str, Any], Sizes], Proof]
-"""Function that proves two models with further bound inputs, and for some sizes only."""
+Decide = Callable[[dict[str, Any], Sizes, Minima], Proof]
+"""Function that proves two models with further bound inputs, for some sizes or least sizes only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,12 +117,15 @@ def sufficient(
         """Try numbers for a subject; the second one only if the first one decides."""
         numbers: list[int] = []
         for number in STAND_INS:
-            if not decide(subject.bound(number), subject.shapes(declared, number)).proved:
+            if not decide(subject.bound(number), subject.shapes(declared, number), {}).proved:
                 break
             numbers.append(number)
         conditions.extend([subject.condition(declared, numbers)] if numbers else [])
         return bool(numbers)
 
+    names = [name for subject in singles for name in subject.dims]
+    if names and budget and decide({}, {}, dict.fromkeys(names, 1)).proved:
+        return (_filled(names, decide, trials),)
     for subject, _ in zip(singles, trials, strict=False):
         attempt(subject)
     if conditions:
@@ -132,6 +136,16 @@ def sufficient(
         if len(group) > 1 and next(trials, None) is not None and attempt(_joined(group)):
             break
     return tuple(conditions)
+
+
+def _filled(names: Sequence[str], decide: Decide, trials: Iterator[int]) -> Condition:
+    """Condition that dimensions are not 0: one of them if that decides, else all."""
+    alone = zip(names, trials, strict=False) if len(names) > 1 else ()
+    least = next((name for name, _ in alone if decide({}, {}, {name: 1}).proved), None)
+    needed = names if least is None else [least]
+    options = tuple(word for name in needed for word in ("--dim", f"{name}>=1"))
+    text = " and ".join(f"{name} >= 1" for name in needed)
+    return Condition(text, options, {"dims": dict.fromkeys(needed, ">=1")})
 
 
 def _joined(subjects: Sequence[_Subject]) -> _Subject:

@@ -121,10 +121,10 @@ class Search:
         protos = to_proto(self.before), to_proto(self.after)
         sizes = self._sizes
 
-        def attempt(values: dict[str, Any], more: Sizes) -> Proof:
+        def attempt(values: dict[str, Any], more: Sizes, minima: Minima) -> Proof:
             both = {name: _merged(sizes.get(name), dims) for name, dims in more.items()}
-            bound = {**self.bound, **values}
-            return self._decide(self.after, bound=bound, sizes={**sizes, **both})
+            subject = {"bound": {**self.bound, **values}, "sizes": {**sizes, **both}}
+            return self._decide(self.after, **subject, minima={**minima, **self.options.minima})
 
         conditions = sufficient(*protos, attempt, self.bound, sizes)
         return dataclasses.replace(proof, conditions=conditions)
@@ -136,7 +136,8 @@ class Search:
         if names[0] == names[1] or [*map(len, names[0])] != [*map(len, names[1])]:
             return proof
         renamed = with_names_of(self.before, self.after, self.base_dir)
-        if not self._decide(renamed, bound=self.bound, sizes=self._sizes).proved:
+        subject = {"bound": self.bound, "sizes": self._sizes, "minima": self.options.minima}
+        if not self._decide(renamed, **subject).proved:
             return proof
         condition = Condition(_BY_POSITION, ("--by-position",), {"by_position": True})
         return dataclasses.replace(proof, conditions=(condition,))
@@ -144,7 +145,7 @@ class Search:
     def _decide(self, after: ModelSource, **subject: Any) -> Proof:
         """Proof that gives up soon."""
         subject |= {"base_dir": self.base_dir, "loaded": True, "brief": True}
-        subject["minima"] = self.options.minima
+        subject["equality"] = self.equality
         return decide(self.before, after, **subject)
 
     @property

@@ -24,6 +24,16 @@ BY_SIZE = pair("float[n, 2] x", "s = Shape <start = 0, end = 1> (x) k = Squeeze 
 BY_TWO = pair(
     "float[n] x, float[m] z", "s = Shape (x) r = Shape (z) sr = Mul (s, r) k = Squeeze (sr)"
 )
+WEIGHTS = """float[1, 1, 2] w = {2, 3}, float[1, 1, 1] r = {5}, float[1, 1] h = {0},
+    float[2, 1] wt = {2, 3}, float[1, 1] rt = {5}, int64[1] first = {0}"""
+LOOPED, CELL = (
+    model(f"g (float[n, 1, 2] x, float[m] z) => (float[1, 1] y) <{WEIGHTS}> {{ {nodes} }}")
+    for nodes in (
+        """y = Scan <num_scan_inputs = 1, body =
+            b (float[1, 1] s, float[1, 2] e) => (float[1, 1] t) { p = MatMul (e, wt) q = MatMul (s, rt) u = Add (p, q) t = Tanh (u) }> (h, x)""",
+        "all, last = RNN <hidden_size = 1> (x, w, r) y = Squeeze (last, first)",
+    )
+)
 BY_VALUE = pair("int64 n", "k = Max (n, zero)")
 OF_NO_NAME = pair(
     "float[?, 2] x".replace("?", "n"), "s = Shape <start = 0, end = 1> (x) k = Squeeze (s)"
@@ -51,6 +61,23 @@ def test_a_condition_decides_what_is_open(models, text, options):
     assert json.loads(json.dumps(proof.to_dict()))["conditions"][0]["text"] == text
 
 
+def test_a_size_of_at_least_one_decides():
+    """A recurrent operator on no row may fail, where a Scan has no iteration."""
+    proof = sl.prove(LOOPED, CELL, equality="reals")
+    (condition,) = proof.conditions
+    assert (condition.text, condition.options) == ("n >= 1", ("--dim", "n>=1"))
+    assert sl.prove(LOOPED, CELL, equality="reals", search=False, **condition.arguments).proved
+
+
+@pytest.mark.parametrize(("needed", "text"), [({"n"}, "n >= 1"), ({"n", "m"}, "n >= 1 and m >= 1")])
+def test_no_size_is_named_that_decides_nothing(needed, text):
+    def decide(values, shapes, minima):
+        return Proof("proved" if needed <= set(minima) else "open", "")
+
+    (condition,) = sufficient(LOOPED, CELL, decide, {}, {})
+    assert condition.text == text
+
+
 def test_a_claim_for_some_sizes_says_so():
     proof = sl.prove(*BY_SIZE, dims={"n": 5})
     assert proof.claim == "equal for every input, if input 'x' is float[5,2]"
@@ -60,7 +87,9 @@ def test_a_claim_for_some_sizes_says_so():
 def decisions(models, is_proved, bound=(), sizes=()):
     questions = []
 
-    def decide(values, shapes):
+    def decide(values, shapes, minima):
+        if minima:
+            return Proof("open", "")
         questions.append((values, shapes))
         return Proof("proved" if is_proved(values, shapes) else "open", "")
 
