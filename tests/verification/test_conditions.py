@@ -30,7 +30,8 @@ LOOPED, CELL = (
     model(f"g (float[n, 1, 2] x, float[m] z) => (float[1, 1] y) <{WEIGHTS}> {{ {nodes} }}")
     for nodes in (
         """y = Scan <num_scan_inputs = 1, body =
-            b (float[1, 1] s, float[1, 2] e) => (float[1, 1] t) { p = MatMul (e, wt) q = MatMul (s, rt) u = Add (p, q) t = Tanh (u) }> (h, x)""",
+            b (float[1, 1] s, float[1, 2] e) => (float[1, 1] t) {
+            p = MatMul (e, wt) q = MatMul (s, rt) u = Add (p, q) t = Tanh (u) }> (h, x)""",
         "all, last = RNN <hidden_size = 1> (x, w, r) y = Squeeze (last, first)",
     )
 )
