@@ -15,8 +15,9 @@ from typing import Any
 import onnx
 
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
+from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
-from ..ir import Node, Operator, Signal, Tensor, Value, attribute_message
+from ..ir import Node, Operator, Tensor, Value, attribute_message
 from .builder import Builder
 
 INTEGERS = (
@@ -34,8 +35,8 @@ DIFFERING = "takes a number of elements that may differ from trip to trip"
 """Why what reads or gives such things is computed trip by trip."""
 
 
-class Unbatchable(Signal):
-    """A node cannot be computed for all trips at once; the message ends a sentence that begins with
+class Unbatchable(Obstacle):
+    """A node cannot be computed for all trips at once; the reason ends a sentence that begins with
     the node."""
 
 

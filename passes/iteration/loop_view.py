@@ -8,10 +8,11 @@ from typing import NamedTuple
 from ...analysis.trips.block_places import computes_blocks
 from ...analysis.trips.trip_count import always_holds
 from ...facts.fact import Shape
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
-from ..utils.legality import caller_attribute
+from ..utils.legality import caller_attribute, externally_named
 from .scan_layout import read_scan, unreadable
 
 _OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
@@ -19,6 +20,7 @@ _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")
 _BLOCKS = Message("computes-blocks", "it computes a block of iterations at once, within memory")
 _NO_MAXIMUM = Message("no-maximum", "it has no maximum")
 _STATE_ABSENT = Message("initial-state-absent", "an initial state is absent")
+_SHARDED = Message("sharded", "its device configurations speak of its tensors as they are")
 _OLD_SCAN = Message("scan-of-opset-eight", "it is a Scan of opset 8; convert to opset 9 first")
 
 
@@ -112,30 +114,43 @@ class LoopView:
         return self.node.body("body")
 
 
-def read(node: Node) -> LoopView | str:
-    """The view of a Loop or Scan, or the obstacle to it."""
-    return unreadable_node(node) or (_read_loop if node.is_op("Loop") else _read_scan)(node)
+def read(node: Node) -> LoopView:
+    """The view of a Loop or Scan.
+
+    Raises:
+        Obstacle: it has none.
+    """
+    check_readable(node)
+    return (_read_loop if node.is_op("Loop") else _read_scan)(node)
 
 
-def unreadable_node(node: Node) -> str | None:
-    """The obstacle to any view of a node; None without one."""
+def read_replaceable(node: Node) -> LoopView:
+    """The view of a Loop or Scan that a node of another operator may replace.
+
+    Raises:
+        Obstacle: it has none, or something speaks of the node as it is.
+    """
+    loop_view = read(node)
+    require_none(_SHARDED() if node.op.is_sharded else externally_named(node))
+    return loop_view
+
+
+def check_readable(node: Node) -> None:
+    """Raise the obstacle to any view of a node."""
     pinned = any(value is not None and value.pinned for value in node.outputs)
-    return caller_attribute(node) or (_OUTPUT_NAMED() if pinned else None)
+    require_none(caller_attribute(node), _OUTPUT_NAMED() if pinned else None)
 
 
-def _read_loop(node: Node) -> LoopView | str:
-    body = node.body("body")
+def _read_loop(node: Node) -> LoopView:
+    body, maximum = node.body("body"), node.input(0)
     if not always_holds(body):
-        return _ENDS_ITSELF()
+        raise Obstacle(_ENDS_ITSELF())
     if computes_blocks(body):
-        return _BLOCKS()
-    maximum = node.input(0)
+        raise Obstacle(_BLOCKS())
     if maximum is None:
-        return _NO_MAXIMUM()
+        raise Obstacle(_NO_MAXIMUM())
     count = len(node.inputs) - 2
     states = _states(node, 2, 2, 1, count)
-    if states is None:
-        return _STATE_ABSENT()
     rest = list(zip(body.outputs[1 + count :], node.outputs[count:], strict=False))
     unasked = [(result, None) for result in body.outputs[1 + count + len(rest) :]]
     return LoopView(
@@ -150,43 +165,34 @@ def _read_loop(node: Node) -> LoopView | str:
     )
 
 
-def _read_scan(node: Node) -> LoopView | str:
+def _read_scan(node: Node) -> LoopView:
     assert node.graph is not None
-    if node.graph.root.opset() < 9:
-        return _OLD_SCAN()
-    reason = unreadable(node, 9)
-    if reason is not None:
-        return reason
+    require_none(_OLD_SCAN() if node.graph.root.opset() < 9 else unreadable(node, 9))
     layout = read_scan(node, 9)
     count = len(layout.states)
     arguments, results = layout.body.inputs[count:], layout.body.outputs[count:]
     scanned = layout.input_axes, layout.input_backward
     stacked = layout.output_axes, layout.output_backward
-    states = _states(node, 0, 0, 0, count)
-    if states is None:
-        return _STATE_ABSENT()
     return LoopView(
         node,
         None,
         None,
         None,
         None,
-        states,
+        _states(node, 0, 0, 0, count),
         tuple(map(ScanInput, layout.scan_inputs, arguments, *scanned)),
         tuple(map(ScanOutput, results, layout.scan_outputs, *stacked)),
     )
 
 
-def _states(
-    node: Node, outside: int, inside: int, results: int, count: int
-) -> tuple[State, ...] | None:
+def _states(node: Node, outside: int, inside: int, results: int, count: int) -> tuple[State, ...]:
     """The states, from their positions in the node's inputs, the body's inputs and outputs."""
     body = node.body("body")
     states = []
     for index in range(count):
         initial = node.inputs[outside + index]
         if initial is None:
-            return None
+            raise Obstacle(_STATE_ABSENT())
         final = node.outputs[index] if index < len(node.outputs) else None
         argument, result = body.inputs[inside + index], body.outputs[results + index]
         states.append(State(initial, argument, result, final))

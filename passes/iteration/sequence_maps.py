@@ -9,39 +9,42 @@ from __future__ import annotations
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import integers
+from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ..utils.replace_all_uses import replace_value
-from .loop_view import LoopView, ScanInput, ScanOutput, unreadable_node
+from .loop_view import LoopView, ScanInput, ScanOutput, check_readable
 
 _SHAPES_DIFFER = Message(
     "element-shapes-differ", "the elements of its sequence '{sequence}' may differ in shape"
 )
 
 
-def read_map(node: Node, inference: ShapeInference) -> LoopView | str:
-    """The loop view of a SequenceMap, or the obstacle to it."""
-    reason = unreadable_node(node)
-    if reason is not None:
-        return reason
+def read_map(node: Node, inference: ShapeInference) -> LoopView:
+    """The loop view of a SequenceMap.
+
+    Raises:
+        Obstacle: it has none.
+    """
+    check_readable(node)
     body = node.body("body")
     if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
-        return "the inputs and outputs of its body are not as many as its own"
+        raise Obstacle("the inputs and outputs of its body are not as many as its own")
     scanned, same = [], []
     for value, argument in zip(node.inputs, body.inputs, strict=True):
         if value is None:
-            return "an input of it is absent"
+            raise Obstacle("an input of it is absent")
         if inference.fact(value).elem_type:
             same.append((value, argument))
             continue
         parts = _parts(value, inference)
         if parts is None:
-            return _SHAPES_DIFFER(sequence=value.name)
+            raise Obstacle(_SHAPES_DIFFER(sequence=value.name))
         scanned.append(ScanInput(parts.source, argument, parts.axis, False, parts.size))
     if not scanned or len({_count(one, inference) for one in scanned}) > 1:
-        return "its sequences may be of other lengths"
+        raise Obstacle("its sequences may be of other lengths")
     stacked = [
         ScanOutput(result, output, 0, False)
         for result, output in zip(body.outputs, node.outputs, strict=True)

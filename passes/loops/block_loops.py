@@ -11,19 +11,15 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.block_places import is_in_block
 from ...facts.notions import Equality
+from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node
-from ...ops.batching import Unbatchable
-from ...ops.builder import RewriteError
-from ..base import Pass, PassContext
 from ..costs.table import BLOCK_BYTES
 from ..iteration.loop_view import read
 from ..iteration.scan_layout import replace_outputs
 from ..iteration.splice import propagate_facts, splice
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _NOT_BLOCKED = Message("not-blocked", "it {cause}")
 _IN_BLOCK = Message("in-block", "it runs for a block of iterations of a loop around it")
@@ -31,7 +27,7 @@ _BLOCKS = Message("blocked", "computes a block of trips at once, of at most {siz
 
 
 @dataclasses.dataclass(frozen=True)
-class BlockLoops(Pass):
+class BlockLoops(SitePass):
     """Compute blocks of the iterations of Loops and Scans at once, for bounded memory.
 
     Options:
@@ -44,6 +40,8 @@ class BlockLoops(Pass):
 
     name: ClassVar[str] = "block-loops"
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+    sites: ClassVar[tuple[str, ...]] = works_on
+    predicate: ClassVar[Message] = _NOT_BLOCKED
     adds: ClassVar[tuple[str, ...]] = ("Loop",)
 
     @property
@@ -51,53 +49,26 @@ class BlockLoops(Pass):
         """Sums of floats round in another order, unless exact."""
         return "bits" if self.exact else "reals"
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner loops before outer ones.
+    def visit(self, site: Site) -> None:
+        """Rewrite one loop.
 
-        Recurrences of an inner loop run for a block of the outer one if possible, else for a block
-        of their own.
+        Recurrences of an inner loop run for a block of the outer one if possible, else, on the
+        second visit, for a block of their own.
         """
-        inference = context.inference(model)
-        changed, recurrent = False, set[Node]()
-        for graph, node in inside_out(model.graphs(), *self.works_on):
-            outcome = self._visit(graph, node, inference, context, False)
-            changed |= outcome is True
-            if outcome is None:
-                recurrent.add(node)
-        for graph, node in inside_out(model.graphs(), *self.works_on):
-            if node in recurrent:
-                changed |= bool(self._visit(graph, node, inference, context, True))
-        return changed
-
-    def _visit(
-        self,
-        graph: Graph,
-        node: Node,
-        inference: ShapeInference,
-        context: PassContext,
-        residual: bool,
-    ) -> bool | None:
-        """Rewrite one loop, and return whether it changed; None if it needs a residual loop."""
         from .blocks import BlockLoop, NeedsResidual  # imported on the first loop
 
-        path, loop_view = node.path, read(node)
-        if isinstance(loop_view, str):
-            context.kept(self, node, loop_view)
-            return False
+        graph, inference, loop_view = site.graph, site.inference, read(site.node)
         if is_in_block(graph):
-            context.kept(self, node, _IN_BLOCK())
-            return False
+            raise Obstacle(_IN_BLOCK())
+        residual = site in site.visits.later
         try:
             block_loop = BlockLoop(loop_view, inference, self.block_bytes, self.exact, residual)
         except NeedsResidual:
-            return None
-        except (Unbatchable, RewriteError) as reason:
-            context.kept(self, node, _NOT_BLOCKED(cause=str(reason)))
-            return False
+            site.visits.later.append(site)
+            return
         copies = splice(block_loop.feeding, block_loop.results, graph)
         facts = propagate_facts(block_loop.feeding, copies)
-        replace_outputs(graph, node, copies)
+        replace_outputs(graph, site.node, copies)
         if graph.holder is None:
-            context.analyses.facts |= facts
-        context.rewritten(self, node, path, _BLOCKS(size=self.block_bytes))
-        return True
+            site.context.analyses.facts |= facts
+        site.rewritten(_BLOCKS(size=self.block_bytes))

@@ -24,43 +24,36 @@ from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds, skip_identities, whole_number
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Value, downstream, upstream
+from ...ir import Graph, Node, Value, downstream, upstream
 from ...ops.builder import Builder
 from ...ops.schema_queries import takes
-from ..base import Pass, PassContext
 from ..utils.legality import caller_attribute
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 from .comparisons import Comparison, ConditionReader
 from .trip_formulas import Exit, TripFormulas, constant_trips
 
 _INT64 = onnx.TensorProto.INT64
 
-_COUNTED = Message("counted", "its condition only counts: its trips are computed before it")
+COUNTED = Message("counted", "its condition only counts: its trips are computed before it")
 
 
 @dataclasses.dataclass(frozen=True)
-class CountLoops(Pass):
+class CountLoops(SitePass):
     """Compute the trip counts of Loops before them, where their conditions only count."""
 
     name: ClassVar[str] = "count-loops"
     by_default: ClassVar[bool] = True
-    works_on = ("Loop",)
+    works_on: ClassVar[tuple[str, ...]] = ("Loop",)
+    sites: ClassVar[tuple[str, ...]] = works_on
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner Loops before the ones around them."""
-        inference, folder = context.inference(model), Folder(model)
-        loops = inside_out(model.graphs(), "Loop")
-        changes = [count_loop(self, *loop, inference, context, folder) for loop in loops]
-        return any(changes)
+    def visit(self, site: Site) -> None:
+        """Count the iterations of one Loop."""
+        if count_loop(site.graph, site.node, site.inference, site.visits.folder):
+            site.rewritten(COUNTED())
 
 
 def count_loop(
-    pass_: Pass,
-    graph: Graph,
-    loop: Node,
-    inference: ShapeInference,
-    context: PassContext,
-    folder: Folder | None = None,
+    graph: Graph, loop: Node, inference: ShapeInference, folder: Folder | None = None
 ) -> bool:
     """Compute the trip count of a Loop before it, if that helps and is possible."""
     plan = read_exits(loop, inference) if loop.is_op("Loop") else None
@@ -68,7 +61,6 @@ def count_loop(
         return False
     emitter = Builder(graph, (folder or Folder(inference.model)).fold)
     end_by_count(graph, loop, plan, count_exits(loop, plan, emitter))
-    context.rewritten(pass_, loop, loop.path, _COUNTED())
     return True
 
 

@@ -21,51 +21,40 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Value
+from ...ir import Graph, Node, Value
 from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
-from ..base import Pass, PassContext
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State, read
 from ..iteration.scan_layout import declaration
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _FORWARDED = Message("stores-forwarded", "{count} reads of '{state}' need no buffer")
 
 
 @dataclasses.dataclass(frozen=True)
-class ForwardStores(Pass):
+class ForwardStores(SitePass):
     """Forward what a Loop writes to a buffer to the reads of it."""
 
     name: ClassVar[str] = "forward-stores"
     works_on: ClassVar[tuple[str, ...]] = ("ScatterND", "ScatterElements")
+    sites: ClassVar[tuple[str, ...]] = ("Loop",)
+    keeps_facts_of_others: ClassVar[bool] = False
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Forward in inner Loops before outer ones."""
-        changed = False
-        for graph, node in inside_out(model.graphs(), "Loop"):
-            if "body" not in node.bodies or not node.body("body").nodes_of(*self.works_on):
-                continue
-            inference = context.inference(model)
-            loop_view = read(node)
-            if isinstance(loop_view, str):
-                context.kept(self, node, loop_view)
-                continue
-            certain = runs_certainly(node, Speculation(inference, model.functions).outside)
-            for forwarding in _Buffers(loop_view, inference, certain).forwardings():
-                _forward(graph, loop_view, forwarding, inference)
-                count, name = len(forwarding.loads), forwarding.state.argument.name
-                context.rewritten(self, node, node.path, _FORWARDED(count=count, state=name))
-                context.analyses.invalidate(False)
-                changed = True
-                break  # the others are found in the next run of the pass
-        return changed
+    def visit(self, site: Site) -> None:
+        """Forward the stores to one buffer; the next run finds others."""
+        if not site.holds(*self.works_on):
+            return
+        loop_view, inference = read(site.node), site.inference
+        forwarding = next(_Buffers(loop_view, inference, site.is_certain).forwardings(), None)
+        if forwarding is not None:
+            _forward(site.graph, loop_view, forwarding, inference)
+            count, name = len(forwarding.loads), forwarding.state.argument.name
+            site.rewritten(_FORWARDED(count=count, state=name))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,15 +14,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...analysis.safety.speculation import Speculation
-from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...analysis.trips.zero_trips import declare_elements
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
 from ...ir.copying import captured_by, copy_node
 from ...ops.randomness import find_random_in
-from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
-from ..utils.traversal import inside_out
+from ..base import MAY_BE_CONTROL_FLOW
+from ..utils.sites import Site, SitePass
 
 _FREE = ("Constant", "Identity")
 """Operators without a cost per iteration: they move only for nodes that need them."""
@@ -36,36 +34,24 @@ _ONE_HOISTED = Message("node-hoisted", "1 node runs once, before it, instead of 
 
 
 @dataclasses.dataclass(frozen=True)
-class HoistInvariants(Pass):
+class HoistInvariants(SitePass):
     """Hoist loop-invariant nodes out of Loops and Scans."""
 
     name: ClassVar[str] = "hoist-invariants"
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
+    sites: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Hoist out of inner bodies before outer ones, which a node may leave, too."""
-        hoister = _Hoister(self, model, context)
-        places = inside_out(model.graphs(), "Loop", "Scan")
-        changes = [hoister.visit(*place) for place in places if not place[1].op.references]
-        return any(changes)
-
-
-class _Hoister:
-    def __init__(self, options: HoistInvariants, model: Model, context: PassContext) -> None:
-        self.options = options
-        self.model = model
-        self.context = context
-        self.speculation = Speculation(context.inference(model), model.functions)
-
-    def visit(self, graph: Graph, node: Node) -> bool:
-        """Hoist nodes out of one body, and add remarks for the others."""
-        body = node.body("body")
-        candidates = self._candidates(body)
+    def visit(self, site: Site) -> None:
+        """Hoist nodes out of one body; they may leave the body around it, too."""
+        if site.node.op.references:
+            return
+        body = site.node.body("body")
+        candidates = _candidates(body, site.model)
         if not candidates:
-            return False
-        certain = runs_certainly(node, self.speculation.outside)
-        hazards = {} if certain else self.speculation.survey(candidates)
+            return
+        certain = site.is_certain
+        hazards = {} if certain else site.visits.speculation.survey(candidates)
         view = body.view()
         staying = downstream(view, hazards) if hazards else set()
         worth = [n for n in candidates if n not in staying and not n.is_op(*_FREE)]
@@ -73,35 +59,33 @@ class _Hoister:
         moving = [node for node in candidates if node in needed]
         if hazards:
             first = next(iter(hazards.values()))
-            self.context.noted(self.options, node, _STAYS(first.why, node=str(first.node)))
-        if not moving:
-            return False
-        doubt = declare_elements(node, self.model)
+            site.noted(_STAYS(first.why, node=str(first.node)))
+        doubt = declare_elements(site.node, site.model) if moving else None
         if doubt:
-            self.context.noted(self.options, node, doubt)
-            return False
-        _move(moving, body, graph, certain)
-        what = _ONE_HOISTED() if len(worth) == 1 else _HOISTED(nodes=len(worth))
-        self.context.rewritten(self.options, node, node.path, what)
+            site.noted(doubt)
+        elif moving:
+            _move(moving, body, site.graph, certain)
+            site.rewritten(_ONE_HOISTED() if len(worth) == 1 else _HOISTED(nodes=len(worth)))
+
+
+def _candidates(body: Graph, model: Model) -> list[Node]:
+    """The loop-invariant nodes that may move, producers first."""
+    varying = downstream(body.view(), body.inputs)
+    fixed = [node for node in body.nodes() if node not in varying]
+    if all(node.is_op(*_FREE) for node in fixed):
+        return []
+    fixtures = [node for node in fixed if _is_pinned(node, model)]
+    staying = downstream(body.view(), fixtures) if fixtures else set()
+    return [node for node in fixed if node not in staying]
+
+
+def _is_pinned(node: Node, model: Model) -> bool:
+    """Test for a node that must stay: random, named externally, or of a foreign domain."""
+    if any(value is not None and value.pinned for value in node.outputs):
         return True
-
-    def _candidates(self, body: Graph) -> list[Node]:
-        """The loop-invariant nodes that may move, producers first."""
-        varying = downstream(body.view(), body.inputs)
-        fixed = [node for node in body.nodes() if node not in varying]
-        if all(node.is_op(*_FREE) for node in fixed):
-            return []
-        fixtures = [node for node in fixed if self._is_pinned(node)]
-        staying = downstream(body.view(), fixtures) if fixtures else set()
-        return [node for node in fixed if node not in staying]
-
-    def _is_pinned(self, node: Node) -> bool:
-        """Test for a node that must stay: random, named externally, or of a foreign domain."""
-        if any(value is not None and value.pinned for value in node.outputs):
-            return True
-        # Operators of other domains may have side effects.
-        foreign = normal_domain(node.domain) and node.op.function_key not in self.model.functions
-        return bool(foreign) or find_random_in(node, self.model.functions) is not None
+    # Operators of other domains may have side effects.
+    foreign = normal_domain(node.domain) and node.op.function_key not in model.functions
+    return bool(foreign) or find_random_in(node, model.functions) is not None
 
 
 def _move(nodes: Sequence[Node], body: Graph, graph: Graph, certain: bool) -> None:

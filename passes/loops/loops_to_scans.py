@@ -18,27 +18,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.scan_elements import ScanElement
 from ...analysis.trips.block_places import is_in_block
 from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.zero_trips import ScanElements, in_doubt
 from ...facts.attribute_or_input import listed_numbers
 from ...facts.fact import UNKNOWN, Fact, constant_fact, decided, element
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Operator, Template, Value, upstream
+from ...ir import Graph, Node, Operator, Template, Value, upstream
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import Pass, PassContext
 from ..costs.table import Costs, cost_table
 from ..iteration.affine_reads import ElementRead, Selection, element_reads
-from ..iteration.loop_view import LoopView
+from ..iteration.loop_view import LoopView, read_replaceable
 from ..iteration.new_bodies import add_input, all_labels, fact_declaration, set_own_outputs
 from ..iteration.scan_layout import add_holder, replace_outputs
 from ..iteration.splice import clean, drop_dead_nodes
-from .loop_conversion import LoopConversion
+from ..utils.sites import Site, SitePass
 from .scan_sources import ScanSources
 
 _SCAN = Message("loop-to-scan", "is a Scan now")
@@ -64,7 +63,7 @@ _RANK_UNKNOWN = Message("output-rank-unknown", "it gives out '{value}', whose ra
 
 
 @dataclasses.dataclass(frozen=True)
-class LoopsToScans(Pass):
+class LoopsToScans(SitePass):
     """Convert Loops that only their maximum trip count ends to Scans.
 
     Attributes:
@@ -78,11 +77,14 @@ class LoopsToScans(Pass):
     costs: Costs = "none"
 
     name: ClassVar[str] = "loops-to-scans"
+    sites: ClassVar[tuple[str, ...]] = ("Loop",)
     adds: ClassVar[tuple[str, ...]] = ("Scan", "If")
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner Loops before the ones around them."""
-        return _LoopsToScans(model, context.inference(model), self).run(self, context)
+    def visit(self, site: Site) -> None:
+        """Convert one Loop."""
+        conversion = _Conversion(self, site)
+        loop_view = read_replaceable(site.node)
+        site.rewritten(conversion.rewrite(site.graph, conversion.plan(loop_view)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,75 +108,72 @@ class _Plan:
     empty: Sequence[ScanElement]
 
 
-class _LoopsToScans(LoopConversion[_Plan]):
-    op_type = "Loop"
+class _Conversion:
+    """The conversion of one Loop."""
 
-    def __init__(self, model: Model, inference: ShapeInference, options: LoopsToScans) -> None:
-        super().__init__(model, inference)
+    def __init__(self, options: LoopsToScans, site: Site) -> None:
+        self.site = site
+        self.inference = site.inference
+        self.fold = site.visits.folder.fold
+        self.opset = site.graph.root.opset()
         self.guard = options.guard
         self.costs = cost_table(options.costs)
 
     # Planning ------------------------------------------------------------------------------------
 
-    def plan(self, loop_view: LoopView, opset: int) -> _Plan | str:
-        """The plan for a Loop as a Scan, or the obstacle to it."""
-        reason = self._unscannable(loop_view, opset)
-        if reason is not None:
-            return reason
+    def plan(self, loop_view: LoopView) -> _Plan:
+        """The plan for a Loop as a Scan."""
+        self._check_scannable(loop_view)
         assert loop_view.maximum is not None
         number = element(self.inference.fact(loop_view.maximum))
         trips = number if isinstance(number, Dimension) else None
         least = None if trips is None else trips.at_least
         is_block = is_in_block(loop_view.around)
         if self.costs and not is_block and (least or 0) < self.costs.least_scanned:
-            return _FEW_TRIPS(trips=self.costs.least_scanned)
+            raise Obstacle(_FEW_TRIPS(trips=self.costs.least_scanned))
         reads = [
             read
             for read in element_reads(loop_view, self.inference)
-            if self._is_scannable(read, trips, opset)
+            if self._is_scannable(read, trips)
         ]
         numbered, empty = _is_numbered(loop_view, reads), list[ScanElement]()
         whole = all(self.is_whole(read.selection, trips) for read in reads)
-        if (numbered or not reads or not whole) and opset < 11:
-            return _NO_RANGE()
-        certain, first = self.is_certain(loop_view.node), len(loop_view.states)
-        if not certain and not self.guard:
-            return _MAY_BE_EMPTY()
-        elements = ScanElements(loop_view.node, self.model, self.inference)
+        if (numbered or not reads or not whole) and self.opset < 11:
+            raise Obstacle(_NO_RANGE())
+        certain, first = self.site.is_certain, len(loop_view.states)
+        require_none(None if certain or self.guard else _MAY_BE_EMPTY())
+        elements = ScanElements(loop_view.node, self.site.model, self.inference)
         for index in range(first, first if certain else len(loop_view.node.outputs)):
             row = elements.of(1 + index)
             if row is None:
-                return in_doubt(loop_view.scan_outputs[index - first].result)
+                raise Obstacle(in_doubt(loop_view.scan_outputs[index - first].result))
             empty.append(row)
         return _Plan(loop_view, trips, reads, numbered, certain, empty)
 
-    def _unscannable(self, loop_view: LoopView, opset: int) -> str | None:
-        """The obstacle to a Loop's states and outputs in a Scan; None without one."""
-        if opset < 9:
-            return _OLD_OPSET(opset=opset)
+    def _check_scannable(self, loop_view: LoopView) -> None:
+        """Raise the obstacle to a Loop's states and outputs in a Scan."""
+        require_none(_OLD_OPSET(opset=self.opset) if self.opset < 9 else None)
         for state in loop_view.states:
             initial, result = (self.inference.fact(v) for v in (state.initial, state.result))
             if initial.other is not None:
-                return _NO_TENSOR(value=state.argument.name)
+                raise Obstacle(_NO_TENSOR(value=state.argument.name))
             if initial.shape is None or initial.shape != result.shape:
-                return _SHAPE_CHANGES(value=state.argument.name)
+                raise Obstacle(_SHAPE_CHANGES(value=state.argument.name))
         for one in loop_view.scan_outputs:
             if self.inference.fact(one.result).shape is None:
-                return _RANK_UNKNOWN(value=one.result.name)
+                raise Obstacle(_RANK_UNKNOWN(value=one.result.name))
         states = [state.argument for state in loop_view.states]
         for value in (*states, *(one.result for one in loop_view.scan_outputs)):
             elem_type = self.inference.fact(value).elem_type
-            reason = type_obstacle(("Scan", "Identity"), elem_type, opset, "Loop")
-            if reason is not None:
-                return f"its '{value.name}' {reason}"
-        return None
+            reason = type_obstacle(("Scan", "Identity"), elem_type, self.opset, "Loop")
+            require_none(reason and f"its '{value.name}' {reason}")
 
-    def _is_scannable(self, read: ElementRead, trips: Dimension | None, opset: int) -> bool:
+    def _is_scannable(self, read: ElementRead, trips: Dimension | None) -> bool:
         """Test whether scanned elements equal the elements that the body reads."""
         selection = read.selection
         fact = self.inference.fact(selection.source)
         operators = ("Scan", "Transpose", "Unsqueeze", "Gather")
-        if type_obstacle(operators, fact.elem_type, opset, "Gather") is not None:
+        if type_obstacle(operators, fact.elem_type, self.opset, "Gather") is not None:
             return False
         if self.is_whole(selection, trips):
             return True
@@ -221,7 +220,7 @@ class _LoopsToScans(LoopConversion[_Plan]):
             Operator("If"),
             {},
             ["then_branch", "else_branch"],
-            [self._runs(Builder(graph, self.folder.fold), loop_view)],
+            [self._runs(Builder(graph, self.fold), loop_view)],
             [value.name for value in present.values()],
             node.name,
         )
@@ -250,7 +249,7 @@ class _LoopsToScans(LoopConversion[_Plan]):
     def _add_scan(self, graph: Graph, plan: _Plan, suffix: str) -> Sequence[Value | None]:
         """Emit the Scan for a Loop, and return its outputs."""
         loop_view, node = plan.loop_view, plan.loop_view.node
-        sources = ScanSources(graph, loop_view, self.folder.fold)
+        sources = ScanSources(graph, loop_view, self.fold)
         elements: dict[Selection, Value] = {}
         for read in plan.reads:
             selection = read.selection
@@ -290,7 +289,7 @@ class _LoopsToScans(LoopConversion[_Plan]):
         states = [add_input(body, value, inference) for value in loop.inputs[2:]]
         number = add_input(body, loop.inputs[0], inference) if numbered else None
         drop_dead_nodes(loop)  # dead nodes may read the iteration number
-        template = Template(loop, body, fold=self.folder.fold)
+        template = Template(loop, body, fold=self.fold)
         results = template.instantiate([number, holds, *states])[1:]
         set_own_outputs(body, results, infos)
 

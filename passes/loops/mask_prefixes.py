@@ -21,16 +21,13 @@ from typing import ClassVar
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.notions import Equality
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node
-from ...ops.batching import Unbatchable
-from ...ops.builder import RewriteError
-from ..base import Pass, PassContext
+from ...ir import Graph
 from ..iteration.affine_reads import moving_indices
 from ..iteration.loop_view import LoopView, read
 from ..iteration.splice import is_used
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _KEPT = Message("prefix-kept", "it {cause}")
 _READ = Message("prefixes-masked", "{count} states that grow by rows are prefixes of all rows")
@@ -39,11 +36,15 @@ _OLDEST = 11
 
 
 @dataclasses.dataclass(frozen=True)
-class MaskPrefixes(Pass):
+class MaskPrefixes(SitePass):
     """Read states that grow by rows as masked prefixes of all rows."""
 
     name: ClassVar[str] = "mask-prefixes"
     works_on: ClassVar[tuple[str, ...]] = ("Loop",)
+    sites: ClassVar[tuple[str, ...]] = works_on
+    predicate: ClassVar[Message] = _KEPT
+    repeats: ClassVar[bool] = True  # layers, one after the other
+    keeps_facts_of_others: ClassVar[bool] = False
     adds: ClassVar[tuple[str, ...]] = ("Loop",)
 
     @property
@@ -51,31 +52,12 @@ class MaskPrefixes(Pass):
         """Sums have zeros beyond the prefix."""
         return "reals"
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner Loops before outer ones."""
-        changed = False
-        for graph, node in inside_out(model.graphs(), "Loop"):
-            if graph.root.opset() < _OLDEST or "body" not in node.bodies:
-                continue
-            if not node.body("body").nodes_of("Concat"):
-                continue
-            while self._visit(graph, node, model, context):  # layers, one after the other
-                context.analyses.invalidate(False)
-                changed = True
-        return changed
-
-    def _visit(self, graph: Graph, node: Node, model: Model, context: PassContext) -> bool:
-        loop_view, path = read(node), node.path
-        if isinstance(loop_view, str):
-            return False
-        try:
-            count = _rewrite(graph, loop_view, context.inference(model))
-        except (Unbatchable, RewriteError) as reason:
-            context.kept(self, node, _KEPT(cause=str(reason)))
-            return False
-        if count:
-            context.rewritten(self, node, path, _READ(count=count))
-        return count > 0
+    def visit(self, site: Site) -> None:
+        """Rewrite the states of one Loop."""
+        if site.graph.root.opset() >= _OLDEST and site.holds("Concat"):
+            count = _rewrite(site.graph, read(site.node), site.inference)
+            if count:
+                site.rewritten(_READ(count=count))
 
 
 def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> int:

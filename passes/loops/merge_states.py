@@ -23,11 +23,10 @@ from typing import ClassVar
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import skip_identities
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Value
-from ..base import Pass, PassContext
+from ...ir import Graph, Node, Value
 from ..iteration.loop_view import LoopView, State, read
 from ..utils.legality import can_carry
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 from ..utils.value_numbering import NodeKeys
 
 _MERGED = Message("states-merged", "{count} states are equal to others in every iteration")
@@ -35,31 +34,24 @@ _MASKED = Message("masked-reads", "{count} values that a mask lets in are read f
 
 
 @dataclasses.dataclass(frozen=True)
-class MergeStates(Pass):
+class MergeStates(SitePass):
     """Merge equal loop-carried states, and read from them what their masks let in."""
 
     name: ClassVar[str] = "merge-states"
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+    sites: ClassVar[tuple[str, ...]] = works_on
+    keeps_facts_of_others: ClassVar[bool] = False
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Merge in inner loops before outer ones."""
-        changed = False
-        for graph, node in inside_out(model.graphs(), *self.works_on):
-            loop_view = read(node)
-            if isinstance(loop_view, str):
-                continue
-            merged = _merge(
-                graph, loop_view, NodeKeys(model, model.functions, context.analyses.keys)
-            )
-            if merged:
-                context.rewritten(self, node, node.path, _MERGED(count=merged))
-            masked = _read_masked(loop_view, context.inference(model))
-            if masked:
-                context.rewritten(self, node, node.path, _MASKED(count=masked))
-            if merged or masked:
-                context.analyses.invalidate(False)
-                changed = True
-        return changed
+    def visit(self, site: Site) -> None:
+        """Merge the states of one loop."""
+        loop_view, model = read(site.node), site.model
+        keys = NodeKeys(model, model.functions, site.context.analyses.keys)
+        merged = _merge(site.graph, loop_view, keys)
+        if merged:
+            site.rewritten(_MERGED(count=merged))
+        masked = _read_masked(loop_view, site.inference)
+        if masked:
+            site.rewritten(_MASKED(count=masked))
 
 
 # Equal states ------------------------------------------------------------------------------------

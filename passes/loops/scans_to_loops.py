@@ -19,18 +19,18 @@ import numpy as np
 import onnx
 
 from ...facts.fact import Fact
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Operator, Template, Value
+from ...ir import Graph, Node, Operator, Template, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import Pass, PassContext
-from ..iteration.loop_view import LoopView, ScanInput, ScanOutput
+from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, read_replaceable
 from ..iteration.new_bodies import add_input, all_labels, set_own_outputs
 from ..iteration.scan_layout import add_holder, declaration, move_axis, replace_outputs
 from ..iteration.splice import is_used
 from ..scans.padding import emit_sizes
 from ..scans.shapes import ScanShapes, Size
-from .loop_conversion import LoopConversion
+from ..utils.sites import Site, SitePass
 
 _SLICE_BACKWARD = 10
 """The first opset whose Slice has steps."""
@@ -42,15 +42,18 @@ _LOOP = Message("scan-to-loop", "is a Loop now")
 
 
 @dataclasses.dataclass(frozen=True)
-class ScansToLoops(Pass):
+class ScansToLoops(SitePass):
     """Convert Scans to Loops."""
 
     name: ClassVar[str] = "scans-to-loops"
+    sites: ClassVar[tuple[str, ...]] = ("Scan",)
     adds: ClassVar[tuple[str, ...]] = ("Loop",)
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner Scans before the ones around them."""
-        return _ScansToLoops(model, context.inference(model)).run(self, context)
+    def visit(self, site: Site) -> None:
+        """Convert one Scan."""
+        conversion = _Conversion(site)
+        conversion.rewrite(site.graph, conversion.plan(read_replaceable(site.node)))
+        site.rewritten(_LOOP())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,25 +74,26 @@ class _Plan:
     sizes: Sequence[Sequence[Size] | None]
 
 
-class _ScansToLoops(LoopConversion[_Plan]):
-    op_type = "Scan"
+class _Conversion:
+    """The conversion of one Scan."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.inference = site.inference
+        self.fold = site.visits.folder.fold
+        self.opset = site.graph.root.opset()
 
     # Planning ------------------------------------------------------------------------------------
 
-    def plan(self, loop_view: LoopView, opset: int) -> _Plan | str:
-        """The plan for a Scan as a Loop, or the obstacle to it."""
-        shapes = ScanShapes(loop_view.node, opset, self.inference)
-        reason = shapes.axis_outside() or self._unsayable(loop_view, opset)
-        if reason is not None:
-            return reason
+    def plan(self, loop_view: LoopView) -> _Plan:
+        """The plan for a Scan as a Loop."""
+        shapes = ScanShapes(loop_view.node, self.opset, self.inference)
+        require_none(shapes.axis_outside() or self._unsayable(loop_view, self.opset))
         sizes: list[Sequence[Size] | None] = []
-        certain = self.is_certain(loop_view.node)
+        certain = self.site.is_certain
         for index, one in enumerate(loop_view.scan_outputs):
             needed = not certain and is_used(loop_view.around, one.output)
-            unknown = _unknown_sizes(one, shapes, index, opset) if needed else None
-            if isinstance(unknown, str):
-                return unknown
-            sizes.append(unknown)
+            sizes.append(_unknown_sizes(one, shapes, index, self.opset) if needed else None)
         elements = [shapes.element(index) for index in range(len(loop_view.scan_outputs))]
         return _Plan(loop_view, shapes.length(), elements, sizes)
 
@@ -119,10 +123,10 @@ class _ScansToLoops(LoopConversion[_Plan]):
 
     # Rewriting -----------------------------------------------------------------------------------
 
-    def rewrite(self, graph: Graph, plan: _Plan) -> str:
+    def rewrite(self, graph: Graph, plan: _Plan) -> None:
         """Replace a Scan by a Loop."""
         loop_view, node = plan.loop_view, plan.loop_view.node
-        emitter = Builder(graph, self.folder.fold)
+        emitter = Builder(graph, self.fold)
         trips = self._trips(emitter, plan)
         holds = emitter.constant(np.array(True), "holds")
         initial = [state.initial for state in loop_view.states]
@@ -142,7 +146,6 @@ class _ScansToLoops(LoopConversion[_Plan]):
             if value is not None and is_used(graph, one_output.output):
                 results[index] = self._arrange(emitter, value, one_output, trips, sizes)
         replace_outputs(graph, node, results)
-        return _LOOP()
 
     def _trips(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:
@@ -170,7 +173,7 @@ class _ScansToLoops(LoopConversion[_Plan]):
         holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
         states = [add_input(body, state.argument, inference) for state in loop_view.states]
         elements = self._elements(Builder(body), loop_view, number, last)
-        template = Template(scan, body, fold=self.folder.fold)
+        template = Template(scan, body, fold=self.fold)
         results = template.instantiate([*states, *elements])
         flag = _scalar("holds", onnx.TensorProto.BOOL)
         set_own_outputs(body, [holds, *results], [flag, *infos], first=1)
@@ -217,19 +220,16 @@ class _ScansToLoops(LoopConversion[_Plan]):
 
 def _unknown_sizes(
     stacked: ScanOutput, shapes: ScanShapes, index: int, opset: int
-) -> Sequence[Size] | str | None:
-    """The sizes of an element that a Loop without iterations would lose, or the obstacle.
-
-    None if it keeps them.
-    """
+) -> Sequence[Size] | None:
+    """The sizes of an element that a Loop without iterations would lose; None if it keeps them."""
     sizes = shapes.element_sizes(index)
     where = f"there may be no trips, and the sizes of '{stacked.result.name}'"
     if sizes is None:
-        return f"{where} are not known then"
+        raise Obstacle(f"{where} are not known then")
     if all(isinstance(size, int) for size in sizes):
         return None
     if opset < _ALLOW_ZERO:
-        return f"{where} are not constant; convert to opset {_ALLOW_ZERO} first"
+        raise Obstacle(f"{where} are not constant; convert to opset {_ALLOW_ZERO} first")
     return sizes
 
 

@@ -17,20 +17,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...facts.fact import integers
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
-from ...ir import Model, Node, Value
+from ...ir import Node, Value
 from ...ops.batching import Extent, Unbatchable
 from ...ops.builder import Builder
-from ..base import Pass, PassContext
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.loop_view import LoopView, State, read
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _STORED = Message("row-stored", "'{state}' is written by one ScatterND in each trip")
 _OLDEST = 11
@@ -54,32 +51,19 @@ class _Store(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class StoreRows(Pass):
+class StoreRows(SitePass):
     """Write rows of a buffer by one ScatterND in each iteration."""
 
     name: ClassVar[str] = "store-rows"
     works_on: ClassVar[tuple[str, ...]] = ("Concat", "ScatterND")
+    sites: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+    keeps_facts_of_others: ClassVar[bool] = False
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite the stores of inner loops before those of outer ones."""
-        changed = False
-        for _, node in inside_out(model.graphs(), "Loop", "Scan"):
-            if "body" not in node.bodies or node.body("body").root.opset() < _OLDEST:
-                continue
-            if not node.body("body").nodes_of(*self.works_on):
-                continue
-            inference = context.inference(model)
-            loop_view = read(node)
-            if isinstance(loop_view, str):
-                continue
-            certain = runs_certainly(node, Speculation(inference, model.functions).outside)
-            names = _Stores(loop_view, inference, certain).rewrite()
-            for name in names:
-                context.rewritten(self, node, node.path, _STORED(state=name))
-            if names:
-                context.analyses.invalidate(False)
-                changed = True
-        return changed
+    def visit(self, site: Site) -> None:
+        """Rewrite the stores of one loop."""
+        if site.graph.root.opset() >= _OLDEST and site.holds(*self.works_on):
+            for name in _Stores(read(site.node), site.inference, site.is_certain).rewrite():
+                site.rewritten(_STORED(state=name))
 
 
 class _Stores:

@@ -21,15 +21,15 @@ import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import skip_identities
+from ...facts.obstacle import require_none
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Operator, Value, copy_node, count_nodes, empty_header
+from ...ir import Graph, Node, Operator, Value, copy_node, count_nodes, empty_header
 from ...ops.builder import Builder
-from ..base import Pass, PassContext
 from ..iteration.new_bodies import fact_declaration
 from ..iteration.scan_layout import add_holder
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _MOST_NODES = 1_000
 """The limit of nodes in a loop that is copied."""
@@ -41,28 +41,22 @@ _LARGE = Message("loop-too-large", "two copies of its {nodes} nodes would take t
 
 
 @dataclasses.dataclass(frozen=True)
-class UnswitchLoops(Pass):
+class UnswitchLoops(SitePass):
     """Move Ifs on loop-invariant conditions out of Loops and Scans."""
 
     name: ClassVar[str] = "unswitch-loops"
     works_on: ClassVar[tuple[str, ...]] = ("If",)
+    sites: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Unswitch each loop by one condition, inner loops before outer ones."""
-        changed = False
-        inference = context.inference(model)
-        for graph, loop in inside_out(model.graphs(), "Loop", "Scan"):
-            condition = _condition(loop, inference)
-            if condition is None or _depth(graph) >= _MOST_CHOICES:
-                continue
-            path, nodes = loop.path, count_nodes(loop)
-            if nodes > _MOST_NODES:
-                context.kept(self, loop, _LARGE(nodes=nodes))
-                continue
-            _unswitch(graph, loop, condition, inference)
-            context.rewritten(self, loop, path, _UNSWITCHED(condition=condition.name))
-            changed = True
-        return changed
+    def visit(self, site: Site) -> None:
+        """Unswitch one loop by one condition."""
+        condition = _condition(site.node, site.inference)
+        if condition is None or _depth(site.graph) >= _MOST_CHOICES:
+            return
+        nodes = count_nodes(site.node)
+        require_none(_LARGE(nodes=nodes) if nodes > _MOST_NODES else None)
+        _unswitch(site.graph, site.node, condition, site.inference)
+        site.rewritten(_UNSWITCHED(condition=condition.name))
 
 
 def _condition(loop: Node, inference: ShapeInference) -> Value | None:

@@ -13,6 +13,7 @@ import onnx
 from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
+from ...facts.obstacle import Obstacle, require_none
 from ...ir import Graph, Node, Value, empty_header
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
@@ -81,9 +82,11 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
         return
     if not any(around.operand(value).batched for value in reads_of(node)):
         raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
-    loop_view = read(node) if node.is_op("Loop", "Scan") else "there is no batching rule for it"
-    if isinstance(loop_view, str):
-        raise Unbatchable(f"holds {node}, but {loop_view}")
+    try:
+        require_none(None if node.is_op("Loop", "Scan") else "there is no batching rule for it")
+        loop_view = read(node)
+    except Obstacle as obstacle:
+        raise Unbatchable(f"holds {node}, but {obstacle}") from obstacle
     _compute_loop(loop_view, around)
 
 

@@ -14,17 +14,16 @@ from typing import Any, ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.notions import Equality
+from ...facts.obstacle import Obstacle
 from ...facts.reason import Message, Reason
-from ...ir import Graph, Model, Node
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ...ops.moving_bounds import ORDERED
-from ..base import Pass, PassContext
 from ..iteration.loop_view import LoopView, read
 from ..iteration.memory import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.sequence_maps import read_map, read_tensors
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}")
 _AT_ONCE = Message("vectorized", "all trips are computed at once")
@@ -32,7 +31,7 @@ _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a s
 
 
 @dataclasses.dataclass(frozen=True)
-class VectorizeLoops(Pass):
+class VectorizeLoops(SitePass):
     """Batch the nodes of Loops and Scans over all iterations, except recurrences.
 
     Attributes:
@@ -52,74 +51,43 @@ class VectorizeLoops(Pass):
     by_default: ClassVar[bool] = True
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
+    sites: ClassVar[tuple[str, ...]] = works_on
 
     @property
     def exactness(self) -> Equality:
         """Sums of windows round in another order, unless exact."""
         return "bits" if self.exact else "reals"
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Vectorize inner constructs before outer ones."""
-        changed, again = False, True
-        while again:
-            inference, again = context.inference(model), False
-            context.remarks.forget_kept(self)
-            for graph, node in inside_out(model.graphs(), *self.works_on):
-                changed |= self._read_tensors(node, inference, context)
-                outcome = self._visit(graph, node, inference, context)
-                changed |= outcome is not None
-                again |= outcome is True
-            if again:
-                context.analyses.invalidate(False)
-        return changed
-
-    def _read_tensors(self, node: Node, inference: ShapeInference, context: PassContext) -> bool:
-        changes = [read_tensors(body, inference) for body in node.graphs()]
-        if any(changes):
-            context.rewritten(self, node, node.path, _ROWS())
-        return any(changes)
-
-    def _visit(
-        self, graph: Graph, node: Node, inference: ShapeInference, context: PassContext
-    ) -> bool | None:
-        """Vectorize one construct.
-
-        Returns:
-            None without a change; true if new loops are to be visited.
-        """
+    def visit(self, site: Site) -> None:
+        """Vectorize one construct, or the part of it that is no recurrence."""
         from .vectorization import Vectorization  # imported on the first loop
 
-        path = node.path
+        node, inference, context = site.node, site.inference, site.context
+        changes = [read_tensors(body, inference) for body in node.graphs()]
+        if any(changes):
+            site.rewritten(_ROWS())
         loop_view = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
-        if isinstance(loop_view, str):
-            context.kept(self, node, loop_view)
-            return None
         bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
             vectorization = Vectorization(loop_view, inference, memory, self.exact)
-            offer = (
-                self._offer(loop_view, inference, memory)
-                if vectorization.distribution.inside
-                else ""
-            )
+            if vectorization.distribution.inside:
+                offer = self._offer(loop_view, inference, memory)
             growth = memory.growth(vectorization.feeding.most_dimension)
-            loop = vectorization.splice(graph)
-            if graph.holder is None:
-                context.analyses.facts |= vectorization.facts
+            loop = vectorization.splice(site.graph)
         except (Unbatchable, RewriteError) as reason:
             offer = self._offer(loop_view, inference, memory)
-            context.kept(self, node, _NOT_BATCHED(str(reason)) + offer)
-            return None
+            raise Obstacle(_NOT_BATCHED(str(reason)) + offer) from reason
+        if site.graph.holder is None:
+            context.analyses.facts |= vectorization.facts
+        site.visits.again |= vectorization.feeding.adds_loops
         if loop is None:
-            parts = [_AT_ONCE(), *([] if growth is None else [growth])]
-            context.rewritten(self, node, path, Reason.join(parts))
-        else:
-            context.rewritten(self, node, path, vectorization.summary)
-            if node.op in context.offers:
-                context.offers[loop.op] = context.offers.pop(node.op)
-            context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
-        return vectorization.feeding.adds_loops
+            site.rewritten(Reason.join([_AT_ONCE(), *([] if growth is None else [growth])]))
+            return
+        site.rewritten(vectorization.summary)
+        if node.op in context.offers:
+            context.offers[loop.op] = context.offers.pop(node.op)
+        context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
 
     def _offer(
         self, loop_view: LoopView, inference: ShapeInference, memory: IterationMemory

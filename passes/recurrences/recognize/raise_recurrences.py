@@ -20,6 +20,7 @@ from ....analysis.shapes.inference import ShapeInference
 from ....analysis.shapes.nonzero_trips import runs_certainly
 from ....facts.bounds import Known
 from ....facts.notions import Equality
+from ....facts.obstacle import Obstacle
 from ....facts.reason import Message, Reason
 from ....ir import Graph, Model, Node, Value
 from ....ir.option_names import by
@@ -30,7 +31,7 @@ from ...iteration.loop_view import LoopView, read
 from ...iteration.scan_layout import replace_outputs
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
 from ...iteration.zero_trips import ZeroTripSizes
-from ...loops.count_loops import count_loop
+from ...loops.count_loops import COUNTED, count_loop
 from ...utils.traversal import inside_out
 from .options import RaiseOptions
 
@@ -98,12 +99,15 @@ class RaiseRecurrences(RaiseOptions, Pass):
         facts: Callable[[Value], Known],
         context: PassContext,
     ) -> bool:
-        path, loop_view = node.path, read(node)
+        path = node.path
         context.offers.pop(node.op, None)
-        counted = isinstance(loop_view, str) and count_loop(self, graph, node, inference, context)
-        loop_view = read(node) if counted else loop_view
-        if isinstance(loop_view, str):
-            context.kept(self, node, loop_view)
+        counted = count_loop(graph, node, inference)
+        if counted:
+            context.rewritten(self, node, path, COUNTED())
+        try:
+            loop_view = read(node)
+        except Obstacle as obstacle:
+            context.kept(self, node, obstacle.reason)
             return counted
         return self._raise(graph, node, loop_view, path, inference, facts, context) or counted
 

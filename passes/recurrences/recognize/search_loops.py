@@ -27,6 +27,7 @@ from ....analysis.shapes.nonzero_trips import runs_certainly
 from ....analysis.trips.trip_bound import NO_MAXIMUM
 from ....analysis.trips.trip_count import skip_identities
 from ....facts.notions import Equality
+from ....facts.obstacle import Obstacle
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Operator, Value, empty_header, load, upstream
 from ....ir.copying import copy_graph
@@ -126,8 +127,9 @@ class SearchLoops(Pass):
 
     def _vanishes(self, loop: Node, inference: ShapeInference, exact: bool) -> bool:
         """Test for a Loop that operators replace."""
-        loop_view = read(loop)
-        if isinstance(loop_view, str):
+        try:
+            loop_view = read(loop)
+        except Obstacle:
             return False
         bounds = self.max_bytes, self.row_bytes
         if VectorizeLoops(*bounds, exact=exact).vanishes(loop_view, inference):
@@ -231,16 +233,18 @@ class _Search:
 
     def bounds(self, inference: ShapeInference) -> Iterator[Value]:
         """Emit trip counts by which the search may end: those of the rows that it reads first."""
-        loop_view = read(self.node)
-        if not isinstance(loop_view, str):
-            nodes, ends = self.nodes(), dict[_End, None]()
-            for each in element_reads(loop_view, inference):
-                end = _End.of(each, inference) if each.node in nodes else None
-                if end is not None:
-                    ends[end] = None
-                    self._count(each)
-            for end in ends:
-                yield end.emit(self._emit)
+        nodes, ends = self.nodes(), dict[_End, None]()
+        try:
+            reads = element_reads(read(self.node), inference)
+        except Obstacle:
+            reads = []
+        for each in reads:
+            end = _End.of(each, inference) if each.node in nodes else None
+            if end is not None:
+                ends[end] = None
+                self._count(each)
+        for end in ends:
+            yield end.emit(self._emit)
         if integer(self._most) is None or (integer(self._most) or 0) < NO_MAXIMUM:
             yield self._most
 
