@@ -64,7 +64,9 @@ them, or uses them as an address."""
 
 def ends_inference(op_type: str, attributes: Iterable[onnx.AttributeProto]) -> bool:
     """Test whether onnx's shape inference crashes at such a node."""
-    name, is_deadly = _DEADLY.get(op_type, ("", bool))
+    if op_type not in _DEADLY:
+        return False
+    name, is_deadly = _DEADLY[op_type]
     return any(a.name == name and not a.ref_attr_name and is_deadly(a.i) for a in attributes)
 
 

@@ -11,6 +11,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ..ir.attributes import graphs_in
+from ..ir.io.protobuf.message_headers import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import ends_inference
 from ..ir.subgraph_arity import fed_inputs, surplus
@@ -23,7 +24,8 @@ Attributes = Mapping[str, Any] | None
 
 def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """The graphs held by the attributes of ``node``."""
-    return [graph for attribute in node.attribute for graph in graphs_in(attribute)]
+    attributes = node.attribute
+    return [g for a in attributes for g in graphs_in(a)] if attributes else []
 
 
 def label(node: onnx.NodeProto) -> str:
@@ -197,8 +199,8 @@ def _keep_fed(body: onnx.GraphProto, feed_count: int) -> None:
 def drop_constants(graph: onnx.GraphProto, opset: int) -> None:
     """Take the constants of all bodies inside from their inputs: onnx infers no types there."""
     for node in graph.node:
-        feed_count = fed_inputs(node.op_type, len(node.input), opset)
         for body in subgraphs(node):
+            feed_count = fed_inputs(node.op_type, len(node.input), opset)
             if feed_count is not None:
                 _keep_fed(body, feed_count)
             drop_constants(body, opset)
@@ -214,6 +216,21 @@ _UNKNOWN = "straightline.unknown"
 
 MOST_SHOWN = 1024
 """Constants up to this size are shown to inference inside of bodies: shapes, axes, pads."""
+
+
+def without_weights(model: onnx.ModelProto) -> onnx.GraphProto:
+    """Copy the main graph; of constants that are large or in files, only the types remain."""
+    graph = copy_without(model.graph, {"initializer"})
+    inputs = {info.name for info in graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.name in inputs and model.ir_version >= 4:  # a caller may override it
+            continue
+        if math.prod(tensor.dims) <= MOST_SHOWN and not tensor.external_data:
+            graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            type_ = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+            graph.input.append(onnx.ValueInfoProto(name=tensor.name, type=type_))
+    return graph
 
 
 def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) -> None:
@@ -238,6 +255,7 @@ def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) 
     graph.node.extend(nodes)
 
 
+_TYPED = ("EyeLike", "RegexFullMatch")
 _READ_UNKNOWN_TYPES = ("DictVectorizer", "LabelEncoder", "TreeEnsemble")
 """Operators whose inference ends the process where the type of their input is not known."""
 
@@ -250,11 +268,13 @@ def hide_unaskable(graph: onnx.GraphProto) -> None:
             if dim.dim_value < 0:
                 dim.Clear()
     for node in graph.node:
-        integers = {attribute.name: attribute.i for attribute in node.attribute}
-        to = TensorProto.BOOL if node.op_type == "RegexFullMatch" else integers.get("dtype")
-        if node.op_type in ("EyeLike", "RegexFullMatch") and to is not None:
-            node.CopyFrom(helper.make_node("Cast", node.input, node.output, to=to))
-        elif node.op_type in _READ_UNKNOWN_TYPES or ends_inference(node.op_type, node.attribute):
+        op_type = node.op_type
+        if op_type in _TYPED:
+            integers = {attribute.name: attribute.i for attribute in node.attribute}
+            to = TensorProto.BOOL if op_type == "RegexFullMatch" else integers.get("dtype")
+            if to is not None:
+                node.CopyFrom(helper.make_node("Cast", node.input, node.output, to=to))
+        elif op_type in _READ_UNKNOWN_TYPES or ends_inference(op_type, node.attribute):
             node.domain = _UNKNOWN
         for body in subgraphs(node):
             hide_unaskable(body)

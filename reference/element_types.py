@@ -8,7 +8,6 @@ declares otherwise than inference finds it, and a wrong rank leaves none.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import onnx
@@ -19,13 +18,13 @@ from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import OnnxError, ask_onnx
 from .argument_types import Calls, Instance, common_type
 from .bodies import (
-    MOST_SHOWN,
     askable_imports,
     drop_constants,
     hide_unaskable,
     opset_of,
     show_constants,
     subgraphs,
+    without_weights,
 )
 
 Nodes = Sequence[onnx.NodeProto]
@@ -70,15 +69,7 @@ class ElementTypes:
         return types
 
     def _main(self, calls: Calls) -> tuple[Nodes, Nodes, Nodes]:
-        model = self._model
-        query = copy_without(model.graph, {"initializer"})
-        inputs = {info.name for info in query.input}
-        fixed = [t for t in model.graph.initializer if model.ir_version < 4 or t.name not in inputs]
-        for tensor in fixed:
-            if math.prod(tensor.dims) <= MOST_SHOWN:
-                query.initializer.append(tensor)
-            elif tensor.name not in inputs:
-                query.input.append(_without_data(tensor))
+        model, query = self._model, without_weights(self._model)
         return model.graph.node, *self._inferred(query, _imports(model), calls, {})
 
     def _function(self, instance: Instance) -> tuple[Nodes, Nodes, Nodes]:
@@ -160,10 +151,6 @@ def _imports(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
 
 def _body(loop: onnx.NodeProto) -> onnx.GraphProto:
     return next(attribute.g for attribute in loop.attribute if attribute.name == "body")
-
-
-def _without_data(tensor: onnx.TensorProto) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
 
 
 def _loops(nodes: Nodes, inferred: Nodes) -> Iterator[tuple[onnx.NodeProto, onnx.NodeProto]]:

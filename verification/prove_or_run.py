@@ -328,6 +328,12 @@ def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
         return Verdict.invalid(fault, proof=proof)
     if proof.status == "refuted":
         return Verdict("different", proof.reason, proof=proof)
+    if proof.proved and proof.reason != _SAME and sources[1].fault:  # as the original has
+        from ..reference.refused_nodes import refused_node
+
+        refusal = refused_node(sources[1].proto)
+        if refusal:
+            proof = dataclasses.replace(proof, status="open", reason=refusal)
     if proof.proved:
         return Verdict("equal", proved_text(proof), proof=proof)
     return Verdict("open", f"not proved, and no sample was run: {proof.reason}", proof=proof)

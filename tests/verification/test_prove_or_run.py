@@ -367,3 +367,14 @@ def test_over_the_reals_what_overflows_is_not_compared():
     assert sl.verify(before, right, prove=False).status == "different"
     assert sl.verify(before, right, prove=False, equality="reals").equal
     assert sl.verify(before, wrong, prove=False, equality="reals").status == "different"
+
+
+def test_a_rewrite_is_not_proved_where_onnx_refuses_both_models():
+    head = "g (float[2] x, float[3] z, bool c) => (float[2] y) { y = If (c) <then_branch = a () =>"
+    text = (
+        head + " (u) { u = Neg (x) }, else_branch = b () => (v) { w = Add (x, z) v = Abs (x) }> }"
+    )
+    refused, other = model(text), model(text.replace("v = Abs", "k = Neg (x) v = Abs"))
+    verdict = sl.verify(refused, other, prove="only")
+    assert verdict.status == "open"
+    assert "onnx's shape inference refuses Add 'w': Incompatible dimensions" in verdict.reason

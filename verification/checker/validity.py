@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import onnx
-from onnx import shape_inference
 
-from ...ir.io.protobuf.message_headers import copy_without
+from ...ir.onnx_errors import OnnxError, one_line
+from ...reference.bodies import subgraphs
+from ...reference.refused_nodes import infer_strictly, inference_query
 from .terms import CertificateError
-
-_SHOWN = 1 << 10
-"""Initializers of so many elements are shown to the inference, which reads sizes from them."""
 
 
 def require_valid(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto]) -> None:
@@ -21,36 +18,22 @@ def require_valid(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto]) 
     Raises:
         CertificateError: it refuses a node, or the type of an output.
     """
-    bare = copy_without(model, {"graph"})
-    graph = bare.graph
-    graph.CopyFrom(copy_without(model.graph, {"initializer"}))
-    names = {info.name for info in graph.input}
-    for tensor in model.graph.initializer:
-        if tensor.name in names:  # a caller may override it
-            continue
-        if math.prod(tensor.dims) <= _SHOWN and not tensor.external_data:
-            graph.initializer.add().CopyFrom(tensor)
-        else:
-            graph.input.append(
-                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-            )
-    for info in graph.input:
+    query = inference_query(model)
+    for info in query.graph.input:
         if info.name in inputs:
             info.type.CopyFrom(inputs[info.name])
-    _forget_sizes(graph, inputs=False)
+    _forget_inputs(query.graph)
     try:
-        shape_inference.infer_shapes(bare, check_type=True, strict_mode=True)
-    except Exception as error:
-        raise CertificateError(f"onnx refuses a node: {error}") from error
+        infer_strictly(query)
+    except OnnxError as error:
+        detail = one_line(error.__cause__ or error)
+        raise CertificateError(f"onnx refuses a node: {detail}") from error
 
 
-def _forget_sizes(graph: onnx.GraphProto, *, inputs: bool) -> None:
-    """Drop what a graph declares of its values but the types of outputs: it may be wrong."""
-    del graph.value_info[:]
-    for info in [*graph.output, *(graph.input if inputs else ())]:
-        if info.type.WhichOneof("value") == "tensor_type":
-            info.type.tensor_type.ClearField("shape")
+def _forget_inputs(graph: onnx.GraphProto) -> None:
+    """Drop the sizes that bodies declare of their inputs: they may be wrong."""
     for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _forget_sizes(attribute.g, inputs=True)
+        for body in subgraphs(node):
+            for info in body.input:
+                info.type.tensor_type.ClearField("shape")
+            _forget_inputs(body)

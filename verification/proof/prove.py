@@ -32,6 +32,7 @@ from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
+from ...reference.refused_nodes import refused_node
 from ...reference.signature import Signature, mismatches, output_mismatches
 from .cases import (
     Case,
@@ -156,8 +157,8 @@ def prove(
         budget: limit of what the proof may cost; None for what suits the size of the models.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
             alike ("values"), or if floats were real numbers ("reals").
-        brief: stop if the proof takes long for models of their size, and look for no weaker notion
-            than the one to be proved.
+        brief: stop if the proof takes long for models of their size, look for no weaker notion than
+            the one to be proved, and infer no shapes to find nodes that runtimes refuse.
         loaded: whether the caller has just loaded the original, which is then not checked again.
         messages: both models as messages, if the caller has them.
         recompute: computes the constants of a proof once more, and describes one that differs. Then
@@ -192,6 +193,8 @@ def prove(
             if answer.status == "open" and (equality != "bits" or not brief):
                 answer = question.weaker(answer, equality)
             answer = _explained(answer)
+            if answer.proved and not brief:
+                answer = question.of_valid_models(answer)
             if answer.proved and recompute is not None:
                 answer = question.confirmed(answer, recompute)
         except Exception as error:
@@ -313,6 +316,14 @@ class _Question:
             return answer
         reason = f"a constant of the proof depends on the runtime: {difference}"
         return Proof("open", reason, answer.rules)
+
+    def of_valid_models(self, answer: Proof) -> Proof:
+        """Proof, unless runtimes refuse a model at a node that need not run."""
+        for side, proto in enumerate(self.protos):
+            fault = refused_node(proto)
+            if fault:
+                return _invalid(fault, side)
+        return answer
 
     def _answer(self) -> Proof | _Failure:
         try:

@@ -215,9 +215,12 @@ def test_what_draws_has_operands_that_fail_alike():
 def test_an_operand_of_another_rank_needs_a_twin_of_that_rank():
     for case in some(cases(), 40):
         for rank, after in case.models.items():
-            assert prove(after, after).proved, (case.op_type, case.position, rank)
+            same = prove(after, after)
             if rank in case.allowed:
+                assert same.proved, (case.op_type, case.position, rank)
                 continue
+            refused = "the original is not a valid model: onnx's shape inference refuses"
+            assert same.proved or same.reason.startswith(refused), (case.op_type, rank)
             others = [case.models[other] for other in case.models if other != rank]
             for before, after_it in [
                 *((other, after) for other in others),

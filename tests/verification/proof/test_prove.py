@@ -370,3 +370,16 @@ def test_a_rewrite_survives_a_fault_of_the_prover(failing):
     assert "Loop" not in {node.op_type for node in result.model.graph.node}
     with pytest.raises(sl.StrictError, match="internal error"), pytest.warns(sl.FaultWarning):
         sl.transform(model(LOOP), strict=True)
+
+
+REFUSED = "g (float[2] x, float[3] z, bool c) => (float[2] y) {{ y = If (c) <then_branch = a ()"
+REFUSED += " => (u) {{ u = Neg (x) }}, else_branch = b () => (v) {{ {} v = Abs (x) }}> }}"
+
+
+def test_a_model_whose_operands_do_not_fit_is_not_equal_to_any():
+    fine, wrong = REFUSED.format("w = Add (x, x)"), REFUSED.format("w = Add (x, z)")
+    assert_proved(fine, fine)
+    reason = "the original is not a valid model: onnx's shape inference refuses Add 'w': Incompat"
+    for before in (wrong, wrong.replace("(x, z)", "(z, x)")):
+        assert_open(before, fine, reason)
+    assert_open(fine, wrong, "Add 'w'")

@@ -23,12 +23,9 @@ def test_sums_along_axes_of_size_one_or_of_unknown_size():
 
 
 def test_operands_of_unknown_rank_are_atoms():
-    signature = "(float[1, 1, 3] x) => (float[a, b, c] y)"
-    bounds = (
-        "<int64[2] s = {1, 0}, int64[2] e = {3, 3}, int64[2] axes = {2, 2}, float[1] one = {1}>"
-    )
-    before = model(signature, "v = Slice (x, s, e, axes) y = Add (v, one)", bounds)
-    after = model(signature, "v = Slice (x, s, e, axes) y = Add (one, v)", bounds)
+    signature, one = "(float[n] x, int64[k] s) => (float[a, b, c] y)", "<float[1] one = {1}>"
+    before = model(signature, "v = Reshape (x, s) y = Add (v, one)", one)
+    after = model(signature, "v = Reshape (x, s) y = Add (one, v)", one)
     assert prove(before, after, equality="reals", search=False)
 
 
