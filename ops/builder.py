@@ -14,7 +14,7 @@ from ..limits import allowed, limit
 from .departing import loses_sign
 from .departures import other_numbers
 from .element_types import ElementTypes
-from .operand_view import INTEGERS, Application, ValueOperand, may_hold_negative_zero
+from .operand_view import INTEGERS, Application, ShapeOf, ValueOperand, may_hold_negative_zero
 from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
 
 
@@ -66,6 +66,7 @@ class Builder:
     Attributes:
         keeps_signs: asked where onnxruntime may lose the sign of a zero; false if no reader makes
             more than the sign of a zero of it.
+        shape_of: the inferred shapes of values, where the caller infers them.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Builder:
         self._once: dict[tuple[object, ...], Value] = {}
         self._yes: Value | None = None
         self.keeps_signs: Callable[[], bool] = lambda: True
+        self.shape_of: ShapeOf = lambda value: None
 
     def constant(self, array: Array, label: str) -> Value:
         """A constant."""
@@ -130,11 +132,11 @@ class Builder:
             yes = self.add("And", [condition, one], f"{label}_taken")
             no = self.add("Not", [condition], f"{label}_not")
             return self.add("Or", [yes, self.add("And", [no, other], f"{label}_else")], label)
-        if elem_type in INTEGERS or not self._loses_sign(condition, one, other, whole):
+        if elem_type in INTEGERS or not self.loses_sign(condition, one, other, whole):
             return self._where(condition, one, other, label)
         keeps = self.keeps_signs()
         # The opposite of a condition of one element costs nothing, that of a mask does.
-        if (keeps or whole) and not self._loses_sign(condition, other, one, whole):
+        if (keeps or whole) and not self.loses_sign(condition, other, one, whole):
             return self._where(self._opposite(condition), other, one, label)
         if not keeps:
             return self._where(condition, one, other, label)
@@ -150,9 +152,12 @@ class Builder:
     def _where(self, condition: Value, one: Value, other: Value, label: str) -> Value:
         return self.apply(Operator.make("Where"), [condition, one, other], label)
 
-    def _loses_sign(self, condition: Value, first: Value, second: Value, whole: bool) -> bool:
+    def loses_sign(
+        self, condition: Value, first: Value, second: Value, whole: bool = False
+    ) -> bool:
         """Test for a Where that onnxruntime may give other signs of zeros."""
-        operands = [ValueOperand(value, self._types) for value in (condition, first, second)]
+        parts = condition, first, second
+        operands = [ValueOperand(value, self._types, self.shape_of) for value in parts]
         if whole:
             return may_hold_negative_zero(operands[1])
         return loses_sign(Application("Where", lambda name, default=None: default, operands))

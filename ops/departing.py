@@ -15,7 +15,6 @@ from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
 from .operand_view import (
-    FLOATS,
     INTEGERS,
     Application,
     Operand,
@@ -119,8 +118,6 @@ def loses_sign(application: Application) -> bool:
     not 0, or else the second part: a -0 of the first value is lost. So is one of the second value,
     if that is broadcast.
     """
-    if application.elem_type(1) not in FLOATS:
-        return False
     if may_hold_negative_zero(application.operand(1)):
         return True
     return may_hold_negative_zero(application.operand(2)) and not _is_second_whole(application)

@@ -42,6 +42,9 @@ _MOVES = frozenset(
 
 _CHOICES = ("Where", "choose")
 
+ShapeOf = Callable[[Value], Shape | None]
+"""Returns the inferred shape of a value; None for an unknown rank."""
+
 
 class Operand(Protocol):
     """An operand of a node, as far as it is known."""
@@ -135,10 +138,13 @@ class ValueOperand:
     Args:
         value: the value.
         types: the element types of values.
+        shape_of: the shapes of values, if the caller infers them.
     """
 
-    def __init__(self, value: Value, types: ElementTypes) -> None:
-        self._value, self._types = value, types
+    def __init__(
+        self, value: Value, types: ElementTypes, shape_of: ShapeOf = lambda value: None
+    ) -> None:
+        self._value, self._types, self._shape_of = value, types, shape_of
 
     @property
     def elem_type(self) -> int:
@@ -147,9 +153,12 @@ class ValueOperand:
 
     @property
     def shape(self) -> Shape | None:
-        """The shape of a constant. Declarations may be false behind an If or a Loop."""
+        """The shape of a constant, or the inferred one. Declarations may be false behind an If or
+        a Loop."""
         tensor = self._value.constant
-        return None if tensor is None else tuple(map(Dimension.constant, tensor.dims))
+        if tensor is None:
+            return self._shape_of(self._value)
+        return tuple(map(Dimension.constant, tensor.dims))
 
     @property
     def array(self) -> Array | None:
@@ -165,7 +174,8 @@ class ValueOperand:
         node = self._value.producer
         if node is None or node.op.domain or node.outputs[0] is not self._value:
             return None
-        operands = [None if v is None else ValueOperand(v, self._types) for v in node.inputs]
+        types, shapes = self._types, self._shape_of
+        operands = [None if v is None else ValueOperand(v, types, shapes) for v in node.inputs]
         return Source(node.op_type, operands)
 
     def is_same(self, other: Operand) -> bool:

@@ -238,6 +238,7 @@ class TopK(PassesAxes, SizedByVector):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
 
     roundings: ClassVar[int | None] = 0
+    ignores_zero_sign: ClassVar[int] = 1
     axis: ClassVar[int | None] = -1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:

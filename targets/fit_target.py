@@ -41,6 +41,7 @@ from ..passes.utils.trial import try_passes
 from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
+from ..version_converter.kept_signs import FORMS, keep_signs, selects_of
 from .legality import Legality
 from .legalize import NodeReplacement, legalize
 from .node_names import name_colliding_nodes
@@ -242,6 +243,8 @@ class FitTarget(Pass):
             changes = f"; changed: {changes[2:]}" if changes else ""
         budget = Budget(Meter(added), self.max_nodes)
         replaced, untaken = legalize(copy, self.target, budget)
+        if all(self._lists(op_type, opset) for op_type in FORMS):
+            keep_signs(copy, selects_of(model))
         return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
     def _finish(self, model: Model, context: PassContext) -> bool:

@@ -16,6 +16,7 @@ from .declaring import declare_results
 from .engine import Engine
 from .errors import ConversionError
 from .ir_version import set_ir_version
+from .kept_signs import keep_signs, selects_of
 from .restoration import Restoration
 from .schemas import OLDEST, changes
 from .types import Types
@@ -56,13 +57,14 @@ def convert(
         check_whole_number("ir_version", ir_version)
     _check_range(model, target_opset)
     _check_training(model, target_opset)
-    source = model.opset()
+    source, selects = model.opset(), selects_of(model)
     additions = _carry(model, target_opset, progress, restores=restores)
     if additions:
         straightened = straighten_additions(model, additions)
         if remarks is not None:
             remarks += straightened
     _declare_scans(model)
+    keep_signs(model, selects)
     declare_slices(model, lambda: ShapeInference(model).fact)
     set_ir_version(model, source or target_opset, target_opset, ir_version)
     return model

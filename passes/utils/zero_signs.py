@@ -14,6 +14,8 @@ import onnx
 from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ops import rules_of
 from ...ops.builder import Builder
+from ...ops.element_types import ElementTypes
+from ...ops.operand_view import INTEGERS
 
 _FORGETFUL = frozenset(
     [
@@ -72,7 +74,7 @@ def tells_signs(value: Value) -> bool:
 
     The search goes forward, out of bodies, and around loops; where it takes long, there may be one.
     """
-    waiting, visited = [value], {value}
+    waiting, visited, types = [value], {value}, ElementTypes()
     while waiting:
         read = waiting.pop()
         users = [] if read.graph is None else read.graph.users(read)
@@ -80,7 +82,7 @@ def tells_signs(value: Value) -> bool:
             following = _following(read, user)
             if following is None or len(visited) > _MOST_READERS:
                 return True
-            new = [each for each in following if each not in visited]
+            new = [v for v in following if v not in visited and types.of(v) not in INTEGERS]
             visited.update(new)
             waiting += new
     return False

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 from straightline import ir
-from straightline.ops.element_types import ElementTypes
-from straightline.ops.operand_view import ValueOperand, may_hold_negative_zero
 from straightline.passes import watching
 from straightline.passes.base import MAY_BE_CONTROL_FLOW, PARTS, Pass
-from straightline.passes.utils.zero_signs import tells_signs
+from straightline.version_converter.kept_signs import lossy_selects, selects_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +37,7 @@ class State:
             frozenset(model.functions),
             frozenset(set().union(*(graph.kinds() for graph in model.graphs()))),
             sum(len(graph) for graph in model.graphs()),
-            frozenset(node.op for graph in model.graphs() for node in graph.nodes_of("Where")),
+            selects_of(model),
         )
 
 
@@ -72,22 +70,10 @@ class Conditions:
         added -= {op_type for one in _parts_of(pass_) for op_type in one.adds}
         assert not added, f"{name} added {sorted(added)}"
         assert new.nodes <= old.nodes or not pass_.cleans_up, f"{name} added nodes"
-        lost = sorted({node.label for node in _lossy_selects(model) if node.op not in old.selects})
-        # Adapters write Where: a proof names those that onnxruntime may compute otherwise.
-        lost = [] if name == "convert" else lost
+        lost = sorted({node.label for node in lossy_selects(model) if node.op not in old.selects})
         assert not lost, f"{name} may lose signs of zeros in {lost}: write `Builder.select`"
         broken = pass_.violation(model)
         assert broken is None, f"{name} left {broken}"
-
-
-def _lossy_selects(model: ir.Model) -> Iterator[ir.Node]:
-    """Yield each Where whose readers may make more than a sign of -0.0 of its first value."""
-    types = ElementTypes()
-    for node in [node for graph in model.graphs() for node in graph.nodes_of("Where")]:
-        first = node.inputs[1]
-        assert first is not None
-        if may_hold_negative_zero(ValueOperand(first, types)) and tells_signs(node.output()):
-            yield node
 
 
 def _parts_of(value: object) -> Iterator[Pass]:

@@ -126,3 +126,19 @@ def test_readers_around_a_loop(row, after, of_rows, tells):
     (loop,) = loaded.graph.nodes_of("Loop")
     (negated,) = [n for n in loop.body("body").nodes_of("Neg") if n.output().name == "t"]
     assert tells_signs(negated.output()) == tells
+
+
+@pytest.mark.parametrize(
+    ("reader", "tells"),
+    [
+        ("i = Cast <to = 7> (t) y = Gather (x, i)", False),
+        ("v, i = TopK (t, k) y = Gather (x, i)", False),
+        ("v, i = TopK (t, k) y = Reciprocal (v)", True),
+        ("i = Cast <to = 11> (t) y = Reciprocal (i)", True),
+        ("i = Cast <to = 8> (t) y = Identity (i)", True),
+    ],
+)
+def test_integers_have_no_signs_of_zeros(reader, tells):
+    nodes = f"<int64[1] k = {{1}}> {{ t = Neg (x) {reader} }}"
+    graph = ir.load(model(nodes, 17, "(float[3] x) => (y)")).graph
+    assert tells_signs(graph.nodes()[0].output()) == tells
