@@ -20,8 +20,22 @@ from .operand_view import (
     Operand,
     count,
     magnitude,
+    may_be_negative,
     may_hold_negative_zero,
 )
+
+_T = onnx.TensorProto
+_ONE_HOT_KERNELS = frozenset(
+    [
+        *((_T.FLOAT, _T.FLOAT, _T.FLOAT), (_T.FLOAT, _T.INT64, _T.INT64)),
+        *((_T.FLOAT, _T.INT64, _T.STRING), (_T.INT32, _T.FLOAT, _T.FLOAT)),
+        *((_T.INT32, _T.INT32, _T.FLOAT), (_T.INT64, _T.FLOAT, _T.FLOAT)),
+        *((_T.INT64, _T.FLOAT, _T.INT32), (_T.INT64, _T.INT32, _T.FLOAT)),
+        *((_T.INT64, _T.INT64, _T.FLOAT), (_T.INT64, _T.INT64, _T.INT64)),
+        (_T.INT64, _T.INT64, _T.STRING),
+    ]
+)
+"""Types of the operands of OneHot in onnxruntime 1.32."""
 
 _EXACT = 2.0**53 - 1
 """Up to this number every integer is exact as a double, and no other is rounded to it."""
@@ -188,6 +202,18 @@ def copies_size(application: Application) -> bool:
     constants = [array for array in arrays if array is not None]
     is_one = len(constants) == len(arrays) - 1
     return is_one and any((array == 0).any() for array in constants)
+
+
+def counts_from_the_back(application: Application) -> bool:
+    """Test for a OneHot below opset 11 of an index that may be negative."""
+    kinds = tuple([_with_kernel(application.elem_type(index)) for index in range(3)])
+    has_kernel = 0 in kinds or kinds in _ONE_HOT_KERNELS
+    return application.opset < 11 and has_kernel and may_be_negative(application.operand(0))
+
+
+def _with_kernel(elem_type: int) -> int:
+    """The type to which onnxruntime casts operands of a type without kernels."""
+    return int(_T.FLOAT) if elem_type == _T.FLOAT16 else elem_type
 
 
 # Others ------------------------------------------------------------------------------------------

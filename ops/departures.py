@@ -87,11 +87,18 @@ def has_rows(op_type: str) -> bool:
     return op_type in _BY_OPERATOR
 
 
-def of_node(node: Node, types: ElementTypes) -> Departure | None:
-    """The row of a node of a graph."""
+def of_node(node: Node, types: ElementTypes, opset: int | None = None) -> Departure | None:
+    """The row of a node of a graph.
+
+    Args:
+        node: the node.
+        types: the element types of values.
+        opset: its opset, if its root has another one already.
+    """
     if node.op.op_type not in _BY_OPERATOR or normal_domain(node.op.domain):
         return None
-    return departure(_application(node, _values(node.inputs, types)))
+    application = _application(node, _values(node.inputs, types))
+    return departure(application if opset is None else application._replace(opset=opset))
 
 
 def other_numbers(node: Node, types: ElementTypes) -> Departure | None:
@@ -117,7 +124,8 @@ def table() -> tuple[Departure, ...]:
 
 
 def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
-    return Application(node.op.op_type, node.attribute, operands)
+    opset = 0 if node.graph is None else node.graph.root.opset()
+    return Application(node.op.op_type, node.attribute, operands, opset)
 
 
 def _values(values: Sequence[Value | None], types: ElementTypes) -> list[Operand | None]:
@@ -420,9 +428,29 @@ _TEXTS = Departure(
     ),
 )
 
+_CLASSES = Departure(
+    "negative-classes",
+    ("OneHot",),
+    when.counts_from_the_back,
+    "below opset 11 a negative index is out of range, and its row is off",
+    "it counts from the back, as it does from opset 11 on",
+    "onnxruntime's {} had no class for a negative index below opset 11",
+    tuple(
+        Example(
+            "g (int64[3] i) => (float[3, 2] y) <int64 d = {2}, float[2] v = {5, 6}>"
+            " { y = OneHot (i, d, v) }",
+            {"i": ("int64", [1, -1, -2])},
+            [[[5, 6], [5, 5], [5, 5]]],
+            [[[5, 6], [5, 6], [6, 5]]],
+            opset=opset,
+        )
+        for opset in (9, 10)
+    ),
+)
+
 _TABLE = (
     *(_SUMS, _POWERS, _SELECTS, _SLICES, _PLACES, _RANGES, _PADS, _PRODUCTS),
-    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS),
+    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS, _CLASSES),
 )
 _BY_OPERATOR: dict[str, list[Departure]] = {}
 for _row in _TABLE:

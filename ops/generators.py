@@ -169,13 +169,9 @@ class OneHot(PassesAxes, Growing):
         require(premises.vector(2) == 2, f"{premises.name(2)} does not hold two elements")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
-        """Its values are copied, its indices whole and not negative.
-
-        Before opset 11 a negative index is out of range; onnxruntime 1.32 counts it from the end.
-        """
-        indices, depth = (array.astype(np.float64) for array in arrays[:2])
-        whole = all(bool((array == np.trunc(array)).all()) for array in (indices, depth))
-        return whole and not bool((indices < 0).any())
+        """Its values are copied, its indices whole."""
+        wide = [array.astype(np.float64) for array in arrays[:2]]
+        return all(bool((array == np.trunc(array)).all()) for array in wide)
 
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         (new,) = axes

@@ -24,6 +24,7 @@ from .element_types import ElementTypes
 _T = onnx.TensorProto
 FLOATS = frozenset((_T.FLOAT, _T.DOUBLE, _T.FLOAT16, _T.BFLOAT16))
 INTEGERS = frozenset(INTEGER_BITS)
+_UNSIGNED = frozenset((_T.BOOL, _T.UINT8, _T.UINT16, _T.UINT32, _T.UINT64))
 
 _MOST_READ = 1 << 12
 """The most elements of a constant that is searched."""
@@ -77,11 +78,19 @@ class Source(NamedTuple):
 
 
 class Application(NamedTuple):
-    """An operator of the default domain, applied to operands."""
+    """An operator of the default domain, applied to operands.
+
+    Attributes:
+        op_type: its name.
+        attribute: returns an attribute, or a default.
+        operands: the operands, None for an absent one.
+        opset: the version of the default domain; 0 where it is unknown.
+    """
 
     op_type: str
     attribute: Callable[..., Any]
     operands: Sequence[Operand | None]
+    opset: int = 0
 
     def operand(self, index: int) -> Operand | None:
         """An operand; None where it is absent."""
@@ -234,6 +243,23 @@ def count(shape: Shape | None, elem_type: int) -> int:
 def is_text(array: Array) -> bool:
     """Test for an array of strings."""
     return bool(array.dtype.hasobject)
+
+
+def may_be_negative(operand: Operand | None, depth: int = _DEEPEST) -> bool:
+    """Test for a tensor that may hold a number below 0."""
+    if operand is None or operand.elem_type in _UNSIGNED:
+        return False
+    array, source = operand.array, operand.source
+    if array is not None:
+        return not is_text(array) and bool((array < 0).any())
+    if source is None or not depth:
+        return True
+    kind, operands = source
+    if kind == "Cast" and not magnitude(operands[0]) < _most_of(operand.elem_type) / 2:
+        return True  # may wrap
+    if kind in _MOVES or kind == "Cast":
+        return may_be_negative(operands[0], depth - 1)
+    return kind not in ("Shape", "Size", "NonZero", "ArgMax", "ArgMin", "Relu")
 
 
 # Signs of zeros ----------------------------------------------------------------------------------

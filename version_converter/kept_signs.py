@@ -32,7 +32,12 @@ def selects_of(model: Model) -> frozenset[Operator]:
 
 
 def lossy_selects(model: Model, places: Sequence[int] = (1,)) -> Iterator[Node]:
-    """Yield each Where whose readers may make more than a sign of -0.0 of one of these inputs."""
+    """Yield each Where of which a reader may see a lost sign of zero.
+
+    Args:
+        model: the model.
+        places: the inputs that may lose it.
+    """
     types = ElementTypes()
     for node in [node for graph in model.graphs() for node in graph.nodes_of("Where")]:
         operands = [ValueOperand(_input(node, place), types) for place in places]
@@ -40,14 +45,14 @@ def lossy_selects(model: Model, places: Sequence[int] = (1,)) -> Iterator[Node]:
             yield node
 
 
-def keep_signs(model: Model, known: Container[Operator]) -> None:
-    """Rewrite the new Wheres in which onnxruntime loses a sign of zero that a reader tells.
+def keep_signs(model: Model, old: Container[Operator]) -> None:
+    """Rewrite the new Wheres that lose a sign of zero for some reader.
 
     Args:
         model: the model, changed in place.
-        known: the operators of Wheres that stay.
+        old: the operators of Wheres that stay.
     """
-    nodes = [node for node in lossy_selects(model, (1, 2)) if node.op not in known]
+    nodes = [node for node in lossy_selects(model, (1, 2)) if node.op not in old]
     if not nodes:
         return
     before = set().union(*[unread(root.graph) for root in model.roots()])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from onnx import parser
+from onnxruntime.capi import onnxruntime_pybind11_state
 from reference_oracle import one_node
-from sessions import outputs
+from sessions import open_session, outputs
 from straightline import ir
 from straightline.ops import departures
+from straightline.ops.departing import _ONE_HOT_KERNELS
 from straightline.ops.element_types import ElementTypes
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '
@@ -99,6 +103,34 @@ def test_shapes_of_one_computed_size():
     for constant, name in (("0", "copied-size"), ("4", "")):
         nodes = "{ s = Shape (x) t = Concat <axis = 0> (s, z) y = Reshape (x, t) }"
         assert row_of(f"<int64[1] z = {{{constant}}}> {nodes}") == name
+
+
+@pytest.mark.parametrize("opset", [9, 10, 11, 17])
+def test_classes(opset):
+    text = (
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g (INDICES i, int64 d, float[2] v)'
+        " => (float[n, m] y) { y = OneHot (i, d, v) }"
+    )
+    for indices, may in (("int64[n]", opset < 11), ("uint8[n]", False), ("int8[n]", False)):
+        (node,) = ir.parse(text.replace("INDICES", indices)).graph.nodes()
+        assert (departures.of_node(node, ElementTypes()) is not None) == may
+
+
+def test_onnxruntime_has_the_kernels_of_one_hot():
+    """Float16 and strings left aside; of other types the specification alone decides."""
+    kinds = {1: "float", 6: "int32", 7: "int64", 3: "int8"}
+    for types in itertools.product(kinds, repeat=3):
+        index, depth, value = map(kinds.__getitem__, types)
+        text = (
+            f'<ir_version: 4, opset_import: ["" : 9]> g ({index}[2] i, {depth} d, {value}[2] v)'
+            f" => ({value}[a, b] y) {{ y = OneHot (i, d, v) }}"
+        )
+        try:
+            open_session(parser.parse_model(text))
+        except onnxruntime_pybind11_state.NotImplemented:
+            assert types not in _ONE_HOT_KERNELS
+        else:
+            assert types in _ONE_HOT_KERNELS
 
 
 def test_other_domains_have_no_rows():

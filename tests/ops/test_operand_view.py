@@ -13,6 +13,7 @@ from straightline.ops.operand_view import (
     ArrayOperand,
     ValueOperand,
     magnitude,
+    may_be_negative,
     may_hold_negative_zero,
 )
 
@@ -41,6 +42,27 @@ def operand(body: str, inputs: str = "float[n] x, int64[n] i, bool[n] b") -> Val
 )
 def test_magnitudes(body, most):
     assert magnitude(operand(body)) == most
+
+
+@pytest.mark.parametrize(
+    ("body", "may"),
+    [
+        ("{ y = Identity (i) }", True),
+        ("{ y = Shape (x) }", False),
+        ("{ s = Shape (x) y = Slice (s, s, s) }", False),
+        ("{ s = Shape (x) y = Cast <to = 1> (s) }", False),
+        ("{ s = Shape (x) y = Cast <to = 3> (s) }", True),
+        ("{ y = Cast <to = 6> (b) }", False),
+        ("{ y = Cast <to = 6> (i) }", True),
+        ("{ y = Cast <to = 6> (x) }", True),
+        ("{ y = Cast <to = 13> (x) }", False),
+        ("{ y = Abs (i) }", True),
+        ("<int64[2] k = {0, 3}> { y = Identity (k) }", False),
+        ("<int64[2] k = {0, -3}> { y = Identity (k) }", True),
+    ],
+)
+def test_numbers_below_zero(body, may):
+    assert may_be_negative(operand(body)) == may
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from conversions import (
     converted,
     model,
 )
+from sessions import outputs
 from straightline import reference
 
 
@@ -79,8 +80,8 @@ def test_a_choice_by_the_number_of_the_class():
         8,
         """
         numbers = Cast <to = 7> (i)
-        classes = Reshape ([0, 1, 2], [-1, 1])
         row = Unsqueeze <axes = [0]> (numbers)
+        classes = Reshape ([0, 1, 2], [-1, 1])
         is_it = Equal (row, classes)
         off = Gather (v, 0)
         on = Gather (v, 1)
@@ -112,16 +113,44 @@ def test_classes_below_opset_9(axis, type_, depth):
         assert_carried_everywhere(body, 9, (8, 7), feeds, signature, places)
 
 
-def test_what_is_out_of_range_is_in_no_class_below_opset_9():
-    """The reference takes it for what remains of a division, and onnxruntime for none."""
-    feeds = {"i": np.array([0, 3, -1, 250]), "v": np.array([np.inf, np.nan], np.float32)}
+@pytest.mark.parametrize("depth", ["d = Constant <value = int64 {3}> ()", "d = Neg (n)"])
+@pytest.mark.parametrize(("opset", "targets"), [(9, (8, 7, 11)), (10, (8, 11, 17)), (12, (10, 8))])
+def test_a_conversion_keeps_what_onnxruntime_makes_of_negative_indices(depth, opset, targets):
+    """It counts them from the back in every opset; what is out of range is in no class."""
+    feeds = {
+        "i": np.array([0, 3, -1, -3, -4, 250]),
+        "v": np.array([np.inf, np.nan], np.float32),
+        "n": np.array(-3),
+    }
+    before = model(f"{depth} y = OneHot (i, d, v)", opset, "int64[6] i, float[2] v, int64 n")
+    wanted = np.full((6, 3), np.inf, np.float32)
+    wanted[0, 0] = wanted[2, 2] = wanted[3, 0] = np.nan
+    np.testing.assert_array_equal(outputs(before, feeds)[0], wanted)
+    for target in targets:
+        after = convert_version(before, target)
+        np.testing.assert_array_equal(outputs(after, feeds)[0], wanted)
+
+
+@pytest.mark.parametrize(("opset", "targets"), [(9, (8, 11)), (10, (8, 13))])
+def test_of_types_without_a_kernel_in_onnxruntime_a_negative_index_stays_out_of_range(
+    opset, targets
+):
+    feeds = {"i": np.array([0, -1, -3, 2], np.int8), "v": np.array([5, 6], np.float32)}
     body = "d = Constant <value = int64 {3}> () y = OneHot (i, d, v)"
-    before = model(body, 9, "int64[4] i, float[2] v")
-    wanted = np.full((4, 3), np.inf, np.float32)
-    wanted[0, 0] = np.nan
-    for target in (8, 7):
-        (found,) = reference.run(convert_version(before, target), feeds)
-        np.testing.assert_array_equal(found, wanted)
+    before = model(body, opset, "int8[4] i, float[2] v")
+    wanted = reference.run(before, feeds)[0]
+    assert wanted.tolist() == [[6, 5, 5], [5, 5, 5], [5, 5, 5], [5, 5, 6]]
+    for target in targets:
+        np.testing.assert_array_equal(
+            reference.run(convert_version(before, target), feeds)[0], wanted
+        )
+
+
+def test_sizes_have_one_class_each():
+    lines = converted(
+        "s = Shape (x) y = OneHot (s, d, v)", 9, 8, "float[2, 3] x, int64 d, float[2] v"
+    )
+    assert not any(line.startswith("Or") for line in lines)
 
 
 def test_classes_of_what_may_be_no_whole_number_are_refused():

@@ -84,7 +84,7 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
     plain = operands(terms, args)
     orders = [plain, [plain[0], plain[2], plain[1]]] if swaps else [plain]
     for order in orders:
-        row = departure(Application(head.name, head.attribute, order))
+        row = departure(Application(head.name, head.attribute, order, head.opset))
         if row is not None:
             return row.assumption.format(head.name)
     return None
