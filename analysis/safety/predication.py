@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ...facts.bounds import Known, alike, join, known, same_content
 from ...facts.fact import Fact, Shape, constant_fact
+from ...facts.obstacle import Obstacle
 from ...ir import Node, Value
 from ...ir.option_names import by
 from ..trips.body_inputs import condition_tensor, iteration_number
@@ -38,27 +39,23 @@ class Trip:
     elem_types: tuple[int, ...]
 
 
-def predict(speculation: Speculation, loop: Node, most: int) -> list[Trip] | str:
-    """The trips that a Loop may make, to unroll, or the obstacle.
+def predict(speculation: Speculation, loop: Node, most: int) -> list[Trip]:
+    """The trips that a Loop may make, to unroll.
 
     Args:
         speculation: runs the body on facts.
         loop: a Loop with a maximum of at least one trip.
         most: the maximum.
+
+    Raises:
+        Obstacle: unrolling them is not possible.
     """
     prophet = _Prophet(speculation, loop)
-    try:
-        for number in range(most):
-            if not prophet.run_trip(number, last=number + 1 == most):
-                break
-        prophet.check_scan_outputs()
-    except _Obstacle as obstacle:
-        return str(obstacle)
+    for number in range(most):
+        if not prophet.run_trip(number, last=number + 1 == most):
+            break
+    prophet.check_scan_outputs()
     return prophet.trips
-
-
-class _Obstacle(Exception):
-    pass
 
 
 class _Prophet:
@@ -109,20 +106,20 @@ class _Prophet:
         try:
             return self.speculation.run(self.body, arguments, certain=self.certain)
         except Hazard as hazard:
-            raise _Obstacle(f"its body cannot run when the Loop has ended: {hazard}") from hazard
+            raise Obstacle(f"its body cannot run when the Loop has ended: {hazard}") from hazard
 
     def _join(self, new: Sequence[Known]) -> list[Known]:
         """Join loop-carried values after an iteration that may not be live, for a select."""
         for slot, one, other in zip(self.body.inputs[2:], new, self.states, strict=True):
             why = unselectable(one.fact, other.fact, self.opset)
             if why is not None:
-                raise _Obstacle(f"its carried value '{slot.name}' {why}")
+                raise Obstacle(f"its carried value '{slot.name}' {why}")
         return [_join_known(a, b) for a, b in zip(self.states, new, strict=True)]
 
     def _require_one_element(self, condition: Fact) -> None:
         if condition.shape is None or any(dim != 1 for dim in condition.shape):
             name = self.body.outputs[0].name
-            raise _Obstacle(f"its condition '{name}' may not hold one element after it has ended")
+            raise Obstacle(f"its condition '{name}' may not hold one element after it has ended")
 
     def check_scan_outputs(self) -> None:
         """Check that rows of all iterations can be stacked, then cut to the live ones."""
@@ -136,28 +133,28 @@ class _Prophet:
 
     def _check_column(self, name: str, index: int, position: int) -> None:
         if self.opset < _SLICE_OPSET:
-            raise _Obstacle(f"its scan outputs must be cut, which needs opset {_SLICE_OPSET}")
+            raise Obstacle(f"its scan outputs must be cut, which needs opset {_SLICE_OPSET}")
         shape = self.rows[0][index].fact.shape
         if shape is None:
-            raise _Obstacle(f"the shape of its scan output '{name}' is unknown")
+            raise Obstacle(f"the shape of its scan output '{name}' is unknown")
         for row in self.rows[1:]:
             other = row[index].fact.shape
             if other != shape:
                 text = "unknown" if other is None else shape_text(other)
-                raise _Obstacle(
+                raise Obstacle(
                     f"its scan output '{name}' differs in shape, or may:"
                     f" {shape_text(shape)} and {text}"
                 )
         if self.trips[0].certain:
             return
         if any(dim.value is None for dim in shape):
-            raise _Obstacle(
+            raise Obstacle(
                 f"it may make no trips, and the shape {shape_text(shape)} that its scan output"
                 f" '{name}' has then is known only at run time; fix the shapes of the inputs with"
                 f" {by('--shape')}"
             )
         if shape != self._declared_row(position):
-            raise _Obstacle(
+            raise Obstacle(
                 "it may make no trips, and its body does not declare the shape"
                 f" {shape_text(shape)} that its scan output '{name}' has then;"
                 " sizes that it leaves open are 0 then; declare it, if they are not meant to be"

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from ...facts.bounds import Bounds, Known, alike, known
 from ...facts.fact import UNKNOWN, constant_fact, element
+from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
 from ...facts.safety_context import Premises, Unproven
-from ...ir import Function, FunctionKey, Graph, Node, Signal, Value, normal_domain
+from ...ir import Function, FunctionKey, Graph, Node, Value, normal_domain
 from ...limits import allowed, limit
 from ...ops import OLDEST_OPSET, OperatorRules, rules_of
 from ...ops.outputs import known_outputs
@@ -36,17 +37,15 @@ _DEEPEST = limit("call_depth")
 Environment = dict[Value, Known]
 
 
-class Hazard(Signal):
+class Hazard(Obstacle):
     """A node that may fail or affect others when it runs speculatively.
 
     Attributes:
-        node: the node.
         why: the hazard as a predicate of the node.
     """
 
     def __init__(self, node: Node, why: str) -> None:
-        super().__init__(f"{node} {why}")
-        self.node = node
+        super().__init__(f"{node} {why}", node)
         self.why = why
 
 

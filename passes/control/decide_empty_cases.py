@@ -25,9 +25,8 @@ from ...facts.polynomial import product
 from ...facts.reason import Message
 from ...ir import Model, Node
 from ...ops.builder import Builder
-from ..base import Pass, PassContext
 from ..utils.legality import caller_attribute
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _HAZARD = Message(
     "empty-case-may-fail", "its {branch} cannot serve a tensor without elements: {cause}"
@@ -37,7 +36,7 @@ _BRANCHES = ("then_branch", "else_branch")
 
 
 @dataclasses.dataclass(frozen=True)
-class DecideEmptyCases(Pass):
+class DecideEmptyCases(SitePass):
     """Decide an If on a tensor without elements, where one branch gives both results.
 
     Then that branch must not fail, and its outputs must have no elements either, in the shapes of
@@ -46,41 +45,29 @@ class DecideEmptyCases(Pass):
 
     name: ClassVar[str] = "decide-empty-cases"
     works_on: ClassVar[tuple[str, ...]] = ("If",)
+    sites: ClassVar[tuple[str, ...]] = works_on
     by_default: ClassVar[bool] = True
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Decide inner Ifs before the ones around them."""
-        changes = [
-            self._decide(node, model, context) for _, node in inside_out(model.graphs(), "If")
-        ]
-        return any(changes)
-
-    def _decide(self, node: Node, model: Model, context: PassContext) -> bool:
-        inference = context.inference(model)
+    def visit(self, site: Site) -> None:
+        """Decide one If."""
+        node, inference = site.node, site.inference
         condition = node.input(0)
         if condition is None or condition.constant is not None or caller_attribute(node):
-            return False
+            return
         for empty, other in (_BRANCHES, _BRANCHES[::-1]):
             cases = size_cases([(condition, empty == "then_branch")], inference)
             if not cases or not all(0 in case.values() for case in cases):
                 continue
             try:
-                serves = all(_serves(node, other, inference, model, case) for case in cases)
+                serves = all(_serves(node, other, inference, site.model, case) for case in cases)
             except Hazard as hazard:
-                context.kept(self, node, _HAZARD(str(hazard), branch=other))
+                site.kept(_HAZARD(str(hazard), branch=other))
                 continue
             if serves:
-                self._take(node, other, context)
-                return True
-        return False
-
-    def _take(self, node: Node, other: str, context: PassContext) -> None:
-        """Decide an If for one of its branches."""
-        graph = node.graph
-        assert graph is not None
-        decided = Builder(graph).constant(np.array(other == "then_branch"), "decided")
-        graph.set_input(node, 0, decided)
-        context.rewritten(self, node, node.path, _DECIDED(branch=other))
+                decided = Builder(site.graph).constant(np.array(other == "then_branch"), "decided")
+                site.graph.set_input(node, 0, decided)
+                site.rewritten(_DECIDED(branch=other))
+                return
 
 
 def _serves(node: Node, branch: str, inference: ShapeInference, model: Model, case: Sizes) -> bool:

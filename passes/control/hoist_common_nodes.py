@@ -20,11 +20,11 @@ from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Value
+from ...ir import Graph, Node, Value
 from ...ir.copying import captured_by, copy_node
-from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
+from ..base import MAY_BE_CONTROL_FLOW
 from ..utils.legality import can_carry, externally_named
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 from ..utils.value_numbering import NodeKeys
 
 _HOISTED = Message("common-hoisted", "nodes that both branches compute run before it: {nodes}")
@@ -37,25 +37,22 @@ _Keyed = dict[Hashable, list[Node]]
 
 
 @dataclasses.dataclass(frozen=True)
-class HoistCommonNodes(Pass):
+class HoistCommonNodes(SitePass):
     """Hoist nodes that both branches of an If compute."""
 
     name: ClassVar[str] = "hoist-common-nodes"
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
+    sites: ClassVar[tuple[str, ...]] = ("If",)
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Hoist out of inner Ifs before outer ones, which a node may leave, too."""
-        changed = False
-        for root in model.roots():
-            keys = NodeKeys(root, model.functions, context.analyses.keys)
-            for graph, node in inside_out(root.graph.walk(), "If"):
-                if externally_named(node) is None and not node.op.references:
-                    count = _Common(node, keys).hoist(graph)
-                    if count:
-                        context.rewritten(self, node, node.path, _HOISTED(nodes=count))
-                        changed = True
-        return changed
+    def visit(self, site: Site) -> None:
+        """Hoist out of one If; nodes may leave the If around it, too."""
+        node, root = site.node, site.graph.root
+        if externally_named(node) is None and not node.op.references:
+            keys = NodeKeys(root, site.model.functions, site.context.analyses.keys)
+            count = _Common(node, keys).hoist(site.graph)
+            if count:
+                site.rewritten(_HOISTED(nodes=count))
 
 
 class _Common:

@@ -16,18 +16,17 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...analysis.constants.folding import Folder
 from ...analysis.safety.select_legality import unselectable, without_select
-from ...analysis.safety.speculation import Hazard, Speculation
+from ...analysis.safety.speculation import Hazard
 from ...facts.fact import Fact
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Template, Value
+from ...ir import Graph, Template
 from ...ops.builder import Builder
-from ..base import Pass, PassContext
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -40,7 +39,7 @@ _SELECTED = Message("selected", "both branches run, selects choose")
 
 
 @dataclasses.dataclass(frozen=True)
-class IfsToSelects(Pass):
+class IfsToSelects(SitePass):
     """Convert Ifs on run-time conditions to selects, where neither branch can fail.
 
     Options:
@@ -49,16 +48,22 @@ class IfsToSelects(Pass):
 
     name: ClassVar[str] = "ifs-to-selects"
     works_on: ClassVar[tuple[str, ...]] = ("If",)
+    sites: ClassVar[tuple[str, ...]] = works_on
     in_loops: bool = False
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Convert inner Ifs before the ones around them."""
-        converter = _Converter(self, model, context)
-        places = [*inside_out(model.graphs(), "If")]
-        if self.in_loops:
-            places = [place for place in places if _is_in_loop(place[0])]
-        changes = [converter.visit(*place) for place in places]
-        return any(changes)
+    def visit(self, site: Site) -> None:
+        """Convert one If."""
+        if self.in_loops and not _is_in_loop(site.graph):
+            return
+        node = site.node
+        condition = node.inputs[0]
+        require_none(
+            _CONSTANT() if condition is not None and condition.constant is not None else None
+        )
+        older = without_select(site.graph.root.opset())
+        require_none(older or caller_attribute(node) or externally_named(node))
+        _convert(site, _outputs(site))
+        site.rewritten(_SELECTED())
 
 
 def _is_in_loop(graph: Graph) -> bool:
@@ -69,67 +74,42 @@ def _is_in_loop(graph: Graph) -> bool:
     return holder is not None
 
 
-class _Converter:
-    def __init__(self, options: IfsToSelects, model: Model, context: PassContext) -> None:
-        self.options = options
-        self.context = context
-        self.folder = Folder(model)
-        self.speculation = Speculation(context.inference(model), model.functions)
+def _outputs(site: Site) -> list[Fact]:
+    """The facts of the outputs.
 
-    def visit(self, graph: Graph, node: Node) -> bool:
-        """Convert one If, or add a remark with the obstacle."""
-        reason = self.obstacle(node)
-        facts: list[Fact] = []
-        if reason is None:
-            facts, reason = self.outputs(graph, node)
-        if reason is not None:
-            self.context.kept(self.options, node, reason)
-            return False
-        self.convert(graph, node, facts)
-        return True
+    Raises:
+        Obstacle: a branch may fail, or there is no select between outputs.
+    """
+    graph, node, results = site.graph, site.node, []
+    for name in _BRANCHES:
+        try:
+            results.append(site.visits.speculation.run_untaken(node, name))
+        except Hazard as hazard:
+            raise Obstacle(_HAZARD(str(hazard), branch=name)) from hazard
+    for value, then_output, else_output in zip(node.outputs, *results, strict=False):
+        if value is not None and graph.is_used(value):
+            why = unselectable(then_output.fact, else_output.fact, graph.root.opset())
+            require_none(why and _NO_SELECT(why, output=value.name))
+    return [one.fact for one in results[0]]
 
-    def obstacle(self, node: Node) -> str | None:
-        """The obstacle to a conversion that lies outside of the branches; None without one."""
-        assert node.graph is not None
-        condition = node.inputs[0]
-        if condition is not None and condition.constant is not None:
-            return _CONSTANT()
-        older = without_select(node.graph.root.opset())
-        return older or caller_attribute(node) or externally_named(node)
 
-    def outputs(self, graph: Graph, node: Node) -> tuple[list[Fact], str | None]:
-        """The facts of the outputs, and the obstacle to selects between them."""
-        results = []
-        for name in _BRANCHES:
-            try:
-                results.append(self.speculation.run_untaken(node, name))
-            except Hazard as hazard:
-                return [], _HAZARD(str(hazard), branch=name)
-        for value, then_output, else_output in zip(node.outputs, *results, strict=False):
-            if value is not None and graph.is_used(value):
-                why = unselectable(then_output.fact, else_output.fact, graph.root.opset())
-                if why is not None:
-                    return [], _NO_SELECT(why, output=value.name)
-        return [one.fact for one in results[0]], None
-
-    def convert(self, graph: Graph, node: Node, facts: Sequence[Fact]) -> None:
-        """Replace an If by both branches and a select for each output."""
-        path, flag = node.path, node.inputs[0]
-        assert flag is not None
-        emitter = Builder(graph, self.folder.fold)
-        yes, no = [self.copy(graph, node.body(name)) for name in _BRANCHES]
-        shape = self.speculation.outside(flag).fact.shape
-        rank = min((len(fact.shape or ()) for fact in facts), default=0)
-        condition = broadcasting(emitter, flag, shape, rank, f"{flag.name}_scalar")
-        selections = {
-            old: select(emitter, condition, a, b, fact.elem_type, old.name, old)
-            for old, a, b, fact in zip(node.outputs, yes, no, facts, strict=False)
-            if old is not None and graph.is_used(old)
-        }
-        replace_values(graph, selections)
-        graph.remove(node)
-        self.context.rewritten(self.options, node, path, _SELECTED())
-
-    def copy(self, graph: Graph, branch: Graph) -> list[Value]:
-        """The outputs of a copied branch; its declarations hold only where it is selected."""
-        return Template(branch, graph, fold=self.folder.fold, keep_infos=False).instantiate([])
+def _convert(site: Site, facts: Sequence[Fact]) -> None:
+    """Replace an If by both branches and a select for each output."""
+    graph, node, flag, fold = site.graph, site.node, site.node.inputs[0], site.visits.folder.fold
+    assert flag is not None
+    emitter = Builder(graph, fold)
+    # Declarations of a branch hold only where it is selected.
+    yes, no = [
+        Template(node.body(name), graph, fold=fold, keep_infos=False).instantiate([])
+        for name in _BRANCHES
+    ]
+    shape = site.visits.speculation.outside(flag).fact.shape
+    rank = min((len(fact.shape or ()) for fact in facts), default=0)
+    condition = broadcasting(emitter, flag, shape, rank, f"{flag.name}_scalar")
+    selections = {
+        old: select(emitter, condition, a, b, fact.elem_type, old.name, old)
+        for old, a, b, fact in zip(node.outputs, yes, no, facts, strict=False)
+        if old is not None and graph.is_used(old)
+    }
+    replace_values(graph, selections)
+    graph.remove(node)

@@ -25,21 +25,20 @@ import onnx
 from ...analysis.constants.provenance import origins
 from ...analysis.safety.predication import Trip, predict
 from ...analysis.safety.select_legality import without_select
-from ...analysis.safety.speculation import Speculation
 from ...analysis.trips.trip_bound import MAXIMUM_UNKNOWN, maximum
 from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Template, Value
-from ...ir.lazy import lazy_property
+from ...ir import Graph, Node, Template, Value
 from ...ops.builder import Builder
 from ...ops.randomness import find_random
-from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, unstackable_output
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
-from .unroll_loops import LoopRewriter, TripInputs
+from ..utils.sites import Site, SitePass
+from .unroll_loops import TripInputs
 
 _DECIDED = Message(
     "trip-count-known", "constants decide its trips, {trips}; unroll-loops unrolls it"
@@ -56,7 +55,7 @@ _PREDICATED = Message(
 
 
 @dataclasses.dataclass(frozen=True)
-class PredicateLoops(Pass):
+class PredicateLoops(SitePass):
     """Unroll Loops of a constant maximum trip count, with selects, where that cannot fail.
 
     Options:
@@ -67,83 +66,78 @@ class PredicateLoops(Pass):
     """
 
     name: ClassVar[str] = "predicate-loops"
+    sites: ClassVar[tuple[str, ...]] = ("Loop",)
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner Loops before the ones around them."""
-        budget = Budget(context.meter, self.max_nodes, self.max_trips)
-        return _Predicator(self, model, context, budget).run()
+    def visit(self, site: Site) -> None:
+        """Rewrite one Loop."""
+        _Predicator(self, site).rewrite()
 
 
-class _Predicator(LoopRewriter[PredicateLoops]):
-    @lazy_property
-    def speculation(self) -> Speculation:
-        """The test for bodies that may fail in an iteration that is not live."""
-        return Speculation(self.context.inference(self.model), self.model.functions)
+class _Predicator:
+    def __init__(self, options: PredicateLoops, site: Site) -> None:
+        self.options = options
+        self.site, self.graph, self.loop = site, site.graph, site.node
+        self.folder = site.visits.folder
+        self.budget = Budget(site.context.meter, options.max_nodes, options.max_trips)
 
-    def rewrite(self, graph: Graph, loop: Node) -> str | None:
-        most = self.obstacle(loop) or self.maximum(loop)
-        if isinstance(most, str):
-            return most
+    def rewrite(self) -> None:
+        """Rewrite the Loop, or raise the obstacle."""
+        graph, loop = self.graph, self.loop
+        self.check_outside()
+        most = self.maximum()
         template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-        reason = self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True)
-        trips = predict(self.speculation, loop, most) if reason is None else reason
-        if isinstance(trips, str):
-            return trips
-        reason = _unstackable(graph, loop, trips)
-        if reason is None:
-            self.predicate(graph, loop, template, trips)
-        return reason
+        require_none(self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True))
+        trips = predict(self.site.visits.speculation, loop, most)
+        cut = not all(trip.certain for trip in trips)
+        require_none(unstackable_output(graph, loop, len(trips), ["Slice"] if cut else ()))
+        self.predicate(template, trips)
 
-    def obstacle(self, loop: Node) -> str | None:
-        """The obstacle to predication that lies outside of the body; None without one."""
-        assert loop.graph is not None
-        reason = caller_attribute(loop) or without_select(loop.graph.root.opset())
-        if reason is not None:
-            return reason
+    def check_outside(self) -> None:
+        """Raise the obstacle to predication that lies outside of the body."""
+        loop = self.loop
+        require_none(caller_attribute(loop) or without_select(self.graph.root.opset()))
         most = self.budget.most_trips()
         trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
         if trips.count is not None:
-            return _DECIDED(trips=trips.count)
+            raise Obstacle(_DECIDED(trips=trips.count))
         if self.options.absent_cond == "keep" and is_ambiguous(loop):
-            return trips.reason
-        random = find_random(loop.body("body"), self.model.functions)
-        if random is not None:
-            return _RANDOM(node=str(random))
-        return externally_named(loop)
+            raise Obstacle(trips.reason)
+        random = find_random(loop.body("body"), self.site.model.functions)
+        require_none(None if random is None else _RANDOM(node=str(random)), externally_named(loop))
 
-    def maximum(self, loop: Node) -> int | str:
-        """The maximum trip count of a Loop, or the reason why nothing bounds it."""
-        count = loop.input(0)
+    def maximum(self) -> int:
+        """The maximum trip count of the Loop."""
+        count = self.loop.input(0)
         if count is not None and count.constant is None:  # it may end the Loop before the condition
-            return MAXIMUM_UNKNOWN(origins(count))
+            raise Obstacle(MAXIMUM_UNKNOWN(origins(count)))
         limit = self.budget.most_trips()
-        bound = maximum(loop, self.folder, limit, self.options.absent_cond)
-        if bound.count is not None:
-            return bound.count if bound.count > 0 else "it makes no iterations"
-        more = f", more than {self.budget.exceeded_limit(limit)}" if bound.exceeded else ""
-        return bound.reason + more
+        bound = maximum(self.loop, self.folder, limit, self.options.absent_cond)
+        if bound.count is None:
+            more = f", more than {self.budget.exceeded_limit(limit)}" if bound.exceeded else ""
+            raise Obstacle(bound.reason + more)
+        require_none(None if bound.count > 0 else "it makes no iterations")
+        return bound.count
 
-    def predicate(
-        self, graph: Graph, loop: Node, template: Template, trips: Sequence[Trip]
-    ) -> None:
+    def predicate(self, template: Template, trips: Sequence[Trip]) -> None:
         """Replace the Loop by a copy of the body for each possible iteration."""
-        path, before = loop.path, len(graph)
+        site, graph, loop, before = self.site, self.graph, self.loop, len(self.graph)
         writer = _TripWriter(graph, loop, template, Builder(graph, self.folder.fold))
         if not trips[0].certain:
             start = loop.input(1)
             assert start is not None
-            writer.go_on_if(start, self.speculation.outside(start).fact.shape, "live_0")
+            writer.go_on_if(start, site.visits.speculation.outside(start).fact.shape, "live_0")
         for number, trip in enumerate(trips):
             writer.write_trip(number, trip, last=number + 1 == len(trips))
-            self.context.instrumentation.report_step(f"predicating {path}", number, len(trips))
+            report = site.context.instrumentation.report_step
+            report(f"predicating {site.path}", number, len(trips))
         pairs = zip(loop.outputs, writer.outputs(), strict=False)
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         writer.inputs.drop_unused()
-        self.context.rewritten(self.options, loop, path, _PREDICATED(trips=len(trips)))
+        site.rewritten(_PREDICATED(trips=len(trips)))
         self.budget.spend(len(graph) - before + 1)
 
 
@@ -233,11 +227,6 @@ class _TripWriter:
             "Cast", [emitter.concat(flags, 0, "live")], "live_number", to=onnx.TensorProto.INT64
         )
         return emitter.add("ReduceSum", [numbers], "count", keepdims=1)
-
-
-def _unstackable(graph: Graph, loop: Node, trips: Sequence[Trip]) -> str | None:
-    cut = not all(trip.certain for trip in trips)
-    return unstackable_output(graph, loop, len(trips), ["Slice"] if cut else ())
 
 
 def _cost(loop: Node, template: Template, trips: int) -> int:

@@ -9,19 +9,18 @@
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
-from ...analysis.constants.folding import Folder
 from ...analysis.trips.body_inputs import condition_tensor, declared_shape, shaped_number
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Template, Tensor, Value
+from ...ir import Graph, Node, Template, Tensor, Value
 from ...ops.builder import Builder
-from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
+from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
@@ -35,14 +34,14 @@ from ..utils.legality import (
 )
 from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.replace_all_uses import replace_values
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass
 
 UNROLLED = Message("unrolled", "unrolled, {trips} trip{s}")
 _DECIDED = Message("decided-on-each-trip", "decided on each trip")
 
 
 @dataclasses.dataclass(frozen=True)
-class UnrollLoops(Pass):
+class UnrollLoops(SitePass):
     """Unroll every Loop of a constant trip count.
 
     Options:
@@ -57,83 +56,62 @@ class UnrollLoops(Pass):
     name: ClassVar[str] = "unroll-loops"
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
+    sites: ClassVar[tuple[str, ...]] = ("Loop",)
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"
     costs: Costs = "none"
     copies: GoalName = dataclasses.field(default="load", metadata={"code_only": True})
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Unroll inner Loops before the ones around them."""
-        budget = Budget(context.meter, self.max_nodes, self.max_trips)
-        return _LoopUnroller(self, model, context, budget).run()
+    def visit(self, site: Site) -> None:
+        """Unroll one Loop, and those in its copies that became constant."""
+        unroller = _LoopUnroller(self, site)
+        template, trips = unroller.plan()
+        unroller.unroll(template, trips)
+        site.visit_new(template.holders)
 
 
-Options = TypeVar("Options", bound=Pass)
-
-
-class LoopRewriter(abc.ABC, Generic[Options]):
-    """Rewriter of the Loops of a model, inner ones first, by copies of their bodies."""
-
-    def __init__(
-        self, options: Options, model: Model, context: PassContext, budget: Budget
-    ) -> None:
+class _LoopUnroller:
+    def __init__(self, options: UnrollLoops, site: Site) -> None:
         self.options = options
-        self.model = model
-        self.context = context
-        self.budget = budget
-        self.folder = Folder(model)
+        self.site, self.graph, self.loop = site, site.graph, site.node
+        self.budget = Budget(site.context.meter, options.max_nodes, options.max_trips)
 
-    def run(self) -> bool:
-        """Visit every Loop, and return whether one was rewritten."""
-        changes = [self.visit(*place) for place in inside_out(self.model.graphs(), "Loop")]
-        return any(changes)
+    def plan(self) -> tuple[Template, int]:
+        """The body to copy, and the trip count.
 
-    def visit(self, graph: Graph, loop: Node) -> bool:
-        """Rewrite one Loop, or add a remark with the obstacle."""
-        obstacle = self.rewrite(graph, loop)
-        if obstacle is not None:
-            self.context.kept(self.options, loop, obstacle)
-        return obstacle is None
-
-    @abc.abstractmethod
-    def rewrite(self, graph: Graph, loop: Node) -> str | None:
-        """Rewrite one Loop, or return the obstacle."""
-
-
-class _LoopUnroller(LoopRewriter[UnrollLoops]):
-    def rewrite(self, graph: Graph, loop: Node) -> str | None:
-        obstacle = caller_attribute(loop) or random_body(loop, self.model.functions)
-        obstacle = obstacle or externally_named(loop)
-        if obstacle is not None:
-            return obstacle
+        Raises:
+            Obstacle: unrolling is not possible.
+        """
+        loop, folder = self.loop, self.site.visits.folder
+        require_none(
+            caller_attribute(loop) or random_body(loop, self.site.model.functions),
+            externally_named(loop),
+        )
         body, scanned = loop.body("body"), _scan_outputs(loop)
-        template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
+        template = Template(body, self.graph, fold=folder.fold, keep_infos=False)
         most = self.budget.most_trips(template.cost(2) - template.cost(1) + scanned)
-        trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
+        trips = trip_count(loop, folder, most + 1, self.options.absent_cond)
         if trips.count is None:
             more = f", more than {self.budget.exceeded_limit(most)}" if trips.exceeded else ""
-            return trips.reason + more
+            raise Obstacle(trips.reason + more)
         cost = template.cost(trips.count) + scanned * (trips.count + 1)
-        obstacle = self.budget.refuses_trips(trips.count, cost)
+        require_none(self.budget.refuses_trips(trips.count, cost))
         table = cost_table(self.options.costs)
-        if obstacle is None and table is not None:
-            obstacle = refuses_copies(body, trips.count, scanned, table, self.options.copies)
-        obstacle = obstacle or self.unwritable_output(graph, loop, trips.count)
-        if obstacle is None:
-            self.unroll(graph, loop, template, trips.count)
-            for node in template.holders:
-                if node.is_op("Loop"):  # its trip count may be constant only now
-                    self.visit(graph, node)
-        return obstacle
+        if table is not None:
+            copies = self.options.copies
+            require_none(refuses_copies(body, trips.count, scanned, table, copies))
+        require_none(self.unwritable_output(trips.count))
+        return template, trips.count
 
-    def unwritable_output(self, graph: Graph, loop: Node, trips: int) -> str | None:
+    def unwritable_output(self, trips: int) -> str | None:
         """The obstacle to an output without the Loop; None without one."""
+        loop = self.loop
         body, first = loop.body("body"), len(loop.inputs) - 2
         if trips:
             unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
-            return unnameable or unstackable_output(graph, loop, trips)
-        elements = ScanElements(loop, self.model)
+            return unnameable or unstackable_output(self.graph, loop, trips)
+        elements = ScanElements(loop, self.site.model)
         for index in range(first, len(loop.outputs)):
             if loop.outputs[index] is not None and elements.of(index + 1) is None:
                 return (
@@ -142,10 +120,10 @@ class _LoopUnroller(LoopRewriter[UnrollLoops]):
                 )
         return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
 
-    def unroll(self, graph: Graph, loop: Node, template: Template, trips: int) -> None:
+    def unroll(self, template: Template, trips: int) -> None:
         """Replace the Loop by `trips` copies of the body."""
-        path, body = loop.path, loop.body("body")
-        inference = self.context.inference(self.model)
+        site, graph, loop, context = self.site, self.graph, self.loop, self.site.context
+        body, inference = loop.body("body"), site.inference
         facts = settled_outputs(inference, loop, trips)
         inputs = TripInputs(graph, body)
         states = len(loop.inputs) - 2
@@ -160,28 +138,26 @@ class _LoopUnroller(LoopRewriter[UnrollLoops]):
             carried = results[1 : 1 + states]
             for column, value in zip(scanned, results[1 + states :], strict=True):
                 column.append(template.place(value))
-            self.context.instrumentation.report_step(f"unrolling {path}", trip, trips)
+            context.instrumentation.report_step(f"unrolling {site.path}", trip, trips)
         final = [template.place(value) if value is not None else None for value in carried]
-        outputs = [*final, *self.stack(graph, loop, scanned)]
-        record_facts(self.context, inference, loop, facts, outputs)
+        outputs = [*final, *self.stack(scanned)]
+        record_facts(context, inference, loop, facts, outputs)
         pairs = zip(loop.outputs, outputs, strict=False)
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         inputs.drop_unused()
-        what = self.context.with_offer(loop, UNROLLED(trips=trips))
-        self.context.rewritten(self.options, loop, path, what)
+        site.rewritten(context.with_offer(loop, UNROLLED(trips=trips)))
         for node, where in template.resolved.items():
-            self.context.rewritten(self.options, node, where, _DECIDED())
+            context.rewritten(self.options, node, where, _DECIDED())
         self.budget.spend(template.added + sum(len(column) for column in scanned))
 
-    def stack(
-        self, graph: Graph, loop: Node, scanned: Sequence[Sequence[Value]]
-    ) -> list[Value | None]:
+    def stack(self, scanned: Sequence[Sequence[Value]]) -> list[Value | None]:
         """The scan outputs: the values of their iterations along a new first axis."""
-        emitter = Builder(graph, self.folder.fold)
+        graph, loop = self.graph, self.loop
+        emitter = Builder(graph, self.site.visits.folder.fold)
         stacked: list[Value | None] = []
         first = len(loop.inputs) - 2
-        elements = None if any(scanned) else ScanElements(loop, self.model)
+        elements = None if any(scanned) else ScanElements(loop, self.site.model)
         for index, column in enumerate(scanned, first):
             old = loop.outputs[index] if index < len(loop.outputs) else None
             if old is None or not graph.is_used(old):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import UNKNOWN, Fact, Shape
+from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ir.lazy import lazy_property
@@ -99,8 +100,12 @@ class ScanShapes:
                 return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
         return None
 
-    def with_writable_axes(self) -> ScanLayout | str:
-        """The Scan with axes that its opset's operators accept, or the obstacle."""
+    def with_writable_axes(self) -> ScanLayout:
+        """The Scan with axes that its opset's operators accept.
+
+        Raises:
+            Obstacle: an axis of unknown position.
+        """
         scan = self.scan
         if self.version >= NEGATIVE_AXES:
             return scan
@@ -109,7 +114,7 @@ class ScanShapes:
         values = (*scan.scan_inputs, *scan.scan_outputs)
         for value, axis in zip(values, (*inputs, *outputs), strict=True):
             if value is not None and axis < 0:
-                return (
+                raise Obstacle(
                     f"axis {axis} of '{value.name}' counts from the end, which operators of opset"
                     f" {self.version} cannot, and its rank is not known; declare its shape"
                 )

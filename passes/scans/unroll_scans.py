@@ -20,14 +20,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import origins
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Template, Value
+from ...ir import Model, Template, Value
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
+from ..base import MAY_BE_CONTROL_FLOW, PassContext
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
@@ -35,7 +35,7 @@ from ..iteration.scan_layout import ScanLayout, replace_outputs, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, random_body
 from ..utils.loop_facts import record_facts, settled_outputs
-from ..utils.traversal import inside_out
+from ..utils.sites import Site, SitePass, Visits
 from .elements import Rows, element_shape, row_labels, zeros_of
 from .opset import survey_scans
 from .shapes import ScanShapes
@@ -47,7 +47,7 @@ _UNROLLED = Message("scan-unrolled", "unrolled, {trips} trip{s}")
 
 
 @dataclasses.dataclass(frozen=True)
-class UnrollScans(Pass):
+class UnrollScans(SitePass):
     """Unroll every Scan of a constant length (and batch, in opset 8).
 
     Options:
@@ -61,6 +61,7 @@ class UnrollScans(Pass):
     name: ClassVar[str] = "unroll-scans"
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
+    sites: ClassVar[tuple[str, ...]] = ("Scan",)
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     costs: Costs = "none"
@@ -68,9 +69,20 @@ class UnrollScans(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Unroll inner Scans before the ones around them."""
-        unroller = _ScanUnroller(self, model, context)
-        changes = [unroller.visit(*place) for place in inside_out(model.graphs(), "Scan")]
-        return any(changes)
+        batched = [root for root in model.roots() if root.opset() == 8]
+        if not batched:
+            return super().run(model, context)
+        # Scans of opset 8 add facts that inference alone would not reach.
+        inference = context.analyses.new_inference(model)
+        survey_scans(batched, 8, inference)
+        return Visits(self, model, context, inference).run()
+
+    def visit(self, site: Site) -> None:
+        """Unroll one Scan, and the Scans in the copies of its body."""
+        unroller = _ScanUnroller(self, site)
+        plan = unroller.plan()
+        unroller.unroll(plan)
+        site.visit_new(plan.template.holders)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,70 +128,49 @@ class _Plan:
 
 
 class _ScanUnroller:
-    def __init__(self, options: UnrollScans, model: Model, context: PassContext) -> None:
+    def __init__(self, options: UnrollScans, site: Site) -> None:
         self.options = options
-        self.model = model
-        self.context = context
-        self.budget = Budget(context.meter, options.max_nodes, options.max_trips)
-        self.folder = Folder(model)
-        batched = [root for root in model.roots() if root.opset() == 8]
-        # Scans of opset 8 add facts that inference alone would not reach.
-        self.inference = (
-            context.analyses.new_inference(model) if batched else context.inference(model)
-        )
-        survey_scans(batched, 8, self.inference)
+        self.site = site
+        self.budget = Budget(site.context.meter, options.max_nodes, options.max_trips)
 
-    def visit(self, graph: Graph, node: Node) -> bool:
-        """Unroll one Scan, or add a remark with the obstacle."""
-        plan = self.plan(graph, node)
-        if isinstance(plan, _Plan):
-            self.unroll(graph, plan)
-            for holder in plan.template.holders:
-                if holder.is_op("Scan"):
-                    self.visit(graph, holder)
-            return True
-        self.context.kept(self.options, node, plan)
-        return False
+    def plan(self) -> _Plan:
+        """The plan for a Scan.
 
-    def plan(self, graph: Graph, node: Node) -> _Plan | str:
-        """The plan for a Scan, or the obstacle to unrolling."""
+        Raises:
+            Obstacle: unrolling is not possible.
+        """
+        site, node, graph = self.site, self.site.node, self.site.graph
         version = graph.root.opset()
-        reason = unreadable(node, version) or externally_named(node)
-        reason = reason or random_body(node, self.model.functions)
-        if reason is not None:
-            return reason
-        shapes = ScanShapes(node, version, self.inference)
+        unnamed = unreadable(node, version) or externally_named(node)
+        require_none(unnamed or random_body(node, site.model.functions))
+        shapes = ScanShapes(node, version, site.inference)
         outside = shapes.axis_outside()
-        if outside is not None:
-            return f"{outside}, so it fails at run time"
+        require_none(outside and f"{outside}, so it fails at run time")
         scan, longest = shapes.with_writable_axes(), shapes.length()
-        if isinstance(scan, str):
-            return scan
         if longest is None:
-            return _size_obstacle("length", scan)
+            raise Obstacle(_size_obstacle("length", scan))
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
-        if isinstance(lengths, str):
-            return lengths
-        template = Template(scan.body, graph, fold=self.folder.fold, keep_infos=False)
+        template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
         plan = _Plan(Rows(scan, shapes, lengths, longest), template)
-        refusal = self.budget.refuses_trips(plan.trips, plan.cost)
+        require_none(self.budget.refuses_trips(plan.trips, plan.cost))
         table = cost_table(self.options.costs)
-        if refusal is None and table is not None:
+        if table is not None:
             rows = len(scan.scan_inputs) + len(plan.used_outputs)
-            refusal = refuses_copies(scan.body, plan.trips, rows, table, self.options.copies)
-        return refusal or _unknown_zeros(plan) or _unsayable(plan, version) or plan
+            copies = self.options.copies
+            require_none(refuses_copies(scan.body, plan.trips, rows, table, copies))
+        require_none(_unknown_zeros(plan) or _unsayable(plan, version))
+        return plan
 
-    def unroll(self, graph: Graph, plan: _Plan) -> None:
+    def unroll(self, plan: _Plan) -> None:
         """Replace the Scan by copies of the body."""
-        node, path = plan.scan.node, plan.scan.node.path
-        emitter = Builder(graph, self.folder.fold)
+        site, node = self.site, self.site.node
+        emitter = Builder(site.graph, site.visits.folder.fold)
         moves = plan.moves
-        facts = settled_outputs(self.inference, node, plan.trips)
+        facts = settled_outputs(site.inference, node, plan.trips)
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
-        record_facts(self.context, self.inference, node, facts, results)
-        replace_outputs(graph, node, results[: len(node.outputs)])
-        what = _UNROLLED(trips=plan.trips)
-        self.context.rewritten(self.options, node, path, self.context.with_offer(node, what))
+        record_facts(site.context, site.inference, node, facts, results)
+        replace_outputs(site.graph, node, results[: len(node.outputs)])
+        site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.trips)))
         self.budget.spend(plan.template.added + moves)
 
     def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
@@ -195,7 +186,7 @@ class _ScanUnroller:
                 state = results[:count]
                 row_results.append(results[count:])
                 what = f"unrolling {scan.node.label}"
-                self.context.instrumentation.report_step(what, trips, plan.trips)
+                self.site.context.instrumentation.report_step(what, trips, plan.trips)
                 trips += 1
             finals.append(state)
             rows.append(row_results)
@@ -237,18 +228,18 @@ def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
     return [*scan.states[: len(scan.final_states)], *stacked]
 
 
-def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[int, ...] | str:
-    """The length of each row of a Scan 8, or the obstacle to them."""
+def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[int, ...]:
+    """The length of each row of a Scan 8."""
     batch, lengths = shapes.batch(), scan.sequence_lens
     if batch is None:
-        return _size_obstacle("batch", scan)
+        raise Obstacle(_size_obstacle("batch", scan))
     if lengths is None:
         return (longest,) * batch
     if lengths.constant is None:
-        return _ROWS_UNKNOWN(origins(lengths))
+        raise Obstacle(_ROWS_UNKNOWN(origins(lengths)))
     numbers = tuple([int(length) for length in lengths.constant.numpy().reshape(-1)])
     if len(numbers) != batch or not all(0 <= number <= longest for number in numbers):
-        return (
+        raise Obstacle(
             f"its sequence_lens {list(numbers)} do not fit {batch} rows of length {longest}, so it"
             " fails at run time"
         )

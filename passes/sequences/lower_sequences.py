@@ -23,6 +23,7 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
 from ...ops.builder import Builder
@@ -37,7 +38,6 @@ from .structure import (
     OptionalContent,
     Structure,
     Structures,
-    Undecided,
     plain,
     position,
 )
@@ -126,11 +126,11 @@ class _Lowering:
             rule = _RULES.get(node.op.qualname)
             if rule is not None:
                 try:
-                    _require(caller_attribute(node))
+                    require_none(caller_attribute(node))
                     structure = rule(self, graph, node)
                     if structure is not None:
                         self.structures.contents[node.output()] = structure
-                except Undecided as reason:
+                except Obstacle as reason:
                     self.structures.reasons[node] = reason
             # A node that its rule has dissolved holds no graph any more.
             for inner in node.graphs() if node.graph is not None else ():
@@ -177,7 +177,7 @@ class _Lowering:
     def sequence_at(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
         at = position(node.input(1), -sequence.count, sequence.count - 1, -1)
-        _require(externally_named(node))
+        require_none(externally_named(node))
         self._replace(graph, node, sequence.element(at)(), f"it is element {at}")
 
     def sequence_length(self, graph: Graph, node: Node) -> None:
@@ -186,15 +186,15 @@ class _Lowering:
 
     def split_to_sequence(self, graph: Graph, node: Node) -> Structure:
         parts = Parts(node, self._emitter(graph), self.inference)
-        _require(self.budget.refuses(parts.cost, "it"))
+        require_none(self.budget.refuses(parts.cost, "it"))
         self._parts.append(parts)
         return KnownSequence(parts.elements())
 
     def concat_from_sequence(self, graph: Graph, node: Node) -> None:
         sequence = self.structures.sequence(node.input(0))
         if not sequence.count:
-            raise Undecided(_EMPTY())
-        _require(externally_named(node))
+            raise Obstacle(_EMPTY())
+        require_none(externally_named(node))
         emitter, axis = self._emitter(graph), node.attribute("axis")
         values = [element() for element in sequence.all()]
         if node.attribute("new_axis", 0):
@@ -203,7 +203,7 @@ class _Lowering:
         elif len(values) == 1:
             shape = shape_of(values[0], self.inference)
             if shape is not None and not -len(shape) <= axis < len(shape):
-                raise Undecided(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
+                raise Obstacle(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
         joined = emitter.concat(values, axis, node.output().name)
         self._replace(graph, node, joined, f"it joins {len(values)} tensors")
 
@@ -214,14 +214,14 @@ class _Lowering:
         columns = [self._column(value, count) for value in node.inputs]
         body = node.body("body")
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
-            raise Undecided(_BODY_DIFFERS())
-        _require(externally_named(node))
-        _require(random_body(node, self.model.functions, whose="its body"))
+            raise Obstacle(_BODY_DIFFERS())
+        require_none(externally_named(node))
+        require_none(random_body(node, self.model.functions, whose="its body"))
         if not count:
             self._map_empty(graph, node)
             return
         template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
-        _require(self.budget.refuses(template.cost(count), "it"))
+        require_none(self.budget.refuses(template.cost(count), "it"))
         rows = [
             template.instantiate([column[index]() for column in columns], f"_{index}")
             for index in range(count)
@@ -237,15 +237,15 @@ class _Lowering:
     def _column(self, value: Value | None, count: int) -> tuple[LazyValue, ...]:
         """The argument of each copy of the body, from one input."""
         if value is None:
-            raise Undecided(_INPUT_ABSENT())
+            raise Obstacle(_INPUT_ABSENT())
         kinds = self.structures.kinds(value)
         if kinds == {"tensor"}:
             return (plain(value),) * count
         if kinds != {"seq"}:
-            raise Undecided(_UNDECLARED(value=value.name))
+            raise Obstacle(_UNDECLARED(value=value.name))
         sequence = self.structures.sequence(value)
         if sequence.count != count:
-            raise Undecided(_LENGTHS_DIFFER(count=count, other=sequence.count))
+            raise Obstacle(_LENGTHS_DIFFER(count=count, other=sequence.count))
         return sequence.all()
 
     def _emit_sequence(
@@ -280,8 +280,8 @@ class _Lowering:
     def optional_get_element(self, graph: Graph, node: Node) -> None:
         value = self._held(node)
         if value is None:
-            raise Undecided(_HOLDS_NOTHING())
-        _require(externally_named(node))
+            raise Obstacle(_HOLDS_NOTHING())
+        require_none(externally_named(node))
         self._replace(graph, node, value, f"it is '{value.name}'")
 
     def _held(self, node: Node) -> Value | None:
@@ -305,7 +305,7 @@ class _Lowering:
         return self._emitters[graph]
 
     def _replace_by_constant(self, graph: Graph, node: Node, array: Array) -> None:
-        _require(externally_named(node))
+        require_none(externally_named(node))
         constant = graph.add_initializer(node.output().name, Tensor(array=array))
         self._replace(graph, node, constant, f"it is always {array}")
 
@@ -318,11 +318,6 @@ class _Lowering:
         graph.remove(node)
         self.changed = True
         self.context.rewritten(self.options, node, path, _LOWERED(what=what))
-
-
-def _require(obstacle: str | None) -> None:
-    if obstacle is not None:
-        raise Undecided(obstacle)
 
 
 def _declared(sequence: Value) -> int:

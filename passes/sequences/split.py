@@ -8,12 +8,13 @@ import onnx
 
 from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Node, Value
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ...ops.builder import Builder
-from .structure import LazyValue, Undecided
+from .structure import LazyValue
 
 _SPLIT_UNKNOWN = Message("split-unknown", "its split depends on {cause}")
 _SPLIT_NOT_CONSTANT = Message(
@@ -55,7 +56,7 @@ class Parts:
         is_emitted: true after a part has been read.
 
     Raises:
-        Undecided: the parts are not known, or the split fails at run time.
+        Obstacle: the parts are not known, or the split fails at run time.
     """
 
     def __init__(self, node: Node, emitter: Builder, inference: ShapeInference) -> None:
@@ -120,7 +121,7 @@ def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
     if shape is None:
         return None
     if not -len(shape) <= axis < len(shape):
-        raise Undecided(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
+        raise Obstacle(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
     return shape[axis]
 
 
@@ -128,9 +129,9 @@ def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> i
     """The number of sizes in a split that run time computes."""
     shape = shape_of(split, inference)
     if not shape or shape[0] is None:
-        raise Undecided(_SPLIT_UNKNOWN(origins(split)))
+        raise Obstacle(_SPLIT_UNKNOWN(origins(split)))
     if opset < _SIZES_AS_INPUT:
-        raise Undecided(_SPLIT_NOT_CONSTANT(origins(split), opset=opset, oldest=_SIZES_AS_INPUT))
+        raise Obstacle(_SPLIT_NOT_CONSTANT(origins(split), opset=opset, oldest=_SIZES_AS_INPUT))
     return shape[0]
 
 
@@ -140,16 +141,16 @@ def _sizes(split: Value | None, length: int | None, source: Value, axis: int) ->
         return _check_sizes([int(size) for size in numbers.reshape(-1)], length)
     size = 1 if numbers is None else int(numbers)
     if size < 1:
-        raise Undecided(_PARTS_OF(size=size))
+        raise Obstacle(_PARTS_OF(size=size))
     if length is None:
-        raise Undecided(_LENGTH_UNKNOWN(axis=axis, value=source.name, option=by("--shape")))
+        raise Obstacle(_LENGTH_UNKNOWN(axis=axis, value=source.name, option=by("--shape")))
     whole, rest = divmod(length, size)
     return [size] * whole + ([rest] if rest else [])
 
 
 def _check_sizes(sizes: list[int], length: int | None) -> list[int]:
     if any(size < 0 for size in sizes) or (length is not None and sum(sizes) != length):
-        raise Undecided(_PARTS_DIFFER(sizes=list(sizes), length=length))
+        raise Obstacle(_PARTS_DIFFER(sizes=list(sizes), length=length))
     if not sizes and length is None:
-        raise Undecided(_NO_PARTS())
+        raise Obstacle(_NO_PARTS())
     return sizes

@@ -10,6 +10,7 @@ import onnx
 from ...analysis.constants.provenance import origins
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import whole_number
+from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Node, Value, normal_domain
 from ...ops.schemas import types_of
@@ -117,20 +118,6 @@ class OptionalContent:
 Structure = KnownSequence | OptionalContent
 
 
-class Undecided(Exception):
-    """An unknown structure of a sequence or optional; caught within the pass.
-
-    Attributes:
-        reason: the sentence.
-        inherited: true for a reason of another node, which the text names.
-    """
-
-    def __init__(self, reason: str, inherited: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.inherited = inherited
-
-
 class Structures:
     """The sequences and optionals of a model whose structure is known.
 
@@ -142,13 +129,13 @@ class Structures:
     def __init__(self, inference: ShapeInference) -> None:
         self.inference = inference
         self.contents: dict[Value, Structure] = {}
-        self.reasons: dict[Node, Undecided] = {}
+        self.reasons: dict[Node, Obstacle] = {}
 
     def sequence(self, value: Value | None) -> KnownSequence:
         """The elements of a sequence.
 
         Raises:
-            Undecided: the elements are unknown.
+            Obstacle: the elements are unknown.
         """
         structure = None if value is None else self.contents.get(value)
         if isinstance(structure, KnownSequence):
@@ -159,7 +146,7 @@ class Structures:
         """The content of an optional.
 
         Raises:
-            Undecided: the content is unknown.
+            Obstacle: the content is unknown.
         """
         structure = self.contents.get(value)
         if isinstance(structure, OptionalContent):
@@ -177,21 +164,19 @@ class Structures:
             return frozenset({_KINDS.get(kind, kind)})
         return _kinds_by_operator(value)
 
-    def _obstacle(self, value: Value | None, kind: str) -> Undecided:
+    def _obstacle(self, value: Value | None, kind: str) -> Obstacle:
         """The reason why a value's structure is unknown."""
         if value is None:
-            return Undecided(_ABSENT(structure=kind))
+            return Obstacle(_ABSENT(structure=kind))
         node = value.producer
         if node is None:
-            return Undecided(_AT_RUN_TIME(structure=kind, source=_source(value)))
+            return Obstacle(_AT_RUN_TIME(structure=kind, source=_source(value)))
         reason = self.reasons.get(node)
         if reason is None:
-            return Undecided(_FROM_NODE(structure=kind, node=str(node)))
-        if reason.inherited:
+            return Obstacle(_FROM_NODE(structure=kind, node=str(node)))
+        if reason.node is not None:
             return reason
-        return Undecided(
-            _UNKNOWN_FROM(reason.reason, structure=kind, node=str(node)), inherited=True
-        )
+        return Obstacle(_UNKNOWN_FROM(reason.reason, structure=kind, node=str(node)), node)
 
 
 def _source(value: Value) -> str:
@@ -236,19 +221,19 @@ def position(value: Value | None, low: int, high: int, default: int) -> int:
         default: the position where the input is absent.
 
     Raises:
-        Undecided: it is not constant, or outside the range.
+        Obstacle: it is not constant, or outside the range.
     """
     if value is None:
         index = default
     elif value.constant is None:
-        raise Undecided(_POSITION_UNKNOWN(origins(value)))
+        raise Obstacle(_POSITION_UNKNOWN(origins(value)))
     elif value.constant.size != 1:
-        raise Undecided(_POSITION_SIZE(elements=value.constant.size))
+        raise Obstacle(_POSITION_SIZE(elements=value.constant.size))
     else:
         number = whole_number(value)
         if number is None:
-            raise Undecided(_POSITION_TYPE(value=value.name))
+            raise Obstacle(_POSITION_TYPE(value=value.name))
         index = number
     if not low <= index <= high:
-        raise Undecided(_POSITION_OUTSIDE(position=index, length=-low))
+        raise Obstacle(_POSITION_OUTSIDE(position=index, length=-low))
     return index - low if index < 0 else index

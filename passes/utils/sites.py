@@ -66,13 +66,26 @@ class SitePass(Pass):
 class Visits:
     """One run of a pass over the sites of a model.
 
+    Args:
+        pass_: the pass.
+        model: the model.
+        context: the context of the pass.
+        inference: the facts of the model's values; those that passes share by default.
+
     Attributes:
         later: sites to visit once more after all others, if they are still there.
         again: true to visit all sites once more, since there are new ones.
         rewrites: the number of rewrites.
     """
 
-    def __init__(self, pass_: SitePass, model: Model, context: PassContext) -> None:
+    def __init__(
+        self,
+        pass_: SitePass,
+        model: Model,
+        context: PassContext,
+        inference: ShapeInference | None = None,
+    ) -> None:
+        self._own_inference = inference
         self.pass_ = pass_
         self.model = model
         self.context = context
@@ -89,7 +102,7 @@ class Visits:
     @property
     def inference(self) -> ShapeInference:
         """The facts of the model's values."""
-        return self.context.inference(self.model)
+        return self._own_inference or self.context.inference(self.model)
 
     @property
     def speculation(self) -> Speculation:

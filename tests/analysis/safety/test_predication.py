@@ -8,6 +8,7 @@ from straightline import ir
 from straightline.analysis.safety.predication import predict
 from straightline.analysis.safety.speculation import Speculation
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.obstacle import Obstacle
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -22,7 +23,15 @@ def predicted(
     }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
-    return predict(Speculation(ShapeInference(model), model.functions), loop, most)
+    return predicted_of(model, loop, most)
+
+
+def predicted_of(model, loop, most):
+    """The trips, or the sentence of the obstacle."""
+    try:
+        return predict(Speculation(ShapeInference(model), model.functions), loop, most)
+    except Obstacle as obstacle:
+        return str(obstacle)
 
 
 def obstacle_of(trips):
@@ -43,7 +52,7 @@ def flagged(start, following, most=4):
     }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
-    return predict(Speculation(ShapeInference(model), model.functions), loop, most)
+    return predicted_of(model, loop, most)
 
 
 def test_a_condition_that_constants_decide_for_a_while():

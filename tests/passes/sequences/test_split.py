@@ -5,9 +5,9 @@ import onnx
 import pytest
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.obstacle import Obstacle
 from straightline.ops.builder import Builder
 from straightline.passes.sequences.split import Parts, shape_of
-from straightline.passes.sequences.structure import Undecided
 
 X = np.arange(10, dtype=np.float32).reshape(5, 2)
 
@@ -97,7 +97,7 @@ def test_one_part_is_the_whole():
     ],
 )
 def test_what_is_not_decided(arguments, reason):
-    with pytest.raises(Undecided, match=reason):
+    with pytest.raises(Obstacle, match=reason):
         parts_of(**arguments)
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.facts.obstacle import Obstacle
 from straightline.passes.sequences.structure import (
     KnownSequence,
     OptionalContent,
     Structures,
-    Undecided,
     plain,
     position,
 )
@@ -88,10 +88,10 @@ def test_positions_that_are_not_decided():
         (np.array([0, 1]), "its position has 2 elements; it must be one"),
         (np.zeros(0, np.int64), "its position has 0 elements"),
     ):
-        with pytest.raises(Undecided, match=reason):
+        with pytest.raises(Obstacle, match=reason):
             position(ir.Value("i", constant=ir.Tensor(array=array)), -3, 2, -1)
     model = ir.load(as_model(HEAD + "g (int64 n) => (y) { y = Neg (n) }"))
-    with pytest.raises(Undecided, match="its position depends on input 'n'"):
+    with pytest.raises(Obstacle, match="its position depends on input 'n'"):
         position(model.graph.outputs[0], -3, 2, -1)
 
 
@@ -157,9 +157,9 @@ def test_structures_that_are_known(structures):
     found.contents.update({names["s"]: elements, names["o"]: held})
     assert found.sequence(names["s"]) is elements
     assert found.optional(names["o"]) is held
-    with pytest.raises(Undecided, match="its sequence comes from Optional 'o', which stays"):
+    with pytest.raises(Obstacle, match="its sequence comes from Optional 'o', which stays"):
         found.sequence(names["o"])
-    with pytest.raises(Undecided, match="its optional comes from SequenceConstruct 's', which"):
+    with pytest.raises(Obstacle, match="its optional comes from SequenceConstruct 's', which"):
         found.optional(names["s"])
 
 
@@ -167,17 +167,17 @@ def test_why_a_structure_is_not_known(structures):
     found, names = structures
 
     def reason(name):
-        with pytest.raises(Undecided) as caught:
+        with pytest.raises(Obstacle) as caught:
             found.sequence(names.get(name))
-        return str(caught.value), caught.value.inherited
+        return str(caught.value), caught.value.node is not None
 
     assert reason("nothing") == ("its sequence is absent, so it fails at run time", False)
     assert reason("given") == ("its sequence is input 'given', known only at run time", False)
     assert reason("s") == ("its sequence comes from SequenceConstruct 's', which stays", False)
-    found.reasons[names["s"].producer] = Undecided("nobody knows")
+    found.reasons[names["s"].producer] = Obstacle("nobody knows")
     told = "its sequence comes from SequenceConstruct 's': nobody knows"
     assert reason("s") == (told, True)
-    found.reasons[names["s"].producer] = Undecided(told, inherited=True)
+    found.reasons[names["s"].producer] = Obstacle(told, names["s"].producer)
     assert reason("s") == (told, True), "the first reason is handed on as it is"
 
 
@@ -200,7 +200,7 @@ def test_inputs_of_bodies_and_functions_are_named_with_their_holder():
         (function.graph.inputs[0], "input 'a' of function 'local::f'"),
         (model.graph.inputs[0], "input 's'"),
     ):
-        with pytest.raises(Undecided) as caught:
+        with pytest.raises(Obstacle) as caught:
             found.sequence(given_)
         assert str(caught.value) == f"its sequence is {told}, known only at run time"
 
