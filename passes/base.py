@@ -53,6 +53,8 @@ class Pass(abc.ABC):
         default_options: its options there, where they differ from its defaults.
         cleans_up: true if it only removes superfluous parts, which gives no other pass new work.
         keeps_facts: true if it only replaces values by equal ones, and removes others.
+        keeps_sizes: true if no construct in a body is hidden from it (`constructs_in_doubt`): it
+            replaces none, asks by itself, or runs passes from which they are hidden.
         works_on: the operators that it needs in a model, if no other pass of a pipeline emits them.
         adds: the operators of control flow that it may add to a model without them.
         changes: the parts of a model that it may change; it keeps all others.
@@ -63,6 +65,7 @@ class Pass(abc.ABC):
     default_options: ClassVar[Mapping[str, Any]] = {}
     cleans_up: ClassVar[bool] = False
     keeps_facts: ClassVar[bool] = False
+    keeps_sizes: ClassVar[bool] = False
     works_on: ClassVar[tuple[str, ...] | None] = None
     adds: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[tuple[Part, ...]] = ()

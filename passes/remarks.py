@@ -108,6 +108,12 @@ class RemarkLog(Sequence[Remark]):
         if remark.action != "rewritten":
             self._open.add(remark.pass_name)
 
+    def add_once(self, remark: Remark, node: Node) -> None:
+        """Add a remark on a node, unless another pass has added it."""
+        earlier = ((r.action, r.reason) for r, other in self.entries if other is node)
+        if (remark.action, remark.reason) not in earlier:
+            self.add(remark, node)
+
     def restore(self, entries: list[tuple[Remark, Node | None]]) -> None:
         """Replace all remarks."""
         self.entries = []

@@ -143,18 +143,28 @@ def warn_of(remarks: Iterable[Remark]) -> None:
 
 
 @contextlib.contextmanager
-def heeding_vetoes(pass_: Pass, model: Model, context: PassContext) -> Iterator[bool]:
+def heeding_vetoes(
+    pass_: Pass, model: Model, context: PassContext, staying: Collection[Node] = ()
+) -> Iterator[bool]:
     """Let a pass run in the block under the vetoes in force; false if it must not run.
+
+    Args:
+        pass_, model, context: the pass, and what it runs on.
+        staying: more nodes that it must leave alone.
 
     Raises:
         Fault: the pass raised what is neither an error for the caller nor a fault of the machine.
     """
     vetoes = _current.get()
-    if vetoes is None:
+    if vetoes is None and not staying:
         yield True
         return
+    if vetoes is None:
+        with _hiding(staying, model, context):
+            yield True
+        return
     places = vetoes.places(pass_.name)
-    hidden = list(_nodes_at(places, model)) if places else []
+    hidden = list(dict.fromkeys([*staying, *_nodes_at(places, model)])) if places else staying
     # A function would seem unused if its calls were hidden.
     if vetoes.covers(pass_.name) or any(n.op.function_key in model.functions for n in hidden):
         yield False
@@ -178,7 +188,7 @@ def _nodes_at(places: Collection[Place], model: Model) -> Iterator[Node]:
 
 
 @contextlib.contextmanager
-def _hiding(nodes: list[Node], model: Model, context: PassContext) -> Iterator[None]:
+def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iterator[None]:
     """Give nodes operators that no pass knows; their copies get the originals back, too."""
     originals: dict[str, Operator] = {}
     for number, node in enumerate(nodes):

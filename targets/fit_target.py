@@ -96,6 +96,7 @@ class FitTarget(Pass):
     """
 
     name: ClassVar[str] = "fit-target"
+    keeps_sizes: ClassVar[bool] = True
     adds: ClassVar[tuple[str, ...]] = MAY_BE_CONTROL_FLOW
     changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets", "functions")
     target: Target = dataclasses.field(metadata={"code_only": True})

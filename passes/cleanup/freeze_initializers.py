@@ -18,6 +18,7 @@ class FreezeInitializers(Pass):
     """Remove inputs with a default from the signature, so that the default is a constant."""
 
     name: ClassVar[str] = "freeze-initializers"
+    keeps_sizes: ClassVar[bool] = True
     changes: ClassVar[tuple[Part, ...]] = ("inputs",)
 
     def run(self, model: Model, context: PassContext) -> bool:

@@ -22,6 +22,7 @@ class InferShapes(Pass):
     """Write types and shapes to value_info, in every graph, with symbols for unknown sizes."""
 
     name: ClassVar[str] = "infer-shapes"
+    keeps_sizes: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:

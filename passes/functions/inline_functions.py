@@ -48,6 +48,7 @@ class InlineFunctions(Pass):
     """
 
     name: ClassVar[str] = "inline-functions"
+    keeps_sizes: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
     always: bool = False

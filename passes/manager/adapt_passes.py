@@ -36,6 +36,7 @@ class ForeignPass(Pass):
 
     call: Callable[[onnx_ir.Model], Any] = dataclasses.field(metadata={"code_only": True})
     name: str = dataclasses.field(metadata={"code_only": True})  # type: ignore[misc]
+    keeps_sizes: ClassVar[bool] = True
     adds: ClassVar[tuple[str, ...]] = MAY_BE_CONTROL_FLOW
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
 

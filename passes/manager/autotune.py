@@ -59,6 +59,7 @@ class Accelerate(Pass):
     """
 
     name: ClassVar[str] = "accelerate"
+    keeps_sizes: ClassVar[bool] = True
     optimize_for: GoalName = "run"
     costs: Costs = "onnxruntime"
     max_run_memory: int = MOST_BYTES

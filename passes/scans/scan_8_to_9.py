@@ -48,6 +48,7 @@ class Scan8To9(Pass):
     """Convert a model of opset 8 to opset 9 if only its Scans change."""
 
     name: ClassVar[str] = "scan-8-to-9"
+    keeps_sizes: ClassVar[bool] = True
     adds: ClassVar[tuple[str, ...]] = ("If",)
     changes: ClassVar[tuple[Part, ...]] = ("opsets",)
 

@@ -46,6 +46,7 @@ class Scan9To8(Pass):
     """Convert a model of opset 9 to opset 8 if only its Scans change."""
 
     name: ClassVar[str] = "scan-9-to-8"
+    keeps_sizes: ClassVar[bool] = True
     changes: ClassVar[tuple[Part, ...]] = ("opsets",)
 
     def run(self, model: Model, context: PassContext) -> bool:

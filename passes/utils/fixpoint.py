@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
+from ...analysis.trips.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
-from ...ir import Model
+from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ..base import Pass, PassContext
 from ..faults import observing
+from ..remarks import Remark
 from ..vetoes import current_vetoes, heeding_vetoes
 from .declarations import CorrectDeclarations, note_false_sizes
 from .fingerprint import States
@@ -120,7 +122,8 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
     try:
         changed = False
         if has_work:
-            with heeding_vetoes(pass_, model, context) as may_run:
+            staying = _in_doubt(pass_, model, context)
+            with heeding_vetoes(pass_, model, context, staying) as may_run:
                 changed = may_run and pass_.run(model, context)
         if changed:
             context.analyses.invalidate(pass_.keeps_facts)
@@ -135,6 +138,22 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
     finally:
         if not isinstance(pass_, Repeated):
             context.meter.seconds[pass_.name] += time.perf_counter() - started
+
+
+def _in_doubt(pass_: Pass, model: Model, context: PassContext) -> Collection[Node]:
+    """Find the constructs that a pass must leave alone, with a remark on each."""
+    if pass_.keeps_facts or pass_.keeps_sizes or not _holds_constructs_in_loops(model):
+        return ()
+    doubts = constructs_in_doubt(model, context.inference(model))
+    for node, why in doubts.items():
+        context.remarks.add_once(Remark(pass_.name, node.op_type, node.path, "kept", why), node)
+    return doubts
+
+
+def _holds_constructs_in_loops(model: Model) -> bool:
+    """Test for constructs in the body of a Loop, also those of functions."""
+    loops = (node for graph in model.graphs() for node in graph.holders() if node.is_op("Loop"))
+    return any(bool(loop.body("body").holders()) or bool(model.functions) for loop in loops)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.trips.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message, Reason
@@ -49,6 +50,7 @@ class VectorizeLoops(SitePass):
 
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
+    keeps_sizes: ClassVar[bool] = True  # it asks by itself: an outer loop may go with its inner one
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
     sites: ClassVar[tuple[str, ...]] = works_on
@@ -63,6 +65,10 @@ class VectorizeLoops(SitePass):
         from .vectorization import Vectorization  # imported on the first loop
 
         node, inference, context = site.node, site.inference, site.context
+        if site.graph.holder is not None or site.model.functions:
+            doubt = constructs_in_doubt(site.model, inference).get(node)
+            if doubt is not None:
+                raise Obstacle(doubt)
         changes = [read_tensors(body, inference) for body in node.graphs()]
         if any(changes):
             site.rewritten(_ROWS())
