@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -17,6 +18,9 @@ from .operator import Operator
 from .tensor import Tensor
 
 IDENTITY = Operator("Identity")
+NodeRow = tuple[Operator, Sequence[str], str, str]
+"""A node with one output: its operator, the names of its inputs, the label of its output, its
+name."""
 
 
 class Graph(GraphQueries):
@@ -78,6 +82,28 @@ class Graph(GraphQueries):
         if kind == "Constant":
             self._read_constant(node)
         return node
+
+    def add_rows(self, rows: Iterable[NodeRow], values: dict[str, Value]) -> list[Node]:
+        """Append nodes, like `add_node` one by one, up to the first that reads an unknown name.
+
+        Args:
+            rows: the nodes; none is a Constant.
+            values: the values of this graph by name, extended by the outputs. A row that defines
+                one of them again ends the work, too.
+        """
+        topology, graph, value_of = self._topology, self, values.get
+        nodes: list[Node] = []
+        for op, names, label, name in rows:
+            inputs = tuple(map(value_of, names))
+            if None in inputs or label in values:
+                break
+            node = plain_node(op, inputs, label, name, graph)
+            values[label] = node.outputs[0]  # type: ignore[assignment]
+            topology.insert(node, [value.producer or value for value in inputs if value])
+            nodes.append(node)
+        for op, count in Counter([node.op for node in nodes]).items():
+            self._counts[op.qualname] = self._counts.get(op.qualname, 0) + count
+        return nodes
 
     def add_block(self, block: Block, read: Sequence[Value], suffix: str) -> list[Value]:
         """Append a copy of each node of a block, like `add_node` one by one.

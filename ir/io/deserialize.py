@@ -169,7 +169,7 @@ class _Reader:
         nodes: Sequence[onnx.NodeProto],
     ) -> None:
         self.read_sources(graph, proto, scope)
-        ir_nodes = self.read_nodes(graph, nodes, scope)
+        self.read_nodes(graph, nodes, scope)
         outputs = []
         for info in proto.output:
             value = scope.find(info.name)
@@ -179,11 +179,11 @@ class _Reader:
         self.read_infos(graph, proto, scope)
         graph.set_outputs(outputs, proto.output)
         self.read_annotations(graph, proto, scope)
-        for node in ir_nodes:
-            if node.op.attributes:
-                self.pin_names(scope, named_tensors(node.op))
-            if node.bodies:
-                check_bodies(node)
+        for op in graph.operators():
+            if op.attributes:
+                self.pin_names(scope, named_tensors(op))
+        for node in graph.holders():
+            check_bodies(node)
 
     def read_sources(self, graph: Graph, proto: onnx.GraphProto | _Body, scope: Scope) -> None:
         tensors: list[tuple[str, onnx.TensorProto | onnx.SparseTensorProto]] = [
@@ -226,18 +226,26 @@ class _Reader:
         if graph.holder is not None:
             # A later node may shadow a name from around, so sort all nodes first.
             return list(self.read_sorted(graph, protos, scope))
-        nodes: list[Node] = []
-        for proto in protos:
-            node = self.read_node(graph, proto, scope, first=True)
+        left = iter(protos)
+        nodes = self.read_plain(graph, left, scope)
+        while len(nodes) < len(protos):
+            node = self.read_node(graph, protos[len(nodes)], scope, first=True)
             if node is None:
                 break
-            nodes.append(node)
+            nodes += [node, *self.read_plain(graph, left, scope)]
         if len(nodes) < len(protos):
             nodes += self.read_sorted(graph, protos[len(nodes) :], scope)
         if self.checker is not None:  # joining fails for a name that is not UTF-8
             "".join(scope.names)
             "".join([node.name for node in nodes])
         return nodes
+
+    def read_plain(self, graph: Graph, left: Iterator[onnx.NodeProto], scope: Scope) -> list[Node]:
+        """Read plain nodes of the main graph up to the first other one, which is skipped."""
+        if self.checker is None or self.checker.root is not None:
+            next(left, None)  # each adds to the needs of its function
+            return []
+        return graph.add_rows(self.operators.rows(left, self.checker.check_node), scope.names)
 
     def read_sorted(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope
@@ -269,9 +277,8 @@ class _Reader:
                 check(proto, names, labels)
                 check = None
         op = self.operators.of(proto, names, labels, check)
-        find = scope.names.get
-        inputs = [find(name) if name else None for name in names]
-        if not all(inputs):
+        inputs = list(map(scope.names.get, names))
+        if None in inputs or "" in names:  # a value may have an empty name, too
             inputs = [scope.find(name) if name else None for name in names]
             if any(name and value is None for name, value in zip(names, inputs, strict=True)):
                 return None

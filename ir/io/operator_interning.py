@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import onnx
@@ -16,6 +16,7 @@ import onnx
 from ..attributes import LARGE
 from ..checker.schemas import large_kinds
 from ..errors import ModelError
+from ..graph import NodeRow
 from ..operator import Operator
 from ..places import FunctionKey, key_of
 from .protobuf.message_headers import copy_unknown, has_unknown
@@ -49,8 +50,27 @@ class Operators:
 
     def __init__(self, functions: Collection[FunctionKey]) -> None:
         self._functions = functions
-        self._operators: dict[tuple[object, ...], Operator] = {}
+        self._operators: dict[tuple[Any, ...], Operator] = {}
         self._forms: dict[object, Operator] = {}
+        self._small: set[str] = set()  # operators of ONNX without large attributes
+
+    def rows(self, nodes: Iterable[onnx.NodeProto], check: Check) -> Iterator[NodeRow]:
+        """The plain nodes up to the first other one: nodes with one output, all inputs and no large
+        attributes, which are most of a model."""
+        known, small = self._operators.get, self._small
+        for node in nodes:
+            inputs, outputs, op_type, name = node.input[:], node.output[:], node.op_type, node.name
+            if op_type not in small:
+                if self._functions or _may_hold(op_type, "") is not False:
+                    return
+                small.add(op_type)
+            if node.domain or len(outputs) != 1 or not outputs[0] or "" in inputs:
+                return
+            content = after_names(node.SerializePartialToString(), inputs, outputs, name)
+            op = known((content, len(inputs), 1))
+            if op is None:
+                op = self.of(node, inputs, outputs, check)
+            yield op, inputs, outputs[0], name
 
     def of(
         self,
@@ -59,12 +79,18 @@ class Operators:
         outputs: Sequence[str],
         check: Check | None = None,
     ) -> Operator:
-        """The operator of a node. It checks the first of equal nodes.
+        """The operator of a node. It checks the first of equal nodes. A call and a node that may
+        hold much are equal to no other.
 
         Raises:
             ModelError: the node has an attribute twice, or `check` raises it.
         """
-        alike = self._key(node, inputs, outputs)
+        op_type, domain = node.op_type, node.domain
+        holds = _may_hold(op_type, domain)
+        is_single = holds is None or (holds and not _holds_little(node))
+        if self._functions and not is_single:
+            is_single = key_of(domain, op_type, node.overload) in self._functions
+        alike = () if is_single else _key(node, inputs, outputs)
         op = self._operators.get(alike)
         if op is None:
             if check is not None:
@@ -80,37 +106,31 @@ class Operators:
                 op = self._operators.setdefault((op.domain, op.op_type), op)
         return op
 
-    def _key(
-        self, node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]
-    ) -> tuple[Any, ...]:
-        """The key of equal nodes: operator, attributes, doc string, metadata, and which inputs and
-        outputs are present. Empty for a call and for a node that may hold much."""
-        op_type, domain = node.op_type, node.domain
-        holds = _may_hold(op_type, domain)
-        if holds is None or (holds and not _holds_little(node)):
-            return ()
-        if self._functions and key_of(domain, op_type, node.overload) in self._functions:
-            return ()
-        name = node.name
-        names = [*inputs, *outputs, name] if name else [*inputs, *outputs]
-        content = after_names(node.SerializePartialToString(), names)
-        if "" in inputs or "" in outputs:
-            return content, *map(bool, inputs), None, *map(bool, outputs)
-        return content, len(inputs), len(outputs)
+
+def _key(node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Any, ...]:
+    """The key of equal nodes: operator, attributes, doc string, metadata, and which inputs and
+    outputs are present."""
+    content = after_names(node.SerializePartialToString(), inputs, outputs, node.name)
+    if "" in inputs or "" in outputs:
+        return content, *map(bool, inputs), None, *map(bool, outputs)
+    return content, len(inputs), len(outputs)
 
 
-def after_names(content: bytes, names: Sequence[str] = ()) -> bytes:
+def after_names(content: bytes, inputs: Sequence[str], outputs: Sequence[str], name: str) -> bytes:
     """The bytes of a node after its inputs, outputs and name. A field for an empty name belongs to
     the rest.
 
     Args:
         content: the encoded node.
-        names: its inputs, outputs and non-empty name, if available; where each is short, their
-            total length decides where they end.
+        inputs, outputs, name: its names; where each is short, their total length decides where they
+            end.
     """
-    text = "".join(names)
-    if names and text.isascii() and (len(text) <= _SHORT or max(map(len, names)) <= _SHORT):
-        return content[len(text) + 2 * len(names) :]
+    text = "".join((*inputs, *outputs, name))
+    if text.isascii() and (
+        len(text) <= _SHORT or max(map(len, (*inputs, *outputs, name))) <= _SHORT
+    ):
+        count = len(inputs) + len(outputs)
+        return content[len(text) + 2 * (count + 1 if name else count) :]
     at, end = 0, len(content)
     while at < end and content[at] in (_READS, _GIVES, _NAMED):
         size = content[at + 1]

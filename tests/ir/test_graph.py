@@ -20,6 +20,29 @@ def model() -> Model:
     return ir.parse(MODEL)
 
 
+class TestRows:
+    def test_same_as_one_by_one(self) -> None:
+        model = ir.parse(MODEL)
+        graph, values = model.graph, {v.name: v for v in model.graph.inputs}
+        x, count = graph.inputs[0].name, len(graph)
+        rows = [(RELU, [x], "r", "n"), (ADD, [x, "r"], "s", ""), (ADD, ["s", "s"], "t", "")]
+        relu, add, twice = graph.add_rows(rows, values)
+        assert (relu.name, twice.inputs) == ("n", (add.output(), add.output()))
+        assert graph.users(relu.output()) == [add] and graph.users(add.output()) == [twice]
+        assert values["t"] is twice.output() and len(graph) == count + 3
+        assert {relu, add, twice} <= {*graph.nodes_of("Relu"), *graph.nodes_of("Add")}
+        ir.verify(model)
+
+    def test_ends_at_an_unknown_and_at_a_second_name(self) -> None:
+        graph = ir.parse(MODEL).graph
+        values = {v.name: v for v in graph.inputs}
+        x = graph.inputs[0].name
+        for bad in (["nothing"], "r"), ([x], x):
+            rows = iter([(RELU, [x], f"r{bad[1]}", ""), (RELU, *bad, ""), (RELU, [x], "u", "")])
+            (added,) = graph.add_rows(rows, values)
+            assert added.output().name == f"r{bad[1]}" and len(list(rows)) == 1
+
+
 class TestReplacing:
     def test_uses_at_every_depth(self, model: Model) -> None:
         graph = model.graph

@@ -170,7 +170,27 @@ def test_the_bytes_for_writing_are_those_of_the_operator(node: onnx.NodeProto) -
 
 
 def test_what_is_behind_names() -> None:
-    assert after_names(b"") == b""
-    assert after_names(onnx.NodeProto(input=["a"]).SerializeToString()) == b""
+    assert after_names(b"", [], [], "") == b""
+    assert after_names(onnx.NodeProto(input=["a"]).SerializeToString(), ["a"], [], "") == b""
     empty = onnx.NodeProto(name="", op_type="Neg")
-    assert after_names(empty.SerializeToString()) == empty.SerializeToString()
+    assert after_names(empty.SerializeToString(), [], [], "") == empty.SerializeToString()
+
+
+def test_rows_end_at_the_first_node_that_is_not_plain() -> None:
+    plain = [helper.make_node("Neg", ["x"], ["a"], name="n"), helper.make_node("Neg", ["a"], ["b"])]
+    others = [
+        helper.make_node("Split", ["a"], ["b", "c"]),
+        helper.make_node("Clip", ["a", "", "b"], ["c"]),
+        helper.make_node("Neg", ["a"], [""]),
+        helper.make_node("Constant", [], ["a"], value=TENSOR),
+        helper.make_node("Neg", ["a"], ["b"], domain="own"),
+        helper.make_node("NoSuchOperator", ["a"], ["b"]),
+    ]
+    for other in others:
+        asked: list[onnx.NodeProto] = []
+        left = iter([*plain, other, *plain])
+        rows = list(Operators(set()).rows(left, lambda node, *_, to=asked: to.append(node)))
+        assert [row[1:] for row in rows] == [(["x"], "a", "n"), (["a"], "b", "")]
+        assert rows[0][0] is rows[1][0] and asked == plain[:1]
+        assert list(left) == plain
+    assert not list(Operators({("", "Neg", "")}).rows(iter(plain), lambda *_: None))
