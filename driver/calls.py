@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
-from ..ir import BaseDir, Model, ModelSource, to_proto
+from ..ir import BaseDir, Model, ModelSource
 from ..ir.gc_pause import collector_pause
 from ..ir.io.model_source import read_open
 from ..limits import governed
@@ -406,11 +406,11 @@ def transform_model(
                 for r in residual
             ]
         outcome: Outcome[Any] = Outcome.of(job, residual, advice.hints)
-        if verification is None:
-            return outcome
         if is_short and not isinstance(model, Model):
             # Both the comparison and the caller want it.
-            outcome = dataclasses.replace(outcome, message=to_proto(outcome.ir))
+            outcome = dataclasses.replace(outcome, message=job.message())
+        if verification is None:
+            return outcome
         outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)
         assert outcome.verdict is not None
         require_compared(outcome.verdict, what, options.strict or verification.prove is True)

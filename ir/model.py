@@ -29,6 +29,7 @@ class Model:
         base_dir: the base folder of external data; None where unknown.
         file: the path of the model's file, if it has one.
         data_files: the files of its external data at load time.
+        was_unsorted: nodes of the file stand before what they read; they are written in order.
         settled: functions are final: `roots` and `graphs` leave them out.
         minima: the least sizes of named dimensions that a caller assumes.
     """
@@ -44,6 +45,7 @@ class Model:
         self.functions: dict[FunctionKey, Function] = {}
         self.training_info: list[onnx.TrainingInfoProto] = []
         self.trained: set[Value] = set()
+        self.was_unsorted = False
         self.settled = False
         self.minima: Mapping[str, int] = {}
         self.graph = Graph(self, onnx.GraphProto())

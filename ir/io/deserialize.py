@@ -156,6 +156,7 @@ class _Reader:
     def __init__(
         self, model: Model, base_dir: Path | None, checker: GraphChecker | None = None
     ) -> None:
+        self.model = model
         self.allows_overrides = model.allows_overrides
         self.base_dir = base_dir
         self.checker = checker
@@ -254,6 +255,7 @@ class _Reader:
         if graph.holder is None and self.checker is not None:
             self.checker.check_nodes(protos)
         if not in_order(protos):
+            self.model.was_unsorted = True
             protos = put_in_order(protos, graph, scope.names)
         for proto in protos:
             node = self.read_node(graph, proto, scope)

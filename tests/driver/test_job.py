@@ -115,3 +115,39 @@ def test_a_pass_that_tries_others_can_be_watched():
 
 def test_all_nodes_are_counted(model):
     assert count_all_nodes(ir.load(model)) == 4
+
+
+def test_message_of_an_unchanged_model_is_a_copy_of_the_original(model, tmp_path):
+    path = tmp_path / "m.onnx"
+    onnx.save(model, path)
+    for source in (model, path):
+        job = run(Request(source, RewriteOptions(PASSES)))
+        message = job.message()
+        assert job.is_original and message is not job.request.original
+        assert message == model == ir.to_proto(job.model)
+        message.graph.name = "other"
+        assert job.message().graph.name == model.graph.name
+
+
+@pytest.mark.parametrize("where", ["graph", "body"])
+def test_message_of_a_model_out_of_order_is_sorted(model, where):
+    graph = model.graph
+    if where == "body":
+        body = graph.node[0].attribute[0].g
+        body.node.add(op_type="Relu", input=["r"], output=["last"])
+        body.output[1].name = "last"
+        graph = body
+    nodes = list(graph.node)
+    nodes.insert(0, nodes.pop())
+    del graph.node[:]
+    graph.node.extend(nodes)
+    sorted_ = sl.rewrite(model, PASSES, verify=False)
+    assert sorted_ == ir.to_proto(ir.load(model)) != model
+
+
+@pytest.mark.parametrize(
+    "fixed", [{"values": {"n": 2}}, {"shapes": {"x": (2,)}}, {"assume_max": {"z": 3}}]
+)
+def test_message_of_a_bound_model_is_its_own(model, fixed):
+    job = run(Request(model, RewriteOptions.of(passes="inline-ifs", **fixed)))
+    assert not job.is_original and job.message() == ir.to_proto(job.model)
