@@ -16,6 +16,8 @@ def control_flow(model: Model) -> Iterator[Node]:
 
 
 def _holders(graph: Graph) -> Iterator[Node]:
+    if not any(op.holds_graphs for op in graph.operators()):
+        return
     for node in graph.nodes():
         if node.op.holds_graphs:
             yield node

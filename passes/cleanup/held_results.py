@@ -177,6 +177,6 @@ def _bytes(tensor: Tensor) -> int:
 def _size(model: Model) -> int:
     """Bytes of a model, about: those of its constants, and some for each node."""
     graphs = list(model.graphs())
-    nodes = sum(1 for graph in graphs for _ in graph.unordered_nodes())
+    nodes = sum(map(len, graphs))
     elements = sum(tensor.size for graph in graphs for tensor in graph.initializers.values())
     return _NODE * nodes + 4 * elements

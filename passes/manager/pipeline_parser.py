@@ -7,7 +7,7 @@ import functools
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...ir import instead, nearest
 from ...ir.kinds import takes
@@ -24,6 +24,7 @@ from .simplify_pipeline import SIMPLIFIERS, Simplify
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
 Item = tuple[type[Pass], dict[str, Any]]
+T = TypeVar("T")
 
 _DEFAULT_OPTIONS = {name for pass_ in registry.DEFAULT_PASSES for name, _ in pass_.options()}
 _SIMPLIFY_OPTIONS = {name for kind in SIMPLIFIERS for name, _ in kind().options()}
@@ -46,7 +47,7 @@ def straighten(**options: Any) -> Pipeline:
     Raises:
         PassOptionError: no pass has such an option.
     """
-    return Pipeline(_standard(options), repeat=True)
+    return Pipeline(_cached(_standard, options), repeat=True)
 
 
 def accelerate(**options: Any) -> Pipeline:
@@ -146,17 +147,17 @@ def _require_known(options: dict[str, Any], valid: set[str]) -> None:
         raise PassOptionError(f"no pass of the pipeline has an option '{name}'; {offered}")
 
 
-def _standard(options: dict[str, Any]) -> list[Pass]:
+def _standard(options: dict[str, Any]) -> tuple[Pass, ...]:
     """The passes of the default pipeline; these options override their own."""
     items: list[Item] = []
     for pass_ in registry.DEFAULT_PASSES:
         own = {name: v for name, v in pass_.default_options.items() if name not in options}
         items.append((type(pass_), own))
-    return _build(items, options)
+    return tuple(_build(items, options))
 
 
 def _repeat(options: dict[str, Any]) -> Repeated:
-    return Repeated(tuple(_standard(options)))
+    return Repeated(_standard(options))
 
 
 def _selects(options: dict[str, Any]) -> Selects:
@@ -169,15 +170,21 @@ def _selects(options: dict[str, Any]) -> Selects:
 def _simplify(options: dict[str, Any]) -> Simplify:
     """`straighten`, then the passes that make graphs smaller; an option goes to each that has
     it."""
+    return _cached(_new_simplify, options)
+
+
+def _cached(make: Callable[[dict[str, Any]], T], options: dict[str, Any]) -> T:
+    """Call a constructor of passes, once for options: it takes as long as ten to fifty nodes."""
     if not all(type(value) in (bool, int, str) for value in options.values()):
-        return _new_simplify(options)
-    return _shared_simplify(*[(name, type(value), value) for name, value in options.items()])
+        return make(options)
+    typed = [(name, type(value), value) for name, value in options.items()]
+    result: T = _made(make, *typed)
+    return result
 
 
 @functools.lru_cache(64)
-def _shared_simplify(*options: tuple[str, type, Any]) -> Simplify:
-    """The pipeline for options with types: its construction takes as long as ten nodes."""
-    return _new_simplify({name: value for name, _, value in options})
+def _made(make: Callable[[dict[str, Any]], Any], *options: tuple[str, type, Any]) -> Any:
+    return make({name: value for name, _, value in options})
 
 
 def _new_simplify(options: dict[str, Any]) -> Simplify:
