@@ -84,7 +84,7 @@ class Graph(GraphQueries):
         return node
 
     def add_rows(self, rows: Iterable[NodeRow], values: dict[str, Value]) -> list[Node]:
-        """Append nodes, like `add_node` one by one, up to the first that reads an unknown name.
+        """Append nodes as `add_node` does, up to the first that reads an unknown name.
 
         Args:
             rows: the nodes; none is a Constant.

@@ -227,13 +227,13 @@ class _Reader:
         if graph.holder is not None:
             # A later node may shadow a name from around, so sort all nodes first.
             return list(self.read_sorted(graph, protos, scope))
-        left = iter(protos)
-        nodes = self.read_plain(graph, left, scope)
+        waiting = iter(protos)
+        nodes = self.read_plain(graph, waiting, scope)
         while len(nodes) < len(protos):
             node = self.read_node(graph, protos[len(nodes)], scope, first=True)
             if node is None:
                 break
-            nodes += [node, *self.read_plain(graph, left, scope)]
+            nodes += [node, *self.read_plain(graph, waiting, scope)]
         if len(nodes) < len(protos):
             nodes += self.read_sorted(graph, protos[len(nodes) :], scope)
         if self.checker is not None:  # joining fails for a name that is not UTF-8
@@ -241,12 +241,14 @@ class _Reader:
             "".join([node.name for node in nodes])
         return nodes
 
-    def read_plain(self, graph: Graph, left: Iterator[onnx.NodeProto], scope: Scope) -> list[Node]:
-        """Read plain nodes of the main graph up to the first other one, which is skipped."""
+    def read_plain(
+        self, graph: Graph, waiting: Iterator[onnx.NodeProto], scope: Scope
+    ) -> list[Node]:
+        """Read plain nodes of the main graph; the first other one is skipped."""
         if self.checker is None or self.checker.root is not None:
-            next(left, None)  # each adds to the needs of its function
+            next(waiting, None)  # each adds to the needs of its function
             return []
-        return graph.add_rows(self.operators.rows(left, self.checker.check_node), scope.names)
+        return graph.add_rows(self.operators.rows(waiting, self.checker.check_node), scope.names)
 
     def read_sorted(
         self, graph: Graph, protos: Sequence[onnx.NodeProto], scope: Scope

@@ -57,7 +57,7 @@ class Operators:
     def rows(self, nodes: Iterable[onnx.NodeProto], check: Check) -> Iterator[NodeRow]:
         """The plain nodes up to the first other one: nodes with one output, all inputs and no large
         attributes, which are most of a model."""
-        known, small = self._operators.get, self._small
+        find, small = self._operators.get, self._small
         for node in nodes:
             inputs, outputs, op_type, name = node.input[:], node.output[:], node.op_type, node.name
             if op_type not in small:
@@ -67,7 +67,7 @@ class Operators:
             if node.domain or len(outputs) != 1 or not outputs[0] or "" in inputs:
                 return
             content = after_names(node.SerializePartialToString(), inputs, outputs, name)
-            op = known((content, len(inputs), 1))
+            op = find((content, len(inputs), 1))
             if op is None:
                 op = self.of(node, inputs, outputs, check)
             yield op, inputs, outputs[0], name
