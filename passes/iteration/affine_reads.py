@@ -64,7 +64,7 @@ def element_reads(loop_view: LoopView, inference: ShapeInference) -> list[Elemen
 
 
 def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value, Index]:
-    """The induction variables in a body.
+    """The induction variables in a body and its inner graphs.
 
     These are the iteration number, counters by numbers, their sums with invariants, and their
     products with numbers.
@@ -73,10 +73,11 @@ def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value
     if loop_view.iteration is not None:
         indices[loop_view.iteration] = Index(Dimension.constant(0), 1)
     if indices:
-        for node in loop_view.body.nodes():
-            index = _transfer(node, indices, inference)
-            if index is not None:
-                indices[node.output()] = index
+        for graph in loop_view.body.walk():
+            for node in graph.nodes():
+                index = _transfer(node, indices, inference)
+                if index is not None:
+                    indices[node.output()] = index
     return indices
 
 

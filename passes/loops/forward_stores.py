@@ -1,4 +1,4 @@
-"""Forward what a Loop writes to a buffer to the reads of it (store-to-load forwarding).
+"""Forward what a Loop writes to a state to the reads of it (store-to-load forwarding).
 
 y = Loop (n, , y0) <                        y = Loop (n, , y0, r0) <
    body = b (i, c, s) => (c2, t) {             body = b (i, c, s, r) => (c2, t, v) {
@@ -9,75 +9,95 @@ y = Loop (n, , y0) <                        y = Loop (n, , y0, r0) <
    }                                           }
 >                                           >
 
-A read of a place that is not written yet reads the buffer before the loop. A read of the place
-that the iteration before wrote reads a new state. Then the buffer is only written.
+A read of a row that is not written yet reads the state before the loop. A read of the row that was
+written some iterations before reads new states, one for each of these iterations. Then the state
+is only written.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
+import onnx
 
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.polynomial import Dimension
 from ...facts.reason import Message
-from ...ir import Graph, Node, Value
-from ...ops.batching import Unbatchable
+from ...ir import Graph, Value
+from ...ops.batching import Extent, Unbatchable
 from ...ops.builder import Builder
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.injective_indices import InjectiveIndices
-from ..iteration.loop_view import LoopView, State, read
+from ..iteration.loop_view import LoopView, read
+from ..iteration.row_accesses import Load, Row, RowAccesses, Store, distinct, written_before
 from ..iteration.scan_layout import declaration
 from ..utils.sites import Site, SitePass
 
 _FORWARDED = Message("stores-forwarded", "{count} reads of '{state}' need no buffer")
+_MOST_STATES = 16
+"""The limit of iterations whose rows new states hold."""
+_FILLED = (
+    *(onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE),
+    *(onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL),
+    *(onnx.TensorProto.INT8, onnx.TensorProto.UINT8),
+)
+"""The element types of which a row stands for one that is not there."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ForwardStores(SitePass):
-    """Forward what a Loop writes to a buffer to the reads of it."""
+    """Forward what a Loop writes to a buffer or list to the reads of it."""
 
     name: ClassVar[str] = "forward-stores"
-    works_on: ClassVar[tuple[str, ...]] = ("ScatterND", "ScatterElements")
+    works_on: ClassVar[tuple[str, ...]] = (
+        *("ScatterND", "ScatterElements", "Concat", "SequenceInsert"),
+    )
     sites: ClassVar[tuple[str, ...]] = ("Loop",)
+    repeats: ClassVar[bool] = True
     keeps_facts_of_others: ClassVar[bool] = False
 
     def visit(self, site: Site) -> None:
-        """Forward the stores to one buffer; the next run finds others."""
+        """Forward the stores to one buffer."""
         if not site.holds(*self.works_on):
             return
-        loop_view, inference = read(site.node), site.inference
-        forwarding = next(_Buffers(loop_view, inference, site.is_certain).forwardings(), None)
-        if forwarding is not None:
-            _forward(site.graph, loop_view, forwarding, inference)
-            count, name = len(forwarding.loads), forwarding.state.argument.name
-            site.rewritten(_FORWARDED(count=count, state=name))
+        loop_view, inference, certain = read(site.node), site.inference, site.is_certain
+        for forwarding in _Buffers(loop_view, inference, certain).forwardings():
+            if _Writer(site.graph, loop_view, forwarding, inference, certain).write():
+                count, name = len(forwarding.reads), forwarding.store.state.argument.name
+                site.rewritten(_FORWARDED(count=count, state=name))
+                return
+
+
+@dataclasses.dataclass(frozen=True)
+class _Read:
+    """A read of a state that need not read it.
+
+    Attributes:
+        load: the node.
+        position: the row of the store that it reads, by the order of these.
+        steps: the number of iterations since that was written; 0 for a row of the initial state.
+    """
+
+    load: Load
+    position: int
+    steps: int
 
 
 @dataclasses.dataclass(frozen=True)
 class _Forwarding:
-    """Reads of a buffer that need not read it.
+    """All reads of a state."""
 
-    Attributes:
-        state: the buffer.
-        store: the Scatter that writes it.
-        loads: the Gathers, all of the same distance.
-        before: true if they read what the iteration before wrote; false if nothing was written.
-        start: the place that the first iteration reads.
-    """
-
-    state: State
-    store: Node
-    loads: tuple[Node, ...]
-    before: bool
-    start: int
+    store: Store
+    accesses: RowAccesses
+    reads: tuple[_Read, ...]
 
 
 class _Buffers:
-    """The buffers that a Loop writes at one place in each iteration.
+    """The states that a Loop writes by rows, and reads by rows.
 
     Args:
         loop_view: the Loop.
@@ -91,135 +111,218 @@ class _Buffers:
         self._certain = certain
 
     def forwardings(self) -> Iterator[_Forwarding]:
-        """Yield the reads that may be forwarded, by buffer."""
-        indices = moving_indices(self._loop_view, self._inference)
-        for state in self._loop_view.states if indices else ():
-            store = state.result.producer
-            if store is not None and store.graph is self._loop_view.body:
-                index = self._written(state, store, indices)
-                forwarding = index and self._forwarding(state, store, index, indices)
-                if forwarding:
-                    yield forwarding
-
-    def _written(self, state: State, store: Node, indices: dict[Value, Index]) -> Index | None:
-        """The place that a node writes, one row in each iteration."""
-        if not store.is_op("ScatterND", "ScatterElements") or store.op.references:
-            return None
-        at, shape = store.input(1), self._inference.fact(state.initial).shape
-        if store.input(0) is not state.argument or at is None or not shape:
-            return None
-        if store.attribute("reduction", b"none") not in (b"none", "none"):
-            return None
-        by_element = store.is_op("ScatterElements")
-        if by_element and (len(shape) != 1 or store.attribute("axis", 0) not in (0, -1)):
-            return None
-        own = self._inference.fact(at).shape
-        if own is None or len(own) != (1 if by_element else 2) or any(dim != 1 for dim in own):
-            return None
-        body = self._loop_view.body
-        pinned = state.argument.pinned or state.result.pinned
-        return None if pinned or len(body.uses(state.result)) != 1 else indices.get(at)
-
-    def _forwarding(
-        self, state: State, store: Node, index: Index, indices: dict[Value, Index]
-    ) -> _Forwarding | None:
-        groups: dict[int, list[tuple[Node, Index]]] = {0: [], -1: []}
-        for user in self._loop_view.body.users(state.argument):
-            if user is store:
-                continue
-            at = user.input(1) if isinstance(user, Node) and user.is_op("Gather") else None
-            place = None if at is None else indices.get(at)
-            if not isinstance(user, Node) or place is None or user.graph is not store.graph:
-                return None
-            distance = self._distance(user, place, index)
-            if distance is None:
-                return None
-            if distance < 0 or self._is_unwritten(at, store.input(1)):
-                groups[min(distance, 0)].append((user, place))
-        for distance, loads in groups.items():
-            if loads and (not distance or self._has_place(state, loads[0][1])):
-                nodes = tuple([node for node, _ in loads])
-                start = loads[0][1].start.value or 0
-                return _Forwarding(state, store, nodes, distance < 0, start)
-        return None
-
-    def _distance(self, load: Node, place: Index, index: Index) -> int | None:
-        """The number of iterations from a read to the write of its place."""
-        at = load.input(1)
-        own = None if at is None else self._inference.fact(at).shape
-        if load.attribute("axis", 0) != 0 or own is None or len(own) > 1:
-            return None
-        offset = (place.start - index.start).value
-        if place.step != index.step or offset is None or offset % index.step:
-            return None
-        return max(offset // index.step, -1) if offset // index.step >= -1 else None
-
-    def _is_unwritten(self, at: Value | None, target: Value | None) -> bool:
-        """Test for indices of one sign, so that other indices are other places."""
+        """Yield the reads that may be forwarded, by state."""
         try:
             feeding = Feeding(self._loop_view, self._inference)
         except Unbatchable:
-            return False
+            return
+        indices = moving_indices(self._loop_view, self._inference)
+        extent = Extent(feeding.number, feeding.most_dimension, self._certain)
+        accesses = RowAccesses(self._loop_view, self._inference, indices, extent)
         signs = InjectiveIndices(self._loop_view, feeding, self._certain)
-        pair = [None if value is None else signs.sign(value) for value in (at, target)]
-        return pair[0] is not None and pair[0] == pair[1]
+        for state in self._loop_view.states if indices else ():
+            store = accesses.store(state)
+            loads = None if store is None else accesses.loads(store)
+            if store is None or not loads or not distinct(store.rows):
+                continue
+            reads = [self._read(load, store, accesses, signs) for load in loads]
+            present = tuple([read for read in reads if read is not None])
+            if len(present) == len(reads):
+                yield _Forwarding(store, accesses, present)
 
-    def _has_place(self, state: State, place: Index) -> bool:
-        """Test for a place that the buffer certainly has."""
-        start = place.start.value
+    def _read(
+        self, load: Load, store: Store, accesses: RowAccesses, signs: InjectiveIndices
+    ) -> _Read | None:
+        if load.row is None:
+            return _Read(load, 0, 0)
+        if not accesses.is_inside(load, store):
+            return None
+        try:
+            match = written_before(store, load.row)
+        except ValueError:
+            return None
+        position, steps = match or (0, 0)
+        if store.grows:
+            first, own = store.rows[0].index.start, load.row.index.start
+            present = first.less(steps) is False and own.less(0) is False
+            return _Read(load, 0, steps) if 0 < steps <= _MOST_STATES and present else None
+        # A negative index is the place of another one. No row was written after those of the
+        # iteration before.
+        rows = list(store.rows) if steps == 1 else [load.row, *store.rows]
+        alone = steps == 1 and len(rows) == 1
+        if steps > _MOST_STATES or not (alone or self._of_one_sign(rows, signs)):
+            return None
+        return _Read(load, position, steps)
+
+    def _of_one_sign(self, rows: Sequence[Row], signs: InjectiveIndices) -> bool:
+        """Test for indices of one sign, so that other indices are other places."""
+        values = [None if row.at is None else signs.sign(row.at) for row in rows]
+        return values[0] is not None and len(set(values)) == 1
+
+
+class _Writer:
+    """The writer of a body in which no node reads a state by rows.
+
+    Args:
+        graph: the graph of the Loop.
+        loop_view: the Loop.
+        forwarding: the reads.
+        inference: the facts of the model's values.
+        certain: true if there is a first iteration for all inputs.
+
+    New states have the axis of the rows where all reads of them do.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        loop_view: LoopView,
+        forwarding: _Forwarding,
+        inference: ShapeInference,
+        certain: bool,
+    ) -> None:
+        self._graph = graph
+        self._loop_view = loop_view
+        self._store, self._reads = forwarding.store, forwarding.reads
+        self._accesses = forwarding.accesses
+        self._inference = inference
+        self._certain = certain
+        self._outside = Builder(graph)
+        self._keeps = self._store.keeps_axis and all(
+            one.load.keeps for one in self._reads if one.steps
+        )
+
+    def write(self) -> bool:
+        """Replace the reads; false if nothing before the Loop tells the place of a row."""
+        last: dict[int, int] = {}
+        for one in self._reads:
+            if one.steps:
+                last[one.position] = max(one.steps, last.get(one.position, 0))
+        firsts = {
+            (position, steps): self._first(position, steps)
+            for position, count in last.items()
+            for steps in range(1, count + 1)
+        }
+        rows = {key: row for key, row in firsts.items() if row is not None}
+        if len(rows) < len(firsts):
+            return False
+        registers = self._add_states(last, rows)
+        for one in self._reads:
+            self._replace(one, registers)
+        return True
+
+    def _replace(self, one: _Read, registers: dict[tuple[int, int], Value]) -> None:
+        load, graph = one.load, one.load.node.graph
+        assert graph is not None
+        if not one.steps:
+            graph.set_input(load.node, 0, self._store.state.initial)
+            return
+        inside, label = Builder(graph), load.node.output().name
+        value = registers[one.position, one.steps]
+        if load.keeps and not self._keeps:
+            value = inside.unsqueeze(value, self._store.axis or 0, label)
+        else:
+            value = inside.add("Identity", [value], label)
+        graph.replace_uses(load.node.output(), value)
+        graph.remove(load.node)
+
+    # New states ----------------------------------------------------------------------------------
+
+    def _add_states(
+        self, last: dict[int, int], firsts: dict[tuple[int, int], Value]
+    ) -> dict[tuple[int, int], Value]:
+        """Add states that hold the rows of the iterations before."""
+        node, body, name = self._loop_view.node, self._loop_view.body, self._store.state.argument
+        registers, rows, infos = dict[tuple[int, int], Value](), [], []
+        for position, count in last.items():
+            row = self._store.row(position, Builder(body), self._keeps)
+            for steps in range(1, count + 1):
+                info = declaration(f"{name.name}_before", self._type())
+                registers[position, steps] = body.add_input(info.name, info)
+                older = registers.get((position, steps - 1))
+                rows.append(row if older is None else _own(body, older))
+                infos.append(info)
+        states, initial = len(self._loop_view.states), [firsts[key] for key in registers]
+        results, all_infos = list(body.outputs), list(body.output_infos)
+        results[1 + states : 1 + states] = rows
+        all_infos[1 + states : 1 + states] = infos
+        body.set_outputs(results, all_infos)
+        count = len(node.inputs)
+        self._graph.resize_inputs(node, count + len(initial))
+        for index, value in enumerate(initial, count):
+            self._graph.set_input(node, index, value)
+        outputs: list[Value | str | None] = [*node.outputs]
+        outputs += [None] * (states - len(outputs))
+        outputs[states:states] = [f"{name.name}_row"] * len(initial)
+        self._graph.set_node_outputs(node, outputs)
+        return registers
+
+    def _type(self) -> onnx.TypeProto | None:
+        """The type of a row, which the reads of it have."""
+        facts = [self._inference.fact(one.load.node.output()) for one in self._reads if one.steps]
+        shapes = {
+            fact.shape if fact.shape is None else self._without_axis(one.load, fact.shape)
+            for one, fact in zip([r for r in self._reads if r.steps], facts, strict=True)
+        }
+        shape = shapes.pop() if len(shapes) == 1 else None
+        fact = dataclasses.replace(facts[0], shape=shape, content=None)
+        return fact.type_proto(private=False)
+
+    def _without_axis(self, load: Load, shape: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
+        if self._keeps or not load.keeps:
+            return shape
+        axis = self._store.axis or 0
+        return (*shape[:axis], *shape[axis + 1 :])
+
+    def _first(self, position: int, steps: int) -> Value | None:
+        """Emit the row that an iteration so many before the first one would have written."""
+        store, emit, initial = self._store, self._outside, self._store.state.initial
+        row, label = store.rows[position], f"{store.state.argument.name}_first"
+        place = self._accesses.place_before(row, steps, emit)
+        if place is None:
+            return None
+        if store.axis is None:
+            return emit.add("SequenceAt", [initial, place], label)
+        vector = emit.unsqueeze(place, 0, "place") if self._keeps else place
+        if store.grows or self._has_place(row.index, steps):
+            return emit.add("Gather", [initial, vector], label, axis=store.axis)
+        return self._one_or_zeros(place, label)
+
+    def _has_place(self, index: Index, steps: int) -> bool:
+        """Test for a place that the buffer has, or that the first iteration reads."""
+        if self._certain and any(one.steps == steps for one in self._reads):
+            longest = max(one.steps for one in self._reads)
+            return steps == longest
+        start = index.start.value
         if start is None:
             return False
-        shape = self._inference.fact(state.initial).shape
-        needed = start + 1 if start >= 0 else -start
-        return self._certain or (shape is not None and shape[0].less(needed) is False)
+        place = start - index.step * steps
+        needed = place + 1 if place >= 0 else -place
+        shape = self._inference.fact(self._store.state.initial).shape
+        return shape is not None and shape[0].less(needed) is False
+
+    def _one_or_zeros(self, place: Value, label: str) -> Value | None:
+        """Emit a row of the buffer; zeros if it has none, which no iteration reads."""
+        emit, initial = self._outside, self._store.state.initial
+        fact = self._inference.fact(initial)
+        if fact.elem_type not in _FILLED:
+            return None
+        number = None if place.constant is None else int(place.constant.numpy())
+        far = np.iinfo(np.int64).max
+        start = emit.unsqueeze(place, 0, "start")
+        end = emit.vector((far if number is None or number == -1 else number + 1,), "end")
+        rows = emit.add("Slice", [initial, start, end, emit.vector((0,), "axis")], label)
+        sizes = emit.add("Shape", [initial], "sizes")
+        rest = emit.slice(sizes, 1, len(fact.dims), "sizes") if len(fact.dims) > 1 else None
+        one = emit.vector((1,), "one")
+        shape = one if rest is None else emit.concat([one, rest], 0, "sizes")
+        zero = onnx.helper.make_tensor("zero", fact.elem_type, [1], [0])
+        filler = emit.add("ConstantOfShape", [shape], "zeros", value=zero)
+        joined = emit.concat([rows, filler], 0, label)
+        first = emit.constant(np.zeros(1 if self._keeps else (), np.int64), "k")
+        return emit.add("Gather", [joined, first], label, axis=0)
 
 
-def _forward(
-    graph: Graph, loop_view: LoopView, forwarding: _Forwarding, inference: ShapeInference
-) -> None:
-    """Replace reads by a state, or by the buffer before the loop."""
-    if not forwarding.before:
-        for load in forwarding.loads:
-            loop_view.body.set_input(load, 0, forwarding.state.initial)
-        return
-    register = _add_register(graph, loop_view, forwarding, inference)
-    inside = Builder(loop_view.body)
-    for load in forwarding.loads:
-        at = load.input(1)
-        value = register
-        if at is not None and inference.fact(at).shape:
-            value = inside.unsqueeze(value, 0, load.output().name)
-        loop_view.body.replace_uses(load.output(), value)
-        loop_view.body.remove(load)
-
-
-def _add_register(
-    graph: Graph, loop_view: LoopView, forwarding: _Forwarding, inference: ShapeInference
-) -> Value:
-    """Add a state that holds the row that the iteration before wrote."""
-    node, body, state = loop_view.node, loop_view.body, forwarding.state
-    outside, inside = Builder(graph), Builder(body)
-    place = outside.constant(np.array(forwarding.start, np.int64), "place")
-    first = outside.add("Gather", [state.initial, place], f"{state.argument.name}_first", axis=0)
-    update = forwarding.store.input(2)
-    assert update is not None
-    row = inside.squeeze(update, 0, f"{state.argument.name}_written")
-    fact = inference.fact(forwarding.loads[0].output())
-    shape = inference.fact(state.initial).shape or ()
-    info = declaration(
-        f"{state.argument.name}_before",
-        dataclasses.replace(fact, shape=shape[1:], content=None).type_proto(private=False),
-    )
-    register = body.add_input(info.name, info)
-    count = len(loop_view.states)
-    results, infos = list(body.outputs), list(body.output_infos)
-    body.set_outputs(
-        [*results[: 1 + count], row, *results[1 + count :]],
-        [*infos[: 1 + count], info, *infos[1 + count :]],
-    )
-    graph.resize_inputs(node, len(node.inputs) + 1)
-    graph.set_input(node, len(node.inputs) - 1, first)
-    outputs = [*node.outputs, *[None] * (count - len(node.outputs))]
-    label = f"{state.argument.name}_row"
-    graph.set_node_outputs(node, [*outputs[:count], label, *outputs[count:]])
-    return register
+def _own(body: Graph, value: Value) -> Value:
+    """A value of its own for a result of a body."""
+    return Builder(body).add("Identity", [value], value.name)

@@ -5,6 +5,9 @@ t = Concat (s[:i], row, s[i + 1:])            ->   t = ScatterND (s, [[i]], row)
 p = ScatterND (s, [[2 * i]], u)                    t = ScatterND (s, [[2 * i], [2 * i + 1]],
 t = ScatterND (p, [[2 * i + 1]], v)           ->                  Concat (u, v))
 
+p = Concat (s, u)                             ->   t = Concat (s, Concat (u, v))
+t = Concat (p, v)
+
 Where the place may lie outside of the buffer, the first form makes a longer one, so it must be
 inside for certain.
 """
@@ -12,13 +15,13 @@ inside for certain.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import integers
+from ...facts.fact import Shape, integers
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Node, Value
@@ -27,9 +30,12 @@ from ...ops.builder import Builder
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.loop_view import LoopView, State, read
+from ..iteration.row_accesses import RowAccesses
 from ..utils.sites import Site, SitePass
+from .state_layouts import carry_rows_first
 
 _STORED = Message("row-stored", "'{state}' is written by one ScatterND in each trip")
+_MOVED = Message("state-moved", "'{state}' is carried with the axis first that the body writes")
 _OLDEST = 11
 """The first opset of ScatterND."""
 _MOST_ROWS = 16
@@ -57,12 +63,19 @@ class StoreRows(SitePass):
     name: ClassVar[str] = "store-rows"
     works_on: ClassVar[tuple[str, ...]] = ("Concat", "ScatterND")
     sites: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+    repeats: ClassVar[bool] = True
     keeps_facts_of_others: ClassVar[bool] = False
 
     def visit(self, site: Site) -> None:
         """Rewrite the stores of one loop."""
-        if site.graph.root.opset() >= _OLDEST and site.holds(*self.works_on):
-            for name in _Stores(read(site.node), site.inference, site.is_certain).rewrite():
+        if site.graph.root.opset() < _OLDEST or not site.holds(*self.works_on):
+            return
+        loop_view = read(site.node)
+        moved = carry_rows_first(loop_view, site.inference)
+        for name in moved:
+            site.rewritten(_MOVED(state=name))
+        if not moved:
+            for name in _Stores(loop_view, site.inference, site.is_certain).rewrite():
                 site.rewritten(_STORED(state=name))
 
 
@@ -94,13 +107,22 @@ class _Stores:
             return []
         self._number = feeding.number
         self._extent = Extent(feeding.number, feeding.most_dimension, self._certain)
+        self._accesses = RowAccesses(self._loop_view, self._inference, self._indices, self._extent)
         names = []
         for state in states:
-            store = self._of_slices(state) or self._of_scatters(state)
+            changed = self._join_appended(state) or self._store_slices(state)
+            state = self._again(state)
+            store = self._of_scatters(state) or self._of_range(state)
             if store is not None:
-                self._write(state, store)
+                self._write(state.argument, store)
+            if store is not None or changed:
                 names.append(state.argument.name)
         return names
+
+    def _again(self, state: State) -> State:
+        """The state with its present result."""
+        states = read(self._loop_view.node).states
+        return next(each for each in states if each.argument is state.argument)
 
     def _may_store(self, state: State) -> bool:
         """Test for a state that a Concat of several parts, or a second ScatterND, returns."""
@@ -108,21 +130,71 @@ class _Stores:
         if node is None or node.graph is not self._body or state.result.pinned:
             return False
         if node.is_op("Concat"):
-            return len(node.inputs) > 2
-        first = node.input(0) if node.is_op("ScatterND") else None
-        return first is not None and first.producer is not None and first.graph is self._body
+            return len(node.inputs) > 2 or any(
+                part is not None and part.producer is not None and part.producer.is_op("Concat")
+                for part in node.inputs
+            )
+        return node.is_op("ScatterND")
+
+    # Appended rows -------------------------------------------------------------------------------
+
+    def _join_appended(self, state: State) -> bool:
+        """Join what a body appends to a state by one Concat, or by several."""
+        parts, value = list[Value](), state.result
+        axes = set()
+        while value is not state.argument:
+            node = value.producer
+            if node is None or node.graph is not self._body or not node.is_op("Concat"):
+                return False
+            if value is not state.result and len(self._body.uses(value)) != 1:
+                return False
+            first, *rest = _present(node.inputs)
+            axes.add(node.attribute("axis"))
+            parts[:0] = rest
+            value = first
+        if len(parts) < 2 or len(axes) != 1 or state.argument in parts:
+            return False
+        emit, axis, old = Builder(self._body), axes.pop(), state.result.producer
+        assert old is not None
+        rows = emit.add("Concat", parts, "rows", axis=axis)
+        result = emit.add("Concat", [state.argument, rows], state.result.name, axis=axis)
+        self._body.replace_uses(state.result, result)
+        self._body.remove(old)
+        return True
 
     # Slices --------------------------------------------------------------------------------------
 
-    def _of_slices(self, state: State) -> _Store | None:
-        """The store of rows between the slices before and behind them."""
-        node = state.result.producer
-        shape = self._inference.fact(state.initial).shape
-        if node is None or not node.is_op("Concat") or not shape or node.attribute("axis") != 0:
-            return None
+    def _store_slices(self, state: State) -> bool:
+        """Write the rows between the slices before and behind them by a ScatterND."""
+        shape, buffers, changed = self._inference.fact(state.initial).shape, {state.argument}, False
+        if not shape:
+            return False
+        facts = self._accesses.facts_of_rows(state, 0, grows=False)
+        for node in self._body.nodes():
+            if not node.is_op("Concat") or node.attribute("axis") not in (0, -len(shape)):
+                continue
+            buffer = self._cut_buffer(node, buffers)
+            store = None if buffer is None else self._of_slices(node, buffer, shape, facts)
+            if buffer is not None and store is not None:
+                buffers.add(self._write(buffer, store))
+                changed = True
+        self._indices = moving_indices(self._loop_view, self._inference)
+        return changed
+
+    def _cut_buffer(self, node: Node, buffers: Collection[Value]) -> Value | None:
+        """The buffer of which the first operand of a Concat is a Slice."""
+        first = node.inputs[0]
+        cut = None if first is None else first.producer
+        source = cut.input(0) if cut is not None and cut.is_op("Slice") else None
+        return source if source in buffers and len(node.inputs) > 2 else None
+
+    def _of_slices(
+        self, node: Node, buffer: Value, shape: Shape, facts: ShapeInference
+    ) -> _Store | None:
+        """The store of rows between two slices of a buffer."""
         first, *rows, last = node.inputs
-        start, end = self._bounds(first, state), self._bounds(last, state)
-        shapes = [None if row is None else self._inference.fact(row).shape for row in rows]
+        start, end = self._bounds(first, buffer), self._bounds(last, buffer)
+        shapes = [None if row is None else facts.fact(row).shape for row in rows]
         if start is None or end is None or any(not own for own in shapes):
             return None
         counts = [own[0].value for own in shapes if own]
@@ -141,16 +213,17 @@ class _Stores:
         )
         return _Store(node, self._following(place, count), _present(rows)) if inside else None
 
-    def _bounds(self, value: Value | None, state: State) -> tuple[Value, Value] | None:
+    def _bounds(self, value: Value | None, buffer: Value) -> tuple[Value, Value] | None:
         """The first and last place of a Slice of a buffer along its first axis."""
         cut = None if value is None else value.producer
         if cut is None or not cut.is_op("Slice") or cut.graph is not self._body:
             return None
         start, end = cut.input(1), cut.input(2)
-        if cut.input(0) is not state.argument or start is None or end is None:
+        if cut.input(0) is not buffer or start is None or end is None:
             return None
         axes, steps = (self._numbers(cut.input(position)) for position in (3, 4))
-        if cut.input(3) is not None and axes != [0]:
+        rank = len(self._inference.fact(buffer).shape or ())
+        if cut.input(3) is not None and axes not in ([0], [-rank]):
             return None
         whole = cut.input(4) is None or steps == [1]
         single = all(self._sizes(one) == [1] for one in (start, end))
@@ -179,6 +252,8 @@ class _Stores:
     def _following(self, place: Value, count: int) -> list[Value]:
         """Emit the places of consecutive rows."""
         emit = Builder(self._body)
+        if not self._sizes(place):
+            place = emit.unsqueeze(place, 0, "place")
         offsets = [emit.vector((offset,), "offset") for offset in range(1, count)]
         return [place, *(emit.add("Add", [place, offset], "place") for offset in offsets)]
 
@@ -207,6 +282,34 @@ class _Stores:
             return None
         return _Store(last, places, updates)
 
+    def _of_range(self, state: State) -> _Store | None:
+        """The store of consecutive rows at the numbers of a Range."""
+        node = state.result.producer
+        if node is None or not node.is_op("ScatterND") or node.input(0) is not state.argument:
+            return None
+        if node.attribute("reduction", b"none") not in (b"none", "none") or node.op.references:
+            return None
+        numbers, update = self._source(node.inputs[1]), node.inputs[2]
+        shape = self._inference.fact(node.inputs[1]).shape if node.inputs[1] is not None else None
+        if numbers is None or not numbers.is_op("Range") or update is None or len(shape or ()) != 2:
+            return None
+        start, end, step = numbers.inputs
+        first, last = (None if v is None else self._indices.get(v) for v in (start, end))
+        if first is None or last is None or start is None or first.step != last.step:
+            return None
+        count = (last.start - first.start).value
+        if count is None or not 0 < count <= _MOST_ROWS or self._numbers(step) != [1]:
+            return None
+        return _Store(node, self._following(start, count), [update])
+
+    def _source(self, value: Value | None) -> Node | None:
+        """The node before an Unsqueeze or another node that only moves elements."""
+        node = None if value is None else value.producer
+        while node is not None and node.is_op("Unsqueeze", "Reshape", "Identity"):
+            source = node.inputs[0]
+            node = None if source is None else source.producer
+        return node if node is not None and node.graph is self._body else None
+
     def _is_row(self, at: Value) -> bool:
         """Test for the place of one row that is never negative."""
         index = self._indices.get(at)
@@ -227,9 +330,10 @@ class _Stores:
 
     # Result --------------------------------------------------------------------------------------
 
-    def _write(self, state: State, store: _Store) -> None:
+    def _write(self, buffer: Value, store: _Store) -> Value:
         """Replace the last node of a store by one ScatterND."""
-        emit, label = Builder(self._body), state.result.name
+        result = store.node.output()
+        emit, label = Builder(self._body), result.name
         shape = emit.vector((1, 1), "one_place")
         places = [
             place if self._sizes(place) == [1, 1] else emit.add("Reshape", [place, shape], "place")
@@ -239,9 +343,10 @@ class _Stores:
             parts[0] if len(parts) == 1 else emit.concat(list(parts), 0, name)
             for parts, name in ((places, "places"), (store.updates, "rows"))
         )
-        result = emit.add("ScatterND", [state.argument, at, rows], label)
-        self._body.replace_uses(state.result, result)
+        new = emit.add("ScatterND", [buffer, at, rows], label)
+        self._body.replace_uses(result, new)
         self._body.remove(store.node)
+        return new
 
 
 def _present(values: Sequence[Value | None]) -> list[Value]:

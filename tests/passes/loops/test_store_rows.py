@@ -48,6 +48,13 @@ def test_slices():
 
 TWO = "j = Mul (i, two) a = Reshape (j, k1) b = Add (a, k2) w = Neg (u) h = Slice (s, k, a, k) "
 TWO += "l = Slice (s, b, end, k) t = Concat <axis = 0> (h, u, w, l)"
+RANGE = """j = Mul (i, two) l = Add (j, two) r = Range (j, l, one) p = Unsqueeze (r, k1)
+    w = Neg (u) o = Concat <axis = 0> (u, w) t = ScatterND (s, p, o)"""
+CHAIN = """j = Mul (i, two) a = Reshape (j, k1) b = Add (a, k1) b2 = Add (a, k2) w = Neg (u)
+    h = Slice (s, k, a, k) l = Slice (s, b, end, k) m = Concat <axis = 0> (h, u, l)
+    h2 = Slice (m, k, b, k) l2 = Slice (m, b2, end, k) t = Concat <axis = 0> (h2, w, l2)"""
+APPENDED = {"first": "none", "sizes": "[M, 3]"}
+APPENDED["inits"] = "s03 = Constant <value_ints = [0, 3]> () none = ConstantOfShape (s03)"
 BOTH = {"inits": "both = Concat <axis = 0> (x, x)", "first": "both", "sizes": "[M, 3]"}
 
 
@@ -58,6 +65,10 @@ BOTH = {"inits": "both = Concat <axis = 0> (x, x)", "first": "both", "sizes": "[
         (loop(SLICES.replace("end, k)", "z, k)"), inits="z = Reshape (n, k1)"), []),
         (loop(TWO, **BOTH), ["ScatterND"]),
         (loop(SCATTERS, count="half"), ["ScatterND"]),
+        (loop(RANGE, **BOTH), ["ScatterND"]),
+        (loop(CHAIN, **BOTH), ["ScatterND"]),
+        (loop("w = Neg (u) t = Concat <axis = 0> (s, u, w)", **APPENDED), []),
+        (loop("m = Concat <axis = 0> (s, u) t = Concat <axis = 0> (m, u)", **APPENDED), []),
     ],
 )
 def test_no_loop_is_left(text, left):

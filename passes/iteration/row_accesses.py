@@ -1,0 +1,402 @@
+"""Rows of a state that an iteration writes, and those that it reads.
+
+t = ScatterND (s, [[i + 1]], row)     writes row i + 1
+t = Concat (s, row)                   writes the row after the last one, as SequenceInsert does
+e = Gather (s, i)                     reads row i, which the iteration before wrote
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import integers
+from ...facts.polynomial import Dimension
+from ...ir import Node, Value
+from ...ops.batching import Extent
+from ...ops.builder import Builder
+from .affine_reads import Index
+from .loop_view import LoopView, State
+
+_MOVES = ("Unsqueeze", "Squeeze", "Reshape", "Expand")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One row of a state.
+
+    Attributes:
+        index: its place in each iteration.
+        at: the value of one element that holds the place; None if counted from the newest row.
+    """
+
+    index: Index
+    at: Value | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """The node that returns the next value of a state, with its rows.
+
+    Attributes:
+        state: the state.
+        node: a ScatterND, ScatterElements, Concat or SequenceInsert.
+        rows: the written rows.
+        axis: the axis of the rows; None for a sequence.
+        keeps: true if the written rows have that axis, with a size of 1.
+        grows: true if the state gets one row more in each iteration.
+    """
+
+    state: State
+    node: Node
+    rows: tuple[Row, ...]
+    axis: int | None
+    keeps: bool = True
+    grows: bool = False
+
+    @property
+    def update(self) -> Value:
+        """The written rows."""
+        value = self.node.inputs[1 if self.grows else 2]
+        assert value is not None
+        return value
+
+    @property
+    def keeps_axis(self) -> bool:
+        """Test for one written row with the axis of the rows."""
+        return self.keeps and self.axis is not None and len(self.rows) == 1
+
+    def row(self, position: int, emit: Builder, keeps: bool) -> Value:
+        """Emit one of the written rows, with or without its axis."""
+        label = f"{self.state.argument.name}_written"
+        if len(self.rows) > 1:
+            place = emit.constant(np.array(position, np.int64), "place")
+            return emit.add("Gather", [self.update, place], label, axis=0)
+        if keeps or not self.keeps_axis or self.axis is None:
+            return emit.add("Identity", [self.update], label)
+        return emit.squeeze(self.update, self.axis, label)
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """A node that reads one row of a state, or only its sizes.
+
+    Attributes:
+        node: a Gather, GatherND, Slice or SequenceAt; a Shape or Size of no row.
+        row: the row; None for the sizes.
+        keeps: true if the axis of the rows stays, with a size of 1.
+    """
+
+    node: Node
+    row: Row | None
+    keeps: bool
+
+
+class RowAccesses:
+    """The reader of the rows that a Loop writes and reads.
+
+    Args:
+        loop_view: the Loop.
+        inference: the facts of the model's values.
+        indices: the induction variables of its body.
+        extent: the facts of its iterations.
+    """
+
+    def __init__(
+        self,
+        loop_view: LoopView,
+        inference: ShapeInference,
+        indices: Mapping[Value, Index],
+        extent: Extent,
+    ) -> None:
+        self._loop_view = loop_view
+        self._inference = inference
+        self._indices = indices
+        self._extent = extent
+
+    # Stores --------------------------------------------------------------------------------------
+
+    def store(self, state: State) -> Store | None:
+        """The store of a state; None for other states."""
+        node, body = state.result.producer, self._loop_view.body
+        if node is None or node.graph is not body or node.op.references:
+            return None
+        if state.argument.pinned or state.result.pinned or len(body.uses(state.result)) != 1:
+            return None
+        if node.input(0) is not state.argument or len(body.uses(state.argument)) < 2:
+            return None
+        if node.is_op("ScatterND", "ScatterElements"):
+            return self._scattered(state, node)
+        return self._appended(state, node)
+
+    def _scattered(self, state: State, node: Node) -> Store | None:
+        at, update, shape = node.input(1), node.input(2), self._inference.fact(state.initial).shape
+        if at is None or update is None or not shape:
+            return None
+        if node.attribute("reduction", b"none") not in (b"none", "none"):
+            return None
+        own = self._sizes(at)
+        if node.is_op("ScatterElements"):
+            axis, place = node.attribute("axis", 0), self._repeated(at)
+            whole = (Dimension.constant(1), *shape[1:])
+            fits = self._inference.fact(at).shape == self._inference.fact(update).shape == whole
+            if axis not in (0, -len(shape)) or place is None or not fits:
+                return None
+            return Store(state, node, (Row(self._indices[place], place),), 0)
+        if own == [1]:
+            places = [at]
+        elif own is not None and len(own) == 2 and own[1] == 1:
+            joined = at.producer
+            is_joined = joined is not None and joined.is_op("Concat")
+            places = list(joined.inputs) if joined is not None and is_joined else [at]  # type: ignore[arg-type]
+            if len(places) != own[0]:
+                return None
+        else:
+            return None
+        if not all(place in self._indices for place in places):
+            return None
+        rows = tuple([Row(self._indices[place], place) for place in places])
+        return Store(state, node, rows, 0, own != [1])
+
+    def _repeated(self, value: Value) -> Value | None:
+        """The induction variable that all elements of a value equal; None for other values."""
+        source: Value | None = value
+        while source is not None and source not in self._indices:
+            node = source.producer
+            source = node.input(0) if node is not None and node.is_op(*_MOVES) else None
+        return source
+
+    def _appended(self, state: State, node: Node) -> Store | None:
+        """Match one more row behind the others."""
+        first: Dimension | None = None
+        if node.is_op("SequenceInsert") and len(node.inputs) == 2:
+            count = self._inference.fact(state.initial).count
+            first = None if count is None else Dimension.constant(count)
+            axis = None
+        elif node.is_op("Concat") and len(node.inputs) == 2 and node.inputs[1] is not None:
+            shape, axis = self._inference.fact(state.initial).shape, node.attribute("axis")
+            if not shape or not -len(shape) <= axis < len(shape):
+                return None
+            axis, first = axis % len(shape), shape[axis]
+            more = self.facts_of_rows(state, axis, grows=True).fact(node.inputs[1]).shape
+            if not more or more[axis] != 1:
+                return None
+        else:
+            return None
+        first = self._inference.symbols.fresh() if first is None else first
+        return Store(state, node, (Row(Index(first, 1), None),), axis, grows=True)
+
+    # Loads ---------------------------------------------------------------------------------------
+
+    def loads(self, store: Store) -> list[Load] | None:
+        """The nodes that read the state, but for its store; None for another kind of use."""
+        loads = []
+        for use in self._loop_view.body.uses(store.state.argument):
+            if use.user is store.node and use.position == 0:
+                continue
+            node = use.user
+            if not isinstance(node, Node) or use.position != 0 or node.op.references:
+                return None
+            load = self._load(node, store)
+            if load is None:
+                return None
+            loads.append(load)
+        return loads
+
+    def _load(self, node: Node, store: Store) -> Load | None:
+        if node.is_op("Shape", "Size"):
+            return None if store.grows else Load(node, None, False)
+        if node.output().pinned:
+            return None
+        if node.is_op("Slice"):
+            return self._slice(node, store)
+        at = node.input(1)
+        sizes = None if at is None else self._sizes(at)
+        if at is None or sizes is None:
+            return None
+        if node.is_op("Gather"):
+            rank = len(self._inference.fact(store.state.initial).shape or ())
+            axis, keeps = node.attribute("axis", 0), len(sizes) == 1
+            if store.axis is None or axis not in (store.axis, store.axis - rank) or len(sizes) > 1:
+                return None
+        elif node.is_op("GatherND"):
+            keeps = len(sizes) == 2
+            if store.axis != 0 or sizes not in ([1], [1, 1]) or node.attribute("batch_dims", 0):
+                return None
+        elif node.is_op("SequenceAt"):
+            keeps = False
+        else:
+            return None
+        row = self._row(at, store) if all(size == 1 for size in sizes) else None
+        return None if row is None else Load(node, row, keeps)
+
+    def _row(self, at: Value, store: Store) -> Row | None:
+        """The row at a place; that at a negative number is counted from the newest one."""
+        index = self._indices.get(at)
+        if index is not None:
+            return Row(index, at)
+        number = self._number(at)
+        if number is None or not store.grows or number >= 0:
+            return None
+        return Row(Index(store.rows[0].index.start + number, 1), None)
+
+    def _slice(self, node: Node, store: Store) -> Load | None:
+        """Match a Slice of one row, which is certainly there."""
+        if len(node.inputs) < 3 or store.axis is None:
+            return None
+        rank = len(self._inference.fact(store.state.initial).shape or ())
+        start, end = node.inputs[1:3]
+        axes, steps = ([0] if v is None else self._numbers(v) for v in map(node.input, (3, 4)))
+        if axes not in ([store.axis], [store.axis - rank]) or start is None or end is None:
+            return None
+        if (node.input(4) is not None and steps != [1]) or self._sizes(start) != [1]:
+            return None
+        first, last = self._indices.get(start), self._indices.get(end)
+        if first is not None and last is not None:
+            apart = first.step == last.step and last.start - first.start == 1
+            return Load(node, Row(first, start), True) if apart else None
+        number, behind = self._number(start), self._number(end)
+        if number is None or behind is None or not store.grows:
+            return None
+        is_one = behind == number + 1 or (number == -1 and behind >= np.iinfo(np.int32).max)
+        row = self._row(start, store) if is_one else None
+        return None if row is None else Load(node, row, True)
+
+    # Facts ---------------------------------------------------------------------------------------
+
+    def facts_of_rows(self, state: State, axis: int, grows: bool) -> ShapeInference:
+        """Facts of one iteration, with the sizes of Slices of one row.
+
+        Args:
+            state: the state.
+            axis: the axis of its rows.
+            grows: true if each iteration adds a row at the end; else it must keep its sizes.
+        """
+        body, inner = self._loop_view.body, self._inference
+        store = Store(
+            state, body.nodes()[0], (Row(self._end(state, axis), None),), axis, True, grows
+        )
+        for use in body.uses(state.argument):
+            node = use.user
+            if not isinstance(node, Node) or node.graph is not body or not node.is_op("Slice"):
+                continue
+            load = self._slice(node, store)
+            if load is None or not self.is_inside(load, store):
+                continue
+            if inner is self._inference:
+                inner = inner.within(body, [inner.fact(value) for value in body.inputs])
+            fact = self._inference.fact(node.output())
+            if fact.shape is not None:
+                shape = list(fact.shape)
+                shape[axis] = Dimension.constant(1)
+                inner.assume(node.output(), dataclasses.replace(fact, shape=tuple(shape)))
+        return inner
+
+    def _end(self, state: State, axis: int) -> Index:
+        """The place behind the rows of a state, of which each iteration adds one."""
+        shape = self._inference.fact(state.initial).shape
+        return Index(self._inference.symbols.fresh() if shape is None else shape[axis], 1)
+
+    # Rows ----------------------------------------------------------------------------------------
+
+    def place_before(self, row: Row, steps: int, emit: Builder) -> Value | None:
+        """Emit, before the Loop, the place of a row some iterations before the first one.
+
+        Returns:
+            a scalar; None for a place that nothing outside the body determines.
+        """
+        start, distance = row.index.start, row.index.step * steps
+        if row.at is None:
+            return emit.constant(np.array(-steps, np.int64), "place")
+        if start.value is not None:
+            return emit.constant(np.array(start.value - distance, np.int64), "place")
+        first = self._before(row.at, emit)
+        if first is None:
+            return None
+        first = emit.scalar(first, "place")
+        return emit.add("Sub", [first, emit.constant(np.array(distance, np.int64), "k")], "place")
+
+    def _before(self, value: Value, emit: Builder) -> Value | None:
+        """Emit an index as the first iteration has it."""
+        body = self._loop_view.body
+        if value is self._loop_view.iteration:
+            zero = np.zeros([1] * len(value.shape or ()), np.int64)
+            return emit.constant(zero, "first")
+        for state in self._loop_view.states:
+            if value is state.argument:
+                return state.initial
+        if value.constant is not None and not emit.graph.sees(value):
+            return emit.constant(value.constant.numpy(), "k")
+        if value.graph is not body:
+            return value
+        node = value.producer
+        if node is None or value not in self._indices:
+            return None  # other nodes might fail without iterations
+        inputs = [None if v is None else self._before(v, emit) for v in node.inputs]
+        if any(
+            new is None and old is not None for new, old in zip(inputs, node.inputs, strict=True)
+        ):
+            return None
+        return emit.again(node.op, inputs, [value.name])[0]
+
+    def is_inside(self, load: Load, store: Store) -> bool:
+        """Test for a row that the state certainly has in each iteration.
+
+        Another one of a Slice is empty; other reads of it fail.
+        """
+        if not load.node.is_op("Slice"):
+            return True
+        assert load.row is not None and store.axis is not None
+        if store.grows and load.row.at is None:
+            return load.row.index.start.less(0) is False
+        place = load.row.index.start + self._extent.number * load.row.index.step
+        shape = self._inference.fact(store.state.initial).shape
+        behind = None if shape is None else shape[store.axis] - 1 - place
+        if behind is not None and store.grows:
+            behind = behind + self._extent.number
+        never = self._extent.never_negative
+        return behind is not None and never(place) and never(behind)
+
+    def _sizes(self, value: Value) -> list[int | None] | None:
+        shape = self._inference.fact(value).shape
+        return None if shape is None else [dim.value for dim in shape]
+
+    def _numbers(self, value: Value) -> list[int] | None:
+        array = integers(self._inference.fact(value))
+        return None if array is None else [int(number) for number in array.reshape(-1)]
+
+    def _number(self, value: Value) -> int | None:
+        numbers = self._numbers(value)
+        return numbers[0] if numbers is not None and len(numbers) == 1 else None
+
+
+def written_before(store: Store, row: Row) -> tuple[int, int] | None:
+    """The newest write of a row: which of those of the store, and how many iterations before.
+
+    Returns:
+        None for a row that no iteration before has written; then it is that of the initial state.
+
+    Raises:
+        ValueError: only run time tells.
+    """
+    match: tuple[int, int] | None = None
+    for position, other in enumerate(store.rows):
+        apart = (row.index.start - other.index.start).value
+        if row.index.step != other.index.step or apart is None:
+            raise ValueError("the distance of the places is not known")
+        if apart % row.index.step:
+            continue
+        steps = -(apart // row.index.step)
+        if steps >= 1 and (match is None or steps <= match[1]):
+            match = position, steps
+    return match
+
+
+def distinct(rows: Sequence[Row]) -> bool:
+    """Test for places of one step that differ within an iteration."""
+    starts = [(row.index.start - rows[0].index.start).value for row in rows]
+    steps = {row.index.step for row in rows}
+    return len(steps) == 1 and None not in starts and len(set(starts)) == len(starts)
