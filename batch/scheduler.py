@@ -30,7 +30,7 @@ _THREADS = ("threading", "sequential")
 """joblib's names for work in this process."""
 
 if TYPE_CHECKING:
-    from ..driver.argument_types import Passes, TargetLike
+    from ..driver.option_fields import Passes, TargetLike
     from ..facts.named_dimensions import Dims
     from ..verification.runs.options import Unproved
 

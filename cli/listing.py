@@ -29,7 +29,7 @@ def list_targets(
 
     interrupts.raise_from_now_on()
     if check is not None:
-        from ..driver.check_targets import check_table, check_targets
+        from ..driver.policies import check_table, check_targets
 
         checks = check_targets(check)
         return _list([each.to_dict() for each in checks], [check_table(checks)], as_json)
@@ -50,8 +50,8 @@ def list_targets(
 def list_passes(load: list[Path] | None = LOAD, as_json: bool = JSON) -> int:
     """Show every pass with its options."""
     from ..display import Line, Table
-    from ..driver.inspect import describe_passes
     from ..passes import load_file
+    from ..passes.manager.plugins import describe_passes
 
     interrupts.raise_from_now_on()
     for file in load or ():

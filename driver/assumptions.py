@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -85,18 +85,13 @@ class Assumptions:
 
 
 def assume_maxima(model: Model, maxima: Maxima) -> None:
-    """Bound the trip counts of Loops.
-
-    Args:
-        model: is changed in place.
-        maxima: the most trips, by the path of the Loop.
+    """Bound the trip counts of Loops in place, by path.
 
     Raises:
         AssumptionError: there is no such Loop, or it cannot be given a maximum.
     """
-    loops = assumed_loops(model, maxima)
-    for path, most in maxima.items():
-        _assume(loops[path], int(most))
+    for path, loop in assumed_loops(model, maxima).items():
+        _assume(loop, int(maxima[path]))
 
 
 def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
@@ -105,18 +100,27 @@ def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
     Raises:
         AssumptionError: there is no such Loop, or a maximum is no trip count.
     """
-    if not maxima:
-        return {}
-    nodes = [node for node in control_flow(model) if node.is_op("Loop") and "body" in node.bodies]
-    loops = {node.path: node for node in nodes}
+    loops = _constructs(model, "Loop", maxima)
     for path, most in maxima.items():
-        if path not in loops:
-            raise AssumptionError(
-                f"the model has no Loop '{path}'; {instead(path, loops, are='it has')}"
-            )
         if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
             raise AssumptionError(f"Loop '{path}': {most!r} is no number of trips")
     return loops
+
+
+def _constructs(model: Model, op_type: str, paths: Collection[str]) -> dict[str, Node]:
+    """Return the constructs of some paths.
+
+    Raises:
+        AssumptionError: there is none at a path.
+    """
+    flow = control_flow(model) if paths else ()
+    nodes = {n.path: n for n in flow if n.is_op(op_type) and (op_type == "If" or n.bodies)}
+    for path in paths:
+        if path not in nodes:
+            raise AssumptionError(
+                f"the model has no {op_type} '{path}'; {instead(path, nodes, are='it has')}"
+            )
+    return {path: nodes[path] for path in paths}
 
 
 def _assume(loop: Node, most: int) -> None:
@@ -162,11 +166,7 @@ def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
 
 
 def assume_branches(model: Model, branches: Branches) -> None:
-    """Decide the conditions of Ifs.
-
-    Args:
-        model: is changed in place.
-        branches: the branch that always runs, by the path of the If.
+    """Decide the conditions of Ifs in place, by path.
 
     Raises:
         AssumptionError: there is no such If, or a branch is neither "then" nor "else".
@@ -178,19 +178,9 @@ def assume_branches(model: Model, branches: Branches) -> None:
 
 
 def assumed_ifs(model: Model, branches: Branches) -> dict[str, Node]:
-    """Return the Ifs with an assumed branch, by path.
-
-    Raises:
-        AssumptionError: there is no such If, or a branch is neither "then" nor "else".
-    """
-    if not branches:
-        return {}
-    ifs = {node.path: node for node in control_flow(model) if node.is_op("If")}
+    """Return the Ifs with an assumed branch, by path; errors as `assume_branches`."""
+    ifs = _constructs(model, "If", branches)
     for path, branch in branches.items():
-        if path not in ifs:
-            raise AssumptionError(
-                f"the model has no If '{path}'; {instead(path, ifs, are='it has')}"
-            )
         if branch not in ("then", "else"):
             raise AssumptionError(f"If '{path}': {branch!r} is no branch; write 'then' or 'else'")
-    return {path: ifs[path] for path in branches}
+    return ifs

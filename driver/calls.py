@@ -18,15 +18,14 @@ from ..passes.manager.pipeline import require_all_rewritten
 from ..passes.vetoes import warn_of
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Unproved, Verify, VerifyOptions
-from .argument_types import Passes, TargetLike
 from .assumptions import Branches, Maxima
 from .job import Request
 from .line import run
+from .option_fields import Passes, TargetLike
 from .options import RewriteOptions
-from .residual import left_over
 from .result import Outcome
 from .specialize import Values
-from .suggestions import Advice, advise
+from .suggestions import Advice, advise, left_over
 
 if TYPE_CHECKING:
     import onnx
@@ -227,13 +226,9 @@ def rewrite(
         ['Add', 'Add', 'Add']
     """
     request = RewriteOptions.of_call(locals(), hints=False)
-    # The pause ends when the IR is gone, so that nothing of it is scanned twice.
-    with collector_pause():
-        short: dict[str, Any] = {"what": "the rewrite", "is_short": True}
-        verification = VerifyOptions.of(verify, unproved)
-        outcome = transform_model(model, request, verification, **short)
-        warn_of(outcome.remarks)
-        return outcome.model
+    settings = request, VerifyOptions.of(verify, unproved), "the rewrite"
+    with collector_pause():  # it ends when the IR is gone, so that nothing of it is scanned twice
+        return transform_model(model, *settings, is_short=True).model
 
 
 @overload
@@ -307,12 +302,9 @@ def convert_version(
     check_whole_number("target_opset", target_opset)  # None would convert to no opset
     fixed: dict[str, Any] = {"passes": (), "opset": target_opset, "hints": False}
     request = RewriteOptions.of_call(locals(), **fixed)
-    options = VerifyOptions.of(verify, unproved)
+    settings = request, VerifyOptions.of(verify, unproved), "the conversion"
     with collector_pause():
-        short: dict[str, Any] = {"what": "the conversion", "is_short": True}
-        outcome = transform_model(model, request, options, **short)
-        warn_of(outcome.remarks)
-        return outcome.model
+        return transform_model(model, *settings, is_short=True).model
 
 
 def inspect(
@@ -373,8 +365,8 @@ def transform_model(
     model: ModelSource,
     options: RewriteOptions,
     verification: VerifyOptions | None = None,
-    *,
     what: str = "the result",
+    *,
     is_short: bool = False,
     on_progress: OnProgress = silent,
 ) -> Outcome[Any]:
@@ -382,7 +374,7 @@ def transform_model(
 
     Args:
         what: the name of the result in messages.
-        is_short: whether the caller returns the model alone, at once.
+        is_short: the caller returns the model alone, at once: what went wrong is a warning.
 
     Raises:
         Error: as `transform`.
@@ -406,12 +398,12 @@ def transform_model(
                 for r in residual
             ]
         outcome: Outcome[Any] = Outcome.of(job, residual, advice.hints)
-        if is_short and not isinstance(model, Model):
-            # Both the comparison and the caller want it.
+        if is_short and not isinstance(model, Model):  # comparison and caller use the message
             outcome = dataclasses.replace(outcome, message=job.message())
-        if verification is None:
-            return outcome
-        outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)
-        assert outcome.verdict is not None
-        require_compared(outcome.verdict, what, options.strict or verification.prove is True)
+        if verification is not None:
+            outcome = outcome.compared(verification, on_progress=on_progress, loaded=True)
+            assert outcome.verdict is not None
+            require_compared(outcome.verdict, what, options.strict or verification.prove is True)
+        if is_short:
+            warn_of(outcome.remarks)
         return outcome

@@ -12,21 +12,26 @@ from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
 from ..facts.reason import Message, Reason
-from ..ir import Error, ModelSource, Node, Operator
+from ..ir import ModelSource, Node, Operator
 from ..ir.gc_pause import paused_collector
 from ..limits import governed
-from ..passes import PASSES, Pass, PassContext, Remark
-from ..passes.manager import plugins
+from ..passes import PassContext, Remark
 from ..passes.remarks import RemarkLog, kept_constructs
 from ..passes.vetoes import NONE, is_alarm, isolated
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
-from .residual import NO_PASS, calls_kept, root_of, with_call
 from .result import memory_dict, memory_lines, note_lines
-from .suggestions import Advice, Hint, advise, hint_blocks, named
-
-_PLAIN = (str, int, float, type(None))
-"""The types that JSON has."""
+from .suggestions import (
+    NO_PASS,
+    Advice,
+    Hint,
+    advise,
+    calls_kept,
+    hint_blocks,
+    named,
+    root_of,
+    with_call,
+)
 
 Fate = Literal["rewritten", "kept", "removed"]
 _REMOVED = Message("removed", "unused, never run, or decided while what holds it was rewritten")
@@ -194,27 +199,6 @@ def _inspected(request: Request) -> Inspection:
         memory_before,
         memory_after,
     )
-
-
-def describe_passes() -> list[dict[str, Any]]:
-    """Describe every pass in types that JSON has.
-
-    The passes of installed packages and of loaded files come last; the summary of one that cannot
-    be used names the error.
-    """
-    kinds = [(kind.name, kind) for kind in PASSES]
-    return [_described(*one) for one in (*kinds, *plugins.listed())]
-
-
-def _described(name: str, kind: type[Pass] | Error) -> dict[str, Any]:
-    if isinstance(kind, Error):
-        return {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
-    options = [
-        {"name": option, "default": value if isinstance(value, _PLAIN) else str(value)}
-        for option, value in kind().options()
-    ]
-    default = kind.by_default and kind in PASSES
-    return {"name": kind.name, "summary": kind().summary, "default": default, "options": options}
 
 
 def decided_by(node: Node, provenance: Provenance) -> str:

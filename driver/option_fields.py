@@ -5,20 +5,30 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, TypedDict
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ..analysis.trips.trip_count import AbsentCond
 from ..display import OnProgress
 from ..facts.named_dimensions import Dims, Shapes
 from ..facts.notions import Equality
 from ..ir import BaseDir
+from ..passes import Pass, Pipeline
 from ..passes.costs.goal import GoalName
 from ..passes.costs.table import Costs
 from ..verification.runs.options import Unproved, Verify
-from .argument_types import Passes, TargetLike
 from .assumptions import Branches, Maxima
 from .specialize import Values
+
+if TYPE_CHECKING:
+    from ..targets import Target
+
+TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"
+"""A target as callers name it: by name, by the path of a file, or as an object."""
+
+Passes: TypeAlias = str | Pass | Iterable[Pass] | Pipeline | None
+"""Passes as callers name them: None for the default ones, text, a pass, several."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,62 +84,43 @@ class PassOptions(TypedDict, total=False):
     without_kernel: bool
 
 
-class RewriteKeywords(PassOptions, total=False):
-    """Keywords of `straightline.rewrite`."""
+class SharedKeywords(TypedDict, total=False):
+    """Keywords of each of the calls."""
 
-    target: TargetLike
     values: Values | None
     shapes: Shapes | None
     dims: Dims | None
-    assume_max: Maxima | None
-    assume: Branches | None
     freeze_initializers: bool
     verify: Verify
     unproved: Unproved
-    strict: bool
     base_dir: BaseDir
     max_work: int | None
     max_memory: int | None
     timeout: float | None
 
 
-class TransformKeywords(PassOptions, total=False):
-    """Keywords of `straightline.transform`."""
-
-    target: TargetLike
-    opset: int | None
-    ir_version: int | None
-    rewrite: bool
-    values: Values | None
-    shapes: Shapes | None
-    dims: Dims | None
-    assume_max: Maxima | None
-    assume: Branches | None
-    freeze_initializers: bool
-    selects: bool
-    verify: Verify
-    unproved: Unproved
-    strict: bool
-    hints: bool
-    base_dir: BaseDir
-    on_progress: OnProgress
-    max_work: int | None
-    max_memory: int | None
-    timeout: float | None
-
-
-class ConvertKeywords(TypedDict, total=False):
+class ConvertKeywords(SharedKeywords, total=False):
     """Keywords of `straightline.convert_version`."""
 
     ir_version: int | None
     rewrite: bool
-    values: Values | None
-    shapes: Shapes | None
-    dims: Dims | None
-    freeze_initializers: bool
-    verify: Verify
-    unproved: Unproved
-    base_dir: BaseDir
-    max_work: int | None
-    max_memory: int | None
-    timeout: float | None
+
+
+class RewriteKeywords(SharedKeywords, PassOptions, total=False):
+    """Keywords of `straightline.rewrite`."""
+
+    target: TargetLike
+    assume_max: Maxima | None
+    assume: Branches | None
+    strict: bool
+
+
+class TransformKeywords(RewriteKeywords, total=False):
+    """Keywords of `straightline.transform`."""
+
+    opset: int | None
+    ir_version: int | None
+    rewrite: bool
+    selects: bool
+    hints: bool
+    on_progress: OnProgress

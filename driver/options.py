@@ -13,9 +13,8 @@ from ..facts.named_dimensions import BindingError
 from ..ir.lazy import lazy_property
 from ..limits import Limits
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
-from .argument_types import Passes
 from .assumptions import Assumptions
-from .option_fields import OptionFields
+from .option_fields import OptionFields, Passes
 
 
 @dataclasses.dataclass(frozen=True)

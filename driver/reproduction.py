@@ -52,21 +52,24 @@ def _words(options: RewriteOptions, command: str) -> Iterator[str]:
         yield from ("--rules", str(path))
     if not options.pass_options.keys() <= FLAGS.keys():
         raise _Unwritable
+    if any(np.size(value) > _MOST_ELEMENTS for value in options.values.values()):
+        raise _Unwritable
     for row in OPTIONS:
         if (command in row.commands.split() and row.name not in _ADDED) or row.name in _COMPARED:
-            value = getattr(options, row.name, None) if row.type else None
-            yield from _written(row, options.pass_options.get(row.name, value), options)
+            value: Any = getattr(options, row.name, None) if row.type else None
+            value = options.pass_options.get(row.name, value)
+            if row.name == "passes" and value not in (None, ()):
+                value = _passes(options)
+            yield from written(row, value)
 
 
-def _written(row: Option, value: Any, options: RewriteOptions) -> Iterator[str]:
-    """Yield one option with its value; nothing where that is the default."""
+def written(row: Option, value: Any) -> Iterator[str]:
+    """Yield one option with its value, in words; nothing where that is the default."""
     if value is None or value == () or value is (row.default == "True"):
         return
     if row.name == "target":
         name = str(getattr(value, "name", value))
         yield from ("--target-file" if Path(name).suffix else row.flag, name)
-    elif row.name == "passes":
-        yield from (row.flag, _passes(options))
     elif row.repeats:
         for name, one in value.items():
             yield from (row.flag, _assigned(row, name, one))
@@ -97,6 +100,6 @@ def _passes(options: RewriteOptions) -> str:
 
 def _json(value: Any) -> str:
     array = np.asarray(value)
-    if array.dtype.kind not in "biufU" or array.size > _MOST_ELEMENTS:
+    if array.dtype.kind not in "biufU":
         raise _Unwritable
     return json.dumps(array.tolist())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -18,15 +17,17 @@ from ..analysis.trips.trip_bound import parts
 from ..analysis.trips.trip_count import is_ambiguous
 from ..display import Block, Code, Line, OnProgress, silent
 from ..facts.reason import Message, Reason
-from ..ir import Error, Model, Node, Value
+from ..ir import Error, Function, Model, Node, Value
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
-from ..options.table import FLAGS
-from ..passes import Pass, Pipeline, Result
+from ..options.table import OPTIONS
+from ..passes import Pass, Pipeline, Remark, Result
+from ..passes.remarks import kept_constructs
 from ..passes.vetoes import NONE, isolated
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
+from .reproduction import written
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ _MOST_TRIALS = limit("hints")
 _MOST_NAMED = 3
 _MOST_NODES = limit("hint_nodes")
 """So many nodes at most are rewritten on trial, all trials together."""
+NO_PASS = Message("no-pass", "no pass of the pipeline rewrites {operator}")
+_CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,16 +160,9 @@ class Way:
 
     def options(self, size: int) -> tuple[str, ...]:
         """Return the same as options of the command line."""
-        options: list[str] = []
-        for keyword, value in self.arguments(size).items():
-            option = FLAGS[keyword]
-            if isinstance(value, dict):
-                for name, one in value.items():
-                    text = ",".join(map(str, one)) if keyword == "shapes" else json.dumps(one)
-                    options += [option, f"{name}={text}"]
-            else:
-                options += [option] if value is True else [option, value]
-        return tuple(options)
+        rows = {row.name: row for row in OPTIONS}
+        arguments = self.arguments(size).items()
+        return tuple([word for name, value in arguments for word in written(rows[name], value)])
 
     def __or__(self, other: Way) -> Way:
         """Join two ways."""
@@ -451,3 +447,46 @@ def _compared_with(value: Value) -> Any:
 
 def _sizes(value: Value, size: int) -> list[int]:
     return [dim if isinstance(dim, int) else size for dim in value.shape or ()]
+
+
+def left_over(model: Model, remarks: Iterable[Remark]) -> list[Remark]:
+    """Return a remark for each node of a rewritten model that still holds graphs."""
+    reasons = kept_constructs(remarks)
+    calls = calls_kept(model, reasons)
+    residual = []
+    for node in control_flow(model):
+        default = Remark("", node.op_type, node.path, "kept", NO_PASS(operator=node.op_type))
+        remark = reasons.get((node.op_type, node.path), default)
+        why = with_call(remark.reason, root_of(node), calls)
+        residual.append(dataclasses.replace(remark, reason=why))
+    return residual
+
+
+def calls_kept(
+    model: Model, reasons: dict[tuple[str, str], Remark]
+) -> dict[Model | Function, Remark]:
+    """Return the first kept call of each function."""
+    calls: dict[Model | Function, Remark] = {}
+    for graph in model.graphs() if model.functions and reasons else ():
+        for node in graph.nodes():
+            function = model.functions.get(node.op.function_key)
+            remark = reasons.get((node.op_type, node.path))
+            if function is not None and remark is not None:
+                calls.setdefault(function, remark)
+    return calls
+
+
+def with_call(reason: str, root: Model | Function, calls: dict[Model | Function, Remark]) -> Reason:
+    """Add the reason of a call, where a parameter of its function is the reason."""
+    sentence, call = Reason.of(reason), calls.get(root)
+    functions = {name for part in sentence.parts for name in part.arguments.get("functions", ())}
+    if call is None or str(root) not in functions:
+        return sentence
+    construct = f"{call.op_type} '{call.path}'"
+    return Reason.join([sentence, _CALL_KEPT(call.reason, construct=construct)])
+
+
+def root_of(node: Node) -> Model | Function:
+    """Return the model or function that contains a node."""
+    assert node.graph is not None
+    return node.graph.root

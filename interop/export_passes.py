@@ -9,9 +9,9 @@ from typing import Any
 import onnx_ir
 import onnx_ir.passes
 
-from ..driver.argument_types import Passes
 from ..driver.assumptions import Branches, Maxima
 from ..driver.job import Request
+from ..driver.option_fields import Passes
 from ..driver.options import RewriteOptions
 from ..driver.specialize import Values
 from ..facts.named_dimensions import Dims, Shapes, minima_of

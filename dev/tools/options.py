@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from straightline.options.table import OPTIONS, Option, options_of, options_on
@@ -19,10 +19,11 @@ ROOT = Path(__file__).parents[2]
 _WIDTH = 100
 _NOTICE = "# Written by dev/tools/options.py from options/table.py: change the table, and run it."
 _CLASSES = {
-    "rewrite": "RewriteKeywords",
-    "transform": "TransformKeywords",
-    "convert_version": "ConvertKeywords",
+    "convert_version": ("ConvertKeywords", "SharedKeywords"),
+    "rewrite": ("RewriteKeywords", "SharedKeywords, PassOptions"),
+    "transform": ("TransformKeywords", "RewriteKeywords"),
 }
+"""The classes of keywords, with their bases, which come first."""
 _WHOLE = "transform"
 """The call that documents every option."""
 _CALL = re.compile(
@@ -63,18 +64,25 @@ def fields() -> str:
 def _head_of_fields() -> Iterator[str]:
     yield '"""Fields of the options of a transformation, and keywords for type checkers."""'
     yield from ("", _NOTICE, "", "from __future__ import annotations", "", "import dataclasses")
-    yield from ("from collections.abc import Mapping", "from typing import Any, TypedDict", "")
+    yield from ("import os", "from collections.abc import Iterable, Mapping")
+    yield from ("from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict", "")
     yield "from ..analysis.trips.trip_count import AbsentCond"
     yield "from ..display import OnProgress"
     yield "from ..facts.named_dimensions import Dims, Shapes"
     yield "from ..facts.notions import Equality"
     yield "from ..ir import BaseDir"
+    yield "from ..passes import Pass, Pipeline"
     yield "from ..passes.costs.goal import GoalName"
     yield "from ..passes.costs.table import Costs"
     yield "from ..verification.runs.options import Unproved, Verify"
-    yield "from .argument_types import Passes, TargetLike"
     yield "from .assumptions import Branches, Maxima"
     yield "from .specialize import Values"
+    yield from ("", "if TYPE_CHECKING:", "    from ..targets import Target", "")
+    yield 'TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"'
+    yield '"""A target as callers name it: by name, by the path of a file, or as an object."""'
+    yield ""
+    yield "Passes: TypeAlias = str | Pass | Iterable[Pass] | Pipeline | None"
+    yield '"""Passes as callers name them: None for the default ones, text, a pass, several."""'
 
 
 def _fields() -> Iterator[str]:
@@ -93,13 +101,23 @@ def _fields() -> Iterator[str]:
 
 
 def _keywords() -> Iterator[str]:
-    for call, name in _CLASSES.items():
-        base = "TypedDict" if call == "convert_version" else "PassOptions"
-        yield from ("", "", f"class {name}({base}, total=False):")
-        yield f'    """Keywords of `straightline.{call}`."""'
-        yield ""
-        for option in options_of(call):
-            yield f"    {option.name}: {option.type}"
+    shared = set.intersection(*({o.name for o in options_of(call)} for call in _CLASSES))
+    yield from ("", "", "class SharedKeywords(TypedDict, total=False):")
+    yield from ('    """Keywords of each of the calls."""', "")
+    yield from _types(shared)
+    written = shared
+    for call, (name, bases) in _CLASSES.items():
+        names = {option.name for option in options_of(call)}
+        yield from ("", "", f"class {name}({bases}, total=False):")
+        yield from (f'    """Keywords of `straightline.{call}`."""', "")
+        yield from _types(names - written)
+        if call == "rewrite":  # the base of the next
+            written = names
+
+
+def _types(names: Collection[str]) -> Iterator[str]:
+    """Yield the types of options, in the order of the table."""
+    yield from (f"    {option.name}: {option.type}" for option in OPTIONS if option.name in names)
 
 
 def _pass_options() -> Iterator[str]:

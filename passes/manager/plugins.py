@@ -28,6 +28,8 @@ from . import registry
 GROUP = "straightline.passes"
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _PIPELINES = ("straighten", "selects", "simplify", "accelerate")
+_PLAIN = (str, int, float, type(None))
+"""The types that JSON has."""
 _loaded: dict[str, tuple[type[Pass], Path]] = {}
 
 
@@ -107,6 +109,27 @@ def listed() -> Iterator[tuple[str, type[Pass] | PluginError]]:
                 yield name, kind
         except PluginError as error:
             yield name, error
+
+
+def describe_passes() -> list[dict[str, Any]]:
+    """Describe every pass in types that JSON has.
+
+    The passes of installed packages and of loaded files come last; the summary of one that cannot
+    be used names the error.
+    """
+    kinds = [(kind.name, kind) for kind in registry.PASSES]
+    return [_described(*one) for one in (*kinds, *listed())]
+
+
+def _described(name: str, kind: type[Pass] | Error) -> dict[str, Any]:
+    if isinstance(kind, Error):
+        return {"name": name, "summary": f"not usable: {kind}", "default": False, "options": []}
+    options = [
+        {"name": option, "default": value if isinstance(value, _PLAIN) else str(value)}
+        for option, value in kind().options()
+    ]
+    default = kind.by_default and kind in registry.PASSES
+    return {"name": kind.name, "summary": kind().summary, "default": default, "options": options}
 
 
 class _Loader(SourceFileLoader):

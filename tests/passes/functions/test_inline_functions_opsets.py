@@ -7,7 +7,7 @@ from harness import (
 from local_functions import CHOOSE, HEAD
 from onnx import helper
 from straightline import inspect, ir
-from straightline.driver.residual import left_over
+from straightline.driver.suggestions import left_over
 from straightline.passes import Pipeline, straighten
 from straightline.passes.functions.inline_functions import InlineFunctions
 

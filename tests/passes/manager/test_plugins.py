@@ -7,9 +7,9 @@ import sys
 import onnx
 import pytest
 import straightline as sl
-from straightline.driver.inspect import describe_passes
 from straightline.passes import Pass, PassOptionError, PluginError, load_file, parse_pipeline
 from straightline.passes.manager import plugins as outside
+from straightline.passes.manager.plugins import describe_passes
 
 PASS = '''
 import dataclasses
