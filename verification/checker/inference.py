@@ -353,34 +353,45 @@ def _tile(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
 
 @_rule("Slice")
 def _slice(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+    """Keep the sizes of other axes, also where the ends of some are unknown."""
     shape = _shape(terms, args)
     if shape is None:
         return None
     if head.version < 10:
-        lists = [head.integers(name) for name in ("starts", "ends", "axes")]
-        steps: list[int] | None = [1] * len(lists[0] or ())
+        lists: list[Sequence[Dim] | None] = [
+            head.integers(name) for name in ("starts", "ends", "axes")
+        ]
+        steps: Sequence[Dim] | None = None
     else:
-        lists = [terms.numbers(arg) for arg in args[1:4]]
-        steps = terms.numbers(args[4]) if len(args) > 4 else [1] * len(lists[0] or ())
-    unknown = tuple([None] * len(shape))
-    starts, ends = lists[0], lists[1]
+        lists = [sizes_in(terms, arg) for arg in (*args, ABSENT, ABSENT)[1:4]]
+        steps = sizes_in(terms, args[4]) if len(args) > 4 else None
+    starts, ends, axes = lists
     has_axes = head.attribute("axes") is not None or (len(args) > 3 and args[3] != ABSENT)
-    axes = lists[2] if has_axes else [*range(len(starts or ()))]
-    if starts is None or ends is None or axes is None or steps is None:
-        return unknown
-    if len({len(starts), len(ends), len(axes), len(steps)}) > 1 or 0 in steps:
-        return unknown
-    sizes = list(shape)
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        place = _axis(shape, axis)
-        if place is None:
-            return unknown
-        sizes[place] = _cut(shape[place], start, end, step)
+    if not has_axes and starts is not None:
+        axes = [*range(len(starts))]
+    places = [_axis(shape, n) if isinstance(n, int) else None for n in axes or ()]
+    if axes is None or None in places:
+        return (None,) * len(shape)
+    count, sizes = len(places), list(shape)
+    unknown: list[Dim] = [None] * count
+    if steps is None and len(args) <= 4:
+        steps = [1] * count
+    rows = [one if one is not None and len(one) == count else unknown for one in (starts, ends)]
+    strides = steps if steps is not None and len(steps) == count else unknown
+    for place, start, end, step in zip(places, *rows, strides, strict=True):
+        assert place is not None
+        sizes[place] = _cut(sizes[place], start, end, step)
     return tuple(sizes)
 
 
-def _cut(dim: Dim, start: int, end: int, step: int) -> Dim:
-    if isinstance(dim, int) and step > 0:
+def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
+    if not isinstance(start, int) or not isinstance(step, int):
+        return None
+    if isinstance(end, str):
+        return dim if (start, step, end) == (0, 1, dim) else None
+    if end is None:
+        return None
+    if isinstance(dim, int) and (step > 0 or -_NO_END * 2 < end <= dim):
         return len(range(*slice(start, end, step).indices(dim)))
     return dim if (start, step) == (0, 1) and end >= _NO_END else None
 

@@ -8,16 +8,18 @@ if it says nothing about failures: where a node fails, any value is as good as a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
+import onnx
 
-from ...ir import Array
+from ...ir import Array, Tensor
 from .folding import fold, is_exact
+from .inference import broadcast
 from .meaning import head_of
-from .sizes import part_of_shape
-from .terms import ABSENT, Dim, Fact, Head, Node, Shape, Terms
+from .sizes import SIZE_OPERATORS, elements_of, sizes_in
+from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 
 Kind = Literal["safe", "spelling", "weaker", "value"]
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
@@ -34,6 +36,10 @@ class Rule(NamedTuple):
 
 RULES: dict[str, Rule] = {}
 """Rules by the name that certificates have for them."""
+BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
+BROADCASTING |= {"Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Where", "Xor"}
+"""Operators whose operands broadcast, from the version below on."""
+_BROADCASTS = 7
 FOLDED = "of constants gives the same bits in the runtime"
 """Assumption about an operator that rounds in between."""
 
@@ -217,39 +223,75 @@ def reshape_without_zeros(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head.changed(allowzero=0), node.args, fact)
 
 
-@_rule("known-shape", "Shape", "Size", kind="safe")
-def known_shape(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Compute the Shape or Size of an operand of known sizes."""
+@_rule("known-number", "Size", kind="safe")
+def known_number(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Compute the number of elements of known sizes."""
     shape = terms.fact(node.args[0]).shape
     sizes = [] if shape is None else [size for size in shape if isinstance(size, int)]
-    if shape is None or len(sizes) < len(shape):
-        return None
     count = math.prod(sizes)
-    if node.head.name == "Size":
-        return terms.constant(np.array(count, np.int64)) if count < 1 << 63 else None
-    return terms.constant(np.array(_sizes(node.head, sizes), np.int64))
+    is_known = shape is not None and len(sizes) == len(shape) and count < 1 << 63
+    return terms.constant(np.array(count, np.int64)) if is_known else None
 
 
-def _sizes(head: Head, shape: Sequence[Dim]) -> Shape:
-    return part_of_shape(shape, head.integer("start"), head.integer("end", len(shape)))
+@_rule("known-elements", *SIZE_OPERATORS, kind="safe")
+def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Compute small integers that depend on known sizes, or on the signs of sizes."""
+    if fact.elem_type not in (onnx.TensorProto.INT64, onnx.TensorProto.BOOL):
+        return None
+    elements = elements_of(terms, node)
+    if elements is None or not all(isinstance(element, int) for element in elements.flat):
+        return None
+    return terms.constant(elements.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)))
 
 
-@_rule("known-size", "Gather", "Slice", kind="safe")
-def known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Compute a part of a Shape that consists of known sizes."""
-    for below in terms.operators(node.args[0], "Shape"):
-        shape = terms.fact(below.args[0]).shape
-        sizes = None if shape is None else _sizes(below.head, shape)
-        if sizes is None or any(terms.tensor(arg) is None for arg in node.args[1:]):
+@_rule("expand-to-own-shape", "Expand", kind="safe")
+def expand_to_own_shape(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop an Expand to sizes that its operand has, or that are 1."""
+    shape, sizes = terms.fact(node.args[0]).shape, sizes_in(terms, node.args[1])
+    if shape is None or sizes is None or len(sizes) > len(shape):
+        return None
+    ends = shape[len(shape) - len(sizes) :]
+    same = all(dim is not None and size in (dim, 1) for dim, size in zip(ends, sizes, strict=True))
+    return node.args[0] if same else None
+
+
+@_rule("bias-of-equal-elements", "Gemm", kind="spelling")
+def bias_of_equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write a bias of equal elements as a scalar, if its shape fits."""
+    tensor = terms.tensor(node.args[2]) if len(node.args) > 2 else None
+    if node.head.version < _BROADCASTS or tensor is None or not tensor.dims:
+        return None
+    element = _only(terms, tensor)
+    fits = broadcast([fact.shape, tuple(tensor.dims)]) == fact.shape is not None
+    return (
+        terms.add(node.head, (*node.args[:2], element), fact)
+        if fits and element is not None
+        else None
+    )
+
+
+def _only(terms: Terms, tensor: Tensor) -> int | None:
+    """Scalar with the element of a tensor of equal elements; None for others."""
+    array = tensor.numpy()
+    element = array.reshape(-1)[:1]
+    same = element.size and array.tobytes() == element.tobytes() * array.size
+    return terms.constant(element.reshape(())) if same else None
+
+
+@_rule("equal-elements", *BROADCASTING, kind="spelling")
+def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write equal elements as a scalar, if other operands have the shape."""
+    if node.head.version < _BROADCASTS or fact.shape is None:
+        return None
+    args = [*node.args]
+    for place, arg in enumerate(args):
+        tensor = terms.tensor(arg)
+        shapes = [terms.fact(other).shape for k, other in enumerate(args) if k != place]
+        if tensor is None or not tensor.dims or broadcast(shapes) != fact.shape:
             continue
-        places = np.arange(len(sizes), dtype=np.int64)
-        results = fold(node.head, [places, *_arrays(terms, node.args[1:])])
-        if results is None:
-            continue
-        part = [sizes[place] for place in results[0].reshape(-1)]
-        if all(isinstance(size, int) for size in part):
-            return terms.constant(np.array(part, np.int64).reshape(results[0].shape))
-    return None
+        element = _only(terms, tensor)
+        args[place] = args[place] if element is None else element
+    return terms.add(node.head, tuple(args), fact) if tuple(args) != node.args else None
 
 
 @_rule("view", "Reshape", "Squeeze", "Unsqueeze", "Flatten", kind="safe")

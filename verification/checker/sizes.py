@@ -1,35 +1,82 @@
-"""Contents of small integer tensors: sizes that operators take out of shapes and put together."""
+"""Contents of small integer tensors: sizes that operators take out of shapes and put together.
+
+    Shape (x: [n, 3]), Concat with -1, Equal to [5, -1, -1]    [n, 3, -1], [?, 0, 1]
+
+An operator that moves elements moves names as it moves numbers: it is run on positions. Arithmetic
+and comparisons are functions of single elements: a number, the name of a size, which is at least 0
+and below 2^63, a sum of a number and names, which may wrap, or None for an unknown one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from .terms import ABSENT, Dim, Node, Terms
+import numpy as np
+import onnx
 
-_INT64 = 7
-_MOST_DEPTH = 16
+from ...ir import Array
+from ...reference.errors import EvaluationError
+from ...reference.interpreter.evaluator import operator_kernel
+from .terms import ABSENT, Dim, Head, Node, Shape, Terms
+
+_INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+_MOST_CLASSES = 64
 _MOST_ELEMENTS = 64
 _LIMIT = 1 << 63
-_ARITHMETIC = ("Add", "Sub", "Mul")
+_MOST_NAMES = 8
+_Read = dict[int, "Array | None"]
+_Element = int | str | tuple[Any, ...] | None
+
+_MOVING = {
+    *("Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
+    *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
+}
+"""Operators whose elements are those of the first operand; of all operands for Concat."""
 
 
-def sizes_in(terms: Terms, term: int, depth: int = 0) -> tuple[Dim, ...] | None:
-    """Elements of a tensor of int64 in order; None if it is none, or their number is unknown.
+def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | None:
+    """Elements of a tensor of int64 or bool, an array of objects; None if it is none or large.
 
-    A name is a size. No element is what its type cannot hold: a cast to another type, and
-    arithmetic on names, are unknown.
+    A name is a size, and None an element that is unknown. Conditions are 0 and 1.
+
+    Args:
+        terms: the terms.
+        term: the tensor.
+        read: elements of classes that were read before; None for a first call.
     """
-    if term == ABSENT or depth > _MOST_DEPTH or terms.fact(term).elem_type != _INT64:
+    if term == ABSENT or terms.fact(term).elem_type not in (_INT64, _BOOL):
         return None
-    numbers = terms.numbers(term)
-    if numbers is not None:
-        return tuple(numbers) if len(numbers) <= _MOST_ELEMENTS else None
+    root, read = terms.find(term), {} if read is None else read
+    if root in terms.elements or root in read:
+        return terms.elements.get(root, read.get(root))
+    if len(read) > _MOST_CLASSES:
+        return None
+    read[root] = None
+    tensor = terms.tensor(term)
+    if tensor is not None:
+        if tensor.size <= _MOST_ELEMENTS:
+            array = tensor.numpy()
+            numbers = _list([int(number) for number in array.flat])
+            terms.elements[root] = numbers.reshape(array.shape)
+        return terms.elements.get(root)
     for member in terms.members(term):
-        node = terms.nodes[member]
-        elements = _elements(terms, node, depth + 1) if node.output == 0 and node.args else None
+        elements = elements_of(terms, terms.nodes[member], read)
         if elements is not None:
-            return elements if len(elements) <= _MOST_ELEMENTS else None
+            if all(element is not None for element in elements.flat):
+                terms.elements[root] = elements
+            read[root] = elements
+            return elements
     return None
+
+
+def sizes_in(terms: Terms, term: int) -> Shape | None:
+    """Elements of a tensor of int64 in order; None if it is none, or their number is unknown."""
+    is_list = term != ABSENT and terms.fact(term).elem_type == _INT64
+    elements = elements_in(terms, term) if is_list else None
+    if elements is None:
+        return None
+    return tuple([None if isinstance(element, tuple) else element for element in elements.flat])
 
 
 def whole_numbers(terms: Terms, term: int) -> list[int] | None:
@@ -40,71 +87,264 @@ def whole_numbers(terms: Terms, term: int) -> list[int] | None:
     return [int(element) for element in elements if isinstance(element, int)]
 
 
-def part_of_shape(shape: Sequence[Dim], start: int, end: int) -> tuple[Dim, ...]:
+def part_of_shape(shape: Sequence[Dim], start: int, end: int) -> Shape:
     """Sizes that a Shape returns."""
     rank = len(shape)
     first, last = (min(max(n + rank if n < 0 else n, 0), rank) for n in (start, end))
     return tuple(shape[first:last])
 
 
-def _elements(terms: Terms, node: Node, depth: int) -> tuple[Dim, ...] | None:
-    head, name = node.head, node.head.name
-    if name == "Shape":
-        shape = terms.fact(node.args[0]).shape
-        if shape is None:
+def elements_of(terms: Terms, node: Node, read: _Read | None = None) -> Array | None:
+    """Elements of one operator, which then does not fail on its operands; None if unknown."""
+    head, args = node.head, node.args
+    if not args or not (head.version or head.name == "view"):
+        return None
+    if head.name == "Shape":
+        shape = terms.fact(args[0]).shape
+        ends = (0, 0) if shape is None else (0, len(shape))
+        ends = head.integer("start", ends[0]), head.integer("end", ends[1])
+        return None if shape is None else _list(part_of_shape(shape, *ends))
+    rule = _RULES.get(head.name) or (_moved if head.name in _MOVING else None)
+    if rule is None:
+        return None
+    read = {} if read is None else read
+    operands = [elements_in(terms, arg, read) for arg in args]
+    elements = None if operands[0] is None else rule(terms, node, operands)
+    return elements if elements is not None and elements.size <= _MOST_ELEMENTS else None
+
+
+def _list(elements: Sequence[_Element]) -> Array:
+    array = np.empty(len(elements), object)
+    array[:] = elements
+    return array
+
+
+def _moved(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    """Run an operator on positions, and put the elements there."""
+    head, moves_all = node.head, node.head.name == "Concat"
+    if head.name == "Gather" and head.version < 11 and _least(operands[1]) < 0:
+        return None
+    data = [one for one in (operands if moves_all else operands[:1]) if one is not None]
+    parameters = [] if moves_all else operands[1:]
+    if moves_all and len(data) < len(operands):
+        return None
+    arrays: list[Array | None] = []
+    for one in data:
+        start = sum(array.size for array in arrays if array is not None)
+        arrays.append(np.arange(start, start + one.size, dtype=np.int64).reshape(one.shape))
+    for parameter, arg in zip(parameters, node.args[len(data) :], strict=True):
+        is_whole = parameter is not None and all(isinstance(n, int) for n in parameter.flat)
+        if arg != ABSENT and not is_whole:
             return None
-        return part_of_shape(shape, head.integer("start"), head.integer("end", len(shape)))
-    operands = [sizes_in(terms, arg, depth) for arg in node.args[: 1 if name in _FIRST else None]]
-    first = operands[0]
-    if first is None:
+        arrays.append(None if parameter is None else parameter.astype(np.int64))
+    places = _computed(head, arrays, node.output)
+    pool = _list([element for one in data for element in one.flat])
+    return None if places is None else pool[places.reshape(-1)].reshape(places.shape)
+
+
+def _least(array: Array | None) -> int:
+    if array is None:
+        return -1
+    return min([n if isinstance(n, int) else -1 for n in array.flat], default=0)
+
+
+def _computed(head: Head, arrays: Sequence[Array | None], output: int) -> Array | None:
+    """Output of an operator on integers; None where it fails or is large."""
+    inputs = ["" if array is None else f"i{k}" for k, array in enumerate(arrays)]
+    node = onnx.helper.make_node(head.name, inputs, [f"o{k}" for k in range(head.outputs)])
+    node.attribute.extend(onnx.AttributeProto.FromString(content) for _, content in head.attributes)
+    if head.name in ("Expand", "Tile") and not _is_small(head.name, arrays):
         return None
-    if name in ("Identity", "Squeeze", "Unsqueeze") or (name == "Cast" and _keeps(terms, node)):
-        return first
-    if name == "Concat" and None not in operands:
-        return tuple(dim for elements in operands for dim in elements or ())
-    if name == "Gather" and terms.fact(node.args[0]).rank == 1:
-        indices = terms.numbers(node.args[1])
-        fits = indices is not None and all(-len(first) <= n < len(first) for n in indices)
-        return tuple([first[n] for n in indices or ()]) if fits else None
-    if name == "Slice" and terms.fact(node.args[0]).rank == 1:
-        return _slice(terms, node, first)
-    if name in _ARITHMETIC and len(operands) == 2 and operands[1] is not None:
-        return tuple(_combined(name, first, operands[1])) or None
-    return None
-
-
-_FIRST = {"Identity", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice"}
-"""Operators that take sizes from their first operand alone."""
-
-
-def _keeps(terms: Terms, node: Node) -> bool:
-    return node.head.attribute("to") == _INT64 == terms.fact(node.args[0]).elem_type
-
-
-def _slice(terms: Terms, node: Node, elements: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
-    """Part of a list of sizes: one axis, ends that are known."""
-    head = node.head
-    if head.version < 10:
-        bounds: list[list[int] | None] = [head.integers("starts"), head.integers("ends")]
-        steps: list[int] | None = [1]
-    else:
-        bounds = [terms.numbers(arg) for arg in node.args[1:3]]
-        steps = terms.numbers(node.args[4]) if len(node.args) > 4 else [1]
-    if len(bounds) != 2 or any(bound is None or len(bound) != 1 for bound in (*bounds, steps)):
+    try:
+        result = operator_kernel(node, {"": head.version})(list(arrays))[output]
+    except EvaluationError:
         return None
-    (start,), (end,), (step,) = (bound or [0] for bound in (*bounds, steps))
-    return elements[start:end] if step == 1 else None
+    return np.asarray(result) if np.asarray(result).dtype == np.int64 else None
 
 
-def _combined(name: str, one: Sequence[Dim], other: Sequence[Dim]) -> Iterator[Dim]:
-    """Sums, differences or products of known numbers; those that wrap are unknown."""
-    count = max(len(one), len(other))
-    if min(len(one), len(other)) not in (1, count):
-        return
-    for k in range(count):
-        a, b = one[k % len(one)], other[k % len(other)]
-        if not isinstance(a, int) or not isinstance(b, int):
-            yield None
-            continue
-        result = a + b if name == "Add" else a - b if name == "Sub" else a * b
-        yield result if -_LIMIT <= result < _LIMIT else None
+def _is_small(name: str, arrays: Sequence[Array | None]) -> bool:
+    """Test that an operator that repeats elements has few of them."""
+    data, sizes = (*arrays, None)[:2]
+    if data is None or sizes is None:
+        return False
+    product = int(np.prod(np.maximum(sizes.astype(object), 1))) if sizes.size else 1
+    return product * (data.size if name == "Tile" else 1) <= _MOST_ELEMENTS
+
+
+def _viewed(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    shape, elements = node.head.key, operands[0]
+    fits = elements is not None and all(isinstance(dim, int) for dim in shape)
+    return elements.reshape(shape) if fits and elements is not None else None
+
+
+def _cast(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    """Keep numbers as int64; a size that a narrower type may not hold is unknown."""
+    return operands[0] if node.head.attribute("to") == _INT64 else None
+
+
+def _filled(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    (shape,), value = operands, node.head.attribute("value")
+    is_whole = value is not None and value.data_type in (_INT64, _BOOL)
+    if shape is None or not is_whole or not all(isinstance(n, int) and n >= 0 for n in shape.flat):
+        return None
+    if int(np.prod(shape)) > _MOST_ELEMENTS:
+        return None
+    (element,) = onnx.numpy_helper.to_array(value).reshape(-1).tolist()
+    return np.full(shape.astype(int), int(element), object)
+
+
+def _chosen(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    return _elementwise(operands, lambda c, x, y: x if x == y or c == 1 else y if c == 0 else None)
+
+
+def _elementwise(
+    operands: Sequence[Array | None], function: Callable[..., _Element | bool]
+) -> Array | None:
+    """Apply a function to operands that broadcast."""
+    arrays = [operand for operand in operands if operand is not None]
+    if len(arrays) < len(operands):
+        return None
+    try:
+        grid = np.broadcast_arrays(*arrays)
+    except ValueError:
+        return None
+    results = [function(*row) for row in zip(*[one.flat for one in grid], strict=True)]
+    plain = _list([int(each) if isinstance(each, bool) else each for each in results])
+    return plain.reshape(grid[0].shape)
+
+
+def _add(a: _Element, b: _Element) -> _Element:
+    if a == 0 or b == 0:
+        return b if a == 0 else a
+    if isinstance(a, int) and isinstance(b, int):
+        return _within(a + b)
+    if a is None or b is None:
+        return None
+    (one, *names), (other, *more) = _sum(a), _sum(b)
+    fits = len(names) + len(more) <= _MOST_NAMES and abs(one + other) < _LIMIT
+    return (one + other, *sorted(names + more)) if fits else None
+
+
+def _sum(element: _Element) -> tuple[Any, ...]:
+    """A number, and the names that are added to it."""
+    if isinstance(element, tuple):
+        return element
+    return (element,) if isinstance(element, int) else (0, element)
+
+
+def _sub(a: _Element, b: _Element) -> _Element:
+    if b == 0 or (a == b and a is not None):
+        return a if b == 0 else 0
+    return _within(a - b) if isinstance(a, int) and isinstance(b, int) else None
+
+
+def _mul(a: _Element, b: _Element) -> _Element:
+    if 0 in (a, b) or 1 in (a, b):
+        return 0 if 0 in (a, b) else b if a == 1 else a
+    return _within(a * b) if isinstance(a, int) and isinstance(b, int) else None
+
+
+def _div(a: _Element, b: _Element) -> _Element:
+    if b == 1:
+        return a
+    return a // b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else None
+
+
+def _mod(a: _Element, b: _Element) -> _Element:
+    return a % b if isinstance(a, int) and isinstance(b, int) and b > 0 else None
+
+
+def _within(number: int) -> Dim:
+    """A number; None if it wraps."""
+    return number if -_LIMIT <= number < _LIMIT else None
+
+
+def _less(a: _Element, b: _Element) -> bool | None:
+    """a < b, with sizes at least 0 and below 2^63."""
+    if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple):
+        return None
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
+    if a == b:
+        return False
+    if isinstance(b, str) and isinstance(a, int) and a < 0:
+        return True
+    return False if isinstance(a, str) and isinstance(b, int) and b <= 0 else None
+
+
+def _equal(a: _Element, b: _Element) -> bool | None:
+    if a is not None and a == b:
+        return True
+    if isinstance(a, int) and isinstance(b, tuple):
+        a, b = b, a
+    if isinstance(a, tuple) and isinstance(b, int):  # modulo 2^64
+        least = a[0] + (b - a[0]) % (2 * _LIMIT)
+        return None if least <= a[0] + (len(a) - 1) * (_LIMIT - 1) else False
+    orders = _less(a, b), _less(b, a)
+    return None if True not in orders and orders != (False, False) else True not in orders
+
+
+def _not(a: int | bool | None) -> bool | None:
+    return None if a is None else not a
+
+
+def _smaller(a: _Element, b: _Element) -> _Element:
+    less, more = _less(a, b), _less(b, a)
+    return a if less or more is False else b if more or less is False else None
+
+
+def _larger(a: _Element, b: _Element) -> _Element:
+    less, more = _less(a, b), _less(b, a)
+    return b if less or more is False else a if more or less is False else None
+
+
+def _all(a: Dim, b: Dim) -> Dim:
+    return 0 if 0 in (a, b) else None if None in (a, b) else 1
+
+
+def _any(a: Dim, b: Dim) -> Dim:
+    return 1 if 1 in (a, b) else None if None in (a, b) else 0
+
+
+def _folded(function: Callable[..., _Element | bool]) -> _Rule:
+    """Rule of an operator that combines elements one by one, from the left."""
+
+    def rule(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+        if node.head.version < _BROADCASTING:
+            return None
+        result = operands[0]
+        for operand in operands[1:]:
+            result = _elementwise([result, operand], function)
+        return _elementwise([result], function) if len(operands) == 1 else result
+
+    return rule
+
+
+_Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]
+_BROADCASTING = 7
+"""First version of arithmetic that broadcasts without attributes."""
+_RULES: dict[str, _Rule] = {
+    "view": _viewed,
+    "Cast": _cast,
+    "ConstantOfShape": _filled,
+    "Where": _chosen,
+    "Not": lambda terms, node, operands: _elementwise(operands, _not),
+    "Add": _folded(_add),
+    "Sub": _folded(_sub),
+    "Mul": _folded(_mul),
+    "Div": _folded(_div),
+    "Mod": _folded(_mod),
+    "Max": _folded(_larger),
+    "Min": _folded(_smaller),
+    "And": _folded(_all),
+    "Or": _folded(_any),
+    "Less": _folded(_less),
+    "Greater": _folded(lambda a, b: _less(b, a)),
+    "LessOrEqual": _folded(lambda a, b: _not(_less(b, a))),
+    "GreaterOrEqual": _folded(lambda a, b: _not(_less(a, b))),
+    "Equal": _folded(_equal),
+}
+"""Operators on single elements."""
+
+SIZE_OPERATORS = ("Shape", *_MOVING, *_RULES)
+"""Operators whose elements are known where those of their operands are."""

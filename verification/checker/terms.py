@@ -117,11 +117,18 @@ _Key = tuple[Head, int, tuple[int, ...]]
 
 
 class Terms:
-    """Terms by number in the order of their construction, and the classes of equal ones."""
+    """Terms by number in the order of their construction, and the classes of equal ones.
+
+    Attributes:
+        nodes: the terms.
+        merges: number of classes that were joined.
+        elements: elements of small tensors of integers, by class (`sizes.elements_in`).
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.merges = 0
+        self.elements: dict[int, Array] = {}
         self._parent: list[int] = []
         self._members: list[list[int]] = []
         self._users: list[list[int]] = []

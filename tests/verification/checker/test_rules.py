@@ -44,15 +44,30 @@ PAIRS = {
         "<int64[2] s = {1, -1}> { y = Reshape <allowzero = 1> (x, s) }",
         "<int64[2] s = {1, -1}> { y = Reshape (x, s) }",
     ),
-    "known-shape": (
+    "known-elements": (
         "float[2, 3] x",
         "{ s = Shape (x) y = Expand (x, s) }",
         "<int64[2] s = {2, 3}> { y = Expand (x, s) }",
     ),
-    "known-size": (
+    "known-number": (
+        "float[2, 3] x",
+        "{ s = Size (x) y = Neg (s) }",
+        "<int64 s = {6}> { y = Neg (s) }",
+    ),
+    "expand-to-own-shape": (
         "float[n, 3] x",
-        "<int64 k = {-1}> { s = Shape (x) d = Gather (s, k) y = Neg (d) }",
-        "<int64 d = {3}> { y = Neg (d) }",
+        "{ s = Shape (x) e = Expand (x, s) y = Abs (e) }",
+        ABS,
+    ),
+    "equal-elements": (
+        "float[n, 3] x",
+        "<float[3] c = {2, 2, 2}> { y = Mul (x, c) }",
+        "<float[1] c = {2}> { y = Mul (x, c) }",
+    ),
+    "bias-of-equal-elements": (
+        "float[n, 3] x, float[3, 2] w",
+        "<float[2] c = {2, 2}> { y = Gemm (x, w, c) }",
+        "<float[1] c = {2}> { y = Gemm (x, w, c) }",
     ),
     "view": (
         "float[n, 1, 3] x",
@@ -120,6 +135,26 @@ MISSES = {
         "float[n, m] x",
         "{ s = Shape (x) y = Expand (x, s) }",
         "<int64[2] s = {2, 3}> { y = Expand (x, s) }",
+    ),
+    "a size of 1 or more": (
+        "float[n] x, float[m] w",
+        "{ s = Shape (x) r = Shape (w) d = Equal (s, r) y = Not (d) }",
+        "<bool[1] d = {0}> { y = Not (d) }",
+    ),
+    "a constant that has the shape": (
+        "float[1] x",
+        "<float[3] c = {2, 2, 2}> { y = Mul (x, c) }",
+        "<float[1] c = {2}> { y = Mul (x, c) }",
+    ),
+    "zeros of both signs": (
+        "float[n, 2] x",
+        "<float[2] c = {0.0, -0.0}> { y = Mul (x, c) }",
+        "<float[1] c = {0.0}> { y = Mul (x, c) }",
+    ),
+    "an expansion to another size": (
+        "float[n, 1] x, float[m] w",
+        "{ s = Shape (w) e = Expand (x, s) y = Abs (e) }",
+        ABS,
     ),
     "the size of another axis": (
         "float[n, 3] x",

@@ -1,10 +1,19 @@
 """Contents of tensors of sizes."""
 
+import itertools
+
 import numpy as np
 import pytest
 from proofs import model
+from straightline.verification.checker.inference import fact_of_output
+from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.models import execute
-from straightline.verification.checker.sizes import part_of_shape, sizes_in, whole_numbers
+from straightline.verification.checker.sizes import (
+    elements_in,
+    part_of_shape,
+    sizes_in,
+    whole_numbers,
+)
 
 HEAD = (
     "g (float[n, 3, m] x) => (y) <int64[1] a = {0}, int64[1] one = {1}, int64 two = {2},"
@@ -13,7 +22,11 @@ HEAD = (
 
 
 def content(nodes):
-    proto = model(HEAD + nodes + " }")
+    return content_of(HEAD + nodes + " }")
+
+
+def content_of(text):
+    proto = model(text)
     models = execute(proto, proto, {}, (None, None))
     return models.terms, models.before.outputs["y"]
 
@@ -48,6 +61,65 @@ def test_numbers_are_those_of_known_sizes():
     assert whole_numbers(*content("y = Gather (s, one)")) == [3]
     assert whole_numbers(*content("y = Identity (s)")) is None
     assert whole_numbers(*content("y = Identity (most)")) == [np.iinfo(np.int64).max]
+
+
+ALL = (
+    "g (float[n] x, float[m] w) => (y) <int64[8] c ="
+    " {-9223372036854775808, -2, -1, 0, 1, 2, 3, 9223372036854775807}> { s = Shape (x)"
+    " t = Shape (w) r = Add (s, t) q = Add (r, s) y = Concat <axis = 0> (c, s, t, r, q) }"
+)
+"""Numbers, sizes, and sums of sizes that wrap."""
+REFERENCE = {
+    **{"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum},
+    **{"Min": np.minimum, "Equal": np.equal, "Less": np.less, "Greater": np.greater},
+    **{"LessOrEqual": np.less_equal, "GreaterOrEqual": np.greater_equal},
+    "Div": lambda a, b: np.where(b > 0, a // np.where(b > 0, b, 1), a),
+    "Mod": lambda a, b: np.where(b > 0, a % np.where(b > 0, b, 1), a),
+}
+
+
+@pytest.mark.parametrize("operator", REFERENCE)
+def test_elements_are_those_of_every_size(operator):
+    terms, y = content_of(ALL)
+
+    def apply(op_type, *args):
+        head = head_of(op_type, "", 18, (), 1)
+        return terms.add(head, args, fact_of_output(terms, head, args, 0))
+
+    each = [apply("Gather", y, terms.constant(np.array(k))) for k in range(12)]
+    for a, b in itertools.product(range(12), repeat=2):
+        found = elements_in(terms, apply(operator, each[a], each[b]))
+        known = None if found is None else found.item()
+        for n, m in itertools.product([0, 1, 3, 2**62, 2**63 - 1], repeat=2):
+            if known is None:
+                break
+            parts = known if isinstance(known, tuple) else (known,)
+            value = sum({"n": n, "m": m}.get(part, part) for part in parts)
+            with np.errstate(all="ignore"):
+                r = np.int64(n) + np.int64(m)
+                numbers = [-(2**63), -2, -1, 0, 1, 2, 3, 2**63 - 1, n, m, r, r + np.int64(n)]
+                expected = REFERENCE[operator](*np.array(numbers, np.int64)[[a, b]])
+            assert (value - int(expected)) % 2**64 == 0, (a, b, n, m, known)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "elements"),
+    [
+        ("e = Equal (s, end) y = Not (e)", [None, 1, None]),
+        ("m = Sub (a, one) e = Equal (s, m) y = Where (e, one, s)", ["n", 3, "m"]),
+        ("m = Sub (a, one) y = Less (s, m)", [0, 0, 0]),
+        ("y = ConstantOfShape <value = int64[1] {7}> (one)", [7]),
+        ("p = ConstantOfShape <value = int64[1] {0}> (one) y = Add (s, p)", ["n", 3, "m"]),
+        ("p = Add (s, s) y = Slice (p, a, one)", [(0, "n", "n")]),
+        ("r = Reshape (s, one) y = Identity (r)", None),
+        ("m = Sub (a, one) r = Reshape (s, m) y = Tile (r, one)", ["n", 3, "m"]),
+        ("t = Add (a, two) r = Mul (most, two) y = Tile (s, r)", None),
+    ],
+)
+def test_elements_that_are_computed_are_known(nodes, elements):
+    terms, y = content(nodes)
+    found = elements_in(terms, y)
+    assert elements == (None if found is None else list(found.flat))
 
 
 @pytest.mark.parametrize("start", range(-5, 6))
