@@ -37,6 +37,8 @@ class Coefficient:
         whole: true if it has the shape of the state.
         positive: true if it is at least 0.
         single: true if an iteration has one element of it, for all elements of the state.
+        present: the condition that there is one; None for always.
+        rows: the value without the axes of the state, if iterations have one element of it.
     """
 
     number: float | None
@@ -46,6 +48,8 @@ class Coefficient:
     array: Array | None = None
     positive: bool = False
     single: bool = False
+    present: Coefficient | None = None
+    rows: Value | None = None
 
 
 ZERO, ONE = (Coefficient(number, positive=True, single=True) for number in (0.0, 1.0))
@@ -59,6 +63,7 @@ _NUMPY: dict[str, Callable[..., Array]] = {
     "Min": np.minimum,
     "Xor": np.logical_xor,
     "And": np.logical_and,
+    "Or": np.logical_or,
 }
 """The operators on constants; integers are never divided."""
 
@@ -79,9 +84,12 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
         lifted = recurrence.trips.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
     tensor = value.constant
     array = tensor.numpy() if tensor is not None and tensor.is_readable else None
-    positive = _is_positive(value, array)
+    positive = is_positive(value)
     single = all(dim == 1 for dim in own)
-    return Coefficient(None, lifted, operand.batched, own == shape, array, positive, single)
+    rows = operand.value if operand.batched and not own else None
+    return Coefficient(
+        None, lifted, operand.batched, own == shape, array, positive, single, rows=rows
+    )
 
 
 def _fits(own: Shape, other: Shape) -> bool:
@@ -89,8 +97,10 @@ def _fits(own: Shape, other: Shape) -> bool:
     return all(dim in (one, wide) for dim, wide in zip(own, other, strict=True))
 
 
-def _is_positive(value: Value, array: Array | None) -> bool:
-    if array is not None:
+def is_positive(value: Value) -> bool:
+    """Test for a value that is certainly at least 0, or NaN."""
+    if value.constant is not None and value.constant.is_readable:
+        array = value.constant.numpy()
         return array.dtype.kind in "iuf" and bool(np.all(array >= 0))
     node = value.producer
     return node is not None and node.is_op(*_POSITIVE)
@@ -111,6 +121,7 @@ class Coefficients:
         self._type = fact.elem_type
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         truth = fact.elem_type == _BOOL
+        self._opposites: dict[Value, Value] = {}
         self._plus_of, self._times_of = ("Xor", "And") if truth else ("Add", "Mul")
 
     def _coefficient(self, value: Value) -> Coefficient:
@@ -125,6 +136,8 @@ class Coefficients:
 
     def _unbounded(self, least: bool, scaled: bool) -> Coefficient:
         """The bound that changes nothing; a factor, which may be 0, needs a finite one."""
+        if self._dtype.kind not in "fiu":
+            raise Unfit("its element type has no bounds")
         limits = np.finfo(self._dtype) if self._dtype.kind == "f" else np.iinfo(self._dtype)
         number = limits.min if least else limits.max
         if not scaled and self._dtype.kind == "f":
@@ -162,7 +175,9 @@ class Coefficients:
                 value = self._emit.add("Neg", [rest.value], "negated")
                 array = None if rest.array is None else -rest.array
                 positive = array is not None and bool(np.all(array >= 0))
-                return dataclasses.replace(rest, value=value, array=array, positive=positive)
+                return dataclasses.replace(
+                    rest, value=value, array=array, positive=positive, rows=None
+                )
         positive = one.positive and other.positive
         if one.number is not None and other.number is not None:
             return Coefficient(one.number * other.number, positive=positive)
@@ -179,7 +194,7 @@ class Coefficients:
             if (one.number, other.number) == (1.0, 0.0):
                 return flag
             if (one.number, other.number) == (0.0, 1.0):
-                return self._not(flag)
+                return self.opposite(flag)
         elem_type = _BOOL if truth else self._type
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         old = self._recurrence.states[0].result
@@ -194,13 +209,16 @@ class Coefficients:
             single=all(each.single for each in (flag, one, other)),
         )
 
-    def _not(self, flag: Coefficient) -> Coefficient:
+    def opposite(self, flag: Coefficient) -> Coefficient:
+        """The condition that holds where another one does not."""
         if flag.number is not None:
             return ZERO if flag.number else ONE
         assert flag.value is not None
-        value = self._emit.add("Not", [flag.value], "not")
+        if flag.value not in self._opposites:
+            value = self._emit.add("Not", [flag.value], "not")
+            self._opposites |= {flag.value: value, value: flag.value}
         array = None if flag.array is None else np.logical_not(flag.array)
-        return dataclasses.replace(flag, value=value, array=array)
+        return dataclasses.replace(flag, value=self._opposites[flag.value], array=array, rows=None)
 
     def _combine(self, op_type: str, *operands: Coefficient) -> Coefficient:
         """Emit an operator on coefficients of the state's type."""
@@ -246,6 +264,16 @@ class Coefficients:
             coefficient = dataclasses.replace(coefficient, value=value)
         return spread(self._recurrence, coefficient, self._shape)
 
+    def flags_of(self, flag: Coefficient) -> Value:
+        """Emit a condition of one element for each iteration, as a vector."""
+        assert flag.value is not None
+        if not flag.batched:
+            one = self._emit.scalar(flag.value, "flag")
+            return self._emit.add("Expand", [one, self._recurrence.trips.feeding.trips], "flags")
+        if flag.rows is not None or not self._shape:
+            return flag.rows or flag.value
+        return self._emit.squeeze(flag.value, tuple(range(1, 1 + len(self._shape))), "flags")
+
 
 def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Value:
     """Emit a lifted value in the shape of the state, iterations first."""
@@ -258,3 +286,8 @@ def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Va
         initial = feeding.same(recurrence.states[0].initial).value
         size = emit.concat([size, emit.add("Shape", [initial], "own")], 0, "size")
     return emit.add("Expand", [coefficient.value, size], "rows")
+
+
+def broadcast(recurrence: Recurrence, value: Value, shape: Shape) -> Value:
+    """Emit a state-independent value in the shape of the state, iterations first."""
+    return spread(recurrence, lift(recurrence, value, shape), shape)

@@ -21,8 +21,9 @@ from ....facts.fact import Fact
 from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...iteration.loop_view import State
+from .coefficients import broadcast
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import accumulate, broadcast
+from .reductions import accumulate
 
 _TYPES = onnx.TensorProto
 _FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE)
@@ -93,7 +94,7 @@ def raise_extreme(recurrence: Recurrence) -> Replacement | str:
     rows = _candidates(recurrence, extreme, fact, is_last=False)
     tensor = state.initial.constant
     is_number = tensor is not None and tensor.is_readable and not np.isnan(tensor.numpy()).any()
-    return accumulate(recurrence, extreme.kind, rows, fact, True, may_be_nan=not is_number)
+    return accumulate(recurrence, extreme.kind, rows, fact, is_number)
 
 
 def _read(recurrence: Recurrence) -> Extreme | str:
@@ -166,7 +167,7 @@ def _has_order(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> bool:
 def _candidates(recurrence: Recurrence, extreme: Extreme, fact: Fact, is_last: bool) -> Value:
     """Emit the candidates of all iterations, a stand-in for each NaN."""
     trips, (state,) = recurrence.trips, recurrence.states
-    rows = broadcast(recurrence, trips.operand(extreme.candidate), fact)
+    rows = broadcast(recurrence, extreme.candidate, fact.shape or ())
     if fact.elem_type not in _FLOATS:
         return rows
     stand = trips.feeding.same(state.initial).value
@@ -214,7 +215,7 @@ def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
     if operand.fact.shape == own.shape:
         return trips.feeding.every(operand, one.value.name)
     if own.shape == recurrence.fact(state.initial).shape:
-        return broadcast(recurrence, operand, own)
+        return broadcast(recurrence, one.value, own.shape or ())
     raise Unbatchable(f"takes '{one.value.name}', which has another shape")
 
 

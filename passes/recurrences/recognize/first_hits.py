@@ -7,7 +7,6 @@ An unset value fails a test that no new value passes, so only the first one is s
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +17,8 @@ from ....facts.fact import Fact, element, integers
 from ....facts.polynomial import Dimension
 from ....ir import Node, Value
 from ....ops.batching import Operand
+from .coefficients import broadcast
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import broadcast
 
 _TYPES = onnx.TensorProto
 _MOST = {"Less": 0, "LessOrEqual": -1, "Equal": -1}
@@ -69,13 +68,13 @@ def _emit(
     bound = feeding.same(hit.test.inputs[1]) if hit.test.inputs[1] is not None else None
     assert bound is not None
     unset = emit.apply(hit.test.op, [initial, bound.value], "unset")
-    hits = broadcast(recurrence, flags, dataclasses.replace(fact, elem_type=_TYPES.BOOL))
+    hits = broadcast(recurrence, hit.flag, fact.shape or ())
     hits = emit.add("And", [hits, emit.unsqueeze(unset, 0, "unset")], "hits")
     numbers = emit.add("Cast", [hits], "numbers", to=_TYPES.INT32)
     first = emit.unsqueeze(initial, 0, "first")
     none = emit.add("Sub", [first, first], "none")
     none = emit.add("Cast", [none], "none", to=_TYPES.INT32)
-    joined = emit.concat([first, broadcast(recurrence, value, fact)], 0, "rows")
+    joined = emit.concat([first, broadcast(recurrence, hit.value, fact.shape or ())], 0, "rows")
     places = emit.concat([none, numbers], 0, "places")
     place = emit.add("ArgMax", [places], "place", axis=0, keepdims=1)
     row = emit.add("GatherElements", [joined, place], "row", axis=0)

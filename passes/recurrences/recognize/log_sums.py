@@ -1,12 +1,15 @@
-"""Logarithms of sums of exponentials, one term in each iteration: s = log (exp (s) + exp (x)).
+"""Logarithms of sums of exponentials, one term in each iteration: s = log (exp (s + d) + exp (x)).
 
-Written so, the sums are a CumSum of exponentials. Written with the larger one of s and x as the
-scale, the largest value so far is one recurrence, and the sum in its scale a linear one:
+Written so, the exponentials are a linear recurrence, or a CumSum without d. Written with the larger
+one of s + d and x as the scale, the largest value so far is one recurrence, and the sum in its
+scale a linear one:
 
-m' = max (m, x), sum' = sum * exp (m - m') + exp (x - m'), s = m + log (sum)
+m' = max (m + d, x), sum' = sum * exp (m + d - m') + exp (x - m'), s = m + log (sum)
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -15,13 +18,27 @@ from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
 from ...scans.parallel_prefix import OneOperator
-from .composed_steps import Composition
+from .coefficients import broadcast
 from .recurrence import Recurrence, Replacement
-from .scan_reductions import broadcast, is_small, replace_all
+from .reductions import is_small, replace_rows
+from .semirings import FLOATS, SUMS, Place, Product
 
-_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 _NO_LOG = "it is no logarithm of a sum"
 _END = np.iinfo(np.int64).max
+
+
+class _Sum(NamedTuple):
+    """The logarithm of the sum of two exponentials.
+
+    Attributes:
+        term: the exponent that no state changes.
+        decay: the addend of the state in the other exponent; None for none.
+        is_subtracted: true if it is subtracted.
+    """
+
+    term: Value
+    decay: Value | None = None
+    is_subtracted: bool = False
 
 
 def raise_log_sum(recurrence: Recurrence) -> Replacement | str:
@@ -30,45 +47,66 @@ def raise_log_sum(recurrence: Recurrence) -> Replacement | str:
         return _NO_LOG
     (state,) = recurrence.states
     fact = recurrence.fact(state.initial).without_content()
-    if fact.elem_type not in _FLOATS or fact.shape is None:
+    if fact.elem_type not in FLOATS or fact.shape is None:
         return _NO_LOG
     result = skip_identities(state.result)
-    term, emitter = _plain_term(result, state.argument), _by_cumsum
-    if term is None:
-        term, emitter = _scaled_term(result, state.argument), _by_steps
-        if term is not None and not is_small(fact):
-            return "it is a logarithm of a sum too large for steps of doubling distance"
-    if term is None or term.producer in recurrence.nodes:
+    plain, scaled = _plain(result, state.argument), _scaled(result, state.argument)
+    match = plain or scaled
+    if match is None or any(
+        value is not None and (value is state.argument or value.producer in recurrence.nodes)
+        for value in (match.term, match.decay)
+    ):
         return _NO_LOG
-    if recurrence.fact(result).shape != fact.shape:
+    if not (is_small(fact) or (plain and match.decay is None)):
+        return "it is a logarithm of a sum too large for steps of doubling distance"
+    if any(recurrence.fact(node.output()).shape != fact.shape for node in recurrence.nodes):
         return "its shape may change"
     recurrence.require_room(fact)
-    rows = broadcast(recurrence, recurrence.trips.operand(term), fact)
-    return emitter(recurrence, rows, fact)
+    emit, decay = recurrence.trips.emit, None
+    term = broadcast(recurrence, match.term, fact.shape)
+    if match.decay is not None:
+        decay = broadcast(recurrence, match.decay, fact.shape)
+        decay = emit.add("Neg", [decay], "decay") if match.is_subtracted else decay
+    return (_by_powers if plain else _by_scale)(recurrence, term, decay, fact)
 
 
 # Forms -------------------------------------------------------------------------------------------
 
 
-def _plain_term(result: Value, state: Value) -> Value | None:
-    """Match x of Log (Exp (state) + Exp (x))."""
+def _plain(result: Value, state: Value) -> _Sum | None:
+    """Match Log (Exp (state) + Exp (x))."""
     total = _operand_of(result, "Log")
     one, other = (_operand_of(value, "Exp") for value in _pair(total, "Add"))
-    return _other(one, other, state)
+    return _sum(one, other, state)
 
 
-def _scaled_term(result: Value, state: Value) -> Value | None:
-    """Match x of the same with terms scaled by Max (state, x)."""
+def _scaled(result: Value, state: Value) -> _Sum | None:
+    """Match the same with terms scaled by Max (state, x)."""
     for largest, logarithm in (pair := _pair(result, "Add"), pair[::-1]):
-        term = _other(*_pair(largest, "Max"), state)
+        ends = _pair(largest, "Max")
         total = None if logarithm is None else _operand_of(logarithm, "Log")
         parts = [_operand_of(value, "Exp") for value in _pair(total, "Add")]
         differences = [_pair(part, "Sub") for part in parts]
-        if term is None or any(pair[1] is not largest for pair in differences):
-            continue
         one, other = (pair[0] for pair in differences)
-        if _other(one, other, state) is term:
-            return term
+        same = largest is not None and all(pair[1] is largest for pair in differences)
+        if same and ends in ((one, other), (other, one)):
+            return _sum(one, other, state)
+    return None
+
+
+def _sum(one: Value | None, other: Value | None, state: Value) -> _Sum | None:
+    """Two exponents, of which one is the state, or its sum with a value."""
+    for moved, term in ((one, other), (other, one)):
+        if moved is None or term is None:
+            continue
+        if moved is state:
+            return _Sum(term)
+        for op_type in ("Add", "Sub"):
+            first, second = _pair(moved, op_type)
+            if first is state and second is not None:
+                return _Sum(term, second, op_type == "Sub")
+            if second is state and first is not None and op_type == "Add":
+                return _Sum(term, first)
     return None
 
 
@@ -90,41 +128,52 @@ def _producer(value: Value | None, op_type: str) -> Node | None:
     return node if node is not None and node.is_op(op_type) else None
 
 
-def _other(one: Value | None, other: Value | None, state: Value) -> Value | None:
-    """The operand beside the state."""
-    if one is state:
-        return other
-    return one if other is state else None
-
-
 # Replacements ------------------------------------------------------------------------------------
 
 
-def _by_cumsum(recurrence: Recurrence, terms: Value, fact: Fact) -> Replacement:
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
-    first = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
-    powers = emit.add("Exp", [emit.concat([first, terms], 0, "rows")], "powers")
-    logarithms = emit.add("Log", [emit.running_sum(powers, "sums")], "logarithms")
+def _linear(recurrence: Recurrence, factor: Value, offset: Value, fact: Fact) -> Value:
+    """Emit all values of factor * s + offset, starting from the first offset."""
+    product = Product(SUMS, 1, (Place(0, 0), Place(0, 1)), fact.elem_type)
+    return recurrence.prefixes(product, [factor, offset], [fact] * 2)[1]
+
+
+def _by_powers(recurrence: Recurrence, term: Value, decay: Value | None, fact: Fact) -> Replacement:
+    """Replace a state by logarithms of sums of exponentials."""
+    emit, first = recurrence.trips.emit, recurrence.first_row()
+    powers = emit.add("Exp", [emit.concat([first, term], 0, "rows")], "powers")
+    if decay is None:
+        sums = emit.running_sum(powers, "sums")
+    else:
+        factors = emit.add("Exp", [emit.concat([first, decay], 0, "rows")], "factors")
+        sums = _linear(recurrence, factors, powers, fact)
+    logarithms = emit.add("Log", [sums], "logarithms")
     # Without iterations the state is not its own logarithm.
-    joined = emit.concat([first, feeding.cut(logarithms, [1], [_END], [0])], 0, "joined")
-    return replace_all(recurrence, joined, "CumSum of exponentials", False)
+    after = recurrence.trips.feeding.cut(logarithms, [1], [_END], [0])
+    joined = emit.concat([first, after], 0, "joined")
+    what = "CumSum" if decay is None else "linear steps"
+    return replace_rows(recurrence, [joined], f"{what} of exponentials", False)
 
 
-def _by_steps(recurrence: Recurrence, terms: Value, fact: Fact) -> Replacement:
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
-    first = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
-    rows = emit.concat([first, terms], 0, "rows")
-    (largest,) = recurrence.prefixes(OneOperator(Operator("Max")), [rows], [fact])
+def _by_scale(recurrence: Recurrence, term: Value, decay: Value | None, fact: Fact) -> Replacement:
+    """Replace a state by the largest value so far and a logarithm in its scale."""
+    emit, feeding, first = recurrence.trips.emit, recurrence.trips.feeding, recurrence.first_row()
+    rows = [emit.concat([first, each], 0, "rows") for each in (term, decay) if each is not None]
+    if decay is None:
+        (largest,) = recurrence.prefixes(OneOperator(Operator("Max")), rows, [fact])
+    else:
+        product = Product(SUMS, 1, (Place(0, 2), Place(0, 1)), fact.elem_type)
+        largest, _ = recurrence.prefixes(product, rows, [fact] * 2)
     before = feeding.cut(largest, [0], [-1], [0])
     after = feeding.cut(largest, [1], [_END], [0])
+    if decay is not None:
+        before = emit.add("Add", [before, decay], "moved")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
     sizes = [dim.value or 0 for dim in fact.shape or ()]
     ones = emit.constant(np.ones((1, *sizes), dtype), "ones")
     pair = []
-    for value in (terms, before):
+    for value in (before, term):
         scaled = emit.add("Exp", [emit.add("Sub", [value, after], "scaled")], "scaled")
         pair.append(emit.concat([ones, scaled], 0, "rows"))
-    monoid = Composition(fact.elem_type, ("offset", "factor"))
-    sums, _ = recurrence.prefixes(monoid, pair, [fact] * 2)
+    sums = _linear(recurrence, pair[0], pair[1], fact)
     joined = emit.add("Add", [largest, emit.add("Log", [sums], "logarithms")], "joined")
-    return replace_all(recurrence, joined, "logarithms of linear steps", False)
+    return replace_rows(recurrence, [joined], "logarithms of linear steps", False)

@@ -164,15 +164,12 @@ class RaiseRecurrences(RaiseOptions, Pass):
         from .composed_steps import raise_step
         from .extremes import raise_extreme
         from .first_hits import raise_first
-        from .held_states import raise_held
         from .log_sums import raise_log_sum
         from .recurrence import AllTrips
         from .registers import raise_register
-        from .scan_reductions import raise_accumulation
 
         raisers = [
-            *(raise_accumulation, raise_extreme, raise_held, raise_step),
-            *(raise_first, raise_register, raise_log_sum, raise_cell),
+            *(raise_extreme, raise_step, raise_first, raise_register, raise_log_sum, raise_cell)
         ]
         trips = AllTrips(loop_view, inference, self, certain, raisers)
         if not trips.replacements:

@@ -1,23 +1,22 @@
-"""One iteration as a function of the states, in one normal form.
+"""An iteration as functions of the states, in one normal form for each algebra.
 
-s -> reset ? fresh : min (max (factor * s + offset, lower), upper)
+s -> reset ? fresh : min (max (weights[0] * s[0] + weights[1] * s[1] + ... + offset, lower), upper)
 
-t = Mul (s, a)                           factor = a
+t = Mul (s, a)                           weights = [a]
 u = Add (t, b)                     ->    offset = b
 v = Relu (u)                             lower = 0
 r = Where (p, e, v)                      reset = p, fresh = e
 
-Truth values are numbers of which Xor is the sum and And the product, so Not adds true. Of states
-that depend on each other, each has a factor for each of them, and no bounds. Functions of this form
-are closed under composition (`composed_steps`): max-plus, clamped, decayed, guarded and reset
-states are rows of one algebra.
+The sum and the product are those of a row of `semirings`. A single state of numbers has bounds as
+well, so that max-plus, clamped, decayed, guarded and reset states are of one form. Truth values
+have Xor as the sum and And as the product, so Not adds true.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
@@ -25,30 +24,35 @@ import onnx
 from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Value
+from ....ir.lazy import lazy_property
 from ....ops.schema_queries import takes
 from ...utils.select import as_select
 from ..weights import Unfit
-from .coefficients import ONE, ZERO, Coefficient, Coefficients
+from .coefficients import ONE, ZERO, Coefficient, Coefficients, is_positive
 from .recurrence import Recurrence
+from .semirings import SUMS, Semiring, neutral
 
 _BOOL = onnx.TensorProto.BOOL
+
+Part = Coefficient | None
+"""A coefficient; None where it is absent, as the neutral element of the sum."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounded:
-    """The function min (max (factors[0] * s[0] + factors[1] * s[1] + ... + offset, lower), upper).
+    """The function min (max (weights * states + offset, lower), upper).
 
     Attributes:
-        factors: the factor of each state.
+        weights: the factor of each state.
         offset: the addend.
-        lower: the lower bound; None for none.
-        upper: the upper bound, which counts where both cross; None for none.
+        lower: the lower bound.
+        upper: the upper bound, which counts where both cross.
     """
 
-    factors: tuple[Coefficient, ...]
-    offset: Coefficient
-    lower: Coefficient | None = None
-    upper: Coefficient | None = None
+    weights: tuple[Part, ...]
+    offset: Part = None
+    lower: Part = None
+    upper: Part = None
 
     @property
     def is_bounded(self) -> bool:
@@ -58,12 +62,7 @@ class Bounded:
     @property
     def is_independent(self) -> bool:
         """Test for a function that no state changes."""
-        return all(factor.number == 0.0 for factor in self.factors)
-
-    @property
-    def is_translation(self) -> bool:
-        """Test for a sum of the one state and an offset."""
-        return not self.is_bounded and [each.number for each in self.factors] == [1.0]
+        return not any(self.weights)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +80,6 @@ class Step:
     fresh: Coefficient = ZERO
 
     @property
-    def factor(self) -> Coefficient:
-        """The factor of the only state."""
-        (factor,) = self.plain.factors
-        return factor
-
-    @property
     def is_constant(self) -> bool:
         """Test for a value of the iteration alone."""
         return self.reset.number == 1.0
@@ -98,11 +91,11 @@ class Step:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Comparison:
+class Comparison:
     """A comparison of a value of the iteration with a function of the state.
 
     Attributes:
-        kind: Max or Min.
+        kind: Max or Min: which of both the comparison prefers if it holds.
         candidate: the value.
         before: the function.
         only: a condition of the iteration that must hold, too; None for none.
@@ -119,7 +112,7 @@ class _Comparison:
         return self.candidate, self.before
 
 
-_COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
+COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
 _OPPOSITE = {"Max": "Min", "Min": "Max"}
 
 
@@ -129,41 +122,20 @@ class StepReader(Coefficients):
     Args:
         recurrence: the states, and the nodes between them and their next values.
         fact: the fact of each state.
+        semiring: the sum and the product.
+
+    Attributes:
+        progress: the number of nodes that it has read.
     """
 
-    def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
+    def __init__(self, recurrence: Recurrence, fact: Fact, semiring: Semiring = SUMS) -> None:
         super().__init__(recurrence, fact)
+        self.semiring = semiring
+        self._width = len(recurrence.states)
+        self._has_bounds = semiring is SUMS and self._width == 1
         self._values: dict[Value, Step] = {}
-        self._comparisons: dict[Value, _Comparison] = {}
-        self._rules: dict[str, Callable[[Node], Step]] = {
-            "Identity": lambda node: self._of(node.inputs[0]),
-            "Cast": self._cast,
-            "Where": self._select,
-        }
-        self._rules |= self._of_truth() if self._type == _BOOL else self._of_numbers()
-
-    def _of_numbers(self) -> dict[str, Callable[[Node], Step]]:
-        return {
-            "Add": lambda node: self._fold(node, self._add),
-            "Sum": lambda node: self._fold(node, self._add),
-            "Sub": self._subtract,
-            "Neg": lambda node: self._negate(self._of(node.inputs[0])),
-            "Mul": self._mul,
-            "Div": self._div,
-            "Max": lambda node: self._select(node, self._max),
-            "Min": lambda node: self._fold(node, self._min),
-            "Relu": lambda node: self._max(self._of(node.inputs[0]), self._constant(ZERO)),
-            "Clip": self._clip,
-        }
-
-    def _of_truth(self) -> dict[str, Callable[[Node], Step]]:
-        """The rules of truth values; And and Or are selects of a constant."""
-        return {
-            "Not": lambda node: self._negate(self._of(node.inputs[0])),
-            "Xor": lambda node: self._fold(node, self._add),
-            "And": lambda node: self._gate(node, ZERO),
-            "Or": lambda node: self._select(node, lambda *_: self._gate(node, ONE)),
-        }
+        self._comparisons: dict[Value, Comparison] = {}
+        self.progress = 0
 
     def read(self) -> list[Step]:
         """The function that an iteration applies, for each state.
@@ -173,33 +145,53 @@ class StepReader(Coefficients):
         """
         states = self._recurrence.states
         for state in states:
-            factors = tuple([ONE if other is state else ZERO for other in states])
-            self._values[state.argument] = Step(Bounded(factors, ZERO))
+            weights = tuple([self.one if other is state else None for other in states])
+            self._values[state.argument] = Step(Bounded(weights))
         for node in self._recurrence.nodes:
-            rule = None if node.domain or node.op.references else self._rules.get(node.op_type)
-            if self._recurrence.fact(node.output()).shape != self._shape:
-                raise Unfit(f"{node} may change its shape")
-            comparison = self._compare(node)
-            if comparison is not None:
-                self._comparisons[node.output()] = comparison
-            elif rule is None:
-                raise Unfit(f"{node} makes the next value")
-            else:
-                self._values[node.output()] = rule(node)
+            self._visit(node)
+            self.progress += 1
         steps = [self._of(state.result) for state in states]
-        for step in steps:
-            self._require_order(step)
+        if self.semiring.is_ordered:
+            offsets = [part for step in steps for part in (step.plain.offset, step.fresh) if part]
+            initial = [is_positive(state.initial) for state in states]
+            if not all(initial) or not all(part.positive for part in offsets):
+                raise Unfit("a state may be negative, and the order of products change")
         return steps
 
-    def _require_order(self, step: Step) -> None:
-        """Require sums that do not wrap between bounds."""
-        plain = step.plain
-        if not plain.is_bounded or self._dtype.kind == "f":
-            return
-        if [one.number for one in plain.factors] != [1.0] or plain.offset.number != 0.0:
-            raise Unfit("its sums may wrap, and bounds do not")
+    def _visit(self, node: Node) -> None:
+        rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
+        if self._recurrence.fact(node.output()).shape != self._shape:
+            raise Unfit(f"{node} may change its shape")
+        comparison = self._compare(node) if self._has_bounds else None
+        if comparison is not None:
+            self._comparisons[node.output()] = comparison
+        elif rule is None or (node.op_type in _OF_TRUTH) > (self._type == _BOOL):
+            raise Unfit(f"{node} makes the next value")
+        else:
+            self._values[node.output()] = rule(self, node)
 
     # Operands ------------------------------------------------------------------------------------
+
+    @lazy_property
+    def one(self) -> Coefficient:
+        """The neutral element of products."""
+        return self._neutral(self.semiring.act)
+
+    @lazy_property
+    def nothing(self) -> Coefficient:
+        """The neutral element of sums."""
+        return self._neutral(self.semiring.join)
+
+    def _neutral(self, operator: str) -> Coefficient:
+        if operator in ("Max", "Min"):
+            return self._unbounded(operator == "Max", False)
+        return ONE if neutral(operator, self._dtype) else ZERO
+
+    @property
+    def compares(self) -> bool:
+        """Test for a next value by one comparison, which is never a new NaN."""
+        others = [node for node in self._recurrence.nodes if not node.is_op("Identity")]
+        return bool(self._comparisons) and len(others) == 2
 
     def _of(self, value: Value | None) -> Step:
         if value is None:
@@ -208,22 +200,25 @@ class StepReader(Coefficients):
             self._values[value] = self._constant(self._coefficient(value))
         return self._values[value]
 
-    def _constant(self, coefficient: Coefficient) -> Step:
-        """The function of one value of the iteration."""
-        none = (ZERO,) * len(self._recurrence.states)
-        return Step(Bounded(none, coefficient), ONE, coefficient)
+    def _operands(self, node: Node) -> list[Step]:
+        return [self._of(value) for value in node.inputs]
 
-    def _fold(self, node: Node, combine: Callable[[Step, Step], Step]) -> Step:
-        return functools.reduce(combine, [self._of(value) for value in node.inputs])
+    def _constant(self, coefficient: Part) -> Step:
+        """The function of one value of the iteration."""
+        own = self.nothing if coefficient is None else coefficient
+        return Step(Bounded((None,) * self._width, coefficient), ONE, own)
 
     def _map(self, step: Step, function: Callable[[Bounded], Bounded]) -> Step:
         """Apply a function to both cases of a step."""
         if step.is_constant:
             return self._constant(function(step.plain).offset)
         plain = function(step.plain)
+        if plain.is_independent and not plain.is_bounded and not step.is_reset:
+            return self._constant(plain.offset)
         if not step.is_reset:
             return Step(plain)
-        return Step(plain, step.reset, function(self._constant(step.fresh).plain).offset)
+        fresh = function(self._constant(step.fresh).plain).offset
+        return Step(plain, step.reset, self.nothing if fresh is None else fresh)
 
     def _pair(
         self, one: Step, other: Step, function: Callable[[Bounded, Bounded], Bounded]
@@ -235,102 +230,161 @@ class StepReader(Coefficients):
             return self._map(one, lambda plain: function(plain, other.plain))
         raise Unfit("it is joined with itself where a condition may replace it")
 
-    # Numbers -------------------------------------------------------------------------------------
+    # Sums and products ---------------------------------------------------------------------------
 
-    def _cast(self, node: Node) -> Step:
-        if node.attribute("to") != self._type:
-            raise Unfit(f"{node} makes the next value")
-        return self._of(node.inputs[0])
+    def _fold(self, node: Node, kind: str) -> Step:
+        """A node that applies an operation to its operands from left to right."""
+        combine = functools.partial(self._binary, node, kind)
+        return functools.reduce(combine, self._operands(node))
 
-    def _add(self, one: Step, other: Step) -> Step:
-        return self._pair(one, other, self._sum)
+    def _binary(self, node: Node, kind: str, one: Step, other: Step) -> Step:
+        """A sum, a product or a bound.
 
-    def _sum(self, one: Bounded, other: Bounded) -> Bounded:
+        Raises:
+            Unfit: another operation.
+        """
+        if not takes(kind, 0, self._type, self._emit.opset):
+            raise Unfit(f"{kind} has no such element type at opset {self._emit.opset}")
+        if one.is_constant and other.is_constant:
+            return self._constant(self._combine(kind, one.fresh, other.fresh))
+        if kind == self.semiring.join:
+            return self._pair(one, other, self._join)
+        if kind == self.semiring.act:
+            if one.is_constant:
+                one, other = other, one
+            if not other.is_constant:
+                raise Unfit(f"{node} multiplies it by itself")
+            return self._map(one, lambda plain: self._scale(plain, other.fresh))
+        if self._has_bounds and kind in _OPPOSITE:
+            return self._pair(one, other, functools.partial(self._extreme, kind))
+        raise Unfit(f"{node} makes the next value")
+
+    def _join(self, one: Bounded, other: Bounded) -> Bounded:
         if not other.is_independent and (one.is_bounded or other.is_bounded):
             raise Unfit("a bound of it is added to it")
-        pairs = zip(one.factors, other.factors, strict=True)
-        factors = tuple([self._plus(*pair) for pair in pairs])
+        pairs = zip(one.weights, other.weights, strict=True)
         lower, upper = (
-            None if bound is None else self._plus(bound, other.offset)
+            None if bound is None else self._plus(bound, other.offset or ZERO)
             for bound in (one.lower, one.upper)
         )
-        return Bounded(factors, self._plus(one.offset, other.offset), lower, upper)
+        weights = tuple([self._sum(*pair) for pair in pairs])
+        return Bounded(weights, self._sum(one.offset, other.offset), lower, upper)
 
-    def _negate(self, step: Step) -> Step:
-        if self._type == _BOOL:
-            return self._add(step, self._constant(ONE))
-        return self._map(step, lambda plain: self._scale(plain, Coefficient(-1.0)))
+    def _sum(self, one: Part, other: Part) -> Part:
+        if one is None or other is None:
+            return other if one is None else one
+        join, present = self.semiring.join, None
+        if one.present is not None or other.present is not None:
+            one, other = self._cleared(one), self._cleared(other)
+            if one.present is not None and other.present is not None:
+                present = self._choose(one.present, ONE, other.present, truth=True)
+        if join not in ("Add", "Xor"):
+            return dataclasses.replace(self._combine(join, one, other), present=present)
+        total = self._plus(one, other)
+        return None if total.number == 0.0 else dataclasses.replace(total, present=present)
 
-    def _subtract(self, node: Node) -> Step:
-        one, other = (self._of(value) for value in node.inputs)
-        return self._add(one, self._negate(other))
-
-    def _mul(self, node: Node) -> Step:
-        one, other = (self._of(value) for value in node.inputs)
-        if one.is_constant:
-            one, other = other, one
-        if not other.is_constant:
-            raise Unfit(f"{node} multiplies it by itself")
-        return self._map(one, lambda plain: self._scale(plain, other.fresh))
+    def _cleared(self, part: Coefficient) -> Coefficient:
+        """A coefficient that is neutral where it is absent."""
+        if part.present is None:
+            return part
+        plain = dataclasses.replace(part, present=None)
+        return dataclasses.replace(
+            self._choose(part.present, plain, self.nothing), present=part.present
+        )
 
     def _scale(self, plain: Bounded, by: Coefficient) -> Bounded:
         """Multiply by a value; a negative one swaps the bounds."""
-        factors = tuple([self._product(factor, by) for factor in plain.factors])
-        offset = self._product(plain.offset, by)
-        if not plain.is_bounded:
-            return Bounded(factors, offset)
+        if self.semiring.is_ordered and not by.positive:
+            raise Unfit("a factor of what is compared may be negative")
+        weights = tuple([self._product_of(weight, by) for weight in plain.weights])
+        offset = self._product_of(plain.offset, by)
         lower, upper = (
             None if bound is None else self._product(bound, by)
             for bound in (plain.lower, plain.upper)
         )
-        if by.positive:
-            return Bounded(factors, offset, lower, upper)
+        if not plain.is_bounded or by.positive:
+            return Bounded(weights, offset, lower, upper)
         numbers = self.array_of(by)
         if numbers is None or bool(np.any(numbers > 0)):
             raise Unfit("a factor of its bounds may be negative")
         # Of crossing bounds the upper one counts, which is now the lower one.
         if lower is not None and upper is not None:
             lower = self._combine("Max", lower, upper)
-        return Bounded(factors, offset, upper, lower)
+        return Bounded(weights, offset, upper, lower)
 
-    def _div(self, node: Node) -> Step:
-        one, other = (self._of(value) for value in node.inputs)
+    def _product_of(self, part: Part, by: Coefficient) -> Part:
+        act = self.semiring.act
+        if part is None or part is self.one:
+            return None if part is None or self._is_nothing(by) else by
+        if act in ("Mul", "And"):
+            product = self._product(part, by)
+            return None if self._is_nothing(product) else self._with(product, part)
+        product = self._plus(part, by) if act == "Add" else self._combine(act, part, by)
+        return self._with(product, part)
+
+    def _is_nothing(self, part: Coefficient) -> bool:
+        return part.number == 0.0 and self.semiring.join in ("Add", "Xor", "Or")
+
+    @staticmethod
+    def _with(product: Coefficient, part: Coefficient) -> Coefficient:
+        return dataclasses.replace(product, present=part.present)
+
+    def _subtract(self, node: Node) -> Step:
+        one, other = self._operands(node)
+        if self.semiring.join != "Add" and not other.is_constant:
+            raise Unfit(f"{node} subtracts it")
+        return self._binary(node, "Add", one, self._negative(other))
+
+    def _negative(self, step: Step) -> Step:
+        minus = Coefficient(-1.0)
+        if step.is_constant:
+            return self._constant(self._product(step.fresh, minus))
+        return self._map(step, lambda plain: self._scale(plain, minus))
+
+    def _negate(self, node: Node) -> Step:
+        step = self._of(node.inputs[0])
+        if self._type == _BOOL:
+            return self._binary(node, "Xor", step, self._constant(ONE))
+        if self.semiring.act != "Mul" and not step.is_constant:
+            raise Unfit(f"{node} makes the next value")
+        return self._negative(step)
+
+    def _divide(self, node: Node) -> Step:
+        one, other = self._operands(node)
         if not other.is_constant or self._dtype.kind != "f":
             raise Unfit(f"{node} divides by it, or rounds")
         divisor = other.fresh
         if divisor.number is not None:
             if not divisor.number:
                 raise Unfit(f"{node} divides by 0")
-            return self._map(one, lambda plain: self._scale(plain, divisor))
+            return self._binary(node, "Mul", one, other)
         if one.is_constant:
             return self._constant(self._combine("Div", one.fresh, divisor))
         inverse = self._combine("Div", ONE, divisor)
         inverse = dataclasses.replace(inverse, positive=divisor.positive)
+        step = self._binary(node, "Mul", one, self._constant(inverse))
+        offset = one.plain.offset
+        if one.is_reset or offset is None:
+            return step
+        exact = dataclasses.replace(step.plain, offset=self._combine("Div", offset, divisor))
+        return dataclasses.replace(step, plain=exact)
 
-        def divide(plain: Bounded) -> Bounded:
-            scale = self._scale(plain, inverse)
-            if plain.offset.number == 0.0:
-                return scale
-            return dataclasses.replace(scale, offset=self._combine("Div", plain.offset, divisor))
+    def _mean(self, node: Node) -> Step:
+        total = self._fold(node, "Add")
+        return self._binary(node, "Mul", total, self._number(1.0 / len(node.inputs)))
 
-        return self._map(one, divide)
+    def _number(self, number: float) -> Step:
+        array = np.array(number, self._dtype)
+        value = self._emit.constant(array, "k")
+        return self._constant(Coefficient(None, value, array=array, positive=number >= 0))
 
     # Bounds --------------------------------------------------------------------------------------
 
-    def _max(self, one: Step, other: Step) -> Step:
-        return self._pair(one, other, functools.partial(self._extreme, "Max"))
-
-    def _min(self, one: Step, other: Step) -> Step:
-        return self._pair(one, other, functools.partial(self._extreme, "Min"))
-
     def _extreme(self, kind: str, one: Bounded, other: Bounded) -> Bounded:
-        if not takes(kind, 0, self._type, self._emit.opset):
-            raise Unfit(f"{kind} has no such element type at opset {self._emit.opset}")
-        if one.is_independent and other.is_independent:
-            return dataclasses.replace(one, offset=self._combine(kind, one.offset, other.offset))
         if not other.is_independent:
             return self._extreme_of_sums(kind, one, other)
         lower, upper, bound = one.lower, one.upper, other.offset
+        bound = self.nothing if bound is None else bound
         if kind == "Min":
             return dataclasses.replace(one, upper=self._tighter("Min", upper, bound))
         upper = None if upper is None else self._combine("Max", upper, bound)
@@ -338,39 +392,50 @@ class StepReader(Coefficients):
 
     def _extreme_of_sums(self, kind: str, one: Bounded, other: Bounded) -> Bounded:
         """The greater, or smaller, of two sums of the state: that of their addends."""
-        factors = [factor.number for factor in (*one.factors, *other.factors)]
         own, crossing = (
             ((one.lower, other.lower), (one.upper, other.upper))
             if kind == "Max"
             else ((one.upper, other.upper), (one.lower, other.lower))
         )
+        factors = [weight.number for weight in (*one.weights, *other.weights) if weight is not None]
         if factors != [1.0, 1.0] or crossing != (None, None) or self._dtype.kind != "f":
             raise Unfit("it is compared with another function of itself")
         bounds = [bound for bound in own if bound is not None]
         bound = functools.reduce(lambda a, b: self._combine(kind, a, b), bounds) if bounds else None
-        offset = self._combine(kind, one.offset, other.offset)
+        offset = self._combine(kind, one.offset or ZERO, other.offset or ZERO)
         lower, upper = (bound, None) if kind == "Max" else (None, bound)
-        return Bounded(one.factors, offset, lower, upper)
+        return Bounded(one.weights, offset, lower, upper)
 
-    def _tighter(self, kind: str, bound: Coefficient | None, other: Coefficient) -> Coefficient:
+    def _tighter(self, kind: str, bound: Part, other: Coefficient) -> Coefficient:
         return other if bound is None else self._combine(kind, bound, other)
+
+    def _relu(self, node: Node) -> Step:
+        return self._binary(node, "Max", self._of(node.inputs[0]), self._constant(ZERO))
 
     def _clip(self, node: Node) -> Step:
         """Bound a value from below, then from above; bounds are inputs from opset 11 on."""
         step = self._of(node.inputs[0])
-        for name, index, bound in (("min", 1, self._max), ("max", 2, self._min)):
+        for name, index, kind in (("min", 1, "Max"), ("max", 2, "Min")):
             number, value = node.attribute(name), node.input(index)
             if number is not None:
-                array = np.array(number, self._dtype)
-                constant = Coefficient(
-                    None, self._emit.constant(array, name), array=array, positive=number >= 0
-                )
-                step = bound(step, self._constant(constant))
+                step = self._binary(node, kind, step, self._number(number))
             elif value is not None:
-                step = bound(step, self._of(value))
+                step = self._binary(node, kind, step, self._of(value))
         return step
 
+    def _hard_sigmoid(self, node: Node) -> Step:
+        alpha, beta = node.attribute("alpha", 0.2), node.attribute("beta", 0.5)
+        step = self._binary(node, "Mul", self._of(node.inputs[0]), self._number(alpha))
+        step = self._binary(node, "Add", step, self._number(beta))
+        step = self._binary(node, "Max", step, self._constant(ZERO))
+        return self._binary(node, "Min", step, self._constant(ONE))
+
     # Choices -------------------------------------------------------------------------------------
+
+    def _cast(self, node: Node) -> Step:
+        if node.attribute("to") != self._type:
+            raise Unfit(f"{node} makes the next value")
+        return self._of(node.inputs[0])
 
     def _flag(self, value: Value | None, node: Node) -> Coefficient:
         """The coefficient of a condition, which no state changes."""
@@ -381,20 +446,18 @@ class StepReader(Coefficients):
             raise Unfit(f"{node} chooses by it")
         return self._coefficient(value)
 
-    def _select(self, node: Node, combine: Callable[[Step, Step], Step] | None = None) -> Step:
-        """A select in any form, or else the combination of the operands."""
+    def _select(self, node: Node) -> Step:
+        """A select in any form, or else the maximum or disjunction of the operands."""
         match = as_select(node, self._source)
         if match is None:
-            assert combine is not None
-            return self._fold(node, combine)
+            return self._or(node) if node.op_type == "Or" else self._fold(node, "Max")
         condition, *branches = match
         if condition in self._comparisons:
             return self._better(node, self._comparisons[condition], *branches)
         flag = self._flag(condition, node)
-        one, other = (self._of(value) for value in branches)
-        return self._choose_step(flag, one, other)
+        return self._choose_step(flag, *[self._of(value) for value in branches])
 
-    def _compare(self, node: Node) -> _Comparison | None:
+    def _compare(self, node: Node) -> Comparison | None:
         """Match a comparison of a value of the iteration with a function of the state.
 
         It may hold under a condition of the iteration as well, by And.
@@ -409,24 +472,23 @@ class StepReader(Coefficients):
                     comparison = self._comparisons[one]
                     if comparison.only is None:
                         return dataclasses.replace(comparison, only=flag)
-        kind = _COMPARISONS.get(node.op_type)
+        kind = COMPARISONS.get(node.op_type)
         if kind is None or None in inputs:
             return None
         for (one, other), own in ((inputs, kind), (inputs[::-1], _OPPOSITE[kind])):
             if other in self._values and not self._values[other].is_constant:
                 assert one is not None and other is not None
                 if one not in self._values or self._values[one].is_constant:
-                    return _Comparison(own, one, other)
+                    return Comparison(own, one, other)
         return None
 
-    def _better(self, node: Node, comparison: _Comparison, one: Value, other: Value) -> Step:
+    def _better(self, node: Node, comparison: Comparison, one: Value, other: Value) -> Step:
         """The better of the two sides of a comparison, never NaN."""
         if (skip_identities(one), skip_identities(other)) != comparison.sides:
             raise Unfit(f"{node} chooses by it")
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         number = self._number_or(candidate.fresh, self._unbounded(kind == "Max", False))
-        bound = self._max if kind == "Max" else self._min
-        step = bound(before, self._constant(number))
+        step = self._binary(node, kind, before, self._constant(number))
         return step if comparison.only is None else self._choose_step(comparison.only, step, before)
 
     def _number_or(self, value: Coefficient, other: Coefficient) -> Coefficient:
@@ -435,20 +497,33 @@ class StepReader(Coefficients):
         if self._dtype.kind != "f" or (array is not None and not np.isnan(array).any()):
             return value
         assert value.value is not None
-        flag = dataclasses.replace(value, value=self._emit.add("IsNaN", [value.value], "nan"))
+        flag = dataclasses.replace(
+            value, value=self._emit.add("IsNaN", [value.value], "nan"), rows=None
+        )
         return self._choose(dataclasses.replace(flag, array=None), other, value)
+
+    def _and(self, node: Node) -> Step:
+        if self._width > 1:
+            return self._fold(node, "And")
+        return self._gate(node, ZERO)
+
+    def _or(self, node: Node) -> Step:
+        return self._fold(node, "Or") if self.semiring.join == "Or" else self._gate(node, ONE)
 
     def _gate(self, node: Node, fixed: Coefficient) -> Step:
         """And or Or: one operand chooses between the other and false, or true."""
-        one, other = (self._of(value) for value in node.inputs)
+        one, other = self._operands(node)
         if one.is_constant:
             one, other = other, one
         if not other.is_constant:
             raise Unfit(f"{node} joins it with itself")
-        branches = one, self._constant(fixed)
-        if fixed is ONE:
-            branches = branches[::-1]
-        return self._choose_step(other.fresh, *branches)
+        branches = [one, self._constant(fixed)]
+        return self._choose_step(other.fresh, *(branches[::-1] if fixed is ONE else branches))
+
+    def _equal(self, node: Node) -> Step:
+        if self._type != _BOOL:
+            raise Unfit(f"{node} makes the next value")
+        return self._binary(node, "Xor", self._fold(node, "Xor"), self._constant(ONE))
 
     def _choose_step(self, flag: Coefficient, one: Step, other: Step) -> Step:
         if flag.number is not None:
@@ -470,11 +545,15 @@ class StepReader(Coefficients):
         return self._choose(flag, one.fresh, other.fresh) if other.is_reset else one.fresh
 
     def _choose_plain(self, flag: Coefficient, one: Bounded, other: Bounded) -> Bounded:
-        pairs = zip(one.factors, other.factors, strict=True)
-        factors = tuple([self._choose(flag, *pair) for pair in pairs])
-        offset = self._choose(flag, one.offset, other.offset)
-        scaled = any(factor.number != 1.0 for factor in factors)
-        bounds: list[Coefficient | None] = []
+        pairs = zip(one.weights, other.weights, strict=True)
+        weights = tuple([self._choose_part(flag, *pair) for pair in pairs])
+        offset = None
+        if self.semiring.is_ordered:
+            offset = self._choose_part(flag, one.offset, other.offset)
+        elif one.offset is not None or other.offset is not None:
+            offset = self._choose(flag, one.offset or self.nothing, other.offset or self.nothing)
+        scaled = any(weight is None or weight.number != 1.0 for weight in weights)
+        bounds: list[Part] = []
         for pair, least in (((one.lower, other.lower), True), ((one.upper, other.upper), False)):
             if pair == (None, None):
                 bounds.append(None)
@@ -483,12 +562,86 @@ class StepReader(Coefficients):
                 self._unbounded(least, scaled) if bound is None else bound for bound in pair
             )
             bounds.append(self._choose(flag, first, second))
-        return Bounded(factors, offset, *bounds)
+        return Bounded(weights, offset, *bounds)
 
-    def ordered_bounds(self, plain: Bounded) -> dict[str, Coefficient]:
+    def _choose_part(self, flag: Coefficient, one: Part, other: Part) -> Part:
+        """The weight that a condition chooses, with the condition that it is there.
+
+        A product with the neutral element of sums is NaN for an infinity or a NaN, or is none.
+        """
+        if one is None and other is None:
+            return None
+        chosen = self._choose(flag, one or self.nothing, other or self.nothing)
+        positive = all(part.positive for part in (one, other) if part is not None)
+        chosen = dataclasses.replace(chosen, positive=positive)
+        if self._dtype.kind != "f" or self._width == 1:
+            return chosen
+        first, second = (
+            ZERO if part is None else ONE if part.present is None else part.present
+            for part in (one, other)
+        )
+        present = self._choose(flag, first, second, truth=True)
+        return dataclasses.replace(chosen, present=None if present.number == 1.0 else present)
+
+    def together(self, steps: Sequence[Step]) -> list[Step]:
+        """Steps that one condition replaces, or none, which then is a choice of weights."""
+        if len({(step.reset.number, step.reset.value) for step in steps}) == 1:
+            return list(steps)
+        return [
+            Step(self._choose_plain(step.reset, self._constant(step.fresh).plain, step.plain))
+            if step.is_reset and not step.is_constant
+            else Step(step.plain)
+            for step in steps
+        ]
+
+    @property
+    def is_float(self) -> bool:
+        """Test for states of floats."""
+        return self._dtype.kind == "f"
+
+    def offset_of(self, step: Step, part: Part) -> Coefficient:
+        """An offset, or a bound, or the value where the condition replaces it."""
+        there = ZERO if part is None and self.semiring.is_ordered else None
+        there = there if part is None else part.present
+        own = self._choose(step.reset, step.fresh, self.nothing if part is None else part)
+        if there is not None:
+            there = self._choose(step.reset, ONE, there, truth=True)
+        return dataclasses.replace(own, present=there)
+
+    def ordered_bounds(self, plain: Bounded) -> tuple[Coefficient, Coefficient]:
         """Both bounds, which do not cross."""
         lower, upper = (
             self._unbounded(least, True) if bound is None else bound
             for bound, least in ((plain.lower, True), (plain.upper, False))
         )
-        return {"lower": self._combine("Min", lower, upper), "upper": upper}
+        return self._combine("Min", lower, upper), upper
+
+
+def _folded(kind: str) -> Callable[[StepReader, Node], Step]:
+    return lambda reader, node: reader._fold(node, kind)
+
+
+_OF_TRUTH = ("Not", "Xor", "And", "Or", "Equal")
+_RULES: dict[str, Callable[[StepReader, Node], Step]] = {
+    "Identity": lambda reader, node: reader._of(node.inputs[0]),
+    "Cast": StepReader._cast,
+    "Where": StepReader._select,
+    "Max": StepReader._select,
+    "Min": _folded("Min"),
+    "Relu": StepReader._relu,
+    "Clip": StepReader._clip,
+    "HardSigmoid": StepReader._hard_sigmoid,
+    "Add": _folded("Add"),
+    "Sum": _folded("Add"),
+    "Mean": StepReader._mean,
+    "Sub": StepReader._subtract,
+    "Neg": StepReader._negate,
+    "Mul": _folded("Mul"),
+    "Div": StepReader._divide,
+    "Not": StepReader._negate,
+    "Xor": _folded("Xor"),
+    "And": StepReader._and,
+    "Or": StepReader._select,
+    "Equal": StepReader._equal,
+}
+"""The rules of operators; those of numbers hold where the sum or the product is theirs."""

@@ -1,0 +1,165 @@
+"""Powers of a constant matrix, by which steps of doubling distance join linear recurrences.
+
+A vector s of states follows s = s A + b. The rows b[t] are joined in steps of doubling distance d,
+each of which adds b[t - d] A^d; the powers are constants:
+
+y = Concat <axis = 0> (b[:d], Add (b[d:], MatMul (b[:-d], A^d)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ....analysis.trips.trip_count import skip_identities
+from ....facts.fact import Fact
+from ....facts.polynomial import Dimension
+from ....ir import Array, Value
+from ....ops.builder import Builder
+from ...scans.parallel_prefix import DISTANCES, Monoid
+from ..weights import Unfit
+from .coefficients import broadcast
+from .recurrence import Recurrence, Replacement
+from .reductions import is_small, replace_rows
+from .semirings import FLOATS
+
+WIDEST = 16
+"""The largest width of a matrix of which powers pay."""
+_LARGEST = 16.0
+"""The largest element of a power; larger ones would amplify rounding, and may overflow."""
+_LABEL = "linear steps of doubling distance"
+_END = np.iinfo(np.int64).max
+
+
+def powers_of(matrix: Array, dtype: np.dtype) -> Array:
+    """The powers of a matrix for each distance.
+
+    Raises:
+        Unfit: a large element of one.
+    """
+    powers = [matrix.astype(np.float64)]
+    with np.errstate(all="ignore"):
+        for _ in DISTANCES[1:]:
+            powers.append(powers[-1] @ powers[-1])
+    table = np.stack(powers)
+    if not np.isfinite(table).all() or np.abs(table).max(initial=0.0) > _LARGEST:
+        raise Unfit("powers of its factors may overflow")
+    return table.astype(dtype)
+
+
+def is_full(powers: Array) -> bool:
+    """Test for powers without zeros from the second on.
+
+    A zero would make NaN of an infinity in another state.
+    """
+    path = powers[1] != 0
+    return bool(path.all())
+
+
+def raise_matrix(
+    recurrence: Recurrence, offsets: Sequence[Value], powers: Array, fact: Fact
+) -> Replacement:
+    """Replace states that follow a constant matrix; the first step leaves out zeros.
+
+    Args:
+        recurrence: the states.
+        offsets: the addends of each state, iterations first.
+        powers: the powers of the matrix, of which row i computes state i.
+        fact: the fact of each state.
+    """
+    emit, rank = recurrence.trips.emit, len(fact.shape or ())
+    rows = [
+        emit.concat([recurrence.first_row(index), offset], 0, "rows")
+        for index, offset in enumerate(offsets)
+    ]
+    rows = [_first_step(recurrence, rows, index, powers[0]) for index in range(len(rows))]
+    whole = Fact(fact.elem_type, (*(fact.shape or ()), Dimension.constant(len(rows))))
+    together = emit.concat([emit.unsqueeze(row, rank + 1, "row") for row in rows], rank + 1, "rows")
+    monoid = _multiply(emit, np.swapaxes(powers, 1, 2))
+    (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1)
+    columns = [emit.constant(np.array(index, np.int64), "k") for index in range(len(rows))]
+    values = [emit.add("Gather", [joined, at], "all", axis=rank + 1) for at in columns]
+    return replace_rows(recurrence, values, _LABEL, False)
+
+
+def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
+    """Emit the step of distance 1 for one state: it adds what the rows before it give."""
+    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
+    total = feeding.cut(rows[index], [1], [_END], [0])
+    for row, factor in zip(rows, matrix[index], strict=True):
+        if factor:
+            before = feeding.cut(row, [0], [-1], [0])
+            scaled = emit.add("Mul", [before, emit.constant(np.array(factor), "k")], "scaled")
+            total = emit.add("Add", [total, scaled], "added")
+    head = feeding.cut(rows[index], [0], [1], [0])
+    return emit.concat([head, total], 0, "rows")
+
+
+def raise_product(recurrence: Recurrence) -> Replacement | None:
+    """Replace a state that each iteration multiplies by a constant matrix; None for others."""
+    (state,) = recurrence.states
+    fact, emit = recurrence.fact(state.initial).without_content(), recurrence.trips.emit
+    match = _product(recurrence)
+    if match is None or fact.elem_type not in FLOATS or not fact.shape or not is_small(fact):
+        return None
+    matrix, added, is_left = match
+    if not len(matrix) == matrix.shape[-1] <= WIDEST or recurrence.fact(added).shape != fact.shape:
+        return None
+    try:
+        powers = powers_of(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
+    except Unfit:
+        return None
+    recurrence.require_room(fact)
+    own = broadcast(recurrence, added, fact.shape)
+    rows = emit.concat([recurrence.first_row(), own], 0, "rows")
+    if is_left and len(fact.shape) == 1:  # a row has no column to multiply
+        powers, is_left = np.swapaxes(powers, 1, 2), False
+    (joined,) = recurrence.prefixes(_multiply(emit, powers, is_left), [rows], [fact])
+    return replace_rows(recurrence, [joined], _LABEL, False)
+
+
+def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
+    """Match MatMul (s, matrix) + added.
+
+    Returns:
+        the matrix, the other addend, and true for MatMul (matrix, s).
+    """
+    (state,) = recurrence.states
+    add = skip_identities(state.result).producer
+    if add is None or not add.is_op("Add"):
+        return None
+    for product, added in (add.inputs, add.inputs[::-1]):
+        node = None if product is None else product.producer
+        if node is None or not node.is_op("MatMul") or node not in recurrence.nodes:
+            continue
+        is_left = node.inputs[1] is state.argument
+        factor = node.inputs[0 if is_left else 1]
+        if node.inputs[1 if is_left else 0] is not state.argument or factor is None:
+            continue
+        tensor = factor.constant
+        if tensor is None or not tensor.is_readable or len(tensor.dims) != 2 or added is None:
+            continue
+        if added is not state.argument and added.producer not in recurrence.nodes:
+            return tensor.numpy(), added, is_left
+    return None
+
+
+def _multiply(around: Builder, powers: Array, is_left: bool = False) -> Monoid:
+    """The composition of linear functions by their distance, of which rows are the offsets."""
+    table = around.constant(np.ascontiguousarray(powers), "powers")
+    distances = around.vector(DISTANCES, "distances")
+
+    def monoid(
+        emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
+    ) -> list[Value]:
+        match = emit.add("Equal", [distances, distance], "match")
+        numbers = emit.add("Cast", [match], "match", to=onnx.TensorProto.INT32)
+        step = emit.add("ArgMax", [numbers], "step", axis=0, keepdims=0)
+        power = emit.add("Gather", [table, step], "power", axis=0)
+        factors = [power, *early] if is_left else [*early, power]
+        scaled = emit.add("MatMul", factors, "scaled")
+        return [emit.add("Add", [scaled, *late], "offsets")]
+
+    return monoid
