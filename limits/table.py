@@ -57,6 +57,12 @@ LIMITS = {
         "--max-nodes",
         "onnxruntime loads a flat graph in time quadratic in its size, so many take about 5 s",
     ),
+    "written_loop_nodes": Limit(
+        1_000,
+        "nodes that unrolling adds for a Loop by which a conversion or a fit expresses an operator",
+        "",
+        "the operator was one node; a client that lacks Loop has it unrolled up to max_nodes",
+    ),
     "scratch_nodes": Limit(
         100,
         "nodes that the vectorizer emits for a loop, for each node of its body and for 100 more",

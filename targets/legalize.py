@@ -326,8 +326,9 @@ class _Legalizer:
         within = (*self.within, name)
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions branch on known facts
+        context = PassContext(default_passes=_STRAIGHTEN, supports=self.target.lists)
         for passes in (tidy, _STRAIGHTEN):
-            try_passes(passes, scratch, PassContext(default_passes=_STRAIGHTEN))
+            try_passes(passes, scratch, context)
             _, rest = _Legalizer(scratch, self.target, self.budget, within, self._templates).run()
             if not any(node.bodies for node in rest):
                 break

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import onnx
 
+from ..analysis.trips.constructs import WRITTEN
 from ..ir import Graph, Operator, Value, empty_header
 from .node_draft import NodeDraft
 
@@ -37,7 +38,7 @@ def counted_loop(
     yes = draft.const(np.array(True), "go_on")
     labels = [*[draft.label("carried") for _ in starts], *[draft.label("all") for _ in collected]]
     loop = draft.graph.add_node(Operator("Loop"), [trip_count, yes, *starts], labels)
-    body = draft.graph.add_body(loop, "body", empty_header("trip"))
+    body = draft.graph.add_body(loop, "body", empty_header(WRITTEN))
     scalar = onnx.helper.make_tensor_type_proto
     bool_, int64 = scalar(onnx.TensorProto.BOOL, []), scalar(onnx.TensorProto.INT64, [])
     info = onnx.helper.make_value_info

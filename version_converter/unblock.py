@@ -220,6 +220,7 @@ class _Unblocker:
             meter=Meter(self.added_nodes),
             instrumentation=Instrumentation(watcher=current_watcher()),
             default_passes=self.passes,
+            supports=lambda op_type, _: op_type not in CONSTRUCTS,
         )
         rewrite_model(self.passes, cut.scratch, context, repeat=True)
         remaining = self._constructs_in(cut.scratch)

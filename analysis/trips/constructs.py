@@ -8,6 +8,15 @@ from ...ir import Graph, Model, Node, Value
 from ..constants.dependence import Query
 from .trip_count import always_holds
 
+WRITTEN = "straightline_iteration"
+"""The name of the body of a Loop by which a conversion expresses an operator. Files keep it, so a
+second rewrite knows such a Loop."""
+
+
+def is_written(loop: Node) -> bool:
+    """Test for a Loop by which a conversion expresses an operator."""
+    return any(body.name.startswith(WRITTEN) for body in loop.bodies.get("body", ()))
+
 
 def control_flow(model: Model) -> Iterator[Node]:
     """The nodes with graph attributes (Loop, Scan, If and others), outer before inner."""

@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...analysis.trips.body_inputs import condition_tensor, declared_shape, shaped_number
+from ...analysis.trips.constructs import is_written
 from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Graph, Node, Template, Tensor, Value
+from ...limits import limit
 from ...ops.builder import Builder
 from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import refuses_copies
@@ -37,6 +39,12 @@ from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
 
 UNROLLED = Message("unrolled", "unrolled, {trips} trip{s}")
+_WRITTEN = Message(
+    "written-loop",
+    "it expresses an operator, and its {trips} iterations would add {nodes} nodes, over"
+    " written_loop_nodes={most}",
+)
+_MOST_WRITTEN = limit("written_loop_nodes")
 _DECIDED = Message("decided-on-each-trip", "decided on each trip")
 
 
@@ -97,12 +105,22 @@ class _LoopUnroller:
             raise Obstacle(trips.reason + more)
         cost = template.cost(trips.count) + scanned * (trips.count + 1)
         require_none(self.budget.refuses_trips(trips.count, cost))
+        require_none(self._refuses_written(trips.count, cost))
         table = cost_table(self.options.costs)
         if table is not None:
             copies = self.options.copies
             require_none(refuses_copies(body, trips.count, scanned, table, copies))
         require_none(self.unwritable_output(trips.count))
         return template, trips.count
+
+    def _refuses_written(self, trips: int, cost: int) -> str | None:
+        """The reason to keep a Loop that a conversion wrote; None where a client lacks Loop."""
+        supports, opset = self.site.context.supports, self.graph.root.opset()
+        if cost <= _MOST_WRITTEN or not is_written(self.loop):
+            return None
+        if supports is not None and not supports("Loop", opset):
+            return None
+        return _WRITTEN(trips=trips, nodes=cost, most=_MOST_WRITTEN)
 
     def unwritable_output(self, trips: int) -> str | None:
         """The obstacle to an output without the Loop; None without one."""

@@ -13,8 +13,8 @@ from harness import (
 )
 from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from sessions import open_session
-from straightline import reference
-from straightline.passes import Pipeline, UnrollLoops, straighten
+from straightline import load, reference
+from straightline.passes import PassContext, Pipeline, UnrollLoops, straighten
 
 NEGATE_AND_KEEP = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r, float[2] s) {
     c2 = Identity (c) r = Neg (a) s = Add (a, a)
@@ -350,3 +350,32 @@ def test_copies_that_load_slower_are_not_made_where_costs_count(trips, pays):
     assert result.changed == pays
     if not pays:
         assert f"one for each of {trips} trips, would load slower" in result.kept[0].reason
+
+
+@pytest.mark.parametrize(
+    ("body", "trips", "supports", "kept"),
+    [
+        ("straightline_iteration", 501, None, True),
+        ("straightline_iteration_1", 501, lambda *_: True, True),
+        ("straightline_iteration", 500, None, False),
+        ("straightline_iteration", 501, lambda op_type, _: op_type != "Loop", False),
+        ("b", 501, None, False),
+    ],
+)
+def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, trips, supports, kept):
+    """Unless the client lacks Loop; a second rewrite knows the loop by its body."""
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{{trips}}}> {{
+        y = Loop (n, , x) <body = {body} (int64 i, bool c, float[2] a) => (bool d, float[2] r) {{
+            d = Identity (c)  r = Neg (a) }}> }}"""
+    model = load(as_model(HEAD + text))
+    context = PassContext(supports=supports)
+    assert UnrollLoops().run(model, context) != kept
+    reasons = [str(remark.reason) for remark in context.remarks if remark.action == "kept"]
+    assert reasons == (
+        [
+            f"it expresses an operator, and its {trips} iterations would add"
+            f" {2 * trips} nodes, over written_loop_nodes=1000"
+        ]
+        if kept
+        else []
+    )

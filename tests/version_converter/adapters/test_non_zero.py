@@ -25,7 +25,7 @@ def test_positions_are_the_numbers_of_a_loop():
             ones = Expand (ones_value, shape)
             y_length = Shape (ones)
             y_carried, y_all = Loop (y_length, y_go_on, y_zero) <
-                body = trip (int64 number, bool condition, float given)
+                body = straightline_iteration (int64 number, bool condition, float given)
                         => (bool y_going, float y_same, int64 y_same_1) {
                     y_going = Identity (condition)
                     y_same = Identity (given)
