@@ -17,8 +17,11 @@ from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension
 from ..ir import Node, Value
 from .batching import Batch, Kind
+from .element_types import ElementTypes
 
 _ONE_ELEMENT = ("Identity", "Reshape", "Squeeze", "Unsqueeze")
+_MOST_DEPTH = 8
+"""Limit of sums in sums."""
 _INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
@@ -70,6 +73,7 @@ class _Reader:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
+        self._types = ElementTypes()
         self._symbols: dict[Value, Dimension] = {}
         self._varying: set[str] = set()
 
@@ -119,24 +123,30 @@ class _Reader:
             return None
         return node, other if fixed[0] is one else one, fixed[0]
 
-    def _sum(self, value: Value | None) -> Dimension:
-        """A number as a sum over the iteration number, with symbols for all others."""
+    def _sum(self, value: Value | None, depth: int = 0, fixed: bool = False) -> Dimension:
+        """A number as a sum over the iteration number, with symbols for all others.
+
+        Sums of int64 outside the loop are opened, too: they wrap as those in the body do, and
+        `i + (k + 1)` is `(i + k) + 1`.
+        """
         value = self._element(value)
         assert value is not None
         operand = self._batch.operand_of(value)
         number = None if operand is None else element(operand.fact)
         if isinstance(number, Dimension):
             return number
-        is_invariant = self._is_invariant(value)
+        is_invariant = fixed or self._is_invariant(value)
         constant = integers_of(value, self._batch) if is_invariant else None
         if constant is not None:
             return Dimension.constant(constant)
-        node = None if is_invariant else value.producer
+        node = value.producer if depth < _MOST_DEPTH else None
+        if is_invariant and self._types.of(value) != onnx.TensorProto.INT64:
+            node = None
         if node is not None and node.is_op("Add", "Sub"):
-            first, second = map(self._sum, node.inputs)
+            first, second = (self._sum(v, depth + 1, is_invariant) for v in node.inputs)
             return first + second if node.is_op("Add") else first - second
         if node is not None and node.is_op("Neg"):
-            return -self._sum(node.input(0))
+            return -self._sum(node.input(0), depth + 1, is_invariant)
         symbol = self._symbols.setdefault(value, Dimension.symbol(f"bound {len(self._symbols)}"))
         self._varying |= set() if is_invariant else symbol.symbols
         return symbol

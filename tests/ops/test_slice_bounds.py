@@ -11,6 +11,7 @@ from vectorized import vectorized
 TEXT = """g (float[N] x, int64 n, int64 k, int64[K] ks) => (float[M] z) <int64[1] at = {{0}},
         int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, int64 low = {{-1}},
         bool yes = {{1}}> {{
+    over = Add (k, one) beyond = Sub (over, k) k32 = Cast <to = 6> (k) more = Add (k32, k32)
     z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {{
         c2 = Identity (c) {body} a = Unsqueeze (s, at) b = Unsqueeze (e, at)
         part = Slice (x, a, b, at) r = ReduceSum <keepdims = 0> (part) }}> }}"""
@@ -27,6 +28,9 @@ KINDS = [
     ("s = Gather (ks, i) e = Add (s, k)", None),
     (f"{CUT} e = Add (i, one)", Kind.CUT_WINDOW),
     (f"{CUT} f = Add (i, k) e = Add (f, one)", Kind.CUT_WINDOW),
+    (f"{CUT} e = Add (i, over)", Kind.CUT_WINDOW),
+    ("s = Add (i, beyond) e = Add (i, over)", Kind.WINDOW),
+    ("j = Cast <to = 7> (more) s = Identity (i) f = Add (i, j) e = Min (f, n)", Kind.WINDOW),
     (f"{CUT} f = Add (i, k) h = Min (n, f) e = Max (h, zero)", Kind.CUT_WINDOW),
     ("q = Sub (i, k) h = Max (q, zero) s = Min (h, n) e = Min (i, n)", Kind.CUT_WINDOW),
     # The limit of the start cuts windows that the end does not.
