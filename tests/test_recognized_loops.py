@@ -1,4 +1,4 @@
-"""The table of docs/accelerate.md: what the passes write, and forms by hand, are proved as it says."""
+"""The table of docs/accelerate.md: proofs of what the passes write, and of forms by hand."""
 
 import onnx
 import pytest

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import onnx
 import onnx.parser
-
 from straightline.dev.benchmarks.loops.collection import cases
 
 _HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
@@ -259,7 +258,7 @@ _TEXTS = {
         ),
         "sizes = Concat <axis = 0> (three1, eight1)"
         " three = ConstantOfShape <value = float[1] {0}> (sizes)"
-        " a = Concat <axis = 0> (three, x) minus3 = Neg (three1) l = Slice (a, minus3, most1, zero1)"
+        " a = Concat <axis = 0> (three, x) back3 = Neg (three1) l = Slice (a, back3, most1, zero1)"
         f" {_COUNT} r = Range (zero, n, one) p = Add (r, one) q = Add (p, one) o = Add (q, one)"
         " f = Gather <axis = 0> (a, p) g = Gather <axis = 0> (a, q) h = Gather <axis = 0> (a, o)"
         " fg = Add (f, g) y = Add (fg, h)",

@@ -1,7 +1,7 @@
 """The rows of the table of docs/accelerate.md, and how each is checked.
 
-Column "check" says how the real output of `accelerate` was checked, column "by hand" the same of the
-form that a person would write: by a proof over the reals, or on samples.
+Column "check" tells how the output of `accelerate` was checked, column "by hand" how the form was
+that a person would write: by a proof over the reals, or on samples.
 """
 
 from __future__ import annotations
