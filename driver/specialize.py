@@ -14,15 +14,15 @@ from onnx import TensorProto, helper
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.trips.zero_trips import ScanElements
 from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
-from ..ir import Array, Graph, Model, ModelSource, Node, Tensor, Value, no_input, to_proto
+from ..ir import Array, Function, Graph, Model, ModelSource, Node, Tensor, Value, no_input, to_proto
 from ..ops.builder import Builder
 
 Values = Mapping[str, Any]
 Sizes = dict[str, tuple[int, str]]
 """Sizes of symbols, each with the input that fixes it."""
 _INTEGERS = {number for name, number in TensorProto.DataType.items() if "INT" in name}
-_OLDEST = 12
-"""The first opset whose Min takes integers."""
+_OLDEST = 10
+"""The first opset whose Slice takes bounds at run time."""
 Axes = dict[tuple[Node, int], list[int]]
 """The axes of size 0 of each scan output of a Loop that may make no iteration."""
 
@@ -303,6 +303,11 @@ class RowsWithoutTrips:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        if any(map(_has_rows, model.functions.values())):
+            from ..passes import InlineFunctions, PassContext
+
+            # One body has rows of other sizes in each call.
+            InlineFunctions(always=True).run(model, PassContext())
         self._axes = {} if model.opset() < _OLDEST else _empty_axes(model)
 
     def keep(self) -> None:
@@ -313,6 +318,12 @@ class RowsWithoutTrips:
             lost = [axis for axis in axes if axis not in still]
             if lost and output is not None and loop.graph is not None:
                 _cut(loop.graph, output, lost)
+
+
+def _has_rows(function: Function) -> bool:
+    """Test for a Loop with scan outputs."""
+    loops = [node for graph in function.graph.walk() for node in graph.nodes_of("Loop")]
+    return any(len(loop.outputs) > len(loop.inputs) - 2 for loop in loops)
 
 
 def _empty_axes(model: Model) -> Axes:
@@ -335,7 +346,8 @@ def _cut(graph: Graph, rows: Value, axes: list[int]) -> None:
     emit = Builder(graph)
     shape = emit.add("Shape", [rows], "shape")
     count = emit.add("Gather", [shape, emit.vector((0,), "first")], "count")
-    some = emit.add("Min", [count, emit.vector((1,), "one")], "some")
+    has_row = emit.add("Cast", [count], "has_row", to=onnx.TensorProto.BOOL)
+    some = emit.add("Cast", [has_row], "some", to=onnx.TensorProto.INT64)
     places = emit.vector(tuple(axes), "axes")
     sizes = emit.add("Gather", [shape, places], "sizes")
     ends = emit.add("Mul", [sizes, some], "ends")
