@@ -14,6 +14,7 @@ import onnx
 from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
+from ..ir import Graph
 from .operand_view import (
     INTEGERS,
     Application,
@@ -214,6 +215,27 @@ def counts_from_the_back(application: Application) -> bool:
 def _with_kernel(elem_type: int) -> int:
     """The type to which onnxruntime casts operands of a type without kernels."""
     return int(_T.FLOAT) if elem_type == _T.FLOAT16 else elem_type
+
+
+# Bodies ------------------------------------------------------------------------------------------
+
+
+def copies_nothing(application: Application) -> bool:
+    """Test for a Loop or Scan with outputs of its body that are not copied."""
+    body = application.body
+    return body is not None and bool(uncopied_outputs(application.op_type, body))
+
+
+def uncopied_outputs(op_type: str, body: Graph) -> list[int]:
+    """Places of the outputs of a body that onnxruntime leaves as they stand in memory.
+
+    Of a Scan those that are inputs of the body, or repeated later; of a Loop the iteration number.
+    """
+    outputs = body.outputs
+    if op_type == "Loop":
+        return [n for n, value in enumerate(outputs) if n and value is body.inputs[0]]
+    inputs = set(body.inputs)
+    return [n for n, v in enumerate(outputs) if v in inputs or v in outputs[n + 1 :]]
 
 
 # Others ------------------------------------------------------------------------------------------

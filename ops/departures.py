@@ -125,7 +125,8 @@ def table() -> tuple[Departure, ...]:
 
 def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
     opset = 0 if node.graph is None else node.graph.root.opset()
-    return Application(node.op.op_type, node.attribute, operands, opset)
+    body = node.body("body") if "body" in node.bodies else None
+    return Application(node.op.op_type, node.attribute, operands, opset, body)
 
 
 def _values(values: Sequence[Value | None], types: ElementTypes) -> list[Operand | None]:
@@ -448,9 +449,50 @@ _CLASSES = Departure(
     ),
 )
 
+
+def _loop(outputs: str, values: str, expected: Sequence[Any], computed: Sequence[Any]) -> Example:
+    """A Loop of three iterations."""
+    return Example(
+        f"g (int64 s) => ({outputs}) <int64 m = {{3}}, bool go = {{1}}> {{ y, z = Loop (m, go, s)"
+        f" <body = b (int64 i, bool c, int64 a) => (bool d, {values}) {{ d = Identity (c)"
+        " e = Add (a, i) }> }",
+        {"s": ("int64", 9)},
+        expected,
+        computed,
+    )
+
+
+def _scan(body: str, specified: Sequence[Any]) -> Example:
+    """A Scan of three numbers."""
+    return Example(
+        "g (float s, float[3] x) => (float t, float[3] y)"
+        f" {{ t, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => {body}> (s, x) }}",
+        {"s": ("float32", 5), "x": ("float32", [1, 2, 3])},
+        specified,
+        None,
+        is_unwritten=True,
+    )
+
+
+_OUTPUTS = Departure(
+    "uncopied-outputs",
+    ("Loop", "Scan"),
+    when.copies_nothing,
+    "an output of a body may be one of its inputs, or another output, too",
+    "in a Scan it is what stood in memory; the iteration number of a Loop is the last one",
+    "onnxruntime copied what the body of {} returns",
+    (
+        _loop("int64 y, int64[3] z", "int64 e, int64 i", [12, [0, 1, 2]], [12, [3, 3, 3]]),
+        _loop("int64 y, int64[3] z", "int64 i, int64 e", [2, [9, 1, 3]], [3, [9, 2, 4]]),
+        _scan("(float a, float r) { r = Add (a, e) }", [5, [6, 7, 8]]),
+        _scan("(float r, float e) { r = Add (a, e) }", [11, [1, 2, 3]]),
+        _scan("(float r, float r) { r = Add (a, e) }", [11, [6, 8, 11]]),
+    ),
+)
+
 _TABLE = (
     *(_SUMS, _POWERS, _SELECTS, _SLICES, _PLACES, _RANGES, _PADS, _PRODUCTS),
-    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS, _CLASSES),
+    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS, _CLASSES, _OUTPUTS),
 )
 _BY_OPERATOR: dict[str, list[Departure]] = {}
 for _row in _TABLE:

@@ -106,14 +106,14 @@ def output_mismatches(before: Signature, after: Signature) -> list[str]:
 
 def random_operators(model: onnx.ModelProto) -> Counter[str]:
     """Count the operators that draw random numbers, in graphs and functions of a model."""
-    return Counter(node.op_type for node in _nodes_of(model) if _is_random(node))
+    return Counter(node.op_type for node in nodes_of(model) if _is_random(node))
 
 
 def reseeded(model: onnx.ModelProto, step: int) -> onnx.ModelProto:
     """Copy a model with other seeds of its random operators."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    for node in _nodes_of(copy):
+    for node in nodes_of(copy):
         for field in node.attribute if _is_random(node) else ():
             if field.name == "seed" and field.type == onnx.AttributeProto.INT:
                 field.i += step
@@ -126,7 +126,7 @@ def ordered(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """Copy a model so that each TopK sorts. Returns None if no TopK leaves the order open."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    fields = [f for n in _nodes_of(copy) if n.op_type == "TopK" for f in n.attribute]
+    fields = [f for n in nodes_of(copy) if n.op_type == "TopK" for f in n.attribute]
     choices = [field for field in fields if field.name == "sorted" and not field.i]
     for field in choices:
         field.i = 1
@@ -135,12 +135,12 @@ def ordered(model: onnx.ModelProto) -> onnx.ModelProto | None:
 
 def recurrent_operators(model: onnx.ModelProto) -> int:
     """How many nodes RNN, GRU and LSTM the graphs and functions of a model hold."""
-    return sum(node.op_type in _RECURRENT for node in _nodes_of(model))
+    return sum(node.op_type in _RECURRENT for node in nodes_of(model))
 
 
 def unfixed_operators(model: onnx.ModelProto) -> Counter[str]:
     """Count the operators that may multiply an infinity by 0, or not."""
-    return Counter(node.op_type for node in _nodes_of(model) if _is_unfixed(node))
+    return Counter(node.op_type for node in nodes_of(model) if _is_unfixed(node))
 
 
 def _is_unfixed(node: onnx.NodeProto) -> bool:
@@ -149,7 +149,8 @@ def _is_unfixed(node: onnx.NodeProto) -> bool:
     return default is not None and (modes or [default])[0] != b"nearest"
 
 
-def _nodes_of(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+def nodes_of(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of all graphs and functions of a model."""
     return all_nodes([node for part in (model.graph, *model.functions) for node in part.node])
 
 

@@ -53,9 +53,8 @@ def run(model: Any, feeds: dict[str, np.ndarray], example: departures.Example) -
     binding = session.io_binding()
     for name, array in feeds.items():
         binding.bind_cpu_input(name, array)
-    for info, expected in zip(session.get_outputs(), example.specified, strict=True):
-        buffer = np.full_like(reference.run(model, feeds)[0], 7)
-        assert buffer.shape == np.shape(expected)
+    for info, specified in zip(session.get_outputs(), reference.run(model, feeds), strict=True):
+        buffer = np.full_like(specified, 7)
         binding.bind_ortvalue_output(info.name, OrtValue.ortvalue_from_numpy(buffer))
     session.run_with_iobinding(binding)
     return list(binding.copy_outputs_to_cpu())

@@ -28,6 +28,7 @@ from ...runtimes.session import Feeds
 from ...runtimes.source import Source, new_fault
 from ...runtimes.workers import RuntimeFailure, Worker
 from .adversarial_inputs import perturb
+from .body_outputs import uncopied, with_copies
 from .comparison import EXACT, Difference, Tolerance, combine, compare, is_float
 from .input_generator import Sample
 from .perturbation import nudge
@@ -58,6 +59,14 @@ class Pair:
     before: Source
     after: Source
     _variants: dict[object, Source] = field(default_factory=dict, init=False, compare=False)
+
+    def copying_outputs(self) -> Pair:
+        """The pair with copies where onnxruntime makes none, unless the rewrite brings them in."""
+        counts = [len(uncopied(source.proto)) for source in (self.before, self.after)]
+        if not counts[0] or counts[1] > counts[0]:
+            return self
+        sources = (self.before, self.after)
+        return Pair(*[source.replaced(with_copies(source.proto)) for source in sources])
 
     @lazy_property
     def before_signature(self) -> Signature:

@@ -76,6 +76,7 @@ def run(
     fixed = check_feeds(bound or {}, pair.before.proto, partial=True)
     verdict = _early_verdict(pair, fixed)
     if verdict is None:
+        pair = pair.copying_outputs()
         try:
             signature = narrow_signature(
                 pair.before_signature, pair.after_signature, options.sample_shapes

@@ -1,0 +1,82 @@
+"""Outputs of bodies that onnxruntime does not copy: each through an Identity, and no other."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import run_passes
+from sessions import outputs
+from straightline import reference
+from straightline.passes import CopyOutputs
+
+X = np.array([1, 2, 3], np.float32)
+FEEDS = {"x": X, "s": np.array(5, np.float32), "n": np.array(3)}
+SCAN = "t, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => {}> (s, x)"
+LOOP = """t, y = Loop (n, go, s) <body = b (int64 i, bool c, float a) => {} {{
+    d = Identity (c) f = Cast <to = 1> (i) g = Add (a, f) v = Tanh (g) w = Neg (a) }}>"""
+COPIED = [
+    (SCAN.format("(float v, float e) { r = Add (a, e) v = Tanh (r) }"), 1),
+    (SCAN.format("(float v, float a) { r = Add (a, e) v = Tanh (r) }"), 1),
+    (SCAN.format("(float v, float v) { r = Add (a, e) v = Tanh (r) }"), 1),
+    (SCAN.format("(float a, float v) { r = Add (a, e) v = Tanh (r) }"), 1),
+    (SCAN.format("(float e, float e) {}"), 2),
+    (SCAN.format("(float k, float k) <float k = {3.0}> {}"), 1),
+    (LOOP.format("(bool d, float v, int64 i)"), 1),
+]
+STAYS = [
+    SCAN.format("(float v, float r) { r = Add (a, e) v = Tanh (r) }"),
+    SCAN.format("(float r, float k) <float k = {3.0}> { r = Identity (a) }"),
+    LOOP.format("(bool c, float a, float w)"),
+    LOOP.format("(bool d, float v, float a)"),
+    LOOP.format("(bool d, float v, float v)"),
+]
+
+
+def model(nodes, opset=17):
+    kind = "int64" if "int64 i)" in nodes else "float"
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float s, float[N] x, int64 n)'
+        f" => (float t, {kind}[K] y) <bool go = {{1}}> {{ {nodes} }}"
+    )
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+@pytest.mark.parametrize(("nodes", "copies"), COPIED)
+def test_onnxruntime_returns_what_is_specified(nodes, copies, opset):
+    before = model(nodes, opset)
+    result = run_passes(before, CopyOutputs())
+    (construct,) = result.model.graph.node
+    body = next(a.g for a in construct.attribute if a.name == "body")
+    old = next(a.g for a in before.graph.node[0].attribute if a.name == "body")
+    assert len(body.node) - len(old.node) == copies
+    assert sl.prove(before, result.model).proved
+    (remark,) = result.remarks
+    assert "through an Identity, since onnxruntime does not copy" in str(remark)
+    for after in (result.model, sl.rewrite(before)):
+        for one, other in zip(outputs(after, FEEDS), reference.run(before, FEEDS), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert not run_passes(result.model, CopyOutputs()).changed
+
+
+@pytest.mark.parametrize("nodes", STAYS)
+def test_what_onnxruntime_copies_stays(nodes):
+    before = model(nodes)
+    for one, other in zip(outputs(before, FEEDS), reference.run(before, FEEDS), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert not run_passes(before, CopyOutputs()).changed
+
+
+def test_the_bodies_of_opset_8_and_of_inner_loops():
+    text = """<ir_version: 4, opset_import: ["" : 8]> g (float[1, N] x) => (float[1, N] y) {
+        y = Scan <num_scan_inputs = 1, body = b (float a) => (float a) {}> (, x) }"""
+    before = onnx.parser.parse_model(text)
+    after = run_passes(before, CopyOutputs()).model
+    np.testing.assert_array_equal(outputs(after, {"x": X[None]})[0], X[None])
+    inner = LOOP.format("(bool d, float v, int64 i)").replace("t, y =", "p, q =")
+    nodes = f"""t, y = Scan <num_scan_inputs = 1, body = b (float s, float e) => (float u, int64 k)
+        {{ {inner} u = Add (p, e) k = ReduceSum <keepdims = 0> (q) }}> (s, x)"""
+    before = model(nodes)
+    before.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    after = run_passes(before, CopyOutputs()).model
+    for one, other in zip(outputs(after, FEEDS), reference.run(before, FEEDS), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)

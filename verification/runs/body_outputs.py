@@ -1,0 +1,49 @@
+"""Copies of outputs of loop bodies, without which onnxruntime has other ones than are specified.
+
+It copies no output of a Scan's body that is an input or another output of the body, and no
+iteration number of a Loop (`ops.departures`). Samples compare meanings: onnxruntime runs the models
+with an Identity there, unless the rewrite brings such outputs in.
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from ...ir import normal_domain
+from ...reference.signature import nodes_of
+
+_Place = tuple[onnx.GraphProto, int]
+"""A body, and the position of an output."""
+
+
+def uncopied(model: onnx.ModelProto) -> list[_Place]:
+    """The outputs of bodies in a model that onnxruntime does not copy."""
+    places = []
+    for node in nodes_of(model):
+        if node.op_type in ("Loop", "Scan") and not normal_domain(node.domain):
+            for body in (field.g for field in node.attribute if field.name == "body"):
+                places += [(body, place) for place in _of_body(node.op_type, body)]
+    return places
+
+
+def _of_body(op_type: str, body: onnx.GraphProto) -> list[int]:
+    outputs, inputs = ([info.name for info in infos] for infos in (body.output, body.input))
+    if op_type == "Loop":
+        return [n for n, name in enumerate(outputs) if n and name == inputs[0]]
+    return [n for n, name in enumerate(outputs) if name in inputs or name in outputs[n + 1 :]]
+
+
+def with_copies(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of a model in which an Identity computes each of these outputs."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    names = {name for node in nodes_of(copy) for name in (*node.input, *node.output)}
+    names |= {info.name for body, _ in uncopied(copy) for info in body.input}
+    for body, place in uncopied(copy):
+        old = new = body.output[place].name
+        while new == old or new in names:
+            new += "_"
+        names.add(new)
+        body.node.add(op_type="Identity", input=[old], output=[new])
+        body.output[place].name = new
+    return copy
