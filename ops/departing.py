@@ -6,6 +6,7 @@ A condition holds where the operands that are known do not exclude a departure.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import onnx
 from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
-from ..ir import Graph
 from .operand_view import (
     INTEGERS,
     Application,
@@ -223,19 +223,25 @@ def _with_kernel(elem_type: int) -> int:
 def copies_nothing(application: Application) -> bool:
     """Test for a Loop or Scan with outputs of its body that are not copied."""
     body = application.body
-    return body is not None and bool(uncopied_outputs(application.op_type, body))
+    return body is not None and bool(uncopied_outputs(application.op_type, *body))
 
 
-def uncopied_outputs(op_type: str, body: Graph) -> list[int]:
+def uncopied_outputs(
+    op_type: str, inputs: Sequence[Hashable], outputs: Sequence[Hashable]
+) -> list[int]:
     """Places of the outputs of a body that onnxruntime leaves as they stand in memory.
 
     Of a Scan those that are inputs of the body, or repeated later; of a Loop the iteration number.
+
+    Args:
+        op_type: Loop or Scan.
+        inputs: the inputs of the body, as values, names or slots.
+        outputs: its outputs.
     """
-    outputs = body.outputs
     if op_type == "Loop":
-        return [n for n, value in enumerate(outputs) if n and value is body.inputs[0]]
-    inputs = set(body.inputs)
-    return [n for n, v in enumerate(outputs) if v in inputs or v in outputs[n + 1 :]]
+        return [n for n, value in enumerate(outputs) if n and value == inputs[0]]
+    own = set(inputs)
+    return [n for n, v in enumerate(outputs) if v in own or v in outputs[n + 1 :]]
 
 
 # Others ------------------------------------------------------------------------------------------

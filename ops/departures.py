@@ -125,7 +125,8 @@ def table() -> tuple[Departure, ...]:
 
 def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
     opset = 0 if node.graph is None else node.graph.root.opset()
-    body = node.body("body") if "body" in node.bodies else None
+    bodies = node.bodies.get("body", ())
+    body = (bodies[0].inputs, bodies[0].outputs) if bodies else None
     return Application(node.op.op_type, node.attribute, operands, opset, body)
 
 

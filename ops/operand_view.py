@@ -7,7 +7,7 @@ read through one view, so that a condition is written once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..facts.fact import Shape
 from ..facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS
 from ..facts.polynomial import Dimension
 from ..facts.types import INTEGER_BITS
-from ..ir import Array, Graph, Value
+from ..ir import Array, Value
 from .agreement import has_negative_zero, is_float
 from .element_types import ElementTypes
 
@@ -85,14 +85,14 @@ class Application(NamedTuple):
         attribute: returns an attribute, or a default.
         operands: the operands, None for an absent one.
         opset: the version of the default domain; 0 where it is unknown.
-        body: the body of a Loop or Scan.
+        body: inputs and outputs of the body of a Loop or Scan, as values or slots.
     """
 
     op_type: str
     attribute: Callable[..., Any]
     operands: Sequence[Operand | None]
     opset: int = 0
-    body: Graph | None = None
+    body: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
 
     def operand(self, index: int) -> Operand | None:
         """An operand; None where it is absent."""

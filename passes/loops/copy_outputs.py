@@ -12,7 +12,7 @@ import dataclasses
 from typing import ClassVar
 
 from ...facts.reason import Message
-from ...ir import Model, Operator
+from ...ir import Model, Node, Operator
 from ...ops.departing import uncopied_outputs
 from ..utils.sites import Site, SitePass
 
@@ -38,7 +38,7 @@ class CopyOutputs(SitePass):
         if "body" not in site.node.bodies:
             return
         body = site.node.body("body")
-        outputs, places = list(body.outputs), uncopied_outputs(site.node.op_type, body)
+        outputs, places = list(body.outputs), _places(site.node)
         for place in places:
             value = outputs[place]
             copy = body.add_node(Operator("Identity"), [value], [f"{value.name}_copy"])
@@ -51,5 +51,9 @@ class CopyOutputs(SitePass):
     def violation(self, model: Model) -> str | None:
         """Return the constructs with such outputs."""
         nodes = [n for g in model.graphs() for op in self.sites for n in g.nodes_of(op)]
-        bodies = [(n, n.body("body")) for n in nodes if "body" in n.bodies]
-        return ", ".join(n.label for n, b in bodies if uncopied_outputs(n.op_type, b)) or None
+        return ", ".join(n.label for n in nodes if "body" in n.bodies and _places(n)) or None
+
+
+def _places(node: Node) -> list[int]:
+    body = node.body("body")
+    return uncopied_outputs(node.op_type, body.inputs, body.outputs)

@@ -131,6 +131,19 @@ class _BatchNormalization(OpRun):
         return (centered * scale.reshape(channels) + bias.reshape(channels),)
 
 
+class _MixedNormalization(load_op("", "BatchNormalization", 14)):  # type: ignore[misc]
+    """BatchNormalization from opset 14 on: several types are normalized in the widest, where
+    onnx.reference adds epsilon in the type of the variance."""
+
+    def _run(self, *operands: Any, **options: Any) -> tuple[Any, ...]:
+        types = {each.dtype for each in operands}
+        wide = np.float64 if np.dtype(np.float64) in types else np.float32
+        wider = [each.astype(wide) for each in operands] if len(types) > 1 else operands
+        results = super()._run(*wider, **options)
+        kinds = (operands[0].dtype, operands[3].dtype, operands[3].dtype)
+        return tuple([each.astype(kind) for each, kind in zip(results, kinds, strict=False)])
+
+
 def _older_than(
     version: int, op_type: str, older: type[OpRun], newer: type[OpRun] | None = None
 ) -> type[OpRun]:
@@ -149,7 +162,7 @@ OLDER_OPERATORS: tuple[type[OpRun], ...] = (
     type("Softmax", (_Coerced, load_op("", "Softmax")), {}),
     type("LogSoftmax", (_Coerced, _LogSoftmax), {}),
     type("Hardmax", (_Coerced, load_op("", "Hardmax")), {}),
-    _older_than(14, "BatchNormalization", _BatchNormalization),
+    _older_than(14, "BatchNormalization", _BatchNormalization, _MixedNormalization),
     _older_than(11, "Resize", _Resampling, Resize),
     _older_than(10, "Upsample", _Resampling),
     # These two were only widened or renamed: the newer class computes the older version.

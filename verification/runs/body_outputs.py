@@ -10,6 +10,7 @@ from __future__ import annotations
 import onnx
 
 from ...ir import normal_domain
+from ...ops.departing import uncopied_outputs
 from ...reference.signature import nodes_of
 
 _Place = tuple[onnx.GraphProto, int]
@@ -22,15 +23,9 @@ def uncopied(model: onnx.ModelProto) -> list[_Place]:
     for node in nodes_of(model):
         if node.op_type in ("Loop", "Scan") and not normal_domain(node.domain):
             for body in (field.g for field in node.attribute if field.name == "body"):
-                places += [(body, place) for place in _of_body(node.op_type, body)]
+                names = [[info.name for info in side] for side in (body.input, body.output)]
+                places += [(body, place) for place in uncopied_outputs(node.op_type, *names)]
     return places
-
-
-def _of_body(op_type: str, body: onnx.GraphProto) -> list[int]:
-    outputs, inputs = ([info.name for info in infos] for infos in (body.output, body.input))
-    if op_type == "Loop":
-        return [n for n, name in enumerate(outputs) if n and name == inputs[0]]
-    return [n for n, name in enumerate(outputs) if name in inputs or name in outputs[n + 1 :]]
 
 
 def with_copies(model: onnx.ModelProto) -> onnx.ModelProto:

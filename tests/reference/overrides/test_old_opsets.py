@@ -39,6 +39,29 @@ def test_before_14_batch_normalization_is_inference(opset):
     check(opset, "y = BatchNormalization (x, s, s, s, s)", x=IMAGE, s=ONES * 3)
 
 
+@pytest.mark.parametrize("own", ["double", "float"])
+@pytest.mark.parametrize("factors", ["double", "float"])
+@pytest.mark.parametrize("statistics", ["double", "float"])
+def test_batch_normalization_of_several_types_is_one_in_the_widest(own, factors, statistics):
+    kinds, signature = (
+        [own, factors, factors, statistics, statistics],
+        "{} x, {} s, {} b, {} m, {} v",
+    )
+    feeds = {"x": X[:, :2]} | {name: np.abs(X[0, :2, at]) for at, name in enumerate("sbmv")}
+    shapes = [f"{kind}{list(each.shape)}" for kind, each in zip(kinds, feeds.values(), strict=True)]
+    feeds = {
+        name: each.astype(np.float64 if kind == "double" else np.float32)
+        for (name, each), kind in zip(feeds.items(), kinds, strict=True)
+    }
+    node = "y = BatchNormalization (x, s, b, m, v)"
+    model = parse(f"g ({signature.format(*shapes)}) => ({own}[2, 2, 4] y) {{ {node} }}", 17)
+    wide = np.float64 if "double" in kinds else np.float32
+    x, s, b, m, v = (each.astype(wide).reshape(-1, 1)[:2] for each in feeds.values())
+    x = feeds["x"].astype(wide)
+    expected = (s * (x - m) / np.sqrt(v + wide(np.float32(1e-5))) + b).astype(feeds["x"].dtype)
+    assert_same(reference.run(model, feeds), [expected], rtol=1e-15 if own == "double" else 1e-7)
+
+
 def test_batch_normalization_in_training_mode_is_refused():
     model = parse(
         """agraph (float[1, 2, 3] x, float[2] s) => (float[1, 2, 3] y, float[2] m) {

@@ -16,6 +16,7 @@ from ....ops.departures import departure
 from ....ops.operand_view import Application, Operand, Source
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
+from .compile_graph import Program
 
 Departing = dict[tuple[Head, Args], str]
 """Applications that may depart, with the assumption under which they do not."""
@@ -88,6 +89,13 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
         if row is not None:
             return row.assumption.format(head.name)
     return None
+
+
+def assumption_of_body(op_type: str, body: Program) -> str | None:
+    """The same for what the body of a construct returns."""
+    slots = body.inputs, body.outputs
+    row = departure(Application(op_type, lambda name, default=None: default, (), body=slots))
+    return None if row is None else row.assumption.format(op_type)
 
 
 def unequal(one: Mapping[tuple[Head, Args], Any], other: Departing) -> set[str]:

@@ -11,6 +11,7 @@ from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ir import Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
+from ....ops.departing import uncopied_outputs
 from ....ops.departures import has_rows
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
@@ -22,7 +23,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step
-from .departing_nodes import Departing, assumption_of
+from .departing_nodes import Departing, assumption_of, assumption_of_body
 from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
 from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
 from .safety import Safety
@@ -244,6 +245,7 @@ class Execution:
             return self._plain(step, args)
         construct = CONSTRUCTS.get(operation.op_type)
         if construct is not None:
+            self._note_body(step, args)
             return construct(self, step, args, frame)
         if operation.bodies:
             raise OpenError(f"{label(step.node)} is unsupported by the proof")
@@ -308,6 +310,14 @@ class Execution:
         assumption = assumption_of(self.terms, head, args, swaps)
         if assumption is not None:
             self.departing[head, args] = assumption
+
+    def _note_body(self, step: Step, args: Args) -> None:
+        """Record a construct with outputs of its body that onnxruntime does not copy."""
+        op_type, body = step.operation.op_type, step.bodies.get("body")
+        assumption = None if body is None else assumption_of_body(op_type, body)
+        if body is not None and assumption is not None:
+            key = op_type, *uncopied_outputs(op_type, body.inputs, body.outputs)
+            self.departing[self.terms.heads.own("outputs", key), args] = assumption
 
     def _require_ranks(self, step: Step, args: Args) -> bool:
         """Demand of each operand the rank that the specification wants, unless it has that."""

@@ -75,3 +75,24 @@ def test_sums_that_rewrites_emit_are_exact(kind, options):
         for one, other in zip(outputs(before, fed), outputs(outcome.model, fed), strict=True):
             np.testing.assert_array_equal(one, other)
     assert not outcome.verdict.proof.assumptions
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "assumptions"),
+    [
+        ("(float u, float e) {{ {} }}", "(float u, float r) {{ {} r = Identity (e) }}", True),
+        ("(float u, float u) {{ {} }}", "(float u, float r) {{ {} r = Identity (u) }}", True),
+        ("(float u, float e) {{ {} }}", "(float v, float e) {{ {} v = Identity (u) }}", False),
+        (
+            "(float u, float r) {{ {} r = Neg (e) }}",
+            "(float u, float r) {{ {} r = Neg (e) }}",
+            False,
+        ),
+    ],
+)
+def test_outputs_of_a_body(before, after, assumptions):
+    text = """g (float s, float[N] x) => (float t, float[N] y) {{
+        t, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => {}> (s, x) }}"""
+    found = proof(*[text.format(b.format("w = Add (a, e) u = Tanh (w)")) for b in (before, after)])
+    copied = ("onnxruntime copied what the body of Scan returns",)
+    assert found.assumptions == (copied if assumptions else ())
