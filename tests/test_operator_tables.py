@@ -48,6 +48,7 @@ REMAINING = {
     "verification/checker/departing.py": "operators that a runtime computes otherwise",
     "verification/checker/folding.py": "operators that the checker computes, without `ops/`",
     "verification/checker/meaning.py": "versions that changed what an operator means",
+    "verification/checker/rules.py": "operators that its rules are about, without `ops/`",
     "verification/checker/sizes.py": "operators that the checker follows, without `ops/`",
     "verification/checker/terms.py": "laws of arithmetic",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
