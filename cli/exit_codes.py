@@ -15,6 +15,7 @@ import typer.core
 from . import interrupts, report, terminal
 from .helping import show_help
 from .interrupts import EXIT_CODES
+from .plain_values import convert_plainly
 from .printing import with_values
 
 EXIT_BAD_INPUT = 1
@@ -34,6 +35,10 @@ class Commands(typer.core.TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the help of all."""
         show_help(self, ctx)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its parameters, which convert plain values by themselves."""
+        return convert_plainly(super().get_params(ctx))
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command and exit."""

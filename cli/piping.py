@@ -16,6 +16,7 @@ import typer.core
 from . import terminal
 from .helping import show_help
 from .parsing import STREAM
+from .plain_values import convert_plainly
 
 if TYPE_CHECKING:
     from ..ir import LinkData, Model, ModelFile
@@ -30,6 +31,10 @@ OWN_PROCESS = "own process"
 
 class Command(typer.core.TyperCommand):
     """A command that keeps standard output clean for a model, or quiet."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its parameters, which convert plain values by themselves."""
+        return convert_plainly(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show its help."""

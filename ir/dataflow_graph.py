@@ -116,6 +116,10 @@ class Topology:
         """Some vertices and all vertices that depend on them."""
         return _reach(self.users.__getitem__, vertices)
 
+    def requirements(self, vertices: Iterable[Hashable]) -> set[Any]:
+        """Some vertices and all vertices that they depend on."""
+        return _reach(self.sources.__getitem__, vertices)
+
     def ordered(self) -> list[Any]:
         """The vertices without the sink in topological order, ties in order of insertion.
 

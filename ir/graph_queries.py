@@ -330,6 +330,10 @@ class GraphQueries:
         """Some vertices of `view`, and all vertices that depend on them."""
         return self._topology.dependents(vertices)
 
+    def requirements(self, vertices: Iterable[Node | Value]) -> set[Any]:
+        """Some vertices of `view`, and all vertices that they depend on."""
+        return self._topology.requirements(vertices)
+
     def vertex(self, value: Value) -> Node | Value:
         """The vertex of `view` that provides a value: its producer in this graph, or the value
         itself. A value without a use or definition here is no vertex."""

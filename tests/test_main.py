@@ -8,7 +8,6 @@ import onnx
 import pytest
 
 CLI = {"typer", "rich", "pygments", "markdown_it", "mdurl", "shellingham", "annotated_doc"}
-PYDANTIC = {"pydantic", "pydantic_core", "annotated_types", "typing_inspection"}  # typer's
 WORK = {"cython_runtime", "onnx", "google", "numpy", "ml_dtypes", "networkx", "typing_extensions"}
 NEVER = {"onnx_ir", "sympy", "mpmath", "onnxscript", "onnxruntime", "hypothesis"}
 
@@ -62,7 +61,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("model", ["unrolled", "folded"])
 def test_a_rewrite_imports_what_it_needs(model, folder):
     modules = imported("rewrite", f"{model}.onnx", "out.onnx", "--no-verify", folder=folder)
-    assert foreign(modules) <= CLI | PYDANTIC | WORK
+    assert foreign(modules) <= CLI | WORK
     assert not {"straightline.version_converter", "straightline.verification.runs.verify"} & modules
     # onnx's kernels are for what is folded; nothing was in a Loop that only repeats its body.
     assert ("onnx.reference" in modules) == (model == "folded")
@@ -82,7 +81,7 @@ def test_a_flat_model_needs_no_algorithms_on_graphs(folder):
 def test_inputs_that_are_set_bring_nothing_more(folder):
     options = ("--set", "x=[1.5,2]", "--no-verify")
     modules = imported("rewrite", "unrolled.onnx", "out.onnx", *options, folder=folder)
-    assert foreign(modules) <= CLI | PYDANTIC | WORK
+    assert foreign(modules) <= CLI | WORK
 
 
 def test_a_comparison_runs_models_in_another_process(folder):
@@ -95,7 +94,7 @@ def test_a_comparison_runs_models_in_another_process(folder):
 @pytest.mark.parametrize("model", ["unrolled", "folded"])
 def test_a_proof_starts_no_process_and_brings_no_runtime(model, folder):
     modules = imported("rewrite", f"{model}.onnx", "out.onnx", folder=folder)
-    assert foreign(modules) <= CLI | PYDANTIC | WORK
+    assert foreign(modules) <= CLI | WORK
     running = {f"straightline.reference.{name}" for name in ("verify", "runtimes", "draw")}
     assert not running & modules
     assert ("onnx.reference" in modules) == (model == "folded")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
 
 from ...facts.fact import UNKNOWN, Fact, decided
-from ...ir import Function, Model, Node, Operator, Tensor, Value, upstream
+from ...ir import Function, Model, Node, Operator, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
 from ...limits import current, limit
@@ -183,7 +183,7 @@ class _Call:
         """Compute the elements of values in the function."""
         graph = self._function.graph
         computed = [graph.vertex(value) for value in values if value.constant is None]
-        before = upstream(graph.view(), computed)
+        before = graph.requirements(computed)
         nodes = [n for n in graph.nodes() if n in before and not following.isdisjoint(n.outputs)]
         sizes = any(map(self._asks_sizes, nodes))
         tensors = [self._arguments.get(value) for value in graph.inputs]

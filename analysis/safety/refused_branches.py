@@ -9,7 +9,7 @@ Inputs on which a model fails are no concern of a rewrite, so such an If takes i
 from __future__ import annotations
 
 from ...facts.fact import UNKNOWN, Fact
-from ...ir import Graph, Node, Value, downstream
+from ...ir import Graph, Node, Value
 from ...ops import rules_of
 from ..shapes.inference import ShapeInference
 
@@ -49,8 +49,7 @@ def _refusing(
     for value, fact in zip(node.outputs, results, strict=False):
         if value is not None:
             facts[value] = fact
-    view = graph.view()
-    after, visited = downstream(view, [node]), 0
+    after, visited = graph.dependents([node]), 0
     for user in graph.nodes():
         if user is node or user not in after:
             continue
@@ -61,7 +60,7 @@ def _refusing(
             UNKNOWN if value is None else facts.get(value) or inference.fact(value)
             for value in user.inputs
         ]
-        if _refuses(user, inputs, inference) and graph in downstream(view, [user]):
+        if _refuses(user, inputs, inference) and graph in graph.dependents([user]):
             return user
         open_ = bool(user.bodies) or user.op.references
         outputs = [] if open_ else inference.infer(user, inputs)

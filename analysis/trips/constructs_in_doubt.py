@@ -21,7 +21,7 @@ import onnx
 
 from ...facts.fact import Shape, decided
 from ...facts.reason import Message, Reason
-from ...ir import Graph, Model, Node, Value, upstream
+from ...ir import Graph, Model, Node, Value
 from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
 from ..shapes.scan_elements import ScanElement
@@ -86,7 +86,7 @@ def _constructs_before(result: Value, body: Graph, model: Model) -> Iterator[Nod
     assert result.producer is not None
     if result.graph is not body:
         return
-    pending: list[Iterable[object]] = [upstream(body.view(), [result.producer])]
+    pending: list[Iterable[object]] = [body.requirements([result.producer])]
     visited = set[Graph]()
     while pending:
         for node in pending.pop():

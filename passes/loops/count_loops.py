@@ -24,7 +24,7 @@ from ...analysis.trips.body_inputs import condition_tensor
 from ...analysis.trips.trip_bound import Part, parts
 from ...analysis.trips.trip_count import always_holds, skip_identities, whole_number
 from ...facts.reason import Message
-from ...ir import Graph, Node, Value, downstream, upstream
+from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import takes
 from ..utils.legality import caller_attribute
@@ -147,9 +147,9 @@ def _pays(loop: Node, reader: ConditionReader) -> bool:
         for output in outputs
     ):
         return True
-    view, condition = body.view(), body.outputs[0].producer
-    deciding = upstream(view, [condition]) if condition is not None else set()
-    carried = downstream(view, reader.carried_inputs())
+    condition = body.outputs[0].producer
+    deciding = body.requirements([condition]) if condition is not None else set()
+    carried = body.dependents(reader.carried_inputs())
     free = [n for n in body.unordered_nodes() if n not in carried and n not in deciding]
     return any(not node.is_op("Constant", "Identity") for node in free)
 

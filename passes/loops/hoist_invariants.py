@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from ...analysis.trips.zero_trips import declare_elements
 from ...facts.reason import Message
-from ...ir import Graph, Model, Node, Value, downstream, normal_domain, upstream
+from ...ir import Graph, Model, Node, Value, normal_domain
 from ...ir.copying import captured_by, copy_node
 from ...ops.randomness import find_random_in
 from ..base import MAY_BE_CONTROL_FLOW
@@ -52,10 +52,9 @@ class HoistInvariants(SitePass):
             return
         certain = site.is_certain
         hazards = {} if certain else site.visits.speculation.survey(candidates)
-        view = body.view()
-        staying = downstream(view, hazards) if hazards else set()
+        staying = body.dependents(hazards) if hazards else set()
         worth = [n for n in candidates if n not in staying and not n.is_op(*_FREE)]
-        needed = upstream(view, worth) if worth else set()
+        needed = body.requirements(worth) if worth else set()
         moving = [node for node in candidates if node in needed]
         if hazards:
             first = next(iter(hazards.values()))
@@ -70,12 +69,12 @@ class HoistInvariants(SitePass):
 
 def _candidates(body: Graph, model: Model) -> list[Node]:
     """The loop-invariant nodes that may move, producers first."""
-    varying = downstream(body.view(), body.inputs)
+    varying = body.dependents(body.inputs)
     fixed = [node for node in body.nodes() if node not in varying]
     if all(node.is_op(*_FREE) for node in fixed):
         return []
     fixtures = [node for node in fixed if _is_pinned(node, model)]
-    staying = downstream(body.view(), fixtures) if fixtures else set()
+    staying = body.dependents(fixtures) if fixtures else set()
     return [node for node in fixed if node not in staying]
 
 

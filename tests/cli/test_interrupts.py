@@ -68,7 +68,7 @@ KILL = "os.kill(os.getpid(), signal.SIGINT)"
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "module",
-    ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "networkx"],
+    ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "onnx.helper"],
 )
 @SIGNALS
 def test_while_modules_are_imported(module, name, ending, folder):

@@ -150,6 +150,8 @@ def test_what_depends_on_vertices():
     assert graph.dependents([neg]) == {neg}
     assert graph.dependents([w]) == {w, mul, neg, add, graph}
     assert graph.dependents([mul, x]) == {x, exp, mul, add, graph}
+    assert graph.requirements([neg]) == {neg, w}
+    assert graph.requirements([mul, neg]) == {mul, exp, neg, x, w}
 
 
 def test_a_capture_does_not_look_at_all_nodes_of_the_graph_around(monkeypatch):

@@ -92,5 +92,6 @@ def test_what_many_depend_on_and_what_depends_on_them(
     above = [nx.ancestors(view_of(topology), v) | {v} for v in vertices]
     below = [nx.descendants(view_of(topology), v) | {v} for v in vertices]
     assert upstream(view_of(topology), vertices) == set().union(*above)
+    assert topology.requirements(vertices) == set().union(*above)
     assert topology.dependents(vertices) == set().union(*below)
     assert downstream(view_of(topology), vertices) == set().union(*below)

@@ -29,7 +29,7 @@ from ....analysis.trips.trip_count import skip_identities
 from ....facts.notions import Equality
 from ....facts.obstacle import Obstacle
 from ....facts.reason import Message
-from ....ir import Graph, Model, Node, Operator, Value, empty_header, load, upstream
+from ....ir import Graph, Model, Node, Operator, Value, empty_header, load
 from ....ir.copying import copy_graph
 from ....ops.batching import Unbatchable
 from ....ops.builder import Builder, RewriteError
@@ -174,7 +174,7 @@ def _plan(loop: Node, model: Model, inference: ShapeInference) -> ExitPlan | Non
 def _deciding_nodes(body: Graph, values: Sequence[Value]) -> Collection[Node]:
     """The nodes of a body on which values depend, through no earlier iteration."""
     producers = [v.producer for v in values if v.producer is not None and v.producer.graph is body]
-    return {node for node in upstream(body.view(), producers) if isinstance(node, Node)}
+    return {node for node in body.requirements(producers) if isinstance(node, Node)}
 
 
 class _Search:
