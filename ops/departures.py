@@ -451,15 +451,15 @@ _CLASSES = Departure(
 )
 
 
-def _loop(outputs: str, values: str, expected: Sequence[Any], computed: Sequence[Any]) -> Example:
+def _loop(outputs: str, values: str, specified: Sequence[Any]) -> Example:
     """A Loop of three iterations."""
     return Example(
         f"g (int64 s) => ({outputs}) <int64 m = {{3}}, bool go = {{1}}> {{ y, z = Loop (m, go, s)"
         f" <body = b (int64 i, bool c, int64 a) => (bool d, {values}) {{ d = Identity (c)"
         " e = Add (a, i) }> }",
         {"s": ("int64", 9)},
-        expected,
-        computed,
+        specified,
+        None,
     )
 
 
@@ -483,8 +483,8 @@ _OUTPUTS = Departure(
     "in a Scan it is what stood in memory; the iteration number of a Loop is the last one",
     "onnxruntime copied what the body of {} returns",
     (
-        _loop("int64 y, int64[3] z", "int64 e, int64 i", [12, [0, 1, 2]], [12, [3, 3, 3]]),
-        _loop("int64 y, int64[3] z", "int64 i, int64 e", [2, [9, 1, 3]], [3, [9, 2, 4]]),
+        _loop("int64 y, int64[3] z", "int64 e, int64 i", [12, [0, 1, 2]]),
+        _loop("int64 y, int64[3] z", "int64 i, int64 e", [2, [9, 1, 3]]),
         _scan("(float a, float r) { r = Add (a, e) }", [5, [6, 7, 8]]),
         _scan("(float r, float e) { r = Add (a, e) }", [11, [1, 2, 3]]),
         _scan("(float r, float r) { r = Add (a, e) }", [11, [6, 8, 11]]),
