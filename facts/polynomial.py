@@ -113,11 +113,13 @@ class Dimension:
         number = _number_of(other)
         if self.value is not None and number is not None:
             return self.value < number
-        difference = self - other
-        low, high = difference.at_least, difference.at_most
-        if high is not None and high < 0:
+        terms = dict(self.terms)  # of the difference, which need not become a polynomial
+        for monomial, factor in _as_dimension(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) - factor
+        rest = terms.pop((), 0)
+        if rest < 0 and all(factor <= 0 for factor in terms.values()):
             return True
-        if low is not None and low >= 0:
+        if rest >= 0 and all(factor >= 0 for factor in terms.values()):
             return False
         return None
 

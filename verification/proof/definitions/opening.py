@@ -17,6 +17,10 @@ MOVEMENTS = ("view", "narrow", "Transpose", "Cast")
 """Heads below which a definition is opened: their terms simplify with what they move."""
 
 
+_NODE = 8
+"""Steps for each node of an opened definition, which is read from its message."""
+
+
 class Definitions:
     """Definitions of the terms of a proof, opened on demand.
 
@@ -31,7 +35,7 @@ class Definitions:
     def __init__(self, terms: Terms, over_reals: bool = False) -> None:
         self._terms = terms
         self._over_reals = over_reals
-        self._opened: dict[Term, Term | None] = {}
+        self._opened = terms.opened[over_reals]
         self.assumed: set[str] = set()
 
     def opened(self, term: Term) -> Term | None:
@@ -94,6 +98,7 @@ class Definitions:
         function = function_of(application)
         if function is None or any(map(holds_graphs, function.node)):
             return None
+        self._terms.budget.step(_NODE * len(function.node))
         result = instantiated(self._terms, function, term.args)[term.index]
         if result is None or result is term or result.fact.elem_type != term.fact.elem_type:
             return None

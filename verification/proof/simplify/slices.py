@@ -314,11 +314,17 @@ def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     return [x]
 
 
+_OPEN_SIZE = 64
+"""Steps of a slice of an axis of open size, whose bounds are compared with the size."""
+
+
 def _slice(
     terms: Terms, head: Head, x: Term, axis: int, bounds: tuple[Dimension, Dimension], step: int
 ) -> Term | None:
     """Slice along one axis."""
     size = x.shape[axis]
+    if size.value is None:
+        terms.budget.step(_OPEN_SIZE)
     start, end = bounds
     if step < 0 and end.value in FAR_ENDS:
         return None  # onnxruntime departs from the specification

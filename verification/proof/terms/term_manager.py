@@ -83,6 +83,7 @@ class Terms:
         elements: elements of sequences, cached (`simplify/sequences.py`).
         unrolled: states of a recurrence before its first iterations, cached
             (`equality/substitution.py`).
+        opened: definitions of terms, of floats and over the reals, cached (`definitions/`).
     """
 
     def __init__(self, budget: Budget, case: Mapping[str, Dimension] | None = None) -> None:
@@ -115,6 +116,7 @@ class Terms:
         self.bounds: dict[Term, Known] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}
         self.unrolled: dict[Term, list[Operands]] = {}
+        self.opened: tuple[dict[Term, Term | None], dict[Term, Term | None]] = {}, {}
         self._tensors: dict[Term, Tensor] = {}
         self.of_original: frozenset[Term] = frozenset()
         self._ends: dict[tuple[Term, int], list[int] | None] = {}

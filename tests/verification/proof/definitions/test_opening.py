@@ -93,3 +93,13 @@ def test_absent_arguments_and_outputs():
     x = terms.leaf("input", "x", Fact(FLOAT, SHAPE))
     results = instantiated(terms, function, (x,))
     assert results[0] is terms.op("Clip", 17, x) and results[1] is None
+
+
+def test_the_steps_of_an_opened_definition_count_once_for_all_comparisons():
+    terms = Terms(Budget())
+    mish = terms.op("Mish", 22, terms.leaf("input", "x", Fact(FLOAT, SHAPE)))
+    steps = terms.budget.steps
+    opened = Definitions(terms).opened(mish)
+    assert steps - terms.budget.steps >= 3 * 8  # three nodes
+    steps = terms.budget.steps
+    assert Definitions(terms).opened(mish) is opened and terms.budget.steps == steps

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
 from sessions import outputs
+from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.reference import run
 from straightline.verification.proof.simplify.slices import even_steps
@@ -263,3 +264,13 @@ def test_starts_on_each_side_of_the_axis(runtime):
         feeds = {"w": w, "x": np.zeros(size, np.float32)}
         one, other = (runtime(model(t), feeds)[0] for t in (SLICE, COMPUTED.format(RANGE)))
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_slice_of_an_axis_of_open_size_counts_more_steps():
+    terms, spent = Terms(Budget()), []
+    rest = [terms.constant(np.array([each])) for each in (1, 1 << 40, 0)]
+    for size in (Dimension.constant(9), Dimension.symbol("n")):
+        x, steps = terms.leaf("input", str(size), Fact(1, (size,))), terms.budget.steps
+        terms.op("Slice", 17, x, *rest)
+        spent.append(steps - terms.budget.steps)
+    assert spent[1] > spent[0] + 60
