@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_cum_sum import CumSum as _CumSum
 from onnx.reference.ops.op_div import Div as _Div
 from onnx.reference.ops.op_gemm import Gemm_7 as _Gemm
 from onnx.reference.ops.op_mod import Mod as _Mod
@@ -251,6 +252,14 @@ class GatherElements(OpRun):
         return (data[tuple(places)],)
 
 
+class CumSum(_CumSum):
+    """CumSum: one that leaves its own element out begins with 0, so that no sum is -0."""
+
+    def _run(self, x: Array, axis: Array, exclusive: int = 0, reverse: int = 0) -> Any:
+        (sums,) = super()._run(x, axis, exclusive, reverse)  # type: ignore[no-untyped-call]
+        return (np.add(sums, np.zeros((), sums.dtype)) if exclusive else sums,)
+
+
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
@@ -269,4 +278,5 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Flatten,
     GatherND,
     GatherElements,
+    CumSum,
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from reference_oracle import assert_as_onnxruntime, one_node
+from reference_oracle import assert_as_onnxruntime, one_node, onnxruntime_outputs
 from straightline import reference
 from straightline.reference import EvaluationError, operator_kernel
 
@@ -194,3 +194,14 @@ def test_the_mean_of_integers_is_a_sum_that_wraps_and_a_quotient_that_is_cut(row
 def test_nothing_lies_beyond_a_bound_that_is_no_number():
     x, bound = np.array([1, np.nan, -np.inf], np.float32), np.array(np.nan, np.float32)
     assert_as_onnxruntime(*one_node("Clip", [x, bound, bound], 13))
+
+
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("row", [[-0.0, -0.0, 1], [1, -0.0, -0.0], [-0.0], []])
+def test_a_sum_of_what_comes_before_begins_with_zero(row, reverse, exclusive):
+    array = np.array([row, row], np.float32)
+    flags = {"exclusive": exclusive, "reverse": reverse}
+    model, feeds = one_node("CumSum", [array, np.array(1)], 14, **flags)
+    (found,), (ours,) = assert_as_onnxruntime(model, feeds), onnxruntime_outputs(model, feeds)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(ours))
