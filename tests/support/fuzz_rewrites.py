@@ -51,7 +51,8 @@ def check(draws: str, ways: Sequence[str], number: int, run: Run = isolated) -> 
     warnings.simplefilter("ignore", RuntimeWarning)
     np.seterr(all="ignore")
     original, seen = Original(*DRAWS[draws](number), run), set[tuple[bytes, str]]()
-    # Functions of opset 8 cast their constants, so that nothing infers the ranks of their loops.
+    # Constants of opset 8 are floats, which functions cast: no rank is inferred of an output that
+    # an integer of them decides, and without the types of arguments none can be declared there.
     other = "opset 8" if number % 2 or original.model.functions else "opset 9"
     names = [name for name in ways if name != other]
     return [f"{name}: {fault}" for name in names for fault in faults(original, WAYS[name], seen)]
