@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Callable, Container, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -137,6 +137,14 @@ class Window:
         return self.axis, self.stride, self.size, self.whole, self.occupied
 
 
+class Quotient(NamedTuple):
+    """A trip count that a division yields, so that symbol * divisor <= dividend."""
+
+    symbol: str
+    divisor: int
+    dividend: Dimension
+
+
 @dataclasses.dataclass(frozen=True)
 class Extent:
     """Facts of the iterations that hold before run time.
@@ -145,11 +153,13 @@ class Extent:
         number: of any one of them, a symbol.
         most: how many there are at most; None where only run time tells.
         certain: whether there is one at least.
+        quotient: the division that yields the most, if one does.
     """
 
     number: Dimension
     most: Dimension | None = None
     certain: bool = False
+    quotient: Quotient | None = None
 
     def never_negative(self, dim: Dimension) -> bool:
         """Test that a number that depends on the iteration is at least 0 in each."""
@@ -159,8 +169,27 @@ class Extent:
         if self.most is None or any(monomial.count(name) > 1 for monomial in dim.terms):
             return False
         # Of a straight line one of the ends is the lowest.
-        ends = [dim.replaced({name: end}) for end in (Dimension.constant(0), self.most - 1)]
-        return all(end.replaced(self._where_there_are_trips()).less(0) is False for end in ends)
+        first, last = (dim.replaced({name: end}) for end in (Dimension.constant(0), self.most - 1))
+        slope = (dim.replaced({name: self.number + 1}) - dim).value
+        lasts = [last, self._with_dividend(last)]
+        from_first = self._is_positive(first)
+        to_last = any(map(self._is_positive, lasts))
+        if slope is None:
+            return from_first and to_last
+        return to_last if slope < 0 else from_first
+
+    def _is_positive(self, dim: Dimension) -> bool:
+        """Test for a number of at least 0 where there are iterations."""
+        return dim.replaced(self._where_there_are_trips()).less(0) is False
+
+    def _with_dividend(self, dim: Dimension) -> Dimension:
+        """A number of at most this one, without the quotient."""
+        if self.quotient is None:
+            return dim
+        symbol, divisor, dividend = self.quotient
+        times = max(-dim.terms.get((symbol,), 0), 0)
+        shares = -(-times // divisor)
+        return dim + Dimension.symbol(symbol) * times - dividend * shares
 
     def _where_there_are_trips(self) -> dict[str, Dimension]:
         """A replacement for the symbol of the trip count that makes it at least one."""

@@ -17,10 +17,11 @@ from ..ir import Node, Value
 from .agreement import is_integer
 from .axes import AxisMap, aligned, broadcast_shape, may_equal
 from .axis_map import PassesAxes
-from .batching import Batch, Unbatchable
+from .batching import Batch, Ragged, Unbatchable
 from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import by_rows
+from .ragged import of_products
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import ALL_OPERANDS, OperandRanks, OperatorRules, Shapes, describes
 
@@ -65,6 +66,9 @@ class MatMul(OperatorRules):
         axes = [rank - 1] if lhs == 1 else []
         axes += [rank] if rhs == 1 else []
         return [batch.emit.squeeze(product, tuple(axes), batch.label("_vector"))]
+
+    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        return of_products(batch, ragged, self.batch)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         lhs, rhs = arrays[0].shape, arrays[1].shape

@@ -18,6 +18,7 @@ from ..facts.fact import Fact
 from ..facts.polynomial import Dimension
 from ..ir import Value
 from .batching import DIFFERING, Batch, Operand, Ragged, Unbatchable
+from .builder import Builder
 
 _FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 """What padding is computed with, as no operation fails on any of their numbers."""
@@ -54,6 +55,8 @@ def of_each(
         ragged: which elements its inputs have.
         rule: the rule where all have all.
     """
+    if any(_is_whole(batch, index, ragged) for index in range(len(ragged))):
+        return rule(_with_all(batch, ragged, repeats=True))
     (one, *others) = {item for item in ragged if item is not None}
     if others:
         raise Unbatchable("takes elements of which some trips lack others than they lack elsewhere")
@@ -71,6 +74,114 @@ def of_each(
         return [batch.ragged(result, one) for result in rule(batch)]
     values = [None if operand is None else operand.value for operand in batch.operands]
     return [batch.unvarying(batch.ragged(result, one)) for result in batch.same(values)]
+
+
+def _is_whole(batch: Batch, index: int, ragged: Sequence[Ragged | None]) -> bool:
+    """Test for an input with all elements of ragged ones, more than one."""
+    if ragged[index] is not None or batch.operand(index) is None:
+        return False
+    shape, one = batch.shape(index), next(item for item in ragged if item is not None)
+    size = shape[one.axis].value if len(shape) >= -one.axis else None
+    return one.bounds is None and size is not None and 1 < size == one.size
+
+
+def _with_all(batch: Batch, ragged: Sequence[Ragged | None], repeats: bool) -> Batch:
+    """The node with all elements of each input in each iteration; it fails without them.
+
+    Args:
+        batch: the node.
+        ragged: which elements its inputs have.
+        repeats: true if a single element is repeated.
+    """
+    for index, item in enumerate(ragged):
+        if item is None:
+            continue
+        operand, emit = batch.require(index), batch.emit
+        counts, size = _counts(emit, item), batch.vector(item.size)
+        fit, label = emit.add("Equal", [counts, size], "is_whole"), batch.label("_whole")
+        single = emit.add("Equal", [counts, batch.vector(1)], "is_single")
+        zero = _zero_if(emit, emit.add("Or", [fit, single], "fits") if repeats else fit)
+        axis = batch.vector(batch.rank(index) + item.axis + 1)
+        end = emit.add("Add", [size, zero], label)
+        value = emit.add("Slice", [operand.value, batch.vector(0), end, axis], label)
+        if repeats:
+            first = emit.add("Slice", [value, batch.vector(0), batch.vector(1), axis], label)
+            single = emit.unsqueeze(single, tuple(range(1, 1 + batch.rank(index))), label)
+            value = emit.add("Where", [single, first, value], label)
+        batch = batch.replaced(index, Operand(value, True, operand.fact))
+    return batch
+
+
+def of_products(
+    batch: Batch, ragged: Sequence[Ragged | None], rule: Callable[[Batch], Sequence[Value]]
+) -> Sequence[Value]:
+    """The rule of a product of matrices, which fails without some elements."""
+    for index, item in enumerate(ragged[:2]):
+        if item is None:
+            continue
+        own, other = batch.rank(index), batch.shape(1 - index)
+        summed = -1 if index == 0 or own == 1 else -2
+        against = other[-1] if index == 1 or len(other) == 1 else other[-2]
+        if item.bounds is not None or item.axis != summed or ragged[1 - index] is not None:
+            raise Unbatchable(DIFFERING)
+        if against.value != item.size:
+            raise Unbatchable(DIFFERING)
+    return rule(_with_all(batch, ragged, repeats=False))
+
+
+def _counts(emit: Builder, ragged: Ragged) -> Value:
+    """The number of elements in each iteration."""
+    if ragged.present is None:
+        raise Unbatchable(DIFFERING)
+    return _total(emit, ragged.present, 1, keepdims=False)
+
+
+def _total(emit: Builder, flags: Value, axis: int, keepdims: bool) -> Value:
+    """Count flags; sums of integers are those of doubles in onnxruntime."""
+    numbers = emit.once("Cast", [flags], "numbers", to=onnx.TensorProto.FLOAT)
+    total = emit.reduce("ReduceSum", numbers, (axis,), "total", int(keepdims))
+    return emit.add("Cast", [total], "total", to=onnx.TensorProto.INT64)
+
+
+def _zero_if(emit: Builder, holds: Value) -> Value:
+    """Emit a zero, [1], by nodes that fail where a condition does not hold."""
+    failures = _total(emit, emit.add("Not", [holds], "fails"), 0, keepdims=True)
+    return emit.add("Gather", [emit.vector((0,), "zero"), failures], "zero", axis=0)
+
+
+def common_length(emit: Builder, ragged: Ragged) -> Value:
+    """Emit the length of all iterations, [1], 0 without iterations.
+
+    The nodes fail if they differ, as a Loop does where it stacks such values.
+    """
+    counts, zero = _counts(emit, ragged), emit.vector((0,), "zero")
+    spare = emit.concat([counts, zero], 0, "counts")
+    first = emit.add("Slice", [spare, zero, emit.vector((1,), "one")], "first")
+    alike = _zero_if(emit, emit.add("Equal", [counts, first], "same"))
+    return emit.add("Add", [first, alike], "length")
+
+
+def part_of(batch: Batch, ragged: Ragged) -> Value:
+    """The result of a Slice along the axis of which iterations lack elements.
+
+    Raises:
+        Unbatchable: elements that are counted from the end, or others.
+    """
+    axes = [0] if batch.operand(3) is None else batch.numbers(3)
+    steps = [1] if batch.operand(4) is None else batch.numbers(4)
+    starts, ends, rank = batch.numbers(1), batch.numbers(2), batch.rank(0)
+    if ragged.present is None or [axis % rank - rank for axis in axes] != [ragged.axis]:
+        raise Unbatchable(DIFFERING)
+    size, lacking = ragged.size, max(-ends[0], 0)
+    end = size - lacking if lacking else min(ends[0], size)
+    if steps != [1] or starts[0] < 0 or starts[0] >= end:
+        raise Unbatchable(DIFFERING)
+    emit, start = batch.emit, batch.vector(starts[0])
+    value, place = batch.require(0).value, batch.vector(rank + ragged.axis + 1)
+    part = emit.add("Slice", [value, start, batch.vector(end), place], batch.label())
+    ahead = [batch.vector(starts[0] + lacking), batch.vector(end + lacking), batch.vector(1)]
+    present = emit.once("Slice", [ragged.present, *ahead], "present")
+    return batch.ragged(part, Ragged(ragged.axis, end - starts[0], present, False))
 
 
 def _repeats(batch: Batch, index: int, axis: int) -> bool:

@@ -7,6 +7,7 @@ proofs that a node cannot fail; nothing else names it.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -256,7 +257,21 @@ class OperatorRules:
         Args:
             batch: the node; its operands are padded to one size.
             ragged: for each input which elements it has; None where it has all.
+
+        Along an axis that the operator computes position by position, the padding stays padding.
         """
+        one, shape = ragged[0], batch.results[0].shape
+        if one is None or one.bounds is not None or any(ragged[1:]) or shape is None:
+            raise Unbatchable(DIFFERING)
+        own = batch.rank(0) + one.axis
+        for axis in range(len(shape)):
+            try:
+                match = self.axis_map(batch.node, batch.facts, axis)
+            except (IndexError, TypeError, ValueError):
+                break  # the inputs do not fit each other: the node fails
+            if match is not None and match.inputs == (own, *[None] * (len(match.inputs) - 1)):
+                how = dataclasses.replace(one, axis=axis - len(shape), data=None)
+                return [batch.ragged(result, how) for result in self.batch(batch)]
         raise Unbatchable(DIFFERING)
 
     def defines(self, method: Callable[..., Any]) -> bool:

@@ -27,8 +27,9 @@ from ..facts.safety_context import (
 from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
-from .batching import Batch
+from .batching import Batch, Ragged
 from .gather_batching import moving_slice
+from .ragged import part_of
 from .rules import (
     ALL_OPERANDS,
     ONE_NUMBER,
@@ -241,6 +242,11 @@ class Slice(NoLarger, PassesAxes, Moving):
         if batch.varies(1) or batch.varies(2):
             return [moving_slice(batch)]
         return super().batch(batch)
+
+    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
+        if ragged[0] is None:
+            return super().batch_ragged(batch, ragged)
+        return [part_of(batch, ragged[0])]
 
 
 def _count(premises: Premises, name: str, position: int) -> int:

@@ -8,11 +8,12 @@ import onnx
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.ranks import Ranks
 from ...analysis.shapes.single_node_model import reads_of
+from ...analysis.trips.trip_count import skip_identities
 from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
 from ...facts.polynomial import Dimension
 from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
-from ...ops.batching import Operand, Unbatchable, Window, spread
+from ...ops.batching import Extent, Operand, Quotient, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
 from .loop_view import LoopView, ScanInput
 from .memory import IterationMemory, MemoryBounds
@@ -219,6 +220,34 @@ class Feeding:
             return first.count(self._shape(first))
         most = element(self.same(self.loop_view.maximum).fact)
         return most if isinstance(most, Dimension) else None
+
+    def extent(self, certain: bool) -> Extent:
+        """The facts of the iterations.
+
+        Args:
+            certain: true if there is a first iteration for all inputs.
+        """
+        quotient = self._quotient
+        most = self.most_dimension or (quotient and Dimension.symbol(quotient.symbol))
+        return Extent(self.number, most, certain, quotient)
+
+    @lazy_property
+    def _quotient(self) -> Quotient | None:
+        """The division of a size by a number that yields the trip count."""
+        maximum = self.loop_view.maximum
+        node = None if maximum is None else skip_identities(maximum).producer
+        if node is None or not node.is_op("Div"):
+            return None
+        dividend, divisor = (
+            None if value is None else element(self.inference.fact(value)) for value in node.inputs
+        )
+        if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
+            return None
+        most = self.most_dimension or self.inference.symbols.fresh()
+        by, symbol = divisor.value, most.only_symbol
+        if by is None or by <= 0 or symbol is None or most.terms != {(symbol,): 1}:
+            return None
+        return Quotient(symbol, by, dividend)
 
     @lazy_property
     def trip_dimension(self) -> Dimension | None:

@@ -22,7 +22,9 @@ class Write:
         index: the indices of a Scatter, distinct in every iteration unless it reduces; None for
             the others.
         reduction: the reduction by which a Scatter combines elements; "none" if it overwrites.
-        reads: the nodes that read the state at the index, and combine it with the element.
+        reads: the nodes that read the state at the index, and combine it with the element; those
+            that insert the earlier elements.
+        earlier: the elements that the iteration inserts before the element.
     """
 
     state: State
@@ -31,6 +33,7 @@ class Write:
     index: Value | None = None
     reduction: str = "none"
     reads: tuple[Node, ...] = ()
+    earlier: tuple[Value, ...] = ()
 
 
 Vertex = Node | State | Write
@@ -106,5 +109,5 @@ class DependenceGraph:
         if isinstance(vertex, Node):
             return (*vertex.inputs, *captured_by(vertex))
         if isinstance(vertex, Write):
-            return (vertex.element, vertex.index)
+            return (*vertex.earlier, vertex.element, vertex.index)
         return () if vertex in self._independent else (vertex.result,)

@@ -11,7 +11,6 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import decided, integers
 from ...ir import Node, Value
 from ...ir.lazy import lazy_property
-from ...ops.batching import Extent
 from .affine_reads import Index, moving_indices
 from .batched_inputs import Feeding
 from .induction_variables import step_of
@@ -37,7 +36,7 @@ class InjectiveIndices:
     def __init__(self, loop_view: LoopView, feeding: Feeding, certain: bool) -> None:
         self._loop_view = loop_view
         self._feeding = feeding
-        self._extent = Extent(feeding.number, feeding.most_dimension, certain)
+        self._extent = feeding.extent(certain)
         self._states = {state.argument: state for state in loop_view.states}
 
     @lazy_property

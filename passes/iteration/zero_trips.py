@@ -41,3 +41,10 @@ class ZeroTripSizes:
             )
         pairs = zip(element.shape, shape, strict=True)
         return [axis for axis, (size, dim) in enumerate(pairs) if not size and dim != 0]
+
+    def sizes(self, stacked: ScanOutput) -> list[int]:
+        """The sizes of one element without iterations; empty if a Scan's inputs determine them."""
+        element = self._elements.of(self._slots[stacked.result])
+        if self._loop_view.maximum is None or element is None:
+            return []
+        return [size or 0 for size in element.shape]

@@ -27,7 +27,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Value
-from ...ops.batching import Extent, Unbatchable
+from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
@@ -117,7 +117,7 @@ class _Buffers:
         except Unbatchable:
             return
         indices = moving_indices(self._loop_view, self._inference)
-        extent = Extent(feeding.number, feeding.most_dimension, self._certain)
+        extent = feeding.extent(self._certain)
         accesses = RowAccesses(self._loop_view, self._inference, indices, extent)
         signs = InjectiveIndices(self._loop_view, feeding, self._certain)
         for state in self._loop_view.states if indices else ():

@@ -25,7 +25,7 @@ from ...facts.fact import Shape, integers
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Node, Value
-from ...ops.batching import Extent, Unbatchable
+from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
@@ -106,7 +106,7 @@ class _Stores:
         except Unbatchable:
             return []
         self._number = feeding.number
-        self._extent = Extent(feeding.number, feeding.most_dimension, self._certain)
+        self._extent = feeding.extent(self._certain)
         self._accesses = RowAccesses(self._loop_view, self._inference, self._indices, self._extent)
         names = []
         for state in states:

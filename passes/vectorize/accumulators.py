@@ -12,6 +12,7 @@ import onnx
 
 from ...analysis.trips.trip_count import whole_number
 from ...facts.fact import Fact, Shape
+from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
 from ..iteration.batched_inputs import Feeding
@@ -38,6 +39,10 @@ def find_writes(loop_view: LoopView, injective: InjectiveIndices) -> Iterator[Wr
             if write is not None:
                 yield write
                 continue
+        write = _inserted(loop_view.body, state)
+        if write is not None:
+            yield write
+            continue
         reduced = find_reduced_write(loop_view.body, state, injective.inference)
         if reduced is not None:
             yield reduced
@@ -53,6 +58,24 @@ def _only_link(body: Graph, state: State) -> Node | None:
     reads, results = body.uses(state.argument), body.uses(state.result)
     alone = len(reads) == 1 and reads[0].user is node and len(results) == 1
     return node if alone and not state.result.pinned else None
+
+
+def _inserted(body: Graph, state: State) -> Write | None:
+    """Match several elements that an iteration inserts at the end, one after the other."""
+    nodes, value = list[Node](), state.result
+    while value is not state.argument:
+        node = value.producer
+        source = None if node is None or len(node.inputs) != 2 else node.inputs[0]
+        alone = len(body.uses(value)) == 1 and not value.pinned and value.graph is body
+        if node is None or source is None or not node.is_op("SequenceInsert") or not alone:
+            return None
+        nodes.insert(0, node)
+        value = source
+    elements = [element for node in nodes if (element := node.inputs[1]) is not None]
+    if len(elements) != len(nodes) or len(nodes) < 2 or len(body.uses(state.argument)) != 1:
+        return None
+    *earlier, last = elements
+    return Write(state, nodes[-1], last, reads=tuple(nodes[:-1]), earlier=tuple(earlier))
 
 
 def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | None:
@@ -101,12 +124,34 @@ def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feed
         raise Unbatchable(f"collects '{write.element.name}', whose rank is not known")
     rows = feeding.every(element, write.element.name)
     if write.node.is_op("SequenceInsert"):
+        rows = _interleaved(write, rows, element.fact.shape, operand, feeding)
         return _as_sequence(write, rows, element.fact.shape, feeding)
     if write.node.is_op("Concat"):
         return _concat_rows(write, rows, element.fact.shape, feeding)
     if write.reduction != "none":
         return scatter_reduced(write, rows, operand, feeding)
     return _scatter_rows(write, rows, operand, feeding)
+
+
+def _interleaved(
+    write: Write,
+    rows: Value,
+    shape: Shape,
+    operand: Callable[[Value], Operand],
+    feeding: Feeding,
+) -> Value:
+    """Emit all elements of each iteration, in the order of their insertion."""
+    if not write.earlier:
+        return rows
+    each = []
+    for value in write.earlier:
+        other = operand(value)
+        if other.fact.shape != shape:
+            raise Unbatchable(f"collects '{value.name}', of other sizes than others")
+        each.append(feeding.every(other, value.name))
+    parts = [feeding.emit.unsqueeze(part, 1, "part") for part in (*each, rows)]
+    joined = feeding.emit.concat(parts, 1, "parts")
+    return concat_rows(joined, 0, (Dimension.constant(len(parts)), *shape), feeding.emit)
 
 
 def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:

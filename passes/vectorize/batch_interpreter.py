@@ -21,7 +21,7 @@ from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Ragged, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
-from ...ops.ragged import padded
+from ...ops.ragged import common_length, padded
 from ...ops.randomness import find_random_in
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Vertex, Write
@@ -324,7 +324,7 @@ class Batcher(NodeBatcher):
         certain: bool,
         holder_rule: HolderRule,
     ) -> None:
-        extent = Extent(feeding.number, feeding.most_dimension, certain)
+        extent = feeding.extent(certain)
         super().__init__(feeding, feeding.emit, extent)
         self.loop_view = loop_view
         self._trip_by_trip = trip_by_trip
@@ -356,6 +356,11 @@ class Batcher(NodeBatcher):
     def computes_ragged(self, vertex: Vertex) -> bool:
         """Test for a node with a ragged output."""
         return isinstance(vertex, Node) and any(value in self.ragged for value in vertex.outputs)
+
+    def stacks_ragged(self, vertex: Vertex) -> bool:
+        """Test for ragged outputs that have one size in all iterations where they are stacked."""
+        values = vertex.outputs if isinstance(vertex, Node) else ()
+        return all(v not in self.ragged or self.ragged[v][1].present is not None for v in values)
 
     def enter_independent(
         self,
@@ -427,15 +432,17 @@ class Batcher(NodeBatcher):
         last = self.emit.add("Gather", [self._values[state], self.feeding.trips], "last", axis=0)
         return self.emit.squeeze(last, 0, state.result.name)
 
-    def stack(self, stacked: ScanOutput, dropped: Sequence[int] = ()) -> Value:
+    def stack(
+        self, stacked: ScanOutput, dropped: Sequence[int] = (), sizes: Sequence[int] = ()
+    ) -> Value:
         """Stack one element for each iteration along an axis of the output.
 
         Args:
             stacked: the output.
             dropped: axes of one element that are empty without iterations.
+            sizes: the sizes of one element without iterations; empty if there are some.
         """
-        operand = self.operand(stacked.result)
-        value = self.feeding.every(operand, stacked.result.name)
+        operand, value = self._of_one_size(stacked.result, sizes)
         if operand.fact.shape is None:
             raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
         if dropped:
@@ -445,6 +452,25 @@ class Batcher(NodeBatcher):
         rank = len(operand.fact.shape)
         perm = move_axis(rank + 1, 0, stacked.axis % (rank + 1))
         return self.emit.transpose(value, perm, f"{stacked.result.name}_stacked")
+
+    def _of_one_size(self, result: Value, sizes: Sequence[int]) -> tuple[Operand, Value]:
+        """The operand of a stacked value; with differing sizes the loop fails.
+
+        Returns:
+            the operand, and its value for each iteration.
+        """
+        if result not in self.ragged or self.ragged[result][1].present is None:
+            operand = self.operand(result)
+            return operand, self.feeding.every(operand, result.name)
+        operand, ragged = self.ragged[result]
+        assert operand.fact.shape is not None
+        place, length = len(operand.fact.shape) + ragged.axis, common_length(self.emit, ragged)
+        if sizes:
+            some = self.emit.add("Cast", [self.feeding.trips], "some", to=onnx.TensorProto.BOOL)
+            alone = self.feeding.integers(sizes[place])
+            length = self.emit.add("Where", [some, length, alone], "length")
+        bounds = [self.feeding.integers(0), length, self.feeding.integers(place + 1)]
+        return operand, self.emit.add("Slice", [operand.value, *bounds], result.name)
 
     def _empty_axes(self, value: Value, axes: list[int]) -> Value:
         """Cut some axes of a value to size 0 without iterations."""

@@ -21,7 +21,8 @@ class Distribution:
     Args:
         dependences: the dependence graph.
         compute: the batch interpreter; raises Unbatchable.
-        is_ragged: the test for outputs that can neither be emitted nor read in each iteration.
+        is_ragged: the test for outputs that cannot be read in each iteration.
+        is_stackable: the test for such outputs that may be emitted.
 
     Attributes:
         inside: the nodes and states of the residual loop.
@@ -34,11 +35,13 @@ class Distribution:
         dependences: DependenceGraph,
         compute: Callable[[Vertex], None],
         is_ragged: Callable[[Vertex], bool],
+        is_stackable: Callable[[Vertex], bool] = lambda vertex: False,
     ) -> None:
         self._graph = dependences.graph
         self._roots = dependences.roots
         self._compute = compute
         self._is_ragged = is_ragged
+        self._is_stackable = is_stackable
         self.inside: set[Vertex] = set()
         self.after: set[Vertex] = set()
         self.reasons: list[str] = []
@@ -94,8 +97,9 @@ class Distribution:
         """Test for a ragged value that is an output or that the residual loop reads."""
         if not self._is_ragged(vertex):
             return False
-        users = self._graph.successors(vertex)
-        return vertex in self._roots or any(user in self.inside for user in users)
+        if vertex in self._roots and not self._is_stackable(vertex):
+            return True
+        return any(user in self.inside for user in self._graph.successors(vertex))
 
     def _leads_inside(self, vertex: Vertex) -> bool:
         if any(user in self.inside for user in self._graph.successors(vertex)):

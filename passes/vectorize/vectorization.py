@@ -70,7 +70,10 @@ class Vectorization:
         )
         self.dependences = self._dependences()
         self.distribution = Distribution(
-            self.dependences, self.batcher.compute, self.batcher.computes_ragged
+            self.dependences,
+            self.batcher.compute,
+            self.batcher.computes_ragged,
+            self.batcher.stacks_ragged,
         )
         self.plan: ResidualPlan | None = None
         self._sizes_to_drop = ZeroTripSizes(loop_view, inference)
@@ -137,7 +140,8 @@ class Vectorization:
         if self.dependences.maker(stacked.result) in self.distribution.inside:
             return self.residual.output(stacked)
         dropped = [] if self._certain else self._sizes_to_drop.of(stacked)
-        rows = self.batcher.stack(stacked, dropped)
+        sizes = [] if self._certain else self._sizes_to_drop.sizes(stacked)
+        rows = self.batcher.stack(stacked, dropped, sizes)
         output = stacked.output
         if dropped and output is not None and output not in self.graph.outputs:
             output.info = None  # its sizes are 0 without iterations

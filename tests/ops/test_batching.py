@@ -5,7 +5,7 @@ import pytest
 from harness import as_model
 from loops import HEAD, op_types
 from straightline.facts.polynomial import Dimension
-from straightline.ops.batching import Extent
+from straightline.ops.batching import Extent, Quotient
 from vectorized import FEED, assert_same, assert_vectorizes, loop, untyped, vectorized
 
 RULES = {
@@ -134,7 +134,8 @@ TRIP = Dimension.symbol("trip")
         (N + 3, N + 2 - TRIP, True),
         (N, TRIP - 1, False),
         (N, (N - TRIP) * TRIP, False),
-        (N * 2, N * 2 - TRIP - 1, False),
+        (N * 2, N * 2 - TRIP - 1, True),
+        (N * 2, N * 2 - TRIP - 2, False),
         (Dimension.constant(5), 4 - TRIP, True),
         (Dimension.constant(5), 8 - TRIP * 2, True),
         (Dimension.constant(5), 7 - TRIP * 2, False),
@@ -142,3 +143,20 @@ TRIP = Dimension.symbol("trip")
 )
 def test_what_is_never_negative_on_any_trip(most, number, expected):
     assert Extent(TRIP, most).never_negative(number) is expected
+
+
+@pytest.mark.parametrize(
+    ("divisor", "number", "expected"),
+    [
+        (2, N - TRIP * 2 - 2, True),
+        (2, N - TRIP * 2 - 3, False),
+        (2, N - TRIP - 1, True),
+        (3, N - TRIP * 4 - 2, False),
+        (1, N * 2 - TRIP * 2 - 2, True),
+    ],
+)
+def test_trip_counts_that_a_division_yields(divisor, number, expected):
+    """There are N / divisor iterations, in integers."""
+    extent = Extent(TRIP, Dimension.symbol("q"), quotient=Quotient("q", divisor, N))
+    assert extent.never_negative(number) is expected
+    assert Extent(TRIP, Dimension.symbol("q")).never_negative(number) is False

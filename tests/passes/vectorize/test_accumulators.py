@@ -1,5 +1,7 @@
 """States that only collect: which they are, and what reads them after the loop."""
 
+import re
+
 import numpy as np
 import pytest
 from harness import as_model
@@ -224,3 +226,16 @@ def test_a_recurrence_that_appends_its_states():
     for n in (1, 5):
         feed = {"x": numbers(5, 2, 4), "w": numbers(4, 3), "h0": numbers(2, 3), "n": np.array(n)}
         assert_same(model, result.model, feed)
+
+
+@pytest.mark.parametrize("before", [EMPTY, CONSTRUCTED])
+def test_a_list_to_which_each_trip_adds_twice(before):
+    after = "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"
+    text = SEQUENCE.format(out="float[M, 3] y", before=before, after=after)
+    chain = r"first = SequenceInsert (s, f) u = Neg (f) \1 = SequenceInsert (first, u)"
+    text = re.sub(r"(\w+) = SequenceInsert \(s, f\)", chain, text)
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    assert not set(op_types(result.model.graph)) & {"Loop", "SplitToSequence", "SequenceInsert"}
+    for n in (1, 5):
+        assert_same(model, result.model, {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)})
