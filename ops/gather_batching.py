@@ -32,10 +32,10 @@ def gathered(batch: Batch, data: Value, indices: Value, axis: int) -> Value:
     """
     if batch.require(1).fact.elem_type != _INT64:  # GatherND takes no others
         indices = batch.emit.add("Cast", [indices], batch.label("_places"), to=_INT64)
-    return taken(batch, data, indices, axis, batch.rank(1))
+    return gather_elements(batch, data, indices, axis, batch.rank(1))
 
 
-def taken(batch: Batch, data: Value, indices: Value, axis: int, count: int) -> Value:
+def gather_elements(batch: Batch, data: Value, indices: Value, axis: int, count: int) -> Value:
     """The same for indices of rank `count` in one iteration."""
     rank = batch.rank(0)
     front = [0, axis + 1, *(other for other in range(1, rank + 1) if other != axis + 1)]
@@ -114,7 +114,7 @@ def moving_slice(batch: Batch) -> Value:
             value, places, ragged = window(batch, value, first, offsets, axis, occupied)
         else:
             places = _places(batch, first, offsets, axis, short)
-        value = (taken if batched else _read)(batch, value, places, axis, 1)
+        value = (gather_elements if batched else _read)(batch, value, places, axis, 1)
         batched = True
     if not batched:  # the number of the iteration cancels out in all places
         return batch.unvarying(value)

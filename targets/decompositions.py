@@ -18,21 +18,21 @@ from ..version_converter.adapters.bitwise import subtract_from_all_ones
 from ..version_converter.adapters.cast import cast_to_known_type
 from ..version_converter.adapters.non_zero import coordinates
 from ..version_converter.adapters.reverse_sequence import gather_backwards
-from ..version_converter.engine import Form
+from ..version_converter.engine import Decomposition
 from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import NodeDraft
 from ..version_converter.snippets import numbers_below
 from .classical import CLASSICAL
 
-DECOMPOSITIONS: dict[str, Form] = dict(CLASSICAL)
+DECOMPOSITIONS: dict[str, Decomposition] = dict(CLASSICAL)
 """Decompositions by operator."""
 
 
-def decomposes(*op_types: str) -> Callable[[Form], Form]:
+def decomposes(*op_types: str) -> Callable[[Decomposition], Decomposition]:
     """Register a decomposition of operators into others of the same opset. It refuses before it
     adds any node."""
 
-    def register(spelling: Form) -> Form:
+    def register(spelling: Decomposition) -> Decomposition:
         DECOMPOSITIONS.update(dict.fromkeys(op_types, spelling))
         return spelling
 

@@ -34,8 +34,7 @@ from ..passes.utils.trial import try_passes
 from ..passes.utils.value_numbering import identity_key, merge_constants
 from ..version_converter import ConversionError, convert
 from ..version_converter.constants import Constants
-from ..version_converter.engine import Engine
-from ..version_converter.engine import Form as Decomposition
+from ..version_converter.engine import Decomposition, Engine
 from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset

@@ -13,12 +13,17 @@ import pytest
 from straightline.dev.benchmarks.clients import __main__ as script
 from straightline.dev.benchmarks.clients import installing, one_node
 from straightline.dev.benchmarks.clients.client import CLIENTS, Client
+from straightline.dev.benchmarks.clients.client_run import (
+    ClientRun,
+    classify,
+    essence,
+    operators_in,
+)
 from straightline.dev.benchmarks.clients.comparing import compared
 from straightline.dev.benchmarks.clients.corpus import Source, straightened, subjects
 from straightline.dev.benchmarks.clients.exported import exported
 from straightline.dev.benchmarks.clients.nodes import broken, trials_of
 from straightline.dev.benchmarks.clients.one_node import Case
-from straightline.dev.benchmarks.clients.outcome import Outcome, classify, essence, operators_in
 from straightline.dev.benchmarks.clients.running import Answer, ChildError, Worker
 from straightline.dev.benchmarks.clients.steps import STEPS, STEPS_OF_EXPORTS
 from straightline.dev.benchmarks.clients.table import tables
@@ -175,10 +180,10 @@ def test_a_step_that_is_refused_is_told():
 
 def test_the_tables():
     found = [
-        Outcome("a", "fake", "as it is", "not loaded", "op='Loop' is not supported"),
-        Outcome("a", "fake", "rewritten", "right"),
-        Outcome("b", "fake", "as it is", "wrong", "other shape"),
-        Outcome("b", "fake", "rewritten", "not run", "a | b"),
+        ClientRun("a", "fake", "as it is", "not loaded", "op='Loop' is not supported"),
+        ClientRun("a", "fake", "rewritten", "right"),
+        ClientRun("b", "fake", "as it is", "wrong", "other shape"),
+        ClientRun("b", "fake", "rewritten", "not run", "a | b"),
     ]
     text = tables(found, {"fake": "fake 1.0"})
     assert "| client | models | as it is | rewritten |" in text

@@ -11,7 +11,7 @@ import onnx
 from ..ir import Array
 from .node_draft import NodeDraft
 
-Form = Literal["ints", "int", "scalar int", "floats", "float", "like data"]
+ValueForm = Literal["ints", "int", "scalar int", "floats", "float", "like data"]
 """Form of the input: 64-bit integers of rank 1, one such of rank 1 or 0, floats of rank 1, one
 float of rank 0, or one number of rank 0 of the type of input 0."""
 
@@ -29,7 +29,7 @@ class Move(NamedTuple):
 
     attribute: str
     position: int
-    form: Form
+    form: ValueForm
     absent: int | float | None = None
 
 

@@ -31,7 +31,7 @@ from .worklist import Worklist
 
 _log = logging.getLogger(__name__)
 
-Form = Callable[[NodeDraft], Sequence[Value | None]]
+Decomposition = Callable[[NodeDraft], Sequence[Value | None]]
 """Computes the replacements of a node's outputs, or refuses before it adds any node."""
 
 _MOST_EXPLAINED = 100
@@ -195,7 +195,7 @@ class Engine:
         self._supersede(node, results)
         return inside
 
-    def expand_node(self, node: Node, version: int, form: Form | None = None) -> None:
+    def expand_node(self, node: Node, version: int, form: Decomposition | None = None) -> None:
         """Replace a node by its longer form or its function, in the same version.
 
         Args:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..ir import Node
 
 
-class Form(NamedTuple):
+class OperatorForm(NamedTuple):
     """Operator and arity of a node, without types and values.
 
     Attributes:
@@ -26,7 +26,7 @@ class Form(NamedTuple):
     absent: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, node: Node) -> Form:
+    def of(cls, node: Node) -> OperatorForm:
         """The form of a node."""
         op, inputs = node.op, node.inputs
         absent = [i for i, v in enumerate(inputs) if v is None] if None in inputs else ()
@@ -41,15 +41,15 @@ class Concern(NamedTuple):
         kinds: the kinds of numbers that input 0 holds there, as numpy names them; empty for all.
     """
 
-    where: Callable[[Form], bool]
+    where: Callable[[OperatorForm], bool]
     kinds: str = ""
 
 
-def always(_: Form) -> bool:
+def always(_: OperatorForm) -> bool:
     """Accept all forms."""
     return True
 
 
-def writes(*attributes: str) -> Callable[[Form], bool]:
+def writes(*attributes: str) -> Callable[[OperatorForm], bool]:
     """Accept forms with one of some attributes."""
     return lambda form: any(name in form.attributes for name in attributes)

@@ -12,13 +12,13 @@ import onnx
 
 from ..ir import Value
 from .attribute_to_input import MOVES, apply_moves
-from .form import Concern, Form, always
+from .form import Concern, OperatorForm, always
 from .node_draft import NodeDraft
 
-Outcome = Sequence[Value | None] | None
+AdapterResult = Sequence[Value | None] | None
 """The values that replace a node's outputs; None where its draft does."""
 
-Adapter = Callable[[NodeDraft], Outcome]
+Adapter = Callable[[NodeDraft], AdapterResult]
 
 AdapterT = TypeVar("AdapterT", bound=Adapter)
 
@@ -50,7 +50,7 @@ INEXACT_BODIES: set[str] = set()
 
 
 def upgrade(
-    version: int, *op_types: str, where: Callable[[Form], bool] = always, kinds: str = ""
+    version: int, *op_types: str, where: Callable[[OperatorForm], bool] = always, kinds: str = ""
 ) -> Callable[[AdapterT], AdapterT]:
     """Register an adapter from opset `version` - 1 to `version`.
 
@@ -62,13 +62,13 @@ def upgrade(
 
 
 def downgrade(
-    version: int, *op_types: str, where: Callable[[Form], bool] = always, kinds: str = ""
+    version: int, *op_types: str, where: Callable[[OperatorForm], bool] = always, kinds: str = ""
 ) -> Callable[[AdapterT], AdapterT]:
     """Register an adapter from opset `version` to `version` - 1; arguments as of `upgrade`."""
     return _registrar(DOWNGRADES, version, op_types, Concern(where, kinds))
 
 
-def concerns(form: Form, source: int, target: int) -> Iterator[Concern]:
+def concerns(form: OperatorForm, source: int, target: int) -> Iterator[Concern]:
     """The concerns of a step's adapters for nodes of a form."""
     table, version = step_table(source, target)
     for adapter in table.get((form.op_type, version), ()):
@@ -117,7 +117,7 @@ def harmless(*op_types: str, attribute: str) -> None:
     HARMLESS.update((op_type, attribute) for op_type in op_types)
 
 
-def expand_longer_form(draft: NodeDraft) -> Outcome:
+def expand_longer_form(draft: NodeDraft) -> AdapterResult:
     """The replacements of a node's outputs by its longer form; None where it has none.
 
     Raises:
@@ -136,7 +136,7 @@ def has_adapter(draft: NodeDraft) -> bool:
     return any((draft.node.op_type, version) in each for each in (table, MOVES))
 
 
-def adapt(draft: NodeDraft) -> Outcome:
+def adapt(draft: NodeDraft) -> AdapterResult:
     """Run the adapters of one step in order, until one replaces the node.
 
     Plain moves come last: adapters visit a node before its constants have moved.

@@ -11,7 +11,7 @@ from ..ir import Function, Graph, Model, Node
 from ..ops.schemas import Actual, Schema, default_of, formals, schema_at, tensor_text, type_fault
 from . import scans
 from .attribute_to_input import MOVES
-from .form import Form
+from .form import OperatorForm
 from .registry import ADDED_VALUES, concerns
 from .schemas import REVIEWED, changes, takes_all
 from .types import Types
@@ -113,18 +113,18 @@ class Worklist:
             return doubtful
         if types not in by_types:
             pair = types[: len(inputs)], types[len(inputs) :]
-            by_types[types] = self._first(Form.of(node), version, pair)
+            by_types[types] = self._first(OperatorForm.of(node), version, pair)
         return by_types[types]
 
     def _without_types(self, node: Node, version: int) -> _Steps:
         if node.domain not in ("", "ai.onnx"):
             return None, None, {}
-        form = Form.of(node)
+        form = OperatorForm.of(node)
         return self._first(form, version), self._first(form, version, any_types=True), {}
 
     def _first(
         self,
-        form: Form,
+        form: OperatorForm,
         version: int,
         types: tuple[ElemTypes, ElemTypes] | None = None,
         *,
@@ -150,7 +150,7 @@ def _actuals(elem_types: ElemTypes) -> list[Actual | None]:
 
 
 @functools.lru_cache(_MOST_REMEMBERED)
-def stays(form: Form, source: int, target: int) -> bool:
+def stays(form: OperatorForm, source: int, target: int) -> bool:
     """Test whether a form has the same meaning in two adjacent versions, for valid types."""
     op_type = form.op_type
     old, new = schema_at(op_type, source), schema_at(op_type, target)
@@ -173,7 +173,7 @@ def stays(form: Form, source: int, target: int) -> bool:
 
 @functools.lru_cache(_MOST_REMEMBERED)
 def types_stay(
-    form: Form, source: int, target: int, types: tuple[ElemTypes, ElemTypes] | None
+    form: OperatorForm, source: int, target: int, types: tuple[ElemTypes, ElemTypes] | None
 ) -> bool:
     """Test whether types are valid in both of two adjacent versions. Unknown types are valid only
     if both versions accept all types."""
@@ -199,7 +199,7 @@ def _fits_attributes(names: Sequence[str], old: Schema, new: Schema) -> bool:
     )
 
 
-def _fits_places(form: Form, new: Schema) -> bool:
+def _fits_places(form: OperatorForm, new: Schema) -> bool:
     if form.absent and form.absent[-1] == form.inputs - 1:
         return False  # absent inputs at the end are cut off
     required = [index for index, formal in enumerate(formals(new)[0]) if formal.is_required]

@@ -30,7 +30,7 @@ CONTROL_TARGETS = (8, 9, 11, 13, 16, 18, 21, 25, 28)
 CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
 
 
-class Outcome(NamedTuple):
+class ConversionRun(NamedTuple):
     """What a converter made of one test: right, refused, wrong, invalid or not run."""
 
     verdict: str
@@ -43,8 +43,8 @@ class Row(NamedTuple):
     name: str
     source: int
     target: int
-    ours: Outcome
-    theirs: Outcome
+    ours: ConversionRun
+    theirs: ConversionRun
 
 
 def cases() -> list[Any]:
@@ -138,33 +138,33 @@ def fault_of(model: onnx.ModelProto) -> str:
     return ""
 
 
-def judge(model: onnx.ModelProto, case: Any, runtimes: Runtimes) -> Outcome:
+def judge(model: onnx.ModelProto, case: Any, runtimes: Runtimes) -> ConversionRun:
     fault = fault_of(model)
     if fault and not fault_of(case.model):
-        return Outcome("invalid", fault)
+        return ConversionRun("invalid", fault)
     answers = {}
     # The next runtime is asked where one cannot run the result, because it lacks an opset.
     for runtime in runtimes:
         answers[runtime] = works(runtime, model, case)
         if answers[runtime] == "other outputs":
-            return Outcome("wrong", str(answers))
+            return ConversionRun("wrong", str(answers))
         if not answers[runtime]:
-            return Outcome("right")
-    return Outcome("not run", str(answers))
+            return ConversionRun("right")
+    return ConversionRun("not run", str(answers))
 
 
-def convert_ours(model: onnx.ModelProto, target: int) -> onnx.ModelProto | Outcome:
+def convert_ours(model: onnx.ModelProto, target: int) -> onnx.ModelProto | ConversionRun:
     try:
         return convert_version(model, target)
     except ConversionError as error:
-        return Outcome("refused", str(error.failures[0] if error.failures else error))
+        return ConversionRun("refused", str(error.failures[0] if error.failures else error))
 
 
-def convert_theirs(model: onnx.ModelProto, target: int) -> onnx.ModelProto | Outcome:
+def convert_theirs(model: onnx.ModelProto, target: int) -> onnx.ModelProto | ConversionRun:
     try:
         return onnx.version_converter.convert_version(model, target)
     except (onnx.version_converter.ConvertError, RuntimeError, ValueError) as error:
-        return Outcome("refused", str(error).splitlines()[0][:100])
+        return ConversionRun("refused", str(error).splitlines()[0][:100])
 
 
 def check(task: tuple[Any, Sequence[int], bool]) -> list[Row]:
@@ -175,14 +175,14 @@ def check(task: tuple[Any, Sequence[int], bool]) -> list[Row]:
         verdicts = []
         for convert in (convert_ours, convert_theirs):
             if convert is convert_theirs and not compare:
-                verdicts.append(Outcome("not asked"))
+                verdicts.append(ConversionRun("not asked"))
                 continue
             try:
                 result = convert(case.model, target)
             except Exception as error:  # noqa: BLE001  a crash is a fault to be listed
-                result = Outcome("crashed", repr(error)[:300])
+                result = ConversionRun("crashed", repr(error)[:300])
             verdicts.append(
-                result if isinstance(result, Outcome) else judge(result, case, runtimes)
+                result if isinstance(result, ConversionRun) else judge(result, case, runtimes)
             )
         rows.append(Row(case.name, opset_of(case.model), target, *verdicts))
     return rows

@@ -24,8 +24,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+from ..benchmarks.clients.client_run import classify
 from ..benchmarks.clients.corpus import sources
-from ..benchmarks.clients.outcome import classify
 from ..benchmarks.clients.running import Answer
 from . import compare_tools
 from .compare_tools import CONTROL_FLOW, kinds, table, version

@@ -51,7 +51,7 @@ class Links:
             if how == "reference":
                 names[file] = file.relative_to(target.folder).as_posix()
                 continue
-            place = target.data_file(taken=places, of=file)
+            place = target.data_file(in_use=places, of=file)
             places[place] = file
             names[file] = place.name
         return cls(names, places)

@@ -89,7 +89,7 @@ def save(
         with replacing(target.file, links=links) as (temporary,):
             _write(temporary, pieces)
         return
-    beside = target.data_file(taken=links)
+    beside = target.data_file(in_use=links)
     with replacing(target.file, beside, links=links) as (temporary, data):
         _write(temporary, message.with_data(data, beside.name, target))
 

@@ -56,14 +56,14 @@ class Target:
                 than a model.
         """
         file = _place(path)
-        protected = _keys_of_all(read)
-        if protected & _keys(file):
+        in_use = _keys_of_all(read)
+        if in_use & _keys(file):
             raise SaveError(
                 f"cannot write '{path}': it is read itself, as data of the model or as inputs;"
                 " name another file"
             )
         own = _own_data(path, file, force)
-        return cls(path, file, protected | _keys_of_all([source] if source else ()), own, force)
+        return cls(path, file, in_use | _keys_of_all([source] if source else ()), own, force)
 
     @property
     def folder(self) -> Path:
@@ -83,18 +83,18 @@ class Target:
                 f" external data, which must lie beside it; name the file itself, '{self.file}'"
             )
 
-    def data_file(self, taken: Collection[Path] = (), of: Path | None = None) -> Path:
+    def data_file(self, in_use: Collection[Path] = (), of: Path | None = None) -> Path:
         """Choose the data file of the model: none of the files that must stay.
 
         Args:
-            taken: the paths in use already.
+            in_use: the paths in use already.
             of: a file to link there; the path may be such a link already.
 
         Raises:
             SaveError: a file is there that is not the data of the model to be replaced.
         """
         path, number = self.folder / f"{self.file.name}.data", 0
-        while path in taken or (self.read & _keys(path) and not _is_name_of(path, of)):
+        while path in in_use or (self.read & _keys(path) and not _is_name_of(path, of)):
             number += 1
             path = self.folder / f"{self.file.name}.{number}.data"
         own = not path.is_symlink() and bool(self.own & _keys(path) or _is_name_of(path, of))

@@ -24,7 +24,7 @@ class Slice(OpRun):
         axes = range(len(starts)) if axes is None else axes
         steps = [1] * len(starts) if steps is None else steps
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-            numbers = taken(data.shape[axis], int(start), int(end), int(step))
+            numbers = slice_range(data.shape[axis], int(start), int(end), int(step))
             data = np.take(data, numbers, axis)
         return (data,)
 
@@ -49,7 +49,7 @@ class Split(OpRun):
         return tuple(np.split(data, np.cumsum(sizes)[:-1], axis))
 
 
-def taken(size: int, start: int, end: int, step: int) -> range:
+def slice_range(size: int, start: int, end: int, step: int) -> range:
     """The numbers of the elements of an axis that a slice takes (specification, Slice 13)."""
     first, last = (bound + size if bound < 0 else bound for bound in (start, end))
     if step > 0:

@@ -9,10 +9,10 @@ import numpy as np
 from onnx import TensorProto
 
 from ...ir import Array, Value
-from ...version_converter.engine import Form
+from ...version_converter.engine import Decomposition
 from ...version_converter.node_draft import NodeDraft
 
-CLASSICAL: dict[str, Form] = {}
+CLASSICAL: dict[str, Decomposition] = {}
 """Decompositions by operator, with its domain."""
 _COMPARES_ALL = 12
 """The first opset with LessOrEqual and with Equal for floats."""
@@ -20,10 +20,10 @@ _FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
 _INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 
 
-def decomposes(op_type: str) -> Callable[[Form], Form]:
+def decomposes(op_type: str) -> Callable[[Decomposition], Decomposition]:
     """Register a decomposition of an operator of ai.onnx.ml. It refuses before it adds any node."""
 
-    def register(form: Form) -> Form:
+    def register(form: Decomposition) -> Decomposition:
         CLASSICAL[f"ai.onnx.ml.{op_type}"] = form
         return form
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from straightline.reference.overrides.slicing import taken
+from straightline.reference.overrides.slicing import slice_range
 
 if TYPE_CHECKING:
     from random_flat import Flat
@@ -114,7 +114,7 @@ def cut(flat: Flat, value: str, shape: list[int]) -> None:
         # onnxruntime departs where a slice goes backward from the last number.
         end = flat.dice.choice((-FAR, -2, -1, 0, 1, 2, FAR if step > 0 else 3))
         lists = {"starts": [begin], "ends": [end], "axes": [axis]}
-        size = len(taken(shape[axis], begin, end, step))
+        size = len(slice_range(shape[axis], begin, end, step))
         lists |= {"steps": [step]} if step != 1 else {}
         flat.with_lists("Slice", value, lists, [*shape[:axis], size, *shape[axis + 1 :]], 10)
 

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.version_converter.form import Form, always, writes
+from straightline.version_converter.form import OperatorForm, always, writes
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -11,25 +11,28 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 @pytest.mark.parametrize(
     ("node", "form"),
     [
-        ("y = Relu (x)", Form("Relu", (), 1, 1)),
-        ("y = Clip (x, , x)", Form("Clip", (), 3, 1, (1,))),
-        ("y, z = TopK <axis = 0, largest = 0> (x, k)", Form("TopK", ("axis", "largest"), 2, 2)),
+        ("y = Relu (x)", OperatorForm("Relu", (), 1, 1)),
+        ("y = Clip (x, , x)", OperatorForm("Clip", (), 3, 1, (1,))),
+        (
+            "y, z = TopK <axis = 0, largest = 0> (x, k)",
+            OperatorForm("TopK", ("axis", "largest"), 2, 2),
+        ),
     ],
 )
-def test_nodes_of_one_form_look_alike(node: str, form: Form) -> None:
+def test_nodes_of_one_form_look_alike(node: str, form: OperatorForm) -> None:
     model = ir.load(as_model(f"{HEAD} g (float[2] x, int64[1] k) => (y) {{ {node} }}"))
     (made,) = model.graph.nodes()
-    assert Form.of(made) == form
+    assert OperatorForm.of(made) == form
 
 
 def test_absent_inputs_at_the_end_are_seen() -> None:
     model = ir.load(as_model(f"{HEAD} g (float[2] x) => (y) {{ y = Clip (x) }}"))
     (node,) = model.graph.nodes()
     model.graph.resize_inputs(node, 3)
-    assert Form.of(node) == Form("Clip", (), 3, 1, (1, 2))
+    assert OperatorForm.of(node) == OperatorForm("Clip", (), 3, 1, (1, 2))
 
 
 def test_what_an_adapter_looks_at() -> None:
-    form = Form("Reshape", ("allowzero",), 2, 1)
+    form = OperatorForm("Reshape", ("allowzero",), 2, 1)
     assert always(form)
     assert writes("axis", "allowzero")(form) and not writes("axis")(form)

@@ -12,7 +12,7 @@ from onnx.backend.test.case.node import collect_testcases
 from straightline import ir
 from straightline.version_converter import ConversionError, worklist
 from straightline.version_converter.engine import Engine
-from straightline.version_converter.form import Form
+from straightline.version_converter.form import OperatorForm
 from straightline.version_converter.schemas import changes
 from straightline.version_converter.types import Types
 from straightline.version_converter.worklist import Worklist, stays, types_stay
@@ -101,12 +101,12 @@ def test_what_stands_in_a_body_that_went_is_passed_over():
 
 
 def test_forms_that_stay():
-    assert stays(Form("Reshape", (), 2, 1), 14, 13)
-    assert not stays(Form("Reshape", ("allowzero",), 2, 1), 14, 13)
-    assert not stays(Form("Gemm", (), 2, 1), 11, 10)
-    assert stays(Form("Gemm", (), 3, 1), 11, 10)
-    assert not stays(Form("Clip", (), 3, 1, (2,)), 13, 12)  # the last one is cut off
-    relu = Form("Relu", (), 1, 1)
+    assert stays(OperatorForm("Reshape", (), 2, 1), 14, 13)
+    assert not stays(OperatorForm("Reshape", ("allowzero",), 2, 1), 14, 13)
+    assert not stays(OperatorForm("Gemm", (), 2, 1), 11, 10)
+    assert stays(OperatorForm("Gemm", (), 3, 1), 11, 10)
+    assert not stays(OperatorForm("Clip", (), 3, 1, (2,)), 13, 12)  # the last one is cut off
+    relu = OperatorForm("Relu", (), 1, 1)
     assert stays(relu, 14, 13) and not types_stay(relu, 14, 13, None)
     assert types_stay(relu, 14, 13, ((FLOAT,), (FLOAT,)))
     assert not types_stay(relu, 14, 13, ((INT32,), (INT32,)))

@@ -12,14 +12,14 @@ import numpy as np
 
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 from ..snippets import length_of
 
 negative_axes("ArgMax", "ArgMin", axis=Axis("axis"))
 
 
 @downgrade(12, "ArgMax", "ArgMin")
-def first_index(draft: NodeDraft) -> Outcome:
+def first_index(draft: NodeDraft) -> AdapterResult:
     """Before opset 12: the first of equal elements; the last one is the first of flipped data."""
     last = draft.attribute("select_last_index")
     draft.drop("select_last_index")

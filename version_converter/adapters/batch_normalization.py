@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import onnx
 
-from ..form import Form
+from ..form import OperatorForm
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, upgrade
+from ..registry import AdapterResult, downgrade, upgrade
 
 _TRAINING_OUTPUTS = 5
 
@@ -25,12 +25,12 @@ _OWN_STATISTICS = 14
 """The opset from which on statistics may have a type of their own."""
 
 
-def _gives_statistics(form: Form) -> bool:
+def _gives_statistics(form: OperatorForm) -> bool:
     return form.outputs > 1
 
 
 @upgrade(7, "BatchNormalization")
-def train_by_outputs(draft: NodeDraft) -> Outcome:
+def train_by_outputs(draft: NodeDraft) -> AdapterResult:
     """Opset 7: it normalizes by the statistics of the batch where it returns them."""
     trains, outputs = not draft.attribute("is_test"), draft.node.outputs
     draft.drop("is_test")
@@ -55,7 +55,7 @@ def refuse_training_outputs(draft: NodeDraft) -> None:
 
 
 @upgrade(14, "BatchNormalization", where=_gives_statistics)
-def train_by_attribute(draft: NodeDraft) -> Outcome:
+def train_by_attribute(draft: NodeDraft) -> AdapterResult:
     """Opset 14: an attribute, not unread outputs, normalizes by the statistics of the batch."""
     outputs = ["", "mean", "variance"]
     attributes = draft.attributes
@@ -65,7 +65,7 @@ def train_by_attribute(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(15, "BatchNormalization")
-def normalize_in_one_type(draft: NodeDraft) -> Outcome:
+def normalize_in_one_type(draft: NodeDraft) -> AdapterResult:
     """Opset 14: operands of several types are normalized in the widest, and the result rounded."""
     own, statistics = draft.elem_type(0), draft.elem_type(3)
     types = {draft.elem_type(index) for index in range(5)}

@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, Outcome, downgrade
+from ..registry import INEXACT_BODIES, AdapterResult, downgrade
 
 # It gives 1 where the number drawn is greater than the probability.
 INEXACT_BODIES.add("Bernoulli")
 
 
 @downgrade(15, "Bernoulli")
-def compare_with_random(draft: NodeDraft) -> Outcome:
+def compare_with_random(draft: NodeDraft) -> AdapterResult:
     """Opset 14: compare a random number from 0 to 1 with the probability."""
     own = draft.required_elem_type(0, "a number to compare it with")
     seed = {name: m for name, m in draft.attributes.items() if name == "seed"}

@@ -17,7 +17,7 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 _INT64, _UINT64 = onnx.TensorProto.INT64, onnx.TensorProto.UINT64
 _HALF = 2**32
@@ -37,7 +37,7 @@ def subtract_from_all_ones(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 @longer_form(18, "BitwiseAnd", "BitwiseOr", "BitwiseXor")
-def combine_bits(draft: NodeDraft) -> Outcome:
+def combine_bits(draft: NodeDraft) -> AdapterResult:
     """Below opset 18: sums of the powers of two that both numbers hold, as 64-bit integers; numbers
     of 64 bits by halves."""
     own = draft.required_elem_type(0, "counting bits")

@@ -15,7 +15,7 @@ import onnx
 from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes, single
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, downgrade, longer_form, upgrade
 from ..snippets import is_float, pick
 
 
@@ -34,7 +34,7 @@ def write_limits(draft: NodeDraft) -> None:
 
 
 @downgrade(12, "Clip")
-def clip_integers(draft: NodeDraft) -> Outcome:
+def clip_integers(draft: NodeDraft) -> AdapterResult:
     """Before opset 12: floats only. The upper bound is applied last, so that it wins."""
     if is_float(draft):
         return None
@@ -47,7 +47,7 @@ def clip_integers(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Clip")
-def clip_by_no_number(draft: NodeDraft) -> Outcome:
+def clip_by_no_number(draft: NodeDraft) -> AdapterResult:
     """Write a bound that is NaN as an infinity: onnxruntime ignores it, and refuses it below 11."""
     for index, infinity in ((1, -np.inf), (2, np.inf)):
         bound = draft.constant(index)
@@ -57,7 +57,7 @@ def clip_by_no_number(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(11, "Clip")
-def clip_to_crossed_bounds(draft: NodeDraft) -> Outcome:
+def clip_to_crossed_bounds(draft: NodeDraft) -> AdapterResult:
     """Clip by crossed bounds to `max`: runtimes refuse attributes with the larger `min`."""
     low, high = draft.constant(1), draft.constant(2)
     if low is None or high is None or low.size != 1 or high.size != 1 or not (low > high).all():
@@ -72,7 +72,7 @@ _BOUNDS = ((1, "min", "Max"), (2, "max", "Min"))
 
 
 @downgrade(11, "Clip")
-def clip_to_the_last_finite_numbers(draft: NodeDraft) -> Outcome:
+def clip_to_the_last_finite_numbers(draft: NodeDraft) -> AdapterResult:
     """Absent bounds are the last finite numbers: attributes, or Max and Min in 64 bits."""
     for index, name, _ in _BOUNDS:
         if draft.input(index) is None and draft.elem_type(0) != onnx.TensorProto.FLOAT:
@@ -95,7 +95,7 @@ def _last_finite(draft: NodeDraft, index: int) -> Array | None:
 
 
 @longer_form(11, "Clip")
-def clip_at_run_time(draft: NodeDraft) -> Outcome:
+def clip_at_run_time(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: run-time bounds by Max and Min. One that is NaN becomes an infinity."""
     value = draft.input(0)
     for index, name, op_type in _BOUNDS:

@@ -16,13 +16,13 @@ import numpy as np
 
 from ...ir import Array
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 _MOST_PLACES = 1 << 20
 
 
 @longer_form(18, "Col2Im")
-def add_elements_of_blocks(draft: NodeDraft) -> Outcome:
+def add_elements_of_blocks(draft: NodeDraft) -> AdapterResult:
     """Below opset 18: the sum, for each pixel, of the elements of blocks that stand there."""
     image, block = (
         draft.required_constant(index, f"the {what}").tolist()

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 negative_axes("Compress", axis=Axis("axis"))
 
 
 @longer_form(9, "Compress")
-def gather_chosen(draft: NodeDraft) -> Outcome:
+def gather_chosen(draft: NodeDraft) -> AdapterResult:
     """Below opset 9, a constant condition: Gather of the places where it is true."""
     condition, axis = draft.required_constant(1, "the condition"), draft.attribute("axis")
     data, numbers = draft.data, np.flatnonzero(condition).tolist()

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from ...ir import Function, Tensor, constant_operator
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 
 
 @downgrade(9, "Constant")
-def replace_by_initializer(draft: NodeDraft) -> Outcome:
+def replace_by_initializer(draft: NodeDraft) -> AdapterResult:
     """Before opset 9 a Constant holds floats; an initializer holds anything."""
     value = draft.node.outputs[0]
     if value is None or value.constant is None or draft.takes_constant(value.constant):

@@ -14,11 +14,11 @@ import numpy as np
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 
 
 @downgrade(9, "ConstantOfShape")
-def expand_value(draft: NodeDraft) -> Outcome:
+def expand_value(draft: NodeDraft) -> AdapterResult:
     """Opset 8: expand one element."""
     message = draft.attribute("value")
     value = np.zeros(1, np.float32) if message is None else onnx.numpy_helper.to_array(message)

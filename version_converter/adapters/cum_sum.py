@@ -16,7 +16,7 @@ from ...facts.types import INTEGER_BITS
 from ...ir import Graph, Node, Operator, Value, empty_header
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import length_of, numbers_below
 
 _SCAN = 8
@@ -31,7 +31,7 @@ _JOINS = {"CumSum": "Add", "CumProd": "Mul"}
 @longer_form(26, "CumProd")
 @longer_form(14, "CumSum")
 @longer_form(11, "CumSum")
-def join_in_a_scan(draft: NodeDraft) -> Outcome:
+def join_in_a_scan(draft: NodeDraft) -> AdapterResult:
     """Below opset 26, 14 or 11: a Scan along the first axis, which adds or multiplies in the same
     order; or a Loop for a target without Scans.
 

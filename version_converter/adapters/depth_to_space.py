@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 
 
 @downgrade(11, "DepthToSpace")
-def transpose_blocks(draft: NodeDraft) -> Outcome:
+def transpose_blocks(draft: NodeDraft) -> AdapterResult:
     """Opset 10: one order only; the other one is a Transpose of blocks, or where their sizes are
     open, a Gather of channels before."""
     if draft.text("mode") != "CRD":

@@ -11,7 +11,7 @@ import numpy as np
 from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 move_attributes(20, "DFT", moves=[Move("axis", 2, "scalar int", absent=-2)])
 
@@ -20,7 +20,7 @@ _MOST_NUMBERS = 1 << 22
 
 
 @longer_form(17, "DFT")
-def multiply_by_matrix(draft: NodeDraft) -> Outcome:
+def multiply_by_matrix(draft: NodeDraft) -> AdapterResult:
     """Below opset 17, constant lengths: a product with the matrix of the transform."""
     rank = draft.required_rank("DFT before opset 17")
     axis, parts = draft.required_axis(draft.attribute("axis"), "DFT"), draft.length(rank - 1)

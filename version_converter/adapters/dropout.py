@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, harmless, upgrade
+from ..registry import AdapterResult, downgrade, harmless, upgrade
 
 
 @upgrade(7, "Dropout")
@@ -33,7 +33,7 @@ def refuse_mask(draft: NodeDraft) -> None:
 
 
 @downgrade(12, "Dropout")
-def require_inference(draft: NodeDraft) -> Outcome:
+def require_inference(draft: NodeDraft) -> AdapterResult:
     """Opset 11: inference only, which returns the input for any ratio."""
     if draft.input(2) is not None:
         training = draft.required_constant(2, "the training mode")

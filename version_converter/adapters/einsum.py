@@ -16,7 +16,7 @@ from ...facts.polynomial import Dimension
 from ...ir import Value
 from ..flat_indices import rows
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import length_of, numbers_below
 
 _FIRST_OF_ELLIPSIS = 0x100
@@ -31,7 +31,7 @@ class _Operand(NamedTuple):
 
 
 @longer_form(12, "Einsum")
-def convert_to_matmul(draft: NodeDraft) -> Outcome:
+def convert_to_matmul(draft: NodeDraft) -> AdapterResult:
     """Below opset 12: a chain of MatMuls, from the first input to the last."""
     terms, output = _parsed(draft)
     operands = [

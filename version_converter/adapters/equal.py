@@ -14,7 +14,7 @@ import onnx
 
 from ..attribute_broadcasting import broadcasts_by_attribute
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import AdapterResult, downgrade, longer_form
 from ..snippets import halves, is_float
 from ..via_wider_type import SHORT, Detour, compute_via
 
@@ -25,7 +25,7 @@ compute_via(11, "Equal", row=Detour((*SHORT, _T.UINT32), _T.INT64, inputs=(0, 1)
 
 
 @downgrade(11, "Equal")
-def compare_floats(draft: NodeDraft) -> Outcome:
+def compare_floats(draft: NodeDraft) -> AdapterResult:
     """Before opset 11: no floats; equal is neither less, nor greater, nor NaN."""
     if not is_float(draft):
         return None
@@ -36,7 +36,7 @@ def compare_floats(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(11, "Equal")
-def compare_halves(draft: NodeDraft) -> Outcome:
+def compare_halves(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: comparison of both halves of unsigned integers, as signed ones."""
     if draft.required_dtype(0, "Equal") != np.uint64:
         draft.refuse("Equal of this type is not written out")

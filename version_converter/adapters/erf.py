@@ -10,7 +10,7 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import polynomial, scalar
 
 # Minimax fits: of erf (x) / x in x^2 up to 1, to 1.2e-9 of it; of log (1 - erf (x)) from 1 to 4,
@@ -26,7 +26,7 @@ _FAR = (
 
 
 @longer_form(9, "Erf")
-def approximate_by_polynomials(draft: NodeDraft) -> Outcome:
+def approximate_by_polynomials(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: two polynomial fits. The error is at most 3 units in the last place, and the
     result never above 1. Both fits are computed of clipped numbers, so that the unselected one is
     finite."""

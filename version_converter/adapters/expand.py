@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import tile
 from ..types import shape_text
 
 
 @longer_form(8, "Expand")
-def tile_axes(draft: NodeDraft) -> Outcome:
+def tile_axes(draft: NodeDraft) -> AdapterResult:
     """Below opset 8: Tile, which repeats axes of length 1."""
     rank, lengths = draft.rank(), draft.shape(1)
     if rank is None or lengths is None or len(lengths) != 1 or lengths[0] is None:

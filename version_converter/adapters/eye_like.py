@@ -11,12 +11,12 @@ import onnx
 
 from ..constants import is_small
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import length_of, numbers_below
 
 
 @longer_form(9, "EyeLike")
-def compare_rows_and_columns(draft: NodeDraft) -> Outcome:
+def compare_rows_and_columns(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: a constant, or a comparison of row and column numbers."""
     elem_type = draft.attribute("dtype") or draft.elem_type(0)
     if not elem_type:

@@ -19,7 +19,7 @@ import onnx
 from ...ir import Value
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import from_halves, halves
 from ..via_wider_type import WORDS
 
@@ -29,7 +29,7 @@ negative_axes("Flatten", axis=Axis("axis"))
 
 
 @longer_form(9, "Flatten")
-def reshape_to_matrix(draft: NodeDraft) -> Outcome:
+def reshape_to_matrix(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: Reshape, where one of the lengths is known and not 0; else Flatten of
     doubles."""
     data, axis, elem_type = draft.data, draft.attribute("axis"), draft.elem_type()

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..flat_indices import as_int64, depth_of, flat_index, places_of_elements, rows
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 
 @longer_form(11, "GatherND")
-def gather_rows(draft: NodeDraft) -> Outcome:
+def gather_rows(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: Gather from the merged first axes."""
     data, depth, indices = draft.data, depth_of(draft), as_int64(draft, 1)
     shape, constant = draft.shape(), draft.constant(1)
@@ -29,7 +29,7 @@ def gather_rows(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(12, "GatherND")
-def prepend_batch_indices(draft: NodeDraft) -> Outcome:
+def prepend_batch_indices(draft: NodeDraft) -> AdapterResult:
     """Below opset 12: index tuples that begin with the batch indices."""
     data, shape, index_shape = draft.input(0), draft.shape(), draft.shape(1)
     count = draft.attribute("batch_dims")
@@ -55,7 +55,7 @@ def prepend_batch_indices(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(11, "GatherElements")
-def gather_flat(draft: NodeDraft) -> Outcome:
+def gather_flat(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: Gather from all axes merged."""
     places = places_of_elements(draft)
     elements = draft.emit("Reshape", [draft.input(0), draft.ints([-1], "all")], "elements")

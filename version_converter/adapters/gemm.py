@@ -13,7 +13,7 @@ import numpy as np
 
 from ..form import writes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, downgrade, longer_form, upgrade
 
 
 @upgrade(7, "Gemm", where=writes("broadcast"))
@@ -32,7 +32,7 @@ def add_bias(draft: NodeDraft) -> None:
 
 
 @longer_form(9, "Gemm")
-def multiply_and_add(draft: NodeDraft) -> Outcome:
+def multiply_and_add(draft: NodeDraft) -> AdapterResult:
     """Below opset 9, integers: a MatMul and a sum, without other factors than 1."""
     if draft.required_dtype(0, "Gemm before opset 9").kind not in "iu":
         return None

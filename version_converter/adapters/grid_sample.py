@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..grid_sampling import sample
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, downgrade, longer_form, upgrade
 
 _SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 """The modes of GridSample before opset 20, and from it on."""
@@ -29,6 +29,6 @@ def rename_mode(draft: NodeDraft) -> None:
 
 
 @longer_form(16, "GridSample")
-def gather_pixels(draft: NodeDraft) -> Outcome:
+def gather_pixels(draft: NodeDraft) -> AdapterResult:
     """Below opset 16: gather, weight and add the pixels of each output."""
     return [sample(draft)]

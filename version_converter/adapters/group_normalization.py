@@ -10,7 +10,7 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, Outcome, downgrade, upgrade
+from ..registry import INEXACT_BODIES, AdapterResult, downgrade, upgrade
 from ..snippets import mean_and_deviations, with_epsilon
 
 # It subtracts the square of the mean from the mean of the squares.
@@ -37,14 +37,14 @@ def repeat_scale(draft: NodeDraft) -> None:
 
 
 @downgrade(18, "GroupNormalization")
-def scale_groups(draft: NodeDraft) -> Outcome:
+def scale_groups(draft: NodeDraft) -> AdapterResult:
     """Opset 17: normalize and scale groups as rows."""
     shape, rows = _normalized(draft)
     return [draft.emit("Reshape", [_scaled(draft, rows), shape])]
 
 
 @downgrade(21, "GroupNormalization")
-def scale_channels(draft: NodeDraft) -> Outcome:
+def scale_channels(draft: NodeDraft) -> AdapterResult:
     """Opset 20: normalize groups as rows, then scale channels."""
     shape, rows = _normalized(draft)
     whole = draft.emit("Reshape", [rows, shape])

@@ -10,7 +10,7 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import scalar
 
 _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
@@ -39,7 +39,7 @@ class _Wide:
     def do(self, op_type: str, *inputs: Value) -> Value:
         return self.draft.emit(op_type, inputs)
 
-    def result(self, value: Value) -> Outcome:
+    def result(self, value: Value) -> AdapterResult:
         return [value if self.own == self.type else self.draft.emit("Cast", [value], to=self.own)]
 
 
@@ -53,21 +53,21 @@ def _cosh(wide: _Wide) -> Value:
 
 
 @longer_form(9, "Cosh")
-def average_exponentials(draft: NodeDraft) -> Outcome:
+def average_exponentials(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: exponentials."""
     wide = _Wide(draft, _FLOAT)
     return wide.result(_cosh(wide))
 
 
 @longer_form(9, "Sinh")
-def multiply_tanh_and_cosh(draft: NodeDraft) -> Outcome:
+def multiply_tanh_and_cosh(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: Tanh times Cosh; exponentials alone would lose all digits next to zero."""
     wide = _Wide(draft, _FLOAT)
     return wide.result(wide.do("Mul", wide.do("Tanh", wide.x), _cosh(wide)))
 
 
 @longer_form(9, "Acosh")
-def add_logarithms(draft: NodeDraft) -> Outcome:
+def add_logarithms(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: log (x) + log (1 + sqrt (1 - 1 / x^2))."""
     wide = _Wide(draft, _DOUBLE)
     one, two, do = wide.number(1.0), wide.number(2.0), wide.do
@@ -84,7 +84,7 @@ def add_logarithms(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "Asinh")
-def add_signed_logarithms(draft: NodeDraft) -> Outcome:
+def add_signed_logarithms(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: log (|x|) + log (1 + sqrt (1 + 1 / x^2)) with the sign of x."""
     wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do
@@ -103,7 +103,7 @@ def add_signed_logarithms(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "Atanh")
-def halve_logarithm(draft: NodeDraft) -> Outcome:
+def halve_logarithm(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: half of log ((1 + x) / (1 - x))."""
     wide = _Wide(draft, _DOUBLE)
     one, do = wide.number(1.0), wide.do

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 from ..via_wider_type import EIGHT_BITS, Detour, compute_via
 
 _T = onnx.TensorProto
@@ -19,7 +19,7 @@ compute_via(20, "IsInf", row=Detour((*EIGHT_BITS, _T.FLOAT16), _T.FLOAT, outputs
 
 
 @downgrade(10, "IsInf")
-def compare_with_largest(draft: NodeDraft) -> Outcome:
+def compare_with_largest(draft: NodeDraft) -> AdapterResult:
     """Opset 9: compare with the largest finite number."""
     dtype = draft.required_dtype(0, "IsInf")
     data, largest = draft.input(0), np.array(np.finfo(dtype).max, dtype)

@@ -11,14 +11,14 @@ import numpy as np
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 from ..via_wider_type import EIGHT_BITS, Detour, compute_via
 
 compute_via(20, "IsNaN", row=Detour(EIGHT_BITS, onnx.TensorProto.FLOAT, outputs=()))
 
 
 @downgrade(9, "IsNaN")
-def compare_with_bounds(draft: NodeDraft) -> Outcome:
+def compare_with_bounds(draft: NodeDraft) -> AdapterResult:
     """Opset 8: every number is below one or above zero."""
     dtype = draft.required_dtype(0, "IsNaN")
     data = draft.input(0)

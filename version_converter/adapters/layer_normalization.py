@@ -8,14 +8,14 @@ from __future__ import annotations
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, Outcome, downgrade
+from ..registry import INEXACT_BODIES, AdapterResult, downgrade
 from ..snippets import mean_and_deviations, require_unidirectional, with_epsilon
 
 INEXACT_BODIES.add("LayerNormalization")
 
 
 @downgrade(17, "LayerNormalization")
-def normalize_by_deviations(draft: NodeDraft) -> Outcome:
+def normalize_by_deviations(draft: NodeDraft) -> AdapterResult:
     """Opset 16: the specification's formula, where onnx's function subtracts squares."""
     own, stash = draft.required_elem_type(0, "the precision"), draft.attribute("stash_type")
     require_unidirectional(draft, 1, 2)

@@ -13,7 +13,7 @@ import onnx
 
 from ..attribute_broadcasting import broadcasts_by_attribute
 from ..node_draft import EXACT, NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import halves
 from ..via_wider_type import WORDS, Detour, compute_via
 
@@ -24,7 +24,7 @@ compute_via(9, "Less", "Greater", row=Detour(WORDS, _DOUBLE, inputs=(0, 1), outp
 
 
 @longer_form(9, "Less", "Greater")
-def compare_long_integers(draft: NodeDraft) -> Outcome:
+def compare_long_integers(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: comparison of doubles, where one side is exact as doubles: rounding keeps the
     other on its side. Else comparison of the high halves, and of the low ones where those are
     equal."""

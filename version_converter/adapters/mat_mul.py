@@ -10,7 +10,7 @@ import onnx
 
 from ...facts.types import INTEGER_BITS
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import from_halves, halves
 
 _T = onnx.TensorProto
@@ -19,7 +19,7 @@ _MOST_PRODUCTS = 1 << 20
 
 
 @longer_form(9, "MatMul")
-def add_products(draft: NodeDraft) -> Outcome:
+def add_products(draft: NodeDraft) -> AdapterResult:
     """Below opset 9, integers: all products, summed in 64 bits, of which the low ones count.
 
     onnxruntime adds long integers as doubles, so that the halves of products are added apart.

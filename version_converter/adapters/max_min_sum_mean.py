@@ -14,12 +14,12 @@ import numpy as np
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import AdapterResult, downgrade, longer_form
 from ..snippets import is_float, pick, tile
 
 
 @downgrade(8, "Sum", "Mean", "Max", "Min")
-def tile_inputs(draft: NodeDraft) -> Outcome:
+def tile_inputs(draft: NodeDraft) -> AdapterResult:
     """Before opset 8: no broadcasting; inputs of Max and Min are tiled."""
     shapes = [draft.shape(index) for index in range(len(draft.inputs))]
     first = shapes[0]
@@ -48,7 +48,7 @@ def _of_one_shape(draft: NodeDraft) -> list[Value]:
 
 
 @longer_form(8, "Sum", "Mean")
-def add_pairwise(draft: NodeDraft) -> Outcome:
+def add_pairwise(draft: NodeDraft) -> AdapterResult:
     """Below opset 8: Add and Div, which broadcast."""
     values = [value for value in draft.inputs if value is not None]
     total = functools.reduce(lambda a, b: draft.emit("Add", [a, b], "sum"), values)
@@ -59,7 +59,7 @@ def add_pairwise(draft: NodeDraft) -> Outcome:
 
 
 @downgrade(12, "Max", "Min")
-def select_extremes(draft: NodeDraft) -> Outcome:
+def select_extremes(draft: NodeDraft) -> AdapterResult:
     """Before opset 12: floats only; integers by comparison."""
     if is_float(draft):
         return None

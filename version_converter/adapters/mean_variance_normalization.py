@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, Outcome, downgrade, upgrade
+from ..registry import INEXACT_BODIES, AdapterResult, downgrade, upgrade
 from ..snippets import mean_and_deviations
 
 _LEAST = 1e-9
@@ -26,7 +26,7 @@ def write_axes(draft: NodeDraft) -> None:
 
 
 @downgrade(9, "MeanVarianceNormalization")
-def normalize_by_deviations(draft: NodeDraft) -> Outcome:
+def normalize_by_deviations(draft: NodeDraft) -> AdapterResult:
     """Opset 8: the specification's formula, where onnx's function subtracts squares."""
     dtype = draft.required_dtype(0, "the least divisor")
     axes = [draft.checked_axis(axis) for axis in draft.attribute("axes")]

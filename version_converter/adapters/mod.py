@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 from ..via_wider_type import SHORT, Detour, compute_via
 
 _T = onnx.TensorProto
@@ -20,7 +20,7 @@ compute_via(10, "Mod", row=Detour((*SHORT, _T.UINT32), _T.INT64, inputs=(0, 1)))
 
 
 @downgrade(10, "Mod")
-def subtract_quotient(draft: NodeDraft) -> Outcome:
+def subtract_quotient(draft: NodeDraft) -> AdapterResult:
     """Opset 9: the remainder of Div, which rounds towards zero. For a floored quotient its sign is
     corrected."""
     dtype = draft.required_dtype(0, "Mod")

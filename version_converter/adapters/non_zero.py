@@ -23,7 +23,7 @@ import onnx
 from ...ir import Graph, Value
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import AdapterResult, downgrade, longer_form
 from ..snippets import axis_length, numbers_below
 
 _T = onnx.TensorProto
@@ -32,7 +32,7 @@ _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, [])
 
 
 @downgrade(9, "NonZero")
-def count_by_loop(draft: NodeDraft) -> Outcome:
+def count_by_loop(draft: NodeDraft) -> AdapterResult:
     """Opset 8: numbers below the length, where no element is zero."""
     if draft.rank() != 1 or not _has_no_zero(draft.data):
         draft.refuse("NonZero exists from opset 9 on; below, only of a vector without zeros")
@@ -48,7 +48,7 @@ def count_by_loop(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "NonZero")
-def search_by_loop(draft: NodeDraft) -> Outcome:
+def search_by_loop(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: one element after the other."""
     rank = draft.required_rank("NonZero before opset 9")
     if rank == 0:

@@ -24,7 +24,7 @@ from ...ops.element_types import ElementTypes
 from ...ops.operand_view import ValueOperand, may_be_negative
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, downgrade, longer_form, upgrade
 from ..snippets import numbers_below
 
 _MOST_KNOWN = 1 << 16
@@ -77,7 +77,7 @@ def wrap_indices(draft: NodeDraft) -> None:
 
 
 @longer_form(9, "OneHot")
-def compare_with_each_class(draft: NodeDraft) -> Outcome:
+def compare_with_each_class(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: comparison of the index with each class, and with its number from the back.
     An index out of range equals none of these."""
     dtype = draft.required_dtype(0, "a comparison with each class")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form, upgrade
+from ..registry import AdapterResult, longer_form, upgrade
 from ..snippets import require_unidirectional
 
 
@@ -26,7 +26,7 @@ def align_channels(draft: NodeDraft) -> None:
 
 
 @longer_form(9, "PRelu")
-def choose_product(draft: NodeDraft) -> Outcome:
+def choose_product(draft: NodeDraft) -> AdapterResult:
     """Below opset 9, integers: a product where the input is negative."""
     dtype = draft.required_dtype(0, "PRelu before opset 9")
     if dtype.kind not in "iu":

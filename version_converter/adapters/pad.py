@@ -20,7 +20,7 @@ import onnx
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, numbers_below
 from ..via_wider_type import WORDS, Detour, compute_via
 
@@ -41,7 +41,7 @@ def rename_pads(draft: NodeDraft) -> None:
 
 
 @longer_form(19, "Pad")
-def gather_around(draft: NodeDraft) -> Outcome:
+def gather_around(draft: NodeDraft) -> AdapterResult:
     """Below opset 19, constant pads of mode 'wrap': Gather along each axis, from places counted
     modulo its length."""
     if draft.text("mode") != "wrap":
@@ -107,7 +107,7 @@ def pad_all_axes(draft: NodeDraft) -> None:
 
 
 @longer_form(11, "Pad")
-def pad_by_joining(draft: NodeDraft) -> Outcome:
+def pad_by_joining(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: constant pads only. Run-time ones become tensors of the requested lengths,
     concatenated before and after; negative ones become a Slice, which may cut into these."""
     mode, data, pads = draft.text("mode"), draft.data, draft.required(1)

@@ -20,7 +20,7 @@ import onnx
 from ...ir import Array, Value
 from ..form import writes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, harmless, longer_form, upgrade
+from ..registry import AdapterResult, downgrade, harmless, longer_form, upgrade
 from ..types import shape_text
 from ..via_wider_type import TINY, Detour, compute_via
 from ..windows import NONE_IN_PADDING, Window, gather_windows, pad_windows, sides, windows
@@ -40,7 +40,7 @@ def write_integer_power(draft: NodeDraft) -> None:
 
 
 @longer_form(10, "MaxPool")
-def pool_maxima(draft: NodeDraft) -> Outcome:
+def pool_maxima(draft: NodeDraft) -> AdapterResult:
     """Below opset 10: windows with more padding, or gathered side by side. Padding is never the
     maximum, so that another element of the window may replace it."""
     per_axis = windows(draft)
@@ -80,7 +80,7 @@ def _inside(draft: NodeDraft, window: Window) -> Array:
 
 
 @longer_form(10, "AveragePool")
-def pool_means(draft: NodeDraft) -> Outcome:
+def pool_means(draft: NodeDraft) -> AdapterResult:
     """Below opset 10: windows with more padding, which does not count."""
     per_axis = windows(draft)
     (mean,) = pad_windows(draft, per_axis)
@@ -89,7 +89,7 @@ def pool_means(draft: NodeDraft) -> Outcome:
 
 @longer_form(18, "LpPool")
 @longer_form(19, "AveragePool")
-def pool_dilated_windows(draft: NodeDraft) -> Outcome:
+def pool_dilated_windows(draft: NodeDraft) -> AdapterResult:
     """Below opset 19 (LpPool 18): gather dilated windows side by side from padded data. A mean
     counts the padding if `count_include_pad` is set, or there is none."""
     per_axis, data = windows(draft), draft.data
@@ -137,7 +137,7 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 @upgrade(19, "AveragePool")
 @downgrade(19, "AveragePool")
 @downgrade(22, *_POOLS)
-def require_same_windows(draft: NodeDraft) -> Outcome:
+def require_same_windows(draft: NodeDraft) -> AdapterResult:
     """Refuse a ceil_mode whose last window may start in the padding."""
     if not draft.attribute("ceil_mode") or _starts_inside(draft):
         return None
@@ -170,7 +170,7 @@ def require_same_windows(draft: NodeDraft) -> Outcome:
     )
 
 
-def _padded_instead(draft: NodeDraft, per_axis: list[Window]) -> Outcome:
+def _padded_instead(draft: NodeDraft, per_axis: list[Window]) -> AdapterResult:
     """Windows with more padding in the place of those that are rounded up."""
     ends = [w.start for w in per_axis] + [w.end for w in per_axis]
     draft.drop("ceil_mode", "auto_pad")

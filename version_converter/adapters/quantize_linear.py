@@ -17,7 +17,7 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, harmless, longer_form
+from ..registry import AdapterResult, downgrade, harmless, longer_form
 from ..snippets import pick, round_half_even
 from ..types import shape_text
 from ..via_wider_type import SHORT
@@ -42,7 +42,7 @@ def require_one_scale(draft: NodeDraft) -> None:
 
 
 @longer_form(19, "DequantizeLinear")
-def scale_in_32_bits(draft: NodeDraft) -> Outcome:
+def scale_in_32_bits(draft: NodeDraft) -> AdapterResult:
     """Below opset 19: with a scale of 32 bits, and a result that is rounded once. Constant floats
     of 8 bits are multiplied."""
     if draft.elem_type(0) in _SMALL_FLOATS:
@@ -70,7 +70,7 @@ def _multiply_floats(draft: NodeDraft) -> list[Value]:
 @longer_form(21, "DequantizeLinear")
 @longer_form(13, "DequantizeLinear")
 @longer_form(10, "DequantizeLinear")
-def subtract_and_scale(draft: NodeDraft) -> Outcome:
+def subtract_and_scale(draft: NodeDraft) -> AdapterResult:
     """The definition in full: integers minus the zero point, times the scale."""
     dtype, zero_point = draft.required_dtype(0, "a difference"), draft.input(2)
     if draft.elem_type(1) in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
@@ -88,7 +88,7 @@ def subtract_and_scale(draft: NodeDraft) -> Outcome:
 @longer_form(21, "QuantizeLinear")
 @longer_form(13, "QuantizeLinear")
 @longer_form(10, "QuantizeLinear")
-def divide_and_round(draft: NodeDraft) -> Outcome:
+def divide_and_round(draft: NodeDraft) -> AdapterResult:
     """The definition in full: divide by the scale, round half to even, add the zero point,
     saturate."""
     scale, zero_point = _spread(draft, 1), draft.input(2)

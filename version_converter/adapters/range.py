@@ -19,7 +19,7 @@ import onnx
 from ...ir import Graph, Value
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
-from ..registry import Outcome, harmless, longer_form
+from ..registry import AdapterResult, harmless, longer_form
 from ..snippets import numbers_below
 
 _T = onnx.TensorProto
@@ -29,7 +29,7 @@ harmless("Range", attribute="stash_type")
 
 
 @longer_form(11, "Range")
-def emit_range(draft: NodeDraft) -> Outcome:
+def emit_range(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: multiples of the step for integers, as 64-bit ones, and a Loop of additions
     for floats. Onnx's function counts in floats, which round."""
     own = draft.required_elem_type(0, "Range")

@@ -21,7 +21,7 @@ from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, Outcome, downgrade, longer_form
+from ..registry import INEXACT_BODIES, AdapterResult, downgrade, longer_form
 from ..snippets import pick
 from ..via_wider_type import Detour, compute_via
 
@@ -52,7 +52,7 @@ compute_via(20, "ReduceMax", "ReduceMin", row=Detour((_T.BOOL,), _T.UINT8))
 
 @downgrade(13, "ReduceSum")
 @downgrade(18, *OTHERS)
-def replace_empty_axes(draft: NodeDraft) -> Outcome:
+def replace_empty_axes(draft: NodeDraft) -> AdapterResult:
     """Before opset 13 or 18: no empty axes, which mean all or, with `noop_with_empty_axes`,
     none."""
     if draft.input(1) is None:
@@ -89,7 +89,7 @@ def _root(draft: NodeDraft, square: Value) -> Value:
 
 
 @longer_form(18, "ReduceMax", "ReduceMin")
-def reduce_to_extreme(draft: NodeDraft) -> Outcome:
+def reduce_to_extreme(draft: NodeDraft) -> AdapterResult:
     """Below opset 18, run-time axes: the extreme along each chosen axis, one after the other."""
     dtype = draft.required_dtype(0, "the least")
     if dtype.kind not in "iuf":
@@ -103,7 +103,7 @@ def reduce_to_extreme(draft: NodeDraft) -> Outcome:
 
 @longer_form(13, "ReduceSum")
 @longer_form(18, "ReduceProd")
-def accumulate(draft: NodeDraft) -> Outcome:
+def accumulate(draft: NodeDraft) -> AdapterResult:
     """Below opset 13 or 18, run-time axes: axis by axis."""
     dtype = draft.required_dtype(0, "a sum or product")
     if dtype not in _COUNTED:
@@ -122,7 +122,7 @@ def _over_chosen(draft: NodeDraft, dtype: np.dtype[Any], neutral: float) -> Valu
 
 
 @longer_form(18, "ReduceLogSumExp")
-def reduce_to_log_of_sum(draft: NodeDraft) -> Outcome:
+def reduce_to_log_of_sum(draft: NodeDraft) -> AdapterResult:
     """Below opset 18, run-time axes: the maximum plus the logarithm of the summed exponentials of
     distances from it. None of these overflows. Infinities and NaN are not subtracted."""
     dtype = draft.required_dtype(0, "the largest")
@@ -143,7 +143,7 @@ def reduce_to_log_of_sum(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(18, "ReduceMean")
-def reduce_to_mean(draft: NodeDraft) -> Outcome:
+def reduce_to_mean(draft: NodeDraft) -> AdapterResult:
     """Below opset 18, run-time axes: a sum and a count, whose quotient Div rounds toward zero."""
     dtype, elem_type = draft.required_dtype(0, "a count"), draft.elem_type(0)
     if dtype not in (*_FLOATS[:2], *_INTEGERS):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 
 
 @downgrade(14, "Relu", kinds="i")
-def clamp_integers(draft: NodeDraft) -> Outcome:
+def clamp_integers(draft: NodeDraft) -> AdapterResult:
     """Before opset 14: floats only; Max for integers."""
     dtype = draft.required_dtype(0, "Relu before opset 14")
     if dtype.kind != "i":

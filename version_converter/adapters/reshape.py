@@ -33,14 +33,14 @@ from ...ops.axes import ONE
 from ..attribute_to_input import Move, move_attributes
 from ..form import writes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import AdapterResult, downgrade, longer_form
 from ..snippets import reshape_with_zeros
 
 move_attributes(5, "Reshape", moves=[Move("shape", 1, "ints")])
 
 
 @downgrade(14, "Reshape", where=writes("allowzero"))
-def drop_allowzero(draft: NodeDraft) -> Outcome:
+def drop_allowzero(draft: NodeDraft) -> AdapterResult:
     """Before opset 14: a zero in the target shape copies the input's dimension."""
     if not draft.attribute("allowzero"):
         return None
@@ -154,6 +154,6 @@ def _shape(draft: NodeDraft, layout: _Layout, numbers: Sequence[int | None]) -> 
 
 
 @longer_form(14, "Reshape")
-def reshape_then_slice(draft: NodeDraft) -> Outcome:
+def reshape_then_slice(draft: NodeDraft) -> AdapterResult:
     """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
     return [reshape_with_zeros(draft, draft.data, draft.required(1))]

@@ -10,14 +10,14 @@ import onnx
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, Outcome, downgrade
+from ..registry import INEXACT_BODIES, AdapterResult, downgrade
 from ..snippets import require_unidirectional, with_epsilon
 
 INEXACT_BODIES.add("RMSNormalization")
 
 
 @downgrade(23, "RMSNormalization")
-def normalize_by_squares(draft: NodeDraft) -> Outcome:
+def normalize_by_squares(draft: NodeDraft) -> AdapterResult:
     """Opset 22: at least as exact as the input, where onnx's function computes doubles as
     floats."""
     own = draft.required_elem_type(0, "the precision")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ...ir import Value
 from ..form import writes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, harmless, upgrade
+from ..registry import AdapterResult, downgrade, harmless, upgrade
 
 _STATES = (5, 6)
 """The positions of the initial states; the other inputs have no batch, or no other axis."""
@@ -28,7 +28,7 @@ def spell_direction(draft: NodeDraft) -> None:
 
 
 @downgrade(14, "RNN", "GRU", "LSTM", where=writes("layout"))
-def put_sequence_first(draft: NodeDraft) -> Outcome:
+def put_sequence_first(draft: NodeDraft) -> AdapterResult:
     """Before opset 14: the sequence first, the batch last but one."""
     layout = draft.attribute("layout")
     draft.drop("layout")

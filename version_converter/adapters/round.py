@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import round_half_even
 
 
 @longer_form(11, "Round")
-def round_by_distance(draft: NodeDraft) -> Outcome:
+def round_by_distance(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: Floor or Ceil, by the distance to the integer below."""
     return [round_half_even(draft, draft.data, draft.required_dtype(0, "a half"))]

@@ -28,7 +28,7 @@ from ..flat_indices import (
 )
 from ..loops import counted_loop
 from ..node_draft import NodeDraft
-from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, pick, reshape_with_zeros
 
 _JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}
@@ -51,7 +51,7 @@ def rename(draft: NodeDraft) -> None:
 
 @longer_form(16, "ScatterElements")
 @longer_form(18, "ScatterElements")
-def reduce_elements(draft: NodeDraft) -> Outcome:
+def reduce_elements(draft: NodeDraft) -> AdapterResult:
     """Below opset 18 or 16: read elements, join them with updates, write them back. Indices along
     the axis follow one after the other, since two may have the same target."""
     axis = draft.required_axis(draft.attribute("axis"), "a reduction")
@@ -74,7 +74,7 @@ def reduce_elements(draft: NodeDraft) -> Outcome:
 
 @longer_form(16, "ScatterND")
 @longer_form(18, "ScatterND")
-def reduce_slices(draft: NodeDraft) -> Outcome:
+def reduce_slices(draft: NodeDraft) -> AdapterResult:
     """Below opset 18 or 16: the same with slices, one index tuple after the other."""
     join, depth = _joining(draft), depth_of(draft)
 
@@ -142,7 +142,7 @@ def _in_one_row(draft: NodeDraft, depth: int) -> None:
 
 
 @longer_form(9, "Scatter")
-def gather_old_and_new(draft: NodeDraft) -> Outcome:
+def gather_old_and_new(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: Gather of all elements from data and updates end to end."""
     indices, shape = draft.constant(1), draft.shape()
     if indices is None or shape is None or None in shape:
@@ -206,7 +206,7 @@ def _front(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
 
 
 @longer_form(11, "ScatterND")
-def scatter_rows(draft: NodeDraft) -> Outcome:
+def scatter_rows(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: ScatterElements in a matrix of the merged first and last axes."""
     data, depth, indices = draft.data, depth_of(draft), as_int64(draft, 1)
     flat = flat_index(draft, data, indices, depth)

@@ -20,11 +20,11 @@ import onnx
 from ...ir import Graph, Template, Value
 from ..loops import counted_loop
 from ..node_draft import NodeDraft, for_outputs
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 
 @longer_form(17, "SequenceMap")
-def insert_in_a_loop(draft: NodeDraft) -> Outcome:
+def insert_in_a_loop(draft: NodeDraft) -> AdapterResult:
     """Below opset 17: a Loop over the elements, as in the operator's function."""
     body = draft.body("body")
     kinds = [draft.types.of(value) for value in draft.inputs]

@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 
 
 @downgrade(15, "Shape")
-def slice_shape(draft: NodeDraft) -> Outcome:
+def slice_shape(draft: NodeDraft) -> AdapterResult:
     """Before opset 15: a Slice of the whole shape."""
     start, end = draft.attribute("start"), draft.attribute("end")
     if not start and end is None:

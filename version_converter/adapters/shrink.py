@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 
 @longer_form(9, "Shrink")
-def shrink_by_comparison(draft: NodeDraft) -> Outcome:
+def shrink_by_comparison(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: the definition. NaN is beyond no bound, and becomes zero."""
     dtype = draft.required_dtype(0, "Shrink")
     if dtype.kind != "f":

@@ -10,11 +10,11 @@ import numpy as np
 import onnx
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 
 @longer_form(9, "Sign")
-def subtract_comparisons(draft: NodeDraft) -> Outcome:
+def subtract_comparisons(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: (x > 0) - (x < 0). It is 0 for NaN, which 0 / 0 restores."""
     dtype, elem_type = draft.required_dtype(0, "Sign"), draft.elem_type(0) or 0
     data, zero = draft.input(0), draft.const(np.zeros((), dtype), "zero")

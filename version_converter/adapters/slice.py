@@ -21,11 +21,11 @@ import onnx
 
 from ...facts.magnitudes import FAR_ENDS
 from ...ir import Array, Value
-from ...reference.overrides.slicing import taken
+from ...reference.overrides.slicing import slice_range
 from ..attribute_to_input import Move, move_attributes
 from ..flat_indices import as_int64, from_the_front
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 from ..snippets import length_of, numbers_below, pick
 
 move_attributes(
@@ -41,7 +41,7 @@ _FAR = 2**62
 
 
 @downgrade(10, "Slice")
-def slice_by_gathering(draft: NodeDraft) -> Outcome:
+def slice_by_gathering(draft: NodeDraft) -> AdapterResult:
     """Keep a Slice with constant bounds and steps of 1; else gather positions."""
     steps = None if draft.input(4) is None else draft.constant(4)
     _check_bounds(draft)
@@ -123,7 +123,7 @@ def _known_numbers(draft: NodeDraft, place: int, axis: int) -> Value | None:
     bounds = [int(array[place]) for array in arrays if array is not None]
     if size is None or len(bounds) < len(arrays):
         return None
-    numbers = taken(size, *bounds)
+    numbers = slice_range(size, *bounds)
     return draft.ints(numbers, "picked")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ...ir import Value
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, upgrade
+from ..registry import AdapterResult, downgrade, upgrade
 
 _OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
 
@@ -27,7 +27,7 @@ negative_axes(*_OPERATORS, axis=Axis("axis"))
 
 
 @upgrade(13, *_OPERATORS)
-def to_one_axis(draft: NodeDraft) -> Outcome:
+def to_one_axis(draft: NodeDraft) -> AdapterResult:
     """Normalise rows of a flattened input where the axis is not the last one."""
     axis, rank, data = draft.attribute("axis"), draft.rank(), draft.input(0)
     if axis == -1 or (rank is not None and draft.checked_axis(axis) == rank - 1):
@@ -73,7 +73,7 @@ def _without_zeros(draft: NodeDraft, data: Value | None, shape: Value) -> Value:
 
 
 @downgrade(13, *_OPERATORS)
-def to_rows(draft: NodeDraft) -> Outcome:
+def to_rows(draft: NodeDraft) -> AdapterResult:
     """Move the axis to the end, and back."""
     axis, data = draft.attribute("axis"), draft.input(0)
     if axis == -1:

@@ -13,7 +13,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, downgrade, longer_form, upgrade
 from ..snippets import length_of
 
 negative_axes("Split", axis=Axis("axis"))
@@ -77,7 +77,7 @@ def _lengths_at_run_time(draft: NodeDraft, count: int, axis: int) -> Value:
 
 
 @longer_form(13, "Split")
-def slice_parts(draft: NodeDraft) -> Outcome:
+def slice_parts(draft: NodeDraft) -> AdapterResult:
     """Below opset 13, run-time lengths: a Slice for each part."""
     axis, parts, count = draft.attribute("axis"), draft.input(1), len(draft.node.outputs)
     if parts is None or draft.shape(1) not in (None, [None], [count]):

@@ -16,7 +16,7 @@ from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import ChosenAxes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import reshape_with_zeros
 
 negative_axes("Squeeze", axis=Axis("axes"))
@@ -25,7 +25,7 @@ move_attributes(13, "Squeeze", "Unsqueeze", moves=[Move("axes", 1, "ints")])
 
 
 @longer_form(13, "Squeeze")
-def reshape_without_axes(draft: NodeDraft) -> Outcome:
+def reshape_without_axes(draft: NodeDraft) -> AdapterResult:
     """Below opset 13, run-time axes: Reshape to the shape without these."""
     chosen = ChosenAxes(draft)
     if not chosen.other_count:
@@ -35,7 +35,7 @@ def reshape_without_axes(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(13, "Unsqueeze")
-def reshape_with_ones(draft: NodeDraft) -> Outcome:
+def reshape_with_ones(draft: NodeDraft) -> AdapterResult:
     """Below opset 13, run-time axes: Reshape to ones, with the data's lengths scattered to the
     other axes."""
     chosen = ChosenAxes(draft, of_output=True)

@@ -9,12 +9,12 @@ import numpy as np
 
 from ...ir import Value
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 from ..snippets import axis_length, length_of, pick, range_below
 
 
 @longer_form(24, "TensorScatter")
-def scatter_at_places(draft: NodeDraft) -> Outcome:
+def scatter_at_places(draft: NodeDraft) -> AdapterResult:
     """Below opset 24: ScatterElements at counted positions."""
     axis = draft.required_axis(draft.attribute("axis"), "TensorScatter before opset 24")
     mode, rank = draft.text("mode"), draft.required_rank("TensorScatter before opset 24")

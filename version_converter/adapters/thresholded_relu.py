@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..node_draft import NodeDraft
-from ..registry import Outcome, longer_form
+from ..registry import AdapterResult, longer_form
 
 
 @longer_form(10, "ThresholdedRelu")
-def choose_by_comparison(draft: NodeDraft) -> Outcome:
+def choose_by_comparison(draft: NodeDraft) -> AdapterResult:
     """Below opset 10: a choice between the element and 0."""
     dtype, data = draft.required_dtype(0, "the threshold"), draft.input(0)
     alpha = draft.const(np.array(draft.attribute("alpha"), np.float32).astype(dtype), "alpha")

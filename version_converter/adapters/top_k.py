@@ -16,7 +16,7 @@ import onnx
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, harmless, longer_form
+from ..registry import AdapterResult, downgrade, harmless, longer_form
 from ..snippets import axis_length, halves, pick
 from ..via_wider_type import WORDS, Detour, compute_via
 
@@ -31,7 +31,7 @@ harmless("TopK", attribute="sorted")
 
 
 @downgrade(10, "TopK")
-def slice_empty(draft: NodeDraft) -> Outcome:
+def slice_empty(draft: NodeDraft) -> AdapterResult:
     """Before opset 10: `k` of at least 1; an empty Slice for 0."""
     count = draft.constant(1)
     if count is None or count.size != 1 or count.item():
@@ -42,7 +42,7 @@ def slice_empty(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(11, "TopK")
-def rank_by_keys(draft: NodeDraft) -> Outcome:
+def rank_by_keys(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: the largest by float keys."""
     dtype, largest = draft.required_dtype(0, "another order"), bool(draft.attribute("largest"))
     data = draft.data
@@ -114,7 +114,7 @@ def _along(draft: NodeDraft, data: Value, places: Value) -> Value:
 
 
 @longer_form(10, "TopK")
-def sort_all(draft: NodeDraft) -> Outcome:
+def sort_all(draft: NodeDraft) -> AdapterResult:
     """Below opset 10: a constant `k` of the whole length, then a Slice."""
     axis = draft.attribute("axis")
     length = draft.length(axis)

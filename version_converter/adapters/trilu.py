@@ -10,12 +10,12 @@ import numpy as np
 from ...ir import Value
 from ..constants import is_small
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade
+from ..registry import AdapterResult, downgrade
 from ..snippets import length_of, range_below
 
 
 @downgrade(14, "Trilu")
-def mask_triangle(draft: NodeDraft) -> Outcome:
+def mask_triangle(draft: NodeDraft) -> AdapterResult:
     """Opset 13: comparison of row and column numbers."""
     dtype = draft.required_dtype(0, "a matrix of zeros")
     data = draft.input(0)

@@ -18,7 +18,7 @@ import numpy as np
 from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft
-from ..registry import Outcome, added_values, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, added_values, downgrade, longer_form, upgrade
 from ..resampling import SAME_LENGTH, check_names, output_lengths, positive_scales, resample
 from ..resampling_at_run_time import resample_at_run_time
 
@@ -55,7 +55,7 @@ def resize_to_upsample(draft: NodeDraft) -> None:
 
 
 @upgrade(11, "Resize")
-def write_old_modes(draft: NodeDraft) -> Outcome:
+def write_old_modes(draft: NodeDraft) -> AdapterResult:
     """Opset 11: explicit modes for Resize 10, which divides output positions by the scale. Its
     nearest mode rounds down, and up where a scale is below 1."""
     scales = draft.constant(1)
@@ -107,13 +107,13 @@ def require_old_modes(draft: NodeDraft) -> None:
 
 @longer_form(18, "Resize")
 @longer_form(19, "Resize")
-def gather_known_pixels(draft: NodeDraft) -> Outcome:
+def gather_known_pixels(draft: NodeDraft) -> AdapterResult:
     """Below opset 18 or 19: gather and weight pixels, for known lengths."""
     return resample(draft)
 
 
 @longer_form(11, "Resize")
-def gather_pixels(draft: NodeDraft) -> Outcome:
+def gather_pixels(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: gather and weight pixels."""
     return _pixel_by_pixel(draft)
 
@@ -134,7 +134,7 @@ def _pixel_by_pixel(draft: NodeDraft) -> list[Value]:
 
 
 @longer_form(10, "Resize")
-def gather_pixels_of_smaller_images(draft: NodeDraft) -> Outcome:
+def gather_pixels_of_smaller_images(draft: NodeDraft) -> AdapterResult:
     """Below opset 10, where Upsample does not shrink: the same for the only modes of Resize."""
     scales = draft.required_constant(1, "input 'scales'")
     if draft.text("mode") == "nearest" and (scales < 1).any() and (scales > 1).any():
@@ -194,7 +194,7 @@ def _rounds_as_before(scales: Array, rounding: str) -> bool:
 
 
 @upgrade(13, "Resize")
-def place_from_the_edge(draft: NodeDraft) -> Outcome:
+def place_from_the_edge(draft: NodeDraft) -> AdapterResult:
     """Opset 13: 'half_pixel' only, which is half a pixel less than 'tf_half_pixel_for_nn'. Rounding
     halves up makes up for it where the other one rounds down."""
     if draft.text("coordinate_transformation_mode") != "tf_half_pixel_for_nn":

@@ -16,11 +16,11 @@ from ...ir import Value
 from ..constants import is_small
 from ..flat_indices import numbers_of_shape
 from ..node_draft import NodeDraft
-from ..registry import Outcome, downgrade, longer_form
+from ..registry import AdapterResult, downgrade, longer_form
 
 
 @downgrade(9, "Where")
-def choose_by_gathering(draft: NodeDraft) -> Outcome:
+def choose_by_gathering(draft: NodeDraft) -> AdapterResult:
     """Opset 8: concatenate both tensors and gather from either half.
 
     This moves elements as they are, whatever their type.
@@ -51,7 +51,7 @@ def choose_by_gathering(draft: NodeDraft) -> Outcome:
 
 
 @longer_form(9, "Where")
-def choose_at_run_time(draft: NodeDraft) -> Outcome:
+def choose_at_run_time(draft: NodeDraft) -> AdapterResult:
     """Below opset 9, any shape: as above, with shape and positions from run time."""
     ranks = [draft.rank(index) for index in range(3)]
     if None in ranks:

@@ -22,10 +22,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .client import CLIENTS, Client
+from .client_run import ClientRun, Results
 from .comparing import compared
 from .corpus import Subject, subjects
 from .exported import exported
-from .outcome import Outcome, Results
 from .running import SECONDS, ChildError
 from .steps import STEPS, STEPS_OF_EXPORTS
 from .table import tables
@@ -95,7 +95,7 @@ def _measured(client: Client, models: list[Subject], options: argparse.Namespace
     Raises:
         ChildError: it cannot be imported, or its process ended.
     """
-    start, found = time.time(), list[Outcome]()
+    start, found = time.time(), list[ClientRun]()
     steps = STEPS_OF_EXPORTS if options.exports else STEPS
     for outcome in compared(client, models, options.seconds, steps):
         found.append(outcome)

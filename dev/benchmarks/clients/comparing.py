@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import straightline as sl
 
 from .client import Client
+from .client_run import ClientRun, Status, classify, essence
 from .corpus import Subject
-from .outcome import Outcome, Status, classify, essence
 from .running import SECONDS, Worker
 from .steps import AS_IT_IS, STEPS, Step
 
@@ -18,7 +18,7 @@ def compared(
     subjects: Sequence[Subject],
     seconds: int = SECONDS,
     steps: Mapping[str, Step] = STEPS,
-) -> Iterator[Outcome]:
+) -> Iterator[ClientRun]:
     """Outcomes of a client for models in each step, one after the other.
 
     Raises:
@@ -31,15 +31,15 @@ def compared(
 
 def _outcomes(
     client: Client, subject: Subject, worker: Worker, steps: Mapping[str, Step]
-) -> Iterator[Outcome]:
+) -> Iterator[ClientRun]:
     seen: dict[bytes, tuple[Status, str]] = {}
     for step, make in steps.items():
         try:
             model = make(subject, client).SerializeToString(deterministic=True)
         except sl.Error as error:
-            yield Outcome(subject.name, client.name, step, "not made", essence(str(error)))
+            yield ClientRun(subject.name, client.name, step, "not made", essence(str(error)))
             continue
         if model not in seen:  # a step may have nothing to do
             feeds = subject.feeds if step == AS_IT_IS else subject.remaining
             seen[model] = classify(worker.run(model, feeds), subject.expected)
-        yield Outcome(subject.name, client.name, step, *seen[model])
+        yield ClientRun(subject.name, client.name, step, *seen[model])

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from straightline.targets import find
 
 from .client import CLIENTS, Client
+from .client_run import classify
 from .one_node import OPSETS, Case, cases
-from .outcome import classify
 from .running import Worker
 
 _MOST = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from .outcome import Outcome, operators_in
+from .client_run import ClientRun, operators_in
 
 _LONGEST = 110
 _MOST = 12
@@ -22,7 +22,7 @@ STATUSES = {
 """What hinders, in words."""
 
 
-def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str], of: str = "") -> str:
+def tables(outcomes: Sequence[ClientRun], versions: Mapping[str, str], of: str = "") -> str:
     """Counts of clients and steps, then for each client what stays.
 
     Args:
@@ -40,7 +40,7 @@ def tables(outcomes: Sequence[Outcome], versions: Mapping[str, str], of: str = "
 
 
 def _counts(
-    outcomes: Sequence[Outcome], versions: Mapping[str, str], steps: Sequence[str]
+    outcomes: Sequence[ClientRun], versions: Mapping[str, str], steps: Sequence[str]
 ) -> Iterator[list[str]]:
     found = Counter((outcome.client, outcome.step, outcome.status) for outcome in outcomes)
     for client, version in versions.items():
@@ -52,7 +52,7 @@ def _counts(
         yield [version, *cells]
 
 
-def _stays(outcomes: Sequence[Outcome], step: str) -> Iterator[list[str]]:
+def _stays(outcomes: Sequence[ClientRun], step: str) -> Iterator[list[str]]:
     """For each client the commonest reasons, with models that show them."""
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for one in outcomes:
@@ -66,7 +66,7 @@ def _stays(outcomes: Sequence[Outcome], step: str) -> Iterator[list[str]]:
             yield [client, str(len(models)), what, why, shown]
 
 
-def reason_of(outcome: Outcome) -> str:
+def reason_of(outcome: ClientRun) -> str:
     """The operators that are named, or what the client says."""
     named = operators_in(outcome.reason)
     if outcome.status == "wrong":  # the numbers differ from model to model

@@ -20,7 +20,7 @@ SLOWER = 0.97
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class LoopForm:
     """One form of a model.
 
     Attributes:
@@ -55,7 +55,7 @@ class Comparison:
     run_ms: float
     load_ms: float
     nodes: int
-    forms: Mapping[str, Form]
+    forms: Mapping[str, LoopForm]
 
 
 class RefusedError(Exception):
@@ -95,10 +95,10 @@ def compare(
         _require_taken(case, {"original": original, **models}, RUNTIMES[runtime])
     clock = _Clock(original, case, seconds, RUNTIMES[runtime])
     nodes = count_nodes(original)
-    forms: dict[str, Form] = {}
+    forms: dict[str, LoopForm] = {}
     for name, model in models.items():
         run, load, agrees = clock.measure(model)
-        forms[name] = Form(
+        forms[name] = LoopForm(
             run=run,
             load=load,
             nodes=nodes / count_nodes(model),

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 
-from .comparison import SLOWER, Comparison, Form, RefusedError
+from .comparison import SLOWER, Comparison, LoopForm, RefusedError
 
 _FIRST = f"{'model':41}{'run ms':>8}{'load ms':>8}{'nodes':>6}"
 _BY_HAND = f"{'run':>8}{'load':>6}{'nodes':>6}"
@@ -32,7 +32,7 @@ def line(measured: Comparison) -> str:
     return f"{first} | {hand.run:8.2f}{hand.load:6.2f}{hand.nodes:6.2f}{rest}"
 
 
-def _cells(form: Form) -> str:
+def _cells(form: LoopForm) -> str:
     mark = " " if form.agrees else "!"
     return (
         f"{form.run:8.2f}{form.load:7.3f}{form.nodes:7.2f}{form.of_best:8.2f}"

@@ -31,7 +31,7 @@ _SMALL = 1 << 10
 """The most elements of a constant that may stay beside one that is computed from it."""
 
 
-class Replacement:
+class PatternReplacement:
     """Plan of a replacement.
 
     Args:
@@ -160,7 +160,7 @@ class Replacement:
 class _Emission:
     """Emission of the nodes after a replacement."""
 
-    def __init__(self, plan: Replacement, emit: Builder) -> None:
+    def __init__(self, plan: PatternReplacement, emit: Builder) -> None:
         self.plan = plan
         self.emit = emit
         self.match = plan.match

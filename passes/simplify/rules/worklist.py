@@ -23,7 +23,7 @@ from .integer_steps import rounds
 from .matcher import Matcher, Scope
 from .normal_form import NormalForms
 from .reader_search import ReaderSearch
-from .replacement import Replacement
+from .replacement import PatternReplacement
 from .rule import Rule
 
 ByOperand = dict[str, list[Matcher]]
@@ -170,7 +170,7 @@ class Driver:
         """Apply the first rule that matches and pays; return the nodes to visit again."""
         for matcher in _candidates(node, by_operand):
             for match in matcher.matches(scope, node):
-                plan = Replacement(matcher, match, scope)
+                plan = PatternReplacement(matcher, match, scope)
                 if plan.pays() and plan.is_possible() and self._keeps_values(plan):
                     self.observe(matcher.rule, node, node.path)
                     users = [
@@ -182,7 +182,7 @@ class Driver:
                     return [*plan.apply(emit), *users]
         return None
 
-    def _keeps_values(self, plan: Replacement) -> bool:
+    def _keeps_values(self, plan: PatternReplacement) -> bool:
         """Test that no reader tells the values of a rule from those before.
 
         It tells signs of zeros apart, or makes a step of another rounding.
@@ -203,7 +203,7 @@ class Driver:
             self._ignored = ignored_signs(graph)
         return self._ignored.issuperset(values)
 
-    def _may_lose_signs(self, plan: Replacement) -> bool:
+    def _may_lose_signs(self, plan: PatternReplacement) -> bool:
         """Test for a choice of a value that may hold -0: onnxruntime's Where may lose its sign.
 
         It departs from the specification by order and shapes of the values (`ops.departures`).

@@ -21,7 +21,7 @@ _WAITS = 8
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProcessEnd:
     """What became of a command: processor time, most memory, and what it said."""
 
     seconds: float
@@ -31,7 +31,7 @@ class Outcome:
     faults: tuple[str, ...]
 
 
-def run(command: str, model: Path, folder: Path, seconds: float = SECONDS) -> Outcome:
+def run(command: str, model: Path, folder: Path, seconds: float = SECONDS) -> ProcessEnd:
     """Run one command; what it writes goes into a folder, which must hold whole files after."""
     target = folder / "out.onnx"
     arguments = [sys.executable, "-m", "straightline", *arguments_of(command, model, target)]
@@ -50,7 +50,7 @@ def run(command: str, model: Path, folder: Path, seconds: float = SECONDS) -> Ou
     peak = usage.ru_maxrss / 1024
     faults = tuple(_faults(child.returncode, text, spent >= int(seconds) - 1, peak, target))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return Outcome(spent, peak, child.returncode, lines[-1] if lines else "", faults)
+    return ProcessEnd(spent, peak, child.returncode, lines[-1] if lines else "", faults)
 
 
 def arguments_of(command: str, model: Path, target: Path) -> list[str]:

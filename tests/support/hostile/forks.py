@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from attack import Attack
-from children import PEAK_MB, SECONDS, Outcome
+from children import PEAK_MB, SECONDS, ProcessEnd
 
 _ADDRESSES = 6 << 30
 _WAITS = 6
@@ -50,7 +50,7 @@ def preload() -> None:
         importlib.import_module(name)
 
 
-def run(attack: Attack, folder: Path, seconds: float = SECONDS) -> Outcome:
+def run(attack: Attack, folder: Path, seconds: float = SECONDS) -> ProcessEnd:
     """What became of an attack whose files are in a folder."""
     before = contents(folder)
     said = folder.parent / f"{folder.name}.said"
@@ -62,7 +62,7 @@ def run(attack: Attack, folder: Path, seconds: float = SECONDS) -> Outcome:
     late = spent >= int(seconds) or not timely or code == -signal.SIGXCPU
     faults = [*_faults(attack, code, text, late, peak), *_damage(attack, before, folder, code)]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return Outcome(spent, peak, code, lines[-1] if lines else "", tuple(faults))
+    return ProcessEnd(spent, peak, code, lines[-1] if lines else "", tuple(faults))
 
 
 def _command(attack: Attack) -> int:

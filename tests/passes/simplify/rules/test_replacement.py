@@ -6,7 +6,7 @@ from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.simplify.rules.matcher import Matcher, Scope
 from straightline.passes.simplify.rules.normal_form import NormalForms
-from straightline.passes.simplify.rules.replacement import Replacement, resolved, weight
+from straightline.passes.simplify.rules.replacement import PatternReplacement, resolved, weight
 from straightline.passes.simplify.rules.rule import Rule
 
 
@@ -16,7 +16,7 @@ def plan(rule, nodes, signature="(float[N, 3] x) => (y)"):
     matcher = Matcher(rule, rule.patterns[0], 17)
     for node in reversed(loaded.graph.nodes()):
         for match in matcher.matches(scope, node):
-            return Replacement(matcher, match, scope)
+            return PatternReplacement(matcher, match, scope)
     return None
 
 

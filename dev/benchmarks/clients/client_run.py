@@ -27,7 +27,7 @@ many epsilons for float64, four for the halves."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class ClientRun:
     """A model in a client at one step."""
 
     model: str
@@ -42,7 +42,7 @@ class Results:
     """What became of models in clients, whose versions are told by name."""
 
     versions: dict[str, str]
-    outcomes: list[Outcome]
+    outcomes: list[ClientRun]
 
     def add(self, other: Results) -> None:
         """Take in what was found of other clients."""
@@ -57,7 +57,7 @@ class Results:
     def read(cls, file: Path) -> Results:
         """What was kept."""
         kept = json.loads(file.read_text(encoding="utf-8"))
-        return cls(kept["versions"], [Outcome(**outcome) for outcome in kept["outcomes"]])
+        return cls(kept["versions"], [ClientRun(**outcome) for outcome in kept["outcomes"]])
 
 
 def classify(answer: Answer, expected: Sequence[Any]) -> tuple[Status, str]:
