@@ -217,8 +217,14 @@ class StepReader(Coefficients):
             return self._constant(plain.offset)
         if not step.is_reset:
             return Step(plain)
-        fresh = function(self._constant(step.fresh).plain).offset
-        return Step(plain, step.reset, self.nothing if fresh is None else fresh)
+        return Step(plain, step.reset, self._value(function(self._constant(step.fresh).plain)))
+
+    def _value(self, plain: Bounded) -> Coefficient:
+        """The value of a function that reads no state, between its bounds."""
+        value = self.nothing if plain.offset is None else plain.offset
+        if plain.lower is not None:
+            value = self._combine("Max", value, plain.lower)
+        return value if plain.upper is None else self._combine("Min", value, plain.upper)
 
     def _pair(
         self, one: Step, other: Step, function: Callable[[Bounded, Bounded], Bounded]

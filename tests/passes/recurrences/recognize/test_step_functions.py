@@ -43,3 +43,15 @@ def test_products():
     model = raised(text)
     for length in LENGTHS:
         assert_same(text, model, numbers(length), s0=numbers(1)[0])
+
+
+@pytest.mark.parametrize("bounds", ["Max (u, e)", "Min (u, e)", "Clip (u, half, half)"])
+def test_a_reset_state_between_bounds(bounds):
+    """The fresh value is between them, too."""
+    body = "t = ReduceSum <keepdims = 0> (e) g = Greater (t, nil) a = Add (s, e) b = Neg (e)"
+    text = loop(
+        f"{body} u = Where (g, b, a) s2 = {bounds} r = Identity (s2)", "float[3] s s0", "float[3] r"
+    )
+    model = raised(text)
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
