@@ -13,7 +13,7 @@ from ..ir import Error, Model, Node, Value, instead
 from ..ops.builder import Builder
 
 Maxima = Mapping[str, int]
-"""The most trips of Loops, by path."""
+"""The most iterations of Loops, by path."""
 
 Branches = Mapping[str, str]
 """By the path of an If, "then" or "else"."""

@@ -196,7 +196,7 @@ def _timed(call: Callable[[], Any], count: int) -> float:
 
 
 def chains() -> Iterator[Case]:
-    """Models that differ in the numbers of nodes, constants, loops, trips and states."""
+    """Models that differ in the numbers of nodes, constants, loops, iterations and states."""
     for count in (1, 9, 40, 90):
         yield _flat(count)
     for count in (10, 40):

@@ -38,13 +38,13 @@ Key = tuple[str, str]
 
 STAND_INS = {4: 7, 1: 2}
 """Numbers that are tried for what only the user knows, and others that must decide as much: with a
-single trip, what ends a Loop makes no difference."""
+single iteration, what ends a Loop makes no difference."""
 _TRUE = (4, 2)
 """The numbers with which a switch is tried as true."""
 _HONOUR = "absent_cond=honour"
 """The reading of an absent condition that onnxruntime has, and what exporters count on."""
 _ASSUMED = 16
-"""A maximum of trips that is tried."""
+"""A maximum of iterations that is tried."""
 _MOST_TRIALS = limit("hints")
 _MOST_NAMED = 3
 _MOST_NODES = limit("hint_nodes")

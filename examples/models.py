@@ -54,7 +54,7 @@ SQUEEZE = """exported (float[batch, channels, width] x) => (float[M] y) <
     y = Reshape (squeezed, flat)
 }"""
 
-# A loop over rows, as tf.map_fn and torch.jit.script write it: no trip needs another one.
+# A loop over rows, as tf.map_fn and torch.jit.script write it: no iteration needs another one.
 ROWS = """rows (float[64, 8] x, float[8, 8] w) => (float[64, 8] y) <
     int64 n = {64}, bool yes = {1}
 > {

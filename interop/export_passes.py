@@ -47,7 +47,7 @@ def as_onnx_ir_pass(
         values: values of inputs, which leave the signature.
         shapes: shapes of inputs.
         dims: sizes of named dimensions; `{"N": ">=1"}` assumes a least size.
-        assume_max: the most trips of Loops that you vouch for.
+        assume_max: the most iterations of Loops that you vouch for.
         assume: the branches of Ifs that you vouch for.
         freeze_initializers: take inputs that have a default as constants.
         verify: prove or compare the outputs before the model is changed; this copies the weights

@@ -165,8 +165,8 @@ def _like(value: int | Sequence[int] | None, numbers: Sequence[int]) -> Any:
 class Rowwise(RankOfFirst):
     """Takes each of a batch of rows, such as images, by itself.
 
-    Which kernel the runtime chooses may depend on how many there are: for all trips at once the
-    results of convolutions agree up to rounding.
+    Which kernel the runtime chooses may depend on how many there are: for all iterations at once
+    the results of convolutions agree up to rounding.
     """
 
     batches: ClassVar[tuple[int, ...]] = (0,)

@@ -1,8 +1,8 @@
 """Arguments of a batching rule: one node of a body, for all iterations at once.
 
-`jax.vmap` has one such rule for each primitive; here it is `OperatorRules.batch`. The trips come
-first: a value that has the shape [3, 4] on each trip is batched as [trips, 3, 4], and element t of
-it is what trip t computes, bit for bit.
+`jax.vmap` has one such rule for each primitive; here it is `OperatorRules.batch`. The iterations
+come first: a value that has the shape [3, 4] on each iteration is batched as [iterations, 3, 4],
+and element t of it is what iteration t computes, bit for bit.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ INTEGERS = (
 """The element types whose sums and products are the same in each order."""
 
 REORDERED = "would add or multiply floats in another order"
-"""Why such a reduction is computed trip by trip where each bit counts."""
+"""Why such a reduction is computed iteration by iteration where each bit counts."""
 
 DIFFERING = "takes a number of elements that may differ from trip to trip"
-"""Why what reads or gives such things is computed trip by trip."""
+"""Why what reads or gives such things is computed iteration by iteration."""
 
 
 class Unbatchable(Obstacle):
-    """A node cannot be computed for all trips at once; the reason ends a sentence that begins with
-    the node."""
+    """A node cannot be computed for all iterations at once; the reason ends a sentence that begins
+    with the node."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Operand:
     """An input or output of a node of a body.
 
     Attributes:
-        value: for all trips with these as its first axis, or the same on every trip.
+        value: for all iterations with these as its first axis, or the same on every iteration.
         batched: which of the two it is.
-        fact: what is known of it on one trip.
+        fact: what is known of it on one iteration.
         outside: the tensor of a constant outside the loop, for which `value` is a placeholder.
     """
 
@@ -95,8 +95,8 @@ class Ragged:
 
     Attributes:
         axis: along which it is shorter, counted from the end: -1 or less.
-        size: how many elements there are along it for all trips; 0 with bounds.
-        present: truth values of shape [trips, size]; None with bounds.
+        size: how many elements there are along it for all iterations; 0 with bounds.
+        present: truth values of shape [iterations, size]; None with bounds.
         occupied: true if each iteration certainly has an element.
         data: where the elements were read, with one more for the padding; None without one.
         bounds: those of the elements in each iteration; the value then holds all, for each
@@ -218,10 +218,10 @@ class Batch:
     Attributes:
         node: the node; its values are those of the body and serve as names only.
         operands: what stands for each input; None where it is left out.
-        results: what is known of each output on one trip.
+        results: what is known of each output on one iteration.
         emit: makes the nodes.
-        trips: how many trips there are, a vector of one int64.
-        extent: what is known of the trips before run time.
+        trips: how many iterations there are, a vector of one int64.
+        extent: what is known of the iterations before run time.
         invariant: results that a rule has marked as the same in every iteration.
         partial: the elements of results that a rule has marked as shorter in some iterations.
         windows: the batched values that are windows of rows.
@@ -289,14 +289,14 @@ class Batch:
         return operand is not None and operand.batched
 
     def shape(self, index: int) -> Shape:
-        """The shape of an input on one trip."""
+        """The shape of an input on one iteration."""
         shape = self.require(index).fact.shape
         if shape is None:
             raise Unbatchable(f"has an input {self._name(index)} of unknown rank")
         return shape
 
     def rank(self, index: int) -> int:
-        """The rank of an input on one trip."""
+        """The rank of an input on one iteration."""
         return len(self.shape(index))
 
     def axis(self, axis: int, rank: int) -> int:
@@ -368,10 +368,10 @@ class Batch:
         )
 
     def aligned(self, indices: Sequence[int]) -> list[Value]:
-        """Inputs that broadcast, with the trips in one place for all of them.
+        """Inputs that broadcast, with the iterations in one place for all of them.
 
         Axes count from the last where shapes broadcast, so what varies gets axes of length 1
-        behind the trips until all are of one rank.
+        behind the iterations until all are of one rank.
         """
         if not any(self.varies(index) for index in indices):
             return [self.require(index).value for index in indices]

@@ -45,7 +45,7 @@ def multiplied(batch: Batch, sizes: Value) -> Value:
 
 
 def axis_size(batch: Batch, index: int, axis: int) -> Size:
-    """The size of one axis of an input on one trip."""
+    """The size of one axis of an input on one iteration."""
     return amount(batch, index, axis, axis + 1)
 
 
@@ -69,7 +69,7 @@ def reshaped(batch: Batch, value: Value, sizes: Sequence[Size]) -> Value:
     """A value reshaped to these sizes; the first of them counts iterations."""
     target = numbered(batch, sizes)
     if all(isinstance(one, int) and one for one in sizes[1:]):
-        # Where there are no trips, the first axis is copied, which is empty, too.
+        # Where there are no iterations, the first axis is copied, which is empty, too.
         return batch.emit.add("Reshape", [value, target], batch.label())
     if batch.emit.opset < ALLOWZERO:
         raise Unbatchable(

@@ -28,7 +28,7 @@ def gathered(batch: Batch, data: Value, indices: Value, axis: int) -> Value:
         batch: the node; its inputs tell the ranks.
         data: its first input for all iterations.
         indices: the indices of each iteration.
-        axis: the axis on one trip.
+        axis: the axis on one iteration.
     """
     if batch.require(1).fact.elem_type != _INT64:  # GatherND takes no others
         indices = batch.emit.add("Cast", [indices], batch.label("_places"), to=_INT64)
@@ -58,7 +58,7 @@ def after_trips(batch: Batch, tuples: Value, rank: int) -> Value:
     Args:
         batch: the node.
         tuples: one along the last axis.
-        rank: of the tuples on one trip.
+        rank: of the tuples on one iteration.
     """
     emit, label = batch.emit, batch.label("_trip")
     numbers = emit.unsqueeze(counted(batch), tuple(range(1, 1 + rank)), label)

@@ -186,7 +186,8 @@ class EyeLike(KeepsShape):
     reads_sizes_only: ClassVar[bool] = True
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        # One trip's matrix is needed, of whatever elements, even where there are no trips.
+        # One iteration's matrix is needed, of whatever elements, even where there are no
+        # iterations.
         like = batch.emit.add("ConstantOfShape", [sizes_of(batch, 0)], batch.label("_like"))
         kind = batch.node.attribute("dtype") or batch.require(0).fact.elem_type
         if not kind:

@@ -112,7 +112,7 @@ class Gather(Moving):
                 return [gathered(batch, batch.require(0).value, batch.spread(1), place)]
             return batch.same([batch.require(0).value, indices], axis=place + 1)
         picked = batch.same([batch.require(0).value, batch.require(1).value], axis=place)[0]
-        total = rank + batch.rank(1)  # the trips stand where the indices begin
+        total = rank + batch.rank(1)  # the iterations stand where the indices begin
         perm = [place, *(other for other in range(total) if other != place)]
         return [batch.emit.transpose(picked, perm, batch.label())]
 

@@ -1,6 +1,7 @@
 """Batching rule of operators with a batch axis: iterations and batch become one axis.
 
-An image of each trip [N, C, H, W] is for all trips one batch of [trips * N, C, H, W].
+An image of each iteration [N, C, H, W] is for all iterations one batch of [iterations * N, C, H,
+W].
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
     Args:
         batch: the Slice.
         data: the rows.
-        ends: the start and the end in each iteration, of shape [trips, 1].
+        ends: the start and the end in each iteration, of shape [iterations, 1].
         axis: the axis in one iteration.
         kind: the elements that the bounds leave.
     """

@@ -27,7 +27,7 @@ def where_short(batch: Batch, axis: int, length: int) -> Short:
 
     Args:
         batch: the Slice.
-        axis: the axis on one trip.
+        axis: the axis on one iteration.
         length: how many elements it has on the others.
     """
     body = batch.node.graph
@@ -64,9 +64,9 @@ def repeated(batch: Batch, start: Value, steps: Value, axis: int) -> Value:
 
     Args:
         batch: the Slice.
-        start: where it begins on each trip, of shape [trips, 1].
-        steps: how far from there the elements are on other trips.
-        axis: the axis on one trip.
+        start: where it begins on each iteration, of shape [iterations, 1].
+        steps: how far from there the elements are on other iterations.
+        axis: the axis on one iteration.
     """
     emit, label, data = batch.emit, batch.label("_last"), batch.require(0)
     sizes = emit.add("Shape", [data.value], label)

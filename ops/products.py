@@ -62,7 +62,7 @@ class MatMul(OperatorRules):
         rank = max(lhs, rhs, 2)
         if lhs > 1 and rhs > 1:
             return [product]
-        # The axis that made a matrix of a vector goes again: the trips are before it.
+        # The axis that made a matrix of a vector goes again: the iterations are before it.
         axes = [rank - 1] if lhs == 1 else []
         axes += [rank] if rhs == 1 else []
         return [batch.emit.squeeze(product, tuple(axes), batch.label("_vector"))]
@@ -126,7 +126,7 @@ def _has_single_rows(batch: Batch) -> bool:
 
 
 def _trips_as_rows(batch: Batch) -> Value:
-    """The product of single rows: one for each matrix, whose rows are the trips."""
+    """The product of single rows: one for each matrix, whose rows are the iterations."""
     emit, last = batch.emit, batch.rank(0) - 1
     perm = [*range(1, last), 0, last, last + 1]
     rows = emit.transpose(batch.require(0).value, perm, batch.label("_turned"))
@@ -138,7 +138,7 @@ def _trips_as_rows(batch: Batch) -> Value:
 
 
 def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int) -> Value:
-    """The product of two inputs as matrices, with the trips before the batch axes.
+    """The product of two inputs as matrices, with the iterations before the batch axes.
 
     Args:
         batch: the node.
@@ -150,7 +150,7 @@ def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int
     one, other = _matrix(batch, lhs, rank, True), _matrix(batch, rhs, rank, False)
     row = one
     if not batch.varies(rhs) and any(dim != 1 for dim in batch.shape(rhs)[:-2]):
-        # onnxruntime meets no trips with several matrices only where both have them.
+        # onnxruntime meets no iterations with several matrices only where both have them.
         row = with_a_row(batch, one, batch.require(lhs).fact.elem_type)
     inputs = list(inputs)
     inputs[lhs], inputs[rhs] = row, other
@@ -161,7 +161,7 @@ def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int
 def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
     operand, own = batch.require(index), batch.rank(index)
     name, batched = f"{operand.value.name}_matrix", is_left or operand.batched
-    # onnxruntime stretches no left operand to no trips.
+    # onnxruntime stretches no left operand to no iterations.
     value = batch.spread(index) if is_left else operand.value
     first = int(batched)
     if own == 1:
@@ -254,7 +254,7 @@ class Gemm(OperatorRules):
         return AxisMap(tuple(places), stretches=True)
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        """All rows of all trips in one Gemm where only they vary, else a MatMul; the runtime's
+        """All rows of all iterations in one Gemm where only they vary, else a MatMul; the runtime's
         kernels for these may round otherwise."""
         bias = batch.shape(2) if batch.operand(2) is not None else ()
         for_columns = len(bias) < 2 or bias[0] == 1
@@ -367,7 +367,8 @@ class Einsum(OperatorRules):
         return {"equation": "->".join(_equation(node))}
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        """The trips get a letter of their own; the runtime may choose another order of sums."""
+        """The iterations get a letter of their own; the runtime may choose another order of
+        sums."""
         lhs, output = _equation(batch.node)
         letter = next(c for c in string.ascii_letters if c not in lhs + output)
         terms = [

@@ -75,7 +75,7 @@ class Quantization(KeepsShape, PassesAxes):
         return super().batch(batch)
 
     def _by_trips(self, batch: Batch) -> Sequence[Value]:
-        """A scale for each trip: the trips are the axis with a scale for each position."""
+        """A scale for each trip: the iterations are the axis with a scale for each position."""
         count = len(batch.operands)
         if batch.rank(1) or batch.emit.opset < 13:
             raise Unbatchable("has more than one scale on each trip, and they vary")

@@ -1,5 +1,5 @@
-"""Values that have fewer elements on some trips than on others: windows that the end of their axis
-cuts short. They are padded to one size, and the padding goes where an operator reduces them.
+"""Values that have fewer elements on some iterations than on others: windows that the end of their
+axis cuts short. They are padded to one size, and the padding goes where an operator reduces them.
 
 part = Slice (x, i, i + 4)         places = i + [0, 1, 2, 3]
 r = ReduceMax <axes = [0]> (part)  present = places < size of x
@@ -28,7 +28,7 @@ _HAS_MIN = 12
 """The first opset whose Min takes integers."""
 
 PAST_THE_END = "takes elements of which some may lie past the end on some trips"
-"""Why a Slice is computed trip by trip that is not padded."""
+"""Why a Slice is computed iteration by iteration that is not padded."""
 
 
 def padded(fact: Fact, ragged: Ragged) -> Fact:
@@ -255,7 +255,7 @@ def counted_elements(batch: Batch, ragged: Ragged, each: int, axes: tuple[int, .
         batch: the node.
         ragged: which elements its first input has.
         each: what each of them counts as.
-        axes: axes of length 1 behind the trips.
+        axes: axes of length 1 behind the iterations.
     """
     emit, elem_type, label = batch.emit, batch.require(0).fact.elem_type, batch.label("_count")
     if ragged.present is None:
@@ -278,8 +278,8 @@ def zero_of_nothing(batch: Batch, result: Value, some: Value, rank: int) -> Valu
     Args:
         batch: the node.
         result: the sum or mean of each iteration.
-        some: truth values of shape [trips], true if there is an element.
-        rank: the rank of the result on one trip.
+        some: truth values of shape [iterations], true if there is an element.
+        rank: the rank of the result on one iteration.
     """
     dtype = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
     zero = batch.emit.constant(np.array(0, dtype), batch.label("_zero"))
@@ -304,15 +304,15 @@ def window(
 
     Args:
         batch: the Slice.
-        data: what it reads, the same on every trip.
-        start: where it begins on each trip, not before the first element: [trips, 1].
+        data: what it reads, the same on every iteration.
+        start: where it begins on each iteration, not before the first element: [iterations, 1].
         steps: how far from there its elements are.
-        axis: the axis on one trip.
-        occupied: true if each trip certainly has an element.
+        axis: the axis on one iteration.
+        occupied: true if each iteration certainly has an element.
 
     Returns:
-        the data to read, with one element more where a trip may have none; the places to read; and
-        which elements there are.
+        the data to read, with one element more where an iteration may have none; the places to
+        read; and which elements there are.
     """
     emit, label = batch.emit, batch.label("_size")
     if not is_paddable(batch.require(0).fact.elem_type):
@@ -322,7 +322,7 @@ def window(
     places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
     present = emit.add("Less", [places, size], batch.label("_present"))
     padded_data = None
-    if batch.extent.never_negative(batch.shape(0)[axis] - 1):  # no trip has an empty axis
+    if batch.extent.never_negative(batch.shape(0)[axis] - 1):  # no iteration has an empty axis
         spare = emit.add("Sub", [size, batch.vector(1)], batch.label("_last"))
     else:
         data = padded_data = _with_one_more(batch, data, axis)

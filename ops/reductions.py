@@ -33,8 +33,8 @@ from .sliding_windows import reduced_windows
 class Reduction(PassesAxes, SizedByVector):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
 
-    For all trips at once onnxruntime may add floats up in another order, as it has a kernel for
-    each arrangement of the axes: a sum along the first axis of a matrix is one of those.
+    For all iterations at once onnxruntime may add floats up in another order, as it has a kernel
+    for each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
 
     ignores_zero_sign: ClassVar[int] = 1
@@ -106,7 +106,7 @@ class Reduction(PassesAxes, SizedByVector):
         return None if joined is None else [joined]
 
     def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
-        """The reduction of what trips have, over axes among which is the one that differs."""
+        """The reduction of what iterations have, over axes among which is the one that differs."""
         results = self.batch(filled(batch, one, NEUTRAL[batch.node.op_type]))
         if batch.node.op_type != "ReduceSum":
             return results
@@ -158,7 +158,7 @@ _MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.Tensor
 
 @describes("ReduceMean")
 class ReduceMean(Reduction):
-    """ReduceMean: of elements of which trips lack some it is the sum by the number of them."""
+    """ReduceMean: of elements of which iterations lack some it is the sum by the number of them."""
 
     def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
         rank = batch.rank(0)

@@ -1,8 +1,8 @@
 """Types of what bodies give out, as shape inference over the whole model finds them.
 
-A runtime infers shapes once, before any input is there. A Loop that makes no trips takes the sizes
-of its scan outputs from there: a size that inference does not find is 0. So is one that the body
-declares otherwise than inference finds it, and a wrong rank leaves none.
+A runtime infers shapes once, before any input is there. A Loop that makes no iterations takes the
+sizes of its scan outputs from there: a size that inference does not find is 0. So is one that the
+body declares otherwise than inference finds it, and a wrong rank leaves none.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Loop(ControlFlow):
 
     def _collect(self, body: Body, index: int, elements: list[Any]) -> Array:
         types = self.element_types
-        # Where there was no trip, type and sizes are those that a runtime infers.
+        # Where there was no iteration, type and sizes are those that a runtime infers.
         inferred = None if types is None or elements else types.of(self.onnx_node, index)
         return body.stacked(index, elements, inferred=inferred)
 

@@ -40,11 +40,11 @@ class Trip:
 
 
 def predict(speculation: Speculation, loop: Node, most: int) -> list[Trip]:
-    """The trips that a Loop may make, to unroll.
+    """The iterations that a Loop may make, to unroll.
 
     Args:
         speculation: runs the body on facts.
-        loop: a Loop with a maximum of at least one trip.
+        loop: a Loop with a maximum of at least one iteration.
         most: the maximum.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Sizes of the scan outputs of a Scan that makes no trips."""
+"""Sizes of the scan outputs of a Scan that makes no iterations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..shapes.single_node_model import reads_of, single_node_model
 def uncertain_output(scan: Node, model: Model, inference: ShapeInference) -> Value | None:
     """Find a scan output with uncertain element sizes at length 0.
 
-    Without a trip these sizes are declared, or inferred from the sizes of inputs and captured
+    Without an iteration these sizes are declared, or inferred from the sizes of inputs and captured
     values; what is not inferred is 0. A rewrite of the body may let more be inferred, so sizes are
     certain only if all of them are inferred. Names of sizes speak of the body alone.
 

@@ -1,6 +1,6 @@
 """Upper bounds of trip counts, from a part of a Loop's condition.
 
-A loop `while go and i < n` with a dynamic `go` makes no more trips than `i < n` allows.
+A loop `while go and i < n` with a dynamic `go` makes no more iterations than `i < n` allows.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _number(value: Value | None) -> int | None:
 
 
 def _most(condition: ConditionSlice, holds: bool, limit: int) -> int | None:
-    """Count the trips until a part of the condition ends the Loop. The result exceeds the limit
-    where the part still holds then, and is None where it never ends or fails."""
+    """Count the iterations until a part of the condition ends the Loop. The result exceeds the
+    limit where the part still holds then, and is None where it never ends or fails."""
     for trip in range(limit):
         value = condition.step(trip)
         if value is None:

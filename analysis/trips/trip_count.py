@@ -60,7 +60,7 @@ _WHOLE = (onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL)
 def trip_count(
     loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "keep"
 ) -> TripCount:
-    """The number of trips of a Loop.
+    """The number of iterations of a Loop.
 
     Args:
         loop: the node.
@@ -89,7 +89,7 @@ def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | N
         return TripCount(0)
     if start is not None and first is None:
         return TripCount(None, START_UNKNOWN(origins(start)))
-    # The condition of the body concerns further trips.
+    # The condition of the body concerns further iterations.
     return TripCount(1) if most == 1 else None
 
 

@@ -1,4 +1,4 @@
-"""Elements of scan outputs of Loops and Scans that make no trips."""
+"""Elements of scan outputs of Loops and Scans that make no iterations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .empty_scans import uncertain_output
 
 
 class ScanElements:
-    """The elements of one Loop's scan outputs at zero trips.
+    """The elements of one Loop's scan outputs at zero iterations.
 
     Args:
         loop: the node.
@@ -64,7 +64,7 @@ class ScanElements:
         return _agrees(element.shape, self._inference.fact(self._body_output(index)).shape)
 
     def has_trip(self) -> bool:
-        """Test whether the Loop certainly makes a trip."""
+        """Test whether the Loop certainly makes an iteration."""
         return runs_certainly(self.loop, lambda value: known(self._inference.fact(value)))
 
     def _is_determined(self, element: ScanElement | None, result: Value) -> bool:
@@ -111,7 +111,7 @@ def _agrees(inferred: tuple[int, ...], shape: Shape | None) -> bool:
 
 
 def declare_elements(loop: Node, model: Model, inference: ShapeInference | None = None) -> str:
-    """Declare the sizes of a Loop's scan outputs at zero trips.
+    """Declare the sizes of a Loop's scan outputs at zero iterations.
 
     A rewrite that changes the inputs or constants of the body calls it first, as these determine
     the sizes. Those of a Scan need no declaration if they are certain.
@@ -153,7 +153,7 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
 class ElementsOfBodies:
     """Guard of the sizes of scan outputs, while nodes in bodies are replaced.
 
-    A runtime infers these sizes from the constants of the body, where a Loop makes no trip.
+    A runtime infers these sizes from the constants of the body, where a Loop makes no iteration.
 
     Args:
         model: the model.
@@ -184,7 +184,7 @@ class ElementsOfBodies:
 
 
 def in_doubt(result: Value) -> str:
-    """The message for a construct with uncertain sizes of a scan output at zero trips."""
+    """The message for a construct with uncertain sizes of a scan output at zero iterations."""
     return (
         f"there may be no trips, and the sizes of its scan output '{result.name}' are not certain"
         " then; declare them in the body"

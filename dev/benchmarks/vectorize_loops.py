@@ -29,7 +29,7 @@ class Shape:
         body: which nodes there are.
         kind: Loop or Scan.
         outputs: how many scan outputs.
-        recurrent: whether it carries a state that every trip makes of that of the one before.
+        recurrent: whether it carries a state that every iteration makes of that of the one before.
     """
 
     body: str

@@ -1,4 +1,4 @@
-"""Tables of measured costs in a runtime: loading, calls, trips, recurrent operators.
+"""Tables of measured costs in a runtime: loading, calls, iterations, recurrent operators.
 
 `straightline calibrate` writes such a table for the machine on which it runs. A model costs the sum
 of its items (`cost_model.py`).
@@ -33,7 +33,8 @@ RUN_ITEMS = (
     *("call", "node", "If", "Loop", "loop trip", "loop slot"),
     *("Scan", "scan trip", "scan slot", *ARITHMETIC),
 )
-"""A run of a model, a node, an If, a loop, a trip, an input or output of a trip, and arithmetic."""
+"""A run of a model, a node, an If, a loop, an iteration, an input or output of an iteration, and
+arithmetic."""
 
 BLOCK_BYTES = 1 << 20
 _MEMORY = {"block": float(BLOCK_BYTES), "far": 0.35}

@@ -43,8 +43,8 @@ class Environment:
 
     ``operators`` replace onnx.reference's own. ``run_graph`` makes the evaluator of a body or
     function in an environment. ``watch`` is called before and after each node is run, and may
-    raise EvaluationError. ``element_types`` are those of scan outputs of Loops that make no trips.
-    ``bodies`` are the evaluators of functions, one for all calls that
+    raise EvaluationError. ``element_types`` are those of scan outputs of Loops that make no
+    iterations. ``bodies`` are the evaluators of functions, one for all calls that
     give the same attributes; those that are still ``waiting`` to be made are looked at by whoever
     made the environment.
     """

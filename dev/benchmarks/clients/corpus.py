@@ -24,7 +24,7 @@ from onnx import numpy_helper
 from ..loops.collection import cases
 
 _LARGEST = 500
-"""Nodes; compilers take minutes for what a loop of hundreds of trips becomes."""
+"""Nodes; compilers take minutes for what a loop of hundreds of iterations becomes."""
 _EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 Values = Mapping[str, Any]
 

@@ -31,7 +31,7 @@ class Case:
         weights: the constants that the text names without giving them.
         sizes: those that are measured.
         small: other sizes, for a quick test.
-        true_recurrence: whether a trip needs what the one before it computed.
+        true_recurrence: whether an iteration needs what the one before it computed.
         packed: the constants of the best form, made of those of the model.
         opset: the version of the operators.
         tolerance: by how much the outputs of two forms may differ, relative to the largest value:
@@ -97,5 +97,5 @@ def drawn(
 
 
 def size(name: str) -> Draw:
-    """A number of trips that is an input: one of the sizes, as a scalar."""
+    """A number of iterations that is an input: one of the sizes, as a scalar."""
     return lambda sizes, _: np.array(sizes[name], np.int64)

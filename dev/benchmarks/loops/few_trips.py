@@ -1,4 +1,4 @@
-"""Loops of two to eight trips, each of which needs the one before: here unrolling may pay."""
+"""Loops of two to eight iterations, each of which needs the one before: here unrolling may pay."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ routing (float[$K, $D] votes) => (float[$D] y)
       again = Identity (always)
    }>
 }""",
-    # On the first trip all logits are the same, and what the last one adds to them is not read.
+    # On the first iteration all logits are the same, and what the last one adds to them is not
+    # read.
     best=_unrolled(
         """
 routing (float[$K, $D] votes) => (float[$D] y)

@@ -239,7 +239,7 @@ envelope (float[T] x, int64 k) => (float[T] y)
       r = ReduceMax <keepdims = 0> (sizes)
    }>
 }""",
-    # Each of the few trips doubles the length of the windows; two of those cover one.
+    # Each of the few iterations doubles the length of the windows; two of those cover one.
     best="""
 envelope (float[T] x, int64 k) => (float[T] y)
    <int64[1] one = {1}, int64[1] two = {2}, int64[1] first = {0}, bool always = {1},

@@ -108,7 +108,7 @@ total (float[T, $D] x) => (float[$D] y) <int64[1] first = {0}> {
 running_maximum = Case(
     name="running_maximum",
     model=_running("Max (s, e)"),
-    # Each of the few trips doubles how far back a row sees.
+    # Each of the few iterations doubles how far back a row sees.
     best="""
 running (float[T, $D] x) => (float[T, $D] y)
    <int64[1] first = {0}, int64[1] one = {1}, int64[1] two = {2}, bool always = {1},

@@ -189,7 +189,7 @@ class Accumulation:
         return self._terms.view(self._pushdown.of(values, 0, index, ONE), like.shape)
 
     def _reduction(self, whole: Term, state: _Accumulator) -> Pair | None:
-        """Initial state and operands [trips, ...] of a reduction along the first axis."""
+        """Initial state and operands [iterations, ...] of a reduction along the first axis."""
         name = state.op_type
         if whole.is_op(name) and len(whole.args) == 2:
             for part, rest in (whole.operands, whole.operands[::-1]):

@@ -352,7 +352,7 @@ class _Reading:
         return later
 
     def _is_distance(self, size: Dimension) -> bool:
-        """Test for the minimum of 2^trip and the number of rows."""
+        """Test for the minimum of 2^iteration and the number of rows."""
         if self._distance is not None:
             return size == self._distance
         parts = parts_of_least(self._terms, size)
@@ -456,7 +456,7 @@ class _Reading:
         return True
 
     def _base_of_power(self, term: Term) -> Term | None:
-        """Base c of c^(2^trip), in the shape of the power."""
+        """Base c of c^(2^iteration), in the shape of the power."""
         power = self._pushdown.settled(term)
         while power.head.name == "view":
             power = power.operands[0]
@@ -494,7 +494,7 @@ def _are_powers_of_two(numbers: Sequence[int] | None) -> bool:
 
 
 def _reaches(terms: Terms, trips: Dimension, length: Dimension) -> bool:
-    """Test whether 2^trips is at least a length: the number of powers of two below it."""
+    """Test whether 2^iterations is at least a length: the number of powers of two below it."""
     if trips.value is not None:
         return length.value is not None and trips.value >= 0 and 1 << trips.value >= length.value
     count = terms.counts.get(trips.only_symbol or "")

@@ -1,7 +1,7 @@
 """Records of the nodes that may fail, and of what each of them runs under.
 
 A node of the main graph runs whenever its model does; one in a body runs where conditions hold and
-loops make trips. `definedness.py` asks of each such node of the rewrite for its twin in the
+loops make iterations. `definedness.py` asks of each such node of the rewrite for its twin in the
 original.
 """
 
