@@ -12,6 +12,10 @@ INTEGER_BITS = {
     for bits in (8, 16, 32, 64)
 }
 """The element types of integers, with their bits."""
+PLAIN_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+"""The element types of floats in which runtimes compute."""
+PLAIN_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
+"""The element types of integers for which most operators have kernels."""
 
 
 def agreed(one: onnx.TypeProto | None, other: onnx.TypeProto | None) -> onnx.TypeProto | None:

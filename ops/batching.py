@@ -12,20 +12,14 @@ import enum
 from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
-import onnx
-
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
 from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
+from ..facts.types import INTEGER_BITS
 from ..ir import Node, Operator, Tensor, Value, attribute_message
 from .builder import Builder
 
-INTEGERS = (
-    *(onnx.TensorProto.INT8, onnx.TensorProto.INT16),
-    *(onnx.TensorProto.INT32, onnx.TensorProto.INT64),
-    *(onnx.TensorProto.UINT8, onnx.TensorProto.UINT16),
-    *(onnx.TensorProto.UINT32, onnx.TensorProto.UINT64),
-)
+INTEGERS = tuple(INTEGER_BITS)
 """The element types whose sums and products are the same in each order."""
 
 REORDERED = "would add or multiply floats in another order"

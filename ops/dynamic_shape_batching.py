@@ -10,9 +10,7 @@ from ..facts.fact import integers, vector
 from ..facts.polynomial import product
 from ..ir import Value
 from .batching import Batch, Unbatchable
-
-ALLOWZERO = 14
-"""From this opset on, Reshape can make an axis of size 0."""
+from .schema_queries import ALLOWZERO
 
 Size = int | Value
 """A number, or a vector of one int64 that holds it."""

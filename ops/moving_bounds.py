@@ -19,18 +19,14 @@ import onnx
 from ..facts.fact import Fact
 from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension, product
+from ..facts.types import PLAIN_FLOATS, PLAIN_INTEGERS
 from ..ir import Value
 from .batching import DIFFERING, REORDERED, Batch, Bounds, Kind, Ragged, Unbatchable
-from .dynamic_shape_batching import ALLOWZERO
+from .schema_queries import ALLOWZERO, MIN_OF_INTEGERS
 from .sliding_windows import OVERLAPPING
 
-_SUMMED = (
-    *(onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE),
-    *(onnx.TensorProto.INT32, onnx.TensorProto.INT64),
-)
+_SUMMED = (*PLAIN_FLOATS, *PLAIN_INTEGERS)
 """The element types of which onnxruntime has running sums."""
-_OLDEST = 12
-"""The first opset whose Max and Min take integers."""
 _JOINS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceProd": "Mul"}
 """The operator that joins two parts."""
 _POWERS = tuple([1 << digit for digit in range(62)])
@@ -52,7 +48,7 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
         kind: the elements that the bounds leave.
     """
     emit, label = batch.emit, batch.label("_bound")
-    if emit.opset < _OLDEST or batch.require(0).fact.elem_type not in _SUMMED:
+    if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in _SUMMED:
         raise Unbatchable(DIFFERING)
     sizes = emit.add("Shape", [data], label)
     size = emit.add("Gather", [sizes, batch.vector(axis)], label, axis=0)

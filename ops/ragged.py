@@ -19,13 +19,11 @@ from ..facts.polynomial import Dimension
 from ..ir import Value
 from .batching import DIFFERING, Batch, Operand, Ragged, Unbatchable
 from .builder import Builder
+from .schema_queries import MIN_OF_INTEGERS
 
 _FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 """What padding is computed with, as no operation fails on any of their numbers."""
 
-
-_HAS_MIN = 12
-"""The first opset whose Min takes integers."""
 
 PAST_THE_END = "takes elements of which some may lie past the end on some trips"
 """Why a Slice is computed iteration by iteration that is not padded."""
@@ -328,7 +326,7 @@ def window(
         data = padded_data = _with_one_more(batch, data, axis)
         spare = size
     read = batch.label("_places")
-    if emit.opset >= _HAS_MIN:
+    if emit.opset >= MIN_OF_INTEGERS:
         places = emit.add("Min", [places, spare], read)
     else:
         places = emit.add("Where", [present, places, spare], read)

@@ -11,6 +11,10 @@ from .schemas import schema_at, tensor_text, types_of
 
 NEGATIVE_AXES = 11
 """From this opset on, axes may be counted from the end."""
+MIN_OF_INTEGERS = 12
+"""From this opset on, Min and Max take integers."""
+ALLOWZERO = 14
+"""From this opset on, Reshape can make an axis of size 0."""
 
 
 def type_obstacle(

@@ -15,6 +15,7 @@ import onnx
 from ..facts.fact import element, integers
 from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension
+from ..facts.types import PLAIN_INTEGERS
 from ..ir import Node, Value
 from .batching import Batch, Kind
 from .element_types import ElementTypes
@@ -22,7 +23,6 @@ from .element_types import ElementTypes
 _ONE_ELEMENT = ("Identity", "Reshape", "Squeeze", "Unsqueeze")
 _MOST_DEPTH = 8
 """Limit of sums in sums."""
-_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
 def bounds_kind(batch: Batch, start: Dimension | None, end: Dimension | None) -> Kind | None:
@@ -174,7 +174,7 @@ class _Reader:
             return False
         source = node.inputs[0]
         operand = None if source is None else self._batch.operand_of(source)
-        return operand is not None and operand.fact.elem_type in _INTEGERS
+        return operand is not None and operand.fact.elem_type in PLAIN_INTEGERS
 
 
 def integers_of(value: Value, batch: Batch) -> int | None:

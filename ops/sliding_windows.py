@@ -14,16 +14,14 @@ import numpy as np
 import onnx
 
 from ..facts.polynomial import Dimension, product
+from ..facts.types import PLAIN_FLOATS, PLAIN_INTEGERS
 from ..ir import Value
 from .batching import Batch, Window
 from .dynamic_shape_batching import counted
 from .ragged import zero_of_nothing
+from .schema_queries import MIN_OF_INTEGERS
 
-_REALS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
-_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _END = np.iinfo(np.int64).max
-_OLDEST = 12
-"""The first opset whose Max and Min take integers."""
 _JOINS = {
     "ReduceSum": ("Add", -0.0),
     "ReduceMean": ("Add", 0.0),  # the mean of nothing is 0, and not -0
@@ -82,7 +80,7 @@ def window_of_function(batch: Batch) -> Window | None:
             return None
         if window is not None and window.places != one.places:
             return None
-        if batch.require(index).fact.elem_type not in _REALS:
+        if batch.require(index).fact.elem_type not in PLAIN_FLOATS:
             return None  # others may fail on elements of no window
         inputs[index] = batch.require(index).value if window is None else window.rows
     rows = batch.emit.apply(batch.node.op, inputs, batch.label("_rows"))
@@ -102,7 +100,7 @@ def reduced_windows(batch: Batch, axes: Sequence[int]) -> Value | None:
     """The result of a Reduce operator on windows; None for other operands."""
     operand, op_type = batch.require(0), batch.node.op_type
     window = batch.windows.get(operand.value)
-    if window is None or op_type not in _JOINS or batch.emit.opset < _OLDEST:
+    if window is None or op_type not in _JOINS or batch.emit.opset < MIN_OF_INTEGERS:
         return None
     places = {axis % batch.rank(0) for axis in axes}
     others = product([batch.shape(0)[place] for place in places - {window.axis}]).value
@@ -133,8 +131,8 @@ def _is_joined(batch: Batch, window: Window) -> bool:
     elem_type, op_type = batch.require(0).fact.elem_type, batch.node.op_type
     if op_type not in OVERLAPPING and batch.keeps_order:
         return False
-    is_integer = elem_type in _INTEGERS and window.whole and op_type != "ReduceMean"
-    return is_integer or elem_type in _REALS
+    is_integer = elem_type in PLAIN_INTEGERS and window.whole and op_type != "ReduceMean"
+    return is_integer or elem_type in PLAIN_FLOATS
 
 
 def _joined(batch: Batch, window: Window) -> Value:

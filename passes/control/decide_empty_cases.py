@@ -45,7 +45,6 @@ class DecideEmptyCases(SitePass):
 
     name: ClassVar[str] = "decide-empty-cases"
     works_on: ClassVar[tuple[str, ...]] = ("If",)
-    sites: ClassVar[tuple[str, ...]] = works_on
     by_default: ClassVar[bool] = True
 
     def visit(self, site: Site) -> None:

@@ -48,7 +48,6 @@ class IfsToSelects(SitePass):
 
     name: ClassVar[str] = "ifs-to-selects"
     works_on: ClassVar[tuple[str, ...]] = ("If",)
-    sites: ClassVar[tuple[str, ...]] = works_on
     in_loops: bool = False
 
     def visit(self, site: Site) -> None:

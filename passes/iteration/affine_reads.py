@@ -9,10 +9,11 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import skip_identities
-from ...facts.fact import Fact, element, integers
+from ...facts.fact import Fact, element
 from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
+from ...ops.slice_view import read_slice
 from .loop_view import LoopView
 
 
@@ -165,21 +166,12 @@ class _Reader:
 
     def _slice(self, node: Node, source: Value, rank: int) -> ElementRead | None:
         """Match a Slice of length 1; below opset 10 its bounds are constant attributes."""
-        if len(node.inputs) < 3:
-            return None
-        start, end = (self.indices.get(value) if value else None for value in node.inputs[1:3])
+        bounds = [self.indices.get(value) if value else None for value in node.inputs[1:3]]
+        start, end = bounds or (None, None)
         if start is None or end is None or start.step != end.step or abs(start.step) != 1:
             return None
-        if end.start - start.start != 1:
+        view = read_slice(node, self.inference.fact)
+        if view is None or end.start - start.start != 1:
             return None
-        axes, steps = (self._number(node, position) for position in (3, 4))
-        axis = 0 if node.input(3) is None else axes
-        if axis is None or not -rank <= axis < rank or (node.input(4) is not None and steps != 1):
-            return None
-        selection = Selection(source, axis % rank, start.start, start.step)
+        selection = Selection(source, view.axis, start.start, start.step)
         return ElementRead(node, selection, keeps_axis=True, checked=False)
-
-    def _number(self, node: Node, position: int) -> int | None:
-        value = node.input(position)
-        numbers = None if value is None else integers(self.inference.fact(value))
-        return int(numbers.item()) if numbers is not None and numbers.size == 1 else None

@@ -15,13 +15,13 @@ from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Extent, Operand, Quotient, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
+from ...ops.schema_queries import MIN_OF_INTEGERS
 from .loop_view import LoopView, ScanInput
 from .memory import IterationMemory, MemoryBounds
 from .scan_layout import declaration, move_axis
 
 OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
-_MAX_OF_INTEGERS = 12
 
 _FROM_THE_END = np.iinfo(np.int64).min
 
@@ -174,7 +174,7 @@ class Feeding:
 
     def _at_least_none(self, number: Value) -> Value:
         zero = self.integers(0)
-        if self.emit.opset >= _MAX_OF_INTEGERS:
+        if self.emit.opset >= MIN_OF_INTEGERS:
             return self.emit.add("Max", [number, zero], "trips")
         return self.emit.add(
             "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "trips"
@@ -296,7 +296,7 @@ class Feeding:
         if maximum is None or (start is not None and not self._starts):
             return self.emit.squeeze(self.trips, 0, "limit")
         bound, is_open = self.same(maximum), most is None or most.less(0) is not False
-        if is_open and bound.fact.shape == () and self.emit.opset >= _MAX_OF_INTEGERS:
+        if is_open and bound.fact.shape == () and self.emit.opset >= MIN_OF_INTEGERS:
             return self.emit.add("Max", [bound.value, self._zero], "limit")
         if is_open:
             return self.emit.squeeze(self.trips, 0, "limit")

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import integers
+from ...facts.fact import element
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.batching import Extent
 from ...ops.builder import Builder
+from ...ops.slice_view import read_slice
 from .affine_reads import Index
 from .loop_view import LoopView, State
 
@@ -238,27 +239,25 @@ class RowAccesses:
         index = self._indices.get(at)
         if index is not None:
             return Row(index, at)
-        number = self._number(at)
+        place = element(self._inference.fact(at))
+        number = place.value if isinstance(place, Dimension) else None
         if number is None or not store.grows or number >= 0:
             return None
         return Row(Index(store.rows[0].index.start + number, 1), None)
 
     def _slice(self, node: Node, store: Store) -> Load | None:
         """Match a Slice of one row, which is certainly there."""
-        if len(node.inputs) < 3 or store.axis is None:
+        view = read_slice(node, self._inference.fact)
+        if view is None or store.axis is None or view.axis != store.axis:
             return None
-        rank = len(self._inference.fact(store.state.initial).shape or ())
-        start, end = node.inputs[1:3]
-        axes, steps = ([0] if v is None else self._numbers(v) for v in map(node.input, (3, 4)))
-        if axes not in ([store.axis], [store.axis - rank]) or start is None or end is None:
-            return None
-        if (node.input(4) is not None and steps != [1]) or self._sizes(start) != [1]:
+        start, end = view.bounds
+        if start is None or end is None:
             return None
         first, last = self._indices.get(start), self._indices.get(end)
         if first is not None and last is not None:
             apart = first.step == last.step and last.start - first.start == 1
             return Load(node, Row(first, start), True) if apart else None
-        number, behind = self._number(start), self._number(end)
+        number, behind = view.numbers
         if number is None or behind is None or not store.grows:
             return None
         is_one = behind == number + 1 or (number == -1 and behind >= np.iinfo(np.int32).max)
@@ -363,14 +362,6 @@ class RowAccesses:
     def _sizes(self, value: Value) -> list[int | None] | None:
         shape = self._inference.fact(value).shape
         return None if shape is None else [dim.value for dim in shape]
-
-    def _numbers(self, value: Value) -> list[int] | None:
-        array = integers(self._inference.fact(value))
-        return None if array is None else [int(number) for number in array.reshape(-1)]
-
-    def _number(self, value: Value) -> int | None:
-        numbers = self._numbers(value)
-        return numbers[0] if numbers is not None and len(numbers) == 1 else None
 
 
 def written_before(store: Store, row: Row) -> tuple[int, int] | None:

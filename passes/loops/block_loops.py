@@ -40,7 +40,6 @@ class BlockLoops(SitePass):
 
     name: ClassVar[str] = "block-loops"
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
-    sites: ClassVar[tuple[str, ...]] = works_on
     predicate: ClassVar[Message] = _NOT_BLOCKED
     adds: ClassVar[tuple[str, ...]] = ("Loop",)
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import onnx
-
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.types import PLAIN_FLOATS, PLAIN_INTEGERS
 from ...ir import Graph, Node, Value
 from ..iteration.dependence_graph import Write
 from ..iteration.loop_view import State
 
-_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
-_TYPES = (*_FLOATS, onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 """The element types with kernels of ReduceSum in runtimes."""
 
 
@@ -34,7 +31,9 @@ def find_sums(
         node, own, fact = state.result.producer, state.argument, inference.fact(state.initial)
         if fact.shape is None or inference.fact(state.result).shape != fact.shape:
             continue
-        if fact.elem_type not in _TYPES or (exact and fact.elem_type in _FLOATS):
+        if fact.elem_type not in (*PLAIN_FLOATS, *PLAIN_INTEGERS) or (
+            exact and fact.elem_type in PLAIN_FLOATS
+        ):
             continue
         term = None if node is None else _term(node, own)
         alone = body.users(own) == [node] and body.users(state.result) == [body]

@@ -22,11 +22,13 @@ from ...analysis.shapes.nonzero_trips import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
+from ...facts.types import PLAIN_INTEGERS
 from ...ir import Node, Operator, Signal, Value
 from ...ir.copying import empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
+from ...ops.schema_queries import ALLOWZERO, MIN_OF_INTEGERS
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
 from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State
@@ -41,17 +43,12 @@ from ..vectorize.nested_control_flow import compute_nested
 from ..vectorize.residual_loop import ResidualOutputs, label_of, plan_residual_loop, rebuild
 from .block_sums import find_sums
 
-_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
-_OLDEST = 12
-"""The first opset whose Min and Max take int64."""
 _LARGE = 1 << 10
 """The number by which open sizes are compared."""
 _LEAST_SUMMED = 32
 """The rows from which onnxruntime adds up a block faster than the loop does, row by row."""
 _MANY = 32
 """The number of iterations from which a block is full; further ones gain more than they lose."""
-_ALLOW_ZERO = 14
-"""The first opset whose Reshape takes a size of 0 for a size."""
 
 
 class Carried(NamedTuple):
@@ -122,8 +119,10 @@ class BlockFeeding(Feeding):
         super().__init__(loop_view, inference, memory, exact)
         self.carried = carried
         self.around, self.count = self.emit, self.trips
-        if self.around.opset < _OLDEST:
-            raise Unbatchable(f"is of opset {self.around.opset}; convert to {_OLDEST} first")
+        if self.around.opset < MIN_OF_INTEGERS:
+            raise Unbatchable(
+                f"is of opset {self.around.opset}; convert to {MIN_OF_INTEGERS} first"
+            )
         self._one = self._number(1)
         is_known = self.trip_dimension is not None
         self._rows = self._limit() if is_known else self.emit.squeeze(self.count, 0, "count")
@@ -362,7 +361,7 @@ class BlockBatcher(Batcher):
             return
         state, rows = vertex.state, self.every(vertex.element)
         initial, label = self.feeding.same(state.initial), vertex.element.name
-        if initial.fact.elem_type in _INTEGERS:  # onnxruntime's ReduceSum departs
+        if initial.fact.elem_type in PLAIN_INTEGERS:  # onnxruntime's ReduceSum departs
             last = self.emit.constant(np.array(-1, np.int64), "last")
             sums = self.emit.running_sum(rows, label)
             total = self.emit.add("Gather", [sums, last], label, axis=0)
@@ -499,8 +498,8 @@ class BlockLoop:
         if not dropped and all(sizes):
             target = feeding.integers(-1, *[size or 0 for size in sizes])
             return emit.add("Reshape", [blocks, target], label)
-        if emit.opset < _ALLOW_ZERO:
-            raise Unbatchable(f"gives rows that may be empty; convert to opset {_ALLOW_ZERO} first")
+        if emit.opset < ALLOWZERO:
+            raise Unbatchable(f"gives rows that may be empty; convert to opset {ALLOWZERO} first")
         rows = emit.add("Mul", [feeding.blocks, feeding.block], "rows")
         parts = [emit.unsqueeze(rows, 0, "rows")]
         parts += [feeding.size(dim) for dim in shape]

@@ -44,7 +44,6 @@ class CountLoops(SitePass):
     name: ClassVar[str] = "count-loops"
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop",)
-    sites: ClassVar[tuple[str, ...]] = works_on
 
     def visit(self, site: Site) -> None:
         """Count the iterations of one Loop."""

@@ -41,7 +41,6 @@ class MaskPrefixes(SitePass):
 
     name: ClassVar[str] = "mask-prefixes"
     works_on: ClassVar[tuple[str, ...]] = ("Loop",)
-    sites: ClassVar[tuple[str, ...]] = works_on
     predicate: ClassVar[Message] = _KEPT
     repeats: ClassVar[bool] = True  # layers, one after the other
     keeps_facts_of_others: ClassVar[bool] = False

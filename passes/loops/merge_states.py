@@ -39,7 +39,6 @@ class MergeStates(SitePass):
 
     name: ClassVar[str] = "merge-states"
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
-    sites: ClassVar[tuple[str, ...]] = works_on
     keeps_facts_of_others: ClassVar[bool] = False
 
     def visit(self, site: Site) -> None:

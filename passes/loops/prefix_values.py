@@ -25,6 +25,7 @@ from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.builder import Builder
 from ...ops.reductions import NEUTRAL
+from ...ops.slice_view import read_slice
 from ..iteration.affine_reads import Index
 from ..iteration.loop_view import LoopView
 from ..iteration.splice import drop_dead_nodes
@@ -327,15 +328,10 @@ class PrefixBody:
             self._enter_slice(node, facts, length)
 
     def _enter_slice(self, node: Node, facts: Sequence[Fact], length: Length) -> None:
-        data, shape = node.inputs[0], facts[0].shape
-        starts, axes, steps = (listed_numbers(node, facts, "", at) for at in (1, 3, 4))
-        axes = [0] if node.input(3) is None else axes
-        steps = [1] if node.input(4) is None else steps
-        if data is None or not shape or starts != [0] or steps != [1]:
+        view, shape = read_slice(node, self._fact), facts[0].shape
+        if view is None or not shape or view.start != 0:
             return
-        if axes is None or len(axes) != 1:
-            return
-        axis = axes[0] % len(shape)
+        data, axis = view.source, view.axis
         if (shape[axis].value or 0) < _MANY:
             return
         emit, ends = self.emit, [self.emit.vector((0,), "start"), length.of.total]

@@ -23,7 +23,7 @@ from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Graph, Node, Operator, Template, Value
 from ...ops.builder import Builder
-from ...ops.schema_queries import type_obstacle
+from ...ops.schema_queries import ALLOWZERO, type_obstacle
 from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, read_replaceable
 from ..iteration.new_bodies import add_input, all_labels, set_own_outputs
 from ..iteration.scan_layout import add_holder, declaration, move_axis, replace_outputs
@@ -35,8 +35,6 @@ from ..utils.sites import Site, SitePass
 _SLICE_BACKWARD = 10
 """The first opset whose Slice has steps."""
 
-_ALLOW_ZERO = 14
-"""The first opset whose Reshape allows a size of 0."""
 
 _LOOP = Message("scan-to-loop", "is a Loop now")
 
@@ -228,8 +226,8 @@ def _unknown_sizes(
         raise Obstacle(f"{where} are not known then")
     if all(isinstance(size, int) for size in sizes):
         return None
-    if opset < _ALLOW_ZERO:
-        raise Obstacle(f"{where} are not constant; convert to opset {_ALLOW_ZERO} first")
+    if opset < ALLOWZERO:
+        raise Obstacle(f"{where} are not constant; convert to opset {ALLOWZERO} first")
     return sizes
 
 

@@ -21,12 +21,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Shape, integers
+from ...facts.fact import Shape, element
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Node, Value
 from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
+from ...ops.slice_view import SliceView, read_slice
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.loop_view import LoopView, State, read
@@ -193,13 +194,14 @@ class _Stores:
     ) -> _Store | None:
         """The store of rows between two slices of a buffer."""
         first, *rows, last = node.inputs
-        start, end = self._bounds(first, buffer), self._bounds(last, buffer)
+        before, after = self._cut(first, buffer), self._cut(last, buffer)
         shapes = [None if row is None else facts.fact(row).shape for row in rows]
-        if start is None or end is None or any(not own for own in shapes):
+        if before is None or after is None or any(not own for own in shapes):
             return None
         counts = [own[0].value for own in shapes if own]
-        place, behind = start[1], end[0]
-        if None in counts or not self._is_zero(start[0]) or not self._is_end(end[1], shape[0]):
+        place, behind = before.bounds[1], after.bounds[0]
+        ends = before.start == 0 and _is_end(after.end, shape[0])
+        if None in counts or not ends or place is None or behind is None:
             return None
         count = sum(number for number in counts if number is not None)
         one, other = self._indices.get(place), self._indices.get(behind)
@@ -213,41 +215,14 @@ class _Stores:
         )
         return _Store(node, self._following(place, count), _present(rows)) if inside else None
 
-    def _bounds(self, value: Value | None, buffer: Value) -> tuple[Value, Value] | None:
-        """The first and last place of a Slice of a buffer along its first axis."""
-        cut = None if value is None else value.producer
-        if cut is None or not cut.is_op("Slice") or cut.graph is not self._body:
-            return None
-        start, end = cut.input(1), cut.input(2)
-        if cut.input(0) is not buffer or start is None or end is None:
-            return None
-        axes, steps = (self._numbers(cut.input(position)) for position in (3, 4))
-        rank = len(self._inference.fact(buffer).shape or ())
-        if cut.input(3) is not None and axes not in ([0], [-rank]):
-            return None
-        whole = cut.input(4) is None or steps == [1]
-        single = all(self._sizes(one) == [1] for one in (start, end))
-        return (start, end) if whole and single else None
-
-    def _numbers(self, value: Value | None) -> list[int] | None:
-        array = None if value is None else integers(self._inference.fact(value))
-        return None if array is None else [int(number) for number in array.reshape(-1)]
+    def _cut(self, value: Value | None, buffer: Value) -> SliceView | None:
+        """The view of a Slice of a buffer along its first axis."""
+        view = read_slice(None if value is None else value.producer, self._inference.fact)
+        return None if view is None or view.source is not buffer or view.axis else view
 
     def _sizes(self, value: Value) -> list[int | None] | None:
         shape = self._inference.fact(value).shape
         return None if shape is None else [dim.value for dim in shape]
-
-    def _is_zero(self, value: Value) -> bool:
-        return self._numbers(value) == [0]
-
-    def _is_end(self, value: Value, size: Dimension) -> bool:
-        """Test for a bound at the end of an axis or beyond."""
-        content = self._inference.fact(value).content
-        if content is not None and content.size == 1 and content.reshape(-1)[0] == size:
-            return True
-        numbers = self._numbers(value)
-        most = size.value if size.value is not None else np.iinfo(np.int32).max
-        return numbers is not None and numbers[0] >= most
 
     def _following(self, place: Value, count: int) -> list[Value]:
         """Emit the places of consecutive rows."""
@@ -298,7 +273,9 @@ class _Stores:
         if first is None or last is None or start is None or first.step != last.step:
             return None
         count = (last.start - first.start).value
-        if count is None or not 0 < count <= _MOST_ROWS or self._numbers(step) != [1]:
+        if count is None or not 0 < count <= _MOST_ROWS or step is None:
+            return None
+        if element(self._inference.fact(step)) != 1:
             return None
         return _Store(node, self._following(start, count), [update])
 
@@ -351,3 +328,10 @@ class _Stores:
 
 def _present(values: Sequence[Value | None]) -> list[Value]:
     return [value for value in values if value is not None]
+
+
+def _is_end(bound: Dimension | None, size: Dimension) -> bool:
+    """Test for a bound at the end of an axis or beyond."""
+    if bound is None or bound == size or bound.value is None:
+        return bound is not None and bound == size
+    return bound.value >= (np.iinfo(np.int32).max if size.value is None else size.value)

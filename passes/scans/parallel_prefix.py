@@ -24,6 +24,7 @@ from ...facts.fact import Fact
 from ...ir import Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
+from ...ops.schema_queries import MIN_OF_INTEGERS
 from ..iteration.scan_layout import add_holder, declaration
 
 _END = np.iinfo(np.int64).max
@@ -45,8 +46,6 @@ The others join blocks of 16 rows, since beyond the number of rows a step only c
 rows take 154 us instead of 285 us, with blocks of 128 rows 165 us.
 """
 
-_MIN_OF_INTEGERS = 12
-"""The first opset whose Min takes integers."""
 
 DISTANCES = tuple([1 << digit for digit in range(63)])
 """The distances of all steps."""
@@ -115,7 +114,7 @@ def parallel_prefix(
     if most is None and not straight:
         return _by_loop(emit, monoid, rows, facts, first, reach)
     repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT
-    if most is None and not first and repeats and emit.opset >= _MIN_OF_INTEGERS:
+    if most is None and not first and repeats and emit.opset >= MIN_OF_INTEGERS:
         return [_in_blocks(emit, monoid, rows[0], facts[0])]
     distances = [d for d in DISTANCES[first:STRAIGHT_STEPS] if most is None or d < most]
     return _straight(emit, monoid, rows, facts, distances)

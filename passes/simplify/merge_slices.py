@@ -22,6 +22,7 @@ from ...facts.fact import Fact, integers
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
+from ...ops.slice_view import read_slice
 from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
@@ -132,7 +133,7 @@ class _Cutting:
         if node.is_op("Split"):
             axis, starts = _split(node, inputs)
         else:
-            axis, bounds = (_slice if node.is_op("Slice") else _gather)(node, inputs)
+            axis, bounds = self._slice(node) if node.is_op("Slice") else _gather(node, inputs)
             starts = [] if bounds is None else [*bounds]
         if not -len(shape) <= axis < len(shape):
             return
@@ -147,6 +148,14 @@ class _Cutting:
         for result, start, end in zip(node.outputs, starts, starts[1:], strict=False):
             if result is not None and start < end:
                 yield _Part(result, source, axis, start, end)
+
+    def _slice(self, node: Node) -> tuple[int, tuple[int, int] | None]:
+        """The axis and the constant bounds of a Slice."""
+        view = read_slice(node, self._inference.fact)
+        start, end = (None, None) if view is None else view.numbers
+        if view is None or start is None or end is None:
+            return 0, None
+        return view.axis, (start, end)
 
     def _operands(self, concat: Node) -> dict[tuple[int, int, int], Value]:
         """The operands of a Concat by axis, start and end; none after an open size."""
@@ -163,20 +172,6 @@ class _Cutting:
             operands[axis, start, start + size] = value
             start += size
         return operands
-
-
-def _slice(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:
-    """The axis and the bounds of a Slice along one axis in steps of 1."""
-    starts, ends, axes, steps = (
-        listed_numbers(node, inputs, name, position)
-        for position, name in enumerate(("starts", "ends", "axes", "steps"), 1)
-    )
-    present = [position < len(node.inputs) and bool(node.inputs[position]) for position in (3, 4)]
-    if starts is None or ends is None or len(starts) != 1 or len(ends) != 1:
-        return 0, None
-    if (axes is None and present[0]) or (steps is None and present[1]) or steps not in (None, [1]):
-        return 0, None
-    return (axes or [0])[0], (starts[0], ends[0])
 
 
 def _gather(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:

@@ -38,14 +38,14 @@ class SitePass(Pass):
     """A pass that rewrites constructs one by one, inner ones before outer ones.
 
     Attributes:
-        sites: the operators of its constructs.
+        sites: the operators of its constructs; those that it works on by default.
         predicate: the message that makes a sentence of what a scratch graph cannot hold; a pass
             that works in none keeps the default, and what it cannot write is a fault.
         repeats: true if a site is visited again after a rewrite, until nothing is left to do.
         keeps_facts_of_others: false if each rewrite makes the facts of other sites stale.
     """
 
-    sites: ClassVar[tuple[str, ...]]
+    sites: ClassVar[tuple[str, ...]] = ()
     predicate: ClassVar[Message] = _IT
     repeats: ClassVar[bool] = False
     keeps_facts_of_others: ClassVar[bool] = True
@@ -92,6 +92,7 @@ class Visits:
         self.later: list[Site] = []
         self.again = False
         self.rewrites = 0
+        self.op_types = pass_.sites or pass_.works_on or ()
         self._speculation: Speculation | None = None
 
     @lazy_property
@@ -115,7 +116,7 @@ class Visits:
         """Visit all sites, and return whether one was rewritten."""
         while True:
             self.again = False
-            for graph, node in inside_out(self.model.graphs(), *self.pass_.sites):
+            for graph, node in inside_out(self.model.graphs(), *self.op_types):
                 self.visit(Site(graph, node, self))
             graphs = set(self.model.graphs()) if self.later else ()
             for site in self.later:
@@ -203,5 +204,5 @@ class Site:
     def visit_new(self, nodes: Iterable[Node]) -> None:
         """Visit sites among the nodes that a rewrite added to the graph."""
         for node in nodes:
-            if node.is_op(*self.visits.pass_.sites):
+            if node.is_op(*self.visits.op_types):
                 self.visits.visit(Site(self.graph, node, self.visits))

@@ -6,10 +6,8 @@ from ...facts.fact import Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
+from ...ops.schema_queries import ALLOWZERO
 from .replace_all_uses import replace_value
-
-_ALLOWS_ZERO = 14
-"""The first opset whose Reshape allows a size of 0."""
 
 
 def concat_rows(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
@@ -33,7 +31,7 @@ def concat_rows(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
         numbers = [-1 if place == axis else dim.value or 0 for place, dim in enumerate(shape)]
         lengths = emit.vector(tuple(numbers), "target")
         return emit.add("Reshape", [moved, lengths], f"{rows.name}_joined")
-    allowed = emit.opset >= _ALLOWS_ZERO
+    allowed = emit.opset >= ALLOWZERO
     if not allowed and not all(dim.value for dim in shape[axis:]):
         raise Unbatchable("joins rows of sizes that only run time tells; convert to opset 14 first")
     sizes = emit.add("Shape", [moved], "sizes")

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import onnx
-
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact, Shape
+from ...facts.types import PLAIN_INTEGERS
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
 from ..iteration.batched_inputs import Feeding
@@ -29,7 +28,6 @@ _REDUCTIONS = {"Add": "add", "Mul": "mul", "Max": "max", "Min": "min"}
 _OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18}
 """The first opset of each reduction."""
 
-_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 _MOVEMENTS = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
 
 
@@ -67,7 +65,7 @@ def _combined(body: Graph, state: State, node: Node, inference: ShapeInference) 
     combine = _skip(update, body).producer
     if combine is None or not combine.is_op(*_REDUCTIONS) or len(combine.inputs) != 2:
         return None
-    if combine.is_op("Max", "Min") and inference.fact(update).elem_type not in _INTEGERS:
+    if combine.is_op("Max", "Min") and inference.fact(update).elem_type not in PLAIN_INTEGERS:
         return None  # runtimes differ on NaN in a ScatterElements
     for old, element in (combine.inputs, combine.inputs[::-1]):
         read = None if old is None else _skip(old, body).producer

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import onnx
-
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
+from ...facts.types import PLAIN_INTEGERS
 from ...ir import Node, Operator, Value, captured_by, copy_node, empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
@@ -31,7 +30,6 @@ PRODUCTS = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose"
 
 _PRODUCT_WEIGHT = 4
 """The cost of a node with products, in other nodes."""
-_INDICES = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 
 
 class ResidualOutputs:
@@ -263,7 +261,9 @@ def _is_index(node: Node, inference: ShapeInference) -> bool:
     """Test for a node that computes an integer from others."""
     facts = [inference.fact(v) for v in (*node.inputs, *node.outputs) if v is not None]
     return not node.bodies and all(
-        fact.elem_type in _INDICES and fact.shape is not None and all(d == 1 for d in fact.shape)
+        fact.elem_type in PLAIN_INTEGERS
+        and fact.shape is not None
+        and all(d == 1 for d in fact.shape)
         for fact in facts
     )
 

@@ -53,7 +53,6 @@ class VectorizeLoops(SitePass):
     keeps_sizes: ClassVar[bool] = True  # it asks by itself: an outer loop may go with its inner one
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
-    sites: ClassVar[tuple[str, ...]] = works_on
 
     @property
     def exactness(self) -> Equality:

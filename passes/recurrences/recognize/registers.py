@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....facts.attribute_or_input import listed_numbers
-from ....facts.fact import Fact
-from ....ir import Node, Value
+from ....ir import Value
 from ....ops.batching import Window
+from ....ops.slice_view import read_slice
 from ...utils.stacked_rows import concat_rows
 from .recurrence import Recurrence, Replacement
 
@@ -96,37 +95,27 @@ def _read(recurrence: Recurrence) -> _Register | None:
     fact = recurrence.fact(state.initial)
     if not join.is_op("Concat") or join.output() is not state.result or len(join.inputs) != 2:
         return None
-    if not cut.is_op("Slice") or cut.input(0) is not state.argument or not fact.shape:
+    view = read_slice(cut, recurrence.fact)
+    if view is None or view.source is not state.argument or not fact.shape:
         return None
     at_end = join.input(0) is cut.output()
     element = join.input(1 if at_end else 0)
     axis = join.attribute("axis") % len(fact.shape)
-    size, rest = fact.shape[axis].value, _kept(cut, recurrence, axis)
+    size, (first, last) = fact.shape[axis].value, view.numbers
     shapes = [None if v is None else recurrence.fact(v).shape for v in (element, state.result)]
-    if element is None or size is None or rest is None or shapes[0] is None:
+    if element is None or size is None or shapes[0] is None:
+        return None
+    if first is None or last is None or view.axis != axis:
         return None
     step = shapes[0][axis].value
     if step is None or not 0 < step <= size or shapes[1] != fact.shape:
         return None
     bounds = (step, size) if at_end else (0, size - step)
-    return _Register(element, axis, size, step, at_end) if _places(rest, size) == bounds else None
-
-
-def _kept(cut: Node, recurrence: Recurrence, axis: int) -> tuple[int, int] | None:
-    """The constant bounds of a Slice along one axis, with step 1; None for another one."""
-    facts = [Fact() if v is None else recurrence.fact(v) for v in cut.inputs]
-    lists = [
-        listed_numbers(cut, facts, name, position)
-        for position, name in enumerate(("starts", "ends", "axes"), 1)
-    ]
-    starts, ends, axes = lists
-    steps = listed_numbers(cut, facts, "steps", 4) if cut.input(4) is not None else [1]
-    if cut.input(3) is None and cut.attribute("axes") is None:
-        axes = [0]
-    rank = len(facts[0].shape or ())
-    if not starts or not ends or not axes or steps != [1] or len(starts) != 1 or len(axes) != 1:
-        return None
-    return (starts[0], ends[0]) if rank and axes[0] % rank == axis else None
+    return (
+        _Register(element, axis, size, step, at_end)
+        if _places((first, last), size) == bounds
+        else None
+    )
 
 
 def _places(bounds: tuple[int, int], size: int) -> tuple[int, ...]:

@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....facts.attribute_or_input import listed_numbers
 from ....facts.fact import Shape
 from ....ir import Array, Node, Operator, Value
 from ....ops.axes import ONE
+from ....ops.slice_view import read_slice
 from .attention_scores import only_reader
 from .reading import is_plain, uniform_number
 from .replacement import FLOAT, HALF, Emitted, Match, Operand, Raising, Site
@@ -93,18 +93,12 @@ def _half(site: Site, value: Value | None) -> tuple[Value, int] | None:
     if node.is_op("Split"):
         is_last = node.attribute("axis", 0) in (-1, axis) and len(node.outputs) == 2
         return (source, node.outputs.index(value)) if is_last else None
-    if not node.is_op("Slice"):
+    view = read_slice(node, site.inference.fact)
+    if view is None or view.axis != axis or view.start is None:
         return None
-    facts = [site.inference.fact(v) for v in node.inputs if v is not None]
-    starts, axes, steps = (
-        listed_numbers(node, facts, name, index)
-        for name, index in (("starts", 1), ("axes", 3), ("steps", 4))
-    )
-    if axes not in ([-1], [axis]) or not starts or (steps or [1]) != [1]:
-        return None
-    if starts[0] == 0:
+    if view.start == 0:
         return source, 0
-    return (source, 1) if own[-1].value == starts[0] else None
+    return (source, 1) if own[-1].value == view.start.value is not None else None
 
 
 def _cache(site: Site, factor: Value, shape: Shape) -> Operand:
