@@ -55,7 +55,8 @@ class Operation:
         never_fails: whether it is known to be total.
         valid: element types of inputs that its version is known to accept.
         types: element types of outputs by those of inputs.
-        outcomes: facts of its outputs by those of its inputs, where they determine these.
+        outcomes: facts of its outputs by those of its inputs, with which it cannot fail; empty
+            where a rule may apply.
     """
 
     op_type: str

@@ -33,6 +33,8 @@ Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Seque
 CONSTRUCTS: dict[str, Construct] = {}
 """Executors of operators that are more than functions of tensors, by operator."""
 
+_SIZES = ("Reshape", "Shape", "Size")
+"""Operators that tell whether the elements of their operand exist."""
 _INSIDE = 3
 """Steps of a node in the body of a loop, where the facts of values change from run to run."""
 
@@ -212,12 +214,15 @@ class Execution:
             operation, outputs = step.operation, step.outputs
             args = tuple(map(place, step.inputs))
             facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
-            if facts is None:
+            if facts is None or (terms.inexact_constants and not facts):
                 results = self.step(step, args, frame)
             else:
                 results = operation.applications.get(args, ())
                 if len(results) < len(outputs):
-                    results = terms.opaque(step.head, args, facts)
+                    head, width = step.head, operation.width
+                    results = (
+                        terms.opaque(head, args, facts) if facts else terms.apply(head, args, width)
+                    )
                 if len(outputs) == 1 and outputs[0] != ABSENT:  # the common case
                     frame[outputs[0]] = results[0]
                     continue
@@ -265,7 +270,8 @@ class Execution:
 
     def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
         """Outputs of a function of its inputs. If the facts of the inputs determine that it cannot
-        fail, the next node with such facts is not checked."""
+        fail, the next node with such facts is not checked; nor rewritten, if no rule applies to
+        it."""
         operation, terms, head = step.operation, self.terms, step.head
         if operation.version < FIRST_PLAIN:
             head, args = lifted(terms, head, args)
@@ -286,15 +292,21 @@ class Execution:
             (not head.operand_ranks or self._require_ranks(step, args))
             and operation.is_plain
             and head is step.head
-            and facts
+            and (facts or operation.op_type not in _SIZES)
             and all(arg is None or type_of(arg.fact) for arg in args)
-            and (operation.never_fails or self._safety.holds_by_facts(head, args, operation.width))
+            and (operation.never_fails or self._holds(head, args, operation.width, bool(facts)))
         ):
             if not departs:
                 operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
         elif not (operation.never_fails or self._is_settled(head, args, operation.width)):
             self.demand(head, args, step, results[0])
         return results
+
+    def _holds(self, head: Head, args: Args, width: int, is_opaque: bool) -> bool:
+        """Test for an operator that cannot fail on operands of these facts. Where a rule may apply,
+        facts tend to differ from node to node: only a fast test pays."""
+        test = self._safety.holds_by_facts if is_opaque else self._safety.fits
+        return test(head, args, width)
 
     def _is_settled(self, head: Head, args: Args, width: int) -> bool:
         """Test for a node that nobody need ask about: one of the rewrite whose operands fit. What
