@@ -8,7 +8,9 @@ Graph").
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TypeAlias
 
 import onnx
@@ -108,6 +110,9 @@ class Step:
         return {index for index, place in enumerate(self.outputs) if place != ABSENT}
 
 
+_OPERATION = attrgetter("operation")
+
+
 @dataclasses.dataclass(eq=False)
 class Program:
     """Graph that is ready to run on terms.
@@ -147,10 +152,15 @@ class Program:
     size: int = 1
 
     @lazy_property
+    def operations(self) -> Mapping[Operation, int]:
+        """What its nodes share, with the number of these nodes."""
+        return Counter(map(_OPERATION, self.steps))
+
+    @lazy_property
     def weight(self) -> int:
         """Number of nodes, of which those in bodies count several times: a loop inside runs more
         than once."""
-        inside = sum(body.weight for step in self.steps for body in step.bodies.values())
+        inside = sum(body.weight for each in self.operations for body in each.bodies.values())
         return len(self.steps) + _INSIDE * inside
 
 

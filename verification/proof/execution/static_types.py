@@ -44,7 +44,7 @@ def require_types(program: Program) -> None:
     Raises:
         InvalidError: they do not; runtimes refuse such a model.
     """
-    if any(step.bodies or step.operation.function for step in program.steps):
+    if any(operation.bodies or operation.function for operation in program.operations):
         _StaticTypes().outputs(program, [UNKNOWN] * len(program.inputs), None)
 
 

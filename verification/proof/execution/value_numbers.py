@@ -197,9 +197,10 @@ class ValueNumbers:
             frame[at] = self._leaf(side.execution.constant(message))
         self._terms.budget.step(len(program.steps))
         numbers, operations, plain = self._numbers, self._operations, self._plain
+        place_at = frame.__getitem__
         for step in program.steps:
             operation, outputs = step.operation, step.outputs
-            args = tuple([frame[at] for at in step.inputs])
+            args = tuple(map(place_at, step.inputs))
             while args and args[-1] is NOTHING:
                 args = args[:-1]
             if operation.op_type == "Constant":  # however a model holds it
@@ -409,14 +410,18 @@ class ValueNumbers:
 
 def _body_count(program: Program) -> int:
     """Count the nodes of a main graph that have bodies."""
-    return sum(1 for step in program.steps if step.operation.bodies)
+    return sum(1 for operation in program.operations if operation.bodies)
 
 
 def _are_unlike(before: Program, after: Program) -> bool:
     """Test for more nodes of the rewrite with other operators than cut points may compare."""
-    heads = {step.operation.head for step in before.steps}
-    plain = [each.operation for each in after.steps if not each.bodies and each.operation.head]
-    new = sum(1 for each in plain if each.head not in heads and each.op_type != "Constant")
+    heads = {operation.head for operation in before.operations}
+    new = sum(
+        count
+        for each, count in after.operations.items()
+        if not (each.bodies or each.head is None or each.head in heads)
+        if each.op_type != "Constant"
+    )
     return new > _FEW and new * MOST_SHARE > len(after.steps)
 
 
