@@ -153,7 +153,7 @@ class Program:
 
     @lazy_property
     def operations(self) -> Mapping[Operation, int]:
-        """What its nodes share, with the number of these nodes."""
+        """Operations of its nodes, with the number of nodes of each."""
         return Counter(map(_OPERATION, self.steps))
 
     @lazy_property

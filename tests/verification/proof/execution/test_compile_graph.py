@@ -113,6 +113,29 @@ def test_nodes_that_look_alike_have_one_operation():
     assert others == [one, one] and one is not neg and (one.version, neg.version) == (12, 18)
 
 
+def test_nodes_of_equal_attributes_have_one_operation_whatever_describes_them():
+    proto = model(ALIKE.replace("a = local.f (x)", "a = Neg (x)").partition("<domain")[0])
+    nodes = proto.graph.node
+    nodes[2].name, nodes[3].doc_string = "n" * 200, "why"
+    described = nodes.add()
+    described.CopyFrom(nodes[2])
+    described.output[0] = "last"
+    described.metadata_props.add(key="k", value="v" * 300)
+    main = Compiler(Heads(), proto).main
+    _, neg, half, half_too, quarter, *_, last = [step.operation for step in main.steps]
+    assert half is half_too is last and quarter is not half
+    assert main.operations[half] == 3 and main.operations[neg] == 3
+
+
+def test_nodes_that_hold_graphs_have_their_own_operations():
+    """The values that a graph captures differ by place, not by name."""
+    text = "If (c) <then_branch = p () => (float[2] q) { q = Neg (x) },"
+    text += " else_branch = r () => (float[2] s) { s = Abs (x) }>"
+    main = program(f"g (float[2] x, bool c) => (float[2] z) {{ y = {text} z = {text} }}")
+    one, other = main.steps
+    assert one.operation is not other.operation and len(main.operations) == 2
+
+
 def test_what_is_absent_is_read_and_written_nowhere():
     main = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }")
     (step,) = main.steps

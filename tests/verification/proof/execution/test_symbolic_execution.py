@@ -5,8 +5,15 @@ import proof_mutants
 import pytest
 from proofs import assert_open, assert_proved
 from straightline import reference
-from straightline.verification.proof.execution.symbolic_execution import CONSTRUCTS, construct
-from straightline.verification.proof.terms.budget import OpenError
+from straightline.verification.proof.execution.compile_graph import Compiler
+from straightline.verification.proof.execution.inputs import input_terms
+from straightline.verification.proof.execution.symbolic_execution import (
+    CONSTRUCTS,
+    Execution,
+    construct,
+)
+from straightline.verification.proof.terms.budget import Budget, OpenError
+from straightline.verification.proof.terms.term_manager import Terms
 from term_values import evaluated, terms_of
 
 
@@ -73,3 +80,16 @@ def test_they_are_found_by_the_operator():
 def test_an_operator_has_one():
     with pytest.raises(AssertionError):
         construct("Loop")(CONSTRUCTS["Loop"])
+
+
+def test_only_nodes_whose_operands_may_not_fit_are_demanded():
+    """Rules may rewrite products, which are asked by their facts all the same."""
+    text = """g (float[N] x, float[M] w) => (float[N] y, float[K] z) {
+        a = Mul (x, x) b = Mul (a, x) c = Mul (x, b) y = Mul (c, a) z = Mul (y, w) }"""
+    proto = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 18]>' + text)
+    terms = Terms(Budget())
+    inputs = input_terms(terms, proto, proto, {})
+    execution = Execution(terms, "before")
+    execution.run(Compiler(terms.heads, proto).main, [inputs["x"], inputs["w"]])
+    (demand,) = execution.log
+    assert inputs["w"] in demand.args
