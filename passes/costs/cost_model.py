@@ -12,7 +12,7 @@ from ...ir import Function, Graph, Model, Node
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
-from .trip_counts import USUAL, TripCounts
+from .trip_counts import MANY, USUAL, TripCounts
 
 Units = dict[str, float]
 """The number of each item that costs."""
@@ -84,6 +84,18 @@ def run_units(model: Model, inference: ShapeInference | None = None) -> Units:
     return _Runs(model, inference or ShapeInference(model)).total()
 
 
+def typical_running(model: Model, inference: ShapeInference, table: CostTable) -> float:
+    """The time of a run, in microseconds; of open sizes, the geometric mean for few and many.
+
+    A loop may be faster for the few rows, and steps of doubling distance for the many.
+    """
+    few = _Runs(model, inference)
+    time = running(few.total(), table)
+    if not few.trips.is_open:
+        return time
+    return math.sqrt(time * running(_Runs(model, inference, MANY).total(), table))
+
+
 def _sum_of(parts: Iterable[tuple[Units, int]]) -> Units:
     """The sum of counts, each so many times."""
     total: Units = {}
@@ -99,11 +111,13 @@ class _Runs:
     Args:
         model: the model.
         inference: the facts about its values.
+        rows: the number of iterations and rows that is known only at run time.
     """
 
-    def __init__(self, model: Model, inference: ShapeInference) -> None:
+    def __init__(self, model: Model, inference: ShapeInference, rows: int = USUAL) -> None:
         self._model = model
-        self._trips = TripCounts(model, inference)
+        self._rows = rows
+        self.trips = TripCounts(model, inference, rows)
         self._calls: dict[tuple[Function, int], Units] = {}
 
     def total(self) -> Units:
@@ -123,23 +137,25 @@ class _Runs:
             longest = max(bodies, key=lambda units: units.get("node", 0.0))
             if node.is_op("If"):
                 return _sum_of([({"If": 1.0}, 1), (longest, 1)])
-            return _sum_of([({"Loop": 1.0}, 1), ({"loop trip": 1.0}, USUAL), (longest, USUAL)])
+            return _sum_of(
+                [({"Loop": 1.0}, 1), ({"loop trip": 1.0}, self._rows), (longest, self._rows)]
+            )
         (body,) = node.graphs()
         kind = node.op_type.lower()
         slots = len(body.inputs) + len(body.outputs)
         trip = {f"{kind} trip": 1.0, f"{kind} slot": float(slots)}
-        count = self._trips.of(node)
+        count = self.trips.of(node)
         return _sum_of([({node.op_type: 1.0}, 1), (trip, count), (bodies[0], count)])
 
     def _arithmetic(self, node: Node) -> Units:
         """The arithmetic of a call in units of 1,024."""
-        sizes = [self._trips.sizes(value) for value in node.outputs if value is not None]
+        sizes = [self.trips.sizes(value) for value in node.outputs if value is not None]
         elements = sum(map(math.prod, sizes))
         units = {"element": elements / _THOUSAND}
         far = sum(count for each in sizes if (count := math.prod(each)) > _FAR)
         if far:
             units["far"] = far / _THOUSAND
-        first, second = (self._trips.sizes(node.input(index)) for index in (0, 1))
+        first, second = (self.trips.sizes(node.input(index)) for index in (0, 1))
         if node.is_op("MatMul", "Gemm", "Conv"):
             inner = first[-1:] if node.is_op("MatMul") else second[1:]
             if node.is_op("Gemm"):
@@ -148,7 +164,7 @@ class _Runs:
         elif node.op_type in _ACTIVATIONS and not node.op.domain and len(first) == len(second) == 3:
             directions, rows, width = second
             hidden = int(node.attribute("hidden_size", 0))
-            state = math.prod(self._trips.sizes(node.input(5)))
+            state = math.prod(self.trips.sizes(node.input(5)))
             axes = first[:2][::-1] if node.attribute("layout", 0) else first[:2]
             numbers = axes[0] * (state if node.input(5) else axes[1] * hidden * directions)
             units["activation"] = numbers * _ACTIVATIONS[node.op_type] / _THOUSAND

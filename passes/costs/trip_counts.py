@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -16,6 +17,8 @@ from ...ir import Graph, Model, Node, Tensor, Value
 
 USUAL = 64
 """The assumed number where a size or a trip count is known only at run time."""
+MANY = 512
+"""A large number of iterations, and of rows, where only run time tells it."""
 _MOST_NODES = 64
 """The limit of nodes from sizes to a trip count."""
 _MOST_BYTES = 1 << 16
@@ -27,10 +30,17 @@ class TripCounts:
     Args:
         model: the model.
         inference: the facts about its values.
+        rows: the number of iterations and first axes that are known only at run time; other axes
+            are usual.
+
+    Attributes:
+        is_open: true once that number has counted.
     """
 
-    def __init__(self, model: Model, inference: ShapeInference) -> None:
+    def __init__(self, model: Model, inference: ShapeInference, rows: int = USUAL) -> None:
         self._inference = inference
+        self._rows = rows
+        self.is_open = False
         self._folder = Folder(model, _MOST_BYTES)
         self._numbers: dict[Value, Tensor] = {}
         self._lengths: dict[Dimension, int] = {}
@@ -38,6 +48,22 @@ class TripCounts:
             for node in graph.nodes_of("Loop"):
                 if computes_blocks(node.body("body")):
                     self._enter_block(node.body("body"))
+            for node in graph.nodes_of("Expand"):
+                self._enter_target(node)
+
+    def _enter_target(self, node: Node) -> None:
+        """Enter the sizes to which an Expand stretches: not all need be many."""
+        shape, target = self._inference.fact(node.output()).shape, node.input(1)
+        if not shape or target is None or all(dim.value is not None for dim in shape):
+            return
+        estimate = self._estimate(target, {})
+        if estimate is not None and estimate.size == len(shape):
+            sizes = (int(size) for size in estimate.numpy())
+            self._lengths |= {
+                dim: size
+                for dim, size in zip(shape, sizes, strict=True)
+                if dim.value is None and size > 1
+            }
 
     def _enter_block(self, body: Graph) -> None:
         """Enter the length of the first block, which has no size that constants decide."""
@@ -55,24 +81,34 @@ class TripCounts:
             return certain
         if node.is_op("Scan"):
             length = _scanned_length(node, self._inference)
-            return USUAL if length is None else self._size(length)
+            return self._number() if length is None else self._size(length, self._rows)
         maximum = node.input(0) if node.is_op("Loop") else None
         visited: dict[Value, Tensor | None] = {}
         estimate = None if maximum is None else self._estimate(maximum, visited)
         if estimate is None or estimate.size != 1:
-            return USUAL
+            return self._number()
         count = int(estimate.numpy().reshape(()))
         if count < 1 and any(self._is_number(value) for value in visited):
-            return USUAL  # as the difference of two numbers that are assumed
+            return self._number()  # as the difference of two numbers that are assumed
         return max(count, 0)
 
     def sizes(self, value: Value | None) -> tuple[int, ...]:
         """The sizes of a value, usual ones where they are unknown."""
         shape = None if value is None else self._inference.fact(value).shape
-        return tuple([self._size(dim) for dim in shape or ()])
+        most = itertools.chain([self._rows], itertools.repeat(USUAL))
+        return tuple(
+            [self._size(dim, usual) for dim, usual in zip(shape or (), most, strict=False)]
+        )
 
-    def _size(self, dim: Dimension) -> int:
-        return self._lengths.get(dim, USUAL) if dim.value is None else dim.value
+    def _size(self, dim: Dimension, usual: int) -> int:
+        if dim.value is not None:
+            return dim.value
+        self.is_open |= dim not in self._lengths
+        return self._lengths.get(dim, usual)
+
+    def _number(self) -> int:
+        self.is_open = True
+        return self._rows
 
     def _estimate(self, value: Value, visited: dict[Value, Tensor | None]) -> Tensor | None:
         """The elements of a value computed from usual sizes; None if it depends on others.
@@ -101,7 +137,7 @@ class TripCounts:
         node = value.producer
         if self._is_number(value):
             shape = [1] * len(self._inference.fact(value).dims)
-            return Tensor(array=np.full(shape, USUAL, np.int64))
+            return Tensor(array=np.full(shape, self._number(), np.int64))
         if node is None or value.graph is None:
             return None
         if node.is_op("Shape"):

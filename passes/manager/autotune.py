@@ -19,7 +19,7 @@ from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ..base import Pass, PassContext
-from ..costs.cost_model import loading, run_units, running
+from ..costs.cost_model import loading, run_units, typical_running
 from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
@@ -297,7 +297,7 @@ class _Cost:
         self.inference = ShapeInference(model)
         units = run_units(model, self.inference)
         # Equal costs must not differ by the order of their sums.
-        self.running = round(running(units, table), 6)
+        self.running = round(typical_running(model, self.inference, table), 6)
         self.loading = round(loading(model, table), 6)
         self.far = units.get("far", 0.0)
 

@@ -170,8 +170,8 @@ BODIES: dict[str, Body] = {
         " t2 = Log (l2)",
         guarded_viterbi="a = Add (s, e) b = Add (t, f) s1 = Max (a, b) d = Add (s, n)"
         " t1 = Max (d, t) s2 = Where (g, s1, s) t2 = Where (g, t1, t)",
-        reset_trend="a = Add (s, t) b = Mul (a, k1) s1 = Add (b, e) d = Mul (t, k2)"
-        " t1 = Add (d, s) s2 = Where (k, e, s1) t2 = Where (k, f, t1)",
+        reset_trend="a = Add (s, t) b = Mul (a, k2) s1 = Add (b, e) d = Mul (t, k3)"
+        " h = Mul (s, k1) t1 = Add (d, h) s2 = Where (k, e, s1) t2 = Where (k, f, t1)",
         swapped="s2 = Identity (t) t2 = Add (s, e)",
         swapped_by_a_condition="s2 = Where (g, t, s) t2 = Where (g, s, t)",
         exchange="s2 = Where (k, t, s) a = Where (k, s, t) t2 = Add (a, e)",

@@ -281,7 +281,7 @@ def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Va
     if coefficient.batched and coefficient.whole:
         return coefficient.value
     emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
-    size = feeding.trips
+    size = feeding.integers(1) if coefficient.batched else feeding.trips
     if shape:
         initial = feeding.same(recurrence.states[0].initial).value
         size = emit.concat([size, emit.add("Shape", [initial], "own")], 0, "size")
