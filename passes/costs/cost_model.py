@@ -12,7 +12,7 @@ from ...ir import Function, Graph, Model, Node
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
-from .trip_counts import MANY, USUAL, TripCounts
+from .trip_counts import MANY, USUAL, TripCounts, known_trips
 
 Units = dict[str, float]
 """The number of each item that costs."""
@@ -85,15 +85,18 @@ def run_units(model: Model, inference: ShapeInference | None = None) -> Units:
 
 
 def typical_running(model: Model, inference: ShapeInference, table: CostTable) -> float:
-    """The time of a run, in microseconds; of open sizes, the geometric mean for few and many.
+    """The time of a run, in microseconds: the geometric mean for few iterations and for many.
 
-    A loop may be faster for the few rows, and steps of doubling distance for the many.
+    A loop may be faster for the few, and steps of doubling distance for the many.
     """
-    few = _Runs(model, inference)
-    time = running(few.total(), table)
-    if not few.trips.is_open:
-        return time
-    return math.sqrt(time * running(_Runs(model, inference, MANY).total(), table))
+    few, many = (_Runs(model, inference, rows).total() for rows in (USUAL, MANY))
+    return math.sqrt(running(few, table) * running(many, table))
+
+
+def has_open_trips(model: Model, inference: ShapeInference) -> bool:
+    """Test for a loop whose number of iterations is known only at run time."""
+    loops = [node for graph in model.graphs() for node in graph.nodes_of("Loop", "Scan")]
+    return any(known_trips(node, inference) is None for node in loops)
 
 
 def _sum_of(parts: Iterable[tuple[Units, int]]) -> Units:

@@ -32,15 +32,11 @@ class TripCounts:
         inference: the facts about its values.
         rows: the number of iterations and first axes that are known only at run time; other axes
             are usual.
-
-    Attributes:
-        is_open: true once that number has counted.
     """
 
     def __init__(self, model: Model, inference: ShapeInference, rows: int = USUAL) -> None:
         self._inference = inference
         self._rows = rows
-        self.is_open = False
         self._folder = Folder(model, _MOST_BYTES)
         self._numbers: dict[Value, Tensor] = {}
         self._lengths: dict[Dimension, int] = {}
@@ -81,15 +77,15 @@ class TripCounts:
             return certain
         if node.is_op("Scan"):
             length = _scanned_length(node, self._inference)
-            return self._number() if length is None else self._size(length, self._rows)
+            return self._rows if length is None else self._size(length, self._rows)
         maximum = node.input(0) if node.is_op("Loop") else None
         visited: dict[Value, Tensor | None] = {}
         estimate = None if maximum is None else self._estimate(maximum, visited)
         if estimate is None or estimate.size != 1:
-            return self._number()
+            return self._rows
         count = int(estimate.numpy().reshape(()))
         if count < 1 and any(self._is_number(value) for value in visited):
-            return self._number()  # as the difference of two numbers that are assumed
+            return self._rows  # as the difference of two numbers that are assumed
         return max(count, 0)
 
     def sizes(self, value: Value | None) -> tuple[int, ...]:
@@ -103,12 +99,7 @@ class TripCounts:
     def _size(self, dim: Dimension, usual: int) -> int:
         if dim.value is not None:
             return dim.value
-        self.is_open |= dim not in self._lengths
         return self._lengths.get(dim, usual)
-
-    def _number(self) -> int:
-        self.is_open = True
-        return self._rows
 
     def _estimate(self, value: Value, visited: dict[Value, Tensor | None]) -> Tensor | None:
         """The elements of a value computed from usual sizes; None if it depends on others.
@@ -137,7 +128,7 @@ class TripCounts:
         node = value.producer
         if self._is_number(value):
             shape = [1] * len(self._inference.fact(value).dims)
-            return Tensor(array=np.full(shape, self._number(), np.int64))
+            return Tensor(array=np.full(shape, self._rows, np.int64))
         if node is None or value.graph is None:
             return None
         if node.is_op("Shape"):

@@ -19,7 +19,7 @@ from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ..base import Pass, PassContext
-from ..costs.cost_model import loading, run_units, typical_running
+from ..costs.cost_model import has_open_trips, loading, run_units, running, typical_running
 from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
@@ -165,7 +165,8 @@ class _Choice:
 
     def consider(self, stages: Stages, form: Model) -> None:
         """Choose a form if it is the best one so far."""
-        cost, before = _Cost(form, self._table), self._before
+        before = self._before
+        cost = _Cost(form, self._table, before.is_open)
         most = _CLEAR * self._best.running if _has_selects(stages) else before.running
         _log.info("accelerate: after %s, %s", _title(stages), cost)
         self.needs_blocks |= cost.far > before.far
@@ -290,14 +291,19 @@ class _Cost:
     Args:
         model: the model.
         table: the costs.
+        is_open: true if few and many iterations count; None if the loops of the model decide that.
     """
 
-    def __init__(self, model: Model, table: CostTable) -> None:
+    def __init__(self, model: Model, table: CostTable, is_open: bool | None = None) -> None:
         self.model, self._table = model, table
         self.inference = ShapeInference(model)
         units = run_units(model, self.inference)
+        self.is_open = has_open_trips(model, self.inference) if is_open is None else is_open
+        time = running(units, table)
+        if self.is_open:
+            time = typical_running(model, self.inference, table)
         # Equal costs must not differ by the order of their sums.
-        self.running = round(typical_running(model, self.inference, table), 6)
+        self.running = round(time, 6)
         self.loading = round(loading(model, table), 6)
         self.far = units.get("far", 0.0)
 

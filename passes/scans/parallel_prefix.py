@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 from ...facts.fact import Fact
-from ...ir import Operator, Value
+from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import MIN_OF_INTEGERS
@@ -79,6 +79,21 @@ class OneOperator:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         same = emit.constant(np.array(number, dtype), "same")
         return emit.add("Expand", [same, emit.add("Shape", [rows], "shape")], "same")
+
+
+def joins_rows(loop: Node) -> bool:
+    """Test for a Loop over doubling distances, whose few iterations are meant to stay."""
+    count = loop.input(0) if loop.is_op("Loop") else None
+    for op_type in ("ReduceSum", "Cast", "Less"):
+        node = None if count is None else count.producer
+        if node is None or not node.is_op(op_type):
+            return False
+        count = node.input(0)
+    tensor = None if count is None else count.constant
+    if tensor is None or not tensor.is_readable:
+        return False
+    numbers = tuple(tensor.numpy().reshape(-1).tolist())
+    return len(numbers) > 1 and numbers == DISTANCES[-len(numbers) :]
 
 
 def has_short_steps(monoid: Monoid) -> bool:

@@ -218,10 +218,8 @@ BODIES: dict[str, Body] = {
     ),
 }
 
-
-def holds_rank(name: str, rank: int) -> bool:
-    """Test for a body that exists for states of a rank; a wheel of tensors would be many."""
-    return rank < len(_SHAPES)
+FROM_ZERO = ("saturated_count", "saturated_up_and_down", "wheel")
+"""The counters, which begin at small numbers: sums of any others may wrap."""
 
 
 def model_of(name: str, form: str, rank: int, asked: str) -> str:
@@ -243,7 +241,10 @@ def model_of(name: str, form: str, rank: int, asked: str) -> str:
         results += f", {kinds['s']} r"
         outputs.append(f"{scanned} r_all")
     names = ", ".join(each.split(" ")[1] for each in outputs)
-    initial = ", ".join(f"{state}0" for state in kinds)
+    starts = {state: f"{state}0" for state in kinds}
+    if name in FROM_ZERO:
+        starts["s"] = f"start{rank}"
+    initial = ", ".join(starts.values())
     inputs = f"{rows} rows, {rows} others, bool[N] flags, int64 size"
     inputs += "".join(f", {kind} {state}0" for state, kind in kinds.items())
     if form in ("scan", "reverse"):
@@ -260,7 +261,8 @@ def model_of(name: str, form: str, rank: int, asked: str) -> str:
     head = '<ir_version: 8, opset_import: ["" : 17]>'
     constants = (
         "float half = {0.5}, float zero = {0}, int64 one = {1}, int64 three = {3}, bool yes = {1},"
-        " int64 nought = {0}, int64 count = {37}, int64 most = {1000000}, float k1 = {0.7},"
+        " int64 nought = {0}, int64 count = {37}, int64 most = {1000000}, int64 start0 = {0},"
+        " int64[3] start1 = {0, 1, 2}, int64[2,2] start2 = {0, 1, 2, 3}, float k1 = {0.7},"
         " float k2 = {0.4}, float k3 = {-0.3}"
     )
     before = "some = Less (nought, size) numbers = Range (nought, size, one)"

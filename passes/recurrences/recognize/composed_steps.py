@@ -22,6 +22,7 @@ from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ir import Array, Value
 from ...scans.parallel_prefix import MOST_STEP_BYTES
+from ...utils.select import select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient
 from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_product
@@ -107,8 +108,9 @@ def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
     is_large = numbers is not None and not bool(np.all(np.abs(numbers) <= 1))
     if fact.elem_type in FLOATS and is_large:
         return "powers of its factor may overflow"
-    is_sum = factor.number != 1.0 or (plain.offset is not None and plain.offset.number != 0.0)
-    if fact.elem_type in INTEGERS and plain.is_bounded and is_sum:
+    is_sum = factor.number != 1.0 or not is_zero(plain.offset)
+    wraps = factor.number != 1.0 or not reader.counts
+    if fact.elem_type in INTEGERS and plain.is_bounded and is_sum and wraps:
         return "its sums may wrap, and bounds do not"
     return ""
 
@@ -169,6 +171,8 @@ def _compose(
     # Of a constant, the tightest bound.
     column = max(place.column for place in product.places)
     states = [values[Place(row, column)] for row in range(width)]
+    if reader.restored is not None:
+        states = [_restored(recurrence, reader, reader.restored, states[0], fact)]
     if is_scaled:
         after = recurrence.trips.feeding.cut(states[0], [1], [_END], [0])
         states = [recurrence.trips.emit.concat([recurrence.first_row(), after], 0, "rows")]
@@ -176,6 +180,16 @@ def _compose(
     exact = not semiring.rounds or fact.elem_type in INTEGERS or not is_moved
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"
     return replace_rows(recurrence, states, f"{what} steps of doubling distance", exact)
+
+
+def _restored(
+    recurrence: Recurrence, reader: StepReader, source: Coefficient, rows: Value, fact: Fact
+) -> Value:
+    """Emit rows with the NaN of the values that made them."""
+    emit = recurrence.trips.emit
+    raw = emit.concat([recurrence.first_row(), reader.rows_of(source)], 0, "raw")
+    flag, old = emit.add("IsNaN", [raw], "nan"), recurrence.states[0].result
+    return select(emit, flag, raw, rows, fact.elem_type, "restored", old)
 
 
 def _swaps(steps: Sequence[Step]) -> bool:
@@ -266,6 +280,9 @@ def _rows(
             limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
             least, most = (emit.constant(np.array(n), "finite") for n in (limits.min, limits.max))
             first = emit.add("Min", [emit.add("Max", [first, least], "first"), most], "first")
+        elif reader.restored is not None:
+            worst = reader.value_of(reader.worst)
+            first = emit.add("Where", [emit.add("IsNaN", [first], "nan"), worst, first], "first")
         own = reader.rows_of(part, np.dtype(bool) if place.is_flag else None)
         rows.append(emit.concat([first, own], 0, "rows"))
     return rows

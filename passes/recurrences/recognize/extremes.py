@@ -16,49 +16,18 @@ import functools
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...iteration.loop_view import State
 from .coefficients import broadcast
 from .recurrence import Recurrence, Replacement
-from .reductions import accumulate
+from .step_functions import Comparison
 
 _TYPES = onnx.TensorProto
 _FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE)
-_ORDERED = (*_FLOATS, _TYPES.INT32, _TYPES.INT64)
 _INDEXED = (*_FLOATS, _TYPES.INT32)
 """The types with an ArgMax in onnxruntime."""
-_COMPARISONS = {
-    "Greater": ("Max", False),
-    "GreaterOrEqual": ("Max", True),
-    "Less": ("Min", False),
-    "LessOrEqual": ("Min", True),
-}
-_MIRRORED = {
-    "Greater": "Less",
-    "GreaterOrEqual": "LessOrEqual",
-    "Less": "Greater",
-    "LessOrEqual": "GreaterOrEqual",
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Extreme:
-    """A state that a candidate replaces if it compares better.
-
-    Attributes:
-        kind: Max or Min.
-        last: true if the last of equal candidates replaces the state.
-        candidate: the candidate of an iteration.
-        better: the condition.
-    """
-
-    kind: str
-    last: bool
-    candidate: Value
-    better: Value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,52 +45,17 @@ class Companion:
     value: Value
 
 
-def raise_extreme(recurrence: Recurrence) -> Replacement | str:
-    """Replace a state that keeps the best candidate, with its companions."""
-    extreme = _read(recurrence)
-    if isinstance(extreme, str):
-        return f"it is no extreme: {extreme}"
-    (state,) = recurrence.states
-    fact = recurrence.fact(state.initial).without_content()
-    if fact.elem_type not in _ORDERED or fact.shape is None:
-        return "it is no extreme of numbers"
-    if fact.shape != recurrence.fact(state.result).shape:
-        return "it is no extreme: its shape may change"
-    recurrence.require_room(fact)
-    companions = _companions(recurrence, extreme, fact)
-    if companions is not None and _has_order(recurrence, extreme, fact):
-        return _best(recurrence, extreme, companions, fact)
-    rows = _candidates(recurrence, extreme, fact, is_last=False)
-    tensor = state.initial.constant
-    is_number = tensor is not None and tensor.is_readable and not np.isnan(tensor.numpy()).any()
-    return accumulate(recurrence, extreme.kind, rows, fact, is_number)
+def raise_best(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> Replacement | None:
+    """Replace a state that keeps the best candidate, with its companions; None without any."""
+    companions = _companions(recurrence, comparison, fact)
+    if companions is None or not _has_order(recurrence, comparison, fact):
+        return None
+    return _best(recurrence, comparison, companions, fact)
 
 
-def _read(recurrence: Recurrence) -> Extreme | str:
-    if len(recurrence.states) > 1:
-        return "states depend on each other"
-    (state,) = recurrence.states
-    node = skip_identities(state.result).producer
-    if node is None or not node.is_op("Where") or node not in recurrence.nodes:
-        return "no Where makes the next value"
-    better, candidate, before = node.inputs
-    compare = None if better is None else better.producer
-    if before is None or skip_identities(before) is not state.argument:
-        return f"{node} keeps another value"
-    if candidate is None or better is None or compare is None:
-        return f"{node} has no comparison"
-    kind = compare.op_type if compare.is_op(*_COMPARISONS) else ""
-    sides = [None if value is None else skip_identities(value) for value in compare.inputs]
-    if kind and sides == [state.argument, skip_identities(candidate)]:
-        kind, sides = _MIRRORED[kind], sides[::-1]
-    if not kind or sides != [skip_identities(candidate), state.argument]:
-        return f"{compare} compares other values"
-    if candidate.producer in recurrence.nodes or len(recurrence.nodes) != 2:
-        return "other nodes make the next value"
-    return Extreme(*_COMPARISONS[kind], candidate, better)
-
-
-def _companions(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> list[Companion] | None:
+def _companions(
+    recurrence: Recurrence, comparison: Comparison, fact: Fact
+) -> list[Companion] | None:
     """The states that change with an extreme; None if other values before the last are read."""
     trips, (state,) = recurrence.trips, recurrence.states
     body = trips.loop_view.body
@@ -141,7 +75,7 @@ def _companions(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> list[Co
         own = trips.inference.fact(other.initial).shape
         fits = own is not None and fact.shape in (own, ())
         alone = body.users(other.argument) == [node] and other.result not in names
-        if better is not extreme.better or before is not other.argument or not alone:
+        if better is not comparison.flag or before is not other.argument or not alone:
             return None
         if value is None or not fits or own != trips.inference.fact(other.result).shape:
             return None
@@ -152,47 +86,49 @@ def _companions(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> list[Co
     return companions if users <= own_nodes and companions else None
 
 
-def _has_order(recurrence: Recurrence, extreme: Extreme, fact: Fact) -> bool:
+def _has_order(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> bool:
     """Test for an initial value that is comparable, and more than the stand-in for NaN."""
     if fact.elem_type not in _FLOATS:
         return fact.elem_type in _INDEXED
     (state,) = recurrence.states
     tensor = state.initial.constant
     if tensor is None or not tensor.is_readable:
-        return not extreme.last
+        return not comparison.is_last
     numbers = tensor.numpy()
-    return not bool(np.isnan(numbers).any()) and not (extreme.last and np.isinf(numbers).any())
+    return not bool(np.isnan(numbers).any()) and not (
+        comparison.is_last and np.isinf(numbers).any()
+    )
 
 
-def _candidates(recurrence: Recurrence, extreme: Extreme, fact: Fact, is_last: bool) -> Value:
+def _candidates(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> Value:
     """Emit the candidates of all iterations, a stand-in for each NaN."""
     trips, (state,) = recurrence.trips, recurrence.states
-    rows = broadcast(recurrence, extreme.candidate, fact.shape or ())
+    rows = broadcast(recurrence, comparison.candidate, fact.shape or ())
     if fact.elem_type not in _FLOATS:
         return rows
     stand = trips.feeding.same(state.initial).value
-    if is_last:
+    if comparison.is_last:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        least = np.inf if extreme.kind == "Min" else -np.inf
+        least = np.inf if comparison.kind == "Min" else -np.inf
         stand = trips.emit.constant(np.array(least, dtype), "least")
     flags = trips.emit.add("IsNaN", [rows], "nan")
     return trips.emit.add("Where", [flags, stand, rows], "candidates")
 
 
 def _best(
-    recurrence: Recurrence, extreme: Extreme, companions: list[Companion], fact: Fact
+    recurrence: Recurrence, comparison: Comparison, companions: list[Companion], fact: Fact
 ) -> Replacement:
     """Emit the index of the best candidate, and the values there."""
     trips, (state,) = recurrence.trips, recurrence.states
     emit, feeding = trips.emit, trips.feeding
     attributes = {"axis": 0, "keepdims": 1}
-    if extreme.last:
+    if comparison.is_last:
         if emit.opset < 12:
             raise Unbatchable("keeps the last of equal ones, which ArgMax does from opset 12 on")
         attributes["select_last_index"] = 1
     first = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
-    rows = emit.concat([first, _candidates(recurrence, extreme, fact, extreme.last)], 0, "rows")
-    at = emit.add(f"Arg{extreme.kind}", [rows], "at", **attributes)
+    rows = emit.concat([first, _candidates(recurrence, comparison, fact)], 0, "rows")
+    at = emit.add(f"Arg{comparison.kind}", [rows], "at", **attributes)
     finals = {state: _take(recurrence, rows, at, fact, state)}
     for one in companions:
         own = trips.inference.fact(one.state.initial).without_content()
@@ -201,7 +137,7 @@ def _best(
         joined = emit.concat([start, values], 0, "rows")
         finals[one.state] = _take(recurrence, joined, at, fact, one.state)
     final = {one: functools.partial(_same, value) for one, value in finals.items()}
-    return Replacement(f"Arg{extreme.kind}", True, {}, final)
+    return Replacement(f"Arg{comparison.kind}", True, {}, final)
 
 
 def _same(value: Value) -> Value:

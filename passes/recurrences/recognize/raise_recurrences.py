@@ -32,6 +32,7 @@ from ...iteration.scan_layout import replace_outputs
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
 from ...iteration.zero_trips import ZeroTripSizes
 from ...loops.count_loops import COUNTED, count_loop
+from ...scans.parallel_prefix import joins_rows
 from ...utils.traversal import inside_out
 from .options import RaiseOptions
 
@@ -99,6 +100,8 @@ class RaiseRecurrences(RaiseOptions, Pass):
         facts: Callable[[Value], Known],
         context: PassContext,
     ) -> bool:
+        if joins_rows(node):  # of this pass, or one that does the same
+            return False
         path = node.path
         context.offers.pop(node.op, None)
         counted = count_loop(graph, node, inference)
@@ -162,15 +165,12 @@ class RaiseRecurrences(RaiseOptions, Pass):
         # Most models have no loop, and need no raiser.
         from .cell_emission import raise_cell
         from .composed_steps import raise_step
-        from .extremes import raise_extreme
         from .first_hits import raise_first
         from .log_sums import raise_log_sum
         from .recurrence import AllTrips
         from .registers import raise_register
 
-        raisers = [
-            *(raise_extreme, raise_step, raise_first, raise_register, raise_log_sum, raise_cell)
-        ]
+        raisers = [*(raise_step, raise_first, raise_register, raise_log_sum, raise_cell)]
         trips = AllTrips(loop_view, inference, self, certain, raisers)
         if not trips.replacements:
             raise Unbatchable("carries nothing that an operator could compute")

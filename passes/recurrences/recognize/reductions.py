@@ -28,6 +28,7 @@ from ....ops.builder import Builder
 from ....ops.schema_queries import takes
 from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator
 from .coefficients import Coefficient
+from .extremes import raise_best
 from .recurrence import Recurrence, Replacement
 from .step_functions import Bounded, Part, Step, StepReader
 
@@ -69,6 +70,8 @@ def reduce_step(
         return None
     still = is_zero(plain.offset)
     is_sum = weight.number == 1.0 and not plain.is_bounded
+    if reader.modulus is not None:
+        return _rest(recurrence, reader, reader.modulus, step)
     if step.is_reset:
         if is_sum and still and step.fresh.number is not None and fact.elem_type == _TYPES.BOOL:
             return _truth(recurrence, reader, step, fact)
@@ -84,9 +87,12 @@ def reduce_step(
     kind, part = _operation(plain)
     if is_sum:
         kind, part = "Add", plain.offset
-    if part is not None:
-        return accumulate(recurrence, kind, reader.rows_of(part), fact, reader.compares)
-    return None
+    comparison = reader.comparison
+    best = None if comparison is None else raise_best(recurrence, comparison, fact)
+    if best is None and part is not None:
+        is_number = comparison is not None
+        return accumulate(recurrence, kind, reader.rows_of(part), fact, is_number)
+    return best
 
 
 def is_zero(part: Part) -> bool:
@@ -145,6 +151,24 @@ def accumulate(
     is_number = is_number and not _may_be_nan(state.initial)
     last = _last(emit, reduction, rows, fact.elem_type, is_number)
     return Replacement(describe(reduction, exact), exact, {}, {state: lambda: last})
+
+
+def _rest(
+    recurrence: Recurrence, reader: StepReader, modulus: Coefficient, step: Step
+) -> Replacement | str:
+    """Replace the rest of a sum by the rest of all sums."""
+    (weight,), offset = step.plain.weights, step.plain.offset
+    is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
+    if not is_sum or step.is_reset or offset is None or not reader.counts:
+        return "it is no rest of sums of small numbers, which cannot wrap"
+    emit, first = recurrence.trips.emit, recurrence.first_row()
+    sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
+    rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")
+    # Without iterations the state is not a rest.
+    after = recurrence.trips.feeding.cut(rest, [1], [_END], [0])
+    return replace_rows(
+        recurrence, [emit.concat([first, after], 0, "rows")], "CumSum and Mod", True
+    )
 
 
 def _is_one_operation(recurrence: Recurrence) -> bool:

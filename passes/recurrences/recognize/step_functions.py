@@ -33,6 +33,12 @@ from .recurrence import Recurrence
 from .semirings import SUMS, Semiring, neutral
 
 _BOOL = onnx.TensorProto.BOOL
+_NARROW = (_BOOL, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
+"""The element types whose numbers are small."""
+_SMALL = 1 << 20
+"""A number of which 2^40 fit 64 bits; a tensor has fewer rows."""
+_DEEPEST = 8
+"""The limit of nodes before a value that is certainly small."""
 
 Part = Coefficient | None
 """A coefficient; None where it is absent, as the neutral element of the sum."""
@@ -95,15 +101,19 @@ class Comparison:
     """A comparison of a value of the iteration with a function of the state.
 
     Attributes:
-        kind: Max or Min: which of both the comparison prefers if it holds.
+        kind: Max or Min: which of both the candidate is if the comparison holds.
         candidate: the value.
         before: the function.
+        flag: the comparison.
+        is_last: true if it holds for equal ones.
         only: a condition of the iteration that must hold, too; None for none.
     """
 
     kind: str
     candidate: Value
     before: Value
+    flag: Value
+    is_last: bool
     only: Coefficient | None = None
 
     @property
@@ -126,6 +136,9 @@ class StepReader(Coefficients):
 
     Attributes:
         progress: the number of nodes that it has read.
+        restored: the values whose NaN the next value takes, and the steps do not; None for none.
+        worst: the number that stands for NaN in the steps.
+        modulus: the positive divisor of which the next value is the rest; None for none.
     """
 
     def __init__(self, recurrence: Recurrence, fact: Fact, semiring: Semiring = SUMS) -> None:
@@ -136,6 +149,9 @@ class StepReader(Coefficients):
         self._values: dict[Value, Step] = {}
         self._comparisons: dict[Value, Comparison] = {}
         self.progress = 0
+        self.restored: Coefficient | None = None
+        self.worst = ZERO
+        self.modulus: Coefficient | None = None
 
     def read(self) -> list[Step]:
         """The function that an iteration applies, for each state.
@@ -188,10 +204,10 @@ class StepReader(Coefficients):
         return ONE if neutral(operator, self._dtype) else ZERO
 
     @property
-    def compares(self) -> bool:
-        """Test for a next value by one comparison, which is never a new NaN."""
+    def comparison(self) -> Comparison | None:
+        """The comparison that alone decides the next value; None for others."""
         others = [node for node in self._recurrence.nodes if not node.is_op("Identity")]
-        return bool(self._comparisons) and len(others) == 2
+        return next(iter(self._comparisons.values()), None) if len(others) == 2 else None
 
     def _of(self, value: Value | None) -> Step:
         if value is None:
@@ -375,6 +391,17 @@ class StepReader(Coefficients):
         exact = dataclasses.replace(step.plain, offset=self._combine("Div", offset, divisor))
         return dataclasses.replace(step, plain=exact)
 
+    def _mod(self, node: Node) -> Step:
+        """The rest of a sum by a constant, which the emission takes of all sums."""
+        step, divisor = self._operands(node)
+        rest = None if not divisor.is_constant else self.array_of(divisor.fresh)
+        is_last = node.output() is skip_identities(self._recurrence.states[0].result)
+        is_sure = rest is not None and bool(np.all(rest > 0)) and not node.attribute("fmod", 0)
+        if self.is_float or self._width > 1 or not (is_sure and is_last):
+            raise Unfit(f"{node} makes the next value")
+        self.modulus = divisor.fresh
+        return step
+
     def _mean(self, node: Node) -> Step:
         total = self._fold(node, "Add")
         return self._binary(node, "Mul", total, self._number(1.0 / len(node.inputs)))
@@ -485,17 +512,42 @@ class StepReader(Coefficients):
             if other in self._values and not self._values[other].is_constant:
                 assert one is not None and other is not None
                 if one not in self._values or self._values[one].is_constant:
-                    return Comparison(own, one, other)
+                    is_last = node.op_type.endswith("Equal")
+                    return Comparison(own, one, other, node.output(), is_last)
         return None
 
     def _better(self, node: Node, comparison: Comparison, one: Value, other: Value) -> Step:
         """The better of the two sides of a comparison, never NaN."""
-        if (skip_identities(one), skip_identities(other)) != comparison.sides:
+        branches = skip_identities(one), skip_identities(other)
+        if branches == comparison.sides[::-1] and self.comparison is not None:
+            return self._worse(node, comparison)
+        if branches != comparison.sides:
             raise Unfit(f"{node} chooses by it")
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         number = self._number_or(candidate.fresh, self._unbounded(kind == "Max", False))
         step = self._binary(node, kind, before, self._constant(number))
         return step if comparison.only is None else self._choose_step(comparison.only, step, before)
+
+    def _worse(self, node: Node, comparison: Comparison) -> Step:
+        """The other one of the two sides of a comparison, which may be NaN.
+
+        The candidate replaces a NaN. In the steps a NaN is the number that any candidate replaces; `restored` has them.
+        """
+        (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
+        kind = _OPPOSITE[kind]
+        self._comparisons.clear()  # the candidate is no longer what it compares as
+        if not self.is_float:
+            return self._binary(node, kind, before, candidate)
+        worst = self._unbounded(kind == "Max", False)
+        step = self._binary(
+            node, kind, before, self._constant(self._number_or(candidate.fresh, worst))
+        )
+        value = self.value_of(candidate.fresh)
+        flag = dataclasses.replace(
+            candidate.fresh, value=self._emit.add("IsNaN", [value], "nan"), number=None, array=None
+        )
+        self.restored, self.worst = candidate.fresh, worst
+        return self._choose_step(flag, self._constant(worst), step)
 
     def _number_or(self, value: Coefficient, other: Coefficient) -> Coefficient:
         """A value with each NaN, which no comparison prefers, replaced."""
@@ -601,6 +653,30 @@ class StepReader(Coefficients):
         ]
 
     @property
+    def counts(self) -> bool:
+        """Test for sums of small numbers, which no possible number of iterations makes wrap."""
+        if self._type != onnx.TensorProto.INT64:
+            return False
+        own = {value for node in self._recurrence.nodes for value in node.outputs}
+        own |= {state.argument for state in self._recurrence.states}
+        values = [state.initial for state in self._recurrence.states]
+        values += [v for node in self._recurrence.nodes for v in node.inputs if v and v not in own]
+        return all(self._is_small(value) for value in values)
+
+    def _is_small(self, value: Value, depth: int = 0) -> bool:
+        """Test for certainly small integers, or truth values."""
+        if value.constant is not None and value.constant.is_readable:
+            array = value.constant.numpy()
+            return array.dtype.kind in "iub" and not bool(np.any(abs(array.astype(float)) > _SMALL))
+        if self._recurrence.fact(value).elem_type in _NARROW:
+            return True
+        node = value.producer
+        if node is None or not node.is_op("Cast", "Identity", "Neg", "Where") or depth > _DEEPEST:
+            return False
+        operands = node.inputs[1:] if node.is_op("Where") else node.inputs[:1]
+        return all(v is not None and self._is_small(v, depth + 1) for v in operands)
+
+    @property
     def is_float(self) -> bool:
         """Test for states of floats."""
         return self._dtype.kind == "f"
@@ -644,6 +720,7 @@ _RULES: dict[str, Callable[[StepReader, Node], Step]] = {
     "Neg": StepReader._negate,
     "Mul": _folded("Mul"),
     "Div": StepReader._divide,
+    "Mod": StepReader._mod,
     "Not": StepReader._negate,
     "Xor": _folded("Xor"),
     "And": StepReader._and,

@@ -282,3 +282,15 @@ def test_what_would_take_memory_is_told(caplog):
     (told,) = [remark for remark in result.remarks if remark.code == "form-takes-memory"]
     assert "D*M*N" in told.reason and "--max-run-memory 0 (max_run_memory= in Py" in told.reason
     assert " of memory" in caplog.records[0].getMessage()
+
+
+def test_few_and_many_iterations_count_where_their_number_is_open():
+    """Steps on matrices are slower than a loop for 64 rows, and far faster for 512."""
+    text = """g (float[N, 3] x, float[3] s0, float[3] t0) => (float[3] s, float[3] t) {
+        s, t = Scan <num_scan_inputs = 1, body = b (float[3] u, float[3] v, float[3] e)
+            => (float[3] u2, float[3] v2) { n = Neg (e) p = Add (u, e) q = Add (v, n)
+            u2 = Max (p, q) r = Add (u, n) v2 = Max (r, v) }> (s0, t0, x) }"""
+    model = as_model(HEAD + text)
+    assert "Scan" not in ops(sl.rewrite(model, "accelerate", verify=False))
+    few = sl.rewrite(model, "accelerate", shapes={"x": (20, 3)}, verify=False)
+    assert "Scan" in ops(few)

@@ -11,7 +11,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact
 from straightline.ir import Operator
 from straightline.ops.builder import Builder
-from straightline.passes.scans.parallel_prefix import OneOperator, parallel_prefix
+from straightline.passes.scans.parallel_prefix import OneOperator, joins_rows, parallel_prefix
 
 FIRST_LEFT = "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Identity (x) }"
 
@@ -69,3 +69,14 @@ def test_a_known_number_of_rows_takes_as_many_steps_as_it_has_digits():
 def test_an_unknown_number_takes_a_loop_of_so_many_steps():
     types = [node.op_type for node in doubled("Add", None).graph.node]
     assert types.count("Loop") == 1 and len(types) < 10
+
+
+def test_a_loop_over_distances_is_told_from_others():
+    """As a model that is read again has it, in which passes have no remark on it."""
+    model = ir.load(doubled("Max", None))
+    (loop,) = model.graph.nodes_of("Loop")
+    assert joins_rows(loop)
+    text = """g (int64 n, bool c, float x) => (float y) { y = Loop (n, c, x) <body = b (int64 i,
+        bool d, float a) => (bool d2, float b) { d2 = Identity (d) b = Tanh (a) }> }"""
+    other = ir.parse(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    assert not any(joins_rows(node) for node in other.graph.nodes())

@@ -78,7 +78,7 @@ def test_the_index_of_each_running_extreme():
 
 
 NEAR = [
-    scalar("Greater (q, s)", keep="Where (g, s, q)"),  # a NaN replaces the state
+    scalar("Greater (q, s)", keep="Where (g, s, half)"),  # another value than the one compared
     scalar("Greater (q, s)", keep="Where (g, half, s)"),  # another value than the one compared
 ]
 
@@ -86,6 +86,31 @@ NEAR = [
 @pytest.mark.parametrize("text", NEAR)
 def test_near_misses(text):
     assert "carries" in reason(text)
+
+
+@pytest.mark.parametrize("compare", ["Greater (q, s)", "Less (q, s)", "LessOrEqual (s, q)"])
+@pytest.mark.parametrize("start", [0.0, -INF, NAN])
+@pytest.mark.parametrize("is_all", [True, False])
+def test_the_other_one_of_a_comparison(compare, start, is_all):
+    """A comparison with NaN is false: a NaN replaces the state, and any candidate a NaN."""
+    text = scalar(compare, keep="Where (g, s, q)", index="Where (g, w, i)")
+    if is_all:
+        text = scalar(compare, keep="Where (g, s, q)", outputs="float r").replace(
+            "p2 =", "r = Identity (s2) p2 ="
+        )
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        x = numbers(length, [NAN, NAN, INF, -INF, NAN])
+        assert_same(text, model, x, exact=True, s0=np.array(start, np.float32), **STARTS)
+
+
+def test_the_other_one_of_integers():
+    body = "k = Cast <to = 7> (e) g = Less (s, k) s2 = Where (g, s, k) w2 = Where (g, w, i)"
+    text = loop(body, "int64[3] s s0; int64[3] w w0")
+    model = raised(text, kept=["Scan"])
+    s0 = np.array([1, -9, 0])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, s0=s0, w0=s0)
 
 
 def test_a_companion_that_reads_the_extreme():
