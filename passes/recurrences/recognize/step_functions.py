@@ -531,7 +531,8 @@ class StepReader(Coefficients):
     def _worse(self, node: Node, comparison: Comparison) -> Step:
         """The other one of the two sides of a comparison, which may be NaN.
 
-        The candidate replaces a NaN. In the steps a NaN is the number that any candidate replaces; `restored` has them.
+        The candidate replaces a NaN. In the steps a NaN is the number that any candidate replaces;
+        `restored` has them.
         """
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         kind = _OPPOSITE[kind]
