@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from ..batch import Record
     from ..batch.job_config import JobConfig
     from ..batch.sources import Job
-    from .rewrite_session import Session
-
-if TYPE_CHECKING:
-    from ..batch import Record
     from ..ir import SaveError
+    from .rewrite_session import Session
 
 
 CODES = {

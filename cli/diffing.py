@@ -15,14 +15,10 @@ from .piping import read_model
 from .report import show_result
 
 if TYPE_CHECKING:
-    from ..display import Block
-    from ..report import Change, Differences
-
-if TYPE_CHECKING:
     from ..batch.changes import Change as BatchChange
     from ..batch.changes import Changes
     from ..display import Block
-
+    from ..report import Change, Differences
 
 _MOST_OPERATORS = 20
 
@@ -139,7 +135,7 @@ def _batch_blocks(changes: Changes) -> Iterator[Block]:
     from ..display import Line, Table
 
     if changes.changes:
-        columns = ("Model", "BatchChange", "Status", "Outputs", "Left", "Nodes", "Time", "Why")
+        columns = ("Model", "Change", "Status", "Outputs", "Left", "Nodes", "Time", "Why")
         yield Table(columns, [_row(change) for change in changes.changes])
     yield Line(", ".join(f"{name}: {text}" for name, text in changes.cards()))
 
