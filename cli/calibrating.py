@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,15 +30,15 @@ def calibrate(
     `accelerate` compares the forms of a model by such costs; a table of them is built in.
     """
     from ..display import Line, Table
-    from ..driver.calibrate import calibrate as measure
     from ..ir.io.files import replacing
     from ..ir.io.write_target import place_beside
+    from ..passes.costs.calibrate import calibrate as measure
     from ..passes.costs.table import holds_costs
 
     interrupts.raise_from_now_on()
     place = None if out is None else place_beside(out, (), "table of costs", holds_costs, force)
     with progress("calibrating", quiet or as_json) as on_progress:
-        table = measure(on_progress)
+        table = measure(functools.partial(on_progress, "calibrating"))
     if place is not None:
         with replacing(place) as (temporary,):
             temporary.write_text(table.to_toml(), encoding="utf-8")

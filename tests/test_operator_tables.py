@@ -12,7 +12,7 @@ NAMES = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.dom
 HOMES = ("ops/", "version_converter/adapters/", "targets/")
 
 REMAINING = {
-    "driver/calibrate.py": "operators that calibration measures",
+    "passes/costs/calibrate.py": "operators that calibration measures",
     "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
     "passes/base.py": "operators that are or become control flow",
     "passes/cleanup/cancel_movement.py": "operators that the pass moves a reshape over",

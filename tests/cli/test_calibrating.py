@@ -4,7 +4,7 @@ import json
 
 import pytest
 from straightline.cli.commands import app
-from straightline.driver import calibrate as calibration
+from straightline.passes.costs import calibrate as calibration
 from straightline.passes.costs.table import cost_table
 from typer.testing import CliRunner
 

@@ -9,7 +9,7 @@ from commands import assert_refused, write
 from output_schemas import assert_described
 from straightline.cli import commands
 from straightline.cli.schema import output_schema, schema_of
-from straightline.driver import calibrate as calibration
+from straightline.passes.costs import calibrate as calibration
 from straightline.passes.costs.table import cost_table
 
 ALL = typer.main.get_command(commands.app).commands

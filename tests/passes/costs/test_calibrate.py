@@ -5,8 +5,8 @@ import onnx
 import onnxruntime
 import pytest
 from straightline import ir
-from straightline.driver import calibrate as calibration
-from straightline.driver.calibrate import (
+from straightline.passes.costs import calibrate as calibration
+from straightline.passes.costs.calibrate import (
     CELLS,
     arithmetic,
     calibrate,
@@ -43,8 +43,8 @@ def test_each_item_is_measured(monkeypatch):
     table = calibrate(lambda *step: steps.append(step))
     assert tuple(table.load) == LOAD_ITEMS and tuple(table.run) == RUN_ITEMS
     assert min(*table.load.values(), *table.run.values()) >= 0 < table.load["session"]
-    assert set(table.most_numbers) == {step[1] for step in steps[2:]}
-    assert [step[2:] for step in steps] == [(i, len(steps)) for i in range(len(steps))]
+    assert set(table.most_numbers) == {step[0] for step in steps[2:]}
+    assert [step[1:] for step in steps] == [(i, len(steps)) for i in range(len(steps))]
     assert table.about["runtime"].startswith("onnxruntime ")
 
 

@@ -20,10 +20,10 @@ import onnx
 import onnx.numpy_helper
 import onnx.parser
 
-from ..display import OnProgress, silent
-from ..ir import load
-from ..passes.costs.cost_model import load_units, run_units
-from ..passes.costs.table import ARITHMETIC, LOAD_ITEMS, RUN_ITEMS, CostTable
+from ...ir import load
+from ..base import Progress
+from .cost_model import load_units, run_units
+from .table import ARITHMETIC, LOAD_ITEMS, RUN_ITEMS, CostTable
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -69,11 +69,11 @@ _STEP = {
 """One step of a cell from the state `h` and a row `e` that is multiplied already."""
 
 
-def calibrate(on_progress: OnProgress = silent) -> CostTable:
+def calibrate(progress: Progress = lambda *_: None) -> CostTable:
     """Measure the costs of the installed onnxruntime; takes some seconds.
 
     Args:
-        on_progress: called with what is about to be measured.
+        progress: called with what is about to be measured, the number done and of all.
 
     Raises:
         ImportError: onnxruntime is not installed.
@@ -81,15 +81,15 @@ def calibrate(on_progress: OnProgress = silent) -> CostTable:
     import onnxruntime
 
     steps = len(CELLS) + 2
-    on_progress("calibrating", "runs", 0, steps)
+    progress("runs", 0, steps)
     run = _running(list(chains()), list(arithmetic()))
-    on_progress("calibrating", "loading", 1, steps)
+    progress("loading", 1, steps)
     cases = [*chains(), *products()]
     loads = [load_units(load(model)) for model, _ in cases]
     loading = fit(loads, _load_times([model for model, _ in cases]), LOAD_ITEMS)
     most = {}
     for step, cell in enumerate(CELLS, 2):
-        on_progress("calibrating", cell, step, steps)
+        progress(cell, step, steps)
         most[cell] = _most_numbers(cell)
     about = {
         "runtime": f"onnxruntime {onnxruntime.__version__}",
