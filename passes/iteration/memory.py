@@ -18,7 +18,8 @@ from .loop_view import LoopView
 ROW_BYTES = limit("row_bytes")
 
 _OPEN_TRIPS = 1 << 12
-"""The trips of which a block holds all values, where only run time tells how many there are."""
+"""The iterations of which a block holds all values, where only run time tells how many there
+are."""
 _IN_BLOCKS = "is large for all trips, and is left to blocks of them"
 
 

@@ -91,7 +91,7 @@ def propagate_facts(feeding: Feeding, results: Sequence[Value | None]) -> dict[V
 
 
 def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
-    """Yield the facts of each output from the body; None for unknown sizes besides the trip
+    """Yield the facts of each output from the body; None for unknown sizes besides the iteration
     count."""
     loop_view, inference = feeding.loop_view, feeding.inference
     if loop_view.node.is_op("SequenceMap"):
@@ -102,7 +102,7 @@ def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
         yield Fact(fact.elem_type, fact.shape) if same and is_settled(fact) else None
     for one in loop_view.scan_outputs:
         fact = inference.fact(one.result)
-        if loop_view.node.is_op("Loop") and one.output is not None:  # there may be no trips
+        if loop_view.node.is_op("Loop") and one.output is not None:  # there may be no iterations
             rows = inference.fact(one.output)
             fact = Fact(rows.elem_type, None if rows.shape is None else rows.shape[1:])
         dims = list(fact.shape or ())

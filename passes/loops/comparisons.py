@@ -20,7 +20,8 @@ _NEGATED = {"Less": "GreaterOrEqual", "Greater": "LessOrEqual"}
 _NEGATED |= {other: name for name, other in _NEGATED.items()}
 
 _MOST_STEP = 1 << 16
-"""The limit of steps; a counter of 64 bits then wraps after more trips than a machine makes."""
+"""The limit of steps; a counter of 64 bits then wraps after more iterations than a machine
+makes."""
 _MOST_LAPS = 1 << 10
 """The limit of rounds in which a counter of 32 bits that wraps is followed."""
 

@@ -75,7 +75,8 @@ class Packing:
 
     Args:
         emit: the builder of the nodes.
-        counts: 1 for live iterations, else 0: int64, [trips, batch, 1], of one element at least.
+        counts: 1 for live iterations, else 0: int64, [iterations, batch, 1], of one element at
+            least.
     """
 
     def __init__(self, emit: Builder, counts: Value) -> None:
@@ -101,7 +102,7 @@ class Packing:
         return self._emit.add("Cast", [steps], "steps", to=onnx.TensorProto.INT32)
 
     def pack(self, source: Value) -> Value:
-        """Pack the input, [trips, batch, elements], with live elements first."""
+        """Pack the input, [iterations, batch, elements], with live elements first."""
         emit = self._emit
         shape = emit.add("Shape", [self._counts], "shape")
         trips = emit.add("Gather", [shape, emit.vector((0,), "k")], "trips")
@@ -114,7 +115,8 @@ class Packing:
         return self._gather(source, order)
 
     def every(self, hidden: Value, initial: Value) -> Value:
-        """Emit the states after each iteration, [trips, batch, elements], from those of steps."""
+        """Emit the states after each iteration, [iterations, batch, elements], from those of
+        steps."""
         counts = self._emit.running_sum(self._counts, "reached")
         return self._gather(self._emit.concat([initial, hidden], 0, "rows"), counts)
 

@@ -1,4 +1,4 @@
-"""Inputs and outputs of an operator in its form [trips, batch, elements].
+"""Inputs and outputs of an operator in its form [iterations, batch, elements].
 
 An operator must not receive a sequence without elements or a batch without rows: onnxruntime aborts
 on it, or returns zeros for the initial state. Where there may be none, zeros pad it to one, and the
@@ -92,7 +92,7 @@ class Sequence3:
         self.backward = bool(values) and all(value in reversals for value in values)
 
     def input(self, frees: Sequence[Free]) -> Value:
-        """Emit a product of state-independent values, [trips, batch, elements]."""
+        """Emit a product of state-independent values, [iterations, batch, elements]."""
         values = [self._rows(free) for free in frees]
         emit = self.emit
         value = functools.reduce(
@@ -106,7 +106,7 @@ class Sequence3:
         return self.emit.add("Expand", [value, self.emit.concat(ends, 0, "shape")], "fed")
 
     def _rows(self, free: Free) -> Value:
-        """Emit some columns of a value, [trips, batch or 1, elements]."""
+        """Emit some columns of a value, [iterations, batch or 1, elements]."""
         trips = self.recurrence.trips
         operand, shape = self.recurrence.trips.operand(free.value), self.of.shape(free.value)
         value = trips.feeding.every(operand, free.value.name)
@@ -169,7 +169,7 @@ class Sequence3:
         return self.emit.add("Pad", [value, pads], value.name)
 
     def counts(self, mask: Mask) -> Value:
-        """Emit 1 for live iterations of a row, else 0, [trips, batch, 1] of int64."""
+        """Emit 1 for live iterations of a row, else 0, [iterations, batch, 1] of int64."""
         if self.of.width(mask.value) != 1:
             raise Unfit(f"is kept by '{mask.value.name}', which tells elements of a row apart")
         value = self.input([Free(mask.value, 0)])
@@ -188,7 +188,7 @@ class Sequence3:
     # Outputs -------------------------------------------------------------------------------------
 
     def every(self, value: Value) -> Value:
-        """Emit the states of all iterations from [trips, batch, elements]."""
+        """Emit the states of all iterations from [iterations, batch, elements]."""
         axes = tuple([i for i, pad in enumerate((self._none, self._empty)) if pad is not None])
         if axes:
             ends = [(self.trips, self.batch)[axis] for axis in axes]
