@@ -34,6 +34,11 @@ TESTED_ULPS = 16
 The tests have states within some units of 0; unbounded or chaotic states amplify any rounding.
 """
 
+_UNIT = ("Sigmoid", "HardSigmoid")
+"""The activations between 0 and 1."""
+_CENTRED = ("Tanh", "Softsign")
+"""Those between -1 and 1."""
+
 
 class _Emission:
     def __init__(self, of: Interpretation, cell: Cell) -> None:
@@ -195,8 +200,18 @@ class _Emission:
         recurrent = [bool(gate.recurrent) for gate in self.cell.gates]
         if not all(recurrent):
             self._refuse_to_spread("has a gate that does not depend on it, where")
-        if any(self.cell.peepholes) and not all(self.cell.peepholes):
+        partial = any(self.cell.peepholes) and not all(self.cell.peepholes)
+        if partial and not self._has_finite_cell():
             self._refuse_to_spread("has a gate without a peephole, where")
+
+    def _has_finite_cell(self) -> bool:
+        """Test for an LSTM whose cell is finite or NaN.
+
+        A NaN makes NaN of its own element of all states, with or without a peephole.
+        """
+        cell, (gate, candidate, _) = self.cell.cell, self.cell.functions
+        bounded = gate[0] in _UNIT and candidate[0] in (*_UNIT, *_CENTRED)
+        return bounded and cell is not None and self.of.finiteness.holds([cell.initial])
 
     def _refuse_to_spread(self, what: str) -> None:
         if self.options.spread_nan:

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from ....facts.fact import Fact
-from ....ir import Value
+from ....ir import Array, Value
 from ...iteration.induction_variables import is_invariant
 from ...iteration.loop_view import LoopView
 
@@ -64,6 +64,9 @@ class Finiteness:
         if elem_type in _WHOLE:
             return _largest(elem_type)
         node = value.producer
+        if node is not None and node.is_op("ConstantOfShape") and not node.op.references:
+            filler = node.attribute("value")
+            return 0.0 if filler is None else _of_array(onnx.numpy_helper.to_array(filler))
         if node is None or node.domain or node.op_type not in _RULES:
             return None
         operands = node.inputs[_FIRST_DATA.get(node.op_type, 0) :]
@@ -98,7 +101,10 @@ def _of_constant(value: Value) -> float | None:
     tensor = value.constant
     if tensor is None or not tensor.is_readable or tensor.is_sparse:
         return None
-    array = tensor.numpy()
+    return _of_array(tensor.numpy())
+
+
+def _of_array(array: Array) -> float | None:
     if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
         return None
     return float(np.abs(array.astype(np.float64)).max(initial=0.0))

@@ -69,6 +69,20 @@ def test_a_peephole_of_one_gate_alone():
     result = run_passes(as_model(text), RaiseRecurrences())
     assert "has a gate without a peephole" in result.kept[0].reason
     assert run_passes(as_model(text), RaiseRecurrences(spread_nan=True)).changed
+    cell = "k4 = Shape (h0) c0 = ConstantOfShape (k4) h1, c1 ="
+    zeros = text.replace("float[4] c0, ", "").replace("h1, c1 =", cell)
+    model = as_model(zeros)
+    after = run_passes(model, RaiseRecurrences()).model
+    assert "LSTM" in op_types(after.graph)
+    rng = np.random.default_rng(0)
+    feed = {"h0": rng.normal(size=4), "u": rng.normal(size=(4, 4)), "p": rng.normal(size=4)}
+    feed = {key: array.astype(np.float32) for key, array in feed.items()}
+    for special in (1, *SPECIAL):
+        x = rng.normal(size=(3, 4)).astype(np.float32)
+        x[1, 2] = special
+        for run in (reference.run, run_in_onnxruntime):
+            loses_nan = run is run_in_onnxruntime
+            numbers_stay(run(model, {**feed, "x": x}), run(after, {**feed, "x": x}), loses_nan)
 
 
 def test_what_is_certainly_finite_is_added_by_ones_and_zeros():
