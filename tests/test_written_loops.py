@@ -1,0 +1,56 @@
+"""Loops as people write them: accelerate leaves no loop over rows, and the same numbers."""
+
+import numpy as np
+import pytest
+from harness import run_in_onnxruntime
+from loops import op_types
+from straightline import reference, rewrite
+from straightline.reference import EvaluationError
+from written_loops import CASES
+
+LENGTHS = (0, 1, 2, 7, 37)
+KEPT = {
+    "assign_where_mask": "a write by a mask of one row",
+    "assign_split_concat": "a write between the parts of a Split",
+    "prev_in_place_concat": "a Slice of one row of the initial buffer, of unknown size",
+    "prev_column_scatter": "a column written at pairs of indices, and read",
+    "two_rnn_steps": "two steps of an RNN in an iteration",
+    "if_append": "rows that a condition lets in",
+    "if_append_concat": "the same by Concat",
+    "if_write": "a write that a condition lets in",
+    "frames_zero_crossings": "two parts of a frame, of other lengths where it is short",
+    "frames_preemphasis": "the same",
+    "frames_overlap_add_scatter": "sums of frames that overlap",
+    "frames_overlap_add_slices": "the same",
+    "frames_runtime_hop": "a hop that is an input",
+    "frames_split": "a Split of a frame that may be short",
+}
+"""The loops that stay, and what stands in the way."""
+
+
+def loops(graph):
+    """The loops of a graph, but for those over doubling distances."""
+    for node in graph.node:
+        bodies = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+        if node.op_type in ("Loop", "Scan") and bodies[0].name != "doubling":
+            yield node
+        for body in bodies:
+            yield from loops(body)
+
+
+@pytest.mark.sample(10)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_no_loop_over_rows(case):
+    made = rewrite(case.model, "accelerate", verify=False)
+    assert bool(list(loops(made.graph))) is (case.name in KEPT), list(op_types(made.graph))
+    for length in LENGTHS:
+        feed = case.feeds(length)
+        try:
+            expected = reference.run(case.model, feed)
+        except EvaluationError:
+            assert not length
+            continue
+        for run in (reference.run, run_in_onnxruntime) if length else (reference.run,):
+            for one, other in zip(run(made, feed), expected, strict=True):
+                assert one.shape == other.shape
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
