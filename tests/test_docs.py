@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 from straightline.cli import commands, exit_codes
+from straightline.dev.tools import recurrence_table
 from straightline.passes import PASSES
 from straightline.verification.proof.terms.term_manager import RULES
 
@@ -24,6 +25,11 @@ def test_every_pass_has_a_page_with_its_options(kind):
         assert f"`{field.name}`" in page
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     assert f"(passes/{kind.name}.md)" in index
+
+
+def test_the_pairs_of_operations_are_those_of_the_code():
+    page = recurrence_table.PAGE.read_text(encoding="utf-8")
+    assert recurrence_table.written(page) == page
 
 
 def test_the_files_of_the_graph_are_introduced():
