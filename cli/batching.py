@@ -110,10 +110,10 @@ def run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
                 sources, many.out or Path(), config_of, *where, on_progress=show_count
             )
     except KeyboardInterrupt:
-        again = command_again(session.context, ["--resume"])
+        command = command_again(session.context, ["--resume"])
         report.show_warning(
             f"{count[0]} of {count[1]} models are done, and what is written is whole; go on with:"
-            f" {again}"
+            f" {command}"
         )
         raise
     lost = write_summaries(many.summary, records, str(many.out), read)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .parsing import STREAM
-from .report import Again, say
+from .report import CommandWith, say
 
 if TYPE_CHECKING:
     from ..driver.result import Outcome
@@ -32,16 +32,16 @@ def write_page(
     mismatch: MismatchError | None,
     source: Path,
     target: Path | None,
-    again: Again,
+    command_with: CommandWith,
 ) -> None:
-    """Write the page of an outcome, where one is asked for; `again` spells its hints."""
+    """Write the page of an outcome, where one is asked for; `command_with` spells its hints."""
     if page is None:
         return
     from ..report import of_outcome, write
 
     names = name_of(source, "standard input"), name_of(target, "standard output")
     stored = bytes_of_files(source), bytes_of_files(target)
-    about: dict[str, Any] = {"mismatch": mismatch, "again": again}
+    about: dict[str, Any] = {"mismatch": mismatch, "command_with": command_with}
     write(page, of_outcome(outcome, names=names, stored=stored, **about), force=True)
 
 

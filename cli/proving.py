@@ -119,10 +119,10 @@ def prove(
         place = write_counterexample(counterexample, *subject, force=force)
     code = _CODES[proof.status]
     failure = [f"{proof.status}: {proof.reason}"] if code else []
-    again = functools.partial(command_again, context)
+    command_with = functools.partial(command_again, context)
 
     def show() -> None:
-        blocks = [*proof.blocks(lambda condition: again(condition.options))]
+        blocks = [*proof.blocks(lambda condition: command_with(condition.options))]
         blocks += folder_blocks(counterexample, place, proof.proved)
         if counterexample is None and proof.feeds is not None:
             blocks.append(Line("--counterexample FOLDER writes this input as files", "note"))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TONES = {"": "", "left": "yellow", "note": "dim"}
 _MOST_CHARACTERS = 4000
 """Limit of a line on stderr."""
-Again = Callable[[Sequence[str]], str]
+CommandWith = Callable[[Sequence[str]], str]
 """The command that is running with options added, to be pasted."""
 
 
@@ -129,7 +129,7 @@ def show_outcome(
     mismatch: MismatchError | None,
     place: Path | None,
     as_json: bool,
-    again: Again = " ".join,
+    command_with: CommandWith = " ".join,
     code: int = 0,
     failure: Sequence[str] = (),
     *,
@@ -144,7 +144,7 @@ def show_outcome(
         return {**outcome.to_dict(), "written": file, "culprit": culprit, "config": config}
 
     where = "standard output" if place == STREAM else str(place or "nothing was written")
-    blocks = outcome.blocks(where, lambda hint: again(hint.options), "--json", brief=brief)
+    blocks = outcome.blocks(where, lambda hint: command_with(hint.options), "--json", brief=brief)
     show_result(fields, blocks, as_json, code, failure)
 
 

@@ -209,13 +209,13 @@ class Session:
         path: Path | None,
     ) -> int:
         lacking = self.whole_target and bool(outcome.untaken)
-        again = functools.partial(command_again, self.context)
-        write_page(self.output.page, outcome, mismatch, source, path, again)
+        command_with = functools.partial(command_again, self.context)
+        write_page(self.output.page, outcome, mismatch, source, path, command_with)
         failure: Sequence[str] = report.failure_of(outcome, mismatch, lacking) if code else []
 
         def show() -> None:
             as_json, brief = self.output.as_json, not self.output.verbose
-            content = outcome, mismatch, path, as_json, again, code, failure
+            content = outcome, mismatch, path, as_json, command_with, code, failure
             report.show_outcome(*content, brief=brief, config=dict_of(applied_to(self.context)))
             tell_page(self.output.page, as_json)
 

@@ -66,10 +66,10 @@ def convert(job: Job) -> None:
             return load(job.model)
         if first:
             return first.pop()
-        again = Job(job.request)
+        second = Job(job.request)
         for step in (bind, passes):
-            step(again)
-        return again.model
+            step(second)
+        return second.model
 
     progress = partial(job.on_progress, "converting")
     conversion = Conversion(start, options.ir_version, options.rewrite, progress)
@@ -92,13 +92,13 @@ def straighten(job: Job) -> None:
         from ..version_converter.ir_version import keep_constants
 
         context = job.context(CONVERSION.format(job.model.opset()))
-        again = job.request.pipeline.apply(job.model, run=context)
+        result = job.request.pipeline.apply(job.model, run=context)
         if converted.lists:
             keep_constants(job.model)
-        first = [r for r in job.remarks if r.action != "kept" and r not in again.remarks]
-        job.remarks = (*first, *again.remarks)
-        job.timings += again.timings
-        job.changed |= again.changed
+        first = [r for r in job.remarks if r.action != "kept" and r not in result.remarks]
+        job.remarks = (*first, *result.remarks)
+        job.timings += result.timings
+        job.changed |= result.changed
     job.remarks += converted.remarks
     more = (*converted.notes, *job.vetoes.remarks(job.model))
     job.remarks += tuple([remark for remark in more if remark not in job.remarks])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_REMARKS = 1000
 """The most rows of rewritten constructs; remaining constructs have no limit."""
 
-Again = Callable[[Sequence[str]], str]
+CommandWith = Callable[[Sequence[str]], str]
 """Extends the present command by options."""
 
 
@@ -139,7 +139,7 @@ def gather(
     hints: Iterable[Hint] = (),
     verdict: Verdict | None = None,
     mismatch: MismatchError | None = None,
-    again: Again | None = None,
+    command_with: CommandWith | None = None,
     base_dir: BaseDir = None,
 ) -> Report:
     """Gather the data of a report of two models.
@@ -154,14 +154,14 @@ def gather(
         hints: options that decide remaining constructs.
         verdict: the verdict of a comparison of outputs.
         mismatch: the error that names the pass at fault, where outputs differ.
-        again: makes a command of the options of a hint.
+        command_with: makes a command of the options of a hint.
         base_dir: the base folder of external data of models in memory.
     """
     models = [m if isinstance(m, Model) else load(m, base_dir) for m in (before, after)]
     one, other = map(Side.of, models, names)
     sources = origins(one.model, other.model)
     rows, more = _rows(remarks)
-    write = again or " ".join
+    write = command_with or " ".join
     predicted = predictions(models[0], models[1])
     first: FirstDifference | str = ""
     if verdict is not None and verdict.differs and verdict.feeds is not None:
@@ -193,7 +193,7 @@ def of_outcome(
     mismatch: MismatchError | None = None,
     names: tuple[str, str] = ("original", "rewritten"),
     stored: tuple[int | None, int | None] = (None, None),
-    again: Again | None = None,
+    command_with: CommandWith | None = None,
 ) -> Report:
     """Gather the data of a report from an outcome of `transform`.
 
@@ -202,7 +202,7 @@ def of_outcome(
         mismatch: the error of its verification, where outputs differ.
         names: the names of the models.
         stored: the bytes of their files, where there are files.
-        again: makes a command of the options of a hint.
+        command_with: makes a command of the options of a hint.
     """
     request = outcome.request
     remarks = [remark for remark in outcome.remarks if remark.action != "kept"]
@@ -216,7 +216,7 @@ def of_outcome(
         hints=outcome.hints,
         verdict=outcome.verdict,
         mismatch=mismatch,
-        again=again,
+        command_with=command_with,
         base_dir=request.options.base_dir,
     )
 

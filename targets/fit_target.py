@@ -162,16 +162,16 @@ class FitTarget(Pass):
             trial = try_passes(fit.way, search.copy(model), context, repeat=False)
             if not trial.changed:
                 break
-            again = self._fit(trial.model, context.meter.added_nodes, search)
+            refit = self._fit(trial.model, context.meter.added_nodes, search)
             states = States()
             states.visit(model)  # passes and fit may undo each other
-            if len(again.untaken) > len(result.untaken) or states.visit(again.model):
+            if len(refit.untaken) > len(result.untaken) or states.visit(refit.model):
                 break
             earlier = [entry for entry in context.remarks.entries if entry[0].action != "kept"]
             take_over(context, trial.context, earlier)
-            model.become(again.model)
+            model.become(refit.model)
             context.remarks.follow(model)
-            result = again.after(result, model)
+            result = refit.after(result, model)
         return result
 
     def _lists(self, op_type: str, opset: int) -> bool:

@@ -198,7 +198,7 @@ def _simplifiers(options: dict[str, Any]) -> list[Pass]:
     """The passes that make graphs smaller, in a pipeline that repeats them."""
     passes = [make_pass(kind, _options_of(kind, options)) for kind in SIMPLIFIERS]
     return [
-        dataclasses.replace(p, again=False) if isinstance(p, registry.ApplyRules) else p
+        dataclasses.replace(p, repeats=False) if isinstance(p, registry.ApplyRules) else p
         for p in passes
     ]
 

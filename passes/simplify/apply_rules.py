@@ -35,13 +35,13 @@ class ApplyRules(Pass):
 
     Options:
         exactness: the weakest notion of equality that a rule may keep.
-        again: visit all nodes again after a change; a pipeline that repeats does that anyway.
+        repeats: visit all nodes again after a change; a pipeline that repeats does that anyway.
     """
 
     name: ClassVar[str] = "apply-rules"
     keeps_facts: ClassVar[bool] = True
     exactness: Equality = "values"
-    again: bool = dataclasses.field(default=True, metadata={"code_only": True})
+    repeats: bool = dataclasses.field(default=True, metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Apply the rules in every graph."""
@@ -54,4 +54,4 @@ class ApplyRules(Pass):
         rounds = self.exactness == "reals"
         inference, keeps_bits = context.inference(model), self.exactness == "bits"
         driver = Driver(model, rules, inference, observe, rounds=rounds, keeps_bits=keeps_bits)
-        return driver.run(self.again)
+        return driver.run(self.repeats)

@@ -63,5 +63,7 @@ def rewritten(text=DECODER, verify=True):
         timings=made.timings,
         hints=advise(request, made.model).hints,
         verdict=compared(made, VerifyOptions())[1] if verify else None,
-        again=lambda options: " ".join(["straightline rewrite decoder.onnx flat.onnx", *options]),
+        command_with=lambda options: " ".join(
+            ["straightline rewrite decoder.onnx flat.onnx", *options]
+        ),
     )

@@ -124,16 +124,16 @@ class Driver:
         self._fold = Folder(model).fold
         self._forms: dict[int, NormalForms] = {}
 
-    def run(self, again: bool = True) -> bool:
+    def run(self, repeats: bool = True) -> bool:
         """Apply the rules in every graph, and return whether the model changed.
 
         Args:
-            again: visit all nodes again after a change, until none follows.
+            repeats: visit all nodes again after a change, until none follows.
         """
         changed = False
         while sum(map(self._visit_graph, self.model.graphs())):
             changed = True
-            if not again:
+            if not repeats:
                 break
         return changed
 
