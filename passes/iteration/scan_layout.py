@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
-from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph
+from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph, empty_header
 from ..utils.legality import caller_attribute
 from ..utils.replace_all_uses import replace_values
 
@@ -116,6 +116,21 @@ def add_holder(
     messages = [attribute_message(key, value) for key, value in attributes.items()]
     messages += [onnx.AttributeProto(name=body, type=kind) for body in bodies]
     return graph.add_node(like.with_attributes(messages), inputs, outputs, name)
+
+
+def add_choice(
+    graph: Graph,
+    condition: Value,
+    outputs: Sequence[str],
+    branches: tuple[str, str],
+    name: str = "",
+) -> tuple[Node, Graph, Graph]:
+    """Add an If with two empty branches, whose names and labels of outputs are passed."""
+    attributes = ["then_branch", "else_branch"]
+    choice = add_holder(graph, Operator("If"), {}, attributes, [condition], outputs, name)
+    pairs = zip(attributes, branches, strict=True)
+    then, other = (graph.add_body(choice, key, empty_header(own)) for key, own in pairs)
+    return choice, then, other
 
 
 def copy_body(scan: Node, target: Node) -> None:

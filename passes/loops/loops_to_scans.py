@@ -28,14 +28,13 @@ from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Operator, Template, Value, upstream
-from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..costs.table import Costs, cost_table
 from ..iteration.affine_reads import ElementRead, Selection, element_reads
 from ..iteration.loop_view import LoopView, read_replaceable
 from ..iteration.new_bodies import add_input, all_labels, fact_declaration, set_own_outputs
-from ..iteration.scan_layout import add_holder, replace_outputs
+from ..iteration.scan_layout import add_choice, add_holder, replace_outputs
 from ..iteration.splice import clean, drop_dead_nodes
 from ..utils.sites import Site, SitePass
 from .scan_sources import ScanSources
@@ -215,20 +214,12 @@ class _Conversion:
         """Emit an If of the Scan and of the Loop's outputs without iterations."""
         loop_view, node = plan.loop_view, plan.loop_view.node
         present = {i: value for i, value in enumerate(node.outputs) if value is not None}
-        guard = add_holder(
-            graph,
-            Operator("If"),
-            {},
-            ["then_branch", "else_branch"],
-            [self._runs(Builder(graph, self.fold), loop_view)],
-            [value.name for value in present.values()],
-            node.name,
-        )
+        runs = self._runs(Builder(graph, self.fold), loop_view)
+        labels = [value.name for value in present.values()]
+        guard, some, other = add_choice(graph, runs, labels, ("some", "none"), node.name)
         outputs = iter(guard.outputs)
         infos = [fact_declaration(value, self.inference) for value in present.values()]
-        some = graph.add_body(guard, "then_branch", empty_header("some"))
         scanned = self._add_scan(some, plan, "_scan")
-        other = graph.add_body(guard, "else_branch", empty_header("none"))
         without = _without_trips(Builder(other), plan)
         some.set_outputs([v for i in present if (v := scanned[i]) is not None], infos)
         other.set_outputs([without[index] for index in present], infos)

@@ -23,10 +23,10 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.trips.trip_count import skip_identities
 from ...facts.obstacle import require_none
 from ...facts.reason import Message
-from ...ir import Graph, Node, Operator, Value, copy_node, count_nodes, empty_header
+from ...ir import Graph, Node, Value, copy_node, count_nodes
 from ...ops.builder import Builder
 from ..iteration.new_bodies import fact_declaration
-from ..iteration.scan_layout import add_holder
+from ..iteration.scan_layout import add_choice
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
@@ -93,17 +93,9 @@ def _unswitch(graph: Graph, loop: Node, condition: Value, inference: ShapeInfere
     outputs = [value for value in loop.outputs if value is not None]
     infos = [fact_declaration(value, inference) for value in outputs]
     shape = tuple(1 for _ in inference.fact(condition).shape or ())
-    choice = add_holder(
-        graph,
-        Operator("If"),
-        {},
-        ["then_branch", "else_branch"],
-        [condition],
-        [value.name for value in outputs],
-        loop.name,
-    )
-    for name, holds in (("then_branch", True), ("else_branch", False)):
-        branch = graph.add_body(choice, name, empty_header(name))
+    labels, names = [value.name for value in outputs], ("then_branch", "else_branch")
+    choice, *branches = add_choice(graph, condition, labels, names, loop.name)
+    for branch, holds in zip(branches, (True, False), strict=True):
         truth = Builder(branch).constant(np.full(shape, holds), condition.name)
         copy = copy_node(loop, branch, {condition: truth})
         branch.set_outputs([value for value in copy.outputs if value is not None], infos)

@@ -1,9 +1,11 @@
-"""Conversion of a model between versions of Scan, where only its Scans change."""
+"""Conversion of a model between versions of Scan: in its conversion to another opset, and alone."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 import onnx
 import onnx.defs
@@ -11,51 +13,92 @@ import onnx.defs
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
-from ..base import Pass, PassContext
+from ..base import Part, Pass, PassContext
 from ..iteration.scan_layout import unreadable
 from ..utils.traversal import inside_out
+from .scan_8_to_9 import convert_scan_8_to_9, obstacle_8_to_9
+from .scan_9_to_8 import convert_scan_9_to_8, obstacle_9_to_8
 from .shapes import ScanShapes
 
-Obstacle = Callable[[ScanShapes], str | None]
-Convert = Callable[[Graph, ScanShapes], None]
 Root = Model | Function
 
 _CONVERTED = Message("scan-converted", "converted to opset {opset}")
+_CONVERSIONS = {
+    8: (obstacle_8_to_9, convert_scan_8_to_9),
+    9: (obstacle_9_to_8, convert_scan_9_to_8),
+}
+"""The obstacle to the conversion of a Scan, and the conversion, by the opset before it."""
 
 
-def carry_scans(
-    pass_: Pass,
-    model: Model,
-    context: PassContext,
-    versions: tuple[int, int],
-    obstacle: Obstacle,
-    convert: Convert,
-) -> bool:
-    """Convert all Scans of one opset to another one, with the imports, or change nothing.
+class Crossing:
+    """The Scans of models and functions on the way between opsets 8 and 9.
 
-    Args:
-        pass_, context: the pass that signs the remarks, and its context.
-        model: the model; functions that import the opset are converted with it.
-        versions: the opsets from and to.
-        obstacle, convert: the reason against the conversion of one Scan, and the conversion.
+    Create it while everything around them is in one version, run it once that is in the other one.
     """
-    source, target = versions
-    roots = [root for root in model.roots() if root.opset() == source]
-    surveyed = survey_scans(roots, source, ShapeInference(model))
-    scans = list(scans_inside_out(roots))
-    reasons = [unreadable(n, source) or obstacle(surveyed[n]) for _, n in scans]
-    shared = _shared_obstacle(roots, versions, reasons)
-    if shared is not None:
-        for (_, node), reason in zip(scans, reasons, strict=True):
-            context.kept(pass_, node, reason or shared)
-        return False
-    for graph, node in scans:
-        path = node.path
-        convert(graph, surveyed[node])
-        context.rewritten(pass_, node, path, _CONVERTED(opset=target))
-    for root in roots if scans else ():
-        root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
-    return bool(scans)
+
+    def __init__(self, roots: Sequence[Root], source: int, inference: ShapeInference) -> None:
+        self.source = source
+        self.surveyed = survey_scans(roots, source, inference)
+        self._obstacle, self._convert = _CONVERSIONS[source]
+        self._roots = roots
+
+    def obstacle(self, node: Node) -> str | None:
+        """The obstacle to the conversion of a Scan; None without one."""
+        return unreadable(node, self.source) or self._obstacle(self.surveyed[node])
+
+    def run(self) -> Iterator[tuple[Node, str, str | None, Sequence[Node]]]:
+        """Convert all Scans, inner ones first.
+
+        Yields each with its path, the obstacle (None if it was converted), and the nodes that
+        replace it. Types must be inferred anew afterwards, since bodies are copied.
+        """
+        for graph, node in list(scans_inside_out(self._roots)):
+            path, before, reason = node.path, set(graph.unordered_nodes()), self.obstacle(node)
+            if reason is None:
+                self._convert(graph, self.surveyed[node])
+            yield node, path, reason, [n for n in graph.unordered_nodes() if n not in before]
+
+
+@dataclasses.dataclass(frozen=True)
+class _ConvertScans(Pass):
+    """Convert all Scans and the opset imports, or nothing."""
+
+    changes: ClassVar[tuple[Part, ...]] = ("opsets",)
+    versions: ClassVar[tuple[int, int]]
+
+    def run(self, model: Model, context: PassContext) -> bool:
+        """Convert the model, and functions that import the opset."""
+        source, target = self.versions
+        roots = [root for root in model.roots() if root.opset() == source]
+        crossing = Crossing(roots, source, ShapeInference(model))
+        reasons = {node: crossing.obstacle(node) for _, node in scans_inside_out(roots)}
+        shared = _shared_obstacle(roots, self.versions, list(reasons.values()))
+        if shared is not None:
+            for node, reason in reasons.items():
+                context.kept(self, node, reason or shared)
+            return False
+        for node, path, *_ in crossing.run():
+            context.rewritten(self, node, path, _CONVERTED(opset=target))
+        for root in roots if reasons else ():
+            root.opset_imports["" if "" in root.opset_imports else "ai.onnx"] = target
+        return bool(reasons)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan8To9(_ConvertScans):
+    """Convert a model of opset 8 to opset 9 if only its Scans change."""
+
+    name: ClassVar[str] = "scan-8-to-9"
+    adds: ClassVar[tuple[str, ...]] = ("If",)
+    versions: ClassVar[tuple[int, int]] = (8, 9)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scan9To8(_ConvertScans):
+    """Convert a model of opset 9 to opset 8 if only its Scans change."""
+
+    name: ClassVar[str] = "scan-9-to-8"
+    versions: ClassVar[tuple[int, int]] = (9, 8)
 
 
 def _shared_obstacle(

@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import onnx
 
-from ...ir import Graph, Model, Node, Operator, Value
+from ...facts.obstacle import require_none
+from ...ir import Graph, Node, Operator, Value
 from ...ir.copying import empty_header
-from ...ops.builder import Builder, RewriteError
-from ..base import Part, Pass, PassContext
+from ...ops.builder import Builder
 from ..iteration.scan_layout import (
     ScanLayout,
+    add_choice,
     add_holder,
     copy_body,
     declaration,
@@ -36,25 +36,10 @@ from ..iteration.scan_layout import (
     replace_outputs,
     row_type,
 )
-from .opset import carry_scans
 from .padding import Padding, emit_sizes, iota, plan_padding
 from .shapes import ScanShapes, ValueAxis
 
-_FROM, _TO = 8, 9
-
-
-@dataclasses.dataclass(frozen=True)
-class Scan8To9(Pass):
-    """Convert a model of opset 8 to opset 9 if only its Scans change."""
-
-    name: ClassVar[str] = "scan-8-to-9"
-    keeps_sizes: ClassVar[bool] = True
-    adds: ClassVar[tuple[str, ...]] = ("If",)
-    changes: ClassVar[tuple[Part, ...]] = ("opsets",)
-
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Convert all Scans and the opset imports, or nothing."""
-        return carry_scans(self, model, context, (_FROM, _TO), obstacle_8_to_9, convert_scan_8_to_9)
+_TO = 9
 
 
 def obstacle_8_to_9(shapes: ScanShapes) -> str | None:
@@ -80,12 +65,10 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
         shapes: the Scan, surveyed.
 
     Raises:
-        RewriteError: `obstacle_8_to_9` has an obstacle; nothing changes.
+        Obstacle: that of `obstacle_8_to_9`; nothing changes.
     """
     scan, node = shapes.scan, shapes.node
-    reason = obstacle_8_to_9(shapes)
-    if reason is not None:
-        raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
+    require_none(obstacle_8_to_9(shapes))
     emitter = Builder(graph, opset=_TO)
     lengths = row_lengths(shapes)
     padding = None if lengths is None else plan_padding(shapes, emitter, lengths)
@@ -171,13 +154,11 @@ def _unless_no_rows(
         return chosen
     batch = emit_sizes(emitter, [ValueAxis(scan.scan_inputs[0], 0)], "batch")
     condition = emitter.add("Cast", [batch], "has_rows", to=onnx.TensorProto.BOOL)
-    branches, labels = ["then_branch", "else_branch"], [f"{v.name}_rows" for v in padded.values()]
-    choice = add_holder(graph, Operator("If"), {}, branches, [condition], labels)
-    then = graph.add_body(choice, branches[0], empty_header("rows"))
+    labels = [f"{value.name}_rows" for value in padded.values()]
+    choice, then, other = add_choice(graph, condition, labels, ("rows", "no_rows"))
     inside = Builder(then, opset=_TO)
     rows = [inside.add("Identity", [value], value.name) for value in padded.values()]
     _give_out(then, rows)
-    other = graph.add_body(choice, branches[1], empty_header("no_rows"))
     inside = Builder(other, opset=_TO)
     _give_out(
         other,
@@ -249,17 +230,9 @@ class _Rows:
         emitter, count = Builder(graph, opset=_TO), len(self.scan.states)
         outputs = self.scan.node.outputs
         condition = emitter.add("Cast", [length], f"{length.name}_holds", to=onnx.TensorProto.BOOL)
-        choice = add_holder(
-            graph,
-            Operator("If"),
-            {},
-            ["then_branch", "else_branch"],
-            [condition],
-            [f"{value.name}_padded" for value in outputs if value is not None],
-        )
-        then = graph.add_body(choice, "then_branch", empty_header("row"))
+        labels = [f"{value.name}_padded" for value in outputs if value is not None]
+        choice, then, other = add_choice(graph, condition, labels, ("row", "empty_row"))
         _give_out(then, self._cut_and_fill(then, inputs, length, padding))
-        other = graph.add_body(choice, "else_branch", empty_header("empty_row"))
         inside = Builder(other, opset=_TO)
         _give_out(
             other,

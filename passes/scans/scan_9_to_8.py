@@ -16,15 +16,13 @@ The batch is 1. A Scan 8 fills all its outputs forward, so one more Scan reverse
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
-from ...ir import Graph, Model, Node, Operator, Value
+from ...facts.obstacle import require_none
+from ...ir import Graph, Node, Operator, Value
 from ...ir.copying import empty_header
-from ...ops.builder import Builder, RewriteError
+from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import Part, Pass, PassContext
 from ..iteration.scan_layout import (
     ScanLayout,
     add_holder,
@@ -35,23 +33,9 @@ from ..iteration.scan_layout import (
     output_labels,
     replace_outputs,
 )
-from .opset import carry_scans
 from .shapes import ScanShapes
 
-_FROM, _TO = 9, 8
-
-
-@dataclasses.dataclass(frozen=True)
-class Scan9To8(Pass):
-    """Convert a model of opset 9 to opset 8 if only its Scans change."""
-
-    name: ClassVar[str] = "scan-9-to-8"
-    keeps_sizes: ClassVar[bool] = True
-    changes: ClassVar[tuple[Part, ...]] = ("opsets",)
-
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Convert all Scans and the opset imports, or nothing."""
-        return carry_scans(self, model, context, (_FROM, _TO), obstacle_9_to_8, convert_scan_9_to_8)
+_TO = 8
 
 
 def obstacle_9_to_8(shapes: ScanShapes) -> str | None:
@@ -100,12 +84,10 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
         shapes: the Scan, surveyed.
 
     Raises:
-        RewriteError: `obstacle_9_to_8` has an obstacle; nothing changes.
+        Obstacle: that of `obstacle_9_to_8`; nothing changes.
     """
     scan, node = shapes.scan, shapes.node
-    reason = obstacle_9_to_8(shapes)
-    if reason is not None:
-        raise RewriteError(f"{node} cannot be converted to opset {_TO}: {reason}")
+    require_none(obstacle_9_to_8(shapes))
     emitter = Builder(graph, opset=_TO)
     labels = output_labels(node, "_batch")
     states = map_unique(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))

@@ -5,7 +5,8 @@ import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import PassContext, Scan8To9
-from straightline.passes.scans.opset import carry_scans, scans_inside_out, survey_scans
+from straightline.passes.scans import opset
+from straightline.passes.scans.opset import scans_inside_out, survey_scans
 
 
 def scan(name, inner="r = Neg (e)"):
@@ -25,29 +26,30 @@ def model_of(nodes, opset=8, domain=""):
 TWO = f"{scan('z')} y = Identity (z) {scan('w')}"
 
 
-def carry(model, obstacle=lambda shapes: None, versions=(8, 9)):
+def carry(model, monkeypatch, obstacle=lambda shapes: None):
     context, converted = PassContext(), []
 
     def convert(graph, shapes):
         converted.append(shapes.node.output().name)
 
-    changed = carry_scans(Scan8To9(), model, context, versions, obstacle, convert)
+    monkeypatch.setitem(opset._CONVERSIONS, 8, (obstacle, convert))
+    changed = Scan8To9().run(model, context)
     return changed, converted, list(context.remarks)
 
 
-def test_all_are_converted_and_the_import_with_them():
+def test_all_are_converted_and_the_import_with_them(monkeypatch):
     model = model_of(TWO)
-    changed, converted, remarks = carry(model)
+    changed, converted, remarks = carry(model, monkeypatch)
     assert changed and sorted(converted) == ["w", "z"]
     assert model.opset() == 9
     assert [r.reason for r in remarks] == ["converted to opset 9"] * 2
 
 
-def test_one_that_stays_keeps_them_all():
+def test_one_that_stays_keeps_them_all(monkeypatch):
     model = model_of(TWO)
     first = next(node for _, node in scans_inside_out([model]))
     changed, converted, remarks = carry(
-        model, lambda shapes: "it is odd" if shapes.node is first else None
+        model, monkeypatch, lambda shapes: "it is odd" if shapes.node is first else None
     )
     assert (changed, converted, model.opset()) == (False, [], 8)
     assert {r.reason for r in remarks} == {
@@ -56,25 +58,25 @@ def test_one_that_stays_keeps_them_all():
     }
 
 
-def test_an_operator_that_changes_keeps_them_all():
+def test_an_operator_that_changes_keeps_them_all(monkeypatch):
     model = model_of(f"{scan('z')} y = Flatten (z)")
-    changed, converted, (remark,) = carry(model)
+    changed, converted, (remark,) = carry(model, monkeypatch)
     assert (changed, converted, model.opset()) == (False, [], 8)
     assert "Flatten 'y' is another operator in opset 9 than in opset 8" in remark.reason
     assert "straightline convert --opset 9" in remark.reason
 
 
-def test_one_inside_a_body_counts_too():
+def test_one_inside_a_body_counts_too(monkeypatch):
     model = model_of(scan("y", "q = Flatten (e) r = Neg (e)"))
-    changed, _, (remark,) = carry(model)
+    changed, _, (remark,) = carry(model, monkeypatch)
     assert not changed and "Flatten" in remark.reason
 
 
-@pytest.mark.parametrize(("nodes", "opset"), [("y = Neg (x)", 8), (scan("y"), 9)])
-def test_nothing_to_convert(nodes, opset):
-    model = model_of(nodes, opset) if opset == 8 else model_of(nodes.replace("(, x)", "(x)"), opset)
-    assert carry(model) == (False, [], [])
-    assert model.opset() == opset
+@pytest.mark.parametrize(("nodes", "version"), [("y = Neg (x)", 8), (scan("y"), 9)])
+def test_nothing_to_convert(monkeypatch, nodes, version):
+    model = model_of(nodes if version == 8 else nodes.replace("(, x)", "(x)"), version)
+    assert carry(model, monkeypatch) == (False, [], [])
+    assert model.opset() == version
 
 
 def test_inner_ones_come_first():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from harness import as_model, assert_equal, run_passes
 from straightline import reference
-from straightline.passes.scans.scan_8_to_9 import Scan8To9
+from straightline.passes.scans.opset import Scan8To9
 
 HEAD = '<ir_version: 4, opset_import: ["" : 8]>\n'
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.passes import Pipeline, RewriteError
-from straightline.passes.scans.opset import survey_scans
-from straightline.passes.scans.scan_8_to_9 import Scan8To9, convert_scan_8_to_9
-from straightline.passes.scans.scan_9_to_8 import Scan9To8
+from straightline.facts.obstacle import Obstacle
+from straightline.passes import Pipeline
+from straightline.passes.scans.opset import Scan8To9, Scan9To8, survey_scans
+from straightline.passes.scans.scan_8_to_9 import convert_scan_8_to_9
 from strategies import scan_8_model_and_feeds
 
 HEAD = '<ir_version: 4, opset_import: ["" : 8]>\n'
@@ -308,7 +308,7 @@ def test_zeros_of_an_unknown_type_are_refused():
     )
     (node,) = model.graph.nodes()
     shapes = survey_scans([model], 8, ShapeInference(model))[node]
-    with pytest.raises(RewriteError, match="element type of its scan output 'y' is not known"):
+    with pytest.raises(Obstacle, match="element type of its scan output 'y' is not known"):
         convert_scan_8_to_9(model.graph, shapes)
     assert model.graph.nodes() == [node]
 
