@@ -64,11 +64,13 @@ class Operators:
                 if self._functions or _may_hold(op_type, "") is not False:
                     return
                 small.add(op_type)
-            if node.domain or len(outputs) != 1 or not outputs[0] or "" in inputs:
+            if len(outputs) != 1 or not outputs[0] or "" in inputs:
                 return
             content = after_names(node.SerializePartialToString(), inputs, outputs, name)
             op = find((content, len(inputs), 1))
             if op is None:
+                if node.domain:
+                    return
                 op = self.of(node, inputs, outputs, check)
             yield op, inputs, outputs[0], name
 
