@@ -227,8 +227,9 @@ def rewrite(
     """
     request = RewriteOptions.of_call(locals(), hints=False)
     settings = request, VerifyOptions.of(verify, unproved), "the rewrite"
-    with collector_pause():  # it ends when the IR is gone, so that nothing of it is scanned twice
-        return transform_model(model, *settings, is_short=True).model
+    with collector_pause():
+        outcome = transform_model(model, *settings, is_short=True)
+        return outcome.model  # the IR outlives the pause: to free it there takes as long as a pass
 
 
 @overload
@@ -304,7 +305,8 @@ def convert_version(
     request = RewriteOptions.of_call(locals(), **fixed)
     settings = request, VerifyOptions.of(verify, unproved), "the conversion"
     with collector_pause():
-        return transform_model(model, *settings, is_short=True).model
+        outcome = transform_model(model, *settings, is_short=True)
+        return outcome.model
 
 
 def inspect(
