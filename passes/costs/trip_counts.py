@@ -40,6 +40,7 @@ class TripCounts:
         self._folder = Folder(model, _MOST_BYTES)
         self._numbers: dict[Value, Tensor] = {}
         self._lengths: dict[Dimension, int] = {}
+        self._blocks: dict[Graph, int] = {}
         for graph in list(model.graphs()):
             for node in graph.nodes_of("Loop"):
                 if computes_blocks(node.body("body")):
@@ -69,6 +70,15 @@ class TripCounts:
             estimate = self._estimate(places.output(), {})
             if shape is not None and estimate is not None:
                 self._lengths[shape[0]] = estimate.size
+                self._blocks[body] = min(estimate.size, self._rows)
+
+    def _rows_in(self, graph: Graph | None) -> int:
+        """The number of unknown rows in a graph: in a block, its length."""
+        while graph is not None and self._blocks:
+            if graph in self._blocks:
+                return self._blocks[graph]
+            graph = None if graph.holder is None else graph.holder.graph
+        return self._rows
 
     def of(self, node: Node) -> int:
         """The trip count of a Loop or Scan, at usual sizes where it is unknown."""
@@ -77,7 +87,8 @@ class TripCounts:
             return certain
         if node.is_op("Scan"):
             length = _scanned_length(node, self._inference)
-            return self._rows if length is None else self._size(length, self._rows)
+            rows = self._rows_in(node.graph)
+            return rows if length is None else self._size(length, rows)
         maximum = node.input(0) if node.is_op("Loop") else None
         visited: dict[Value, Tensor | None] = {}
         estimate = None if maximum is None else self._estimate(maximum, visited)
