@@ -164,7 +164,8 @@ class _LoopUnroller:
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         inputs.drop_unused()
-        site.rewritten(context.with_offer(loop, UNROLLED(trips=trips)))
+        nodes = template.added if self.options.costs == "none" else 0
+        site.rewritten(context.with_offer(loop, UNROLLED(trips=trips), nodes))
         for node, where in template.resolved.items():
             context.rewritten(self.options, node, where, _DECIDED())
         self.budget.spend(template.added + sum(len(column) for column in scanned))

@@ -170,7 +170,8 @@ class _ScanUnroller:
         results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
         record_facts(site.context, site.inference, node, facts, results)
         replace_outputs(site.graph, node, results[: len(node.outputs)])
-        site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.trips)))
+        nodes = plan.cost if self.options.costs == "none" else 0
+        site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.trips), nodes))
         self.budget.spend(plan.template.added + moves)
 
     def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:

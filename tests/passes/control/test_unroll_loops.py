@@ -14,7 +14,7 @@ from harness import (
 from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from sessions import open_session
 from straightline import load, reference
-from straightline.passes import PassContext, Pipeline, UnrollLoops, straighten
+from straightline.passes import PassContext, Pipeline, UnrollLoops, UnrollScans, straighten
 
 NEGATE_AND_KEEP = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r, float[2] s) {
     c2 = Identity (c) r = Neg (a) s = Add (a, a)
@@ -379,3 +379,27 @@ def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, trips, s
         if kept
         else []
     )
+
+
+def test_many_copies_are_remarked():
+    """Also of a Scan; not where costs were compared, or few nodes are added."""
+    body = "b = Relu (a) d = Neg (b) e = Sin (d)"
+    text = (
+        HEAD
+        + """g (float[N] x, float[900, 2] z) => (float[N] y, float[2] w) {
+        trips = Constant <value_int = %d> ()
+        y = Loop (trips, , x) <body = b (int64 i, bool c, float[N] a) => (bool c2, float[N] e)
+            { c2 = Identity (c) %s }>
+        zero = Constant <value_floats = [0.0, 0.0]> ()
+        w = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] r) => (float[2] e)
+            { %s }> (zero, z) }"""
+    )
+    passes = UnrollLoops(), UnrollScans()
+    reasons = [r.reason for r in run_passes(text % (700, body, body), *passes).remarks]
+    assert all("slower than the loop" in reason and "accelerate" in reason for reason in reasons)
+    assert len(reasons) == 2
+    few = run_passes(text % (3, body, body), UnrollLoops()).remarks
+    assert [remark.reason for remark in few] == ["unrolled, 3 trips"]
+    compared = UnrollLoops(costs="onnxruntime", copies="run")
+    for remark in run_passes(text % (700, body, body), compared).remarks:
+        assert "slower than the loop" not in remark.reason
