@@ -13,7 +13,6 @@ KEPT = {
     "assign_where_mask": "a write by a mask of one row",
     "assign_split_concat": "a write between the parts of a Split",
     "prev_in_place_concat": "a Slice of one row of the initial buffer, of unknown size",
-    "prev_column_scatter": "a column written at pairs of indices, and read",
     "two_rnn_steps": "two steps of an RNN in an iteration",
     "if_append": "rows that a condition lets in",
     "if_append_concat": "the same by Concat",

@@ -14,12 +14,16 @@ from collections.abc import Sequence
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import integers
+from ...facts.fact import element, integers
+from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
 from ..iteration.loop_view import LoopView, State
 from ..iteration.scan_layout import move_axis
 from ..utils.replace_all_uses import replace_values
+
+_MOVES = ("Unsqueeze", "Squeeze", "Reshape", "Expand")
+"""The operators that may repeat elements, and keep them otherwise."""
 
 
 def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> list[str]:
@@ -49,6 +53,9 @@ def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> lis
         cuts = [part for part in parts if part is not None and part.is_op("Slice")]
         mine = any(_sliced_axis(cut, rank, inference) == axis % rank for cut in cuts)
         return move_axis(rank, axis % rank, 0) if mine else None
+    if node.is_op("ScatterND"):
+        column = _column_of(node, inference) if len(body.uses(state.argument)) > 1 else None
+        return None if column is None else move_axis(len(shape), 1, 0)
     if not node.is_op("Transpose"):
         return None
     back = list(node.attribute("perm", list(range(len(shape)))[::-1]))
@@ -56,6 +63,53 @@ def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> lis
     users = [use.user for use in body.uses(state.argument)]
     turned = all(isinstance(user, Node) and _turns(user, perm) for user in users)
     return perm if turned and perm != back[:0] and perm != sorted(perm) and users else None
+
+
+def _column_of(node: Node, inference: ShapeInference) -> Value | None:
+    """The place of the column that a ScatterND writes at pairs of indices; None for others.
+
+    t = ScatterND (s, [[0, j], [1, j], [2, j]], column)
+    """
+    buffer, at = node.inputs[:2]
+    pairs = None if at is None else at.producer
+    shape = None if buffer is None else inference.fact(buffer).shape
+    plain = node.attribute("reduction", b"none") in (b"none", "none") and not node.op.references
+    if not plain or pairs is None or not pairs.is_op("Concat") or len(pairs.inputs) != 2:
+        return None
+    sizes = [None if v is None else inference.fact(v).shape for v in pairs.inputs]
+    if shape is None or pairs.attribute("axis") not in (-1, 1):
+        return None
+    if any(own is None or len(own) != 2 or own[0] != shape[0] or own[1] != 1 for own in sizes):
+        return None
+    numbers, place = pairs.inputs
+    assert numbers is not None
+    return _repeated(place, inference) if _counts_all(numbers, shape[0], inference) else None
+
+
+def _repeated(value: Value | None, inference: ShapeInference) -> Value | None:
+    """The value of one element that all elements of another one equal; None for others."""
+    while value is not None:
+        shape = inference.fact(value).shape
+        if shape is not None and all(dim == 1 for dim in shape):
+            return value
+        node = value.producer
+        value = node.inputs[0] if node is not None and node.is_op(*_MOVES) else None
+    return None
+
+
+def _counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool:
+    """Test for the numbers from 0 to below a size, in order."""
+    numbers, node = integers(inference.fact(value)), value.producer
+    if numbers is not None:
+        return size.value == numbers.size and numbers.reshape(-1).tolist() == [*range(numbers.size)]
+    while node is not None and node.is_op("Unsqueeze", "Reshape") and node.inputs[0] is not None:
+        node = node.inputs[0].producer
+    if node is None or not node.is_op("Range"):
+        return False
+    first, end, step = (None if v is None else inference.fact(v) for v in node.inputs)
+    if first is None or end is None or step is None:
+        return False
+    return element(first) == 0 and element(step) == 1 and element(end) == size
 
 
 def _turns(node: Node, perm: Sequence[int]) -> bool:
@@ -140,6 +194,11 @@ class _Layout:
                 self._enter(node, emit.concat(parts, 0, label))
         elif moved is None:
             return
+        elif node.is_op("ScatterND") and axis == 1 and (at := _column_of(node, self._inference)):
+            place = emit.add("Reshape", [at, emit.vector((1, 1), "one_place")], "place")
+            assert node.inputs[2] is not None
+            row = emit.unsqueeze(node.inputs[2], 0, "row")
+            self._enter(node, emit.apply(node.op, [moved, place, row], label))
         elif node.is_op("Transpose") and _turns(node, self._perm):
             self._enter(node, None)
             self._loop_view.body.replace_uses(node.output(), moved)

@@ -9,7 +9,8 @@ from straightline.passes import StoreRows
 
 LOOP = """g (float[2, N, 3] x, int64 n) => (float[2, N, 3] y{more}) <bool yes = {{1}},
         int64[1] z = {{0}}, int64[1] o = {{1}}, int64[1] far = {{9223372036854775807}},
-        int64[2] one_place = {{1, 1}}, int64 zero = {{0}}, int64[1] below = {{-2}}> {{
+        int64[2] one_place = {{1, 1}}, int64 zero = {{0}}, int64[1] below = {{-2}},
+        int64[2, 1] numbers = {{0, 1}}, int64[2] column = {{2, 1}}> {{
     sh = Shape (x) m = Gather (sh, o) trips = Squeeze (m, z) y0 = ConstantOfShape (sh)
     y{rows} = Loop (trips, yes, y0) <body = b (int64 i, bool c, float[2, N, 3] s)
             => (bool c2, float[2, N, 3] t{out}) {{
@@ -22,6 +23,9 @@ MOVED = {
     "a negative axis": SLICES.replace("axis = 1", "axis = -2").replace(", o) b", ", below) b"),
     "slices and a row that is read": "r = Gather <axis = 1> (s, i) q = Add (r, e)"
     f" v = Unsqueeze (q, o) {SLICES}".replace("(a, u, b)", "(a, v, b)"),
+    "pairs of indices": """r = Gather <axis = 1> (s, i) q = Add (r, e) j = Reshape (i, one_place)
+        down = Expand (j, column) pairs = Concat <axis = 1> (numbers, down)
+        t = ScatterND (s, pairs, q)""",
     "transposed": """w = Transpose <perm = [1, 0, 2]> (s) at = Reshape (i, one_place)
         v = Transpose <perm = [1, 0, 2]> (u) p = ScatterND (w, at, v)
         t = Transpose <perm = [1, 0, 2]> (p)""",
@@ -65,6 +69,9 @@ def test_a_state_that_is_read_as_a_whole():
 KEPT = {
     "rows": "t = Identity (s)",
     "a join of no slices": "v = Concat <axis = 1> (u, u, s) t = Slice (v, z, m, o)",
+    "pairs in another order": """r = Gather <axis = 1> (s, i) q = Add (r, e)
+        j = Reshape (i, one_place) down = Expand (j, column) back = Sub (o, numbers)
+        pairs = Concat <axis = 1> (back, down) t = ScatterND (s, pairs, q)""",
     "turned differently": """w = Transpose <perm = [2, 1, 0]> (s) p = Exp (w)
         q = Transpose <perm = [2, 1, 0]> (p) t = Max (q, s)""",
 }
