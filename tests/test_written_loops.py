@@ -19,8 +19,6 @@ KEPT = {
     "if_write": "a write that a condition lets in",
     "frames_zero_crossings": "two parts of a frame, of other lengths where it is short",
     "frames_preemphasis": "the same",
-    "frames_overlap_add_scatter": "sums of frames that overlap",
-    "frames_overlap_add_slices": "the same",
     "frames_runtime_hop": "a hop that is an input",
     "frames_split": "a Split of a frame that may be short",
 }

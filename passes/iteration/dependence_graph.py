@@ -109,5 +109,7 @@ class DependenceGraph:
         if isinstance(vertex, Node):
             return (*vertex.inputs, *captured_by(vertex))
         if isinstance(vertex, Write):
-            return (*vertex.earlier, vertex.element, vertex.index)
+            places = [value for node in vertex.reads for value in node.inputs]
+            own = {vertex.state.argument, *(v for node in vertex.reads for v in node.outputs)}
+            return (vertex.element, vertex.index, *(v for v in places if v not in own))
         return () if vertex in self._independent else (vertex.result,)

@@ -74,6 +74,41 @@ class InjectiveIndices:
             value = source
         return self._is_there(value)
 
+    def consecutive(self, value: Value) -> tuple[Index, int] | None:
+        """The first of consecutive places in each iteration, and their number.
+
+        None for others, and for places that may be negative.
+        """
+        source, node = value, value.producer
+        while node is not None and node.is_op("Unsqueeze", "Reshape") and node.inputs[0]:
+            source, node = node.inputs[0], node.inputs[0].producer
+        places = [source]
+        if node is not None and node.is_op("Concat") and node.attribute("axis") == 0:
+            places = [place for place in node.inputs if place is not None]
+        elif node is not None and node.is_op("Range"):
+            places = [place for place in node.inputs[:2] if place is not None]
+            step = node.inputs[2]
+            one = None if step is None else integers(self.inference.fact(step))
+            if one is None or one.item() != 1:
+                return None
+        indices = [index for place in places if (index := self._indices.get(place)) is not None]
+        if len(indices) < len(places) or self.sign(places[0]) != 1:
+            return None
+        apart = [(index.start - indices[0].start).value for index in indices]
+        if len({index.step for index in indices}) > 1:
+            return None
+        if node is not None and node.is_op("Range"):
+            return (indices[0], apart[1]) if apart[1] is not None and apart[1] > 0 else None
+        return (indices[0], len(places)) if apart == [*range(len(places))] else None
+
+    def spans(self, start: Value, end: Value) -> tuple[Index, int] | None:
+        """The same for the places from a start to below an end."""
+        first, last = self._indices.get(start), self._indices.get(end)
+        if first is None or last is None or first.step != last.step or self.sign(start) != 1:
+            return None
+        count = (last.start - first.start).value
+        return None if count is None or count < 1 else (first, count)
+
     def _is_there(self, value: Value) -> bool:
         """Test for a nonempty last axis."""
         shape = self._feeding.inference.fact(value).shape

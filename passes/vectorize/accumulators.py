@@ -43,7 +43,7 @@ def find_writes(loop_view: LoopView, injective: InjectiveIndices) -> Iterator[Wr
         if write is not None:
             yield write
             continue
-        reduced = find_reduced_write(loop_view.body, state, injective.inference)
+        reduced = find_reduced_write(loop_view.body, state, injective)
         if reduced is not None:
             yield reduced
 

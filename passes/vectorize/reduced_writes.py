@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Fact, Shape
+from ...facts.fact import Fact, Shape, integers
+from ...facts.polynomial import Dimension
 from ...facts.types import PLAIN_INTEGERS
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
+from ..iteration.affine_reads import Index
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
+from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import State
 from ..utils.stacked_rows import concat_rows
 
@@ -31,8 +33,8 @@ _OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18}
 _MOVEMENTS = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
 
 
-def find_reduced_write(body: Graph, state: State, inference: ShapeInference) -> Write | None:
-    """The write by which every iteration combines a place of a state with an element."""
+def find_reduced_write(body: Graph, state: State, injective: InjectiveIndices) -> Write | None:
+    """The write by which every iteration combines places of a state with an element."""
     node = state.result.producer
     if node is None or node.graph is not body or len(node.inputs) != 3:
         return None
@@ -43,14 +45,14 @@ def find_reduced_write(body: Graph, state: State, inference: ShapeInference) -> 
     reduction = _reduction(node)
     write = None
     if reduction == "none":
-        write = _combined(body, state, node, inference)
+        write = _combined(body, state, node, injective)
     elif len(body.uses(state.argument)) == 1:
         _, index, element = node.inputs
         assert index is not None and element is not None
         write = Write(state, node, element, index, reduction)
     if write is None or body.root.opset() < _OPSETS.get(write.reduction, 1 << 30):
         return None
-    return write if _has_one_place(write, inference) else None
+    return write if _has_places(write, injective) else None
 
 
 def _reduction(node: Node) -> str:
@@ -58,8 +60,9 @@ def _reduction(node: Node) -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
-def _combined(body: Graph, state: State, node: Node, inference: ShapeInference) -> Write | None:
+def _combined(body: Graph, state: State, node: Node, injective: InjectiveIndices) -> Write | None:
     """Match a Scatter of what a node computes of the element at the same place."""
+    inference = injective.inference
     _, index, update = node.inputs
     assert index is not None and update is not None
     combine = _skip(update, body).producer
@@ -69,7 +72,7 @@ def _combined(body: Graph, state: State, node: Node, inference: ShapeInference) 
         return None  # runtimes differ on NaN in a ScatterElements
     for old, element in (combine.inputs, combine.inputs[::-1]):
         read = None if old is None else _skip(old, body).producer
-        if read is None or element is None or not _reads_place(read, state, node, body, inference):
+        if read is None or element is None or not _reads_place(read, state, node, body, injective):
             continue
         path = (*_path(update, body), combine, *_path(old, body), read)
         users = [use.user for use in body.uses(state.argument)]
@@ -103,9 +106,10 @@ def _skip(value: Value, body: Graph) -> Value:
 
 
 def _reads_place(
-    read: Node, state: State, node: Node, body: Graph, inference: ShapeInference
+    read: Node, state: State, node: Node, body: Graph, injective: InjectiveIndices
 ) -> bool:
-    """Test for a read of a state at the place that a Scatter writes."""
+    """Test for a read of a state at the places that a Scatter writes."""
+    inference = injective.inference
     if read.input(0) is not state.argument or read.graph is not body:
         return False
     own, index = read.input(1), node.input(1)
@@ -118,19 +122,49 @@ def _reads_place(
             return False
         axes = [each.attribute("axis", 0) for each in (read, node)]
         return axes[0] == axes[1] and _skip(own, body) is _skip(index, body)
+    if read.is_op("Slice", "GatherND"):
+        places = _places_of(read, injective)
+        return places is not None and places == injective.consecutive(index)
     if not read.is_op("Gather") or read.attribute("axis", 0) != 0:
         return False
     return _skip(own, body) is _skip(index, body)
 
 
-def _has_one_place(write: Write, inference: ShapeInference) -> bool:
-    """Test for an index of one place in the buffer."""
+def _places_of(read: Node, injective: InjectiveIndices) -> tuple[Index, int] | None:
+    """Consecutive places along the first axis that a Slice or GatherND reads."""
+    one, other, inference = read.input(1), read.input(2), injective.inference
+    if one is None or read.op.references:
+        return None
+    if read.is_op("GatherND"):
+        shape = inference.fact(one).shape
+        is_row = shape is not None and len(shape) == 2 and shape[1] == 1
+        plain = is_row and not read.attribute("batch_dims", 0)
+        return injective.consecutive(one) if plain else None
+    axes, steps = (None if v is None else inference.fact(v) for v in map(read.input, (3, 4)))
+    along = axes is None or number_of(axes) == 0
+    return (
+        injective.spans(one, other)
+        if other is not None and along and (steps is None or number_of(steps) == 1)
+        else None
+    )
+
+
+def number_of(fact: Fact) -> int | None:
+    """The one integer of a fact; None for others."""
+    numbers = integers(fact)
+    return int(numbers.item()) if numbers is not None and numbers.size == 1 else None
+
+
+def _has_places(write: Write, injective: InjectiveIndices) -> bool:
+    """Test for an index of one place in the buffer, or of consecutive ones."""
     assert write.index is not None
-    shape = inference.fact(write.index).shape
+    shape = injective.inference.fact(write.index).shape
     if not shape:
         return False
     if write.node.is_op("ScatterND"):
-        return all(dim == 1 for dim in shape)
+        places = injective.consecutive(write.index)
+        is_span = places is not None and len(shape) == 2 and shape == (places[1], 1)
+        return is_span or all(dim == 1 for dim in shape)
     axis = write.node.attribute("axis", 0)
     return -len(shape) <= axis < len(shape) and shape[axis] == 1
 
@@ -155,7 +189,8 @@ def scatter_reduced(
     places = feeding.every(index, write.index.name)
     axis = 0
     if write.node.is_op("ScatterND"):
-        places, rows = _by_row(write, places, rows, buffer, element.fact, feeding)
+        count = index.fact.shape[0].value if index.fact.shape else 1
+        places, rows = _by_row(write, places, rows, buffer, element.fact, count or 1, feeding)
     else:
         axis = write.node.attribute("axis", 0) % len(buffer.fact.shape or (0,))
         shape = index.fact.shape or ()
@@ -166,17 +201,28 @@ def scatter_reduced(
 
 
 def _by_row(
-    write: Write, places: Value, rows: Value, buffer: Operand, fact: Fact, feeding: Feeding
+    write: Write,
+    places: Value,
+    rows: Value,
+    buffer: Operand,
+    fact: Fact,
+    count: int,
+    feeding: Feeding,
 ) -> tuple[Value, Value]:
-    """Emit the index of each element, and the elements, in rows of the buffer."""
+    """Emit the index of each element, and the elements, in rows of the buffer.
+
+    Each iteration has `count` of these.
+    """
     emit, shape = feeding.emit, buffer.fact.shape
     if shape is None or fact.shape is None:
         raise Unbatchable(f"adds to '{write.state.argument.name}', whose rank is not known")
     sizes = feeding.trips
+    if count > 1:
+        sizes = emit.add("Mul", [sizes, feeding.integers(count)], "rows")
     if len(shape) > 1:
         whole = emit.add("Shape", [buffer.value], "sizes")
         sizes = emit.concat([sizes, emit.slice(whole, 1, len(shape), "sizes")], 0, "sizes")
-    if _is_row(fact.shape, shape):
+    if _is_row(fact.shape, shape, count):
         rows = emit.add("Reshape", [rows, sizes], "rows")
     else:
         raise Unbatchable(f"adds '{write.element.name}' to rows of another shape")
@@ -185,7 +231,8 @@ def _by_row(
     return (emit.add("Expand", [column, sizes], "places") if len(shape) > 1 else column), rows
 
 
-def _is_row(element: Shape, buffer: Shape) -> bool:
-    """Test for the sizes of a row, up to axes of size 1."""
-    own, row = ([dim for dim in shape if dim != 1] for shape in (element, buffer[1:]))
-    return own == row
+def _is_row(element: Shape, buffer: Shape, count: int) -> bool:
+    """Test for the sizes of some rows, up to axes of size 1."""
+    whole = (Dimension.constant(count), *buffer[1:])
+    own, rows = ([dim for dim in shape if dim != 1] for shape in (element, whole))
+    return own == rows

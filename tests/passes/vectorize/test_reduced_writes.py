@@ -7,11 +7,14 @@ from loops import HEAD, op_types
 from vectorized import assert_same, vectorized
 
 LOOP = """g (float[N] x, float[N, 2] r, int64[N] p, float[{size}] h0, int64 n) => (float[{size}] h)
-        <bool yes = {{1}}, int64[1] a = {{0}}, int64[2] b = {{0, 1}}, int64[1] two = {{2}}> {{
+        <bool yes = {{1}}, int64[1] a = {{0}}, int64[2] b = {{0, 1}}, int64[1] two = {{2}},
+        int64[1] one_v = {{1}}, int64 one_s = {{1}}, int64 two_s = {{2}}> {{
     h = Loop (n, yes, h0) <body = b1 (int64 i, bool c, float[{size}] s)
             => (bool c2, float[{size}] t) {{
         c2 = Identity (c) e = Gather (x, i) j = Gather (p, i) row = Gather (r, i) {body} }}> }}"""
 AT = "j1 = Unsqueeze (j, a) at = Unsqueeze (j1, a)"
+SPAN = """i1 = Unsqueeze (i, a) i2 = Add (i1, two) j2 = Add (i1, one_v) r1 = Unsqueeze (row, a)
+    first = Unsqueeze (i1, a) second = Unsqueeze (j2, a) at = Concat <axis = 0> (first, second)"""
 BODIES = {
     "a ScatterND": ("4", f"{AT} o = Gather (s, j) w = Add (o, e) u = Unsqueeze (w, a)"
         " t = ScatterND (s, at, u)"),
@@ -25,6 +28,14 @@ BODIES = {
         " w = Add (o, u) t = ScatterElements (s, j1, w)"),
     "elements of rows": ("4, 2", "j1 = Unsqueeze (j, b) j2 = Tile (j1, k) u = Unsqueeze (row, a)"
         ' t = ScatterElements <reduction = "add"> (s, j2, u)'),
+    "rows that overlap": ("10, 2", f"{SPAN} o = Slice (s, i1, i2, a)"
+        " rows = Concat <axis = 0> (r1, r1) w = Add (o, rows) t = ScatterND (s, at, w)"),
+    "elements that overlap": ("10", f"{SPAN} o = GatherND (s, at) w = Add (row, o)"
+        " t = ScatterND (s, at, w)"),
+    "places beside each other": ("18", "q = Mul (i, two_s) q1 = Add (q, one_s)"
+        " i1 = Unsqueeze (q, a) i2 = Add (i1, two) m = Unsqueeze (i1, a) n1 = Unsqueeze (q1, b)"
+        " at = Concat <axis = 0> (m, n1) o = Slice (s, i1, i2) w = Mul (row, o)"
+        " t = ScatterND (s, at, w)"),
 }  # fmt: skip
 PLACES = np.array([1, 1, -1, 3, 1, 0, 2, -4, 1], np.int64)
 
@@ -56,6 +67,11 @@ def test_one_operator_combines_all_places(case):
 
 
 KEPT = {
+    "elements of another size": f"{SPAN} o = Slice (s, i1, i2, a) w = Add (o, e)"
+    " t = ScatterND (s, at, w)",
+    "another span": f"{SPAN} o = Slice (s, a, two, a) w = Add (o, row) t = ScatterND (s, at, w)",
+    "a span that moves faster": f"{SPAN} q = Mul (i1, two) q2 = Add (q, two)"
+    " o = Slice (s, q, q2, a) w = Add (o, row) t = ScatterND (s, at, w)",
     "another place": f"{AT} o = Gather (s, i) w = Add (o, e) u = Unsqueeze (w, a)"
     " t = ScatterND (s, at, u)",
     "read elsewhere": f"{AT} o = Gather (s, j) w = Add (o, e) v = Mul (w, o) u = Unsqueeze (v, a)"
