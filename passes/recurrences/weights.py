@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir import Array, Signal, Value
+from ...facts.obstacle import Obstacle
+from ...ir import Array, Value
 from ...ops.batching import Operand
 from ...ops.builder import Builder
 
 
-class Unfit(Signal):
+class Unfit(Obstacle):
     """A mismatch with a pattern; the message continues a sentence about the state."""
 
 

@@ -12,28 +12,23 @@ y, h = Scan <num_scan_inputs = 1,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ....analysis.safety.speculation import Speculation
 from ....analysis.shapes.inference import ShapeInference
-from ....analysis.shapes.nonzero_trips import runs_certainly
-from ....facts.bounds import Known
 from ....facts.notions import Equality
 from ....facts.obstacle import Obstacle
 from ....facts.reason import Message, Reason
-from ....ir import Graph, Model, Node, Value
+from ....ir import Graph, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
-from ....ops.builder import RewriteError
-from ...base import Pass, PassContext
 from ...iteration.loop_view import LoopView, read
 from ...iteration.scan_layout import replace_outputs
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
 from ...iteration.zero_trips import ZeroTripSizes
 from ...loops.count_loops import COUNTED, count_loop
 from ...scans.parallel_prefix import joins_rows
-from ...utils.traversal import inside_out
+from ...utils.sites import Site, SitePass
 from .options import RaiseOptions
 
 if TYPE_CHECKING:
@@ -59,12 +54,13 @@ _ONE_LOOP = "--passes 'straighten{straight=false}'"
 
 
 @dataclasses.dataclass(frozen=True)
-class RaiseRecurrences(RaiseOptions, Pass):
+class RaiseRecurrences(RaiseOptions, SitePass):
     """Replace recurrences in Loops and Scans by the operators that compute them."""
 
     name: ClassVar[str] = "raise-recurrences"
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
+    predicate: ClassVar[Message] = _NO_CELL
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
     adds: ClassVar[tuple[str, ...]] = ("RNN", "GRU", "LSTM", "Loop")
 
@@ -73,14 +69,32 @@ class RaiseRecurrences(RaiseOptions, Pass):
         """Kernels round on their own, unless only exact replacements are allowed."""
         return "bits" if self.exact else "reals"
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Raise inner constructs before outer ones."""
-        inference = context.inference(model)
-        facts = Speculation(inference, model.functions).outside
-        changed = False
-        for graph, node in inside_out(model.graphs(), *self.works_on):
-            changed |= self._visit(graph, node, inference, facts, context)
-        return changed
+    def visit(self, site: Site) -> None:
+        """Raise the recurrences of one construct."""
+        graph, node, inference, context = site.graph, site.node, site.inference, site.context
+        if joins_rows(node):  # of this pass, or one that does the same
+            return
+        context.offers.pop(node.op, None)
+        if count_loop(graph, node, inference):
+            site.rewritten(COUNTED())
+        loop_view = read(node)
+        trips, results = self.raise_loop(graph, loop_view, inference, site.is_certain)
+        what = " and ".join(raised.what for raised in trips.replacements)
+        most, size = trips.feeding.most_trips, len(trips.emit.graph)
+        bounded = self.straight or self.exact
+        if bounded and most is not None and size >= most * len(loop_view.body):
+            raise Obstacle(_NO_SHORTER(recurrence=what))
+        if self.exact and not all(raised.exact for raised in trips.replacements):
+            way = by(f"--passes '{self._inexact()}'")
+            context.offers[node.op] = _INEXACT(recurrence=what, option=way)
+            raise Obstacle(context.offers[node.op])
+        copies = copy_results(trips.feeding, results, graph)
+        propagate_facts(trips.feeding, copies)
+        replace_outputs(graph, node, copies[: len(node.outputs)])
+        parts: list[Reason] = [_RAISED(recurrence=what)]
+        if trips.doubles and most is None:
+            parts.append(_cost(trips.emit.graph, loop_view.body))
+        site.rewritten(Reason.join(parts))
 
     def _inexact(self) -> str:
         """The pipeline that emits the operators that remarks offer."""
@@ -91,65 +105,6 @@ class RaiseRecurrences(RaiseOptions, Pass):
             if name not in self.default_options and value != fields[name]
         }
         return f"straighten{{{','.join(f'{name}={value}' for name, value in options.items())}}}"
-
-    def _visit(
-        self,
-        graph: Graph,
-        node: Node,
-        inference: ShapeInference,
-        facts: Callable[[Value], Known],
-        context: PassContext,
-    ) -> bool:
-        if joins_rows(node):  # of this pass, or one that does the same
-            return False
-        path = node.path
-        context.offers.pop(node.op, None)
-        counted = count_loop(graph, node, inference)
-        if counted:
-            context.rewritten(self, node, path, COUNTED())
-        try:
-            loop_view = read(node)
-        except Obstacle as obstacle:
-            context.kept(self, node, obstacle.reason)
-            return counted
-        return self._raise(graph, node, loop_view, path, inference, facts, context) or counted
-
-    def _raise(
-        self,
-        graph: Graph,
-        node: Node,
-        loop_view: LoopView,
-        path: str,
-        inference: ShapeInference,
-        facts: Callable[[Value], Known],
-        context: PassContext,
-    ) -> bool:
-        try:
-            trips, results = self.raise_loop(
-                graph, loop_view, inference, runs_certainly(node, facts)
-            )
-        except (Unbatchable, RewriteError) as reason:
-            context.kept(self, node, _NO_CELL(str(reason)))
-            return False
-        what = " and ".join(raised.what for raised in trips.replacements)
-        most, size = trips.feeding.most_trips, len(trips.emit.graph)
-        bounded = self.straight or self.exact
-        if bounded and most is not None and size >= most * len(loop_view.body):
-            context.kept(self, node, _NO_SHORTER(recurrence=what))
-            return False
-        if self.exact and not all(raised.exact for raised in trips.replacements):
-            way = by(f"--passes '{self._inexact()}'")
-            context.offers[node.op] = offer = _INEXACT(recurrence=what, option=way)
-            context.kept(self, node, offer)
-            return False
-        copies = copy_results(trips.feeding, results, graph)
-        propagate_facts(trips.feeding, copies)
-        replace_outputs(graph, node, copies[: len(node.outputs)])
-        parts: list[Reason] = [_RAISED(recurrence=what)]
-        if trips.doubles and most is None:
-            parts.append(_cost(trips.emit.graph, loop_view.body))
-        context.rewritten(self, node, path, Reason.join(parts))
-        return True
 
     def raise_loop(
         self, graph: Graph, loop_view: LoopView, inference: ShapeInference, certain: bool
