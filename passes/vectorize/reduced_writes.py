@@ -163,7 +163,7 @@ def _has_places(write: Write, injective: InjectiveIndices) -> bool:
         return False
     if write.node.is_op("ScatterND"):
         places = injective.consecutive(write.index)
-        is_span = places is not None and len(shape) == 2 and shape == (places[1], 1)
+        is_span = places is not None and [dim.value for dim in shape] == [places[1], 1]
         return is_span or all(dim == 1 for dim in shape)
     axis = write.node.attribute("axis", 0)
     return -len(shape) <= axis < len(shape) and shape[axis] == 1
