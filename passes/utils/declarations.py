@@ -67,7 +67,11 @@ class CorrectDeclarations(Pass):
         self, graph: Graph, inference: ShapeInference, context: PassContext
     ) -> bool:
         infos = list(graph.output_infos)
+        of_scan = graph.holder is not None and graph.holder.is_op("Scan")
         for slot, (value, info) in enumerate(zip(graph.outputs, infos, strict=True)):
+            if of_scan and (type_ := _ranked(info.type, inference.fact(value))) is not None:
+                infos[slot] = onnx.helper.make_value_info(info.name, type_)
+                continue
             if not info.HasField("type"):
                 continue
             type_ = correct_type(info.type, inference.fact(value))
@@ -86,6 +90,19 @@ class CorrectDeclarations(Pass):
         changed = any(new is not old for new, old in zip(infos, graph.output_infos, strict=True))
         graph.output_infos = tuple(infos)
         return changed
+
+
+def _ranked(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto | None:
+    """A type with the rank that an output of a Scan's body lacks; None if it has one.
+
+    onnxruntime 1.32 refuses a Scan whose body has an output of unknown rank, and infers less of
+    some nodes that passes write than of those before.
+    """
+    if declared.tensor_type.HasField("shape") or fact.shape is None or not fact.elem_type:
+        return None
+    if declared.WhichOneof("value") not in (None, "tensor_type"):
+        return None
+    return onnx.helper.make_tensor_type_proto(fact.elem_type, [None] * len(fact.shape))
 
 
 def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:

@@ -53,7 +53,8 @@ def test_axes_are_transposed_and_a_backward_output_is_reversed():
            y_batch = Scan <num_scan_inputs = 1, directions = [1],
               body = b (float[2] e) => (float[2] r) { r = Neg (e) }> ("", x_batch)
            y_batch_reversed = Scan <num_scan_inputs = 1, directions = [1],
-              body = reverse (element) => (same) { same = Identity (element) }> ("", y_batch)
+              body = reverse (element) => (float[?] same) { same = Identity (element) }>
+              ("", y_batch)
            y_1 = Squeeze <axes = [0]> (y_batch_reversed)
            y = Transpose <perm = [1, 0]> (y_1)
         }""",

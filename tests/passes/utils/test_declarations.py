@@ -200,3 +200,23 @@ def test_what_vectorizing_knew_corrects_what_the_rest_declares():
     assert [dim.dim_value for dim in declared] == [3, 3, 3]
     x = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "h": np.zeros(3, np.float32)}
     assert_equal_outputs(result, result, x)
+
+
+def test_an_output_of_a_scan_body_gets_its_rank():
+    """onnxruntime refuses a Scan whose body has an output of a rank that it does not infer."""
+    model = onnx.parser.parse_model(
+        HEAD
+        + """g (float[N,3] x, float[3] s0) => (float[3] s, y) <bool yes = {1}> {
+        s, y = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] e) => (float[3] t, r) {
+            t = Add (a, e)
+            r = If (yes) <then_branch = p () => (u) { u = Neg (t) },
+                else_branch = q () => (v) { v = Exp (t) }> }> (s0, x) }"""
+    )
+    result = parse_pipeline("inline-ifs").run(model).model
+    (scan,) = [node for node in result.graph.node if node.op_type == "Scan"]
+    state, row = (
+        info.type.tensor_type
+        for info in next(a.g for a in scan.attribute if a.name == "body").output
+    )
+    assert [dim.dim_value for dim in state.shape.dim] == [3]
+    assert row.HasField("shape") and len(row.shape.dim) == 1 and row.elem_type == 1
