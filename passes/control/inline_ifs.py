@@ -20,6 +20,7 @@ from ...analysis.constants.folding import Folder
 from ...analysis.constants.provenance import Provenance, origins
 from ...analysis.safety.refused_branches import refused_branch
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message, Reason
 from ...ir import Graph, Model, Node, Template
 from ..base import MAY_BE_CONTROL_FLOW, Pass, PassContext
@@ -44,8 +45,8 @@ class Decision(NamedTuple):
     why: Reason
 
 
-Decide = Callable[[Node], "Decision | str"]
-"""Function that returns the decision of an If, or the reason why it stays."""
+Decide = Callable[[Node], Decision]
+"""Function that returns the decision of an If, or raises the obstacle."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,13 +73,15 @@ class InlineIfs(Pass):
         pending = graph.holders()[::-1]
         while pending:
             node = pending.pop()
-            decision = decide(node) if node.is_op("If") else None
-            if isinstance(decision, Decision):
+            try:
+                decision = decide(node) if node.is_op("If") else None
+            except Obstacle as obstacle:
+                context.kept(self, node, obstacle.reason)
+                decision = None
+            if decision is not None:
                 pending += self._inline(graph, node, decision, folder, context)[::-1]
                 changed = True
                 continue
-            if decision:
-                context.kept(self, node, decision)
             for inner in node.graphs():
                 changed |= self._visit_graph(inner, folder, context, decide)
         return changed
@@ -102,22 +105,22 @@ class InlineIfs(Pass):
         return template.holders
 
 
-def _decision(provenance: Provenance, inference: ShapeInference, node: Node) -> Decision | str:
-    """The branch that an If takes, or the reason why it stays."""
+def _decision(provenance: Provenance, inference: ShapeInference, node: Node) -> Decision:
+    """The branch that an If takes."""
     condition = node.inputs[0]
     assert condition is not None
     if condition.constant is None:
         refused = None if caller_attribute(node) else refused_branch(node, inference)
         if refused is None:
-            return _CONDITION_UNKNOWN(origins(condition, provenance=provenance))
+            raise Obstacle(_CONDITION_UNKNOWN(origins(condition, provenance=provenance)))
         unfit, refusing = refused
         holds, why = unfit == "else_branch", _REFUSED(branch=unfit, node=str(refusing))
     elif condition.constant.size != 1:
-        return _CONDITION_SIZE(elements=condition.constant.size)
+        raise Obstacle(_CONDITION_SIZE(elements=condition.constant.size))
     else:
         holds = bool(condition.constant.numpy().reshape(()))
         why = _INLINED(condition="true" if holds else "false")
     branch = "then_branch" if holds else "else_branch"
     reason = caller_attribute(node) or externally_named(node)
-    reason = reason or unnameable_output(node, node.body(branch).outputs)
-    return reason or Decision(branch, why)
+    require_none(reason or unnameable_output(node, node.body(branch).outputs))
+    return Decision(branch, why)

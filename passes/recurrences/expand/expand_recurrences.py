@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from ....analysis.constants.folding import Folder
 from ....analysis.constants.provenance import origins
+from ....facts.obstacle import Obstacle, require_none
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import RewriteError
@@ -92,13 +93,16 @@ class Expander:
 
     def visit(self, graph: Graph, node: Node) -> bool:
         """Expand a node, or add a remark with the obstacle."""
-        path, of = node.path, self.expansion(node)
-        reason = of if isinstance(of, str) else self.not_straight(of)
-        straight = self.options.straight or isinstance(of, str) or of.emit.opset < OLDEST_SCAN
-        if isinstance(of, str) or (straight and reason is not None):
-            self.context.kept(self.options, node, str(reason))
+        path, before = node.path, len(graph)
+        try:
+            of = Expansion(read_layer(node, self.inference), self.folder.fold)
+            reason = self.not_straight(of)
+            if self.options.straight or of.emit.opset < OLDEST_SCAN:
+                require_none(reason)
+        except (Obstacle, RewriteError) as why:
+            sentence = f"it {why}" if isinstance(why, Unfit) else why.args[0]
+            self.context.kept(self.options, node, sentence)
             return False
-        before = len(graph)
         if reason is None:
             steps = of.layer.length or 0
             report = self.context.instrumentation.report_step
@@ -111,15 +115,6 @@ class Expander:
         self.budget.spend(len(graph) - before)
         self.context.rewritten(self.options, node, path, what)
         return True
-
-    def expansion(self, node: Node) -> Expansion | str:
-        """The expansion of a node, or the obstacle to it."""
-        try:
-            return Expansion(read_layer(node, self.inference), self.folder.fold)
-        except Unfit as why:
-            return f"it {why}"
-        except RewriteError as error:
-            return str(error)
 
     def not_straight(self, of: Expansion) -> str | None:
         """The obstacle to unrolled steps; None without one."""
