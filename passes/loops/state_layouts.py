@@ -26,15 +26,14 @@ _MOVES = ("Unsqueeze", "Squeeze", "Reshape", "Expand")
 """The operators that may repeat elements, and keep them otherwise."""
 
 
-def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> list[str]:
-    """Carry states in another layout, and return their names."""
-    names = []
+def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> str | None:
+    """Carry one state in another layout, and return its name; None without such a state."""
     for position, state in enumerate(loop_view.states):
         perm = _layout(loop_view, state, inference)
         if perm is not None:
             _Layout(loop_view, position, perm, inference).carry()
-            names.append(state.argument.name)
-    return names
+            return state.argument.name
+    return None
 
 
 def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> list[int] | None:

@@ -73,11 +73,11 @@ class StoreRows(SitePass):
             return
         loop_view = read(site.node)
         moved = carry_rows_first(loop_view, site.inference)
-        for name in moved:
-            site.rewritten(_MOVED(state=name))
-        if not moved:
-            for name in _Stores(loop_view, site.inference, site.is_certain).rewrite():
-                site.rewritten(_STORED(state=name))
+        if moved is not None:
+            site.rewritten(_MOVED(state=moved))
+            return
+        for name in _Stores(loop_view, site.inference, site.is_certain).rewrite():
+            site.rewritten(_STORED(state=name))
 
 
 class _Stores:
