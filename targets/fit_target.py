@@ -44,7 +44,7 @@ from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir
 from ..version_converter.kept_signs import FORMS, keep_signs, selects_of
 from .legality import Legality
 from .legalize import NodeReplacement, legalize
-from .names import name_colliding_nodes, name_open_sizes
+from .name_repair import name_colliding_nodes, name_open_sizes
 from .outputs import forwarded_inputs, shared_outputs
 from .scan_captures import pass_captures
 from .target import Target, TargetError

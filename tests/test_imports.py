@@ -1,4 +1,4 @@
-"""Scripts that `make test` does not run import names that exist."""
+"""Imports: of scripts that `make test` does not run, and of modules whose names others have."""
 
 import ast
 import importlib
@@ -30,3 +30,20 @@ def test_names_that_scripts_import_exist(folder):
     files = [file for file in SCRIPTS if file.startswith(f"{folder}/")]
     assert files
     assert {file: names for file in files if (names := list(missing(file)))} == {}
+
+
+def test_no_module_hides_a_name_of_its_package():
+    """Importing `package.module` sets the attribute `module` of the package."""
+    hidden = []
+    for file in sorted(sources()):
+        folder, name = (ROOT / file).parent, (ROOT / file).stem
+        tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+        # What comes from the module itself is set after it.
+        imports = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and node.module not in (None, name)
+        ]
+        imported = [alias.asname or alias.name for node in imports for alias in node.names]
+        hidden += [file] if name in imported and name != "__init__" else []
+    assert hidden == []

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from harness import as_model
 from straightline import ir, transform
-from straightline.targets.names import name_colliding_nodes
+from straightline.targets.name_repair import name_colliding_nodes
 
 from targets import fitted, lacking
 
