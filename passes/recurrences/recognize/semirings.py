@@ -127,7 +127,16 @@ class Product:
     ) -> list[Value]:
         """Emit the elements of the product."""
         joined = self.joined(emit, early, late, distance)
-        return [joined[place] for place in self.places]
+        return [
+            joined[place] if place in joined else self._absent(emit, place, late[0])
+            for place in self.places
+        ]
+
+    def _absent(self, emit: Builder, place: Place, like: Value) -> Value:
+        """Emit an element that no product has: a state that nothing reads after some iterations."""
+        no = emit.constant(np.array(False), "no")
+        nothing = no if place.is_flag else self._nothing(emit)
+        return emit.add("Expand", [nothing, emit.add("Shape", [like], "shape")], "absent")
 
     def joined(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value

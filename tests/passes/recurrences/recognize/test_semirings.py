@@ -6,9 +6,9 @@ import random
 import numpy as np
 import onnx
 import pytest
-from harness import run_passes
+from harness import as_model, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
-from straightline import ir, reference
+from straightline import ir, reference, rewrite
 from straightline.ops.builder import Builder
 from straightline.passes import RaiseRecurrences
 from straightline.passes.recurrences.recognize.semirings import (
@@ -47,6 +47,21 @@ def test_two_states(name):
     for length in LENGTHS:
         x = np.tanh(numbers(length))
         assert_same(text, model, x, s0=numbers(1)[0], t0=numbers(2)[0])
+
+
+@pytest.mark.parametrize("kind", ["float", "int64"])
+def test_a_state_that_nothing_reads_after_some_iterations(kind):
+    """Products lack elements that one matrix has."""
+    text = loop(
+        f"v = Cast <to = {7 if kind == 'int64' else 1}> (e) s2 = Sub (t, t) t2 = Add (s, v)"
+        " u2 = Identity (s) r = Identity (u2)",
+        f"{kind}[3] s s0; {kind}[3] t t0; {kind}[3] u u0",
+        f"{kind}[3] r",
+    )
+    model = rewrite(as_model(text), "accelerate", verify=False)
+    for length in LENGTHS:
+        starts = [numbers(k)[0].astype(kind.replace("float", "float32")) for k in (1, 2, 3)]
+        assert_same(text, model, numbers(length), s0=starts[0], t0=starts[1], u0=starts[2])
 
 
 @pytest.mark.parametrize("seed", range(len(SEMIRINGS)))
