@@ -22,7 +22,8 @@ from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
 from ..options.table import OPTIONS
-from ..passes import Pass, Pipeline, Remark, Result
+from ..passes import Pass, PassContext, Pipeline, Remark, Result
+from ..passes.base import Meter
 from ..passes.remarks import kept_constructs
 from ..passes.vetoes import NONE, isolated
 from .job import Request, count_all_nodes
@@ -302,7 +303,16 @@ def named(key: Key) -> str:
 
 
 class _Trials:
-    """Rewrites on copies, each way once; `residual` constructs were left without."""
+    """Rewrites on copies, each way once; `residual` constructs were left without.
+
+    All together they add at most as many nodes as one rewrite may. A trial that keeps a construct
+    for what others have added is no evidence.
+
+    Attributes:
+        added_nodes: the number of nodes that they have added.
+        is_cut: true if the last trial lacked nodes that others have added.
+        cut: the ways of such trials; a way that adds options to one would lack them, too.
+    """
 
     def __init__(self, request: Request, residual: int, on_progress: OnProgress) -> None:
         self.request = request
@@ -310,6 +320,9 @@ class _Trials:
         self.on_progress = on_progress
         self.done: dict[Way, tuple[int, dict[Key, list[Reason]]] | None] = {}
         self.nodes = 0
+        self.added_nodes = 0
+        self.is_cut = False
+        self.cut: list[Way] = []
 
     def of(self, way: Way) -> tuple[int, dict[Key, list[Reason]]] | None:
         """Return the stand-in number, and the constructs that stay with it, with the reasons.
@@ -319,7 +332,10 @@ class _Trials:
         if way not in self.done:
             if len(self.done) >= _MOST_TRIALS or self.nodes > _MOST_NODES:
                 return None
+            if any(way | cut == way for cut in self.cut):
+                return None
             self.done[way] = self._tried(way)
+            self.cut += [way] if self.is_cut else []
         return self.done[way]
 
     def _tried(self, way: Way) -> tuple[int, dict[Key, list[Reason]]] | None:
@@ -332,17 +348,21 @@ class _Trials:
             if stay is not None and len(stay) < self.residual and way.options(other) != options:
                 # What is refused with another number needs this one.
                 more = self._stay(way.applied(self.request, other))
-                stay = {**(more or {}), **stay}
+                stay = None if self.is_cut else {**(more or {}), **stay}
             if stay is not None and (best is None or len(stay) < len(best[1])):
                 best = size, stay
-            if stay is not None and len(stay) < self.residual:
+            if self.is_cut or (stay is not None and len(stay) < self.residual):
                 break
         return best
 
     def _stay(self, request: Request) -> dict[Key, list[Reason]] | None:
+        before, self.is_cut = self.added_nodes, False
         try:
             result, _ = isolated(lambda: self._rewritten(request), NONE)
         except Error:  # with these options it would be refused, so they are not offered
+            return None
+        self.is_cut = any(_fits_alone(remark.sentence, before) for remark in result.remarks)
+        if self.is_cut:
             return None
         reasons: dict[Key, list[Reason]] = {
             (node.op_type, node.path): [] for node in control_flow(result.model)
@@ -355,9 +375,22 @@ class _Trials:
     def _rewritten(self, request: Request) -> Result[Model]:
         model, _ = request.prepare()
         self.nodes += count_all_nodes(model)
-        result = request.pipeline.apply(model, trial=True)
+        run = PassContext(meter=Meter(self.added_nodes, self.added_nodes))
+        try:
+            result = request.pipeline.apply(model, trial=True, run=run)
+        finally:
+            self.added_nodes = max(self.added_nodes, run.meter.added_nodes, run.meter.growth)
         self.nodes += count_all_nodes(result.model)
         return result
+
+
+def _fits_alone(reason: Reason, before: int) -> bool:
+    """Test whether a construct stays only for the nodes that were added before a trial."""
+    return any(
+        part.arguments["needed"] - before <= part.arguments["max_nodes"]
+        for part in reason.parts
+        if {"added", "needed", "max_nodes"} <= part.arguments.keys()
+    )
 
 
 def _ways(node: Node, selects: bool, provenance: Provenance) -> Iterator[Way]:

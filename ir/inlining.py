@@ -73,6 +73,14 @@ class Template:
         each = sum(count_nodes(step.node) for step in self._steps)
         return once + copies * each if copies else 0
 
+    def growth(self, construct: Node) -> int:
+        """The number of nodes by which the copies exceed the construct that they replace.
+
+        Nodes in bodies inside them count.
+        """
+        nested = sum(count_nodes(node) - 1 for node in self.holders)
+        return self.added + nested - count_nodes(construct)
+
     def _plan(self) -> None:
         """Separate the nodes of each copy from those that all copies share."""
         varying = self.body.dependents(self.body.inputs)

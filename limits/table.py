@@ -53,7 +53,7 @@ LIMITS = {
     ),
     "max_nodes": Limit(
         20_000,
-        "nodes that a rewrite adds",
+        "nodes that a rewrite adds, or all trials of hints together",
         "--max-nodes",
         "onnxruntime loads a flat graph in time quadratic in its size, so many take about 5 s",
     ),

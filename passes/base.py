@@ -205,13 +205,16 @@ class Meter:
     """Cost of a rewrite so far.
 
     Attributes:
-        added_nodes: nodes that copying has added; budgets count them.
+        added_nodes: nodes that copying has added to graphs; budgets count them.
+        growth: the same with the nodes in their bodies, less the nodes that they replace. Copies
+            of copies make it the larger one where bodies are nested.
         folded_bytes: bytes that folding constants has added; those that it freed count.
         folded_room: limit of these; None before the first fold.
         seconds: time of each pass by its name, all its runs together.
     """
 
     added_nodes: int = 0
+    growth: int = 0
     folded_bytes: int = 0
     folded_room: int | None = None
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)

@@ -353,6 +353,7 @@ def take_over(
     context.analyses.facts = trial.analyses.facts
     context.analyses.invalidate()
     context.meter.added_nodes = trial.meter.added_nodes
+    context.meter.growth = trial.meter.growth
     for name, seconds in trial.meter.seconds.items():
         context.meter.seconds[name] = context.meter.seconds.get(name, 0.0) + seconds
 

@@ -112,7 +112,7 @@ class _Unblocker:
         self.types = Types(model)
         self.constants = Constants(self.types, Folder(model))
         self.calls = CallGraph(model.functions)
-        self.added_nodes = 0
+        self.added = 0, 0
         self.remarks: list[Remark] = []
         self.obstacles: dict[Place, str] = {}
         self.operators: set[Operator] = set()
@@ -217,7 +217,7 @@ class _Unblocker:
         before = [(node.op_type, node.path) for node in self._constructs_in(cut.scratch)]
         cut.inline(self.undecided)
         context = PassContext(
-            meter=Meter(self.added_nodes),
+            meter=Meter(*self.added),
             instrumentation=Instrumentation(watcher=current_watcher()),
             default_passes=self.passes,
             supports=lambda op_type, _: op_type not in CONSTRUCTS,
@@ -227,7 +227,7 @@ class _Unblocker:
         remarks = [dataclasses.replace(r, path=_prefix(graph) + r.path) for r in context.remarks]
         self.obstacles.update({place: r.reason for place, r in kept_constructs(remarks).items()})
         if len(remaining) < len(before):
-            self.added_nodes = context.meter.added_nodes
+            self.added = context.meter.added_nodes, context.meter.growth
             rewrites = [r for r in remarks if r.action == "rewritten"]
             self._remark(
                 rewrites

@@ -30,7 +30,7 @@ from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Node, Template, Value
+from ...ir import Graph, Node, Template, Value, count_nodes
 from ...ops.builder import Builder
 from ...ops.randomness import find_random
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
@@ -138,7 +138,8 @@ class _Predicator:
         graph.remove(loop)
         writer.inputs.drop_unused()
         site.rewritten(_PREDICATED(trips=len(trips)))
-        self.budget.spend(len(graph) - before + 1)
+        added = len(graph) - before + 1
+        self.budget.spend(added, added - count_nodes(loop))
 
 
 class _TripWriter:

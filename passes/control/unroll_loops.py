@@ -19,7 +19,7 @@ from ...analysis.trips.trip_count import AbsentCond, trip_count
 from ...analysis.trips.zero_trips import ScanElements
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Node, Template, Tensor, Value
+from ...ir import Graph, Node, Template, Tensor, Value, count_nodes
 from ...limits import limit
 from ...ops.builder import Builder
 from ..base import MAY_BE_CONTROL_FLOW
@@ -104,7 +104,7 @@ class _LoopUnroller:
             more = f", more than {self.budget.exceeded_limit(most)}" if trips.exceeded else ""
             raise Obstacle(trips.reason + more)
         cost = template.cost(trips.count) + scanned * (trips.count + 1)
-        require_none(self.budget.refuses_trips(trips.count, cost))
+        require_none(self.budget.refuses_trips(trips.count, cost, replaced=count_nodes(loop)))
         require_none(self._refuses_written(trips.count, cost))
         table = cost_table(self.options.costs)
         if table is not None:
@@ -168,7 +168,8 @@ class _LoopUnroller:
         site.rewritten(context.with_offer(loop, UNROLLED(trips=trips), nodes))
         for node, where in template.resolved.items():
             context.rewritten(self.options, node, where, _DECIDED())
-        self.budget.spend(template.added + sum(len(column) for column in scanned))
+        stacked = sum(len(column) for column in scanned)
+        self.budget.spend(template.added + stacked, template.growth(loop) + stacked)
 
     def stack(self, scanned: Sequence[Sequence[Value]]) -> list[Value | None]:
         """The scan outputs: the values of their iterations along a new first axis."""

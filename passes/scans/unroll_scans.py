@@ -23,7 +23,7 @@ from typing import ClassVar
 from ...analysis.constants.provenance import origins
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Model, Template, Value
+from ...ir import Model, Template, Value, count_nodes
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
@@ -152,7 +152,7 @@ class _ScanUnroller:
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
         plan = _Plan(Rows(scan, shapes, lengths, longest), template)
-        require_none(self.budget.refuses_trips(plan.trips, plan.cost))
+        require_none(self.budget.refuses_trips(plan.trips, plan.cost, replaced=count_nodes(node)))
         table = cost_table(self.options.costs)
         if table is not None:
             rows = len(scan.scan_inputs) + len(plan.used_outputs)
@@ -172,7 +172,7 @@ class _ScanUnroller:
         replace_outputs(site.graph, node, results[: len(node.outputs)])
         nodes = plan.cost if self.options.costs == "none" else 0
         site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.trips), nodes))
-        self.budget.spend(plan.template.added + moves)
+        self.budget.spend(plan.template.added + moves, plan.template.growth(node) + moves)
 
     def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
         """Copy the body for every iteration of every row, and return the Scan's outputs."""

@@ -25,7 +25,7 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Array, Graph, Model, Node, Template, Tensor, Value
+from ...ir import Array, Graph, Model, Node, Template, Tensor, Value, count_nodes
 from ...ops.builder import Builder
 from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
@@ -221,12 +221,12 @@ class _Lowering:
             self._map_empty(graph, node)
             return
         template = Template(body, graph, fold=self.folder.fold, keep_infos=False)
-        require_none(self.budget.refuses(template.cost(count), "it"))
+        require_none(self.budget.refuses(template.cost(count), "it", replaced=count_nodes(node)))
         rows = [
             template.instantiate([column[index]() for column in columns], f"_{index}")
             for index in range(count)
         ]
-        self.budget.spend(template.added)
+        self.budget.spend(template.added, template.growth(node))
         for index, old in enumerate(node.outputs):
             if old is not None:
                 values = [row[index] for row in rows]

@@ -47,34 +47,41 @@ class Budget:
         self.max_trips = max_trips
         self.tried = 0
 
-    def refuses(self, cost: int, what: str, weight: int = 0) -> str | None:
+    def refuses(self, cost: int, what: str, weight: int = 0, replaced: int = 0) -> str | None:
         """The reason why an addition exceeds the limit; None if it fits.
 
         Args:
             cost: the number of added nodes.
             what: the start of the reason, which names the addition.
             weight: its weight, where it exceeds the cost.
+            replaced: the number of nodes that it replaces.
         """
-        added = self.meter.added_nodes
-        needed = max(cost, weight) + added
+        meter, grown = self.meter, cost - replaced
+        needed, nodes, added = max(
+            (max(cost, weight) + meter.added_nodes, cost, meter.added_nodes),
+            (grown + meter.growth, grown, meter.growth),
+        )
         if needed <= self.max_nodes:
             return None
         return _TOO_MANY_NODES(
             what=what,
-            nodes=cost,
+            nodes=nodes,
             added=added,
             max_nodes=self.max_nodes,
             needed=needed,
             option=by(f"--max-nodes {needed}"),
         )
 
-    def refuses_trips(self, trips: int, cost: int, maximum: bool = False) -> str | None:
+    def refuses_trips(
+        self, trips: int, cost: int, maximum: bool = False, replaced: int = 0
+    ) -> str | None:
         """The reason why copies of a body exceed a limit; None if they fit.
 
         Args:
             trips: the number of copies.
             cost: the number of nodes that they add.
             maximum: true if the loop may end earlier at run time.
+            replaced: the number of nodes of the loop.
         """
         if trips >= NO_MAXIMUM:
             return _TOO_MANY_TO_WRITE(trips=trips)
@@ -82,7 +89,7 @@ class Budget:
         if self.max_trips is not None and trips > self.max_trips:
             what = f"{what} trips {are}"
             return _TOO_MANY_TRIPS(what=what, trips=trips, max_trips=self.max_trips, needed=trips)
-        return self.refuses(cost, f"{what} trips", weight=trips)
+        return self.refuses(cost, f"{what} trips", weight=trips, replaced=replaced)
 
     def most_trips(self, each: int = 1) -> int:
         """The maximum allowed trip count for `each` nodes per iteration."""
@@ -95,9 +102,10 @@ class Budget:
             return f"max_trips={self.max_trips} allows; raise it with {by('--max-trips')}"
         return f"max_nodes={self.max_nodes} allows; raise it with {by('--max-nodes')}"
 
-    def spend(self, nodes: int) -> None:
-        """Count nodes that were added."""
+    def spend(self, nodes: int, growth: int | None = None) -> None:
+        """Count nodes that were added, and the growth of the model, where it differs."""
         self.meter.added_nodes += nodes
+        self.meter.growth += nodes if growth is None else growth
 
     def may_try(self, cost: int) -> bool:
         """Count nodes of a trial, and test whether all trials stay below the limit."""

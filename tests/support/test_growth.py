@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import straightline as sl
+from straightline.driver import suggestions
+from straightline.driver.job import count_all_nodes
 from straightline.verification.proof.terms.budget import Budget
 
 sys.path.insert(0, str(Path(__file__).parent / "hostile"))
@@ -93,3 +95,24 @@ def test_too_many_cases_are_seen_at_once():
     model = rows.nested_loops(17)
     proof = PROVING.prove(model, model, budget=Budget(steps=200_000))
     assert proof.reason.startswith("too many loops may have no iteration")
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "cut"),
+    [("captures-nested", 3000, True), ("sums-nested", 1000, True), ("captures-nested", 300, False)],
+)
+def test_all_trials_of_hints_add_at_most_what_one_rewrite_may(monkeypatch, name, most, cut):
+    """One that lacks what others have added is no evidence."""
+    grown, rewritten = [], suggestions._Trials._rewritten
+
+    def counted(trials, request):
+        result = rewritten(trials, request)
+        before, _ = request.prepare()
+        grown.append(count_all_nodes(result.model) - count_all_nodes(before))
+        return result
+
+    monkeypatch.setattr(suggestions._Trials, "_rewritten", counted)
+    found = sl.inspect(CASES[name](6), max_nodes=most)
+    assert len(grown) > 1 and most // 3 < sum(grown) <= most
+    assert any("which was not tried" in each.reason for each in found.constructs) == cut
+    assert not (cut and found.hints)

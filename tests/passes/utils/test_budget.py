@@ -4,7 +4,8 @@ import ast
 from pathlib import Path
 
 import pytest
-from straightline import passes
+from harness import as_model
+from straightline import ir, passes
 from straightline.passes import PassContext
 from straightline.passes.base import Meter
 from straightline.passes.utils.budget import Budget
@@ -71,6 +72,69 @@ def test_all_passes_of_a_run_spend_from_one():
     Budget(context.meter, 10).spend(6)
     assert Budget(context.meter, 10).refuses(4, "it") is None
     assert "to the 6 added so far" in Budget(context.meter, 10).refuses(5, "it")
+
+
+BRANCHES = """If (q) <then_branch = t () => (float[2] u) { v = Neg (a) w = Exp (v) u = Abs (w) },
+    else_branch = e () => (float[2] z) { o = Abs (a) p = Exp (o) s = Sin (p) r = Neg (s) h = Cos (r)
+        m = Abs (h) j = Exp (m) z = Tanh (j) }>"""
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+LOOPS = """Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] s) {
+    d = Identity (c) s = %s }>"""
+FLAT = "g (float[2] x, bool q) => (float[2] y) <int64 n = {%d}> { %s y = %s }"
+SCAN = f"""Scan <num_scan_inputs = 1, body = b (float[2] k, float[2] p) => (float[2] s, float[2] l)
+    {{ a = Add (k, p) s = {BRANCHES} l = Identity (s) }}>"""
+SCANS = f"""g (float[4,2] x, float[2] h, bool q) => (float[2] y) {{
+    z, o = {SCAN} (h, x) y, r = {SCAN} (z, x) }}"""
+MAP = f"SequenceMap (%s) <body = b (float[2] a) => (float[2] k) {{ k = {BRANCHES} }}>"
+MAPS = f"""g (float[2] x, bool q) => (float[8] y) {{ s = SequenceConstruct (x, x, x, x)
+    m = {MAP % "s"} o = {MAP % "m"} y = ConcatFromSequence <axis = 0> (o) }}"""
+LOOP = LOOPS % BRANCHES
+TWICE = {
+    "loops": (FLAT % (4, f"z = {LOOP}", LOOP.replace(", x)", ", z)")), passes.UnrollLoops),
+    "scans": (SCANS, passes.UnrollScans),
+    "maps": (MAPS, passes.LowerSequences),
+}
+
+
+def nodes(model):
+    return sum(len(graph) for graph in ir.load(model).graphs())
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_copies_of_bodies_inside_count_for_what_follows(name):
+    """Each copy of the body has its own copy of the branches."""
+    text, pass_ = TWICE[name]
+    model, copies = as_model(HEAD + text), []
+    for most in range(0, 180, 6):
+        result = passes.Pipeline([pass_(max_nodes=most)]).run(model)
+        copies.append([node.op_type for node in result.model.graph.node].count("If"))
+        assert nodes(result.model) - nodes(model) <= most
+        told = any(f"over max_nodes={most}" in remark.reason for remark in result.kept)
+        assert told == (copies[-1] < 8)
+    assert sorted({*copies}) == [0, 4, 8] and copies == sorted(copies)
+
+
+def nest(depth):
+    """Loops of two iterations in branches of Ifs in each other."""
+    text = "Neg (a)"
+    for _ in range(depth):
+        loop = (LOOPS % text).replace(", x)", ", a)")
+        branches = BRANCHES.replace("u = Abs (w)", f"u = {loop}")
+        text = branches
+    return text
+
+
+@pytest.mark.parametrize("most", [100, 300, 1000])
+def test_loops_in_branches_in_loops_share_a_budget(most):
+    """What one copies, another copies again."""
+    text = FLAT % (2, "", LOOPS % nest(8))
+    model = as_model(HEAD + text)
+    context = passes.PassContext()
+    rewritten = ir.load(model)
+    result = passes.Pipeline([passes.UnrollLoops(max_nodes=most)]).apply(rewritten, run=context)
+    grown = sum(len(graph) for graph in rewritten.graphs()) - nodes(model)
+    assert most // 3 < grown == context.meter.growth <= most
+    assert any(f"over max_nodes={most}" in remark.reason for remark in result.kept)
 
 
 def test_what_is_tried_is_counted_apart():
