@@ -81,7 +81,7 @@ def test_others_one_after_the_other():
     ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("sizes", [("5, 3", "2, 3"), ("M, N", "K, L")])
@@ -99,7 +99,7 @@ def test_numbers_of_elements(reduction, axis, sizes):
     assert_carried_everywhere(body, 18, lowest, integers, signature, ("graph", "body"))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize("shape", [(6, 1), (2, 3, 1), (4, 2), (2, 1, 2)])
 @pytest.mark.parametrize("known", [True, False])
@@ -251,7 +251,7 @@ def test_constant_places_of_slices_below_opset_9():
     assert_carried_everywhere(body, 13, (8, 7), {"x": x, "u": u}, signature, ("graph", "body"))
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("sizes", ["2, 3", "A, B"])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("element", ["float", "int32", "bool"])

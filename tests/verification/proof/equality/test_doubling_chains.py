@@ -20,7 +20,7 @@ def loop(kind, t):
     return onnx.parser.parse_model(HEAD + LOOP.format(kind=kind, t=t))
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("passes", [None, "straighten{straight=false}", "raise-recurrences"])
 @pytest.mark.parametrize(("kind", "t"), KINDS)
 def test_what_the_pass_writes_is_proved(kind, t, passes):
@@ -87,7 +87,7 @@ def _swapped_pieces(graph):
     joined.input.extend(pieces)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -145,6 +145,7 @@ BLOCKS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("change", BLOCKS)
 def test_near_misses_of_blocks_are_not_proved(change):
     before = loop("Max", "int64")
