@@ -9,6 +9,7 @@ and below 2^63, a sum of a number and names, which may wrap, or None for an unkn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -173,8 +174,9 @@ def _is_small(name: str, arrays: Sequence[Array | None]) -> bool:
 
 def _viewed(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
     shape, elements = node.head.key, operands[0]
-    fits = elements is not None and all(isinstance(dim, int) for dim in shape)
-    return elements.reshape(shape) if fits and elements is not None else None
+    if elements is None or not all(isinstance(dim, int) for dim in shape):
+        return None
+    return elements.reshape(shape) if math.prod(shape) == elements.size else None
 
 
 def _cast(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
@@ -315,7 +317,7 @@ def _folded(function: Callable[..., _Element | bool]) -> _Rule:
         result = operands[0]
         for operand in operands[1:]:
             result = _elementwise([result, operand], function)
-        return _elementwise([result], function) if len(operands) == 1 else result
+        return result
 
     return rule
 

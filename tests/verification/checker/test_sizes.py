@@ -112,6 +112,8 @@ def test_elements_are_those_of_every_size(operator):
         ("p = ConstantOfShape <value = int64[1] {0}> (one) y = Add (s, p)", ["n", 3, "m"]),
         ("p = Add (s, s) y = Slice (p, a, one)", [(0, "n", "n")]),
         ("r = Reshape (s, one) y = Identity (r)", None),
+        ("y = Max (s)", ["n", 3, "m"]),
+        ("y = Min (s, one, end)", [None, 1, None]),
         ("m = Sub (a, one) r = Reshape (s, m) y = Tile (r, one)", ["n", 3, "m"]),
         ("t = Add (a, two) r = Mul (most, two) y = Tile (s, r)", None),
     ],
