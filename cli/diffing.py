@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,9 +58,21 @@ def diff(
         write(page, data, read, force=force)
     differences = data.differences
 
+    return _told((before, after), differences.to_dict, _blocks(differences), page, as_json)
+
+
+def _told(
+    places: tuple[Path, Path],
+    content: Callable[[], dict[str, Any]],
+    blocks: Iterator[Block],
+    page: Path | None,
+    as_json: bool,
+) -> int:
+    """Show differences, of which the page is written, and return the exit code."""
+
     def tell() -> None:
-        names = {"before": str(before), "after": str(after)}
-        show_result(lambda: names | differences.to_dict(), _blocks(differences), as_json)
+        names = dict(zip(("before", "after"), map(str, places), strict=True))
+        show_result(lambda: names | content(), blocks, as_json)
         tell_page(page, as_json)
 
     return finish(0, tell, product=True)
@@ -122,12 +134,7 @@ def diff_batches(before: Path, after: Path, page: Path | None, force: bool, as_j
         title = f"changes from {before} to {after}"
         changes.sheet(title).write(page, read, force=force)
 
-    def tell() -> None:
-        names = {"before": str(before), "after": str(after)}
-        show_result(lambda: names | changes.to_dict(), _batch_blocks(changes), as_json)
-        tell_page(page, as_json)
-
-    return finish(0, tell, product=True)
+    return _told((before, after), changes.to_dict, _batch_blocks(changes), page, as_json)
 
 
 def _batch_blocks(changes: Changes) -> Iterator[Block]:

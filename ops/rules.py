@@ -252,7 +252,7 @@ class OperatorRules:
         raise Unbatchable(self.why_unbatchable)
 
     def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        """The same where some inputs have fewer elements on some iterations than on others.
+        """Emit the batched form of inputs that have fewer elements in some iterations.
 
         Args:
             batch: the node; its operands are padded to one size.

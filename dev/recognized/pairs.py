@@ -273,7 +273,7 @@ _TEXTS = {
             "float[m, 8] t, float[8] u",
             "sizes = Concat <axis = 0> (zero1, eight1)"
             " empty = ConstantOfShape <value = float[1] {0}> (sizes)",
-        ).replace("=> (float[N, 8] y)", ""),
+        ),
         "w = Transpose <perm = [1, 0]> (x) p = MatMul (x, w) q = Trilu <upper = 0> (p)"
         " y = MatMul (q, x) l = Identity (x)",
     ),

@@ -102,7 +102,7 @@ class InjectiveIndices:
         return (indices[0], len(places)) if apart == [*range(len(places))] else None
 
     def spans(self, start: Value, end: Value) -> tuple[Index, int] | None:
-        """The same for the places from a start to below an end."""
+        """Return the first place from a start to below an end, and their number."""
         first, last = self._indices.get(start), self._indices.get(end)
         if first is None or last is None or first.step != last.step or self.sign(start) != 1:
             return None

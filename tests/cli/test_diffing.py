@@ -60,9 +60,9 @@ def test_the_page_matches_nodes_and_names_changed_attributes(run, tmp_path):
         onnx.save(onnx.parser.parse_model(content), name)
     assert run("diff", "v1.onnx", "v2.onnx", "--report", "d.html").exit_code == 0
     (data,) = re.findall(r'id="data">(.*?)</script>', (tmp_path / "d.html").read_text())
-    found = json.loads(data)["changes"]
-    assert found["counts"] == {"equal": 1, "changed": 1, "added": 0, "removed": 0}
-    assert found["graphs"][0][2][1][4] == [["axis", "1", "0"]]
+    outcome = json.loads(data)["changes"]
+    assert outcome["counts"] == {"equal": 1, "changed": 1, "added": 0, "removed": 0}
+    assert outcome["graphs"][0][2][1][4] == [["axis", "1", "0"]]
 
 
 def test_a_model_that_is_not_there(run):
@@ -95,9 +95,9 @@ def table(name):
 
 def test_a_summary_and_the_changes_between_two_batches(run):
     many = ("rewrite", "models", "-o")
-    found = run(*many, "one", "--summary", "one.html", "--summary", "one.csv")
-    assert found.exit_code == 1
-    assert found.stdout.endswith("summary: one.html\nsummary: one.csv\n")
+    outcome = run(*many, "one", "--summary", "one.html", "--summary", "one.csv")
+    assert outcome.exit_code == 1
+    assert outcome.stdout.endswith("summary: one.html\nsummary: one.csv\n")
     rows = table("one.csv")
     assert [(row["name"], row["control_flow_after"]) for row in rows] == [
         ("<b>.onnx", "0"),
@@ -108,14 +108,14 @@ def test_a_summary_and_the_changes_between_two_batches(run):
     kept = run(*many, "two", "--passes", "fold-constants", "--no-verify", "--json")
     Path("two.jsonl").write_text(kept.stdout)
     for later in ("two", "two.jsonl"):
-        found = run("diff", "one", later, "--json")
-        document = json.loads(found.stdout)
-        assert (found.exit_code, document["same"]) == (0, 1)
+        outcome = run("diff", "one", later, "--json")
+        document = json.loads(outcome.stdout)
+        assert (outcome.exit_code, document["same"]) == (0, 1)
         changes = {one["name"]: one["change"] for one in document["changes"]}
         assert changes == {"<b>.onnx": "worse", "a.onnx": "worse"}
-    found = run("diff", "one", "two", "--report", "changes.csv")
-    assert "proved to -" in found.stdout and "0 to 1" in found.stdout
-    assert found.stdout.endswith("report: changes.csv\n")
+    outcome = run("diff", "one", "two", "--report", "changes.csv")
+    assert "proved to -" in outcome.stdout and "0 to 1" in outcome.stdout
+    assert outcome.stdout.endswith("report: changes.csv\n")
     rows = table("changes.csv")
     assert [row["left_new"] for row in rows] == ["1", "1"]
 
@@ -134,6 +134,6 @@ def test_a_summary_and_the_changes_between_two_batches(run):
     ],
 )
 def test_wrong_usage_is_told_before_the_work(arguments, message, run):
-    found = run(*arguments)
-    assert found.exit_code in (1, 2) and message in found.stderr
+    outcome = run(*arguments)
+    assert outcome.exit_code in (1, 2) and message in outcome.stderr
     assert not Path("out").exists() and not list(Path().glob("*:*"))

@@ -61,7 +61,7 @@ def test_two_values_that_may_hold_negative_zeros():
 
 
 def test_a_where_of_the_model_stays():
-    """It departs before the conversion, too, and a proof of it assumes nothing."""
+    """A Where of the original departs before the conversion, too, and is no assumption."""
     body = "w = Where (c, x, z) y = Reciprocal (w)"
     found = converted(body, 17, 9, "bool[2] c, float[2] x, float[2] z")
     assert found == ["Where (c, x, z)", "Reciprocal (w)"]

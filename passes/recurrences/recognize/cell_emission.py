@@ -37,7 +37,7 @@ The tests have states within some units of 0; unbounded or chaotic states amplif
 _UNIT = ("Sigmoid", "HardSigmoid")
 """The activations between 0 and 1."""
 _CENTRED = ("Tanh", "Softsign")
-"""Those between -1 and 1."""
+"""Activations with results between -1 and 1."""
 
 
 class _Emission:

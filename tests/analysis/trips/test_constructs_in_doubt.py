@@ -93,7 +93,7 @@ def test_the_reason_names_the_loop_and_its_output():
 
 
 def test_certain_sizes_are_declared():
-    """What replaces a construct may let less be inferred, too."""
+    """A replacement may also let less be inferred."""
     model = ir.load(model_of(IN_IF.format("u = Neg (w)", "v = Abs (w)")))
     assert constructs_in_doubt(model, ShapeInference(model)) == {}
     (loop,) = model.graph.holders()

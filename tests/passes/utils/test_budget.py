@@ -126,7 +126,7 @@ def nest(depth):
 
 @pytest.mark.parametrize("most", [100, 300, 1000])
 def test_loops_in_branches_in_loops_share_a_budget(most):
-    """What one copies, another copies again."""
+    """Copies of a construct are copied again by the one around it."""
     text = FLAT % (2, "", LOOPS % nest(8))
     model = as_model(HEAD + text)
     context = passes.PassContext()

@@ -116,7 +116,7 @@ def test_classes_below_opset_9(axis, type_, depth):
 @pytest.mark.parametrize("depth", ["d = Constant <value = int64 {3}> ()", "d = Neg (n)"])
 @pytest.mark.parametrize(("opset", "targets"), [(9, (8, 7, 11)), (10, (8, 11, 17)), (12, (10, 8))])
 def test_a_conversion_keeps_what_onnxruntime_makes_of_negative_indices(depth, opset, targets):
-    """It counts them from the back in every opset; what is out of range is in no class."""
+    """onnxruntime counts them from the back in every opset, and ignores those out of range."""
     feeds = {
         "i": np.array([0, 3, -1, -3, -4, 250]),
         "v": np.array([np.inf, np.nan], np.float32),

@@ -1,4 +1,4 @@
-"""What messages say of themselves is kept; of a function that says its name alone, no more."""
+"""Headers of messages: all fields are kept, and a function gets no more than its name."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ DOMAINS = st.sampled_from(["", "own", "é", "x" * 200])
 
 
 def entry(domain: str | None, version: int | None) -> OperatorSetIdProto:
-    made = OperatorSetIdProto()
+    message = OperatorSetIdProto()
     if domain is not None:
-        made.domain = domain
+        message.domain = domain
     if version is not None:
-        made.version = version
-    return made
+        message.version = version
+    return message
 
 
 @given(st.lists(st.tuples(st.none() | DOMAINS, st.none() | st.integers(-1, 2**40)), max_size=3))
