@@ -394,7 +394,7 @@ def transform_model(
         if request.has_passes:
             residual = left_over(job.model, job.remarks)
         if residual and options.hints:
-            advice = advise(request, job.model, on_progress)
+            advice = advise(request, job.model, residual, on_progress)
             residual = [
                 dataclasses.replace(r, reason=advice.reason((r.op_type, r.path), r.reason))
                 for r in residual

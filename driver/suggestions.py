@@ -22,8 +22,8 @@ from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..limits import limit
 from ..options.table import OPTIONS
-from ..passes import Pass, PassContext, Pipeline, Remark, Result
-from ..passes.base import Meter
+from ..passes import PassContext, Remark, Result
+from ..passes.base import INEXACT, Meter
 from ..passes.remarks import kept_constructs
 from ..passes.vetoes import NONE, isolated
 from .job import Request, count_all_nodes
@@ -44,6 +44,8 @@ _TRUE = (4, 2)
 """The numbers with which a switch is tried as true."""
 _HONOUR = "absent_cond=honour"
 """The reading of an absent condition that onnxruntime has, and what exporters count on."""
+_INEXACT = "exact=false"
+"""The setting that allows operators whose kernels round on their own."""
 _ASSUMED = 16
 """A maximum of iterations that is tried."""
 _MOST_TRIALS = limit("hints")
@@ -104,7 +106,8 @@ class Advice:
     """Results of trials.
 
     Attributes:
-        hints: options that decide something, each construct in one hint at most.
+        hints: options that decide something; a construct is in one hint at most, or in one that
+            keeps its numbers and one up to rounding.
         refuted: options that were tried in vain, by construct.
     """
 
@@ -145,17 +148,19 @@ class Way:
     selects: bool = False
     loop: str = ""
     honour: bool = False
+    inexact: bool = False
 
     def arguments(self, size: int) -> dict[str, Any]:
         """Return the keywords of `transform`, with a number for the user's own values."""
-        pipeline = f"{'selects' if self.selects else 'straighten'}{{{_HONOUR}}}"
+        name = "selects" if self.selects else "straighten"
+        settings = [_HONOUR] * self.honour + [_INEXACT] * self.inexact
         arguments: dict[str, Any] = {
             "values": {value.name: _stand_in(value, size) for value in self.values},
             "shapes": {value.name: _sizes(value, size) for value in self.shapes},
             "assume_max": {self.loop: _ASSUMED} if self.loop else {},
-            "passes": pipeline if self.honour else "",
+            "passes": f"{name}{{{','.join(settings)}}}" if settings else "",
             "freeze_initializers": self.freeze,
-            "selects": self.selects and not self.honour,
+            "selects": self.selects and not settings,
         }
         return {name: value for name, value in arguments.items() if value}
 
@@ -168,18 +173,15 @@ class Way:
     def __or__(self, other: Way) -> Way:
         """Join two ways."""
         values, shapes = self.values + other.values, self.shapes + other.shapes
-        names = ("freeze", "selects", "loop", "honour")
+        names = ("freeze", "selects", "loop", "honour", "inexact")
         rest: Any = {name: getattr(self, name) or getattr(other, name) for name in names}
         return Way(tuple(dict.fromkeys(values)), tuple(dict.fromkeys(shapes)), **rest)
 
     def applied(self, request: Request, size: int) -> Request:
         """Return the rewrite with these options added."""
-        options = request.options
-        selecting = options.selecting if self.selects else None
-        pipeline = (selecting or options).pipeline
-        if self.honour:
-            pipeline = Pipeline([_honouring(one) for one in pipeline.passes], pipeline.repeat)
-        added = self.arguments(size)
+        options, added = request.options, self.arguments(size)
+        chosen = {name: added[name] for name in ("passes", "selects") if name in added}
+        pipeline = dataclasses.replace(options, **chosen).pipeline if chosen else options.pipeline
         tried = RewriteOptions(
             pipeline,
             values={**options.values, **added.get("values", {})},
@@ -196,6 +198,7 @@ class Way:
 def advise(
     request: Request,
     after: Model,
+    kept: Iterable[Remark],
     on_progress: OnProgress = silent,
 ) -> Advice:
     """Try what could decide the control flow that a rewrite has left.
@@ -205,6 +208,7 @@ def advise(
     Args:
         request: what was asked for.
         after: the rewritten model.
+        kept: remarks on what was kept.
         on_progress: called before each trial.
     """
     residual = {(node.op_type, node.path): node for node in control_flow(after)}
@@ -221,7 +225,17 @@ def advise(
         evidence.took(reduce(or_, firsts), trials, undecided)
     elif len(evidence.ways) > 1:  # each leaves what the others decide
         evidence.took(reduce(or_, evidence.ways), trials, list(residual), all_of_them=True)
+    offered = [key for key in _offered(kept) if key in residual]
+    if offered and selects:  # beside what a shape decides: it works at any length
+        evidence.took(Way(inexact=True), trials, offered)
     return Advice(tuple(evidence.hints.values()), evidence.refuted)
+
+
+def _offered(kept: Iterable[Remark]) -> Iterator[Key]:
+    """Yield the constructs that operators with kernels of their own could replace."""
+    for remark in kept:
+        if any(part.code == INEXACT.code for part in remark.sentence.parts):
+            yield remark.op_type, remark.path
 
 
 class _Evidence:
@@ -269,17 +283,6 @@ class _Evidence:
         return True
 
 
-def _honouring(pass_: Pass) -> Pass:
-    """Return a pass that takes an absent condition as onnxruntime does."""
-    names = {field.name for field in dataclasses.fields(pass_)}
-    if "absent_cond" in names:
-        return dataclasses.replace(pass_, **{"absent_cond": "honour"})
-    if "passes" in names:
-        inner: Any = pass_
-        return dataclasses.replace(inner, passes=tuple(map(_honouring, inner.passes)))
-    return pass_
-
-
 def hint_blocks(
     hints: Iterable[Hint], write: Callable[[Hint], str] | None = None
 ) -> Iterator[Block]:
@@ -288,6 +291,7 @@ def hint_blocks(
         own = f", with your own {_listed(hint.stand_ins)}" if hint.stand_ins else ""
         read = _HONOUR in str(hint.arguments.get("passes"))
         read_as = ", where its condition ends it, as in onnxruntime" if read else ""
+        read_as += ", up to rounding" if _INEXACT in str(hint.arguments.get("passes")) else ""
         yield Line(f"this decides {_listed(hint.decides)}{own}{read_as}:", "left")
         yield Code(hint.call if write is None else write(hint))
 

@@ -34,6 +34,7 @@ Progress = Callable[[str, int, int], None]
 _MANY_NODES = 2000
 """The nodes from which copies of bodies ran at 0.6 to 1.4 of the loop's speed in onnxruntime 1.32;
 fewer ran twice as fast."""
+INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}")
 _MANY = Message(
     "many-copies", "onnxruntime may run {nodes} nodes slower than the loop; {option} compares forms"
 )

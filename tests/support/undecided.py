@@ -52,6 +52,13 @@ MODELS = {
         " => (bool l, float[] v) { l = Identity (k)  s = Sin (u)  v = Exp (s) }> }> }",
         ["--set m=4", "--set n=4 --set m=4"],
     ),
+    "a Scan over rows that is an RNN": (
+        "g (float[N,1,2] x, float[1,2] h, float[2,2] w, float[2,2] v) => (float[N,1,2] rows) {"
+        " last, rows = Scan <num_scan_inputs = 1, body = b (float[1,2] a, float[1,2] e)"
+        " => (float[1,2] r, float[1,2] row) { m = MatMul (a, w) o = MatMul (e, v) t = Add (m, o) r = Tanh (t)"
+        " row = Identity (r) }> (h, x) }",
+        ["--shape x=4,1,2", "--passes straighten{exact=false}"],
+    ),
     "a Scan over rows": (
         "g (float[2] h, float[N,2] x) => (float[2] y, float[N,2] rows) {"
         " y, rows = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e)"

@@ -22,6 +22,7 @@ from ....facts.reason import Message, Reason
 from ....ir import Graph, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
+from ...base import INEXACT
 from ...iteration.loop_view import LoopView, read
 from ...iteration.scan_layout import replace_outputs
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
@@ -38,7 +39,6 @@ _NO_CELL = Message("no-recurrence", "it {cause}")
 _NO_SHORTER = Message(
     "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its trips"
 )
-_INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}")
 _RAISED = Message("recurrence-raised", "is now {recurrence}")
 _STRAIGHT = Message(
     "straight-steps",
@@ -86,7 +86,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raise Obstacle(_NO_SHORTER(recurrence=what))
         if self.exact and not all(raised.exact for raised in trips.replacements):
             way = by(f"--passes '{self._inexact()}'")
-            context.offers[node.op] = _INEXACT(recurrence=what, option=way)
+            context.offers[node.op] = INEXACT(recurrence=what, option=way)
             raise Obstacle(context.offers[node.op])
         copies = copy_results(trips.feeding, results, graph)
         propagate_facts(trips.feeding, copies)
