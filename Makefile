@@ -57,7 +57,7 @@ fuzz: $(VENV)/.installed  ## every test, with all cases and many random examples
 	$(PY) tests/support/effort.py
 	$(PY) tests/support/special_values.py
 	$(PY) tests/support/constant_graphs.py
-	$(PY) tests/support/zero_trips.py
+	$(PY) tests/support/zero_iterations.py
 	$(PY) tests/support/size_arithmetic.py
 	$(PY) tests/support/fuzz_rewrites.py --draws loops
 	$(PY) tests/support/fuzz_rewrites.py --draws flat --models 2000

@@ -116,7 +116,7 @@ def dimension(text: str) -> Given:
     return Given(name, f">={value}" if is_least else int(value), text)
 
 
-maximum = _named_number("a number of trips", "loop=64")
+maximum = _named_number("a number of iterations", "loop=64")
 
 
 def branch(text: str) -> Given:

@@ -1,4 +1,4 @@
-"""Assumptions that a caller vouches for: trip bounds of Loops, and branches of Ifs."""
+"""Assumptions that a caller vouches for: trip count bounds of Loops, and branches of Ifs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from ..analysis.trips.constructs import control_flow
-from ..analysis.trips.trip_count import always_holds
+from ..analysis.iterations.constructs import control_flow
+from ..analysis.iterations.trip_count import always_holds
 from ..ir import Error, Model, Node, Value, instead
 from ..ops.builder import Builder
 
@@ -46,7 +46,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Assumptions:
-    """The trip bounds of Loops and the branches of Ifs, each by path."""
+    """The trip count bounds of Loops and the branches of Ifs, each by path."""
 
     maxima: Maxima
     branches: Branches
@@ -66,11 +66,11 @@ class Assumptions:
     def claims(self) -> Iterator[Claim]:
         """Yield each assumption."""
         for path, most in self.maxima.items():
-            trips = f"{most} trip{'' if most == 1 else 's'}"
+            iterations = f"{most} iteration{'' if most == 1 else 's'}"
             yield Claim(
                 path,
-                f"a maximum of {trips} of Loop '{path}'",
-                f"Loop '{path}' run more than {trips}",
+                f"a maximum of {iterations} of Loop '{path}'",
+                f"Loop '{path}' run more than {iterations}",
                 "which was taken on trust; raise it",
                 int(most),
             )
@@ -103,7 +103,7 @@ def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
     loops = _constructs(model, "Loop", maxima)
     for path, most in maxima.items():
         if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
-            raise AssumptionError(f"Loop '{path}': {most!r} is no number of trips")
+            raise AssumptionError(f"Loop '{path}': {most!r} is no number of iterations")
     return loops
 
 

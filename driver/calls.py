@@ -354,7 +354,7 @@ def inspect(
         ...     "{ d = Identity (c) e = Add (a, a) }> }"
         ... )
         >>> print(sl.inspect(model, values={"n": 3}))
-        Loop 'y': rewritten, unrolled, 3 trips
+        Loop 'y': rewritten, unrolled, 3 iterations
         >>> sl.inspect(model).constructs[0].decided_by
         "input 'n'"
     """

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from ..analysis.constants.provenance import Provenance, join_names
+from ..analysis.iterations.constructs import control_flow, deciding
 from ..analysis.peak_memory import PeakMemory, peak_memory
-from ..analysis.trips.constructs import control_flow, deciding
 from ..display import Block, Line, Table, as_html
 from ..facts.reason import Message, Reason
 from ..ir import ModelSource, Node, Operator

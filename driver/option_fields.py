@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
-from ..analysis.trips.trip_count import AbsentCond
+from ..analysis.iterations.trip_count import AbsentCond
 from ..display import OnProgress
 from ..facts.named_dimensions import Dims, Shapes
 from ..facts.notions import Equality

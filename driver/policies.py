@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ..analysis.trips.constructs import control_flow
+from ..analysis.iterations.constructs import control_flow
 from ..display import Table
 from ..ir import BaseDir, Model, ModelSource, load, read
 from ..passes import Remark

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
+from ..analysis.iterations.constructs import control_flow
 from ..analysis.peak_memory import PeakMemory, peak_memory
-from ..analysis.trips.constructs import control_flow
 from ..display import Block, Line, OnProgress, Table, as_html, as_text, silent
 from ..ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, name_nodes, save
 from ..ir.lazy import lazy_property

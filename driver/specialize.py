@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from ..analysis.iterations.zero_iterations import ScanElements
 from ..analysis.shapes.inference import ShapeInference
-from ..analysis.trips.zero_trips import ScanElements
 from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
 from ..ir import Array, Function, Graph, Model, ModelSource, Node, Tensor, Value, no_input, to_proto
 from ..ops.builder import Builder
@@ -35,7 +35,7 @@ def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array
     """
     if not shapes and not values:
         return {}
-    rows = RowsWithoutTrips(model)
+    rows = RowsWithoutIterations(model)
     if shapes:
         bind_shapes(model, shapes)
     arrays = bind_values(model, values) if values else {}
@@ -294,7 +294,7 @@ def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
         yield getattr(type_, kind)
 
 
-class RowsWithoutTrips:
+class RowsWithoutIterations:
     """The sizes of scan outputs before inputs are bound.
 
     Args:
@@ -332,7 +332,7 @@ def _empty_axes(model: Model) -> Axes:
     for loop in loops:
         elements, first = ScanElements(loop, model, inference), len(loop.inputs) - 2
         rows = [at for at in range(first, len(loop.outputs)) if loop.outputs[at] is not None]
-        if not rows or elements.has_trip():
+        if not rows or elements.has_iteration():
             continue
         for place in rows:
             element = elements.of(place + 1)

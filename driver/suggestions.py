@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from onnx import TensorProto
 
 from ..analysis.constants.provenance import Origin, Provenance
-from ..analysis.trips.constructs import control_flow, deciding
-from ..analysis.trips.trip_bound import parts
-from ..analysis.trips.trip_count import is_ambiguous
+from ..analysis.iterations.constructs import control_flow, deciding
+from ..analysis.iterations.trip_count import is_ambiguous
+from ..analysis.iterations.trip_count_bound import parts
 from ..display import Block, Code, Line, OnProgress, silent
 from ..facts.reason import Message, Reason
 from ..ir import Error, Function, Model, Node, Value

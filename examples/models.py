@@ -29,8 +29,8 @@ VOICE = """voice (float[N, T] x, int64 sr) => (float[N, 4] y) <
     size = Unsqueeze (rows, batch)
     state_size = Concat <axis = 0> (size, frame)
     first = Expand (start, state_size)
-    trips = Gather (shape, one)
-    y = Loop (trips, , first) <body = step (int64 i, bool c, float[N, 4] h) =>
+    iterations = Gather (shape, one)
+    y = Loop (iterations, , first) <body = step (int64 i, bool c, float[N, 4] h) =>
         (bool d, float[N, 4] next) {
         d = Identity (c)
         place = Unsqueeze (i, batch)

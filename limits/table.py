@@ -83,7 +83,7 @@ LIMITS = {
         "",
         "a constant holds their indices",
     ),
-    "condition_trips": Limit(
+    "condition_iterations": Limit(
         1_000_000,
         "iterations for which the condition of a while loop is computed",
         "--max-trips",
@@ -102,13 +102,13 @@ LIMITS = {
         "a small file must not become a large one: a Tile of a row can be thousands of times as"
         " large",
     ),
-    "construct_trips": Limit(
+    "construct_iterations": Limit(
         10_000,
         "iterations of a construct that folding computes whole",
         "",
         "each iteration takes about a millisecond in Python",
     ),
-    "all_construct_trips": Limit(
+    "all_construct_iterations": Limit(
         50_000,
         "the same, in all its runs together",
         "",

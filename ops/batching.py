@@ -25,7 +25,7 @@ INTEGERS = tuple(INTEGER_BITS)
 REORDERED = "would add or multiply floats in another order"
 """Why such a reduction is computed iteration by iteration where each bit counts."""
 
-DIFFERING = "takes a number of elements that may differ from trip to trip"
+DIFFERING = "takes a number of elements that may differ from iteration to iteration"
 """Why what reads or gives such things is computed iteration by iteration."""
 
 
@@ -174,7 +174,7 @@ class Extent:
 
     def _is_positive(self, dim: Dimension) -> bool:
         """Test for a number of at least 0 where there are iterations."""
-        return dim.replaced(self._where_there_are_trips()).less(0) is False
+        return dim.replaced(self._where_there_are_iterations()).less(0) is False
 
     def _with_dividend(self, dim: Dimension) -> Dimension:
         """A number of at most this one, without the quotient."""
@@ -185,7 +185,7 @@ class Extent:
         shares = -(-times // divisor)
         return dim + Dimension.symbol(symbol) * times - dividend * shares
 
-    def _where_there_are_trips(self) -> dict[str, Dimension]:
+    def _where_there_are_iterations(self) -> dict[str, Dimension]:
         """A replacement for the symbol of the trip count that makes it at least one."""
         symbols = set() if self.most is None else self.most.symbols
         if self.most is None or len(symbols) != 1:
@@ -214,7 +214,7 @@ class Batch:
         operands: what stands for each input; None where it is left out.
         results: what is known of each output on one iteration.
         emit: makes the nodes.
-        trips: how many iterations there are, a vector of one int64.
+        iterations: how many iterations there are, a vector of one int64.
         extent: what is known of the iterations before run time.
         invariant: results that a rule has marked as the same in every iteration.
         partial: the elements of results that a rule has marked as shorter in some iterations.
@@ -229,7 +229,7 @@ class Batch:
     operands: Sequence[Operand | None]
     results: Sequence[Fact]
     emit: Builder
-    trips: Value
+    iterations: Value
     extent: Extent
     invariant: set[Value] = dataclasses.field(default_factory=set)
     partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
@@ -305,7 +305,9 @@ class Batch:
         if operand is None:
             return None
         if operand.batched:
-            raise Unbatchable(f"has an input {self._name(index)} that differs from trip to trip")
+            raise Unbatchable(
+                f"has an input {self._name(index)} that differs from iteration to iteration"
+            )
         return operand.value
 
     def numbers(self, index: int) -> list[int]:
@@ -350,7 +352,7 @@ class Batch:
         labels = [
             self.label("_unread") if value is None else value.name for value in self.node.outputs
         ]
-        return self.emit.again(self._operator(changed), inputs, labels)
+        return self.emit.add_unchecked(self._operator(changed), inputs, labels)
 
     def _operator(self, changed: dict[str, Any]) -> Operator:
         op = self.node.op
@@ -386,7 +388,7 @@ class Batch:
         operand = self.require(index)
         if operand.batched:
             return operand.value
-        return spread(operand.value, self.rank(index), self.trips, self.emit)
+        return spread(operand.value, self.rank(index), self.iterations, self.emit)
 
     def vector(self, *numbers: int) -> Value:
         """A constant vector of int64."""
@@ -397,8 +399,12 @@ class Batch:
         return f"'{value.name}'" if value is not None else str(index)
 
 
-def spread(value: Value, rank: int, trips: Value, emit: Builder) -> Value:
+def spread(value: Value, rank: int, iterations: Value, emit: Builder) -> Value:
     """A value that is the same in every iteration, repeated for each."""
     ones = emit.vector((1,) * rank, "ones")
-    shape = emit.once("Concat", [trips, ones], f"{value.name}_shape", axis=0) if rank else trips
+    shape = (
+        emit.once("Concat", [iterations, ones], f"{value.name}_shape", axis=0)
+        if rank
+        else iterations
+    )
     return emit.once("Expand", [value, shape], f"{value.name}_spread")

@@ -187,19 +187,19 @@ class Builder:
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
         """Outputs of a new node, one for each label, or their values where it folds."""
-        outputs = self.again(op, inputs, labels, name)
+        outputs = self.add_unchecked(op, inputs, labels, name)
         node = outputs[0].producer
         if node is not None:
             self._require_types(op, inputs)
             self._require_agreement(node)
         return outputs
 
-    def again(
+    def add_unchecked(
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
-        """The same for an operator of the model whose inputs keep their element types.
+        """Outputs of a new node, without a check of its types.
 
-        The types need no check.
+        It is for an operator of the model whose inputs keep their element types.
         """
         if self.room is not None:
             self.room.take()
@@ -351,7 +351,7 @@ class Builder:
         op = Operator.make(op_type, **options)
         if not small:
             return self.apply(op, inputs, label)
-        (result,) = self.again(op, inputs, [label])
+        (result,) = self.add_unchecked(op, inputs, [label])
         self._require_types(op, inputs)
         return result
 

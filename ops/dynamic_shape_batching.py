@@ -88,15 +88,15 @@ def reshaped_as_told(batch: Batch) -> Value:
         # Nothing tells what -1 stands for where there are no elements to be counted.
         if batch.emit.opset < ALLOWZERO:
             raise Unbatchable(
-                "has -1 in its new shape, which says nothing where there may be no trips; convert"
-                f" to opset {ALLOWZERO} first"
+                "has -1 in its new shape, which says nothing where there may be no iterations;"
+                f" convert to opset {ALLOWZERO} first"
             )
         target = _resolved(batch, target, elements)
-        whole = batch.emit.once("Concat", [batch.trips, target], batch.label("_shape"), axis=0)
+        whole = batch.emit.once("Concat", [batch.iterations, target], batch.label("_shape"), axis=0)
         return batch.emit.add("Reshape", [value, whole], batch.label(), allowzero=1)
     content = integers(batch.require(1).fact)
     numbers = None if content is None else content.tolist()
-    whole = batch.emit.new_shape(batch.trips, target, numbers, batch.label("_shape"))
+    whole = batch.emit.new_shape(batch.iterations, target, numbers, batch.label("_shape"))
     return batch.same([value, whole])[0]
 
 
@@ -121,5 +121,5 @@ def _resolved(batch: Batch, target: Value, elements: Sequence[object]) -> Value:
 def counted(batch: Batch) -> Value:
     """The iteration numbers, a vector."""
     zero, one = (batch.emit.constant(np.array(n, np.int64), batch.label("_n")) for n in (0, 1))
-    end = batch.emit.add("Reshape", [batch.trips, batch.vector()], batch.label("_end"))
-    return batch.emit.add("Range", [zero, end, one], batch.label("_trips"))
+    end = batch.emit.add("Reshape", [batch.iterations, batch.vector()], batch.label("_end"))
+    return batch.emit.add("Range", [zero, end, one], batch.label("_iterations"))

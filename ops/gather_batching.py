@@ -43,7 +43,7 @@ def gather_elements(batch: Batch, data: Value, indices: Value, axis: int, count:
     label = batch.label("_places")
     tuples = batch.emit.unsqueeze(indices, 1 + count, label)
     if batch.emit.opset < BATCH_DIMS:
-        tuples = after_trips(batch, tuples, 1 + count)
+        tuples = after_iterations(batch, tuples, 1 + count)
         elements = batch.emit.add("GatherND", [moved, tuples], batch.label())
     else:
         elements = batch.emit.add("GatherND", [moved, tuples], batch.label(), batch_dims=1)
@@ -52,7 +52,7 @@ def gather_elements(batch: Batch, data: Value, indices: Value, axis: int, count:
     return batch.emit.transpose(elements, perm, batch.label())
 
 
-def after_trips(batch: Batch, tuples: Value, rank: int) -> Value:
+def after_iterations(batch: Batch, tuples: Value, rank: int) -> Value:
     """Tuples of indices of all iterations, each after its iteration number.
 
     Args:
@@ -60,7 +60,7 @@ def after_trips(batch: Batch, tuples: Value, rank: int) -> Value:
         tuples: one along the last axis.
         rank: of the tuples on one iteration.
     """
-    emit, label = batch.emit, batch.label("_trip")
+    emit, label = batch.emit, batch.label("_iteration")
     numbers = emit.unsqueeze(counted(batch), tuple(range(1, 1 + rank)), label)
     sizes = emit.add("Shape", [tuples], label)
     sizes = emit.add("Slice", [sizes, batch.vector(0), batch.vector(rank)], label)

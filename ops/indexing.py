@@ -17,7 +17,7 @@ from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
 from .batching import Batch, Operand
-from .gather_batching import after_trips, gathered
+from .gather_batching import after_iterations, gathered
 from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import (
@@ -132,7 +132,7 @@ class Gather(Moving):
         if size.less(1) is not False:
             return None
         emit, label = batch.emit, batch.label("_some")
-        some = emit.add("Cast", [batch.trips], label, to=onnx.TensorProto.BOOL)
+        some = emit.add("Cast", [batch.iterations], label, to=onnx.TensorProto.BOOL)
         kind = indices.fact.elem_type or onnx.TensorProto.INT64
         once = emit.squeeze(emit.add("Cast", [some], label, to=kind), 0, label)
         return emit.add("Mul", [indices.value, once], batch.label("_indices"))
@@ -195,7 +195,7 @@ class GatherND(Moving):
             return batch.same([batch.require(0).value, batch.require(1).value])
         data, tuples = batch.spread(0), batch.spread(1)
         if batch.emit.opset < 12:
-            return batch.same([data, after_trips(batch, tuples, batch.rank(1))])
+            return batch.same([data, after_iterations(batch, tuples, batch.rank(1))])
         return batch.same([data, tuples], batch_dims=own + 1)
 
     def prove_safe(self, premises: Premises) -> None:
@@ -270,7 +270,7 @@ class ScatterND(Scattering):
         return AxisMap((axis, None, len(tuples) - 1 + axis - count))
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        tuples = after_trips(batch, batch.spread(1), batch.rank(1))
+        tuples = after_iterations(batch, batch.spread(1), batch.rank(1))
         return batch.same([batch.spread(0), tuples, batch.spread(2)])
 
     def prove_safe(self, premises: Premises) -> None:
@@ -339,7 +339,9 @@ class NonZero(Total):
     fixed_rank: ClassVar[int | None] = 2
     steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0,)
-    why_unbatchable: ClassVar[str] = "gives a number of positions that may differ from trip to trip"
+    why_unbatchable: ClassVar[str] = (
+        "gives a number of positions that may differ from iteration to iteration"
+    )
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         shape = inputs[0].fact.shape

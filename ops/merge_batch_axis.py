@@ -25,7 +25,7 @@ def joined(batch: Batch, index: int) -> Value:
     if all(isinstance(one, int) and one for one in rest):
         return batch.emit.add("Reshape", [value, numbered(batch, [-1, *rest])], label)
     first = numbered(batch, [axis_size(batch, index, 0)])
-    rows = batch.emit.add("Mul", [batch.trips, first], label)
+    rows = batch.emit.add("Mul", [batch.iterations, first], label)
     return reshaped(batch, value, [rows, *rest])
 
 
@@ -45,7 +45,7 @@ def parted(batch: Batch, value: Value) -> Value:
         else number
         for axis, number in enumerate(numbers, 1)
     ]
-    return reshaped(batch, value, [batch.trips, axis_size(batch, 0, 0), *rest])
+    return reshaped(batch, value, [batch.iterations, axis_size(batch, 0, 0), *rest])
 
 
 def by_rows(batch: Batch, batches: Collection[int], **changed: int) -> Sequence[Value]:

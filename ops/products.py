@@ -57,7 +57,7 @@ class MatMul(OperatorRules):
         if lhs == 2 and rhs == 1 and not batch.varies(0):
             return batch.same([other, batch.emit.transpose(one, (1, 0), batch.label("_turned"))])
         if _has_single_rows(batch):
-            return [_trips_as_rows(batch)]
+            return [_iterations_as_rows(batch)]
         product = _multiplied(batch, [None, None], 0, 1)
         rank = max(lhs, rhs, 2)
         if lhs > 1 and rhs > 1:
@@ -125,7 +125,7 @@ def _has_single_rows(batch: Batch) -> bool:
     return one[-2] == 1 and one[:-2] == other[:-2] and several
 
 
-def _trips_as_rows(batch: Batch) -> Value:
+def _iterations_as_rows(batch: Batch) -> Value:
     """The product of single rows: one for each matrix, whose rows are the iterations."""
     emit, last = batch.emit, batch.rank(0) - 1
     perm = [*range(1, last), 0, last, last + 1]

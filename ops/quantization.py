@@ -70,15 +70,15 @@ class Quantization(KeepsShape, PassesAxes):
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         if batch.varies(1) or batch.varies(2):
-            return self._by_trips(batch)
+            return self._by_iterations(batch)
         batch.shape(1)
         return super().batch(batch)
 
-    def _by_trips(self, batch: Batch) -> Sequence[Value]:
-        """A scale for each trip: the iterations are the axis with a scale for each position."""
+    def _by_iterations(self, batch: Batch) -> Sequence[Value]:
+        """A scale for each iteration: the iterations are the axis with a scale a position."""
         count = len(batch.operands)
         if batch.rank(1) or batch.emit.opset < 13:
-            raise Unbatchable("has more than one scale on each trip, and they vary")
+            raise Unbatchable("has more than one scale on each iteration, and they vary")
         return batch.same([batch.spread(index) for index in range(count)], axis=0)
 
 

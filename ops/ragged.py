@@ -25,7 +25,7 @@ _FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DO
 """What padding is computed with, as no operation fails on any of their numbers."""
 
 
-PAST_THE_END = "takes elements of which some may lie past the end on some trips"
+PAST_THE_END = "takes elements of which some may lie past the end on some iterations"
 """Why a Slice is computed iteration by iteration that is not padded."""
 
 
@@ -57,7 +57,9 @@ def of_each(
         return rule(_with_all(batch, ragged, repeats=True))
     (one, *others) = {item for item in ragged if item is not None}
     if others:
-        raise Unbatchable("takes elements of which some trips lack others than they lack elsewhere")
+        raise Unbatchable(
+            "takes elements of which some iterations lack others than they lack elsewhere"
+        )
     for index, item in enumerate(ragged):
         operand = batch.operand(index)
         if operand is None:
@@ -67,7 +69,7 @@ def of_each(
         if one.bounds is not None and operand.batched:
             raise Unbatchable(DIFFERING)
         if item is None and not _repeats(batch, index, one.axis):
-            raise Unbatchable("takes elements of which some trips lack some beside others")
+            raise Unbatchable("takes elements of which some iterations lack some beside others")
     if one.bounds is None:
         return [batch.ragged(result, one) for result in rule(batch)]
     values = [None if operand is None else operand.value for operand in batch.operands]
@@ -199,7 +201,7 @@ def reduced_away(batch: Batch, ragged: Ragged, axes: Sequence[int]) -> None:
     rank = batch.rank(0)
     places = [batch.axis(axis, rank) - 1 for axis in axes]
     if rank + ragged.axis not in places:
-        raise Unbatchable("takes elements of which some trips lack some, and keeps their axis")
+        raise Unbatchable("takes elements of which some iterations lack some, and keeps their axis")
 
 
 def filled(batch: Batch, ragged: Ragged, neutral: float) -> Batch:

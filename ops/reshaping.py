@@ -129,7 +129,7 @@ class Flatten(Moving):
         axis = batch.node.attribute("axis", 1)
         axis += batch.rank(0) if axis < 0 else 0
         sides = [amount(batch, 0, 0, axis), amount(batch, 0, axis, None)]
-        return [reshaped(batch, batch.require(0).value, [batch.trips, *sides])]
+        return [reshaped(batch, batch.require(0).value, [batch.iterations, *sides])]
 
 
 @describes("Reshape")
@@ -195,7 +195,7 @@ class Reshape(SizedByVector, Moving):
         numbers = [size for size in sizes if size]
         if batch.results[0].shape is None or len(numbers) < len(sizes):
             return [reshaped_as_told(batch)]
-        return [reshaped(batch, batch.spread(0), [batch.trips, *numbers])]
+        return [reshaped(batch, batch.spread(0), [batch.iterations, *numbers])]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         """Infer the rank from the attribute below opset 5, else from the second input."""

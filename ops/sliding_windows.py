@@ -60,7 +60,7 @@ def window_at(
     stride = (start.replaced({symbol: number + 1}) - start).value
     if first is None or stride is None or not 0 < stride < size:
         return None
-    moved = batch.emit.add("Mul", [batch.trips, batch.vector(stride)], batch.label("_end"))
+    moved = batch.emit.add("Mul", [batch.iterations, batch.vector(stride)], batch.label("_end"))
     end = batch.emit.add("Add", [moved, batch.vector(first + size - stride)], batch.label("_end"))
     bounds = [batch.vector(first), end, batch.vector(axis)]
     rows = batch.emit.add("Slice", [data, *bounds], batch.label("_rows"))
@@ -176,7 +176,7 @@ def _size(batch: Batch, window: Window) -> Value:
 def _lacking(batch: Batch, window: Window) -> Value:
     """The pads that make all windows whole."""
     emit, label, rank = batch.emit, batch.label("_pads"), batch.rank(0)
-    moved = emit.add("Mul", [batch.trips, batch.vector(window.stride)], label)
+    moved = emit.add("Mul", [batch.iterations, batch.vector(window.stride)], label)
     needed = emit.add("Add", [moved, batch.vector(window.size - window.stride)], label)
     amount = emit.add("Sub", [needed, _size(batch, window)], label)
     behind = rank - window.axis - 1

@@ -352,7 +352,7 @@ def _sizes_of_all(batch: Batch) -> Value:
     bounds = [batch.vector(1), batch.vector(batch.rank(0))]
     rest = batch.emit.add("Slice", [sizes, *bounds], batch.label("_sizes"))
     batch_size = numbered(batch, [axis_size(batch, 0, 0)])
-    rows = batch.emit.add("Mul", [batch.trips, batch_size], batch.label("_rows"))
+    rows = batch.emit.add("Mul", [batch.iterations, batch_size], batch.label("_rows"))
     return batch.emit.concat([rows, rest], 0, batch.label("_sizes"))
 
 

@@ -55,16 +55,16 @@ class Loop(ControlFlow):
         count = len(values)
         index_rank, keep_rank = run.body.declared_rank(0), run.body.declared_rank(1)
         elements: list[list[Any]] = [[] for _ in range(run.body.output_count - 1 - count)]
-        trip = 0
+        iteration = 0
         keep = one_element(keep, keep_rank, "the condition")
-        while (limit is None or trip < limit) and (not honoured or keep.item()):
-            index = np.full((1,) * index_rank, trip, dtype=np.int64)
+        while (limit is None or iteration < limit) and (not honoured or keep.item()):
+            index = np.full((1,) * index_rank, iteration, dtype=np.int64)
             produced, *rest = run([index, keep, *values])
             keep = one_element(produced, keep_rank, "the body's condition")
             values = rest[:count]
             for collected, element in zip(elements, rest[count:], strict=True):
                 collected.append(element)
-            trip += 1
+            iteration += 1
         return values, elements
 
     def _scan_count(self, body: Body, carried: int) -> int:

@@ -24,10 +24,10 @@ def scan_8(
     a length outside ``0..length``.
     """
     batch, longest = _extent(states, scanned)
-    trips = _trips(lengths, batch, longest)
+    iterations = _iterations(lengths, batch, longest)
     finals: list[list[Array]] = []
     rows: list[list[list[Any]]] = []
-    for b, length in enumerate(trips):
+    for b, length in enumerate(iterations):
         valid = [s[b, :length] for s in scanned]
         ordered = [v[::-1] if flag else v for v, flag in zip(valid, backward, strict=True)]
         final, elements = scan_row(run, [s[b, ...] for s in states], ordered, length)
@@ -62,16 +62,16 @@ def _extent(states: list[Array], scanned: list[Array]) -> tuple[int, int]:
     return batch, longest
 
 
-def _trips(lengths: Any, batch: int, longest: int) -> list[int]:
+def _iterations(lengths: Any, batch: int, longest: int) -> list[int]:
     if lengths is None:
         return [longest] * batch
     if np.shape(lengths) != (batch,):
         raise EvaluationError(f"sequence_lens has shape {list(np.shape(lengths))}, not [{batch}]")
-    trips = [int(length) for length in lengths]
-    for b, length in enumerate(trips):
+    iterations = [int(length) for length in lengths]
+    for b, length in enumerate(iterations):
         if not 0 <= length <= longest:
             raise EvaluationError(f"sequence_lens[{b}] is {length}, outside 0..{longest}")
-    return trips
+    return iterations
 
 
 def _pad(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import Provenance
-from ..analysis.trips.constructs import control_flow
-from ..analysis.trips.trip_count import trip_count
+from ..analysis.iterations.constructs import control_flow
+from ..analysis.iterations.trip_count import trip_count
 from ..driver.inspect import decided_by
 from ..ir import Model, Node, Value
 from .model_data import Place
@@ -116,11 +116,11 @@ def _runs(node: Node, folder: Folder, provenance: Provenance) -> str:
     if node.op.references:
         return "decided by the caller of the function"
     if node.is_op("Loop") and "body" in node.bodies:
-        trips = trip_count(node, folder, _MOST_TRIED)
-        if trips.count is not None:
-            return _count(trips.count)
-        if trips.exceeded:
-            return f"more than {_MOST_TRIED} trips"
+        iterations = trip_count(node, folder, _MOST_TRIED)
+        if iterations.count is not None:
+            return _count(iterations.count)
+        if iterations.exceeded:
+            return f"more than {_MOST_TRIED} iterations"
     elif node.is_op("Scan") and "body" in node.bodies:
         return _rows(node)
     elif node.is_op("If") and node.inputs and node.inputs[0] is not None:
@@ -131,8 +131,8 @@ def _runs(node: Node, folder: Folder, provenance: Provenance) -> str:
     return "decided by constants" if decider == "constants" else f"decided by {decider}"
 
 
-def _count(trips: int) -> str:
-    return "1 trip" if trips == 1 else f"{trips} trips"
+def _count(iterations: int) -> str:
+    return "1 iteration" if iterations == 1 else f"{iterations} iterations"
 
 
 def _rows(scan: Node) -> str:

@@ -98,7 +98,9 @@ class _OriginPaths:
         loops = sum(self._operator(place) in _LOOPS for place in around)
         if self._operator(origin.place) in _LOOPS and len(numbers) < loops:
             loops -= 1  # what replaces a loop, or helps it, is in no iteration of it
-        trips = iter(numbers[::-1] if len(numbers) == loops else ())  # inner loops unroll first
+        iterations = iter(
+            numbers[::-1] if len(numbers) == loops else ()
+        )  # inner loops unroll first
         path: list[tuple[GroupKind, str]] = []
         for place in around:
             name = self._node(place).label
@@ -110,9 +112,9 @@ class _OriginPaths:
                 )
                 continue
             path.append(("loop", f"{self._operator(place)} {name}"))
-            trip = next(trips, None)
-            if trip is not None:
-                path.append(("iteration", f"iteration {trip}"))
+            iteration = next(iterations, None)
+            if iteration is not None:
+                path.append(("iteration", f"iteration {iteration}"))
         return tuple(path)
 
     def _around(self, place: Place) -> list[Place]:

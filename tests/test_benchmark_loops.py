@@ -98,7 +98,7 @@ def test_a_case_is_measured_and_reported():
     assert min(form.run, form.load, form.nodes, form.us_a_node) > 0
     text = "\n".join([head(["vectorize"]), line(measured), *summary([measured])])
     assert "gelu_rows" in text
-    assert "loops left where no trip needs another: 0 of 1" in text
+    assert "loops left where no iteration needs another: 0 of 1" in text
     assert "OTHER OUTPUTS" not in text
     assert [row.split(" | ")[:2] for row in families([measured])][2:] == [
         ["| rows", "1"],

@@ -60,7 +60,7 @@ def test_the_table_has_the_inputs():
 
 def test_an_input_is_measured_as_users_call_it(monkeypatch):
     monkeypatch.setattr(regress, "TURNS", range(1, 2))
-    monkeypatch.setattr(regress, "UNIT_TRIPS", 2)
+    monkeypatch.setattr(regress, "UNIT_ITERATIONS", 2)
     (one,) = [one for one in inputs() if one.name == "fixed_point_until_converged"]
     row = regress.measure_model(Unit(), one)
     assert (row.nodes, row.verdict) == (7, "proved") and row.default > 0 < row.bare

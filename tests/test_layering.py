@@ -48,7 +48,7 @@ FLOORS = {
 }
 """The rooms that each room may import besides itself; "" are the modules of the root. The proof
 shares nothing with the passes, so that a fault of one does not hide that of another."""
-NOT_FOR_THE_PROOF = {"analysis/constants", "analysis/trips", "analysis/safety"}
+NOT_FOR_THE_PROOF = {"analysis/constants", "analysis/iterations", "analysis/safety"}
 WITHIN = {
     "ir/io/protobuf": ("ir",),
     "ir/checker": ("ir", "ir/io/protobuf"),
@@ -57,8 +57,8 @@ WITHIN = {
     "reference/overrides": ("reference",),
     "reference/interpreter": ("reference", "reference/overrides"),
     "analysis/constants": ("analysis", "analysis/shapes"),
-    "analysis/trips": ("analysis/shapes", "analysis/constants"),
-    "analysis/safety": ("analysis/shapes", "analysis/constants", "analysis/trips"),
+    "analysis/iterations": ("analysis/shapes", "analysis/constants"),
+    "analysis/safety": ("analysis/shapes", "analysis/constants", "analysis/iterations"),
     "analysis": ("analysis/shapes",),
     "verification/proof/canonicalize": ("verification/proof/terms",),
     "verification/proof/arithmetic": (

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 TEXT = """
 <ir_version: 8, opset_import: ["": 17]>
 main (int64 n, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
-    y = Loop(n, , x) <body = trip (int64 i, bool go, float[3] v) => (bool more, float[3] u) {
+    y = Loop(n, , x) <body = iteration (int64 i, bool go, float[3] v) => (bool more, float[3] u) {
         more = Identity(go) u = Add(v, w)
     }>
 }
@@ -115,8 +115,8 @@ def test_values_that_no_number_is_read_from(model: Path, tmp_path: Path) -> None
 def given(folder: Path, tensor: TensorProto) -> Path:
     inputs = folder / "inputs"
     inputs.mkdir()
-    trips = numpy_helper.from_array(np.array(1), "n")
-    for number, message in enumerate((trips, tensor)):
+    iterations = numpy_helper.from_array(np.array(1), "n")
+    for number, message in enumerate((iterations, tensor)):
         (inputs / f"input_{number}.pb").write_bytes(message.SerializeToString())
     return inputs
 

@@ -236,7 +236,7 @@ def test_nodes_that_make_no_sense() -> None:
 def test_operands_of_another_rank_in_a_loop(node: str) -> None:
     text = f"""<ir_version: 10, opset_import: ["": 20]>
     g (float[4, 2, 3] x, int64 n) => (s) <int64[2, 2] k = {{1, 1, 1, 1}}> {{
-        s = Loop (n, "") <body = trip (int64 i, bool go) => (more, y) {{
+        s = Loop (n, "") <body = iteration (int64 i, bool go) => (more, y) {{
             more = Identity (go)
             slice = Gather <axis = 0> (x, i)
             {node}

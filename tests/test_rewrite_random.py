@@ -89,8 +89,8 @@ def test_around_a_scan_of_opset_8(drawn):
     check(*drawn)
 
 
-def test_all_trips_at_once():
-    """Of the loops drawn, many can be: they give what they gave trip by trip."""
+def test_all_iterations_at_once():
+    """Of the loops drawn, many can be: they give what they gave iteration by iteration."""
     rewritten = []
 
     @settings(quick, max_examples=examples(30))
@@ -136,8 +136,8 @@ def test_recurrences_mixed_with_what_is_none():
                 assert_same(model, result.model, read)
 
     divide()
-    assert said.count("all trips are computed at once") > 10
-    assert sum("once, for all trips" in reason for reason in said) > 5
+    assert said.count("all iterations are computed at once") > 10
+    assert sum("once, for all iterations" in reason for reason in said) > 5
 
 
 @settings(quick, max_examples=examples(8))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import onnx
 
-from ..analysis.trips.constructs import WRITTEN
+from ..analysis.iterations.constructs import WRITTEN
 from ..ir import Graph, Operator, Value, empty_header
 from .node_draft import NodeDraft
 

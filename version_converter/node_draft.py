@@ -336,7 +336,9 @@ class NodeDraft:
         op = Operator.make(op_type, **values)
         if attributes:
             op = op.with_attributes([*attributes.values(), *op.attributes.values()])
-        outputs = self.builder.again(op, inputs, [self.label(label or op_type) for label in labels])
+        outputs = self.builder.add_unchecked(
+            op, inputs, [self.label(label or op_type) for label in labels]
+        )
         self.note(outputs[0].producer)
         return outputs
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _CONSTRUCTS = ("If", "Loop", "Scan")
 
-MAX_TRIPS = limit("construct_trips")
+MAX_ITERATIONS = limit("construct_iterations")
 """The limit of iterations of all Loops in one evaluation of a construct."""
 
 STEP = 30_000
@@ -33,7 +33,7 @@ STEP = 30_000
 _MOST_ELEMENTS = limit("construct_elements")
 """The limit of elements of a tensor inside a construct."""
 
-MAX_ALL_TRIPS = limit("all_construct_trips")
+MAX_ALL_ITERATIONS = limit("all_construct_iterations")
 """The limit of iterations over all evaluations of a construct, as in a loop around it."""
 
 
@@ -70,8 +70,8 @@ class ConstructEvaluator:
     def __init__(self, node: Node, model: Model) -> None:
         self.node = node
         self.reads = reads_of(node)
-        self._of_all = MAX_ALL_TRIPS
-        self._budget = TripBudget()
+        self._of_all = MAX_ALL_ITERATIONS
+        self._budget = IterationBudget()
         from ...reference.interpreter.evaluator import Evaluator  # brings onnx's kernels
 
         proto = single_node_model(node, model)
@@ -83,14 +83,14 @@ class ConstructEvaluator:
         exceeded."""
         if not all(constants[value].is_readable for value in self.reads):
             return None
-        budget = self._budget.trips = min(MAX_TRIPS, self._of_all)
+        budget = self._budget.iterations = min(MAX_ITERATIONS, self._of_all)
         feeds = {f"i{i}": constants[value].numpy() for i, value in enumerate(self.reads)}
         try:
             results = self._evaluator.run(feeds)
         except EvaluationError:
             return None
         finally:
-            self._of_all -= budget - max(self._budget.trips, 0)
+            self._of_all -= budget - max(self._budget.iterations, 0)
         if any(result is None or isinstance(result, list) for result in results):
             return None
         return [Tensor(array=result) for result in results]
@@ -146,10 +146,10 @@ class _Watch:
 
 
 @dataclasses.dataclass
-class TripBudget:
+class IterationBudget:
     """The budget of iterations of all Loops together."""
 
-    trips: int = MAX_TRIPS
+    iterations: int = MAX_ITERATIONS
 
     def take(self) -> None:
         """Count one.
@@ -157,12 +157,12 @@ class TripBudget:
         Raises:
             EvaluationError: none is left.
         """
-        self.trips -= 1
-        if self.trips < 0:
-            raise EvaluationError("it makes more trips than are computed beforehand")
+        self.iterations -= 1
+        if self.iterations < 0:
+            raise EvaluationError("it makes more iterations than are computed beforehand")
 
 
-def counted_loop(budget: TripBudget) -> type[Loop]:
+def counted_loop(budget: IterationBudget) -> type[Loop]:
     """Make a Loop of the reference that counts its iterations."""
     from ...reference.loop import Loop
 
@@ -175,14 +175,14 @@ def counted_loop(budget: TripBudget) -> type[Loop]:
     return CountedLoop
 
 
-def bounded_loop(budget: TripBudget) -> type[Loop]:
+def bounded_loop(budget: IterationBudget) -> type[Loop]:
     """Bound a Loop that stands alone: without an iteration, its open sizes are not known."""
     base: Any = counted_loop(budget)
 
     class BoundedLoop(base):  # type: ignore[misc]
         def _element(self, body: Any, index: int) -> Any:
             if not is_static(body.graph.output[index].type.tensor_type):
-                raise EvaluationError("without a trip its sizes depend on what is around it")
+                raise EvaluationError("without an iteration its sizes depend on what is around it")
             return super()._element(body, index)
 
     BoundedLoop.__name__ = "Loop"
@@ -192,7 +192,7 @@ def bounded_loop(budget: TripBudget) -> type[Loop]:
 class _Counted:
     """A body of a Loop with a budget of runs."""
 
-    def __init__(self, run: Any, budget: TripBudget) -> None:
+    def __init__(self, run: Any, budget: IterationBudget) -> None:
         self.run = run
         self.body = run.body
         self.budget = budget

@@ -14,7 +14,7 @@ from ...facts.fact import Fact, Shape, constant_fact
 from ...facts.obstacle import Obstacle
 from ...ir import Node, Value
 from ...ir.option_names import by
-from ..trips.body_inputs import condition_tensor, iteration_number
+from ..iterations.body_inputs import condition_tensor, iteration_number
 from .select_legality import shape_text, unselectable
 from .speculation import Hazard, Speculation
 
@@ -23,7 +23,7 @@ _SLICE_OPSET = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Trip:
+class Iteration:
     """An unrolled iteration of a Loop.
 
     Attributes:
@@ -39,7 +39,7 @@ class Trip:
     elem_types: tuple[int, ...]
 
 
-def predict(speculation: Speculation, loop: Node, most: int) -> list[Trip]:
+def predict(speculation: Speculation, loop: Node, most: int) -> list[Iteration]:
     """The iterations that a Loop may make, to unroll.
 
     Args:
@@ -52,10 +52,10 @@ def predict(speculation: Speculation, loop: Node, most: int) -> list[Trip]:
     """
     prophet = _Prophet(speculation, loop)
     for number in range(most):
-        if not prophet.run_trip(number, last=number + 1 == most):
+        if not prophet.run_iteration(number, last=number + 1 == most):
             break
     prophet.check_scan_outputs()
-    return prophet.trips
+    return prophet.iterations
 
 
 class _Prophet:
@@ -69,32 +69,34 @@ class _Prophet:
         self.certain = loop.input(1) is None or loop.inputs[1].constant is not None  # type: ignore[union-attr]
         self.states = [self._initial(value) for value in loop.inputs[2:]]
         self.rows: list[list[Known]] = []
-        self.trips: list[Trip] = []
+        self.iterations: list[Iteration] = []
         self._settled = False
 
     def _initial(self, value: Value | None) -> Known:
         return Known(Fact()) if value is None else self.speculation.outside(value)
 
-    def run_trip(self, number: int, last: bool) -> bool:
+    def run_iteration(self, number: int, last: bool) -> bool:
         """Run an iteration, and return whether there may be another."""
         if self._settled:
             # It equals the one before.
-            self.trips.append(self.trips[-1])
+            self.iterations.append(self.iterations[-1])
             return True
         results = self._results(number)
         new = results[1 : 1 + len(self.states)]
         self.rows.append(results[1 + len(self.states) :])
         condition = results[0].fact
         holds = _truth_value(condition)
-        self.trips.append(
-            Trip(self.certain, bool(holds), condition.shape, tuple([k.fact.elem_type for k in new]))
+        self.iterations.append(
+            Iteration(
+                self.certain, bool(holds), condition.shape, tuple([k.fact.elem_type for k in new])
+            )
         )
         joined = new if self.certain else self._join(new)
         if not last and holds is None and not self.certain:
             self._require_one_element(condition)
         same = all(alike(a, b) for a, b in zip(self.states, joined, strict=True))
         # Two iterations are compared first, as a size may be new on each.
-        steady = len(self.rows) > 1 and not self.trips[-2].certain
+        steady = len(self.rows) > 1 and not self.iterations[-2].certain
         self._settled = same and steady and not self.numbered and not self.certain
         self.states = joined
         self.certain = self.certain and bool(holds)
@@ -123,7 +125,7 @@ class _Prophet:
 
     def check_scan_outputs(self) -> None:
         """Check that rows of all iterations can be stacked, then cut to the live ones."""
-        if all(trip.certain for trip in self.trips):
+        if all(iteration.certain for iteration in self.iterations):
             return
         first = len(self.states)
         for index, value in enumerate(self.body.outputs[1 + first :]):
@@ -145,17 +147,17 @@ class _Prophet:
                     f"its scan output '{name}' differs in shape, or may:"
                     f" {shape_text(shape)} and {text}"
                 )
-        if self.trips[0].certain:
+        if self.iterations[0].certain:
             return
         if any(dim.value is None for dim in shape):
             raise Obstacle(
-                f"it may make no trips, and the shape {shape_text(shape)} that its scan output"
+                f"it may make no iterations, and the shape {shape_text(shape)} that its scan output"
                 f" '{name}' has then is known only at run time; fix the shapes of the inputs with"
                 f" {by('--shape')}"
             )
         if shape != self._declared_row(position):
             raise Obstacle(
-                "it may make no trips, and its body does not declare the shape"
+                "it may make no iterations, and its body does not declare the shape"
                 f" {shape_text(shape)} that its scan output '{name}' has then;"
                 " sizes that it leaves open are 0 then; declare it, if they are not meant to be"
             )

@@ -13,13 +13,13 @@ from ...ir import Node, Value
 from .loop_fixpoint import (
     Inference,
     Slot,
-    after_any_trips,
+    after_any_iterations,
     fact_of,
     invariant,
     of_type_only,
     stack,
 )
-from .nonzero_trips import runs_certainly
+from .nonzero_iterations import runs_certainly
 from .scan_elements import InferredElements
 from .scan_transfer import scan_inputs, scan_outputs
 
@@ -51,7 +51,7 @@ def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
     if node.is_op("Loop"):
         states = len(node.inputs) - 2
         initial = [fact_of(inference, value) for value in node.inputs[2:]]
-        carried = after_any_trips(inference.symbols, initial, results[1 : 1 + states])
+        carried = after_any_iterations(inference.symbols, initial, results[1 : 1 + states])
         return [*carried, *_rows(inference, node, results, 1 + states)]
     if node.is_op("Scan"):
         return scan_outputs(inference, node, results)
@@ -66,13 +66,13 @@ def _rows(inference: Inference, node: Node, results: Sequence[Fact], first: int)
     if not runs_certainly(node, lambda value: known(inference.fact(value))):
         inferred = InferredElements(node, inference.model, inference)
         elements = [
-            _sizes_at_zero_trips(inference, inferred, index, fact)
+            _sizes_at_zero_iterations(inference, inferred, index, fact)
             for index, fact in enumerate(elements, first)
         ]
     return [stack(inference.symbols, fact, 0, None) for fact in elements]
 
 
-def _sizes_at_zero_trips(
+def _sizes_at_zero_iterations(
     inference: Inference, inferred: InferredElements, index: int, fact: Fact
 ) -> Fact:
     """Return the facts of a scan output's element that hold with and without iterations."""

@@ -107,7 +107,7 @@ def _same(one: Fact, other: Fact) -> bool:
     )
 
 
-def after_any_trips(
+def after_any_iterations(
     symbols: Symbols, initial: Sequence[Fact], results: Sequence[Fact]
 ) -> list[Fact]:
     """The facts of loop-carried values after a loop: initial values or last outputs."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
 from ...ir import Node
-from .loop_fixpoint import Inference, after_any_trips, fact_of, invariant, stack
+from .loop_fixpoint import Inference, after_any_iterations, fact_of, invariant, stack
 
 
 def scan_inputs(inference: Inference, node: Node) -> list[Fact]:
@@ -28,7 +28,7 @@ def scan_outputs(inference: Inference, node: Node, results: Sequence[Fact]) -> l
     """The facts of a Scan's outputs from those of its body's outputs."""
     scan, symbols = _Parts(inference, node), inference.symbols
     initial = [_drop_axes(fact, range(scan.batch)) for fact in scan.initial]
-    carried = after_any_trips(symbols, initial, results[: len(initial)])
+    carried = after_any_iterations(symbols, initial, results[: len(initial)])
     rows = results[len(initial) :]
     axes = node.attribute("scan_output_axes") or [0] * len(rows)
     collected = [

@@ -105,8 +105,8 @@ def make(folder: Path, size: int, sparse: bool) -> None:
 
 
 LOOP = """
-    trips = Constant <value_int = 3> ()
-    h = Loop (trips, , x) <body = b (int64 i, bool c, float[n, m] v) => (bool d, float[n, m] t)
+    iterations = Constant <value_int = 3> ()
+    h = Loop (iterations, , x) <body = b (int64 i, bool c, float[n, m] v) => (bool d, float[n, m] t)
     {
         d = Identity (c)
         q = Mul (v, v)

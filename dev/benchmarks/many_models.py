@@ -22,8 +22,8 @@ from pathlib import Path
 import onnx
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) {{
-    trips = Constant <value_int = {trips}> ()
-    y = Loop (trips, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {{
+    iterations = Constant <value_int = {iterations}> ()
+    y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {{
         d = Identity (c) f = Exp (a) e = Tanh (f)
     }}>
 }}"""
@@ -54,7 +54,7 @@ def main() -> None:
 
 def write_models(count: int) -> None:
     """Write small models, a hundred to a folder."""
-    texts = [onnx.parser.parse_model(MODEL.format(trips=2 + n)) for n in range(5)]
+    texts = [onnx.parser.parse_model(MODEL.format(iterations=2 + n)) for n in range(5)]
     for number in range(count):
         file = Path(f"models/{number // 100:03}/m{number:05}.onnx")
         file.parent.mkdir(parents=True, exist_ok=True)

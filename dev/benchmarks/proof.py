@@ -4,7 +4,7 @@ Then prove long chains of nodes whose operands are swapped, or which changed the
 Each is the least of three runs, from messages to the answer; memory is counted in a run of its own,
 since counting slows. Times are processor time.
 
-    python dev/benchmarks/proof.py [TRIPS ...]
+    python dev/benchmarks/proof.py [ITERATIONS ...]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from straightline.verification.proof import Proof, prove
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from unroll_gru import BUDGET, TRIPS, gru_loop
+from unroll_gru import BUDGET, ITERATIONS, gru_loop
 
 RUNS = 3
 
@@ -59,24 +59,24 @@ def peak(work: Callable[[], Any]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("trips", type=int, nargs="*", default=TRIPS)
+    parser.add_argument("iterations", type=int, nargs="*", default=ITERATIONS)
     options = parser.parse_args()
-    print(f"{'trips':>6} {'nodes':>8} {'rewrite':>9} {'proof':>9} {'ratio':>6} ", end="")
+    print(f"{'iterations':>6} {'nodes':>8} {'rewrite':>9} {'proof':>9} {'ratio':>6} ", end="")
     print(f"{'us/node':>8} {'terms':>8} {'bytes/term':>10}")
-    for trips in options.trips:
-        before = gru_loop(trips)
+    for iterations in options.iterations:
+        before = gru_loop(iterations)
         rewrite, after = timed(lambda before=before: rewritten(before))
         seconds, proof = timed(lambda a=before, b=after: prove(a, b))
         assert proof, proof
-        report(trips, len(after.graph.node), rewrite, seconds, proof)
+        report(iterations, len(after.graph.node), rewrite, seconds, proof)
         held = peak(lambda a=before, b=after: prove(a, b))
         print(f"{held / max(sum(proof.outputs.values()), 1):>10.0f}")
     chains()
 
 
-def report(trips: int, nodes: int, rewrite: float, seconds: float, proof: Proof) -> None:
+def report(iterations: int, nodes: int, rewrite: float, seconds: float, proof: Proof) -> None:
     terms, ratio = sum(proof.outputs.values()), seconds / rewrite
-    print(f"{trips:>6} {nodes:>8} {rewrite:>7.3f} s {seconds:>7.3f} s {ratio:>6.2f} ", end="")
+    print(f"{iterations:>6} {nodes:>8} {rewrite:>7.3f} s {seconds:>7.3f} s {ratio:>6.2f} ", end="")
     print(f"{seconds / nodes * 1e6:>8.1f} {terms:>8} ", end="", flush=True)
 
 

@@ -38,10 +38,10 @@ MOST_CHANGE = 1.1
 SECONDS = 1.5
 """Processor time for the turns of one call."""
 TURNS = range(3, 40)
-UNIT_TRIPS = 200
+UNIT_ITERATIONS = 200
 LOOPS = (
     *("mlp_scan", "if_by_row", "cumulative_sum_loop", "list_append_and_stack", "nested_maps"),
-    *("linear_recurrence_loop", "sinkhorn_8_trips", "fixed_point_until_converged"),
+    *("linear_recurrence_loop", "sinkhorn_8_iterations", "fixed_point_until_converged"),
     *("gru_torch_list", "lstm_torch_list", "gru_tensorflow_while", "tf_tensor_array"),
     *("torch_while_loop", "decoder_layers", "greedy_decoding_cache", "suppression_by_hand"),
 )
@@ -89,8 +89,8 @@ def inputs() -> list[Input]:
     conversions = (("layers", 13, 21), ("residual", 21, 13), ("attention", 12, 9))
     return [
         *loops,
-        Input("gru_100_trips", lambda: gru_loop(100), unroll),
-        Input("gru_1000_trips", lambda: gru_loop(1_000), unroll),
+        Input("gru_100_iterations", lambda: gru_loop(100), unroll),
+        Input("gru_1000_iterations", lambda: gru_loop(1_000), unroll),
         Input("nested_loops", lambda: onnx.parser.parse_model(NESTED % 40), unroll),
         Input("flat_chain", lambda: flat_model(1_000)),
         Input("flat_layers", lambda: convert_joins.model_of("layers", 1_000)),
@@ -119,14 +119,14 @@ class Unit:
     """The fixed piece of work: a bare copy of the body of a GRU."""
 
     def __init__(self) -> None:
-        self._model = gru_loop(UNIT_TRIPS)
+        self._model = gru_loop(UNIT_ITERATIONS)
 
     def ratio(self, call: Callable[[], object]) -> float:
         """Time of a call, of that of the work, in turns; the first call is not counted."""
         call()
         least, unit, spent = float("inf"), float("inf"), 0.0
         for turn in range(TURNS.stop):
-            unit = min(unit, seconds(lambda: by_bare_copy(self._model, UNIT_TRIPS)))
+            unit = min(unit, seconds(lambda: by_bare_copy(self._model, UNIT_ITERATIONS)))
             taken = seconds(call)
             least, spent = min(least, taken), spent + taken
             if spent > SECONDS and turn >= TURNS.start - 1:

@@ -26,7 +26,7 @@ from straightline.passes import parse_pipeline
 
 SIZES = (4, 16, 64, 128, 256, 512, 1024, 4096)
 """KB of the largest value of one iteration."""
-TRIPS = (8, 64, 256)
+ITERATIONS = (8, 64, 256)
 MOST = 1 << 30
 """Bytes that all iterations of one value may take here."""
 HEADER = '<ir_version: 8, opset_import: ["" : 18]>\n'
@@ -84,14 +84,14 @@ def measured(kind: str, threads: int, kilobytes: int, seconds: float) -> Row:
     assert not any(node.op_type == "Loop" for node in flat.graph.node)
     one, other = (session(model.SerializeToString(), threads) for model in (loop, flat))
     generator, ratios = np.random.default_rng(0), []
-    for trips in TRIPS:
-        if trips * kilobytes << 10 > MOST // 4:
+    for iterations in ITERATIONS:
+        if iterations * kilobytes << 10 > MOST // 4:
             ratios.append(None)
             continue
         feeds: Arrays = {
-            "x": generator.standard_normal((trips, 4)).astype(np.float32),
+            "x": generator.standard_normal((iterations, 4)).astype(np.float32),
             "w": generator.standard_normal(width).astype(np.float32),
-            "n": np.array(trips),
+            "n": np.array(iterations),
         }
         loops, at_once = (
             fastest(functools.partial(s.run, None, feeds), seconds) for s in (one, other)
@@ -109,7 +109,9 @@ def main() -> None:
     for kind in BODIES:
         for threads in (1, 2):
             print(f"\n{kind}, threads: {threads}")
-            print("KB a row | " + " | ".join(f"{trips} iterations" for trips in TRIPS))
+            print(
+                "KB a row | " + " | ".join(f"{iterations} iterations" for iterations in ITERATIONS)
+            )
             for kilobytes in SIZES:
                 row = measured(kind, threads, kilobytes, seconds)
                 cells = ["-" if r is None else f"{r:.2f}" for r in row.ratios]

@@ -25,12 +25,12 @@ import onnx_ir
 import straightline as sl
 from onnx import TensorProto, helper, numpy_helper
 
-TRIPS = (100, 1_000, 10_000)
+ITERATIONS = (100, 1_000, 10_000)
 HIDDEN = 8
 BUDGET = 10_000_000
 
 
-def gru_loop(trips: int) -> onnx.ModelProto:
+def gru_loop(iterations: int) -> onnx.ModelProto:
     """A Loop that runs a GRU cell, written out in 21 nodes, over the rows of X."""
     rng = np.random.default_rng(0)
 
@@ -41,7 +41,7 @@ def gru_loop(trips: int) -> onnx.ModelProto:
     biases = [weight("b" + gate, HIDDEN) for gate in "zrh"]
     scalars = [
         numpy_helper.from_array(np.array(1, np.float32), "one"),
-        numpy_helper.from_array(np.array(trips, np.int64), "M"),
+        numpy_helper.from_array(np.array(iterations, np.int64), "M"),
         numpy_helper.from_array(np.array(True), "start"),
     ]
     state = [1, HIDDEN]
@@ -84,14 +84,14 @@ def gru_cell() -> list[onnx.NodeProto]:
     return nodes
 
 
-def by_bare_copy(model: onnx.ModelProto, trips: int) -> onnx.ModelProto:
+def by_bare_copy(model: onnx.ModelProto, iterations: int) -> onnx.ModelProto:
     """Copy and rename messages."""
     made = onnx.ModelProto()
     body = model.graph.node[0].attribute[0].g
     made.graph.initializer.extend(model.graph.initializer)
     carried = {"h": "H0"}
-    for trip in range(trips):
-        number = numpy_helper.from_array(np.array(trip, np.int64), f"i_{trip}")
+    for iteration in range(iterations):
+        number = numpy_helper.from_array(np.array(iteration, np.int64), f"i_{iteration}")
         made.graph.initializer.append(number)
         names = {**carried, "i": number.name}
         for node in body.node:
@@ -100,20 +100,20 @@ def by_bare_copy(model: onnx.ModelProto, trips: int) -> onnx.ModelProto:
             for index, name in enumerate(node.input):
                 copy.input[index] = names.get(name, name)
             for index, name in enumerate(node.output):
-                names[name] = copy.output[index] = f"{name}_{trip}"
+                names[name] = copy.output[index] = f"{name}_{iteration}"
         carried = {"h": names["h_next"]}
     return made
 
 
-def by_onnx_ir(proto: onnx.ModelProto, trips: int) -> onnx.ModelProto:
+def by_onnx_ir(proto: onnx.ModelProto, iterations: int) -> onnx.ModelProto:
     """The same on onnx_ir: nodes that share attributes, uses replaced, the Loop removed."""
     model = onnx_ir.from_proto(proto)
     graph = model.graph
     loop = graph[0]
     body = loop.attributes["body"].as_graph()
     state = loop.inputs[2]
-    for trip in range(trips):
-        number = onnx_ir.tensor(np.array(trip, np.int64), name=f"i_{trip}")
+    for iteration in range(iterations):
+        number = onnx_ir.tensor(np.array(iteration, np.int64), name=f"i_{iteration}")
         index = onnx_ir.Value(name=number.name, const_value=number)
         graph.register_initializer(index)
         values = {body.inputs[0]: index, body.inputs[2]: state}
@@ -126,7 +126,7 @@ def by_onnx_ir(proto: onnx.ModelProto, trips: int) -> onnx.ModelProto:
                 num_outputs=len(node.outputs),
             )
             for old, new in zip(node.outputs, copy.outputs, strict=True):
-                new.name = f"{old.name}_{trip}"
+                new.name = f"{old.name}_{iteration}"
                 new.type, new.shape = old.type, old.shape
                 values[old] = new
             graph.insert_before(loop, copy)
@@ -138,12 +138,12 @@ def by_onnx_ir(proto: onnx.ModelProto, trips: int) -> onnx.ModelProto:
     return onnx_ir.to_proto(model)
 
 
-def by_straightline(model: onnx.ModelProto, trips: int) -> onnx.ModelProto:
+def by_straightline(model: onnx.ModelProto, iterations: int) -> onnx.ModelProto:
     """The public function without verification."""
     return sl.rewrite(model, "unroll-loops", max_nodes=BUDGET, verify=False)
 
 
-def by_default(model: onnx.ModelProto, trips: int) -> onnx.ModelProto:
+def by_default(model: onnx.ModelProto, iterations: int) -> onnx.ModelProto:
     """The public function with its proof."""
     return sl.rewrite(model, "unroll-loops", max_nodes=BUDGET)
 
@@ -156,23 +156,23 @@ METHODS: dict[str, Callable[[onnx.ModelProto, int], onnx.ModelProto]] = {
 }
 
 
-def seconds(method: Callable[[onnx.ModelProto, int], onnx.ModelProto], trips: int) -> float:
+def seconds(method: Callable[[onnx.ModelProto, int], onnx.ModelProto], iterations: int) -> float:
     """The least processor time of several runs, which the load of the machine disturbs least."""
-    model = gru_loop(trips)
+    model = gru_loop(iterations)
     times = []
-    for _ in range(7 if trips <= 1_000 else 3):
+    for _ in range(7 if iterations <= 1_000 else 3):
         gc.collect()
         started = time.process_time()
-        made = method(model, trips)
+        made = method(model, iterations)
         times.append(time.process_time() - started)
-        assert len(made.graph.node) == 21 * trips
+        assert len(made.graph.node) == 21 * iterations
         del made
     return min(times)
 
 
-def memory_of_ir(trips: int) -> float:
+def memory_of_ir(iterations: int) -> float:
     """Bytes that the unrolled IR holds for each node made (Python's own allocations)."""
-    model = sl.ir.load(gru_loop(trips))
+    model = sl.ir.load(gru_loop(iterations))
     pipeline = sl.passes.parse_pipeline("unroll-loops", max_nodes=BUDGET)
     gc.collect()
     tracemalloc.start()
@@ -180,17 +180,17 @@ def memory_of_ir(trips: int) -> float:
     gc.collect()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return held / (21 * trips)
+    return held / (21 * iterations)
 
 
-def peak_of_process(method: str, trips: int) -> float:
+def peak_of_process(method: str, iterations: int) -> float:
     """Bytes by which a process of its own grows at its peak for each node made, message and all."""
 
     def peak(count: int) -> int:
         command = [sys.executable, __file__, "--peak", method, str(count)]
         return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
-    return (peak(trips) - peak(1)) * 1024 / (21 * trips)
+    return (peak(iterations) - peak(1)) * 1024 / (21 * iterations)
 
 
 def main() -> None:
@@ -199,31 +199,33 @@ def main() -> None:
     print("body copies     nodes   us a node:  bare  straightline    proved  onnx_ir", end="")
     print("    of bare    proved  of onnx_ir")
     totals = []
-    for trips in TRIPS:
-        times = {name: seconds(method, trips) for name, method in METHODS.items()}
+    for iterations in ITERATIONS:
+        times = {name: seconds(method, iterations) for name, method in METHODS.items()}
         totals.append(times["straightline"])
-        print(row(trips, times))
+        print(row(iterations, times))
     factors = [b / a for a, b in itertools.pairwise(totals)]
-    print(f"ten times the trips take {' and '.join(f'{f:.1f}' for f in factors)} times the time")
+    print(
+        f"ten times the iterations take {' and '.join(f'{f:.1f}' for f in factors)} times the time"
+    )
     print(f"the IR holds {memory_of_ir(1_000):.0f} bytes a node made")
     text = ", ".join(f"{name} {peak:.0f}" for name, peak in peaks.items())
     print(f"a process peaks at so many bytes a node made, from message to message: {text}")
 
 
-def row(trips: int, times: dict[str, float]) -> str:
-    made = 21 * trips
+def row(iterations: int, times: dict[str, float]) -> str:
+    made = 21 * iterations
     bare, ours, proved, other = (times[name] / made * 1e6 for name in METHODS)
     return (
-        f"{trips:11,}{made:10,}{bare:17.1f}{ours:14.1f}{proved:10.1f}{other:9.1f}"
+        f"{iterations:11,}{made:10,}{bare:17.1f}{ours:14.1f}{proved:10.1f}{other:9.1f}"
         f"{ours / bare:11.2f}{proved / bare:10.2f}{ours / other:12.2f}"
     )
 
 
 def measure_peak(arguments: Sequence[str]) -> None:
     """Print the peak memory of this process in KB after one unroll."""
-    method, trips = arguments[0], int(arguments[1])
-    made = METHODS[method](gru_loop(trips), trips)
-    assert len(made.graph.node) == 21 * trips
+    method, iterations = arguments[0], int(arguments[1])
+    made = METHODS[method](gru_loop(iterations), iterations)
+    assert len(made.graph.node) == 21 * iterations
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 

@@ -20,7 +20,7 @@ FLOORS = (
     (("version_converter", "whole models from opset to opset; a file per operator"),),
     (("passes", "the rewrites: control, loops, vectorize, recurrences, scans, sequences, ..."),),
     (("verification", "the prover, which shares nothing with the passes; runs on samples"),),
-    (("analysis", "facts of a model before run time: shapes, constants, trips, safety"),),
+    (("analysis", "facts of a model before run time: shapes, constants, iterations, safety"),),
     (("runtimes", "workers, onnxruntime"), ("ops", "a class per operator")),
     (("reference", "exact semantics"), ("facts", "sizes, shapes, bounds")),
     (("ir", "the graph: load, save, check"),),

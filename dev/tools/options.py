@@ -66,7 +66,7 @@ def _head_of_fields() -> Iterator[str]:
     yield from ("", _NOTICE, "", "from __future__ import annotations", "", "import dataclasses")
     yield from ("import os", "from collections.abc import Iterable, Mapping")
     yield from ("from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict", "")
-    yield "from ..analysis.trips.trip_count import AbsentCond"
+    yield "from ..analysis.iterations.trip_count import AbsentCond"
     yield "from ..display import OnProgress"
     yield "from ..facts.named_dimensions import Dims, Shapes"
     yield "from ..facts.notions import Equality"

@@ -19,9 +19,9 @@ from collections.abc import Set
 from typing import ClassVar
 
 from ...analysis.constants.evaluation import is_call
+from ...analysis.iterations.zero_iterations import ElementsOfBodies
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.onnx_inference_cache import Memory
-from ...analysis.trips.zero_trips import ElementsOfBodies
 from ...facts.fact import decided
 from ...ir import Graph, Model, Node, Tensor, Value, downstream
 from ...ops import OperatorRules, rules_of

@@ -23,10 +23,10 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.provenance import origins
-from ...analysis.safety.predication import Trip, predict
+from ...analysis.iterations.trip_count import AbsentCond, is_ambiguous, trip_count
+from ...analysis.iterations.trip_count_bound import MAXIMUM_UNKNOWN, maximum
+from ...analysis.safety.predication import Iteration, predict
 from ...analysis.safety.select_legality import without_select
-from ...analysis.trips.trip_bound import MAXIMUM_UNKNOWN, maximum
-from ...analysis.trips.trip_count import AbsentCond, is_ambiguous, trip_count
 from ...facts.fact import Shape
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
@@ -38,10 +38,10 @@ from ..utils.legality import caller_attribute, externally_named, unstackable_out
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 from ..utils.sites import Site, SitePass
-from .unroll_loops import TripInputs
+from .unroll_loops import IterationInputs
 
 _DECIDED = Message(
-    "trip-count-known", "constants decide its trips, {trips}; unroll-loops unrolls it"
+    "trip-count-known", "constants decide its iterations, {trips}; unroll-loops unrolls it"
 )
 _SELECT_NODES = 4
 """The maximum number of nodes in a select."""
@@ -50,7 +50,7 @@ _RANDOM = Message(
     "copies-draw", "it draws random numbers ({node}), and each copy would draw, live or not"
 )
 _PREDICATED = Message(
-    "predicated", "{trips} trips written out, selects keep what the live ones give"
+    "predicated", "{trips} iterations written out, selects keep what the live ones give"
 )
 
 
@@ -89,22 +89,24 @@ class _Predicator:
         self.check_outside()
         most = self.maximum()
         template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-        require_none(self.budget.refuses_trips(most, _cost(loop, template, most), maximum=True))
-        trips = predict(self.site.visits.speculation, loop, most)
-        cut = not all(trip.certain for trip in trips)
-        require_none(unstackable_output(graph, loop, len(trips), ["Slice"] if cut else ()))
-        self.predicate(template, trips)
+        require_none(
+            self.budget.refuses_iterations(most, _cost(loop, template, most), maximum=True)
+        )
+        iterations = predict(self.site.visits.speculation, loop, most)
+        cut = not all(iteration.certain for iteration in iterations)
+        require_none(unstackable_output(graph, loop, len(iterations), ["Slice"] if cut else ()))
+        self.predicate(template, iterations)
 
     def check_outside(self) -> None:
         """Raise the obstacle to predication that lies outside of the body."""
         loop = self.loop
         require_none(caller_attribute(loop) or without_select(self.graph.root.opset()))
-        most = self.budget.most_trips()
-        trips = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
-        if trips.count is not None:
-            raise Obstacle(_DECIDED(trips=trips.count))
+        most = self.budget.most_iterations()
+        iterations = trip_count(loop, self.folder, most + 1, self.options.absent_cond)
+        if iterations.count is not None:
+            raise Obstacle(_DECIDED(trips=iterations.count))
         if self.options.absent_cond == "keep" and is_ambiguous(loop):
-            raise Obstacle(trips.reason)
+            raise Obstacle(iterations.reason)
         random = find_random(loop.body("body"), self.site.model.functions)
         require_none(None if random is None else _RANDOM(node=str(random)), externally_named(loop))
 
@@ -113,7 +115,7 @@ class _Predicator:
         count = self.loop.input(0)
         if count is not None and count.constant is None:  # it may end the Loop before the condition
             raise Obstacle(MAXIMUM_UNKNOWN(origins(count)))
-        limit = self.budget.most_trips()
+        limit = self.budget.most_iterations()
         bound = maximum(self.loop, self.folder, limit, self.options.absent_cond)
         if bound.count is None:
             more = f", more than {self.budget.exceeded_limit(limit)}" if bound.exceeded else ""
@@ -121,28 +123,28 @@ class _Predicator:
         require_none(None if bound.count > 0 else "it makes no iterations")
         return bound.count
 
-    def predicate(self, template: Template, trips: Sequence[Trip]) -> None:
+    def predicate(self, template: Template, iterations: Sequence[Iteration]) -> None:
         """Replace the Loop by a copy of the body for each possible iteration."""
         site, graph, loop, before = self.site, self.graph, self.loop, len(self.graph)
-        writer = _TripWriter(graph, loop, template, Builder(graph, self.folder.fold))
-        if not trips[0].certain:
+        writer = _IterationWriter(graph, loop, template, Builder(graph, self.folder.fold))
+        if not iterations[0].certain:
             start = loop.input(1)
             assert start is not None
             writer.go_on_if(start, site.visits.speculation.outside(start).fact.shape, "live_0")
-        for number, trip in enumerate(trips):
-            writer.write_trip(number, trip, last=number + 1 == len(trips))
+        for number, iteration in enumerate(iterations):
+            writer.write_iteration(number, iteration, last=number + 1 == len(iterations))
             report = site.context.instrumentation.report_step
-            report(f"predicating {site.path}", number, len(trips))
+            report(f"predicating {site.path}", number, len(iterations))
         pairs = zip(loop.outputs, writer.outputs(), strict=False)
         replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
         graph.remove(loop)
         writer.inputs.drop_unused()
-        site.rewritten(_PREDICATED(trips=len(trips)))
+        site.rewritten(_PREDICATED(trips=len(iterations)))
         added = len(graph) - before + 1
         self.budget.spend(added, added - count_nodes(loop))
 
 
-class _TripWriter:
+class _IterationWriter:
     """Emitter of the iterations, one after another.
 
     Attributes:
@@ -159,7 +161,7 @@ class _TripWriter:
         self.carried: list[Value | None] = list(loop.inputs[2:])
         self.flags: list[Value | None] = []
         self.columns: list[list[Value]] = [[] for _ in self.body.outputs[len(loop.inputs) - 1 :]]
-        self.inputs = TripInputs(graph, self.body)
+        self.inputs = IterationInputs(graph, self.body)
 
     def go_on_if(self, condition: Value, shape: Shape | None, label: str) -> None:
         """Narrow the live flag of the next iteration by a condition."""
@@ -167,25 +169,25 @@ class _TripWriter:
         live = self.live
         self.live = holds if live is None else self.emitter.add("And", [live, holds], label)
 
-    def write_trip(self, number: int, trip: Trip, last: bool) -> None:
+    def write_iteration(self, number: int, iteration: Iteration, last: bool) -> None:
         """Emit one iteration, and select its outputs where it is live."""
         arguments = [self.inputs.iteration(number), self.inputs.condition, *self.carried]
         results = self.template.instantiate(arguments, f"_{number}")
         states = len(self.carried)
         new = results[1 : 1 + states]
         self.flags.append(self.live)
-        self.carried = list(new) if trip.certain else self.select(new, number, trip)
+        self.carried = list(new) if iteration.certain else self.select(new, number, iteration)
         for column, value in zip(self.columns, results[1 + states :], strict=True):
             column.append(value)
-        if not last and not trip.goes_on:
-            self.go_on_if(results[0], trip.condition, f"live_{number + 1}")
+        if not last and not iteration.goes_on:
+            self.go_on_if(results[0], iteration.condition, f"live_{number + 1}")
 
-    def select(self, new: Sequence[Value], number: int, trip: Trip) -> list[Value | None]:
+    def select(self, new: Sequence[Value], number: int, iteration: Iteration) -> list[Value | None]:
         """The loop-carried states after an iteration that may not be live."""
         assert self.live is not None
         states: list[Value | None] = []
         for slot, new_one, old, elem_type in zip(
-            self.body.inputs[2:], new, self.carried, trip.elem_types, strict=True
+            self.body.inputs[2:], new, self.carried, iteration.elem_types, strict=True
         ):
             assert old is not None
             label = f"{slot.name}_{number}"
@@ -230,7 +232,7 @@ class _TripWriter:
         return emitter.add("ReduceSum", [numbers], "count", keepdims=1)
 
 
-def _cost(loop: Node, template: Template, trips: int) -> int:
+def _cost(loop: Node, template: Template, iterations: int) -> int:
     """The maximum number of nodes in the copies and their selects."""
     outputs = len(loop.body("body").outputs)
-    return template.cost(trips) + outputs * _SELECT_NODES * (trips + 1)
+    return template.cost(iterations) + outputs * _SELECT_NODES * (iterations + 1)

@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from ...analysis.constants.equal import are_equal
-from ...analysis.trips.body_inputs import condition_tensor
-from ...analysis.trips.trip_count import always_holds, skip_identities
-from ...analysis.trips.zero_trips import declare_elements
+from ...analysis.iterations.body_inputs import condition_tensor
+from ...analysis.iterations.trip_count import always_holds, skip_identities
+from ...analysis.iterations.zero_iterations import declare_elements
 from ...ir import Function, Graph, Model, Node, Operator, Value
 from ..base import Pass, PassContext
 from ..utils.legality import can_carry

@@ -13,10 +13,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...analysis.trips.body_inputs import condition_tensor, declared_shape, shaped_number
-from ...analysis.trips.constructs import is_written
-from ...analysis.trips.trip_count import AbsentCond, trip_count
-from ...analysis.trips.zero_trips import ScanElements
+from ...analysis.iterations.body_inputs import condition_tensor, declared_shape, shaped_number
+from ...analysis.iterations.constructs import is_written
+from ...analysis.iterations.trip_count import AbsentCond, trip_count
+from ...analysis.iterations.zero_iterations import ScanElements
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Graph, Node, Template, Tensor, Value, count_nodes
@@ -38,14 +38,14 @@ from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
 
-UNROLLED = Message("unrolled", "unrolled, {trips} trip{s}")
+UNROLLED = Message("unrolled", "unrolled, {trips} iteration{s}")
 _WRITTEN = Message(
     "written-loop",
     "it expresses an operator, and its {trips} iterations would add {nodes} nodes, over"
     " written_loop_nodes={most}",
 )
 _MOST_WRITTEN = limit("written_loop_nodes")
-_DECIDED = Message("decided-on-each-trip", "decided on each trip")
+_DECIDED = Message("decided-on-each-trip", "decided on each iteration")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,8 +74,8 @@ class UnrollLoops(SitePass):
     def visit(self, site: Site) -> None:
         """Unroll one Loop, and those in its copies that became constant."""
         unroller = _LoopUnroller(self, site)
-        template, trips = unroller.plan()
-        unroller.unroll(template, trips)
+        template, iterations = unroller.plan()
+        unroller.unroll(template, iterations)
         site.visit_new(template.holders)
 
 
@@ -98,65 +98,67 @@ class _LoopUnroller:
         )
         body, scanned = loop.body("body"), _scan_outputs(loop)
         template = Template(body, self.graph, fold=folder.fold, keep_infos=False)
-        most = self.budget.most_trips(template.cost(2) - template.cost(1) + scanned)
-        trips = trip_count(loop, folder, most + 1, self.options.absent_cond)
-        if trips.count is None:
-            more = f", more than {self.budget.exceeded_limit(most)}" if trips.exceeded else ""
-            raise Obstacle(trips.reason + more)
-        cost = template.cost(trips.count) + scanned * (trips.count + 1)
-        require_none(self.budget.refuses_trips(trips.count, cost, replaced=count_nodes(loop)))
-        require_none(self._refuses_written(trips.count, cost))
+        most = self.budget.most_iterations(template.cost(2) - template.cost(1) + scanned)
+        iterations = trip_count(loop, folder, most + 1, self.options.absent_cond)
+        if iterations.count is None:
+            more = f", more than {self.budget.exceeded_limit(most)}" if iterations.exceeded else ""
+            raise Obstacle(iterations.reason + more)
+        cost = template.cost(iterations.count) + scanned * (iterations.count + 1)
+        require_none(
+            self.budget.refuses_iterations(iterations.count, cost, replaced=count_nodes(loop))
+        )
+        require_none(self._refuses_written(iterations.count, cost))
         table = cost_table(self.options.costs)
         if table is not None:
             copies = self.options.copies
-            require_none(refuses_copies(body, trips.count, scanned, table, copies))
-        require_none(self.unwritable_output(trips.count))
-        return template, trips.count
+            require_none(refuses_copies(body, iterations.count, scanned, table, copies))
+        require_none(self.unwritable_output(iterations.count))
+        return template, iterations.count
 
-    def _refuses_written(self, trips: int, cost: int) -> str | None:
+    def _refuses_written(self, iterations: int, cost: int) -> str | None:
         """The reason to keep a Loop that a conversion wrote; None where a client lacks Loop."""
         supports, opset = self.site.context.supports, self.graph.root.opset()
         if cost <= _MOST_WRITTEN or not is_written(self.loop):
             return None
         if supports is not None and not supports("Loop", opset):
             return None
-        return _WRITTEN(trips=trips, nodes=cost, most=_MOST_WRITTEN)
+        return _WRITTEN(trips=iterations, nodes=cost, most=_MOST_WRITTEN)
 
-    def unwritable_output(self, trips: int) -> str | None:
+    def unwritable_output(self, iterations: int) -> str | None:
         """The obstacle to an output without the Loop; None without one."""
         loop = self.loop
         body, first = loop.body("body"), len(loop.inputs) - 2
-        if trips:
+        if iterations:
             unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
-            return unnameable or unstackable_output(self.graph, loop, trips)
+            return unnameable or unstackable_output(self.graph, loop, iterations)
         elements = ScanElements(loop, self.site.model)
         for index in range(first, len(loop.outputs)):
             if loop.outputs[index] is not None and elements.of(index + 1) is None:
                 return (
-                    "it makes no trips, and the element type or the sizes of its scan output"
+                    "it makes no iterations, and the element type or the sizes of its scan output"
                     f" '{body.outputs[index + 1].name}' are not certain; declare them in the body"
                 )
         return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
 
-    def unroll(self, template: Template, trips: int) -> None:
-        """Replace the Loop by `trips` copies of the body."""
+    def unroll(self, template: Template, iterations: int) -> None:
+        """Replace the Loop by `iterations` copies of the body."""
         site, graph, loop, context = self.site, self.graph, self.loop, self.site.context
         body, inference = loop.body("body"), site.inference
-        facts = settled_outputs(inference, loop, trips)
-        inputs = TripInputs(graph, body)
+        facts = settled_outputs(inference, loop, iterations)
+        inputs = IterationInputs(graph, body)
         states = len(loop.inputs) - 2
         carried: Sequence[Value | None] = loop.inputs[2:]
         scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
         condition = inputs.condition
-        for trip in range(trips):
-            arguments = [inputs.iteration(trip), condition, *carried]
-            results = template.step(arguments, f"_{trip}")
+        for iteration in range(iterations):
+            arguments = [inputs.iteration(iteration), condition, *carried]
+            results = template.step(arguments, f"_{iteration}")
             if self.options.absent_cond == "ignore" and loop.input(1) is None:
                 condition = results[0]
             carried = results[1 : 1 + states]
             for column, value in zip(scanned, results[1 + states :], strict=True):
                 column.append(template.place(value))
-            context.instrumentation.report_step(f"unrolling {site.path}", trip, trips)
+            context.instrumentation.report_step(f"unrolling {site.path}", iteration, iterations)
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(scanned)]
         record_facts(context, inference, loop, facts, outputs)
@@ -165,7 +167,7 @@ class _LoopUnroller:
         graph.remove(loop)
         inputs.drop_unused()
         nodes = template.added if self.options.costs == "none" else 0
-        site.rewritten(context.with_offer(loop, UNROLLED(trips=trips), nodes))
+        site.rewritten(context.with_offer(loop, UNROLLED(trips=iterations), nodes))
         for node, where in template.resolved.items():
             context.rewritten(self.options, node, where, _DECIDED())
         stacked = sum(len(column) for column in scanned)
@@ -197,7 +199,7 @@ def _scan_outputs(loop: Node) -> int:
     return len(loop.body("body").outputs) - (len(loop.inputs) - 1)
 
 
-class TripInputs:
+class IterationInputs:
     """The iteration numbers and the condition that the copies of a body read."""
 
     def __init__(self, graph: Graph, body: Graph) -> None:
@@ -209,11 +211,11 @@ class TripInputs:
         self.condition = self._constant(condition_tensor(body, True), body.inputs[1].name)
         self._unnumbered = self.condition
 
-    def iteration(self, trip: int) -> Value:
+    def iteration(self, iteration: int) -> Value:
         """The number of an iteration; any value where no node reads it."""
         if not self.numbered:
             return self._unnumbered
-        return self._constant(shaped_number(self.shape, trip), f"{self.label}_{trip}")
+        return self._constant(shaped_number(self.shape, iteration), f"{self.label}_{iteration}")
 
     def _constant(self, tensor: Tensor, label: str) -> Value:
         self._constants.append(self.graph.add_initializer(label, tensor))

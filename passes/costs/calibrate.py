@@ -207,8 +207,14 @@ def chains() -> Iterator[Case]:
         for kind in ("Loop", "Scan"):
             yield _loops(kind, count, 3)
     for kind in ("Loop", "Scan"):
-        for size, trips, states in ((3, 50, 1), (40, 2, 1), (20, 50, 1), (3, 50, 6), (1, 50, 1)):
-            yield _loops(kind, 1, size, trips, states)
+        for size, iterations, states in (
+            (3, 50, 1),
+            (40, 2, 1),
+            (20, 50, 1),
+            (3, 50, 6),
+            (1, 50, 1),
+        ):
+            yield _loops(kind, 1, size, iterations, states)
 
 
 def arithmetic() -> Iterator[Case]:
@@ -346,7 +352,7 @@ def _ifs(count: int) -> Case:
     return _model(nodes, names[-1])
 
 
-def _loops(kind: str, count: int, size: int, trips: int = 2, states: int = 1) -> Case:
+def _loops(kind: str, count: int, size: int, iterations: int = 2, states: int = 1) -> Case:
     """Loops or Scans one after another, each with a chain of nodes and more states."""
     nodes, before = [], "x"
     for i in range(count):
@@ -360,11 +366,11 @@ def _loops(kind: str, count: int, size: int, trips: int = 2, states: int = 1) ->
         initial = ", ".join([before, *["c"] * (states - 1)])
         if kind == "Loop":
             text = f"b (int64 i, bool k, {inputs}) => (k, {outputs}) {{ {' '.join(body)} }}"
-            nodes.append(f"{results} = Loop <body = {text}> (m{trips}, yes, {initial})")
+            nodes.append(f"{results} = Loop <body = {text}> (m{iterations}, yes, {initial})")
         else:
             text = f"b ({inputs}, float[4] e) => ({outputs}) {{ {' '.join(body)} }}"
             nodes.append(
-                f"{results} = Scan <num_scan_inputs = 1, body = {text}> ({initial}, e{trips})"
+                f"{results} = Scan <num_scan_inputs = 1, body = {text}> ({initial}, e{iterations})"
             )
         before = f"l{i}"
     return _model(nodes, before)

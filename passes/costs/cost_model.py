@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.block_places import computes_blocks
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
-from .trip_counts import MANY, USUAL, TripCounts, known_trips
+from .trip_counts import MANY, USUAL, TripCounts, known_iterations
 
 Units = dict[str, float]
 """The number of each item that costs."""
@@ -33,7 +33,7 @@ _DEEPEST = 32
 
 _SLOWER = Message(
     "copies-slower",
-    "copies of its body, one for each of {trips} trips, would load slower in onnxruntime",
+    "copies of its body, one for each of {trips} iterations, would load slower in onnxruntime",
 )
 
 _BLOCKS = Message("copies-of-blocks", "copies for each of {trips} blocks would run no faster")
@@ -93,10 +93,10 @@ def typical_running(model: Model, inference: ShapeInference, table: CostTable) -
     return math.sqrt(running(few, table) * running(many, table))
 
 
-def has_open_trips(model: Model, inference: ShapeInference) -> bool:
+def has_open_iterations(model: Model, inference: ShapeInference) -> bool:
     """Test for a loop whose number of iterations is known only at run time."""
     loops = [node for graph in model.graphs() for node in graph.nodes_of("Loop", "Scan")]
-    return any(known_trips(node, inference) is None for node in loops)
+    return any(known_iterations(node, inference) is None for node in loops)
 
 
 def _sum_of(parts: Iterable[tuple[Units, int]]) -> Units:
@@ -120,7 +120,7 @@ class _Runs:
     def __init__(self, model: Model, inference: ShapeInference, rows: int = USUAL) -> None:
         self._model = model
         self._rows = rows
-        self.trips = TripCounts(model, inference, rows)
+        self.iterations = TripCounts(model, inference, rows)
         self._calls: dict[tuple[Function, int], Units] = {}
 
     def total(self) -> Units:
@@ -146,19 +146,19 @@ class _Runs:
         (body,) = node.graphs()
         kind = node.op_type.lower()
         slots = len(body.inputs) + len(body.outputs)
-        trip = {f"{kind} trip": 1.0, f"{kind} slot": float(slots)}
-        count = self.trips.of(node)
-        return _sum_of([({node.op_type: 1.0}, 1), (trip, count), (bodies[0], count)])
+        iteration = {f"{kind} trip": 1.0, f"{kind} slot": float(slots)}
+        count = self.iterations.of(node)
+        return _sum_of([({node.op_type: 1.0}, 1), (iteration, count), (bodies[0], count)])
 
     def _arithmetic(self, node: Node) -> Units:
         """The arithmetic of a call in units of 1,024."""
-        sizes = [self.trips.sizes(value) for value in node.outputs if value is not None]
+        sizes = [self.iterations.sizes(value) for value in node.outputs if value is not None]
         elements = sum(map(math.prod, sizes))
         units = {"element": elements / _THOUSAND}
         far = sum(count for each in sizes if (count := math.prod(each)) > _FAR)
         if far:
             units["far"] = far / _THOUSAND
-        first, second = (self.trips.sizes(node.input(index)) for index in (0, 1))
+        first, second = (self.iterations.sizes(node.input(index)) for index in (0, 1))
         if node.is_op("MatMul", "Gemm", "Conv"):
             inner = first[-1:] if node.is_op("MatMul") else second[1:]
             if node.is_op("Gemm"):
@@ -167,7 +167,7 @@ class _Runs:
         elif node.op_type in _ACTIVATIONS and not node.op.domain and len(first) == len(second) == 3:
             directions, rows, width = second
             hidden = int(node.attribute("hidden_size", 0))
-            state = math.prod(self.trips.sizes(node.input(5)))
+            state = math.prod(self.iterations.sizes(node.input(5)))
             axes = first[:2][::-1] if node.attribute("layout", 0) else first[:2]
             numbers = axes[0] * (state if node.input(5) else axes[1] * hidden * directions)
             units["activation"] = numbers * _ACTIVATIONS[node.op_type] / _THOUSAND
@@ -184,19 +184,19 @@ class _Runs:
 
 
 def refuses_copies(
-    body: Graph, trips: int, rows: int, table: CostTable, goal: GoalName
+    body: Graph, iterations: int, rows: int, table: CostTable, goal: GoalName
 ) -> str | None:
     """The reason why copies of a body load too long; None if they do not.
 
     Args:
         body: the body.
-        trips: the trip count.
+        iterations: the trip count.
         rows: the number of rows that an iteration reads or writes.
         table: the costs.
         goal: the goal that says how long they may load.
     """
-    if trips > 1 and computes_blocks(body):
-        return _BLOCKS(trips=trips)
+    if iterations > 1 and computes_blocks(body):
+        return _BLOCKS(trips=iterations)
     nodes = [node for node in body.unordered_nodes() if not node.is_op(*FREE)]
     count = len(nodes) + sum(len(graph) for node in nodes for graph in node.graphs())
     reads = sum(node.is_op("Gather") and node.input(1) in body.inputs for node in nodes)
@@ -205,5 +205,5 @@ def refuses_copies(
     row = load["node"] + load["constant"]  # an index or an axis is a constant
     copy = count * load["node"] + (rows + reads) * row + packed
     loop = load["node"] + load["Loop"] + count * (load["node"] + load["inside"]) + packed
-    few = trips <= 1 or trips * copy <= GOALS[goal].most_load(loop)
-    return None if few else _SLOWER(trips=trips)
+    few = iterations <= 1 or iterations * copy <= GOALS[goal].most_load(loop)
+    return None if few else _SLOWER(trips=iterations)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.peak_memory import PeakMemory, bytes_of, peak_memory, size_text
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.block_places import computes_blocks
 from ...facts.polynomial import Dimension
 from ...ir import Model
 

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.block_places import computes_blocks
 from ...facts.fact import element
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Model, Node, Tensor, Value
@@ -82,7 +82,7 @@ class TripCounts:
 
     def of(self, node: Node) -> int:
         """The trip count of a Loop or Scan, at usual sizes where it is unknown."""
-        certain = known_trips(node, self._inference)
+        certain = known_iterations(node, self._inference)
         if certain is not None:
             return certain
         if node.is_op("Scan"):
@@ -156,7 +156,7 @@ class TripCounts:
         return None if results is None else results[node.outputs.index(value)]
 
 
-def known_trips(node: Node, inference: ShapeInference) -> int | None:
+def known_iterations(node: Node, inference: ShapeInference) -> int | None:
     """The maximum trip count of a Loop, or of a Scan from opset 9 on; None if unknown."""
     if node.is_op("Loop"):
         maximum = node.input(0)

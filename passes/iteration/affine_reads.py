@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import onnx
 
+from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.trip_count import skip_identities
 from ...facts.fact import Fact, element
 from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
+from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.ranks import Ranks
 from ...analysis.shapes.single_node_model import reads_of
-from ...analysis.trips.trip_count import skip_identities
 from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
 from ...facts.polynomial import Dimension
 from ...ir import Array, Model, Value
@@ -45,7 +45,7 @@ class Feeding:
         memory: the limits of batched values.
         graph: the scratch graph.
         emit: the builder of its nodes.
-        trips: the trip count, int64 of shape [1].
+        iterations: the trip count, int64 of shape [1].
         number: the symbol of the iteration number.
         reversals: the values with a reversed first axis, both ways.
         outside: the graph's inputs for outside values.
@@ -88,7 +88,7 @@ class Feeding:
         self.depth = 0
         self.adds_loops = False
         self.number = inference.symbols.fresh()
-        self.trips = self._count()
+        self.iterations = self._count()
 
     def same(self, value: Value) -> Operand:
         """The loop-invariant operand of an outside value."""
@@ -151,7 +151,7 @@ class Feeding:
         if loop_view.start is None or self._starts:
             return count
         start = self._vector(loop_view.start)
-        return self.emit.add("Where", [start, count, self.integers(0)], "trips")
+        return self.emit.add("Where", [start, count, self.integers(0)], "iterations")
 
     @lazy_property
     def _starts(self) -> bool:
@@ -175,9 +175,9 @@ class Feeding:
     def _at_least_none(self, number: Value) -> Value:
         zero = self.integers(0)
         if self.emit.opset >= MIN_OF_INTEGERS:
-            return self.emit.add("Max", [number, zero], "trips")
+            return self.emit.add("Max", [number, zero], "iterations")
         return self.emit.add(
-            "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "trips"
+            "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "iterations"
         )
 
     def _length(self, scanned: tuple[ScanInput, ...]) -> Value:
@@ -186,7 +186,7 @@ class Feeding:
             return self.integers(first.count(self._shape(first)).value or 0)
         axis = first.axis % len(self._shape(first))
         shape = self.emit.add("Shape", [self.same(first.source).value], "shape")
-        return self.emit.add("Gather", [shape, self.integers(axis)], "trips")
+        return self.emit.add("Gather", [shape, self.integers(axis)], "iterations")
 
     def _shape(self, scanned: ScanInput) -> Shape:
         shape = self.same(scanned.source).fact.shape
@@ -204,10 +204,10 @@ class Feeding:
         Raises:
             Unbatchable: a value over the limit.
         """
-        self.memory.require(what, fact, self.most_trips)
+        self.memory.require(what, fact, self.most_iterations)
 
     @property
-    def most_trips(self) -> int | None:
+    def most_iterations(self) -> int | None:
         """The maximum trip count; None if known only at run time."""
         most = None if self.most_dimension is None else self.most_dimension.value
         return None if most is None else max(most, 0)
@@ -250,7 +250,7 @@ class Feeding:
         return Quotient(symbol, by, dividend)
 
     @lazy_property
-    def trip_dimension(self) -> Dimension | None:
+    def iteration_dimension(self) -> Dimension | None:
         """The exact trip count; None if unknown."""
         start, most = self.loop_view.start, self.most_dimension
         if most is None or most.less(0) is not False:
@@ -280,7 +280,7 @@ class Feeding:
         """Emit the iteration numbers, of the rank that the body declares."""
         numbers = self._range(self._limit())
         if rank:
-            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "trip")
+            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "iteration")
         shape = (Dimension.constant(1),) * rank
         number = content_from(self.number).reshape((1,) * rank)
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape, number))
@@ -294,12 +294,12 @@ class Feeding:
         maximum, start = self.loop_view.maximum, self.loop_view.start
         most = self.most_dimension
         if maximum is None or (start is not None and not self._starts):
-            return self.emit.squeeze(self.trips, 0, "limit")
+            return self.emit.squeeze(self.iterations, 0, "limit")
         bound, is_open = self.same(maximum), most is None or most.less(0) is not False
         if is_open and bound.fact.shape == () and self.emit.opset >= MIN_OF_INTEGERS:
             return self.emit.add("Max", [bound.value, self._zero], "limit")
         if is_open:
-            return self.emit.squeeze(self.trips, 0, "limit")
+            return self.emit.squeeze(self.iterations, 0, "limit")
         if bound.fact.shape == ():
             return bound.value
         if bound.fact.shape == _ONE:
@@ -379,4 +379,4 @@ class Feeding:
             return operand.value
         if operand.fact.shape is None:
             raise Unbatchable(f"gives '{what}', whose rank is not known")
-        return spread(operand.value, len(operand.fact.shape), self.trips, emit or self.emit)
+        return spread(operand.value, len(operand.fact.shape), self.iterations, emit or self.emit)

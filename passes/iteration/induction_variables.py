@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from ...analysis.trips.trip_count import skip_identities
+from ...analysis.iterations.trip_count import skip_identities
 from ...facts.fact import Content, Fact, content_from
 from ...facts.polynomial import Dimension
 from ...ir import Value
@@ -34,7 +34,7 @@ def step_of(state: State, loop_view: LoopView) -> Value | None:
     return other
 
 
-def counts_trips(state: State, loop_view: LoopView) -> bool:
+def counts_iterations(state: State, loop_view: LoopView) -> bool:
     """Test for a state that starts at 0 with step 1."""
     step, node = step_of(state, loop_view), skip_identities(state.result).producer
     if step is None or node is None or not node.is_op("Add"):
@@ -51,7 +51,7 @@ def iteration_like(value: Value, loop_view: LoopView) -> bool:
         return False
     counters = [state for state in loop_view.states if state.argument is value]
     return any(
-        state.initial.elem_type == onnx.TensorProto.INT64 and counts_trips(state, loop_view)
+        state.initial.elem_type == onnx.TensorProto.INT64 and counts_iterations(state, loop_view)
         for state in counters
     )
 
@@ -75,9 +75,9 @@ def counter(
     shape, elem_type, emit = initial.fact.shape, initial.fact.elem_type, feeding.emit
     if shape is None or elem_type not in _COUNTED or step.fact.shape not in (shape, ()):
         return None
-    one_more = emit.add("Add", [feeding.trips, feeding.integers(1)], "ends")
+    one_more = emit.add("Add", [feeding.iterations, feeding.integers(1)], "ends")
     numbers = feeding.numbers(one_more)
-    if counts_trips(state, loop_view) and elem_type == onnx.TensorProto.INT64:
+    if counts_iterations(state, loop_view) and elem_type == onnx.TensorProto.INT64:
         return numbers, content_from(feeding.number)
     numbers = emit.add("Cast", [numbers], "numbers", to=elem_type)
     if shape:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from ...analysis.trips.block_places import computes_blocks
-from ...analysis.trips.trip_count import always_holds
+from ...analysis.iterations.block_places import computes_blocks
+from ...analysis.iterations.trip_count import always_holds
 from ...facts.fact import Shape
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension

@@ -17,10 +17,10 @@ from .loop_view import LoopView
 
 ROW_BYTES = limit("row_bytes")
 
-_OPEN_TRIPS = 1 << 12
+_OPEN_ITERATIONS = 1 << 12
 """The iterations of which a block holds all values, where only run time tells how many there
 are."""
-_IN_BLOCKS = "is large for all trips, and is left to blocks of them"
+_IN_BLOCKS = "is large for all iterations, and is left to blocks of them"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ class IterationMemory:
                 )
         elif iterations * row.value > self._bounds.max_bytes:
             raise Unbatchable(
-                f"{what}, of which all trips take {iterations * row.value} bytes, over"
+                f"{what}, of which all iterations take {iterations * row.value} bytes, over"
                 f" max_bytes={self._bounds.max_bytes}"
             )
 
@@ -96,7 +96,7 @@ class IterationMemory:
         """Test for rows that outgrow a block, and the inputs and outputs of the loop."""
         block = self._bounds.block_bytes
         if row.value is not None:
-            most = block // (_OPEN_TRIPS if iterations is None else max(iterations, 1))
+            most = block // (_OPEN_ITERATIONS if iterations is None else max(iterations, 1))
             return row.value > max(most, self._largest_output)
         stacked = [one.result for one in self._loop_view.scan_outputs]
         scanned = [one.argument for one in self._loop_view.scan_inputs]

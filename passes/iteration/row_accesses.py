@@ -339,7 +339,7 @@ class RowAccesses:
             new is None and old is not None for new, old in zip(inputs, node.inputs, strict=True)
         ):
             return None
-        return emit.again(node.op, inputs, [value.name])[0]
+        return emit.add_unchecked(node.op, inputs, [value.name])[0]
 
     def is_inside(self, load: Load, store: Store) -> bool:
         """Test for a row that the state certainly has in each iteration.

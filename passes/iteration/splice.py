@@ -79,9 +79,9 @@ def propagate_facts(feeding: Feeding, results: Sequence[Value | None]) -> dict[V
     Returns:
         the facts of these values, also those that miss only the trip count.
     """
-    inference, trips = feeding.inference, feeding.trip_dimension
+    inference, iterations = feeding.inference, feeding.iteration_dimension
     facts = {}
-    for new, fact in zip(results, _facts(feeding, trips), strict=False):
+    for new, fact in zip(results, _facts(feeding, iterations), strict=False):
         if new is None or fact is None:
             continue
         facts[new] = fact
@@ -90,7 +90,7 @@ def propagate_facts(feeding: Feeding, results: Sequence[Value | None]) -> dict[V
     return facts
 
 
-def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
+def _facts(feeding: Feeding, iterations: Dimension | None) -> Iterator[Fact | None]:
     """Yield the facts of each output from the body; None for unknown sizes besides the iteration
     count."""
     loop_view, inference = feeding.loop_view, feeding.inference
@@ -107,5 +107,5 @@ def _facts(feeding: Feeding, trips: Dimension | None) -> Iterator[Fact | None]:
             fact = Fact(rows.elem_type, None if rows.shape is None else rows.shape[1:])
         dims = list(fact.shape or ())
         axis = one.axis % (len(dims) + 1)
-        dims.insert(axis, trips or inference.symbols.fresh())
+        dims.insert(axis, iterations or inference.symbols.fresh())
         yield Fact(fact.elem_type, tuple(dims)) if is_settled(fact) else None

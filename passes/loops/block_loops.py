@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from ...analysis.trips.block_places import is_in_block
+from ...analysis.iterations.block_places import is_in_block
 from ...facts.notions import Equality
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
@@ -23,7 +23,9 @@ from ..utils.sites import Site, SitePass
 
 _NOT_BLOCKED = Message("not-blocked", "it {cause}")
 _IN_BLOCK = Message("in-block", "it runs for a block of iterations of a loop around it")
-_BLOCKS = Message("blocked", "computes a block of trips at once, of at most {size} bytes a value")
+_BLOCKS = Message(
+    "blocked", "computes a block of iterations at once, of at most {size} bytes a value"
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ import onnx
 from ...analysis.peak_memory import bytes_of
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
@@ -36,7 +36,7 @@ from ..iteration.memory import IterationMemory, MemoryBounds
 from ..iteration.new_bodies import add_input, fact_declaration, set_own_outputs
 from ..iteration.scan_layout import add_holder, declaration, move_axis
 from ..iteration.splice import is_used, set_results
-from ..iteration.zero_trips import ZeroTripSizes
+from ..iteration.zero_iterations import ZeroIterationSizes
 from ..vectorize.batch_interpreter import Batcher
 from ..vectorize.loop_distribution import Distribution
 from ..vectorize.nested_control_flow import compute_nested
@@ -118,17 +118,17 @@ class BlockFeeding(Feeding):
         memory = IterationMemory(loop_view, inference, MemoryBounds(block_bytes=block_bytes))
         super().__init__(loop_view, inference, memory, exact)
         self.carried = carried
-        self.around, self.count = self.emit, self.trips
+        self.around, self.count = self.emit, self.iterations
         if self.around.opset < MIN_OF_INTEGERS:
             raise Unbatchable(
                 f"is of opset {self.around.opset}; convert to {MIN_OF_INTEGERS} first"
             )
         self._one = self._number(1)
-        is_known = self.trip_dimension is not None
+        is_known = self.iteration_dimension is not None
         self._rows = self._limit() if is_known else self.emit.squeeze(self.count, 0, "count")
         self.last = self.emit.add("Sub", [self._rows, self._one], "last")
         self.blocks, self.block = self._sizes(self._most_rows(block_bytes))
-        self.trips = self.emit.unsqueeze(self.block, 0, "block")
+        self.iterations = self.emit.unsqueeze(self.block, 0, "block")
         self.holds = self.emit.constant(np.array(True), "holds")
         self.loop = self._add_loop()
         is_padded = not shorter or bool(used_outputs(loop_view))
@@ -167,8 +167,8 @@ class BlockFeeding(Feeding):
         if largest is None:
             more = 0 if self.carried.sums else 2 * least - block_bytes // _MANY
             most = block_bytes // max(least, more, 1)
-            if most < 2 or (self.most_trips is not None and self.most_trips <= most):
-                raise Unbatchable(f"makes values of {least} bytes on each trip")
+            if most < 2 or (self.most_iterations is not None and self.most_iterations <= most):
+                raise Unbatchable(f"makes values of {least} bytes on each iteration")
             return self._number(most)
         size = self.integers(onnx.helper.tensor_dtype_to_np_dtype(largest.elem_type).itemsize)
         for dim in largest.shape or ():
@@ -289,12 +289,12 @@ class BlockFeeding(Feeding):
         return self.emit.add("Max", [inside, self._number(0)], "places")
 
     def _rest(self, start: Value) -> Value:
-        """The iterations of a block that may be shorter; `trips` is its length from now on."""
+        """The iterations of a block that may be shorter; `iterations` is its length from now on."""
         emit = self.emit
         stop = emit.add("Add", [start, self.block], "stop")
         end = emit.add("Min", [stop, self._rows], "end")
         self.length = emit.add("Sub", [end, start], "length")
-        self.trips = emit.unsqueeze(self.length, 0, "length")
+        self.iterations = emit.unsqueeze(self.length, 0, "length")
         return emit.add("Range", [start, end, self._one], "places")
 
     def padded(self, rows: Value) -> Value:
@@ -314,7 +314,7 @@ class BlockFeeding(Feeding):
     def _iteration(self, rank: int) -> Operand:
         """The iteration numbers of a block, whose symbolic elements say nothing of their order."""
         numbers, axes = self._places, tuple(range(1, 1 + rank))
-        numbers = self.emit.unsqueeze(numbers, axes, "trip") if rank else numbers
+        numbers = self.emit.unsqueeze(numbers, axes, "iteration") if rank else numbers
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, (Dimension.constant(1),) * rank))
 
     def elements(self, scanned: ScanInput) -> Operand:
@@ -346,8 +346,8 @@ class BlockBatcher(Batcher):
         Raises:
             Unbatchable: rows larger than those of the outputs, which take longer than their reader.
         """
-        what, feeding = f"computes '{value.name}' trip by trip", self.feeding
-        feeding.memory.require(what, self.fact(value), feeding.most_trips)
+        what, feeding = f"computes '{value.name}' iteration by iteration", self.feeding
+        feeding.memory.require(what, self.fact(value), feeding.most_iterations)
         return self._residual.operand(value)
 
     def read_rows(self, node: Node) -> Value | None:
@@ -407,7 +407,7 @@ class BlockLoop:
         self._loop_view, self._inference = loop_view, inference
         facts_of = Speculation(inference, inference.model.functions).outside
         self._certain = runs_certainly(loop_view.node, facts_of)
-        self._zero_trips = ZeroTripSizes(loop_view, inference)
+        self._zero_iterations = ZeroIterationSizes(loop_view, inference)
         carried = Carried.of(loop_view, inference, exact)
         shorter = residual or bool(carried.states)
         self.feeding = BlockFeeding(loop_view, inference, block_bytes, carried, shorter, exact)
@@ -479,7 +479,7 @@ class BlockLoop:
         shape = self._inference.fact(stacked.result).shape
         if shape is None:
             raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
-        dropped = [] if self._certain else self._zero_trips.of(stacked)
+        dropped = [] if self._certain else self._zero_iterations.of(stacked)
         label = stacked.result.name
         rows = self._joined(blocks, shape, dropped)
         bounds = [feeding.integers(0), feeding.count, feeding.integers(0)]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import onnx
 
+from ...analysis.iterations.trip_count import skip_identities
+from ...analysis.iterations.trip_count_bound import Part
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.trip_bound import Part
-from ...analysis.trips.trip_count import skip_identities
 from ...ir import Node, Value
 
 _UP = {"Less": False, "LessOrEqual": True}
@@ -95,7 +95,7 @@ class Comparison(NamedTuple):
         """
         return self.counter.offset - self.counter.step - (self.sign if self.equal else 0)
 
-    def constant_trips(self, before: bool) -> int | None:
+    def constant_iterations(self, before: bool) -> int | None:
         """The trip count where start and bound are constants that float32 holds; None otherwise.
 
         Args:
@@ -169,7 +169,7 @@ class ConditionReader:
         `before` is true if the initial condition compares the start.
         """
         if test.unequal and not before:
-            return test.constant_trips(before) is not None
+            return test.constant_iterations(before) is not None
         counter, near = test.counter, is_small(test.bound)
         small = counter.start is None or is_small(counter.start)
         if not (before or small) or (test.unequal and test.rounded):

@@ -19,10 +19,10 @@ from typing import ClassVar, NamedTuple
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...analysis.iterations.body_inputs import condition_tensor
+from ...analysis.iterations.trip_count import always_holds, skip_identities, whole_number
+from ...analysis.iterations.trip_count_bound import Part, parts
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.body_inputs import condition_tensor
-from ...analysis.trips.trip_bound import Part, parts
-from ...analysis.trips.trip_count import always_holds, skip_identities, whole_number
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
@@ -30,11 +30,11 @@ from ...ops.schema_queries import takes
 from ..utils.legality import caller_attribute
 from ..utils.sites import Site, SitePass
 from .comparisons import Comparison, ConditionReader
-from .trip_formulas import Exit, TripFormulas, constant_trips
+from .trip_count_formulas import Exit, TripCountFormulas, constant_iterations
 
 _INT64 = onnx.TensorProto.INT64
 
-COUNTED = Message("counted", "its condition only counts: its trips are computed before it")
+COUNTED = Message("counted", "its condition only counts: its iterations are computed before it")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,7 @@ def read_exits(loop: Node, inference: ShapeInference) -> ExitPlan | None:
         return plan if others and loop.input(0) is not None else None
     opset = body.root.opset()
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
-    sayable = sayable or (not flags and constant_trips(ends, loop.input(0)) is not None)
+    sayable = sayable or (not flags and constant_iterations(ends, loop.input(0)) is not None)
     return plan if fits and sayable else None
 
 
@@ -168,13 +168,13 @@ def count_exits(loop: Node, plan: ExitPlan, emitter: Builder) -> Value:
     if not plan.exits and not plan.flags:
         assert most is not None
         return most
-    return TripFormulas(emitter).least(plan.exits, plan.flags, most)
+    return TripCountFormulas(emitter).least(plan.exits, plan.flags, most)
 
 
-def end_by_count(graph: Graph, loop: Node, plan: ExitPlan, trips: Value) -> None:
+def end_by_count(graph: Graph, loop: Node, plan: ExitPlan, iterations: Value) -> None:
     """Make a trip count the only end of a Loop."""
     body = loop.body("body")
-    graph.set_input(loop, 0, trips)
+    graph.set_input(loop, 0, iterations)
     if plan.start is None:
         holds = graph.add_initializer("holds", condition_tensor(body, True))
         graph.set_input(loop, 1, holds)

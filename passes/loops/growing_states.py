@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value, captured_by
 from ...ops.batching import Operand, Unbatchable

@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ...analysis.trips.zero_trips import declare_elements
+from ...analysis.iterations.zero_iterations import declare_elements
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, normal_domain
 from ...ir.copying import captured_by, copy_node
@@ -27,10 +27,11 @@ _FREE = ("Constant", "Identity")
 
 _STAYS = Message(
     "invariant-stays",
-    "{node} is the same on every trip but stays inside, since there may be none and it {cause}",
+    "{node} is the same on every iteration but stays inside, since there may be none and it"
+    " {cause}",
 )
-_HOISTED = Message("hoisted", "{nodes} nodes run once, before it, instead of on every trip")
-_ONE_HOISTED = Message("node-hoisted", "1 node runs once, before it, instead of on every trip")
+_HOISTED = Message("hoisted", "{nodes} nodes run once, before it, instead of on every iteration")
+_ONE_HOISTED = Message("node-hoisted", "1 node runs once, before it, instead of on every iteration")
 
 
 @dataclasses.dataclass(frozen=True)

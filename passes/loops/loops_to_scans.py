@@ -18,10 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...analysis.iterations.block_places import is_in_block
+from ...analysis.iterations.body_inputs import condition_tensor
+from ...analysis.iterations.zero_iterations import ScanElements, in_doubt
 from ...analysis.shapes.scan_elements import ScanElement
-from ...analysis.trips.block_places import is_in_block
-from ...analysis.trips.body_inputs import condition_tensor
-from ...analysis.trips.zero_trips import ScanElements, in_doubt
 from ...facts.attribute_or_input import listed_numbers
 from ...facts.fact import UNKNOWN, Fact, constant_fact, decided, element
 from ...facts.obstacle import Obstacle, require_none
@@ -40,17 +40,20 @@ from ..utils.sites import Site, SitePass
 from .scan_sources import ScanSources
 
 _SCAN = Message("loop-to-scan", "is a Scan now")
-_GUARDED_SCAN = Message("loop-to-guarded-scan", "is a Scan now, in an If as there may be no trips")
+_GUARDED_SCAN = Message(
+    "loop-to-guarded-scan", "is a Scan now, in an If as there may be no iterations"
+)
 
-_FEW_TRIPS = Message(
-    "few-trips", "it may make less than {trips} trips, for which a Scan may be slower"
+_FEW_ITERATIONS = Message(
+    "few-trips", "it may make less than {trips} iterations, for which a Scan may be slower"
 )
 _NO_RANGE = Message(
-    "no-range", "its trips are to be numbered, for which there is no Range; convert to opset 11"
+    "no-range",
+    "its iterations are to be numbered, for which there is no Range; convert to opset 11",
 )
 _MAY_BE_EMPTY = Message(
     "scan-may-be-empty",
-    "there may be no trips, and onnxruntime fails on a Scan of none; choose"
+    "there may be no iterations, and onnxruntime fails on a Scan of none; choose"
     " loops-to-scans{{guard=true}} to have an If around it",
 )
 _OLD_OPSET = Message(
@@ -92,7 +95,7 @@ class _Plan:
 
     Attributes:
         loop_view: the Loop.
-        trips: its trip count, where sizes decide it; it may be negative.
+        iterations: its trip count, where sizes decide it; it may be negative.
         reads: the reads that become elements of scan inputs.
         numbered: true if the body reads the iteration number for anything else.
         certain: true if there is a first iteration.
@@ -100,7 +103,7 @@ class _Plan:
     """
 
     loop_view: LoopView
-    trips: Dimension | None
+    iterations: Dimension | None
     reads: Sequence[ElementRead]
     numbered: bool
     certain: bool
@@ -125,18 +128,18 @@ class _Conversion:
         self._check_scannable(loop_view)
         assert loop_view.maximum is not None
         number = element(self.inference.fact(loop_view.maximum))
-        trips = number if isinstance(number, Dimension) else None
-        least = None if trips is None else trips.at_least
+        iterations = number if isinstance(number, Dimension) else None
+        least = None if iterations is None else iterations.at_least
         is_block = is_in_block(loop_view.around)
         if self.costs and not is_block and (least or 0) < self.costs.least_scanned:
-            raise Obstacle(_FEW_TRIPS(trips=self.costs.least_scanned))
+            raise Obstacle(_FEW_ITERATIONS(trips=self.costs.least_scanned))
         reads = [
             read
             for read in element_reads(loop_view, self.inference)
-            if self._is_scannable(read, trips)
+            if self._is_scannable(read, iterations)
         ]
         numbered, empty = _is_numbered(loop_view, reads), list[ScanElement]()
-        whole = all(self.is_whole(read.selection, trips) for read in reads)
+        whole = all(self.is_whole(read.selection, iterations) for read in reads)
         if (numbered or not reads or not whole) and self.opset < 11:
             raise Obstacle(_NO_RANGE())
         certain, first = self.site.is_certain, len(loop_view.states)
@@ -147,7 +150,7 @@ class _Conversion:
             if row is None:
                 raise Obstacle(in_doubt(loop_view.scan_outputs[index - first].result))
             empty.append(row)
-        return _Plan(loop_view, trips, reads, numbered, certain, empty)
+        return _Plan(loop_view, iterations, reads, numbered, certain, empty)
 
     def _check_scannable(self, loop_view: LoopView) -> None:
         """Raise the obstacle to a Loop's states and outputs in a Scan."""
@@ -167,36 +170,40 @@ class _Conversion:
             reason = type_obstacle(("Scan", "Identity"), elem_type, self.opset, "Loop")
             require_none(reason and f"its '{value.name}' {reason}")
 
-    def _is_scannable(self, read: ElementRead, trips: Dimension | None) -> bool:
+    def _is_scannable(self, read: ElementRead, iterations: Dimension | None) -> bool:
         """Test whether scanned elements equal the elements that the body reads."""
         selection = read.selection
         fact = self.inference.fact(selection.source)
         operators = ("Scan", "Transpose", "Unsqueeze", "Gather")
         if type_obstacle(operators, fact.elem_type, self.opset, "Gather") is not None:
             return False
-        if self.is_whole(selection, trips):
+        if self.is_whole(selection, iterations):
             return True
-        if selection.start.value is None and not _is_backward(selection, trips):
+        if selection.start.value is None and not _is_backward(selection, iterations):
             return False
         # A read that may fail must fail in the new form, too: it is a Gather there as well. A Slice
         # beyond the elements does not fail.
-        return read.checked or self._is_within(selection, trips)
+        return read.checked or self._is_within(selection, iterations)
 
-    def _is_within(self, selection: Selection, trips: Dimension | None) -> bool:
+    def _is_within(self, selection: Selection, iterations: Dimension | None) -> bool:
         """Test whether there certainly is an element for every iteration."""
         shape, start = self.inference.fact(selection.source).shape, selection.start
-        if shape is None or trips is None:
+        if shape is None or iterations is None:
             return False
-        last = start if selection.step == -1 else start + trips - 1
-        first = start - trips + 1 if selection.step == -1 else start
+        last = start if selection.step == -1 else start + iterations - 1
+        first = start - iterations + 1 if selection.step == -1 else start
         return first.less(0) is False and last.less(shape[selection.axis]) is True
 
-    def is_whole(self, selection: Selection, trips: Dimension | None) -> bool:
+    def is_whole(self, selection: Selection, iterations: Dimension | None) -> bool:
         """Test for reads of all elements along the axis, forward or backward."""
         shape = self.inference.fact(selection.source).shape
-        if shape is None or trips is None or shape[selection.axis].equals(trips) is not True:
+        if (
+            shape is None
+            or iterations is None
+            or shape[selection.axis].equals(iterations) is not True
+        ):
             return False
-        return (selection.step == 1 and selection.start == 0) or _is_backward(selection, trips)
+        return (selection.step == 1 and selection.start == 0) or _is_backward(selection, iterations)
 
     # Rewriting -----------------------------------------------------------------------------------
 
@@ -220,7 +227,7 @@ class _Conversion:
         outputs = iter(guard.outputs)
         infos = [fact_declaration(value, self.inference) for value in present.values()]
         scanned = self._add_scan(some, plan, "_scan")
-        without = _without_trips(Builder(other), plan)
+        without = _without_iterations(Builder(other), plan)
         some.set_outputs([v for i in present if (v := scanned[i]) is not None], infos)
         other.set_outputs([without[index] for index in present], infos)
         clean(other)
@@ -246,7 +253,7 @@ class _Conversion:
             selection = read.selection
             if selection not in elements:
                 rank = len(self.inference.fact(selection.source).shape or ())
-                sources.add(selection, rank, self.is_whole(selection, plan.trips))
+                sources.add(selection, rank, self.is_whole(selection, plan.iterations))
                 elements[selection] = self._add_element(loop_view.body, selection)
             _read_element(loop_view.body, read, elements[selection])
         numbered = plan.numbered or not plan.reads
@@ -285,9 +292,9 @@ class _Conversion:
         set_own_outputs(body, results, infos)
 
 
-def _is_backward(selection: Selection, trips: Dimension | None) -> bool:
+def _is_backward(selection: Selection, iterations: Dimension | None) -> bool:
     """Test whether the last iteration reads the first element."""
-    return selection.step == -1 and trips is not None and selection.start == trips - 1
+    return selection.step == -1 and iterations is not None and selection.start == iterations - 1
 
 
 def _is_numbered(loop_view: LoopView, reads: Sequence[ElementRead]) -> bool:
@@ -326,7 +333,7 @@ def _squeezes(node: Node, axis: int) -> bool:
     return listed_numbers(node, facts, "axes", 1) == [axis]
 
 
-def _without_trips(emitter: Builder, plan: _Plan) -> list[Value]:
+def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value]:
     """Emit the outputs of a Loop without iterations."""
     outputs = [
         emitter.add("Identity", [state.initial], state.argument.name)

@@ -20,8 +20,8 @@ import dataclasses
 from collections.abc import Hashable, Iterable
 from typing import ClassVar
 
+from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.trip_count import skip_identities
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ..iteration.loop_view import LoopView, State, read

@@ -295,7 +295,7 @@ class PrefixBody:
                     for value, prefix in zip(node.inputs, prefixes, strict=True)
                 ]
                 labels = [v.name if v is not None else "unread" for v in node.outputs]
-                results = self.emit.again(node.op, inputs, labels)
+                results = self.emit.add_unchecked(node.op, inputs, labels)
                 like = next(each for each in prefixes if each is not None)
                 self._keep(node, results, like, [axis] * len(results), prefixes)
                 return True
@@ -350,7 +350,7 @@ class PrefixBody:
         if prefix is None or prefix.axis != axis or (self.emit.opset < 13 and not is_last):
             return False
         masked = self._filled(prefix, node.inputs[0], -np.inf)
-        (result,) = self.emit.again(node.op, [masked], [node.output().name])
+        (result,) = self.emit.add_unchecked(node.op, [masked], [node.output().name])
         filled = prefix.length.is_positive
         own = prefix.is_own
         self._prefixes[node.output()] = Prefix(result, axis, prefix.length, True, filled, own)
@@ -375,7 +375,7 @@ class PrefixBody:
             rhs, lost = self._finite_part(other, facts[1])
             if ranks[0] == 1 or ranks[1] == 1:
                 lost = self.emit.squeeze(lost, other.axis, "lost")
-        (result,) = self.emit.again(node.op, [lhs, rhs], [node.output().name])
+        (result,) = self.emit.add_unchecked(node.op, [lhs, rhs], [node.output().name])
         if lost is not None:
             result = self.emit.add("Add", [result, lost], node.output().name)
         self._finish(node, result, prefixes)
@@ -426,7 +426,9 @@ class PrefixBody:
         masked = self._filled(prefix, node.inputs[0], -0.0 if is_mean else NEUTRAL[node.op_type])
         keepdims = node.attribute("keepdims", 1)
         if not is_mean:
-            (result,) = self.emit.again(node.op, [masked, *node.inputs[1:]], [node.output().name])
+            (result,) = self.emit.add_unchecked(
+                node.op, [masked, *node.inputs[1:]], [node.output().name]
+            )
             self._finish(node, result, prefixes)
             return True
         others = product([d for at, d in enumerate(facts[0].dims) if at in places - {prefix.axis}])
@@ -472,7 +474,7 @@ class PrefixBody:
             if node.is_op("Reshape"):
                 return self._resize(node, prefix, new, place, -1)
             inputs = [prefix.whole, *node.inputs[1:]]
-            results = self.emit.again(node.op, inputs, [node.output().name])
+            results = self.emit.add_unchecked(node.op, inputs, [node.output().name])
             self._keep(node, results, prefix, [place], [prefix])
             return True
         return False
@@ -493,7 +495,7 @@ class PrefixBody:
         if not all(sizes):
             return False
         target = self.emit.vector(tuple([size or 0 for size in sizes]), "sizes")
-        (result,) = self.emit.again(node.op, [prefix.whole, target], [node.output().name])
+        (result,) = self.emit.add_unchecked(node.op, [prefix.whole, target], [node.output().name])
         self._keep(node, [result], prefix, [place], [prefix])
         return True
 

@@ -62,5 +62,5 @@ class ScanSources:
     def _iota(self) -> Value:
         assert self.loop_view.maximum is not None
         zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
-        count = self.emit.scalar(self.loop_view.maximum, "trips")
+        count = self.emit.scalar(self.loop_view.maximum, "iterations")
         return self.emit.add("Range", [zero, count, one], "numbers")

@@ -125,33 +125,33 @@ class _Conversion:
         """Replace a Scan by a Loop."""
         loop_view, node = plan.loop_view, plan.loop_view.node
         emitter = Builder(graph, self.fold)
-        trips = self._trips(emitter, plan)
+        iterations = self._iterations(emitter, plan)
         holds = emitter.constant(np.array(True), "holds")
         initial = [state.initial for state in loop_view.states]
         like = Operator("Loop", extra=node.op.extra)
         labels = all_labels(node, loop_view.body.outputs)
-        inputs = [trips, holds, *initial]
+        inputs = [iterations, holds, *initial]
         loop = add_holder(graph, like, {}, ["body"], inputs, labels, node.name)
         last = None
         if any(scanned.backward for scanned in loop_view.scan_inputs):
             one = emitter.constant(np.array(1, np.int64), "one")
-            last = emitter.add("Sub", [trips, one], "last")
+            last = emitter.add("Sub", [iterations, one], "last")
         self._add_body(loop, plan, last)
         results = list(loop.outputs[: len(node.outputs)])
         stacked = zip(loop_view.scan_outputs, plan.sizes, strict=True)
         for index, (one_output, sizes) in enumerate(stacked, len(initial)):
             value = results[index] if index < len(results) else None
             if value is not None and is_used(graph, one_output.output):
-                results[index] = self._arrange(emitter, value, one_output, trips, sizes)
+                results[index] = self._arrange(emitter, value, one_output, iterations, sizes)
         replace_outputs(graph, node, results)
 
-    def _trips(self, emitter: Builder, plan: _Plan) -> Value:
+    def _iterations(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:
-            return emitter.constant(np.array(plan.length, np.int64), "trips")
+            return emitter.constant(np.array(plan.length, np.int64), "iterations")
         first = plan.loop_view.scan_inputs[0]
         shape = emitter.add("Shape", [first.source], f"{first.source.name}_shape")
         axis = emitter.constant(np.array(self._axis(first), np.int64), "axis")
-        return emitter.add("Gather", [shape, axis], "trips")
+        return emitter.add("Gather", [shape, axis], "iterations")
 
     def _axis(self, scanned: ScanInput) -> int:
         shape = self.inference.fact(scanned.source).shape
@@ -198,13 +198,16 @@ class _Conversion:
         emitter: Builder,
         value: Value,
         stacked: ScanOutput,
-        trips: Value,
+        iterations: Value,
         sizes: Sequence[Size] | None,
     ) -> Value:
         """Emit a Loop's scan output in the shape, order and axis of the Scan's."""
         label = value.name
         if sizes is not None:
-            parts = [emitter.unsqueeze(trips, 0, "length"), emit_sizes(emitter, sizes, "sizes")]
+            parts = [
+                emitter.unsqueeze(iterations, 0, "length"),
+                emit_sizes(emitter, sizes, "sizes"),
+            ]
             shape = emitter.concat(parts, 0, "shape")
             value = emitter.add("Reshape", [value, shape], label, allowzero=1)
         if stacked.backward:
@@ -221,7 +224,7 @@ def _unknown_sizes(
 ) -> Sequence[Size] | None:
     """The sizes of an element that a Loop without iterations would lose; None if it keeps them."""
     sizes = shapes.element_sizes(index)
-    where = f"there may be no trips, and the sizes of '{stacked.result.name}'"
+    where = f"there may be no iterations, and the sizes of '{stacked.result.name}'"
     if sizes is None:
         raise Obstacle(f"{where} are not known then")
     if all(isinstance(size, int) for size in sizes):

@@ -35,7 +35,7 @@ from ..iteration.row_accesses import RowAccesses
 from ..utils.sites import Site, SitePass
 from .state_layouts import carry_rows_first
 
-_STORED = Message("row-stored", "'{state}' is written by one ScatterND in each trip")
+_STORED = Message("row-stored", "'{state}' is written by one ScatterND in each iteration")
 _MOVED = Message("state-moved", "'{state}' is carried with the axis first that the body writes")
 _OLDEST = 11
 """The first opset of ScatterND."""

@@ -19,8 +19,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.trip_count import skip_identities
 from ...facts.obstacle import require_none
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value, copy_node, count_nodes

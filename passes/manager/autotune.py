@@ -19,7 +19,7 @@ from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ..base import Pass, PassContext
-from ..costs.cost_model import has_open_trips, loading, run_units, running, typical_running
+from ..costs.cost_model import has_open_iterations, loading, run_units, running, typical_running
 from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
@@ -298,7 +298,7 @@ class _Cost:
         self.model, self._table = model, table
         self.inference = ShapeInference(model)
         units = run_units(model, self.inference)
-        self.is_open = has_open_trips(model, self.inference) if is_open is None else is_open
+        self.is_open = has_open_iterations(model, self.inference) if is_open is None else is_open
         time = running(units, table)
         if self.is_open:
             time = typical_running(model, self.inference, table)

@@ -90,7 +90,9 @@ class Weights:
             return tensor.numpy()
         operand = self.same(value)
         if operand.batched:
-            raise Unfit(f"is multiplied by '{value.name}', which differs from trip to trip")
+            raise Unfit(
+                f"is multiplied by '{value.name}', which differs from iteration to iteration"
+            )
         return operand.value
 
     def transpose(self, matrix: Matrix) -> Block:

@@ -76,7 +76,7 @@ class Rows:
                 forward[value, axis] = [self._row(emitter, row, axis, n) for row, n in pairs]
             columns.append([row[:: -1 if backward else 1] for row in forward[value, axis]])
         return [
-            [[column[row][trip] for column in columns] for trip in range(length)]
+            [[column[row][iteration] for column in columns] for iteration in range(length)]
             for row, length in enumerate(self.lengths)
         ]
 

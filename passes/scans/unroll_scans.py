@@ -43,7 +43,7 @@ from .shapes import ScanShapes
 _ROWS_UNKNOWN = Message("row-lengths-unknown", "the lengths of its rows depend on {cause}")
 _SIZE_UNKNOWN = Message("scan-size-unknown", "its {size} depends on {cause}")
 
-_UNROLLED = Message("scan-unrolled", "unrolled, {trips} trip{s}")
+_UNROLLED = Message("scan-unrolled", "unrolled, {trips} iteration{s}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +103,7 @@ class _Plan:
         return self.rows.scan
 
     @property
-    def trips(self) -> int:
+    def iterations(self) -> int:
         """The trip count of all rows together."""
         return sum(self.rows.lengths)
 
@@ -119,12 +119,12 @@ class _Plan:
         rows = len(self.rows.lengths) + 1
         moved = len(self.scan.scan_inputs) + len(self.used_outputs)
         states = 2 * len(self.scan.states) * rows if self.rows.batched else 0
-        return moved * (self.trips + rows) + states
+        return moved * (self.iterations + rows) + states
 
     @property
     def cost(self) -> int:
         """The maximum number of nodes that unrolling adds."""
-        return self.template.cost(self.trips) + self.moves
+        return self.template.cost(self.iterations) + self.moves
 
 
 class _ScanUnroller:
@@ -152,12 +152,14 @@ class _ScanUnroller:
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
         plan = _Plan(Rows(scan, shapes, lengths, longest), template)
-        require_none(self.budget.refuses_trips(plan.trips, plan.cost, replaced=count_nodes(node)))
+        require_none(
+            self.budget.refuses_iterations(plan.iterations, plan.cost, replaced=count_nodes(node))
+        )
         table = cost_table(self.options.costs)
         if table is not None:
             rows = len(scan.scan_inputs) + len(plan.used_outputs)
             copies = self.options.copies
-            require_none(refuses_copies(scan.body, plan.trips, rows, table, copies))
+            require_none(refuses_copies(scan.body, plan.iterations, rows, table, copies))
         require_none(_unknown_zeros(plan) or _unsayable(plan, version))
         return plan
 
@@ -166,29 +168,31 @@ class _ScanUnroller:
         site, node = self.site, self.site.node
         emitter = Builder(site.graph, site.visits.folder.fold)
         moves = plan.moves
-        facts = settled_outputs(site.inference, node, plan.trips)
-        results = self.run_rows(emitter, plan) if plan.trips else _without_trips(emitter, plan)
+        facts = settled_outputs(site.inference, node, plan.iterations)
+        results = (
+            self.run_rows(emitter, plan) if plan.iterations else _without_iterations(emitter, plan)
+        )
         record_facts(site.context, site.inference, node, facts, results)
         replace_outputs(site.graph, node, results[: len(node.outputs)])
         nodes = plan.cost if self.options.costs == "none" else 0
-        site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.trips), nodes))
+        site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.iterations), nodes))
         self.budget.spend(plan.template.added + moves, plan.template.growth(node) + moves)
 
     def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
         """Copy the body for every iteration of every row, and return the Scan's outputs."""
         scan, count = plan.scan, len(plan.scan.states)
-        finals, rows, trips = [], [], 0
+        finals, rows, iterations = [], [], 0
         parts = zip(plan.rows.states(emitter), plan.rows.elements(emitter), strict=True)
         for row, (state, elements) in enumerate(parts):
             row_results = []
-            for trip, element in enumerate(elements):
-                suffix = f"_{row}_{trip}" if len(plan.rows.lengths) > 1 else f"_{trip}"
+            for iteration, element in enumerate(elements):
+                suffix = f"_{row}_{iteration}" if len(plan.rows.lengths) > 1 else f"_{iteration}"
                 results = plan.template.instantiate([*state, *element], suffix)
                 state = results[:count]
                 row_results.append(results[count:])
                 what = f"unrolling {scan.node.label}"
-                self.site.context.instrumentation.report_step(what, trips, plan.trips)
-                trips += 1
+                self.site.context.instrumentation.report_step(what, iterations, plan.iterations)
+                iterations += 1
             finals.append(state)
             rows.append(row_results)
         stacked: list[Value | None] = [None] * len(scan.scan_outputs)
@@ -214,7 +218,7 @@ def _final_states(
     return results
 
 
-def _without_trips(emitter: Builder, plan: _Plan) -> list[Value | None]:
+def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value | None]:
     """The outputs of a Scan without iterations: initial states, and zeros, or empty tensors."""
     scan, rows = plan.scan, plan.rows
     stacked: list[Value | None] = [None] * len(scan.scan_outputs)
@@ -253,12 +257,12 @@ def _size_obstacle(what: str, scan: ScanLayout) -> str:
 
 def _unknown_zeros(plan: _Plan) -> str | None:
     """The obstacle to zeros, or an empty tensor, for a scan output."""
-    if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.trips:
+    if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.iterations:
         return None
     for index, output in plan.used_outputs.items():
-        enough = element_shape(plan.rows.shapes, index) is not None or plan.trips
+        enough = element_shape(plan.rows.shapes, index) is not None or plan.iterations
         if not enough or not plan.rows.shapes.element(index).elem_type:
-            why = "it has short rows" if plan.trips else "it makes no trips"
+            why = "it has short rows" if plan.iterations else "it makes no iterations"
             return (
                 f"{why}, and the type and shape of an element of its scan output '{output.name}'"
                 " are not known; declare them in the body, or fix the shapes of the inputs with"
@@ -269,7 +273,7 @@ def _unknown_zeros(plan: _Plan) -> str | None:
 
 def _unsayable(plan: _Plan, opset: int) -> str | None:
     """The obstacle of an element type to Split or Concat; None without one."""
-    if not plan.trips:
+    if not plan.iterations:
         return None
     scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
     facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import onnx
 
 from ...analysis.constants.provenance import origins
+from ...analysis.iterations.trip_count import whole_number
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.trip_count import whole_number
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Node, Value, normal_domain

@@ -161,7 +161,7 @@ class _Hoisting:
             return None
         if rules.draws_random_numbers(first) or any(each != contents[0] for each in contents):
             return None
-        whole = self._emit.again(first.op, [parts.source], [first.output().name])[0]
+        whole = self._emit.add_unchecked(first.op, [parts.source], [first.output().name])[0]
         return self._split(parts, whole, parts.axis, parts.sizes)
 
     def _transpose(self, parts: _Parts) -> list[Value] | None:

@@ -19,8 +19,8 @@ from typing import ClassVar, NamedTuple
 
 import onnx
 
+from ...analysis.iterations.zero_iterations import ElementsOfBodies
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.zero_trips import ElementsOfBodies
 from ...facts.fact import Fact, Shape, decided, vector
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Tensor, Value, normal_domain

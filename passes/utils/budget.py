@@ -7,7 +7,7 @@ Nodes count over the whole rewrite, iterations by construct, and trials over one
 from __future__ import annotations
 
 from ...analysis.constants.folding import MAX_BYTES
-from ...analysis.trips.trip_bound import NO_MAXIMUM
+from ...analysis.iterations.trip_count_bound import NO_MAXIMUM
 from ...facts.reason import Message
 from ...ir.option_names import by
 from ...limits import limit
@@ -17,7 +17,7 @@ DEFAULT_MAX_NODES = limit("max_nodes")
 
 DEFAULT_MAX_BYTES = MAX_BYTES
 
-_MOST_COMPUTED = limit("condition_trips")
+_MOST_COMPUTED = limit("condition_iterations")
 """The limit of iterations for which a while loop's condition is computed."""
 
 _TOO_MANY_NODES = Message(
@@ -25,8 +25,10 @@ _TOO_MANY_NODES = Message(
     "{what} would add {nodes} nodes to the {added} added so far, over max_nodes={max_nodes}; raise"
     " it with {option}",
 )
-_TOO_MANY_TO_WRITE = Message("too-many-copies", "{trips} trips are more than can be written out")
-_TOO_MANY_TRIPS = Message("too-many-trips", "{what} more than max_trips={max_trips} allows")
+_TOO_MANY_TO_WRITE = Message(
+    "too-many-copies", "{trips} iterations are more than can be written out"
+)
+_OVER_MAXIMUM = Message("too-many-trips", "{what} more than max_trips={max_trips} allows")
 
 
 class Budget:
@@ -72,33 +74,37 @@ class Budget:
             option=by(f"--max-nodes {needed}"),
         )
 
-    def refuses_trips(
-        self, trips: int, cost: int, maximum: bool = False, replaced: int = 0
+    def refuses_iterations(
+        self, iterations: int, cost: int, maximum: bool = False, replaced: int = 0
     ) -> str | None:
         """The reason why copies of a body exceed a limit; None if they fit.
 
         Args:
-            trips: the number of copies.
+            iterations: the number of copies.
             cost: the number of nodes that they add.
             maximum: true if the loop may end earlier at run time.
             replaced: the number of nodes of the loop.
         """
-        if trips >= NO_MAXIMUM:
-            return _TOO_MANY_TO_WRITE(trips=trips)
-        what, are = (f"its maximum of {trips}", "is") if maximum else (f"its {trips}", "are")
-        if self.max_trips is not None and trips > self.max_trips:
-            what = f"{what} trips {are}"
-            return _TOO_MANY_TRIPS(what=what, trips=trips, max_trips=self.max_trips, needed=trips)
-        return self.refuses(cost, f"{what} trips", weight=trips, replaced=replaced)
+        if iterations >= NO_MAXIMUM:
+            return _TOO_MANY_TO_WRITE(trips=iterations)
+        what, are = (
+            (f"its maximum of {iterations}", "is") if maximum else (f"its {iterations}", "are")
+        )
+        if self.max_trips is not None and iterations > self.max_trips:
+            what = f"{what} iterations {are}"
+            return _OVER_MAXIMUM(
+                what=what, trips=iterations, max_trips=self.max_trips, needed=iterations
+            )
+        return self.refuses(cost, f"{what} iterations", weight=iterations, replaced=replaced)
 
-    def most_trips(self, each: int = 1) -> int:
+    def most_iterations(self, each: int = 1) -> int:
         """The maximum allowed trip count for `each` nodes per iteration."""
         most = _MOST_COMPUTED if self.max_trips is None else self.max_trips
         return min(most, self.max_nodes // max(each, 1))
 
-    def exceeded_limit(self, trips: int) -> str:
+    def exceeded_limit(self, iterations: int) -> str:
         """Describe the option that limits the trip count, and how to raise it."""
-        if self.max_trips == trips:
+        if self.max_trips == iterations:
             return f"max_trips={self.max_trips} allows; raise it with {by('--max-trips')}"
         return f"max_nodes={self.max_nodes} allows; raise it with {by('--max-nodes')}"
 

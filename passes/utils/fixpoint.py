@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-from ...analysis.trips.constructs_in_doubt import constructs_in_doubt
+from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node
 from ...ir.lazy import lazy_property

@@ -119,18 +119,18 @@ def _is_tensor(graph: Graph, output: Value) -> bool:
 
 
 def unstackable_output(
-    graph: Graph, loop: Node, trips: int, also: Sequence[str] = ()
+    graph: Graph, loop: Node, iterations: int, also: Sequence[str] = ()
 ) -> str | None:
     """The obstacle to stacking a scan output's rows; None without one.
 
     Args:
         graph: the graph of the Loop.
         loop: the Loop.
-        trips: the number of rows, at least one.
+        iterations: the number of rows, at least one.
         also: further operators on the stacked rows.
     """
     types = ElementTypes()
-    operators = ("Unsqueeze", *(("Concat",) if trips > 1 else ()), *also)
+    operators = ("Unsqueeze", *(("Concat",) if iterations > 1 else ()), *also)
     for old in loop.outputs[len(loop.inputs) - 2 :]:
         if old is not None and graph.is_used(old):
             reason = type_obstacle(operators, types.of(old), graph.root.opset(), "Loop")

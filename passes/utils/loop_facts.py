@@ -19,7 +19,7 @@ _MANY = 8
 """The number of copies from which one inference of the body is cheaper than that of the copies."""
 
 
-def settled_outputs(inference: ShapeInference, loop: Node, trips: int) -> dict[int, Fact]:
+def settled_outputs(inference: ShapeInference, loop: Node, iterations: int) -> dict[int, Fact]:
     """Infer the outputs of a Loop or Scan whose types and sizes are known.
 
     Facts inside bodies and functions hold for one iteration or call only, so there are none.
@@ -27,15 +27,15 @@ def settled_outputs(inference: ShapeInference, loop: Node, trips: int) -> dict[i
     Args:
         inference: the inference on the model.
         loop: the node.
-        trips: its trip count.
+        iterations: its trip count.
     """
-    if trips < _MANY or loop.graph is not inference.model.graph:
+    if iterations < _MANY or loop.graph is not inference.model.graph:
         return {}
     facts = {}
     for index, value in enumerate(loop.outputs):
         fact = Fact() if value is None else inference.fact(value)
         if fact.shape and loop.is_op("Loop") and index >= len(loop.inputs) - 2:
-            fact = Fact(fact.elem_type, (Dimension.constant(trips), *fact.shape[1:]))
+            fact = Fact(fact.elem_type, (Dimension.constant(iterations), *fact.shape[1:]))
         if is_settled(fact):
             facts[index] = fact
     return facts

@@ -18,7 +18,7 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
@@ -74,7 +74,7 @@ class Visits:
 
     Attributes:
         later: sites to visit once more after all others, if they are still there.
-        again: true to visit all sites once more, since there are new ones.
+        revisits: true to visit all sites once more, since there are new ones.
         rewrites: the number of rewrites.
     """
 
@@ -90,7 +90,7 @@ class Visits:
         self.model = model
         self.context = context
         self.later: list[Site] = []
-        self.again = False
+        self.revisits = False
         self.rewrites = 0
         self.op_types = pass_.sites or pass_.works_on or ()
         self._speculation: Speculation | None = None
@@ -115,14 +115,14 @@ class Visits:
     def run(self) -> bool:
         """Visit all sites, and return whether one was rewritten."""
         while True:
-            self.again = False
+            self.revisits = False
             for graph, node in inside_out(self.model.graphs(), *self.op_types):
                 self.visit(Site(graph, node, self))
             graphs = set(self.model.graphs()) if self.later else ()
             for site in self.later:
                 if site.node.graph in graphs:
                     self.visit(site)
-            if not self.again:
+            if not self.revisits:
                 return self.rewrites > 0
             self.context.remarks.forget_kept(self.pass_)
             self.context.analyses.invalidate(False)

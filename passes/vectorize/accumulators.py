@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import onnx
 
-from ...analysis.trips.trip_count import whole_number
+from ...analysis.iterations.trip_count import whole_number
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Operator, Value
@@ -225,7 +225,7 @@ def _is_whole(write: Write, index: Fact, element: Fact, feeding: Feeding) -> boo
     if element.shape is None or not feeding.is_number(index):
         return False
     buffer = feeding.same(write.state.initial).fact.shape
-    return buffer == (feeding.trip_dimension, *element.shape[inner:])
+    return buffer == (feeding.iteration_dimension, *element.shape[inner:])
 
 
 def _concat_all(

@@ -74,7 +74,7 @@ class NodeBatcher(abc.ABC):
             Unbatchable: no operand, as for fewer elements in some iterations.
         """
         if value in self.ragged:
-            raise Unbatchable(f"computes '{value.name}', which may be shorter on some trips")
+            raise Unbatchable(f"computes '{value.name}', which may be shorter on some iterations")
         match = self.operands.get(value)
         return self.operand_around(value) if match is None else match
 
@@ -183,7 +183,7 @@ class NodeBatcher(abc.ABC):
         """
         feeding = self.feeding
         batch = Batch(
-            *(node, operands, facts, self.emit, feeding.trips, self.extent),
+            *(node, operands, facts, self.emit, feeding.iterations, self.extent),
             windows=feeding.windows,
             outside=feeding.outside,
             operand_of=self._find,
@@ -280,7 +280,7 @@ class NodeBatcher(abc.ABC):
         """Emit a loop-invariant node once."""
         inputs = [None if operand is None else operand.value for operand in operands]
         labels = ["unread" if value is None else value.name for value in node.outputs]
-        results = self.emit.again(node.op, inputs, labels)
+        results = self.emit.add_unchecked(node.op, inputs, labels)
         for value, result in zip(node.outputs, results, strict=True):
             if value is not None:
                 self.operands[value] = Operand(result, False, self.fact(value))
@@ -297,7 +297,7 @@ class NodeBatcher(abc.ABC):
                 repeated = self.feeding.every(operand, node.label, self.emit)
                 results[index] = Operand(repeated, True, operand.fact)
         if not any(operand is not None and operand.batched for operand in results):
-            raise Unbatchable(f"holds {node}, which must not run where there are no trips")
+            raise Unbatchable(f"holds {node}, which must not run where there are no iterations")
         return results
 
 
@@ -311,7 +311,7 @@ class Batcher(NodeBatcher):
     Args:
         loop_view: the Loop or Scan.
         feeding: its inputs.
-        trip_by_trip: the operand of a value of the residual loop.
+        iteration_by_iteration: the operand of a value of the residual loop.
         certain: true if there is a first iteration.
         holder_rule: the rule of a node that holds graphs or calls a function.
     """
@@ -320,16 +320,16 @@ class Batcher(NodeBatcher):
         self,
         loop_view: LoopView,
         feeding: Feeding,
-        trip_by_trip: Callable[[Value], Operand],
+        iteration_by_iteration: Callable[[Value], Operand],
         certain: bool,
         holder_rule: HolderRule,
     ) -> None:
         extent = feeding.extent(certain)
         super().__init__(feeding, feeding.emit, extent)
         self.loop_view = loop_view
-        self._trip_by_trip = trip_by_trip
+        self._iteration_by_iteration = iteration_by_iteration
         self._holder_rule = holder_rule
-        self._trips = feeding.trip_dimension
+        self._iterations = feeding.iteration_dimension
         self.operands = feeding.body_operands()
         self._values: dict[State, Value] = {}
         self._collected: dict[State, Value] = {}
@@ -337,7 +337,7 @@ class Batcher(NodeBatcher):
     def operand_around(self, value: Value) -> Operand:
         """The operand of an outside value, or of a value of the residual loop."""
         inside = value.graph is self.loop_view.body and value.constant is None
-        return self._trip_by_trip(value) if inside else self.feeding.same(value)
+        return self._iteration_by_iteration(value) if inside else self.feeding.same(value)
 
     def compute(self, vertex: Vertex) -> None:
         """Compute a node or state for all iterations.
@@ -411,13 +411,13 @@ class Batcher(NodeBatcher):
     def read_rows(self, node: Node) -> Value | None:
         """The rows that a Gather reads in order, if there are as many as iterations."""
         source, index = node.input(0), node.input(1)
-        if not node.is_op("Gather") or index is None or source is None or self._trips is None:
+        if not node.is_op("Gather") or index is None or source is None or self._iterations is None:
             return None
         rows, axis = self.operand(source), node.attribute("axis", 0)
         shape, place = rows.fact.shape, self.operand(index).fact
         if rows.batched or shape is None or not self.feeding.is_number(place):
             return None
-        if not -len(shape) <= axis < len(shape) or shape[axis] != self._trips:
+        if not -len(shape) <= axis < len(shape) or shape[axis] != self._iterations:
             return None
         all_rows, axis = self.feeding.rows(rows, axis, node.output().name), axis % len(shape)
         inner = tuple(range(1 + axis, 1 + axis + len(place.shape or ())))
@@ -429,7 +429,9 @@ class Batcher(NodeBatcher):
         """Emit the state after the last iteration, or the initial one without iterations."""
         if state in self._collected:
             return self._collected[state]
-        last = self.emit.add("Gather", [self._values[state], self.feeding.trips], "last", axis=0)
+        last = self.emit.add(
+            "Gather", [self._values[state], self.feeding.iterations], "last", axis=0
+        )
         return self.emit.squeeze(last, 0, state.result.name)
 
     def stack(
@@ -466,7 +468,9 @@ class Batcher(NodeBatcher):
         assert operand.fact.shape is not None
         place, length = len(operand.fact.shape) + ragged.axis, common_length(self.emit, ragged)
         if sizes:
-            some = self.emit.add("Cast", [self.feeding.trips], "some", to=onnx.TensorProto.BOOL)
+            some = self.emit.add(
+                "Cast", [self.feeding.iterations], "some", to=onnx.TensorProto.BOOL
+            )
             alone = self.feeding.integers(sizes[place])
             length = self.emit.add("Where", [some, length, alone], "length")
         bounds = [self.feeding.integers(0), length, self.feeding.integers(place + 1)]
@@ -475,7 +479,7 @@ class Batcher(NodeBatcher):
     def _empty_axes(self, value: Value, axes: list[int]) -> Value:
         """Cut some axes of a value to size 0 without iterations."""
         feeding = self.feeding
-        some = self.emit.add("Cast", [feeding.trips], "some", to=onnx.TensorProto.BOOL)
+        some = self.emit.add("Cast", [feeding.iterations], "some", to=onnx.TensorProto.BOOL)
         once = self.emit.add("Cast", [some], "once", to=onnx.TensorProto.INT64)
         sizes = self.emit.add("Shape", [value], "sizes")
         sizes = self.emit.add("Gather", [sizes, feeding.integers(*axes)], "sizes")

@@ -115,7 +115,7 @@ class InlineBatcher(NodeBatcher):
         except Hazard as hazard:
             if not self._can_clamp(node):
                 raise Unbatchable(
-                    f"holds an If whose condition differs from trip to trip, and {hazard}"
+                    f"holds an If whose condition differs from iteration to iteration, and {hazard}"
                 ) from hazard
             self._clamped = node
             results = self.speculation.run_node(node, inputs, certain=True)
@@ -214,8 +214,8 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
             why = unselectable(fact, fact_2, around.emit.opset)
             if why is not None:
                 raise Unbatchable(
-                    f"holds {node}, whose condition differs from trip to trip and whose output"
-                    f" '{value.name}' {why}"
+                    f"holds {node}, whose condition differs from iteration to iteration and whose"
+                    f" output '{value.name}' {why}"
                 )
             around.require_room(node, fact)
             around.operands[value] = _select(value, flags, one, other, facts[-1], around)
@@ -297,5 +297,5 @@ def _excess(function: Function, call: Node, depth: int) -> str | None:
     if depth >= _DEEPEST:
         return f"it stands deeper in other calls than {allowed('call_depth')}"
     if not current().may_work(_INLINE_STEPS * len(function.graph), call):
-        return "computing it for all trips takes more steps than max_work allows"
+        return "computing it for all iterations takes more steps than max_work allows"
     return None

@@ -80,7 +80,7 @@ class Distribution:
             if vertex in self.after and self._leads_inside(vertex):
                 self.after.remove(vertex)
                 self.inside.add(vertex)
-            elif vertex not in self.inside and self._is_read_trip_by_trip(vertex):
+            elif vertex not in self.inside and self._is_read_iteration_by_iteration(vertex):
                 self.after.discard(vertex)
                 self._stay({vertex}, f"holds {vertex}, which {DIFFERING}")
         for vertex in order:
@@ -93,7 +93,7 @@ class Distribution:
         is_name = isinstance(vertex, Node) and vertex.is_op("Identity")
         return is_name and all(v in self.inside for v in self._graph.predecessors(vertex))
 
-    def _is_read_trip_by_trip(self, vertex: Vertex) -> bool:
+    def _is_read_iteration_by_iteration(self, vertex: Vertex) -> bool:
         """Test for a ragged value that is an output or that the residual loop reads."""
         if not self._is_ragged(vertex):
             return False
@@ -111,4 +111,4 @@ class Distribution:
 
 def _recurrence_reason(members: set[Vertex]) -> str:
     names = sorted(vertex.argument.name for vertex in members if isinstance(vertex, State))
-    return f"carries '{names[0]}', which each trip makes of that of the one before"
+    return f"carries '{names[0]}', which each iteration makes of that of the one before"

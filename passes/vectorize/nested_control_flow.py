@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import onnx
 
-from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
 from ...facts.obstacle import Obstacle, require_none
@@ -81,7 +81,7 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
         _compute_if(node, around)
         return
     if not any(around.operand(value).batched for value in reads_of(node)):
-        raise Unbatchable(f"holds {node}, which is the same on every trip but cannot leave it")
+        raise Unbatchable(f"holds {node}, which is the same on every iteration but cannot leave it")
     try:
         require_none(None if node.is_op("Loop", "Scan") else "there is no batching rule for it")
         loop_view = read(node)
@@ -240,18 +240,18 @@ def _enter_all(
         perm = move_axis(rank + 1 + batched, 0, batched + one.axis % (rank + 1))
         rows = around.emit.transpose(output, perm, one.result.name)
         if batched and inner.is_op("Loop") and not runs_certainly(loop_view.node, around.known):
-            rows = _with_trips(rows, rank, around)
+            rows = _with_iterations(rows, rank, around)
         _enter_output(one.output, rows, batched, around)
 
 
-def _with_trips(rows: Value, rank: int, around: NodeBatcher) -> Value:
+def _with_iterations(rows: Value, rank: int, around: NodeBatcher) -> Value:
     """Restore the outer batch axis after an inner Loop without iterations.
 
     Such a Loop sets all undeclared sizes to 0. In Reshape 0 stands for an unchanged size.
     """
     numbers = (0,) * (rank + 1)
     sizes = around.emit.vector(numbers, "sizes")
-    shape = around.emit.new_shape(around.feeding.trips, sizes, numbers, "rows_shape")
+    shape = around.emit.new_shape(around.feeding.iterations, sizes, numbers, "rows_shape")
     return around.emit.add("Reshape", [rows, shape], rows.name)
 
 

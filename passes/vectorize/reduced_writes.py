@@ -216,7 +216,7 @@ def _by_row(
     emit, shape = feeding.emit, buffer.fact.shape
     if shape is None or fact.shape is None:
         raise Unbatchable(f"adds to '{write.state.argument.name}', whose rank is not known")
-    sizes = feeding.trips
+    sizes = feeding.iterations
     if count > 1:
         sizes = emit.add("Mul", [sizes, feeding.integers(count)], "rows")
     if len(shape) > 1:

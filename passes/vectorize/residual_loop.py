@@ -65,7 +65,7 @@ class ResidualOutputs:
         if value not in self._rows:
             fact = self.feeding.inference.fact(value).without_content()
             self._require_one_shape(value, fact)
-            self.feeding.require_room(f"computes '{value.name}' trip by trip", fact)
+            self.feeding.require_room(f"computes '{value.name}' iteration by iteration", fact)
             self.rows[value] = self._placeholder(value.name)
             settled = self._with_sizes(self.rows[value], fact)
             self._rows[value] = Operand(settled, True, fact)
@@ -88,9 +88,13 @@ class ResidualOutputs:
 
     def _require_one_shape(self, value: Value, fact: Fact) -> None:
         if fact.shape is None or not fact.elem_type:
-            raise Unbatchable(f"computes '{value.name}', whose rank is not known, trip by trip")
+            raise Unbatchable(
+                f"computes '{value.name}', whose rank is not known, iteration by iteration"
+            )
         if any(not dim.symbols <= self._visible for dim in fact.shape):
-            raise Unbatchable(f"computes '{value.name}', whose size may change, trip by trip")
+            raise Unbatchable(
+                f"computes '{value.name}', whose size may change, iteration by iteration"
+            )
 
     def _with_sizes(self, rows: Value, fact: Fact) -> Value:
         """Reshape rows to the sizes of one element, for a loop without iterations.
@@ -101,7 +105,7 @@ class ResidualOutputs:
         if self._certain or all(dim.value is not None for dim in shape):
             return rows
         sizes = [self.feeding.size(dim) for dim in shape]
-        target = self.feeding.emit.concat([self.feeding.trips, *sizes], 0, "rows_shape")
+        target = self.feeding.emit.concat([self.feeding.iterations, *sizes], 0, "rows_shape")
         return self.feeding.emit.add("Reshape", [rows, target], rows.name)
 
 

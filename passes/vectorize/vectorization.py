@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_trips import runs_certainly
+from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...facts.fact import Fact, is_settled
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
@@ -18,7 +18,7 @@ from ..iteration.loop_view import LoopView, ScanOutput, State
 from ..iteration.memory import IterationMemory
 from ..iteration.scan_layout import replace_outputs
 from ..iteration.splice import is_used, propagate_facts, set_results, splice
-from ..iteration.zero_trips import ZeroTripSizes
+from ..iteration.zero_iterations import ZeroIterationSizes
 from ..utils.legality import can_carry
 from ..utils.stacked_rows import read_rows
 from .accumulators import as_sequence, find_writes
@@ -27,9 +27,9 @@ from .loop_distribution import Distribution
 from .nested_control_flow import compute_nested
 from .residual_loop import ResidualOutputs, ResidualPlan, plan_residual_loop, rebuild, weight
 
-_STATES_GONE = Message("states-removed", "states that no trip needs of another one are gone")
-_NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all trips")
-_NODES_ONCE = Message("nodes-vectorized", "{nodes} nodes run once, for all trips")
+_STATES_GONE = Message("states-removed", "states that no iteration needs of another one are gone")
+_NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all iterations")
+_NODES_ONCE = Message("nodes-vectorized", "{nodes} nodes run once, for all iterations")
 
 
 class Vectorization:
@@ -76,7 +76,7 @@ class Vectorization:
             self.batcher.stacks_ragged,
         )
         self.plan: ResidualPlan | None = None
-        self._sizes_to_drop = ZeroTripSizes(loop_view, inference)
+        self._sizes_to_drop = ZeroIterationSizes(loop_view, inference)
         self._loop: Node | None = None
         self.facts: dict[Value, Fact] = {}
         self._used = self._set_results()
@@ -190,11 +190,11 @@ class Vectorization:
 
     def _record_facts(self, copies: Sequence[Value | None], rows: Sequence[Value]) -> None:
         """Record the facts of the rows that the residual loop reads."""
-        trips = self.feeding.trip_dimension or self._inference.symbols.fresh()
+        iterations = self.feeding.iteration_dimension or self._inference.symbols.fresh()
         for new, value in zip(copies, rows, strict=True):
             fact = self.batcher.operands[value].fact
             if new is not None and is_settled(fact):
-                self.facts[new] = Fact(fact.elem_type, (trips, *(fact.shape or ())))
+                self.facts[new] = Fact(fact.elem_type, (iterations, *(fact.shape or ())))
 
     def _sequences(self) -> Iterator[tuple[int, Value]]:
         """Yield the outputs that may be sequences, with an element of each."""

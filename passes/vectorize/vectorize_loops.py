@@ -12,8 +12,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message, Reason
@@ -27,7 +27,7 @@ from ..iteration.sequence_maps import read_map, read_tensors
 from ..utils.sites import Site, SitePass
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}")
-_AT_ONCE = Message("vectorized", "all trips are computed at once")
+_AT_ONCE = Message("vectorized", "all iterations are computed at once")
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
@@ -85,7 +85,7 @@ class VectorizeLoops(SitePass):
             raise Obstacle(_NOT_BATCHED(str(reason)) + offer) from reason
         if site.graph.holder is None:
             context.analyses.facts |= vectorization.facts
-        site.visits.again |= vectorization.feeding.adds_loops
+        site.visits.revisits |= vectorization.feeding.adds_loops
         if loop is None:
             site.rewritten(Reason.join([_AT_ONCE(), *([] if growth is None else [growth])]))
             return

@@ -54,11 +54,11 @@ class _Recurrent(OpRun):
         if options.get("layout"):
             x = np.swapaxes(x, 0, 1)
             initial = [None if s is None else np.swapaxes(s, 0, 1) for s in initial]
-        trips, batch, size = x.shape[0], x.shape[1], r.shape[-1]
+        iterations, batch, size = x.shape[0], x.shape[1], r.shape[-1]
         directions = _directions(options.get("direction") or "forward")
         functions = self._functions(options, len(directions))
-        ends = np.full(batch, trips) if lengths is None else np.asarray(lengths)
-        every = np.zeros((trips, len(directions), batch, size), x.dtype)
+        ends = np.full(batch, iterations) if lengths is None else np.asarray(lengths)
+        every = np.zeros((iterations, len(directions), batch, size), x.dtype)
         last = [np.zeros((len(directions), batch, size), x.dtype) for _ in range(self.states)]
         for number, backward in enumerate(directions):
             cell = _Cell(self, number, w, r, bias, peepholes, functions, options)

@@ -51,11 +51,11 @@ function constructBox(model, place, draw) {
 function stateTables(told) {
   const found = [];
   if (told.carried.length) {
-    found.push(el("h4", {}, "carried from trip to trip"),
+    found.push(el("h4", {}, "carried from iteration to iteration"),
       table(["starts as", "in the body", "becomes", "in the end"], told.carried.map((c) => [c.initial, c.inside, c.update, c.result])));
   }
-  if (told.read.length) found.push(el("h4", {}, "read a part each trip"), table(["whole", "part"], told.read));
-  if (told.stacked.length) found.push(el("h4", {}, "grows by a part each trip"), table(["whole", "part"], told.stacked));
+  if (told.read.length) found.push(el("h4", {}, "read a part each iteration"), table(["whole", "part"], told.read));
+  if (told.stacked.length) found.push(el("h4", {}, "grows by a part each iteration"), table(["whole", "part"], told.stacked));
   if (told.captured.length) {
     const more = told.captured.length - 20;
     found.push(el("h4", {}, "reads from around"),

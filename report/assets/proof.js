@@ -29,13 +29,13 @@ function showDifference(page, verdict, into, follow) {
     if (difference) into.append(el("p", { class: "hint" }, `The first node that differs: ${difference}.`));
     return;
   }
-  const trip = difference.iteration.length ? `, iteration ${difference.iteration.join(" of ")}` : "";
+  const iteration = difference.iteration.length ? `, iteration ${difference.iteration.join(" of ")}` : "";
   const side = (model, place, more, value) => el("div", { class: "panel" }, el("h3", {}, model.side),
     el("p", {}, followLink(model, [place], follow), more), el("p", { class: "mono value" }, value));
   into.append(
     el("p", {}, "The first node whose values differ computes ", el("code", {}, difference.name), ": ", el("b", { class: "mono" }, difference.first), "."),
     difference.largest ? el("p", {}, `${difference.largest}.`) : "",
-    el("div", { class: "sides" }, side(page.before, difference.before, trip, difference.values[0]), side(page.after, difference.after, "", difference.values[1])),
+    el("div", { class: "sides" }, side(page.before, difference.before, iteration, difference.values[0]), side(page.after, difference.after, "", difference.values[1])),
     el("h3", {}, "on this input"), el("ul", {}, difference.feeds.map((line) => el("li", { class: "mono" }, line))),
     el("p", { class: "hint" }, `By ${difference.runtime}; ${many(difference.compared, "value")} before it agree. Only nodes that correspond by name are compared, in the main graph and in loops; a node before it without a counterpart, in a branch or in a function may be the cause.`));
 }

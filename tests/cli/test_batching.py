@@ -77,12 +77,12 @@ def test_options_reach_every_model():
 
 
 def test_a_configuration_file_decides_for_each_model():
-    text = "max-trips = 2\n[models.'b.onnx'.rewrite]\nmax-trips = 5\n[convert]\nopset = 18\n"
+    text = "max-trips = 2\n[models.'b.onnx'.rewrite]\nmax-iterations = 5\n[convert]\nopset = 18\n"
     Path("models/straightline.toml").write_text(text)
     words = ("rewrite", "models", "-o", "out", "--no-verify", "--passes", "unroll-loops", "--json")
     rows = {one["name"]: one for one in map(json.loads, run(*words)[0].splitlines())}
-    trips = {name: row["config"]["options"]["max-trips"] for name, row in rows.items()}
-    assert trips == {"a.onnx": 2, "b.onnx": 5, "deep/c.onnx": 2}
+    iterations = {name: row["config"]["options"]["max-trips"] for name, row in rows.items()}
+    assert iterations == {"a.onnx": 2, "b.onnx": 5, "deep/c.onnx": 2}
     assert {name for name, row in rows.items() if row["left"]} == {"a.onnx", "deep/c.onnx"}
     again = map(json.loads, run(*words, "--resume")[0].splitlines())
     assert {row["status"] for row in again} == {"skipped"}

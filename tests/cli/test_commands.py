@@ -61,7 +61,7 @@ def test_python_m_straightline_works(folder):
     command = [sys.executable, "-m", "straightline", "rewrite", "in.onnx", "out.onnx"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (0, "")
-    assert "unrolled, 3 trips" in found.stdout
+    assert "unrolled, 3 iterations" in found.stdout
 
 
 def test_help_does_not_wait_for_onnx():

@@ -106,14 +106,14 @@ def test_a_certificate_is_kept_and_checked(folder, run, command):
 
 
 def test_a_certificate_holds_the_values_that_were_set(folder, run):
-    text = LOOP.replace("trips = Constant <value_int = 3> ()", "")
-    text = text.replace("(float[2] x)", "(float[2] x, int64 trips)", 1)
+    text = LOOP.replace("iterations = Constant <value_int = 3> ()", "")
+    text = text.replace("(float[2] x)", "(float[2] x, int64 iterations)", 1)
     onnx.save(onnx.parser.parse_model(HEADER + text), folder / "in.onnx")
     kept = ("--certificate", "c.json")
-    result = run("rewrite", "in.onnx", "out.onnx", "--set", "trips=2", *kept)
+    result = run("rewrite", "in.onnx", "out.onnx", "--set", "iterations=2", *kept)
     assert result.exit_code == 0, result.output
     assert run("verify", "in.onnx", "out.onnx", *kept).exit_code == 0
-    result = run("verify", "in.onnx", "out.onnx", *kept, "--set", "trips=2")
+    result = run("verify", "in.onnx", "out.onnx", *kept, "--set", "iterations=2")
     assert_refused(result, 2, "leave out --set")
 
 

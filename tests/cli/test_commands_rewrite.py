@@ -14,7 +14,7 @@ from wrong_passes import Breaking, Selecting
 def test_rewrite_writes_a_straight_line_model_and_says_what_it_did(folder, run):
     result = run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx")
     assert result.exit_code == 0
-    assert "unrolled, 3 trips" in result.output
+    assert "unrolled, 3 iterations" in result.output
     assert "equal" in result.output
     written = onnx.load("out.onnx")
     onnx.checker.check_model(written, full_check=True)
@@ -115,9 +115,9 @@ def test_a_target_that_is_none_is_refused_with_those_there_are(folder, run):
 
 
 def test_overridable_initializers_are_frozen_on_request(folder, run):
-    text = LOOP.replace("(float[2] x)", "(float[2] x, int64 trips)", 1)
-    text = text.replace("trips = Constant <value_int = 3> ()", "")
-    text = text.replace("(float[2] y) {", "(float[2] y) <int64 trips = {3}> {", 1)
+    text = LOOP.replace("(float[2] x)", "(float[2] x, int64 iterations)", 1)
+    text = text.replace("iterations = Constant <value_int = 3> ()", "")
+    text = text.replace("(float[2] y) {", "(float[2] y) <int64 iterations = {3}> {", 1)
     write(folder / "in.onnx", text)
     result = run("rewrite", "in.onnx", "out.onnx", "--require-straight-line")
     assert result.exit_code == 4

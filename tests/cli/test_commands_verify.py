@@ -38,7 +38,7 @@ def test_inspect_shows_what_decides_and_what_would_happen(folder, run):
     write(folder / "in.onnx", DECIDED_BY_INPUTS)
     result = run("inspect", "in.onnx", "--set", "n=2")
     assert result.exit_code == 0
-    assert "unrolled, 2 trips" in result.output
+    assert "unrolled, 2 iterations" in result.output
     assert "input 'c'" in result.output
     found = json.loads(run("inspect", "in.onnx", "--json").stdout)
     assert [c["op_type"] for c in found["constructs"]] == ["Loop", "If"]

@@ -16,11 +16,11 @@ BOTH = Assumptions({"y": 1}, {"z": "else"})
 
 def test_each_is_a_claim():
     assert [claim.content for claim in BOTH.claims()] == [
-        "a maximum of 1 trip of Loop 'y'",
+        "a maximum of 1 iteration of Loop 'y'",
         "the else branch of If 'z'",
     ]
     assert [claim.violation for claim in BOTH.claims()] == [
-        "Loop 'y' run more than 1 trip",
+        "Loop 'y' run more than 1 iteration",
         "If 'z' take its then branch",
     ]
     assert BOTH

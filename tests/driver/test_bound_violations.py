@@ -68,7 +68,7 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
     with pytest.raises(sl.MismatchError) as caught:
         run(text, maxima)
     message = str(caught.value)
-    assert f"an input makes Loop '{path}' run more than {most} trip" in message
+    assert f"an input makes Loop '{path}' run more than {most} iteration" in message
     assert "which was taken on trust; raise it, or give inputs that keep to it" in message
     feeds, error = caught.value.verdict.feeds, caught.value
     assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
@@ -86,7 +86,7 @@ def test_larger_inputs_that_go_beyond_are_looked_for_and_noted(run, name):
     outcome = run(text, maxima)
     assert outcome.verdict.equal
     (note,) = [note for note in outcome.verdict.notes if "taken on trust" in note]
-    assert f"Loop '{path}' run more than {most} trips, such as" in note and shown in note
+    assert f"Loop '{path}' run more than {most} iterations, such as" in note and shown in note
     assert "there the result is another one" in note
 
 
@@ -100,21 +100,21 @@ def test_inputs_that_are_given_are_all_that_is_tried(run):
     feeds = {"x": np.float32([1, 2]), "n": np.array(3)}
     (note,) = run(BY_NUMBER, {"y": 20}, feeds=feeds).verdict.notes
     assert note.endswith("no input that was tried says otherwise")
-    with pytest.raises(sl.MismatchError, match=r"more than 2 trips.*n=3"):
+    with pytest.raises(sl.MismatchError, match=r"more than 2 iterations.*n=3"):
         run(BY_NUMBER, {"y": 2}, feeds=feeds)
 
 
 def test_a_result_that_agrees_by_chance_is_withheld_too(run):
     text = BY_NUMBER.replace("s = Sin (a)  r = Exp (s)", "r = Relu (a)")
-    with pytest.raises(sl.MismatchError, match="more than 1 trip,"):
+    with pytest.raises(sl.MismatchError, match="more than 1 iteration,"):
         run(text, {"y": 1})
 
 
 def test_a_conversion_behind_it_changes_nothing(run):
-    with pytest.raises(sl.MismatchError, match="more than 1 trip,"):
+    with pytest.raises(sl.MismatchError, match="more than 1 iteration,"):
         run(BY_NUMBER, {"y": 1}, opset=18)
     found = run(BY_NUMBER, {"y": 20}, opset=18)
-    assert any("more than 20 trips, such as" in note for note in found.verdict.notes)
+    assert any("more than 20 iterations, such as" in note for note in found.verdict.notes)
 
 
 def test_what_no_array_can_count_is_not_looked_for():
@@ -131,5 +131,5 @@ def test_the_command_says_it_in_a_line_and_by_its_exit_code(tmp_path, monkeypatc
     result = CliRunner().invoke(app, given)
     found = json.loads(result.stdout)
     assert (result.exit_code, found["exit"], found["written"]) == (3, 3, None)
-    assert found["error"].startswith("an input makes Loop 'y' run more than 1 trip, which was")
+    assert found["error"].startswith("an input makes Loop 'y' run more than 1 iteration, which was")
     assert found["error"].count("n=") == 1 and not (tmp_path / "out.onnx").exists()

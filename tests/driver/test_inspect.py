@@ -40,7 +40,7 @@ def test_each_construct_is_listed_once_with_its_outcome():
     found = {c.path: c for c in sl.inspect(model()).constructs}
     assert list(found) == ["outer", "outer/inner", "open", "taken", "taken/never"]
     assert found["outer"].outcome == "rewritten"
-    assert found["outer"].reason == "unrolled, 3 trips"
+    assert found["outer"].reason == "unrolled, 3 iterations"
     assert found["outer/inner"].outcome in ("rewritten", "removed")
     assert found["outer/inner"].decided_by == "constants"
     assert found["open"].outcome == "kept"
@@ -91,7 +91,7 @@ def test_the_model_is_not_changed_and_may_be_of_every_kind(tmp_path):
 
 def test_it_reads_as_text():
     lines = str(sl.inspect(model())).splitlines()
-    assert lines[0] == "Loop 'outer': rewritten, unrolled, 3 trips"
+    assert lines[0] == "Loop 'outer': rewritten, unrolled, 3 iterations"
     assert str(sl.inspect(model("g (float x) => (float y) { y = Abs (x) }"))) == "no control flow"
 
 
@@ -104,7 +104,7 @@ def test_what_is_left_of_a_loop_is_not_gone():
     (construct,) = found.constructs
     assert not found.straight_line and found.left == 1
     assert (construct.outcome, construct.remaining) == ("kept", 1)
-    assert "1 node runs once, for all trips" in construct.reason
+    assert "1 node runs once, for all iterations" in construct.reason
     assert "--shape" in construct.reason
 
 

@@ -94,7 +94,7 @@ def test_the_reason_for_which_something_was_not_rewritten_is_told() -> None:
 
 
 def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
-    """All trips at once take a GatherND that opset 11 cannot say; unrolled they take Gathers."""
+    """All iterations at once take a GatherND that opset 11 lacks; unrolled they take Gathers."""
     proto = parsed("""
         <ir_version: 8, opset_import: ["": 17]>
         g (float[2, 4] x, int64[2, 1] at) => (float[M] b) <bool yes = {1}, int64 n = {2}> {

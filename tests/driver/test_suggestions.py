@@ -85,9 +85,9 @@ def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
             assert result.exit_code == 0, result.output
 
 
-def test_what_a_single_trip_decides_is_no_hint():
-    """With one trip both readings of an absent condition are the same; with six they are not."""
-    text, (hint,) = MODELS["the same, of as many trips as an input says"]
+def test_what_a_single_iteration_decides_is_no_hint():
+    """With one iteration both readings of an absent condition are the same, with six not."""
+    text, (hint,) = MODELS["the same, of as many iterations as an input says"]
     found = sl.inspect(as_model(HEAD + text))
     assert "n=1" not in hint and all("n=1" not in " ".join(h.options) for h in found.hints)
 

@@ -218,8 +218,8 @@ def test_a_model_without_a_graph_is_refused_by_all(model):
 
 NAMED_SIZES = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N,T] x, float[T] w) => (float[N,T] y) <int64 axis = {1}, int64 no = {0}> {
-    shape = Shape (x) steps = Gather (shape, axis) trips = Squeeze (steps)
-    y = Loop (trips, , x) <body = b (int64 i, bool c, float[N,T] a) => (bool d, float[N,T] r) {
+    shape = Shape (x) steps = Gather (shape, axis) iterations = Squeeze (steps)
+    y = Loop (iterations, , x) <body = b (int64 i, bool c, float[N,T] a) => (bool d, float[N,T] r) {
         d = Identity (c)  s = Sin (a)  r = Add (s, w) }>
 }"""
 WITH_DIMS = {

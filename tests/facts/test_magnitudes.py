@@ -64,7 +64,7 @@ def test_sizes_in_32_bits_are_taken_to_be_small():
     assert sizes.hold(N, INT32) and sizes.narrow
 
 
-def test_numbers_of_trips_are_sizes_once_they_are_made():
+def test_numbers_of_iterations_are_sizes_once_they_are_made():
     number = Dimension.symbol("?least0:x")
     sizes = Magnitudes()
     assert not sizes.hold(number + 1, INT64)

@@ -35,9 +35,9 @@ def test_what_is_made_is_what_single_nodes_would_be(folds: bool, monkeypatch) ->
         )
         number = model.graph.add_initializer("i", Tensor(array=NUMBERS["f"]))
         x = state
-        for trip in range(3):
+        for iteration in range(3):
             before = template.added
-            _, state = template.step([number, number, state], f"_{trip}")
+            _, state = template.step([number, number, state], f"_{iteration}")
             assert template.added == before + (6 if folds else 7)
         model.graph.set_outputs([state])
         model.graph.remove(loop)
@@ -96,9 +96,9 @@ def test_values_of_one_node_and_wide_nodes() -> None:
     split, loop = graph.nodes()
     template = Template(loop.body("body"), graph, keep_infos=False)
     results = [graph.inputs[1], *split.outputs]
-    for trip in range(2):
+    for iteration in range(2):
         before = graph.changes
-        results = template.step([graph.inputs[1], *results], f"_{trip}")
+        results = template.step([graph.inputs[1], *results], f"_{iteration}")
         assert graph.changes > before
         ir.verify(model)
     added = {v.outputs[0].name: v for v in graph.nodes() if v.outputs[0]}

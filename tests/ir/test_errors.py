@@ -33,7 +33,7 @@ def test_every_error_is_one_of_straightline_s(error: type[Exception]) -> None:
 
 NODE = onnx.NodeProto(op_type="Div", output=["y"])
 VERDICT = Verdict("different", "'y' differs")
-REMARK = Remark("unroll-loops", "Loop", "y", "rewritten", "unrolled, 3 trips")
+REMARK = Remark("unroll-loops", "Loop", "y", "rewritten", "unrolled, 3 iterations")
 OF_THEIR_OWN: dict[type[straightline.Error], tuple[Any, ...]] = {
     MismatchError: (VERDICT, "unroll-loops", (REMARK,)),
     RuntimeFailure: ("onnxruntime", "crashed", "SIGSEGV"),

@@ -18,8 +18,8 @@ from straightline.ir.file_reader import folder_of, is_descriptor, open_regular, 
 TEXT = """
 <ir_version: 8, opset_import: ["": 17]>
 g (float[2] x) => (float[2] y) {
-    trips = Constant <value_int = 3> ()
-    y = Loop (trips, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+    iterations = Constant <value_int = 3> ()
+    y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
         e = Add (a, a)
     }>

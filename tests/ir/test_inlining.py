@@ -39,18 +39,18 @@ def parse(text: str = LOOP) -> tuple[Model, Node, Graph]:
     return model, loop, loop.body("body")
 
 
-def trips(model: Model, body: Graph, count: int, template: Template) -> Value:
+def iterations(model: Model, body: Graph, count: int, template: Template) -> Value:
     graph = model.graph
     index, state = graph.add_initializer("i", Tensor(array=np.int64(0))), graph.inputs[0]
-    for trip in range(count):
-        _, state = template.instantiate([index, graph.inputs[1], state], f"_{trip}")
+    for iteration in range(count):
+        _, state = template.instantiate([index, graph.inputs[1], state], f"_{iteration}")
     return state
 
 
 def unrolled(text: str = LOOP, **options: object) -> tuple[Model, Template]:
     model, loop, body = parse(text)
     template = Template(body, model.graph, **options)  # type: ignore[arg-type]
-    model.graph.set_outputs([trips(model, body, 3, template)])
+    model.graph.set_outputs([iterations(model, body, 3, template)])
     model.graph.remove(loop)
     ir.verify(model)
     onnx.checker.check_model(ir.to_proto(model), full_check=True)
@@ -79,7 +79,7 @@ class TestCopies:
         model, _loop, body = parse()
         (tensor,) = body.initializers.values()
         template = Template(body, model.graph)
-        trips(model, body, 2, template)
+        iterations(model, body, 2, template)
         copies = [v for v, t in model.graph.initializers.items() if t is tensor]
         assert len(copies) == 1
         branches = [n.body("then_branch") for n in template.holders]
@@ -116,8 +116,8 @@ class TestCopies:
         (x, n), last = model.graph.inputs, []
         number = model.graph.add_initializer("i", Tensor(array=np.array(0)))
         state, other = x, x
-        for trip in range(4):
-            _, state, other = template.step([number, n, state, other], f"_{trip}")
+        for iteration in range(4):
+            _, state, other = template.step([number, n, state, other], f"_{iteration}")
             last.append(other)
         # One that is given out as well is a value of its own.
         model.graph.set_outputs([state, template.place(other)])
@@ -140,7 +140,7 @@ class TestCopies:
         same = Tensor(array=np.array([-1, -2], np.float32))
         fold = lambda node, _: [same] if node.is_op("Neg") else None  # noqa: E731
         template = Template(loop.body("body"), model.graph, fold=fold)
-        model.graph.set_outputs([trips(model, loop.body("body"), 3, template)])
+        model.graph.set_outputs([iterations(model, loop.body("body"), 3, template)])
         model.graph.remove(loop)
         ir.verify(model)
         assert [v.name for v, t in model.graph.initializers.items() if t is same] == ["k1"]
@@ -152,8 +152,8 @@ class TestCopies:
         template = Template(body, model.graph)
         graph, state = model.graph, model.graph.inputs[0]
         known = [v for v in graph.initializers if v.name in ("M", "c")]
-        for trip in range(3):
-            _, state = template.instantiate([*reversed(known), state], f"_{trip}")
+        for iteration in range(3):
+            _, state = template.instantiate([*reversed(known), state], f"_{iteration}")
         graph.set_outputs([state])
         graph.remove(loop)
         ir.verify(model)
@@ -166,7 +166,7 @@ class TestCopies:
             model, loop, body = parse()
             total = next(n for n in body.nodes() if n.label == "sum")
             total.output().info = info
-            state = trips(model, body, 2, Template(body, model.graph, keep_infos=keep))
+            state = iterations(model, body, 2, Template(body, model.graph, keep_infos=keep))
             sums = [n.output() for n in model.graph.nodes() if n.label.startswith("sum")]
             assert [v.info is info for v in sums] == [keep] * 2
             # A body captures it, so its numbers stay; the symbol may be another size in each copy.
@@ -179,7 +179,7 @@ class TestCopies:
     def test_what_no_body_captures_loses_its_declaration_where_it_need_not_hold(self) -> None:
         model, _loop, body = parse()
         assert body.outputs[1].shape == (3,)
-        state = trips(model, body, 2, Template(body, model.graph, keep_infos=False))
+        state = iterations(model, body, 2, Template(body, model.graph, keep_infos=False))
         assert state.info is None
 
     def test_bodies_whose_outputs_are_inputs_constants_or_outer_values(self) -> None:
@@ -222,7 +222,7 @@ class TestAnnotations:
         (loop,) = model.graph.nodes()
         body = loop.body("body")
         template = Template(body, model.graph, fold=add)
-        model.graph.set_outputs([trips(model, body, 3, template)])
+        model.graph.set_outputs([iterations(model, body, 3, template)])
         model.graph.remove(loop)
         ir.verify(model)
         names = [a.tensor_name for a in ir.to_proto(model).graph.quantization_annotation]

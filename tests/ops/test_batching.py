@@ -93,7 +93,7 @@ RULES = {
         "o = Constant <value_int = 1> () j = Mod (i, o) r = Gather <axis = 1> (w, j)",
         "float[3] r",
     ),
-    "the number of the trip": ("r = Mul (i, i)", "int64 r"),
+    "the number of the iteration": ("r = Mul (i, i)", "int64 r"),
     "what is the same": ("r = Identity (m)", "float[2, 3] r"),
 }
 
@@ -117,46 +117,46 @@ def test_rules_in_other_opsets(opset):
 
 
 N = Dimension.symbol("N")
-TRIP = Dimension.symbol("trip")
+ITERATION = Dimension.symbol("iteration")
 
 
 @pytest.mark.parametrize(
     ("most", "number", "expected"),
     [
-        (None, TRIP, True),
-        (None, TRIP * 2 + N, True),
-        (None, N - TRIP - 1, False),
-        (N, N - TRIP - 1, True),
-        (N, N - TRIP, True),
-        (N, N - TRIP - 2, False),
-        (N - 2, N - TRIP - 3, True),
-        (N - 2, N - TRIP - 4, False),
-        (N + 3, N + 2 - TRIP, True),
-        (N, TRIP - 1, False),
-        (N, (N - TRIP) * TRIP, False),
-        (N * 2, N * 2 - TRIP - 1, True),
-        (N * 2, N * 2 - TRIP - 2, False),
-        (Dimension.constant(5), 4 - TRIP, True),
-        (Dimension.constant(5), 8 - TRIP * 2, True),
-        (Dimension.constant(5), 7 - TRIP * 2, False),
+        (None, ITERATION, True),
+        (None, ITERATION * 2 + N, True),
+        (None, N - ITERATION - 1, False),
+        (N, N - ITERATION - 1, True),
+        (N, N - ITERATION, True),
+        (N, N - ITERATION - 2, False),
+        (N - 2, N - ITERATION - 3, True),
+        (N - 2, N - ITERATION - 4, False),
+        (N + 3, N + 2 - ITERATION, True),
+        (N, ITERATION - 1, False),
+        (N, (N - ITERATION) * ITERATION, False),
+        (N * 2, N * 2 - ITERATION - 1, True),
+        (N * 2, N * 2 - ITERATION - 2, False),
+        (Dimension.constant(5), 4 - ITERATION, True),
+        (Dimension.constant(5), 8 - ITERATION * 2, True),
+        (Dimension.constant(5), 7 - ITERATION * 2, False),
     ],
 )
-def test_what_is_never_negative_on_any_trip(most, number, expected):
-    assert Extent(TRIP, most).never_negative(number) is expected
+def test_what_is_never_negative_on_any_iteration(most, number, expected):
+    assert Extent(ITERATION, most).never_negative(number) is expected
 
 
 @pytest.mark.parametrize(
     ("divisor", "number", "expected"),
     [
-        (2, N - TRIP * 2 - 2, True),
-        (2, N - TRIP * 2 - 3, False),
-        (2, N - TRIP - 1, True),
-        (3, N - TRIP * 4 - 2, False),
-        (1, N * 2 - TRIP * 2 - 2, True),
+        (2, N - ITERATION * 2 - 2, True),
+        (2, N - ITERATION * 2 - 3, False),
+        (2, N - ITERATION - 1, True),
+        (3, N - ITERATION * 4 - 2, False),
+        (1, N * 2 - ITERATION * 2 - 2, True),
     ],
 )
 def test_trip_counts_that_a_division_yields(divisor, number, expected):
     """There are N / divisor iterations, in integers."""
-    extent = Extent(TRIP, Dimension.symbol("q"), quotient=Quotient("q", divisor, N))
+    extent = Extent(ITERATION, Dimension.symbol("q"), quotient=Quotient("q", divisor, N))
     assert extent.never_negative(number) is expected
-    assert Extent(TRIP, Dimension.symbol("q")).never_negative(number) is False
+    assert Extent(ITERATION, Dimension.symbol("q")).never_negative(number) is False

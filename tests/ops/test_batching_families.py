@@ -199,7 +199,7 @@ QUANTIZED = {
         r = QuantizeLinear <axis = 1> (q, k)""",
         "uint8[2, 3] r",
     ),
-    "a scale for each trip": (
+    "a scale for each iteration": (
         """j = Cast <to = 1> (i) k = Add (j, s) q = DequantizeLinear (e, k, z0)
         l = Mul (k, k) r = QuantizeLinear (q, l, z0)""",
         "uint8[2, 3] r",
@@ -225,7 +225,7 @@ def test_what_is_left_alone(why):
     assert why in why_kept(loop(KEPT[why], "int64 r", E3), opset=21)
 
 
-def test_groups_where_there_are_trips():
+def test_groups_where_there_are_iterations():
     body = """a = Constant <value = int64[2] {0, 3}> () u = Unsqueeze (e, a)
         k = Constant <value = float[2] {1, 2}> ()
         v = GroupNormalization <num_groups = 2> (u, k, k) r = Squeeze (v, a)"""

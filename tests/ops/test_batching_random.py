@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vectorized import assert_vectorizes, loop, numbers
 
 MOST = 600
-"""Elements that a value may grow to on one trip."""
+"""Elements that a value may grow to on one iteration."""
 
 
 class Body:
@@ -51,7 +51,7 @@ class Body:
         return name
 
     def index(self, size):
-        """An index within an axis that differs from trip to trip, a scalar."""
+        """An index within an axis that differs from iteration to iteration, a scalar."""
         name, divisor, shift = self._name(), self.ints(size), self.ints(self.number(-size, 0))
         self.lines.append(f"{name}m = Mod (i, {divisor}) {name}v = Add ({name}m, {shift})")
         self.lines.append(f"{name} = Squeeze ({name}v, {self.ints(0)})")
@@ -245,7 +245,7 @@ def classes(body):
 
 
 def elements(body):
-    """Elements read and written beside others, at an index that differs from trip to trip."""
+    """Elements read and written beside others, at an index that no two iterations share."""
     x = body.pick(1)
     shape = list(body.floats[x])
     axis = body.number(0, len(shape) - 1)

@@ -1,4 +1,4 @@
-"""Shapes that only run time tells, and what is made of them for all trips."""
+"""Shapes that only run time tells, and what is made of them for all iterations."""
 
 import numpy as np
 import pytest
@@ -112,9 +112,9 @@ def test_what_waits_for_a_newer_opset(rule, opset, why):
     assert why in why_kept(loop(body, out, DECLARED), opset)
 
 
-def test_a_new_shape_that_differs_from_trip_to_trip():
+def test_a_new_shape_that_differs_from_iteration_to_iteration():
     text = loop(f"{K} t = Reshape (i, k1) r = Expand (e, t)", "float[A, B] r", DECLARED)
-    assert "'t' that differs from trip to trip" in why_kept(text)
+    assert "'t' that differs from iteration to iteration" in why_kept(text)
 
 
 def test_a_copied_size_of_0_under_optimizations():

@@ -1,4 +1,4 @@
-"""Operators that onnxruntime cannot run on an empty batch, where there may be no trips."""
+"""Operators that onnxruntime cannot run on an empty batch, where there may be no iterations."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_what_wants_a_row(rule):
     assert "ConstantOfShape" in op_types(model.graph)
 
 
-def test_where_there_are_trips_no_row_is_wanted():
+def test_where_there_are_iterations_no_row_is_wanted():
     text = """g (float[5, 2, 3] x, float[4, 3, 2] w) => (z) { z = Scan <num_scan_inputs = 1,
         body = f (float[2, 3] e) => (float[4, 2, 2] r) { r = MatMul (e, w) }> (x) }"""
     model = assert_vectorizes(text, {"x": FEED["x"], "w": FEED["w"]}, (None,))
@@ -54,7 +54,7 @@ def test_where_there_are_trips_no_row_is_wanted():
 
 @pytest.mark.parametrize("op_type", ["Div", "Mod"])
 @pytest.mark.parametrize("value", ["i", "q"])
-def test_a_divisor_that_is_zero_where_there_are_no_trips(op_type, value):
+def test_a_divisor_that_is_zero_where_there_are_no_iterations(op_type, value):
     out = "int64 r" if value == "i" else "int64[2] r"
     text = loop(f"q = Gather (p, i) r = {op_type} ({value}, d)", out, DECLARED)
     assert_vectorizes(text, FEED | {"d": np.array(0)}, lengths=(0,))

@@ -1,4 +1,4 @@
-"""Reads and writes at positions that differ from trip to trip."""
+"""Reads and writes at positions that differ from iteration to iteration."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_reductions_of_what_is_scattered(reduction):
     assert_vectorizes(loop(body, "float[4, 3] r", DECLARED), FEED, opset=18)
 
 
-def test_an_index_out_of_range_where_there_are_no_trips():
+def test_an_index_out_of_range_where_there_are_no_iterations():
     body = "r = Gather (e, q)"
     text = loop(body, "float[3] r", "float[N, 4, 3] x, int64 q, int64 n")
     assert_vectorizes(text, {"x": numbers(5, 4, 3), "q": np.array(9)}, lengths=(0,))
@@ -110,12 +110,12 @@ def test_an_index_out_of_range_where_there_are_no_trips():
 NUMBERS = " ".join(f"k{n} = Constant <value = int64[1] {{{n}}}> ()" for n in range(4))
 
 
-def windows(trips, body, out, data="float[N, 2] x"):
-    """A Loop whose number of trips follows from the length of x, m; i1 is that of a trip."""
+def windows(iterations, body, out, data="float[N, 2] x"):
+    """A Loop whose trip count follows from the length of x, m; i1 is the iteration number."""
     return f"""g ({data}) => (z) <bool yes = {{1}}> {{
         {NUMBERS.replace("k", "g")} shape = Shape (x)
-        m = Gather (shape, g0) trips = {trips}
-        z = Loop (trips, yes) <body = b (int64 i, bool c) => (bool c2, {out} r) {{
+        m = Gather (shape, g0) iterations = {iterations}
+        z = Loop (iterations, yes) <body = b (int64 i, bool c) => (bool c2, {out} r) {{
             c2 = Identity (c) {NUMBERS} i1 = Unsqueeze (i, k0) {body}
         }}>
     }}"""
@@ -179,7 +179,11 @@ def test_windows(name, opset):
 
 
 BEYOND = {
-    "may differ from trip to trip": ("Sub (m, g1)", "r = Slice (x, k0, i1, k0)", "float[?, 2]"),
+    "may differ from iteration to iteration": (
+        "Sub (m, g1)",
+        "r = Slice (x, k0, i1, k0)",
+        "float[?, 2]",
+    ),
     "may lie past the end on some": (
         "Sub (m, g1)",
         "st = Sub (i1, k1) en = Add (i1, k1) r = Slice (x, st, en, k0)",
@@ -190,9 +194,9 @@ BEYOND = {
 
 @pytest.mark.parametrize("why", BEYOND)
 def test_windows_that_may_be_cut_off(why):
-    trips, body, _ = BEYOND[why]
+    iterations, body, _ = BEYOND[why]
     body = body.replace("r = Slice", "s = Slice") + " r = ReduceL2 <keepdims = 0> (s)"
-    assert why in why_kept(windows(trips, body, "float"))
+    assert why in why_kept(windows(iterations, body, "float"))
 
 
 def test_a_slice_that_fails_where_it_is_empty():

@@ -1,4 +1,4 @@
-"""Operators that take a batch: the trips and the batch become one axis."""
+"""Operators that take a batch: the iterations and the batch become one axis."""
 
 import numpy as np
 import pytest
@@ -159,7 +159,7 @@ def test_sizes_that_only_run_time_tells():
         (
             "r = ConvTranspose (e, e)",
             "float[2, 2, 11, 11] r",
-            "which has an input 'e' that differs from trip to trip",
+            "which has an input 'e' that differs from iteration to iteration",
         ),
         (
             "s = Constant <value_floats = [2.0, 1.0, 2.0, 2.0]> () r = Resize (e, , s)",

@@ -67,8 +67,8 @@ def test_a_gemm_has_two_axes_whatever_its_operands_are():
     assert shape_said("Gemm", shaped(3), SHAPELESS) is None
 
 
-def test_one_row_of_each_trip_times_several_matrices():
-    """The trips are the rows of each matrix: two products, not two in each trip."""
+def test_one_row_of_each_iteration_times_several_matrices():
+    """The iterations are the rows of each matrix: two products, not two in each iteration."""
     declared = "float[N, 2, 1, 3] x, float[2, 3, 4] w, int64 n"
     text = loop("r = MatMul (e, w)", "float[2, 1, 4] r", declared)
     assert_vectorizes(text, {"x": numbers(5, 2, 1, 3), "w": numbers(2, 3, 4)})

@@ -188,7 +188,7 @@ def test_integers_are_not_padded():
 
 
 def test_what_is_given_out_besides():
-    """The window itself is an output too: all trips have it whole, or the loop fails."""
+    """The window itself is an output too: all iterations have it whole, or the loop fails."""
     text = """g (float[N] x, int64 n) => (float[M, K] z, float[M] m) <int64[1] at = {0},
         int64[1] width = {3}, bool yes = {1}> {
     z, m = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[K] part, float r) {

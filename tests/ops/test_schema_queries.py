@@ -21,13 +21,13 @@ ELEMENT_TYPES = [
 FIRST_TYPES = ELEMENT_TYPES[:15]
 """Those that there are in every opset."""
 
-LOOP = """g (T[2] x) => (T[2] s, T[N,2] y) <int64 trips = {TRIPS}, bool yes = {1}> {
-   s, y = Loop (trips, yes, x) <body = b (int64 i, bool c, T[2] a) => (bool d, T[2] n, T[2] w) {
+LOOP = """g (T[2] x) => (T[2] s, T[N,2] y) <int64 m = {ITERATIONS}, bool yes = {1}> {
+   s, y = Loop (m, yes, x) <body = b (int64 i, bool c, T[2] a) => (bool d, T[2] n, T[2] w) {
       d = Identity (c)  n = Identity (a)  w = Identity (a) }> }"""
-SCAN = """g (T[2] s, T[TRIPS,2] x) => (T[2] f, T[TRIPS,2] y) {
+SCAN = """g (T[2] s, T[ITERATIONS,2] x) => (T[2] f, T[ITERATIONS,2] y) {
    f, y = Scan <num_scan_inputs = 1, body = b (T[2] a, T[2] e) => (T[2] n, T[2] w) {
       n = Identity (e)  w = Identity (e) }> (s, x) }"""
-SCAN_8 = """g (T[B,2] s, T[B,TRIPS,2] x GIVEN) => (T[B,2] f, T[B,TRIPS,2] y) LENGTHS {
+SCAN_8 = """g (T[B,2] s, T[B,ITERATIONS,2] x GIVEN) => (T[B,2] f, T[B,ITERATIONS,2] y) LENGTHS {
    f, y = Scan <num_scan_inputs = 1, body = b (T[2] a, T[2] e) => (T[2] n, T[2] w) {
       n = Identity (e)  w = Identity (e) }> (ROWS, s, x) }"""
 SEQUENCE = """g (T[2,2] x, T[2] z) => (T[3,2] y, T[2] p, T[4] q)
@@ -40,8 +40,8 @@ SEQUENCE = """g (T[2,2] x, T[2] z) => (T[3,2] y, T[2] p, T[4] q)
    v = ConcatFromSequence <axis = -1> (t)
    o = SequenceConstruct (p, z)
    q = ConcatFromSequence <axis = -1> (o) }"""
-WHILE = """g (T[2] x, bool[8] l) => (T[2] s, T[N,2] y) <int64 trips = {2}, bool yes = {1}> {
-   s, y = Loop (trips, yes, x) <body = b (int64 i, bool c, T[2] a) => (bool d, T[2] n, T[2] w) {
+WHILE = """g (T[2] x, bool[8] l) => (T[2] s, T[N,2] y) <int64 m = {2}, bool yes = {1}> {
+   s, y = Loop (m, yes, x) <body = b (int64 i, bool c, T[2] a) => (bool d, T[2] n, T[2] w) {
       d = Gather (l, i)  n = Identity (a)  w = Identity (a) }> }"""
 CARRYING = (
     WHILE.replace(", T[N,2] y) ", ") ").replace("s, y =", "s =").replace(", T[2] w) {", ") {")
@@ -51,11 +51,11 @@ CHOICE = """g (bool c, T[2] x, T[2] z) => (T[2] y) {
    y = If (c) <then_branch = t () => (T[2] a) { a = Identity (x) },
                else_branch = e () => (T[2] b) { b = Identity (z) }> }"""
 KNOWN_CHOICE = CHOICE.replace("bool c, ", "").replace("{", "<bool c = {1}> {", 1)
-ROWS = """g (T[2] x, bool[8] l) => (T[N,2] y) <int64 trips = {2}, bool yes = {1}> {
-   y = Loop (trips, yes) <body = b (int64 i, bool c) => (bool d, T[2] w) {
+ROWS = """g (T[2] x, bool[8] l) => (T[N,2] y) <int64 iterations = {2}, bool yes = {1}> {
+   y = Loop (iterations, yes) <body = b (int64 i, bool c) => (bool d, T[2] w) {
       d = Gather (l, i)  w = Identity (x) }> }"""
-INVARIANT = """g (T[2] x, bool[8] l) => (T[2] s, T[2] r) <int64 trips = {2}, bool yes = {1}> {
-   s, r = Loop (trips, yes, x, x) <body = b (int64 i, bool c, T[2] a, T[2] k)
+INVARIANT = """g (T[2] x, bool[8] l) => (T[2] s, T[2] r) <int64 iterations = {2}, bool yes = {1}> {
+   s, r = Loop (iterations, yes, x, x) <body = b (int64 i, bool c, T[2] a, T[2] k)
       => (bool d, T[2] n, T[2] m) { d = Gather (l, i)  n = Identity (k)  m = Identity (k) }> }"""
 LIKE = """g (T[1] x) => (T[1] y, T[1] z) <float[1] one = {1.0}> {
    y = CastLike (one, x)
@@ -64,15 +64,15 @@ LIKE = """g (T[1] x) => (T[1] y, T[1] z) <float[1] one = {1.0}> {
 
 def batch(size, given="", lengths="", rows=""):
     text = SCAN_8.replace("B", str(size)).replace("GIVEN", given).replace("LENGTHS", lengths)
-    return text.replace("ROWS", rows).replace("TRIPS", "2")
+    return text.replace("ROWS", rows).replace("ITERATIONS", "2")
 
 
 CASES = {
-    "one trip": ("unroll-loops", LOOP.replace("TRIPS", "1")),
-    "two trips": ("unroll-loops", LOOP.replace("TRIPS", "2")),
-    "no trips": ("unroll-loops", LOOP.replace("TRIPS", "0")),
-    "one element": ("unroll-scans", SCAN.replace("TRIPS", "1")),
-    "two elements": ("unroll-scans", SCAN.replace("TRIPS", "2")),
+    "one iteration": ("unroll-loops", LOOP.replace("ITERATIONS", "1")),
+    "two iterations": ("unroll-loops", LOOP.replace("ITERATIONS", "2")),
+    "no iterations": ("unroll-loops", LOOP.replace("ITERATIONS", "0")),
+    "one element": ("unroll-scans", SCAN.replace("ITERATIONS", "1")),
+    "two elements": ("unroll-scans", SCAN.replace("ITERATIONS", "2")),
     "a batch": ("unroll-scans", batch(2)),
     "short rows": (
         "unroll-scans",
@@ -89,16 +89,16 @@ CASES = {
     "a batch of one to 9": ("scan-8-to-9", batch(1)),
     "a batch to 9": ("scan-8-to-9", batch(2)),
     "lengths to 9": ("scan-8-to-9", batch(2, given=", int64[2] l", rows="l")),
-    "9 to 8": ("scan-9-to-8", SCAN.replace("TRIPS", "2")),
+    "9 to 8": ("scan-9-to-8", SCAN.replace("ITERATIONS", "2")),
     "9 to 8, other axes": (
         "scan-9-to-8",
-        SCAN.replace("TRIPS", "2").replace(
+        SCAN.replace("ITERATIONS", "2").replace(
             "<num_scan_inputs",
             "<scan_input_axes = [1], scan_output_axes = [-1], scan_output_directions = [1],"
             " num_scan_inputs",
         ),
     ),
-    "straightened": ("straighten", LOOP.replace("TRIPS", "2")),
+    "straightened": ("straighten", LOOP.replace("ITERATIONS", "2")),
 }
 
 
@@ -143,7 +143,7 @@ def reasons(opset, text, pipeline):
 
 
 def test_the_remark_names_the_type_and_the_operator():
-    text = LOOP.replace("TRIPS", "2")
+    text = LOOP.replace("ITERATIONS", "2")
     assert reasons(20, text.replace("T[", "float8e5m2["), "unroll-loops") == [
         "its scan output 'y' is of type float8e5m2, which Unsqueeze does not take in opset 20"
     ]
@@ -232,7 +232,7 @@ def test_a_cast_keeps_what_its_like_says_of_rounding():
 
 
 def test_what_no_pass_has_asked_about_is_not_written():
-    model = ir.load(parse(19, LOOP.replace("TRIPS", "2").replace("T[", "float8e5m2[")))
+    model = ir.load(parse(19, LOOP.replace("ITERATIONS", "2").replace("T[", "float8e5m2[")))
     emitter = Builder(model.graph)
     with pytest.raises(RewriteError, match=r"Unsqueeze does not take .*float8e5m2, in opset 19"):
         emitter.unsqueeze(model.graph.inputs[0], 0, "row")

@@ -10,8 +10,8 @@ from vectorized import assert_same, numbers, vectorized
 TEXT = """g ({data} x) => ({row} z) <int64[1] at = {{0}}, int64 zero = {{0}}, bool yes = {{1}},
         int64[1] width = {{{width}}}, int64 step = {{{step}}}, int64 less = {{{less}}},
         int64[1] axes = {{{axis}}}, float[2] w = {{2, -1}}, float[2, 1] u = {{3, -2}}> {{
-    shape = Shape (x) size = Gather (shape, {place}) m = Sub (size, less) trips = Div (m, step)
-    z = Loop (trips, yes) <body = b (int64 i, bool c) => (bool c2, {element} r) {{
+    shape = Shape (x) size = Gather (shape, {place}) m = Sub (size, less) iterations = Div (m, step)
+    z = Loop (iterations, yes) <body = b (int64 i, bool c) => (bool c2, {element} r) {{
         c2 = Identity (c) j = Mul (i, step) s = Unsqueeze (j, at) e = Add (s, width)
         part = Slice (x, s, e, axes) {body} }}> }}"""
 ROWS = {
@@ -133,7 +133,7 @@ def test_other_windows_are_read(what):
 def test_few_windows_of_many_rows_need_no_others():
     """Only rows of windows are joined, as a Loop of few iterations reads no more."""
     text = TEXT.format(**ROWS, body=SUM).replace("float[N, 2] x)", "float[N, 2] x, int64 n)")
-    model = as_model(HEAD + text.replace("Loop (trips", "Loop (n"))
+    model = as_model(HEAD + text.replace("Loop (iterations", "Loop (n"))
     result = vectorized(model).model
     slices = [node for node in result.graph.node if node.op_type == "Slice"]
     assert slices[0].input[0] == "x"

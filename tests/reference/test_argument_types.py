@@ -1,4 +1,4 @@
-"""Scan outputs without a trip in functions: runtimes inline the calls and infer sizes then."""
+"""Scan outputs without an iteration in functions: runtimes inline the calls, then infer sizes."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Sizes of scan outputs without a trip, as a runtime infers them from the whole model."""
+"""Sizes of scan outputs without an iteration, as a runtime infers them from the whole model."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_without_a_trip_sizes_are_those_that_inference_finds(case):
+def test_without_an_iteration_sizes_are_those_that_inference_finds(case):
     before, body, shape = CASES[case]
     model = parse(TEXT.format(before=before, body=body))
     feeds = {"x": np.ones((2, 3), np.float32), "m": np.array(0)}

@@ -12,12 +12,12 @@ X = np.arange(4, dtype=np.float32)
 def test_a_loop_in_a_function_that_reads_its_attributes_is_as_in_onnxruntime():
     functions = """
     <domain: "local", opset_import: ["": 18, "local": 1]>
-    Twice <trips, step: float = 3.0> (x) => (y) {
-      y = local.Steps <trips = @trips, by: float = @step> (x)
+    Twice <iterations, step: float = 3.0> (x) => (y) {
+      y = local.Steps <iterations = @iterations, by: float = @step> (x)
     }
     <domain: "local", opset_import: ["": 18]>
-    Steps <trips, by> (x) => (y) {
-      m = Constant <value_int: int = @trips> ()
+    Steps <iterations, by> (x) => (y) {
+      m = Constant <value_int: int = @iterations> ()
       y = Loop (m, , x) <body = b (int64 i, bool c, float[n] v) => (bool c, float[n] w) {
         one = Constant <value_int = 1> ()
         odd = Equal (i, one)
@@ -28,8 +28,8 @@ def test_a_loop_in_a_function_that_reads_its_attributes_is_as_in_onnxruntime():
     }"""
     model = parse(
         """agraph (float[n] x) => (float[n] y, float[n] z) {
-          y = local.Twice <trips = 2> (x)
-          z = local.Twice <trips = 3, step = 7.0> (x) }""",
+          y = local.Twice <iterations = 2> (x)
+          z = local.Twice <iterations = 3, step = 7.0> (x) }""",
         functions=functions,
     )
     assert_as_onnxruntime(model, {"x": X})

@@ -8,7 +8,7 @@ ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 M = {"m": np.array(4)}
 ON = {"on": np.array(True)}
 
-# Doubles the carried value in each trip and stops once its sum is at least 100.
+# Doubles the carried value in each iteration and stops once its sum is at least 100.
 COUNTING = """
 agraph (int64 m, bool c, float[2, 3] x) => (float[2, 3] y, float[t, 2, 3] all) {{
   y, all = Loop ({inputs}, x) <body = step (int64 i, bool go, float[2, 3] v)
@@ -24,9 +24,11 @@ agraph (int64 m, bool c, float[2, 3] x) => (float[2, 3] y, float[t, 2, 3] all) {
 
 
 @pytest.mark.parametrize("inputs", ["m, c", ", c", "m, "])
-@pytest.mark.parametrize(("trips", "go"), [(2, True), (9, True), (0, True), (-3, True), (9, False)])
-def test_each_input_mode_is_as_in_onnxruntime(inputs, trips, go):
-    feeds = {"m": np.array(trips), "c": np.array(go), "x": ROWS}
+@pytest.mark.parametrize(
+    ("iterations", "go"), [(2, True), (9, True), (0, True), (-3, True), (9, False)]
+)
+def test_each_input_mode_is_as_in_onnxruntime(inputs, iterations, go):
+    feeds = {"m": np.array(iterations), "c": np.array(go), "x": ROWS}
     assert_as_onnxruntime(parse(COUNTING.format(inputs=inputs)), feeds, break_without_cond=True)
 
 
@@ -121,7 +123,7 @@ def test_counter_and_condition_take_the_rank_the_body_declares(rank):
     ("declared", "shape"),
     [("float[2, 3]", (2, 3)), ("float", ()), ("float[p, 3]", (0, 3)), ("double[n]", (0,))],
 )
-def test_without_a_trip_scan_outputs_are_empty_as_the_body_declares(declared, shape):
+def test_without_an_iteration_scan_outputs_are_empty_as_the_body_declares(declared, shape):
     text = f"""agraph (int64 m, bool on, {declared} x) => (float[a] y) {{
       y = Loop (m, on) <body = b (int64 i, bool c) => (bool c, {declared} s)
         {{ s = Neg (x) }}> }}"""
@@ -132,7 +134,7 @@ def test_without_a_trip_scan_outputs_are_empty_as_the_body_declares(declared, sh
     assert_same(got, np.zeros((0, *shape), x.dtype))
 
 
-def test_without_a_trip_the_shape_is_inferred_where_the_body_does_not_declare_it():
+def test_without_an_iteration_the_shape_is_inferred_where_the_body_does_not_declare_it():
     model = parse("""agraph (int64 m, bool on) => (float[a, b] y) {
       y = Loop (m, on) <body = b (int64 i, bool c) => (bool c, float s)
         <float[5] w = {1., 2., 3., 4., 5.}> { s = Neg (w) }> }""")
@@ -148,8 +150,8 @@ def test_a_carried_optional_may_become_empty():
       p = Loop (m, , o) <body = b (int64 i, bool c, optional(float[2, 3]) v)
         => (bool c, optional(float[2, 3]) w) { w = Optional <type = float[2, 3]> () }>
       y = OptionalHasElement (p) }""")
-    for trips, has in [(0, True), (2, False)]:
-        (got,) = reference.run(model, {"m": np.array(trips), "o": ROWS})
+    for iterations, has in [(0, True), (2, False)]:
+        (got,) = reference.run(model, {"m": np.array(iterations), "o": ROWS})
         assert got.item() is has
     assert reference.run(model, {"m": np.array(0), "o": None})[0].item() is False
 

@@ -23,7 +23,7 @@ def described(text):
 def test_how_often_each_runs_and_what_decides_it():
     runs = {path: construct.runs for path, construct in described(DECODER).items()}
     assert runs == {
-        "decode": "4 trips",
+        "decode": "4 iterations",
         "decode/h1": "decided by constants",
         "wait": "decided by input 'n'",
         "y": "always takes the then_branch",
@@ -47,7 +47,7 @@ def test_a_place_is_that_of_the_node():
 
 def test_a_scan_runs_as_often_as_what_it_reads_is_long():
     scan = described(HEAD + SCAN.format(length=5))["t"]
-    assert scan.runs == "5 trips"
+    assert scan.runs == "5 iterations"
     assert scan.carried == (Carried("s", "a", "c", "t"),)
     assert scan.read == (("xs", "x"),) and scan.stacked == (("ys", "d"),)
     assert described(HEAD + SCAN.format(length="N"))["t"].runs == "an iteration for each part of xs"
@@ -60,7 +60,7 @@ def test_a_scan_of_opset_8_reads_along_its_second_axis():
     )
     text = text.replace("(float[3] t, float[5, 3] ys)", "(float[1, 3] t, float[1, 5, 3] ys)")
     scan = described(HEAD.replace("17", "8").replace("8,", "4,") + text)["t"]
-    assert scan.runs == "5 trips" and scan.carried == (Carried("s", "a", "c", "t"),)
+    assert scan.runs == "5 iterations" and scan.carried == (Carried("s", "a", "c", "t"),)
     assert scan.read == (("xs", "x"),)
 
 
@@ -73,7 +73,7 @@ def test_a_condition_that_holds_for_long():
             c = Neg (a)
         }>
     }"""
-    assert described(HEAD + text)["y"].runs == "more than 200 trips"
+    assert described(HEAD + text)["y"].runs == "more than 200 iterations"
 
 
 def test_of_many_so_many_are_described():

@@ -105,7 +105,7 @@ def test_it_tells_the_verdict_and_what_is_left(opened):
 def test_the_box_of_a_loop_opens_and_the_ifs_inside_open_too(opened, tmp_path):
     page = opened(FOUND)
     loop = page.locator("#boxes-before details", has_text="decode").first
-    assert "4 trips" in loop.inner_text() and "carried" not in loop.inner_text()
+    assert "4 iterations" in loop.inner_text() and "carried" not in loop.inner_text()
     loop.locator("summary").first.click()
     assert re.search(r"h\s+h0\s+h1\s+state", loop.inner_text())
     inner = loop.locator("details", has_text="decided by constants")
@@ -122,7 +122,9 @@ def test_a_node_is_followed_from_before_to_after_and_back(opened):
     page.locator("#found button", has_text="before").click()
     weight = "B: float[4,4]"
     assert drawn(page, "before")[1] == [f"MatMul project {weight}"]
-    assert drawn(page, "after")[1] == [f"MatMul project_{trip} {weight}" for trip in range(4)]
+    assert drawn(page, "after")[1] == [
+        f"MatMul project_{iteration} {weight}" for iteration in range(4)
+    ]
     page.locator("#details .follow", has_text="project_2").click()
     assert drawn(page, "after")[1] == [f"MatMul project_2 {weight}"]
     told = page.inner_text("#details")
@@ -166,7 +168,7 @@ def test_the_graph_is_walked_by_keyboard(opened, tmp_path):
     assert canvas.evaluate("(c) => getComputedStyle(c).outlineStyle") == "solid"
     assert "main graph" in spoken(page) and "input h, 1 of 10" in spoken(page)
     press(page, "ArrowDown")
-    assert spoken(page).startswith("Loop decode, 4 trips")
+    assert spoken(page).startswith("Loop decode, 4 iterations")
     assert "Enter opens it" in spoken(page)
     press(page, "ArrowUp")
     assert spoken(page).startswith("input ")
@@ -303,7 +305,7 @@ def test_everything_is_reached_by_tab_and_opened_by_enter(opened):
     page.locator("#boxes-before summary").first.focus()
     press(page, "Enter")
     page.evaluate(TWO_FRAMES)
-    assert "carried from trip to trip" in page.inner_text("#boxes-before")
+    assert "carried from iteration to iteration" in page.inner_text("#boxes-before")
     page.locator("#theme").focus()
     press(page, "Enter")
     assert background(page) == "rgb(20, 23, 26)"

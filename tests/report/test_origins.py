@@ -76,8 +76,8 @@ def test_copies_of_a_body_are_followed_to_their_node():
     for place, node in report.after.model.places():
         origin = report.origins.get(place)
         kinds[node.label] = origin and (origin.kind, origin.end)
-    copies = [f"project_{trip}" for trip in range(4)]
-    assert [kinds[name] for name in copies] == [("copy", f"_{trip}") for trip in range(4)]
+    copies = [f"project_{iteration}" for iteration in range(4)]
+    assert [kinds[name] for name in copies] == [("copy", f"_{iteration}") for iteration in range(4)]
     assert kinds["wait"] == ("same", "")
 
 

@@ -26,7 +26,12 @@ def drawn(model):
 def test_every_construct_tells_how_often_it_runs_and_what_it_carries():
     texts, _, _ = drawn(MODEL)
     start = texts.index("Loop decode")
-    assert texts[start : start + 4] == ["Loop decode", "4 trips", "carries h0 (h first)", "body"]
+    assert texts[start : start + 4] == [
+        "Loop decode",
+        "4 iterations",
+        "carries h0 (h first)",
+        "body",
+    ]
     assert "decided by input 'n'" in texts and "stacks rows" in texts
     assert texts[-2:] == ["function local::gate", "2 nodes: Erf, Mul"]
 

@@ -28,8 +28,8 @@ PLAIN = ROWS + SCORES + "a = Identity (p) " + SOFT
 
 
 def feeds(special=0.0):
-    for trips, past in ((0, 0), (0, 2), (1, 0), (4, 0), (5, 3)):
-        numbers = np.random.default_rng(trips).standard_normal((9, 9)).astype(np.float32)
-        x = numbers[:trips, :2].copy()
+    for iterations, past in ((0, 0), (0, 2), (1, 0), (4, 0), (5, 3)):
+        numbers = np.random.default_rng(iterations).standard_normal((9, 9)).astype(np.float32)
+        x = numbers[:iterations, :2].copy()
         x[2:3, 1] = special
         yield {"x": x, "past": numbers[:past, 3:5], "bias": numbers[:3]}

@@ -14,7 +14,7 @@ from straightline.passes import RaiseRecurrences
 from straightline.passes.iteration.loop_view import read
 from straightline.passes.recurrences.recognize.one_step import ONE_STEP
 from straightline.passes.recurrences.recognize.polynomials import Free, Product, StateAtom
-from straightline.passes.recurrences.recognize.recurrence import AllTrips
+from straightline.passes.recurrences.recognize.recurrence import AllIterations
 from straightline.passes.recurrences.recognize.rules import RULES
 from straightline.passes.recurrences.recognize.sink_products import read_hoisted
 from straightline.passes.recurrences.recognize.symbolic_cell import Interpretation
@@ -272,14 +272,14 @@ class Spelling:
             else:
                 self.model.graph.initializer.append(tensor)
 
-    def feed(self, trips, batch):
-        sizes = {"T": trips, "B": batch}
+    def feed(self, iterations, batch):
+        sizes = {"T": iterations, "B": batch}
         element = [sizes.get(dim, dim) for dim in self._element()]
         shape = {"rows": (batch, 4), "columns": (4, batch), "vector": (4,)}[self.layout]
-        feed = {"x": self.normal(*element[: self.axis], trips, *element[self.axis :])}
+        feed = {"x": self.normal(*element[: self.axis], iterations, *element[self.axis :])}
         feed |= {f"{state}0": self.normal(*shape) for state in self.states}
         if self.loop:
-            feed["n"] = np.array(trips)
+            feed["n"] = np.array(iterations)
         return feed | self.weights
 
 
@@ -301,7 +301,7 @@ def recurrence_of(model):
         return "it is looked at only"
 
     with pytest.raises(Unbatchable):
-        AllTrips(read(node), ShapeInference(loaded), RaiseRecurrences(), False, [raiser])
+        AllIterations(read(node), ShapeInference(loaded), RaiseRecurrences(), False, [raiser])
     return found[0]
 
 
@@ -343,7 +343,7 @@ def _word(of, atom):
 
 
 def made_of(body, **more):
-    """What the state is made of after a trip, in words."""
+    """What the state is made of after an iteration, in words."""
     of = interpreted(body, **more)
     return shown(of, of.result(of.recurrence.states[0].result))
 

@@ -213,9 +213,9 @@ def placed(body: str, opset: int, signature: str, place: str) -> Any:
             else_branch = e () => (r) {{ {otherwise} }}>"""
         other = ", bool go"
     elif place == "body":
-        inner = f"""unused, y = Loop (trips, go, go) <body = body (int64 trip, bool on, bool was)
-            => (on_2, was_2, q) {{ on_2 = Identity (on) was_2 = Identity (was) {then} }}>"""
-        other = ", int64 trips, bool go"
+        inner = f"""unused, y = Loop (count, go, go) <body = body (int64 i, bool on, bool was) => (
+            on_2, was_2, q) {{ on_2 = Identity (on) was_2 = Identity (was) {then} }}>"""
+        other = ", int64 count, bool go"
     elif place == "function":
         inner = f"y = local.F ({names})"
         function = f'<domain: "local", opset_import: ["": {opset}]> F ({names}) => (y) {{ {body} }}'
@@ -246,7 +246,7 @@ def assert_carried_everywhere(
     for place in places:
         before = placed(body, opset, signature, place)
         fed = dict(feeds)
-        steering = {"branch": ["go"], "body": ["go", "trips"]}.get(place, [])
+        steering = {"branch": ["go"], "body": ["go", "iterations"]}.get(place, [])
         fed |= {name: np.array(True if name == "go" else 2) for name in steering}
         wanted = reference.run(before, fed)[0]
         before.graph.output[0].CopyFrom(_declared("y", wanted))

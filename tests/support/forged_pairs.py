@@ -345,7 +345,7 @@ If(u)<then_branch=t()=>(p){p=Identity(x)},else_branch=e()=>(q){q=Neg(x)}> y = Lo
 g (float[2] x, int64 m, bool u) => (y) { v =
 If(u)<then_branch=t()=>(p){p=Identity(x)},else_branch=e()=>(q){q=Neg(x)}> y = Loop (m, u) <body
 = b (int64 i, bool c) => (bool d, float[5] o) { d=Identity(c) o=Identity(v) }> }
-# trip 0 const, 17, 17
+# iteration 0 const, 17, 17
 g (float[2] x) => (y) <int64 m={0}, bool u={1}> { y = Loop (m, u) <body = b (int64 i, bool c) =>
 (bool d, float[2] o) { d=Identity(c) o=Identity(x) }> }
 ->

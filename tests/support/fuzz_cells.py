@@ -41,8 +41,8 @@ def check(seed: int) -> Iterator[str]:
     cell, numbers = Spelling(seed), np.random.default_rng(seed)
     for pipeline in PIPELINES:
         after = sl.rewrite(cell.model, pipeline, verify=False)
-        for trips, rows in SIZES:
-            feed = {name: np.array(array) for name, array in cell.feed(trips, rows).items()}
+        for iterations, rows in SIZES:
+            feed = {name: np.array(array) for name, array in cell.feed(iterations, rows).items()}
             name = numbers.choice([n for n, a in feed.items() if a.dtype.kind == "f"])
             special = numbers.choice(SPECIAL)
             feed[name].reshape(-1)[numbers.integers(feed[name].size)] = special

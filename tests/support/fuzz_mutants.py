@@ -32,7 +32,7 @@ import mutant_seeds
 import onnx
 import straightline as sl
 from mutations import mutate, mutate_bytes, names_in
-from straightline.analysis.constants.evaluation import TripBudget, bounded_loop
+from straightline.analysis.constants.evaluation import IterationBudget, bounded_loop
 from straightline.reference import Workers
 from straightline.reference.signature import Signature
 from straightline.verification.runs.input_generator import Drawer, DrawError
@@ -40,7 +40,7 @@ from straightline.verification.runs.input_generator import Drawer, DrawError
 BATCH = 2000
 SECONDS = 20
 BYTES = 3 << 29
-TRIPS = 300
+ITERATIONS = 300
 ROOT = Path(sl.__file__).parent
 
 FOLDER = Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -117,7 +117,7 @@ def run(given: Mutant) -> None:
         feeds = next(sample.candidates, {})
     except DrawError:
         feeds = {}
-    sl.reference.run(given.source, feeds, operators=[bounded_loop(TripBudget(TRIPS))])
+    sl.reference.run(given.source, feeds, operators=[bounded_loop(IterationBudget(ITERATIONS))])
 
 
 def compare(given: Mutant) -> None:

@@ -45,7 +45,7 @@ BINARY = {"float": _NUMBERS, "int64": _NUMBERS, "bool": _TRUTHS}
 LABELS: dict[str, tuple[str, ...]] = {
     "kind": ("float[2]", "float", "int64[2]", "int64", "bool[2]", "bool"),
     "outside": ("captured", "constant", "initializer", "row", "number"),
-    "trips": (
+    "iterations": (
         *("open", "three", "open", "vector", "zero", "one", "absent", "endless", "three"),
         *("scan", "open scan"),
     ),
@@ -135,7 +135,7 @@ class Body(NamedTuple):
     @property
     def is_scan(self) -> bool:
         """Test for the body of a Scan."""
-        return self.labels["trips"].endswith("scan")
+        return self.labels["iterations"].endswith("scan")
 
     @property
     def rank(self) -> int:
@@ -181,7 +181,7 @@ def _labelled(wiring: Wiring, chosen: Sequence[Any]) -> Body:
         for operands, place in zip(wiring.nodes, places, strict=True)
         for table in [(BINARY if len(operands) == 2 else UNARY)[elem]]
     ]
-    if labels["trips"] in ("absent", "endless"):
+    if labels["iterations"] in ("absent", "endless"):
         labels["start"] = labels["start"].replace("absent", "true")
         if labels["goes_on"] in ("input", "identity", "initializer"):
             labels["goes_on"] = "counted"
@@ -193,7 +193,7 @@ def feeds(body: Body) -> list[dict[str, np.ndarray]]:
     given = []
     for seed, (count, limit, flag, special) in enumerate(_RUNS):
         drawn = np.random.default_rng(seed)
-        rows = max(count, 1) if body.labels["trips"] == "open scan" else MOST
+        rows = max(count, 1) if body.labels["iterations"] == "open scan" else MOST
         arrays = {
             name: _numbers(body, [rows] * (name == "xs") + [2] * body.rank, special, drawn)
             for name in ("x", "xs", "x0", "x1", "x2")
@@ -258,13 +258,13 @@ class _Writer:
     > ({self._initial()}, xs)
 }}"""
         return f"""{head}
-    {finals} = Loop ({self._trips()}, {self._start()}, {self._initial()}) <
+    {finals} = Loop ({self._iterations()}, {self._start()}, {self._initial()}) <
         body = b (int64 i, bool c{arguments}) => (bool {self.goes_on}{results}) {own} {{
             {lines}}}>
 }}"""
 
     def _inputs(self) -> str:
-        kind, rows = self.labels["kind"], "N" if self.labels["trips"] == "open scan" else MOST
+        kind, rows = self.labels["kind"], "N" if self.labels["iterations"] == "open scan" else MOST
         own = range(self.states if self.labels["initial"] == "own" else 0)
         every = [f"{kind} {name}" for name in ("x", *(f"x{k}" for k in own))]
         every.append(f"{self.body.elem}[{rows}, 2] xs" if self.body.rank else f"{kind}[{rows}] xs")
@@ -369,14 +369,14 @@ class _Writer:
             self.lines.append("limit = Cast <to = 1> (three)" if elem == "float" else "")
             self.lines.append(f"low = Less ({flag}, {limit})")
             flag = "low"
-        if self.labels["trips"] in ("absent", "endless"):
+        if self.labels["iterations"] in ("absent", "endless"):
             self.lines.append(f"few = Less (i, three) go = And (few, {flag})")
             return "go"
         return self._own(flag)
 
-    def _trips(self) -> str:
+    def _iterations(self) -> str:
         names = {"open": "n", "vector": "nv", "absent": "", "endless": "most"}
-        return names.get(self.labels["trips"], self.labels["trips"])
+        return names.get(self.labels["iterations"], self.labels["iterations"])
 
     def _start(self) -> str:
         return {"true": "yes", "absent": "", "open": "g", "false": "no"}[self.labels["start"]]

@@ -18,7 +18,7 @@ main (bool c, int64 n, float[3] x, float[2, 3] xs) =>
         then_branch = yes () => (float[3] p) { p = Neg(b) },
         else_branch = no () => (float[3] p) { p = Relu(a) }
     >
-    z = Loop(n, c, x) <body = trip (int64 i, bool go, float[3] v) => (bool more, float[3] u) {
+    z = Loop(n, c, x) <body = iteration (int64 i, bool go, float[3] v) => (bool more, float[3] u) {
         more = Identity(go) u = Add(v, w)
     }>
     s, t = Scan <num_scan_inputs = 1, scan_input_axes = [0], scan_output_axes = [0],

@@ -77,7 +77,7 @@ def input_of_no_type(proto: onnx.ModelProto) -> None:
     proto.graph.input[2].type.tensor_type.elem_type = 999
 
 
-@refused("'u' of graph 'trip' of Loop 'z' has the element type 999, which ONNX does not know")
+@refused("'u' of graph 'iteration' of Loop 'z' has the element type 999, which ONNX does not know")
 def body_output_of_no_type(proto: onnx.ModelProto) -> None:
     attribute(proto, "Loop", "body").g.output[1].type.tensor_type.elem_type = 999
 

@@ -73,8 +73,8 @@ def body_features(body: GraphProto) -> Iterator[str]:
 
 
 def loop_features(node: NodeProto, values: dict[str, np.ndarray]) -> Iterator[str]:
-    trips, going = node.input[0], node.input[1]
-    yield "M given" if trips else "M absent"
+    iterations, going = node.input[0], node.input[1]
+    yield "M given" if iterations else "M absent"
     if not going:
         yield "cond absent"
     body = bodies(node)[0]
@@ -82,8 +82,8 @@ def loop_features(node: NodeProto, values: dict[str, np.ndarray]) -> Iterator[st
         yield "M of rank 1"
     if len(body.input[1].type.tensor_type.shape.dim) == 1:
         yield "cond of rank 1"
-    if trips in values and values[trips].size == 1:
-        count = values[trips].item()
+    if iterations in values and values[iterations].size == 1:
+        count = values[iterations].item()
         if count <= 0:
             yield "M not positive"
         if count >= 2**62:

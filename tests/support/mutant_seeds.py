@@ -63,17 +63,17 @@ main (int64[2] lengths, float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, floa
 FUNCTIONS = """
 <ir_version: 10, opset_import: ["": 18, "own": 1]>
 main (float[2, 3] x, bool c) => (float[2, 3] y, float[4, 3] z, float[2, 3] w) {
-    y = own.Twice <trips = 2, by = 1.5> (x)
+    y = own.Twice <iterations = 2, by = 1.5> (x)
     z = own.Join <axis = 0> (y, x)
     w = own.Pick (x, c)
 }
 <domain: "own", opset_import: ["": 18, "own": 1]>
-Twice <trips, by: float = 3.0> (x) => (y) {
-    y = own.Steps <trips: int = @trips, by: float = @by> (x)
+Twice <iterations, by: float = 3.0> (x) => (y) {
+    y = own.Steps <iterations: int = @iterations, by: float = @by> (x)
 }
 <domain: "own", opset_import: ["": 18]>
-Steps <trips, by> (x) => (y) {
-    m = Constant <value_int: int = @trips> ()
+Steps <iterations, by> (x) => (y) {
+    m = Constant <value_int: int = @iterations> ()
     y = Loop(m, , x) <body = b (int64 i, bool c, float[n, k] v) => (bool d, float[n, k] w) {
         d = Identity(c)
         s = Constant <value_float: float = @by> ()

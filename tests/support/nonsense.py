@@ -83,7 +83,7 @@ def in_a_function(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelPro
 
 
 def in_a_loop(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelProto:
-    """On each trip, reading what is around it or one slice of an input; its results are stacked."""
+    """Each iteration reads what is around it or one slice of an input; its results are stacked."""
     if not drawn.outputs:
         return plain(drawn, opset, rng)
     carried = rng.random() < 0.4 and drawn.inputs
@@ -91,10 +91,10 @@ def in_a_loop(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelProto:
     if not carried and drawn.inputs and rng.random() < 0.7:
         slices(drawn, nodes, "i", rng)
     inputs = [helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("go", 9, [])]
-    fed, given = ["trips", ""], [unknown("more")]
+    fed, given = ["iterations", ""], [unknown("more")]
     if not carried:
         inputs.append(helper.make_tensor_value_info("count", 7, []))
-        fed.append("trips")
+        fed.append("iterations")
         given.append(unknown("count"))
     outputs = list(drawn.outputs)
     made = [*([] if carried else ["last"]), *(f"all_{name}" for name in outputs)]
@@ -105,10 +105,12 @@ def in_a_loop(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelProto:
         fed.append(state.name)
     for name in outputs:
         given.append(unknown(name))
-    body = helper.make_graph(nodes, "trip", inputs, given)
+    body = helper.make_graph(nodes, "iteration", inputs, given)
     loop = helper.make_node("Loop", fed, made, body=body)
-    trips = helper.make_tensor("trips", 7, [], [rng.choice((0, 1, 2, 3))])
-    return whole([loop], drawn, [unknown(name) for name in made], opset, trips, rng.random() < 0.5)
+    iterations = helper.make_tensor("iterations", 7, [], [rng.choice((0, 1, 2, 3))])
+    return whole(
+        [loop], drawn, [unknown(name) for name in made], opset, iterations, rng.random() < 0.5
+    )
 
 
 def in_a_scan(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelProto:

@@ -29,7 +29,7 @@ from backend import CASES, array
 from dice import Dice
 from fuzz import DRAWS
 from straightline import Error, convert_version, reference
-from straightline.analysis.constants.evaluation import TripBudget, counted_loop
+from straightline.analysis.constants.evaluation import IterationBudget, counted_loop
 from straightline.facts.notions import NOTIONS, Equality
 from straightline.passes import straighten
 from straightline.verification.proof import prove
@@ -42,7 +42,7 @@ MUTANTS = 24
 SECONDS = 60
 """The mutants of one number take less."""
 
-TRIPS = 300
+ITERATIONS = 300
 """A loop that a mutation made longer than that fails."""
 
 
@@ -132,7 +132,11 @@ def ran(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Any] | None:
     """Outputs of a model for each input; None where it fails."""
     try:
         return [
-            bits(reference.run(model, dict(feed), operators=[counted_loop(TripBudget(TRIPS))]))
+            bits(
+                reference.run(
+                    model, dict(feed), operators=[counted_loop(IterationBudget(ITERATIONS))]
+                )
+            )
             for feed in feeds
         ]
     except Error:

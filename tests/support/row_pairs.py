@@ -8,7 +8,7 @@ PAIRS = """g (float[N, D] x, float[M, D] w) => (float[N] y) <bool yes = {1}, int
     y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
         c2 = Identity (c) e = Gather (x, i) d = Sub (w, e) r = ReduceMax <keepdims = 0> (d) }> }"""
 MANY = BlockLoops(block_bytes=8 * 24)
-"""Four trips of two rows of three floats."""
+"""Four iterations of two rows of three floats."""
 
 
 def pairs(length, width=3, rows=2):

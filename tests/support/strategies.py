@@ -35,7 +35,7 @@ from strategy_scope import (
 
 Feeds = dict[str, np.ndarray]
 
-TRIPS = "n"
+ITERATIONS = "n"
 """The input that run-time trip counts come from, at every depth."""
 
 OPSETS = (16, 8, 9, 10, 11, 13, 18, 21, 25)
@@ -46,7 +46,7 @@ KNOWN_FAULTS = {
     "scan-11-length-0": "onnxruntime raises on a Scan of opset 11 and later with length 0",
     "loop-empty-output": "onnxruntime crashes on a Loop with an empty output name",
     "if-empty-output": "onnxruntime refuses an If with an empty output name",
-    "loop-huge-trips": "onnxruntime reserves memory for M scan outputs, however few are made",
+    "loop-huge-iterations": "onnxruntime reserves memory for M scan outputs, however few are made",
     "constant-after-body": "onnxruntime refuses a Constant whose name an earlier body has used",
     "name-after-body": "onnxruntime refuses a later node that does not depend on a construct and "
     "reuses a name of its body, when it sorts that node first",
@@ -58,8 +58,8 @@ KNOWN_FAULTS = {
     "scan-duplicate-output": "onnxruntime returns garbage for a Scan body that repeats an output",
     "loop-iteration-output": "onnxruntime returns the last iteration number for a Loop body's "
     "output that is the iteration number itself",
-    "loop-undeclared-output": "onnxruntime gives a scan output of zero trips the shape [0] when it "
-    "is a body input whose shape is not declared",
+    "loop-undeclared-output": "onnxruntime gives a scan output of zero iterations the shape [0] "
+    "when it is a body input whose shape is not declared",
     "shadowing-initializer": "onnxruntime reads the outer value, or refuses the model, where a "
     "body's initializer hides an outer name",
     "optimizer-if-inlining": "onnxruntime's optimiser inlines a constant If wrongly (a cycle) when "
@@ -113,7 +113,7 @@ def draw_inputs(scope: Scope) -> list[Input]:
         result.append(tensor_input(scope, scope.pick(scope.context.types), shape))
     if not scope.options.static_only:
         count = Value("", INT64, (), 3)
-        result.append(Input(scope.input(count, name=TRIPS), -1, 3))
+        result.append(Input(scope.input(count, name=ITERATIONS), -1, 3))
         result.append(tensor_input(scope, BOOL, (), name="flag"))
     return result
 
@@ -182,7 +182,7 @@ def draw_feeds(draw: Any, inputs: list[Input]) -> Feeds:
         # One drawn number instead of one for each element: quick to draw, and 0 is simplest.
         seed = draw(st.integers(0, 2**16))
         low, high = i.low, size_of(draw, i.high, sizes)
-        if i.value.name == TRIPS and draw(st.booleans()):
+        if i.value.name == ITERATIONS and draw(st.booleans()):
             data = np.zeros(shape)  # of all counts the one that most goes wrong with
         elif seed:
             data = np.random.default_rng(seed).integers(low, high + 1, shape)

@@ -23,12 +23,12 @@ from strategy_operators import (
 from strategy_scope import BOOL, FLOAT, INT64, LIMIT, Scope, Shape, Value
 from strategy_sequences import a_sequence, insert, is_tensor, use_sequence
 
-MOST_TRIPS = (4, 3, 2)  # by depth: at most 24 copies of the innermost body
+MOST_ITERATIONS = (4, 3, 2)  # by depth: at most 24 copies of the innermost body
 MOST_COPIES = 24
 
 
-def most_trips(scope: Scope) -> int:
-    return min(MOST_TRIPS[min(scope.depth, 2)], max(MOST_COPIES // scope.trips, 1))
+def most_iterations(scope: Scope) -> int:
+    return min(MOST_ITERATIONS[min(scope.depth, 2)], max(MOST_COPIES // scope.iterations, 1))
 
 
 def decided(scope: Scope) -> bool:
@@ -36,7 +36,7 @@ def decided(scope: Scope) -> bool:
     return scope.options.static_only or scope.flip()
 
 
-def trip(scope: Scope, known: bool, most: int) -> Value:
+def iteration(scope: Scope, known: bool, most: int) -> Value:
     """A trip count of at most `most`, perhaps 0 or negative."""
     ready = scope.find(
         lambda v: (
@@ -62,17 +62,17 @@ def trip(scope: Scope, known: bool, most: int) -> Value:
 class Control:
     """What decides a Loop: its two first inputs and how the body's condition comes about."""
 
-    trips: Value | None
+    iterations: Value | None
     condition: Value | None
     stop: str  # true, pass, iteration, computed, counter
     known: bool
-    count: int | None = None  # the number of trips where literals tell it
+    count: int | None = None  # the number of iterations where literals tell it
     limit: Value | None = None
     counter: Value | None = None
 
 
 def for_control(scope: Scope, known: bool, most: int) -> Control:
-    trips = trip(scope, known, most)
+    iterations = iteration(scope, known, most)
     kind = scope.pick(["absent", "true", "any"])
     entry = None
     if kind == "true":
@@ -87,16 +87,16 @@ def for_control(scope: Scope, known: bool, most: int) -> Control:
     count = None
     if entry is not None and entry.literal == 0:
         count = 0
-    elif trips.literal is not None and stop in ("true", "pass") and kind != "any":
-        count = max(trips.literal, 0)
-    return Control(trips, entry, stop, known, count)
+    elif iterations.literal is not None and stop in ("true", "pass") and kind != "any":
+        count = max(iterations.literal, 0)
+    return Control(iterations, entry, stop, known, count)
 
 
 def while_control(scope: Scope, known: bool, most: int) -> Control:
     """A counter or accumulator that starts at a constant and runs to a limit."""
     type = scope.pick([INT64, FLOAT])
     counter = scope.constant(scope.number(0, 1), type)
-    limit = trip(scope, known, most)
+    limit = iteration(scope, known, most)
     if limit.type != type or limit.shape != ():
         limit = scalar(scope, limit)
         limit = scope.node("Cast", [limit], replace(limit, type=type), to=type)
@@ -104,13 +104,13 @@ def while_control(scope: Scope, known: bool, most: int) -> Control:
         entry = compare(scope, "Less", counter, limit)
     else:
         entry = scope.constant(True, BOOL)
-    trips = None
-    kind = scope.pick(["absent", "absent", "huge", "trip"])
+    iterations = None
+    kind = scope.pick(["absent", "absent", "huge", "iteration"])
     if kind == "huge":
-        trips = scope.constant(2**63 - 1 if scope.opset >= 9 else 2**62, INT64)
-    elif kind == "trip":
-        trips = trip(scope, known, most)
-    return Control(trips, entry, "counter", known, None, limit, counter)
+        iterations = scope.constant(2**63 - 1 if scope.opset >= 9 else 2**62, INT64)
+    elif kind == "iteration":
+        iterations = iteration(scope, known, most)
+    return Control(iterations, entry, "counter", known, None, limit, counter)
 
 
 def count_on(body: Scope, control: Control, counter: Value) -> tuple[Value, Value]:
@@ -118,7 +118,7 @@ def count_on(body: Scope, control: Control, counter: Value) -> tuple[Value, Valu
     assert control.limit
     step = literal_step(body, counter, control.known)
     after = body.node("Add", [counter, step], replace(counter, bound=counter.bound + step.bound))
-    # Every step gains 1, and a last comparison of the old value costs one more trip.
+    # Every step gains 1, and a last comparison of the old value costs one more iteration.
     after = body.add(replace(after, bound=counter.bound))
     tested = counter if body.flip(3) else after
     op, a, b = "Less", tested, body.use(control.limit)
@@ -184,7 +184,7 @@ def draw_carried(scope: Scope, known: bool, least: int) -> list[Carried]:
 
 def loop(scope: Scope) -> list[Value]:
     """A Loop of any of its input modes."""
-    known, most = decided(scope), most_trips(scope)
+    known, most = decided(scope), most_iterations(scope)
     whiles = scope.options.whiles and scope.flip(3)
     control = (while_control if whiles else for_control)(scope, known, most)
     # Below opset 11 a Loop carries at least one value.
@@ -196,7 +196,7 @@ def loop(scope: Scope) -> list[Value]:
     if control.limit:
         body.use(control.limit)
     declare = not scope.flip(3)
-    shape = control.trips.shape if control.trips else ()
+    shape = control.iterations.shape if control.iterations else ()
     last = most if control.stop == "counter" else most - 1
     index = body.input(Value("", INT64, shape, last, known))
     shape = control.condition.shape if control.condition else ()
@@ -215,14 +215,14 @@ def loop(scope: Scope) -> list[Value]:
         replace(v, shape=(control.count, *(v.shape or ())), known=False, known_shape=known)
         for v in scans
     ]
-    inputs = [control.trips, control.condition, *(c.start for c in carried)]
+    inputs = [control.iterations, control.condition, *(c.start for c in carried)]
     results = [replace(v, literal=None) for v in results]
     return scope.emit("Loop", inputs, results, body=graph)
 
 
 def huge(control: Control) -> bool:
     """onnxruntime reserves memory for the scan outputs of all M iterations."""
-    return control.trips is not None and (control.trips.literal or 0) > 100
+    return control.iterations is not None and (control.iterations.literal or 0) > 100
 
 
 def loop_outputs(

@@ -17,7 +17,7 @@ def function(scope: Scope) -> list[Value]:
     context = scope.context
     arguments = [scope.choose(scope.find(is_tensor)) for _ in range(scope.number(1, 3))]
     body = Scope(context, depth=scope.depth + 1)
-    body.in_function, body.trips = True, scope.trips
+    body.in_function, body.iterations = True, scope.iterations
     if scope.opset >= 12 and scope.flip():
         body.attribute = scope.number(0, 2)
     parameters = [body.input(replace(a, literal=None)) for a in arguments]

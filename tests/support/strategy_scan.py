@@ -43,7 +43,7 @@ def scannable(scope: Scope, length: Dim = None) -> list[Scanned]:
                 fits = not scope.options.static_only
             else:
                 fits = dim is not None and (dim > 0 or scope.options.faults)
-                fits = fits and dim * scope.trips <= MOST_COPIES
+                fits = fits and dim * scope.iterations <= MOST_COPIES
             if fits and (axis == 0 or transposable(v)):
                 result.append(Scanned(v, axis))
     return result

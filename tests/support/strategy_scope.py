@@ -144,7 +144,9 @@ class Scope:
         self.depth = depth if parent is None else parent.depth + 1
         self.in_function = parent is not None and parent.in_function
         self.attribute: int | None = parent.attribute if parent else None  # of the function, "k"
-        self.trips = 1 if parent is None else parent.trips  # times that the body runs in all
+        self.iterations = (
+            1 if parent is None else parent.iterations
+        )  # times that the body runs in all
         self.next = 0 if parent is None else parent.next
         self.inside: set[str] = set()  # the names that bodies here have used
         self.bodies: list[Scope] = []  # of the construct that is being drawn
@@ -158,10 +160,10 @@ class Scope:
         self.initializers: list[TensorProto] = []
         self.listed: list[ValueInfoProto] = []  # those of the initializers that are inputs too
 
-    def child(self, trips: int = 1) -> Scope:
+    def child(self, iterations: int = 1) -> Scope:
         inner = Scope(self.context, self)
         self.bodies.append(inner)
-        inner.trips *= max(trips, 1)
+        inner.iterations *= max(iterations, 1)
         return inner
 
     @property

@@ -101,7 +101,7 @@ class Values:
         for term in made:
             if separator and fingerprint(term) == told:
                 return self._derived(kind, term, size)
-            if kind == f"trips{term.number}":
+            if kind == f"iterations{term.number}":
                 return len(self.of(term)[0])
         for term in made:
             shape = term.fact.shape
@@ -117,8 +117,8 @@ class Values:
         value = self.of(term)
         if kind in ("least0", "size"):
             return max(int(value), 0)
-        trips = int(size) if size.isdigit() else self.size(self.terms.symbols.named(size))
-        return int(trips) if bool(value) else 0
+        iterations = int(size) if size.isdigit() else self.size(self.terms.symbols.named(size))
+        return int(iterations) if bool(value) else 0
 
     def _check(self, term: Term, value: Any) -> None:
         """What is known of a term holds."""
@@ -210,7 +210,7 @@ class Values:
         return int(self._integer(term.args[0]) / term.head.key)
 
     def _integer(self, term: Term) -> int:
-        """One integer; a number of trips may be more than its type holds."""
+        """One integer; a number of iterations may be more than its type holds."""
         told = element(term.fact)
         return int(self.of(term) if told is None else self.size(told))
 
@@ -232,38 +232,38 @@ class Values:
         return None
 
     def _of_recurrence(self, term: Term) -> Any:
-        """The trips, each with the values of what it binds, and the states after the last one."""
+        """The iterations, each with the values that it binds, and the states after the last one."""
         bound = term.head.key
         assert isinstance(bound, Bound)
         limit, first, *states = (self.of(arg) for arg in term.args)
         again = first is None or bool(first)
-        trips: list[Values] = []
-        while again and (limit is None or len(trips) < int(limit)):
-            trip = self._trip(bound, len(trips), states)
-            trips.append(trip)
+        iterations: list[Values] = []
+        while again and (limit is None or len(iterations) < int(limit)):
+            iteration = self._iteration(bound, len(iterations), states)
+            iterations.append(iteration)
             if bound.conditional:
-                again = bool(trip.of(term.head.parts[0]))
-            states = [trip.of(part) for part in term.head.parts[bound.conditional :]]
-        return trips, states
+                again = bool(iteration.of(term.head.parts[0]))
+            states = [iteration.of(part) for part in term.head.parts[bound.conditional :]]
+        return iterations, states
 
-    def _trip(self, bound: Bound, number: int, states: Sequence[Any]) -> Values:
-        trip = Values.__new__(Values)
-        trip.terms, trip.feeds = self.terms, self.feeds
+    def _iteration(self, bound: Bound, number: int, states: Sequence[Any]) -> Values:
+        iteration = Values.__new__(Values)
+        iteration.terms, iteration.feeds = self.terms, self.feeds
         outside = {n: s for n, s in self.sizes.items() if n not in self.terms.symbols.varying}
-        trip.sizes = {**outside, bound.index: number}
-        trip._asked = set()
-        trip.known = dict(zip(bound.states, states, strict=True))
-        for state, value in trip.known.items():
-            trip._check(state, value)
-        return trip
+        iteration.sizes = {**outside, bound.index: number}
+        iteration._asked = set()
+        iteration.known = dict(zip(bound.states, states, strict=True))
+        for state, value in iteration.known.items():
+            iteration._check(state, value)
+        return iteration
 
     def _of_final(self, term: Term) -> Any:
         return self.of(term.args[0])[1][term.head.key]
 
     def _of_stacked(self, term: Term) -> Any:
-        trips, _ = self.of(term.args[0])
-        if trips:
-            return np.stack([trip.of(term.head.parts[0]) for trip in trips])
+        iterations, _ = self.of(term.args[0])
+        if iterations:
+            return np.stack([iteration.of(term.head.parts[0]) for iteration in iterations])
         elem_type, shape = term.head.key[1]
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         return np.zeros([0, *[self.size(dim) for dim in shape or ()]], dtype)

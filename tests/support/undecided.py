@@ -40,7 +40,7 @@ MODELS = {
         f"g (float[2] x, bool q) => (float[] y) <bool q = {{1}}> {{ y = If (q) {BRANCHES} }}",
         ["--freeze-initializers"],
     ),
-    "a Loop of as many trips as Range gives": (
+    "a Loop of as many iterations as Range gives": (
         f"g (float[2] x, int64 n) => (float[] y) <int64 zero = {{0}}, int64 one = {{1}}> {{"
         f" r = Range (zero, n, one) s = Shape (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
         ["--set n=4"],
@@ -91,7 +91,7 @@ MODELS = {
         f"g (float[2] x) => (float[2] y) <float limit = {{9}}, int64 n = {{5}}> {{ {UNSAID} }}",
         ["--passes selects{absent_cond=honour}"],
     ),
-    "the same, of as many trips as an input says": (
+    "the same, of as many iterations as an input says": (
         f"g (float[2] x, int64 n) => (float[2] y) <float limit = {{9}}> {{ {UNSAID} }}",
         ["--set n=4 --passes selects{absent_cond=honour}"],
     ),

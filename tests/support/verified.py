@@ -5,8 +5,8 @@ import onnx.parser
 SCALE = "(float[N,3] x) => (float[N,3] y) <float[3] w = {%s}> { y = Mul(x, w) }"
 
 LOOP = """(float[2] x) => (float[2] y, float[K,2] all) {
-  trips = Constant <value_int = 3> ()
-  y, all = Loop (trips, "", x) <body = b (int64 i, bool c, float[2] a)
+  iterations = Constant <value_int = 3> ()
+  y, all = Loop (iterations, "", x) <body = b (int64 i, bool c, float[2] a)
     => (bool d, float[2] e, float[2] scan) { d = Identity (c) e = Add (a, a) scan = Identity (a) }>
 }"""
 UNROLLED = """(float[2] x) => (float[2] y, float[K,2] all) <int64[1] z = {0}> {

@@ -100,7 +100,7 @@ def case(
     before="",
     after="",
     style="torch",
-    trips="length",
+    count="length",
     length=LENGTH,
     feeds=rows,
     w=None,
@@ -119,12 +119,12 @@ def case(
     finals = ", ".join([*(f"{state}_end" for state, *_ in states), *(outer for *_, outer in scans)])
     initial = "".join(f", {value}" for *_, value in states)
     if style == "torch":
-        loop = f"""{finals} = Loop ({trips}, yes{initial}) <body = step (int64 i, bool c{arguments})
+        loop = f"""{finals} = Loop ({count}, yes{initial}) <body = step (int64 i, bool c{arguments})
             => (bool c2{results}) {{ c2 = Identity (c) {body} }}>"""
     else:
-        loop = f"""begin = Less (zero, {trips}) k_end, {finals} = Loop (most, begin, zero{initial})
+        loop = f"""begin = Less (zero, {count}) k_end, {finals} = Loop (most, begin, zero{initial})
             <body = step (int64 it, bool c, int64 i{arguments}) => (bool c2, int64 i_n{results}) {{
-            i_n = Add (i, one) {body} c2 = Less (i_n, {trips}) }}>"""
+            i_n = Add (i, one) {body} c2 = Less (i_n, {count}) }}>"""
     add(kind, name, f"({inputs}) => ({outputs}) {{ {length} {before} {loop} {after} }}", feeds, w)
 
 
@@ -226,16 +226,16 @@ case(B, "prev_padded_concat", M, f"e = Gather <axis = 0> (x, i) {UP} k1 = Add (i
     "v0) s_n = Concat <axis = 0> (a, v, z)", outputs=OM, before=PAD)
 case(B, "prev_from_one", [("s", "float[T, 3]", "x")], "j = Add (i, one) e = Gather <axis = 0> "
     "(x, j) p = Gather <axis = 0> (s, i) v = Add (p, e) ix = Reshape (j, v11) r = Unsqueeze "
-    "(v, v0) s_n = ScatterND (s, ix, r)", outputs=OUT, trips="trip", before=
-    "trip = Sub (length, one)")
+    "(v, v0) s_n = ScatterND (s, ix, r)", outputs=OUT, count="rest", before=
+    "rest = Sub (length, one)")
 case(B, "prev_in_place", [("s", "float[T, 3]", "x")], "j = Add (i, one) e = Gather <axis = 0> "
     "(s, j) p = Gather <axis = 0> (s, i) v = Add (p, e) ix = Reshape (j, v11) r = Unsqueeze "
-    "(v, v0) s_n = ScatterND (s, ix, r)", outputs=OUT, trips="trip", before=
-    "trip = Sub (length, one)")
+    "(v, v0) s_n = ScatterND (s, ix, r)", outputs=OUT, count="rest", before=
+    "rest = Sub (length, one)")
 case(B, "prev_in_place_concat", [("s", "float[T, 3]", "x")], f"{UP} k1 = Add (i1, v2) e = "
     "Slice (s, j1, k1, v0) p = Slice (s, i1, j1, v0) v = Add (p, e) a = Slice (s, v0, j1, v0) "
-    "z = Slice (s, k1, far, v0) s_n = Concat <axis = 0> (a, v, z)", outputs=OUT, trips="trip",
-    before="trip = Sub (length, one)")
+    "z = Slice (s, k1, far, v0) s_n = Concat <axis = 0> (a, v, z)", outputs=OUT, count="rest",
+    before="rest = Sub (length, one)")
 case(B, "prev_if_first", S, "e = Gather <axis = 0> (x, i) q = Greater (i, zero) v = If (q) "
     f"<then_branch = th () => (float[3] a) {{ k = Sub (i, one) p = Gather <axis = 0> (s, k) a "
     f"= Add (p, e) }}, else_branch = el () => (float[3] b) {{ b = Identity (e) }}> {IX} r = "
@@ -300,57 +300,57 @@ case(B, "prev_scalar_scatter_1", [("s", "float[M]", "buffer")], "e = Gather <axi
 C = "two rows"
 TWO = ("k = Mul (i, two) l = Add (k, one) e = Gather <axis = 0> (x, k) f = Gather <axis = 0> "
     "(x, l)")
-HALF = "trip = Div (length, two)"
+HALF = "rest = Div (length, two)"
 Z3 = "z3 = ConstantOfShape (v3)"
 for style in ("torch", "tf"):
     case(C, f"two_writes_{style}", S, f"{TWO} g = Tanh (e) h = Tanh (f) ka = Reshape (k, v11) "
         "la = Reshape (l, v11) ga = Unsqueeze (g, v0) ha = Unsqueeze (h, v0) s1 = ScatterND "
-        "(s, ka, ga) s_n = ScatterND (s1, la, ha)", outputs=OUT, before=HALF + " " + BUF, trips=
-        "trip", style=style)
+        "(s, ka, ga) s_n = ScatterND (s1, la, ha)", outputs=OUT, before=HALF + " " + BUF,
+        count="rest", style=style)
     case(C, f"two_list_inserts_{style}", [("s", "seq(float[3])", "start")],
         f"{TWO} g = Tanh (e) h = Tanh (f) s1 = SequenceInsert (s, g) s_n = SequenceInsert (s1, "
         "h)", outputs="float[N, 3] y", before=HALF + " one_row = ConstantOfShape (v3) start = "
         "SequenceConstruct (one_row)", after="y = ConcatFromSequence <axis = 0, new_axis = 1> "
-        "(s_end)", trips="trip", style=style)
+        "(s_end)", count="rest", style=style)
 case(C, "two_sum", [("s", "float[3]", "z3")], f"{TWO} s1 = Add (s, e) s_n = Add (s1, f)", outputs=
-    "float[3] s_end", before=HALF + " " + Z3, trips="trip")
+    "float[3] s_end", before=HALF + " " + Z3, count="rest")
 case(C, "two_max", [("s", "float[3]", "z3")], f"{TWO} s1 = Max (s, e) s_n = Max (s1, f)", outputs=
-    "float[3] s_end", before=HALF + " " + Z3, trips="trip")
+    "float[3] s_end", before=HALF + " " + Z3, count="rest")
 case(C, "two_grow", [("s", "float[N, 3]", "nothing")], f"{TWO} g = Tanh (e) h = Tanh (f) ga = "
     "Unsqueeze (g, v0) ha = Unsqueeze (h, v0) s_n = Concat <axis = 0> (s, ga, ha)", outputs=
     "float[N, 3] s_end", before=HALF + " s03 = Constant <value_ints = [0, 3]> () nothing = "
-    "ConstantOfShape (s03)", trips="trip")
+    "ConstantOfShape (s03)", count="rest")
 case(C, "two_grow_twice", [("s", "float[N, 3]", "nothing")], f"{TWO} g = Tanh (e) h = Tanh (f) "
     "ga = Unsqueeze (g, v0) ha = Unsqueeze (h, v0) s1 = Concat <axis = 0> (s, ga) s_n = "
     "Concat <axis = 0> (s1, ha)", outputs="float[N, 3] s_end", before=HALF +
-    " s03 = Constant <value_ints = [0, 3]> () nothing = ConstantOfShape (s03)", trips="trip")
+    " s03 = Constant <value_ints = [0, 3]> () nothing = ConstantOfShape (s03)", count="rest")
 case(C, "two_steps_decay", [("s", "float[3]", "z3")], f"{TWO} d = Mul (s, decay) s1 = Add (d, "
     "e) d1 = Mul (s1, decay) s_n = Add (d1, f)", [("s1", "float[3]", "ys"), ("s_n", "float[3]",
     "zs")], outputs="float[3] s_end, float[N, 3] ys, float[N, 3] zs", before=HALF + " " + Z3,
-    trips="trip")
+    count="rest")
 case(C, "two_cumsum_writes", [("a", "float[3]", "z3"), ("s", "float[T, 3]", "buffer")],
     f"{TWO} a1 = Add (a, e) a_n = Add (a1, f) ka = Reshape (k, v11) la = Reshape (l, v11) ga = "
     "Unsqueeze (a1, v0) ha = Unsqueeze (a_n, v0) s1 = ScatterND (s, ka, ga) s_n = ScatterND "
-    "(s1, la, ha)", outputs=OUT, before=HALF + " " + Z3 + " " + BUF, trips="trip")
+    "(s1, la, ha)", outputs=OUT, before=HALF + " " + Z3 + " " + BUF, count="rest")
 case(C, "two_column_slices", [], "k = Mul (i, two) k1 = Unsqueeze (k, v0) l1 = Add (k1, v1) m1 "
     "= Add (k1, v2) a = Slice (x, k1, l1, v1) b = Slice (x, l1, m1, v1) g = Sub (a, b) h = "
     "Squeeze (g, v1)", [("h", "float[2]", "y")], inputs="float[2, T] x", outputs="float[N, 2] y",
-    before=HALF, trips="trip", length=LEN1, feeds=columns)
+    before=HALF, count="rest", length=LEN1, feeds=columns)
 case(C, "two_rnn_steps", [("h", "float[2, 4]", "h0")], f"{TWO} a = MatMul (e, wx) b = MatMul "
     "(h, wh) ab = Add (a, b) h1 = Tanh (ab) a2 = MatMul (f, wx) b2 = MatMul (h1, wh) ab2 = "
     "Add (a2, b2) h_n = Tanh (ab2)", [("h1", "float[2, 4]", "ys"), ("h_n", "float[2, 4]", "zs")],
     inputs="float[T, 2, 3] x", outputs="float[2, 4] h_end, float[N, 2, 4] ys, float[N, 2, 4] zs",
-    before=HALF + " s24 = Constant <value_ints = [2, 4]> () h0 = ConstantOfShape (s24)", trips=
-    "trip", feeds=sequence, w=weights("rnn2", wx=(3, 4), wh=(4, 4)))
+    before=HALF + " s24 = Constant <value_ints = [2, 4]> () h0 = ConstantOfShape (s24)",
+    count="rest", feeds=sequence, w=weights("rnn2", wx=(3, 4), wh=(4, 4)))
 case(C, "two_concat_slices_assign", S, f"{TWO} g = Tanh (e) h = Tanh (f) k1 = Unsqueeze (k, "
     "v0) l1 = Add (k1, v1) m1 = Add (k1, v2) ga = Unsqueeze (g, v0) ha = Unsqueeze (h, v0) a "
     "= Slice (s, v0, k1, v0) z = Slice (s, l1, far, v0) s1 = Concat <axis = 0> (a, ga, z) a2 "
     "= Slice (s1, v0, l1, v0) z2 = Slice (s1, m1, far, v0) s_n = Concat <axis = 0> (a2, ha, "
-    "z2)", outputs=OUT, before=HALF + " " + BUF, trips="trip")
+    "z2)", outputs=OUT, before=HALF + " " + BUF, count="rest")
 case(C, "two_swap_pairs", [("s", "float[T, 3]", "x")], "k = Mul (i, two) l = Add (k, one) e = "
     "Gather <axis = 0> (s, k) f = Gather <axis = 0> (s, l) ka = Reshape (k, v11) la = Reshape "
     "(l, v11) ga = Unsqueeze (f, v0) ha = Unsqueeze (e, v0) s1 = ScatterND (s, ka, ga) s_n = "
-    "ScatterND (s1, la, ha)", outputs=OUT, before=HALF, trips="trip")
+    "ScatterND (s1, la, ha)", outputs=OUT, before=HALF, count="rest")
 
 # Sums that a condition lets in by If --------------------------------------------------------------
 

@@ -69,7 +69,7 @@ def test_a_budget_is_that_of_the_whole_model():
     target = lacking("LSTM", "Scan", "Loop")
     outcome = fitted(model(30), target, max_nodes=300)
     (left,) = outcome.untaken
-    assert "its 30 trips would add" in left.reason and "max_nodes=300" in left.reason
+    assert "its 30 iterations would add" in left.reason and "max_nodes=300" in left.reason
     both = model(30, node=ALONE)
     second = both.graph.node.add()
     second.CopyFrom(both.graph.node[0])

@@ -36,9 +36,9 @@ def test_what_an_output_that_is_not_wanted_needs_is_left_out(outputs, is_needed)
     assert ("Reciprocal" in {new.op_type for new in added}) == is_needed
 
 
-@pytest.mark.parametrize("trips", [0, 3])
-def test_what_its_loops_give_out_is_declared(trips):
-    """A Loop that makes no trip has nothing else to tell the type of a scan output by."""
+@pytest.mark.parametrize("iterations", [0, 3])
+def test_what_its_loops_give_out_is_declared(iterations):
+    """A Loop that makes no iteration has nothing else to tell the type of a scan output by."""
     before = model("y = Range (a, b, c)", 27, "float16 a, float16 b, float16 c")
     # Not by convert_version, which straightens the Loop.
     loaded = ir.load(before)
@@ -51,7 +51,9 @@ def test_what_its_loops_give_out_is_declared(trips):
     (loop,) = [node for node in after.graph.node if node.op_type == "Loop"]
     (body,) = [attribute.g for attribute in loop.attribute]
     assert all(output.type.tensor_type.HasField("shape") for output in body.output)
-    feeds = {name: np.array(v, np.float16) for name, v in zip("abc", (0, trips, 1), strict=True)}
+    feeds = {
+        name: np.array(v, np.float16) for name, v in zip("abc", (0, iterations, 1), strict=True)
+    }
     (found,), (wanted,) = reference.run(after, feeds), reference.run(before, feeds)
     assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
 

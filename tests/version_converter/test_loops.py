@@ -19,7 +19,7 @@ def test_a_loop_carries_one_tensor_and_declares_it():
     assert ranks == [0, 0, 2, 0, 2]
 
 
-def test_each_trip_sees_what_the_one_before_left():
+def test_each_iteration_sees_what_the_one_before_left():
     x, i = np.ones((3, 3), np.float32), np.zeros((3, 3), np.int64)
     after = convert_version(model(BODY, 16, "float[A, 3] x, int64[A, 3] i"), 15)
     assert isinstance(after, onnx.ModelProto)

@@ -109,8 +109,8 @@ def test_a_list_that_a_loop_collects() -> None:
         *feeds,
     )
     assert found.remarks[0].reason == (
-        "all trips are computed at once, because 'e' is a seq(tensor(float)), which Loop does not"
-        " take in opset 12"
+        "all iterations are computed at once, because 'e' is a seq(tensor(float)), which Loop does"
+        " not take in opset 12"
     )
 
 
@@ -134,7 +134,7 @@ def test_without_the_younger_operators() -> None:
     assert_equal_outputs(text, made, {"x": X})
 
 
-def test_trips_around_a_sequence_decide_its_positions() -> None:
+def test_iterations_around_a_sequence_decide_its_positions() -> None:
     text = """
         <ir_version: 8, opset_import: ["": 17]>
         g (float[3] x) => (float[1] y) <int64 n = {3}, bool yes = {1}, float[1] zero = {0}> {
@@ -155,7 +155,8 @@ def test_trips_around_a_sequence_decide_its_positions() -> None:
     assert not {node.op_type for node in made.graph.node} & CONSTRUCTS
     assert_equal_outputs(text, made, {"x": np.array([1, 2, 3], np.float32)})
     assert (
-        "Loop 'y': rewritten, unrolled, 3 trips, because of what it holds: SequenceConstruct 'y/q'"
+        "Loop 'y': rewritten, unrolled, 3 iterations, because of what it holds:"
+        " SequenceConstruct 'y/q'"
     ) in told(found)
 
 

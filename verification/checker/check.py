@@ -18,7 +18,7 @@ from .terms import CertificateError
 
 FORMAT, VERSION = "straightline certificate", 2
 CLAIM = "equal for every input"
-AGAIN = "prove again with 'straightline verify --certificate'"
+REMEDY = "prove again with 'straightline verify --certificate'"
 _MOST_BYTES, _MOST_STEPS = 1 << 30, 1 << 20
 _REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": list, "terms": dict}
 """Keys for the prover; the check believes nothing of them, but demands that assumptions of the
@@ -121,14 +121,16 @@ def _derivation(document: Any) -> dict[str, Any]:
         raise CertificateError("the file is no certificate of straightline")
     version = document.get("version")
     if type(version) is not int or version != VERSION:
-        raise CertificateError(f"a certificate of version {version!r} holds no derivation; {AGAIN}")
+        raise CertificateError(
+            f"a certificate of version {version!r} holds no derivation; {REMEDY}"
+        )
     odd = (document.keys() - {_MINIMA}) ^ (_CHECKED | _REMARKS.keys())
     odd |= {key for key, kind in _REMARKS.items() if not isinstance(document.get(key), kind)}
     if odd or not isinstance(document["bound"], dict):
         raise CertificateError(f"the certificate lacks or should not have '{min(odd | {'bound'})}'")
     derivation = document["derivation"]
     if isinstance(derivation, str):
-        raise CertificateError(f"the certificate holds no derivation: {derivation}; {AGAIN}")
+        raise CertificateError(f"the certificate holds no derivation: {derivation}; {REMEDY}")
     if (document["verdict"], document["equality"]) != ("proved", "bits"):
         raise CertificateError("the certificate makes another claim than equal bits")
     rows = derivation.get("steps") if isinstance(derivation, dict) else None

@@ -153,7 +153,7 @@ class Execution:
         self._folder = folder
         self._imports = _imports(model.opset_import)
         self._guards: Guards = ()
-        self._trips: tuple[int, ...] = ()
+        self._iterations: tuple[int, ...] = ()
         self._drawn: dict[Head, int] = {}
         self._parameters: dict[str, onnx.AttributeProto] = {}
         self._depth = 0
@@ -209,9 +209,9 @@ class Execution:
             outcomes.append(args[len(args) - len(bodies[name].output) :])
         if self._draws(head, args, has_body=bool(bodies)):
             number = self._drawn[head] = self._drawn.get(head, 0) + 1
-            mark = f"{number} in {len(self._trips)}"
+            mark = f"{number} in {len(self._iterations)}"
             head = head._replace(name=f"drawn {head.name}", key=mark)
-            args = (*args, ABSENT, *self._trips)
+            args = (*args, ABSENT, *self._iterations)
         results = [
             self._terms.add(head, args, self._fact(head, args, outcomes, output), output)
             for output in range(len(node.output))
@@ -321,17 +321,20 @@ class Execution:
             variables.append(self._terms.add(Head("variable", key=kind), fact=fact))
             inner.define(info.name, variables[-1])
         self._initializers(graph, inner)
-        guards, trips = self._guards, self._trips
+        guards, iterations = self._guards, self._iterations
         self._guards = (*guards, len(self.bodies))
         self.bodies.append((ABSENT, name))
-        self._trips = (*trips, self._terms.add(Head("variable", key=f"{level} iteration")))
+        self._iterations = (
+            *iterations,
+            self._terms.add(Head("variable", key=f"{level} iteration")),
+        )
         self._nodes(graph.node, inner)
         self._declare(graph, inner)
         outputs = [inner[info.name] for info in graph.output]
         declared = zip([*graph.input, *graph.output], [*variables, *outputs], strict=True)
         for info, term in declared:
             self._declared(info, term)
-        self._guards, self._trips = guards, trips
+        self._guards, self._iterations = guards, iterations
         mark: tuple[object, ...] = name, len(variables), len(args), len(outputs)
         if body.op_type != "If":
             mark += tuple(self._empty_sizes(head, body, outputs))

@@ -70,7 +70,7 @@ def _at_least(minima: Minima) -> Case:
     }
 
 
-def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
+def cases_by_sizes(terms: Terms, *, with_iterations: bool) -> list[Case]:
     """Cases of the sizes that are compared, or of trip counts; empty without such sizes.
 
     Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty, or
@@ -78,10 +78,10 @@ def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
 
     Args:
         terms: the terms of both models.
-        with_trips: whether trip counts make cases if no operator compares a size.
+        with_iterations: whether trip counts make cases if no operator compares a size.
     """
     names = list(dict.fromkeys(_compared(terms)))
-    if with_trips and not names:
+    if with_iterations and not names:
         names = list(dict.fromkeys(_trip_counts(terms)))
     # Most other sizes have a formula once those of inputs are decided.
     names = ([name for name in names if name in terms.facts.declared] or names)[:_MOST_SIZES]
@@ -93,9 +93,9 @@ def cases_by_sizes(terms: Terms, *, with_trips: bool) -> list[Case]:
 
 def _trip_counts(terms: Terms) -> Iterator[str]:
     """Symbols of sizes of inputs that are trip counts."""
-    for trips in terms.limits.values():
-        name = trips.only_symbol
-        if name in terms.facts.declared and trips == Dimension.symbol(name):
+    for iterations in terms.limits.values():
+        name = iterations.only_symbol
+        if name in terms.facts.declared and iterations == Dimension.symbol(name):
             yield name
 
 
@@ -142,16 +142,18 @@ def may_fix(terms: Terms, name: str) -> bool:
     return name in terms.facts.declared or name.startswith(STEADY)
 
 
-def size_without_iteration(trips: Dimension) -> Case:
+def size_without_iteration(iterations: Dimension) -> Case:
     """Size for which a loop has no iteration.
 
     Raises:
         OpenError: that is not one size.
     """
-    rest = trips.terms.get((), 0)
-    name = trips.only_symbol
+    rest = iterations.terms.get((), 0)
+    name = iterations.only_symbol
     if name is not None:
-        factor = trips.terms[(name,)]
+        factor = iterations.terms[(name,)]
         if rest % factor == 0 and -rest // factor >= 0:
             return {name: Dimension.constant(-rest // factor)}
-    raise OpenError(f"a loop with trip count {trips} may have no iteration, which is another case")
+    raise OpenError(
+        f"a loop with trip count {iterations} may have no iteration, which is another case"
+    )

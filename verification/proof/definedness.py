@@ -243,10 +243,10 @@ class Definedness:
         may lack it."""
         first, premises = None, self._premises.get(demand, [])
         for guards in itertools.chain(premises, in_both_branches(premises)):
-            trips = self._assumptions_of(guards, around, demand[1])
-            if trips == set():
-                return trips
-            first = trips if first is None else first
+            iterations = self._assumptions_of(guards, around, demand[1])
+            if iterations == set():
+                return iterations
+            first = iterations if first is None else first
         return first
 
     def _assumptions_of(
@@ -259,18 +259,18 @@ class Definedness:
             around: keys of the guards of the node in the rewrite.
             operands: operands of the node.
         """
-        trips, free = set(), self.terms.symbols.free
+        iterations, free = set(), self.terms.symbols.free
         for guard in guards:
             if guard.key in around:
                 continue
             levels = set().union(*[free(each) for each in operands if each is not None])
-            if guard.trips is None or guard.level in levels:
+            if guard.iterations is None or guard.level in levels:
                 return None
-            if (guard.trips - 1).less(0) is not False:
-                if guard.trips.only_symbol is None:
+            if (guard.iterations - 1).less(0) is not False:
+                if guard.iterations.only_symbol is None:
                     return None
-                trips.add(guard.trips)
-        return trips
+                iterations.add(guard.iterations)
+        return iterations
 
     def _reaches_as_far(self, obligation: Obligation) -> bool:
         """Test whether the original gathers at constant indices as far along an axis."""
@@ -442,7 +442,7 @@ class Definedness:
         for guard in self._loops_of_before():
             name = str(guard.key)
             for axis, size in enumerate(result.fact.shape):
-                if size != guard.trips or guard.key in around:
+                if size != guard.iterations or guard.key in around:
                     continue
                 part = self.comparison.pushdown.of(result, axis, Dimension.symbol(name), ONE)
                 demand = _demand_of(self.terms, part, obligation.args[0])
@@ -465,7 +465,7 @@ class Definedness:
         x, indices = obligation.args
         shape = None if indices is None else indices.fact.shape
         for guard in self._loops_of_before() if shape is not None and len(shape) == 1 else ():
-            if indices is None or not shape or shape[0] != guard.trips or guard.key in around:
+            if indices is None or not shape or shape[0] != guard.iterations or guard.key in around:
                 continue
             symbol = Dimension.symbol(str(guard.key))
             row = self.comparison.pushdown.of(indices, 0, symbol, ONE)

@@ -413,8 +413,8 @@ class _Question:
             self.terms, terms.budget = terms, dataclasses.replace(self.whole)
             try:
                 self._outcome()
-            except OpenError as again:
-                error = again if isinstance(again, type(error)) else error
+            except OpenError as traced:
+                error = traced if isinstance(traced, type(error)) else error
         if isinstance(error, UndefinedError):
             node, rule = error.obligation, _TWIN
             first, paths = (shown(None), applied(node.head, node.args)), ("", node.path)
@@ -464,7 +464,9 @@ class _Question:
             sizes = waiting.pop()
             try:
                 counts, positive = self._case(sizes)
-                cases = [size_without_iteration(trips) for trips in sorted(positive, key=str)]
+                cases = [
+                    size_without_iteration(iterations) for iterations in sorted(positive, key=str)
+                ]
                 if first is None:
                     first, numbers = counts, [size.value for size in sizes.values()]
                     own = sizes.keys() - self.assumed.keys()
@@ -490,7 +492,7 @@ class _Question:
 
     def _cases_by_sizes(self) -> list[Case]:
         """Cases of sizes where the current case fails."""
-        return cases_by_sizes(self.terms, with_trips=not self.is_brief)
+        return cases_by_sizes(self.terms, with_iterations=not self.is_brief)
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.

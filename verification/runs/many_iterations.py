@@ -1,4 +1,4 @@
-"""Inputs for long-running loops, to find violations of assumed trip bounds."""
+"""Inputs for long-running loops, to find violations of assumed trip count bounds."""
 
 from __future__ import annotations
 

@@ -274,8 +274,8 @@ class _Draw:
         key = name, self._kind if is_float(array.dtype) else ""
         in_turn = self._inputs.used(key) + self.used[key] + np.arange(array.size)
         self.used[key] += array.size
-        again = rng.integers(len(pool), size=array.size)
-        indices = np.where(in_turn < len(pool), in_turn, again)
+        others = rng.integers(len(pool), size=array.size)
+        indices = np.where(in_turn < len(pool), in_turn, others)
         return np.asarray(pool[indices]).reshape(array.shape)
 
 

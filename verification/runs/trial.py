@@ -305,8 +305,8 @@ class Trial:
             outputs = self._worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
         except RuntimeFailure:
             return None
-        again = accepted.is_drawn and accepted.adversarial  # or each smaller input runs twice
-        judge._rewrite(replace(accepted, outputs=outputs, is_drawn=again))
+        is_drawn = accepted.is_drawn and accepted.adversarial  # or each smaller input runs twice
+        judge._rewrite(replace(accepted, outputs=outputs, is_drawn=is_drawn))
         return judge
 
     def _adopt(self, judge: Trial) -> None:
@@ -505,12 +505,12 @@ class Trial:
                 return
             source = self._pair.drawn_again(number)
             try:
-                again = self._worker.run(source, accepted.feeds, fresh=True)
+                repeat = self._worker.run(source, accepted.feeds, fresh=True)
             except RuntimeFailure as error:
                 self._notes.append(f"the original did not run a second time: {error}")
                 return
             for number in list(open_questions):
-                own = compare(accepted.outputs[number], again[number], EXACT)
+                own = compare(accepted.outputs[number], repeat[number], EXACT)
                 if own.kind == parts[number].kind:
                     self._unstable[number].add(own.kind)
                     open_questions.discard(number)

@@ -22,7 +22,7 @@ FAMILIES = (
     "nested",
     "decoders",
     "idioms",
-    "few_trips",
+    "few_iterations",
     "staying",
 )
 

@@ -97,7 +97,7 @@ def _loops(measured: Sequence[Comparison], name: str) -> Iterator[str]:
     """Where loops are left, by whether they need to be."""
     free = [one for one in measured if not one.true_recurrence and not one.must_stay]
     left = [one.case for one in free if one.forms[name].loops]
-    yield f"  loops left where no trip needs another: {len(left)} of {len(free)}"
+    yield f"  loops left where no iteration needs another: {len(left)} of {len(free)}"
     if left:
         yield f"    {', '.join(left)}"
 

@@ -119,8 +119,8 @@ noise (float[T, $D] x) => (float[T, $D] y) {
 langevin = Case(
     name="random_walk",
     model="""
-walk (float[$D] x) => (float[$D] y) <int64 trips = {100}, bool always = {1}, float rate = {0.01}> {
-   y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[$D] h)
+walk (float[$D] x) => (float[$D] y) <int64 n = {100}, bool always = {1}, float rate = {0.01}> {
+   y = Loop (n, always, x) <body = step (int64 i, bool cond, float[$D] h)
       => (bool again, float[$D] h_next) {
       slope = MatMul (h, w)
       down = Mul (slope, rate)

@@ -63,17 +63,19 @@ def in_branch(graph: onnx.GraphProto, opset: int) -> Made:
 
 def in_loop(graph: onnx.GraphProto, opset: int) -> Made:
     inner = body(graph, "_in", ["on", "so_far_on"])  # below opset 11 it carries at least one value
-    trip = helper.make_tensor_value_info("trip", onnx.TensorProto.INT64, [])
+    iteration = helper.make_tensor_value_info("iteration", onnx.TensorProto.INT64, [])
     keep = helper.make_tensor_value_info("keep", onnx.TensorProto.BOOL, [])
     so_far = helper.make_tensor_value_info("so_far", onnx.TensorProto.BOOL, [])
-    inner.input.extend([trip, keep, so_far])
+    inner.input.extend([iteration, keep, so_far])
     for name, given in (("keep", "on"), ("so_far", "so_far_on")):
         inner.node.append(helper.make_node("Identity", [name], [given]))
     two = helper.make_tensor("two", onnx.TensorProto.INT64, [], [2])
-    count = helper.make_node("Constant", [], ["n_trips"], value=two)
+    count = helper.make_node("Constant", [], ["n_iterations"], value=two)
     yes = helper.make_tensor("yes", onnx.TensorProto.BOOL, [], [True])
     start = helper.make_node("Constant", [], ["start"], value=yes)
-    loop = helper.make_node("Loop", ["n_trips", "start", "start"], ["carried", "y"], body=inner)
+    loop = helper.make_node(
+        "Loop", ["n_iterations", "start", "start"], ["carried", "y"], body=inner
+    )
     return [count, start, loop], list(graph.input), []
 
 

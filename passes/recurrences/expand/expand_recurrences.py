@@ -121,4 +121,4 @@ class Expander:
         steps = of.layer.length
         if steps is None:
             return LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True))
-        return self.budget.refuses_trips(steps, straight_cost(of, steps))
+        return self.budget.refuses_iterations(steps, straight_cost(of, steps))

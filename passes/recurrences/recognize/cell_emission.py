@@ -45,15 +45,15 @@ class _Emission:
         self.of = of
         self.cell = cell
         self.recurrence = of.recurrence
-        self.emit = self.recurrence.trips.emit
+        self.emit = self.recurrence.iterations.emit
         fact = self.recurrence.fact(cell.hidden.argument)
         if fact.elem_type not in _TYPES:
             raise Unfit("is of an element type for which onnxruntime has no such operator")
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        self.weights = Weights(self.emit, self.recurrence.trips.operand, dtype)
+        self.weights = Weights(self.emit, self.recurrence.iterations.operand, dtype)
         self.sequence = Sequence3(of, cell.hidden)
         self.size = of.width(cell.hidden.argument)
-        self.options = self.recurrence.trips.options
+        self.options = self.recurrence.iterations.options
         self.biases: list[list[tuple[float, Monomial]]] = []
 
     def run(self) -> Replacement:
@@ -270,7 +270,9 @@ class _Emission:
     def _element(self, free: Free) -> Block:
         """An addend as a vector as wide as the state."""
         if self.sequence.varies((free,)):
-            raise Unfit(f"needs '{free.value.name}' to be the same on every trip and in each row")
+            raise Unfit(
+                f"needs '{free.value.name}' to be the same on every iteration and in each row"
+            )
         block = self.weights.block(free.value)
         start = (free.columns or (0, 0))[0]
         if isinstance(block, Value):
@@ -297,7 +299,7 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
         try:
             of = Interpretation(recurrence, _RULES, read_hoisted, transposed)
             cell = find_cell(of)
-            if recurrence.trips.options.keep_nan:
+            if recurrence.iterations.options.keep_nan:
                 raise Unfit(
                     f"could be computed by {cell.op_type}, {_LOSES_NAN}, and keep_nan is set"
                 )
@@ -323,7 +325,7 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
         Unfit: the operator may be slower.
     """
     one_step = any(node.is_op(*ONE_STEP) for node in recurrence.nodes)
-    table = cost_table(recurrence.trips.options.costs)
+    table = cost_table(recurrence.iterations.options.costs)
     if table is None or one_step:
         return
     shape = recurrence.fact(cell.hidden.argument).shape

@@ -74,14 +74,14 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
     Raises:
         Unfit: another shape.
     """
-    operand = recurrence.trips.operand(value)
+    operand = recurrence.iterations.operand(value)
     own, missing = operand.fact.shape, len(shape) - len(operand.fact.shape or ())
     if own is None or missing < 0 or not _fits(own, shape[missing:]):
         raise Unfit(f"'{value.name}' has another shape")
     lifted = operand.value
     if operand.batched and missing:
         axes = tuple(range(1, 1 + missing))
-        lifted = recurrence.trips.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
+        lifted = recurrence.iterations.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
     tensor = value.constant
     array = tensor.numpy() if tensor is not None and tensor.is_readable else None
     positive = is_positive(value)
@@ -116,7 +116,7 @@ class Coefficients:
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
         self._recurrence = recurrence
-        self._emit: Builder = recurrence.trips.emit
+        self._emit: Builder = recurrence.iterations.emit
         self._shape: Shape = fact.shape or ()
         self._type = fact.elem_type
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
@@ -147,7 +147,7 @@ class Coefficients:
 
     def _source(self, value: Value) -> tuple[Value, object] | None:
         """The value that a scan input reads, with its axis and direction."""
-        for one in self._recurrence.trips.loop_view.scan_inputs:
+        for one in self._recurrence.iterations.loop_view.scan_inputs:
             if one.argument is value:
                 return one.source, (one.axis, one.backward)
         return None
@@ -269,7 +269,9 @@ class Coefficients:
         assert flag.value is not None
         if not flag.batched:
             one = self._emit.scalar(flag.value, "flag")
-            return self._emit.add("Expand", [one, self._recurrence.trips.feeding.trips], "flags")
+            return self._emit.add(
+                "Expand", [one, self._recurrence.iterations.feeding.iterations], "flags"
+            )
         if flag.rows is not None or not self._shape:
             return flag.rows or flag.value
         return self._emit.squeeze(flag.value, tuple(range(1, 1 + len(self._shape))), "flags")
@@ -280,8 +282,8 @@ def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Va
     assert coefficient.value is not None
     if coefficient.batched and coefficient.whole:
         return coefficient.value
-    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
-    size = feeding.integers(1) if coefficient.batched else feeding.trips
+    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    size = feeding.integers(1) if coefficient.batched else feeding.iterations
     if shape:
         initial = feeding.same(recurrence.states[0].initial).value
         size = emit.concat([size, emit.add("Shape", [initial], "own")], 0, "size")

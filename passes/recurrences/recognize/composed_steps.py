@@ -174,8 +174,8 @@ def _compose(
     if reader.restored is not None:
         states = [_restored(recurrence, reader, reader.restored, states[0], fact)]
     if is_scaled:
-        after = recurrence.trips.feeding.cut(states[0], [1], [_END], [0])
-        states = [recurrence.trips.emit.concat([recurrence.first_row(), after], 0, "rows")]
+        after = recurrence.iterations.feeding.cut(states[0], [1], [_END], [0])
+        states = [recurrence.iterations.emit.concat([recurrence.first_row(), after], 0, "rows")]
     is_moved = width > 1 or power is not None or {Place(0, 0), Place(0, 1)} & parts.keys()
     exact = not semiring.rounds or fact.elem_type in INTEGERS or not is_moved
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"
@@ -186,7 +186,7 @@ def _restored(
     recurrence: Recurrence, reader: StepReader, source: Coefficient, rows: Value, fact: Fact
 ) -> Value:
     """Emit rows with the NaN of the values that made them."""
-    emit = recurrence.trips.emit
+    emit = recurrence.iterations.emit
     raw = emit.concat([recurrence.first_row(), reader.rows_of(source)], 0, "raw")
     flag, old = emit.add("IsNaN", [raw], "nan"), recurrence.states[0].result
     return select(emit, flag, raw, rows, fact.elem_type, "restored", old)
@@ -265,7 +265,7 @@ def _rows(
 
     Of the first row, weights are never read.
     """
-    emit, rows = recurrence.trips.emit, []
+    emit, rows = recurrence.iterations.emit, []
     firsts = [recurrence.first_row(index) for index in range(len(recurrence.states))]
     yes = None
     for place, part in parts.items():
@@ -292,7 +292,7 @@ def _first_step(
     recurrence: Recurrence, product: Product, rows: Sequence[Value]
 ) -> tuple[Product, list[Value]]:
     """Emit the step of distance 1, whose results have elements that one matrix has not."""
-    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
+    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
     heads, early, late = (
         [feeding.cut(row, [start], [end], [0]) for row in rows]
         for start, end in ((0, 1), (0, -1), (1, _END))

@@ -57,27 +57,27 @@ def _companions(
     recurrence: Recurrence, comparison: Comparison, fact: Fact
 ) -> list[Companion] | None:
     """The states that change with an extreme; None if other values before the last are read."""
-    trips, (state,) = recurrence.trips, recurrence.states
-    body = trips.loop_view.body
-    names = [one.result for one in trips.loop_view.scan_outputs]
-    results = [one.result for one in trips.loop_view.states if one is not state]
+    iterations, (state,) = recurrence.iterations, recurrence.states
+    body = iterations.loop_view.body
+    names = [one.result for one in iterations.loop_view.scan_outputs]
+    results = [one.result for one in iterations.loop_view.states if one is not state]
     values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
     if any(value in values for value in (*names, *results)):
         return None
     dependents = body.dependents([state.argument])
     companions = []
     users = {u for v in values for u in body.users(v) if u not in (*recurrence.nodes, body)}
-    for other in trips.loop_view.states:
+    for other in iterations.loop_view.states:
         node = other.result.producer
         if node not in users or not isinstance(node, Node) or not node.is_op("Where"):
             continue
         better, value, before = node.inputs
-        own = trips.inference.fact(other.initial).shape
+        own = iterations.inference.fact(other.initial).shape
         fits = own is not None and fact.shape in (own, ())
         alone = body.users(other.argument) == [node] and other.result not in names
         if better is not comparison.flag or before is not other.argument or not alone:
             return None
-        if value is None or not fits or own != trips.inference.fact(other.result).shape:
+        if value is None or not fits or own != iterations.inference.fact(other.result).shape:
             return None
         if value in values or value.producer in dependents:
             return None
@@ -102,25 +102,25 @@ def _has_order(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> bo
 
 def _candidates(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> Value:
     """Emit the candidates of all iterations, a stand-in for each NaN."""
-    trips, (state,) = recurrence.trips, recurrence.states
+    iterations, (state,) = recurrence.iterations, recurrence.states
     rows = broadcast(recurrence, comparison.candidate, fact.shape or ())
     if fact.elem_type not in _FLOATS:
         return rows
-    stand = trips.feeding.same(state.initial).value
+    stand = iterations.feeding.same(state.initial).value
     if comparison.is_last:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         least = np.inf if comparison.kind == "Min" else -np.inf
-        stand = trips.emit.constant(np.array(least, dtype), "least")
-    flags = trips.emit.add("IsNaN", [rows], "nan")
-    return trips.emit.add("Where", [flags, stand, rows], "candidates")
+        stand = iterations.emit.constant(np.array(least, dtype), "least")
+    flags = iterations.emit.add("IsNaN", [rows], "nan")
+    return iterations.emit.add("Where", [flags, stand, rows], "candidates")
 
 
 def _best(
     recurrence: Recurrence, comparison: Comparison, companions: list[Companion], fact: Fact
 ) -> Replacement:
     """Emit the index of the best candidate, and the values there."""
-    trips, (state,) = recurrence.trips, recurrence.states
-    emit, feeding = trips.emit, trips.feeding
+    iterations, (state,) = recurrence.iterations, recurrence.states
+    emit, feeding = iterations.emit, iterations.feeding
     attributes = {"axis": 0, "keepdims": 1}
     if comparison.is_last:
         if emit.opset < 12:
@@ -131,7 +131,7 @@ def _best(
     at = emit.add(f"Arg{comparison.kind}", [rows], "at", **attributes)
     finals = {state: _take(recurrence, rows, at, fact, state)}
     for one in companions:
-        own = trips.inference.fact(one.state.initial).without_content()
+        own = iterations.inference.fact(one.state.initial).without_content()
         start = emit.unsqueeze(feeding.same(one.state.initial).value, 0, "first")
         values = _spread(recurrence, one, own)
         joined = emit.concat([start, values], 0, "rows")
@@ -146,10 +146,10 @@ def _same(value: Value) -> Value:
 
 def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
     """Emit the values that a companion may take, iterations first."""
-    trips = recurrence.trips
-    operand, (state,) = trips.operand(one.value), recurrence.states
+    iterations = recurrence.iterations
+    operand, (state,) = iterations.operand(one.value), recurrence.states
     if operand.fact.shape == own.shape:
-        return trips.feeding.every(operand, one.value.name)
+        return iterations.feeding.every(operand, one.value.name)
     if own.shape == recurrence.fact(state.initial).shape:
         return broadcast(recurrence, one.value, own.shape or ())
     raise Unbatchable(f"takes '{one.value.name}', which has another shape")
@@ -157,6 +157,6 @@ def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
 
 def _take(recurrence: Recurrence, rows: Value, at: Value, best: Fact, state: State) -> Value:
     """Emit the row at an index, or of each element that at its own index."""
-    emit = recurrence.trips.emit
+    emit = recurrence.iterations.emit
     row = emit.add("GatherElements" if best.shape else "Gather", [rows, at], "best", axis=0)
     return emit.squeeze(row, 0, state.result.name)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import skip_identities
+from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact, element, integers
 from ....facts.polynomial import Dimension
 from ....ir import Node, Value
@@ -45,11 +45,11 @@ def raise_first(recurrence: Recurrence) -> Replacement | str:
     hit = _read(recurrence)
     if hit is None:
         return "it is no first index: no condition sets it once"
-    (state,), trips = recurrence.states, recurrence.trips
+    (state,), iterations = recurrence.states, recurrence.iterations
     fact = recurrence.fact(state.initial).without_content()
-    flags, value = trips.operand(hit.flag), trips.operand(hit.value)
+    flags, value = iterations.operand(hit.flag), iterations.operand(hit.value)
     number = element(value.fact)
-    if not isinstance(number, Dimension) or not trips.extent.never_negative(number):
+    if not isinstance(number, Dimension) or not iterations.extent.never_negative(number):
         return "it is no first index: a value may look like an unset one"
     if fact.shape is None or fact.shape != recurrence.fact(state.result).shape:
         return "its shape may change"
@@ -63,7 +63,11 @@ def _emit(
     recurrence: Recurrence, hit: _Hit, flags: Operand, value: Operand, fact: Fact
 ) -> Replacement:
     """Emit the value of the first iteration with the condition."""
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
+    (state,), emit, feeding = (
+        recurrence.states,
+        recurrence.iterations.emit,
+        recurrence.iterations.feeding,
+    )
     initial = feeding.same(state.initial).value
     bound = feeding.same(hit.test.inputs[1]) if hit.test.inputs[1] is not None else None
     assert bound is not None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import skip_identities
+from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
 from ...scans.parallel_prefix import OneOperator
@@ -62,7 +62,7 @@ def raise_log_sum(recurrence: Recurrence) -> Replacement | str:
     if any(recurrence.fact(node.output()).shape != fact.shape for node in recurrence.nodes):
         return "its shape may change"
     recurrence.require_room(fact)
-    emit, decay = recurrence.trips.emit, None
+    emit, decay = recurrence.iterations.emit, None
     term = broadcast(recurrence, match.term, fact.shape)
     if match.decay is not None:
         decay = broadcast(recurrence, match.decay, fact.shape)
@@ -139,7 +139,7 @@ def _linear(recurrence: Recurrence, factor: Value, offset: Value, fact: Fact) ->
 
 def _by_powers(recurrence: Recurrence, term: Value, decay: Value | None, fact: Fact) -> Replacement:
     """Replace a state by logarithms of sums of exponentials."""
-    emit, first = recurrence.trips.emit, recurrence.first_row()
+    emit, first = recurrence.iterations.emit, recurrence.first_row()
     powers = emit.add("Exp", [emit.concat([first, term], 0, "rows")], "powers")
     if decay is None:
         sums = emit.running_sum(powers, "sums")
@@ -148,7 +148,7 @@ def _by_powers(recurrence: Recurrence, term: Value, decay: Value | None, fact: F
         sums = _linear(recurrence, factors, powers, fact)
     logarithms = emit.add("Log", [sums], "logarithms")
     # Without iterations the state is not its own logarithm.
-    after = recurrence.trips.feeding.cut(logarithms, [1], [_END], [0])
+    after = recurrence.iterations.feeding.cut(logarithms, [1], [_END], [0])
     joined = emit.concat([first, after], 0, "joined")
     what = "CumSum" if decay is None else "linear steps"
     return replace_rows(recurrence, [joined], f"{what} of exponentials", False)
@@ -156,7 +156,11 @@ def _by_powers(recurrence: Recurrence, term: Value, decay: Value | None, fact: F
 
 def _by_scale(recurrence: Recurrence, term: Value, decay: Value | None, fact: Fact) -> Replacement:
     """Replace a state by the largest value so far and a logarithm in its scale."""
-    emit, feeding, first = recurrence.trips.emit, recurrence.trips.feeding, recurrence.first_row()
+    emit, feeding, first = (
+        recurrence.iterations.emit,
+        recurrence.iterations.feeding,
+        recurrence.first_row(),
+    )
     rows = [emit.concat([first, each], 0, "rows") for each in (term, decay) if each is not None]
     if decay is None:
         (largest,) = recurrence.prefixes(OneOperator(Operator("Max")), rows, [fact])

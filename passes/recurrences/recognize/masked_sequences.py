@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import skip_identities
+from ....analysis.iterations.trip_count import skip_identities
 from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
@@ -105,13 +105,15 @@ class Packing:
         """Pack the input, [iterations, batch, elements], with live elements first."""
         emit = self._emit
         shape = emit.add("Shape", [self._counts], "shape")
-        trips = emit.add("Gather", [shape, emit.vector((0,), "k")], "trips")
+        iterations = emit.add("Gather", [shape, emit.vector((0,), "k")], "iterations")
         # Keys fall from the trip count for live elements, and from 0 for the rest.
         zero, one = (emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
-        numbers = emit.add("Range", [zero, emit.scalar(trips, "trips"), one], "numbers")
-        keys = emit.add("Mul", [self._counts, trips], "keys")
+        numbers = emit.add("Range", [zero, emit.scalar(iterations, "iterations"), one], "numbers")
+        keys = emit.add("Mul", [self._counts, iterations], "keys")
         keys = emit.add("Sub", [keys, emit.unsqueeze(numbers, (1, 2), "numbers")], "keys")
-        _, order = emit.several(Operator.make("TopK", axis=0), [keys, trips], ["sorted", "order"])
+        _, order = emit.several(
+            Operator.make("TopK", axis=0), [keys, iterations], ["sorted", "order"]
+        )
         return self._gather(source, order)
 
     def every(self, hidden: Value, initial: Value) -> Value:

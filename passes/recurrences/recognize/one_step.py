@@ -31,7 +31,7 @@ class _Step:
         self.of = of
         self.node = node
         try:
-            self.layer = layer = read_layer(node, of.recurrence.trips.inference)
+            self.layer = layer = read_layer(node, of.recurrence.iterations.inference)
         except Unfit as reason:
             raise Unfit(f"goes through {node}, which {reason}") from None
         plain = layer.backward == (False,) and not layer.batch_first and layer.clip is None

@@ -26,18 +26,18 @@ from ...base import INEXACT
 from ...iteration.loop_view import LoopView, read
 from ...iteration.scan_layout import replace_outputs
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
-from ...iteration.zero_trips import ZeroTripSizes
+from ...iteration.zero_iterations import ZeroIterationSizes
 from ...loops.count_loops import COUNTED, count_loop
 from ...scans.parallel_prefix import joins_rows
 from ...utils.sites import Site, SitePass
 from .options import RaiseOptions
 
 if TYPE_CHECKING:
-    from .recurrence import AllTrips
+    from .recurrence import AllIterations
 
 _NO_CELL = Message("no-recurrence", "it {cause}")
 _NO_SHORTER = Message(
-    "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its trips"
+    "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its iterations"
 )
 _RAISED = Message("recurrence-raised", "is now {recurrence}")
 _STRAIGHT = Message(
@@ -78,22 +78,22 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         if count_loop(graph, node, inference):
             site.rewritten(COUNTED())
         loop_view = read(node)
-        trips, results = self.raise_loop(graph, loop_view, inference, site.is_certain)
-        what = " and ".join(raised.what for raised in trips.replacements)
-        most, size = trips.feeding.most_trips, len(trips.emit.graph)
+        iterations, results = self.raise_loop(graph, loop_view, inference, site.is_certain)
+        what = " and ".join(raised.what for raised in iterations.replacements)
+        most, size = iterations.feeding.most_iterations, len(iterations.emit.graph)
         bounded = self.straight or self.exact
         if bounded and most is not None and size >= most * len(loop_view.body):
             raise Obstacle(_NO_SHORTER(recurrence=what))
-        if self.exact and not all(raised.exact for raised in trips.replacements):
+        if self.exact and not all(raised.exact for raised in iterations.replacements):
             way = by(f"--passes '{self._inexact()}'")
             context.offers[node.op] = INEXACT(recurrence=what, option=way)
             raise Obstacle(context.offers[node.op])
-        copies = copy_results(trips.feeding, results, graph)
-        propagate_facts(trips.feeding, copies)
+        copies = copy_results(iterations.feeding, results, graph)
+        propagate_facts(iterations.feeding, copies)
         replace_outputs(graph, node, copies[: len(node.outputs)])
         parts: list[Reason] = [_RAISED(recurrence=what)]
-        if trips.doubles and most is None:
-            parts.append(_cost(trips.emit.graph, loop_view.body))
+        if iterations.doubles and most is None:
+            parts.append(_cost(iterations.emit.graph, loop_view.body))
         site.rewritten(Reason.join(parts))
 
     def _inexact(self) -> str:
@@ -108,7 +108,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
 
     def raise_loop(
         self, graph: Graph, loop_view: LoopView, inference: ShapeInference, certain: bool
-    ) -> tuple[AllTrips, list[Value | None]]:
+    ) -> tuple[AllIterations, list[Value | None]]:
         """Emit the operators that replace a Loop or Scan in a scratch graph.
 
         Returns:
@@ -122,29 +122,29 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         from .composed_steps import raise_step
         from .first_hits import raise_first
         from .log_sums import raise_log_sum
-        from .recurrence import AllTrips
+        from .recurrence import AllIterations
         from .registers import raise_register
 
         raisers = [*(raise_step, raise_first, raise_register, raise_log_sum, raise_cell)]
-        trips = AllTrips(loop_view, inference, self, certain, raisers)
-        if not trips.replacements:
+        iterations = AllIterations(loop_view, inference, self, certain, raisers)
+        if not iterations.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
-        dropped = ZeroTripSizes(loop_view, inference)
+        dropped = ZeroIterationSizes(loop_view, inference)
         results = [
-            *(trips.final(s) if is_used(graph, s.final) else None for s in loop_view.states),
+            *(iterations.final(s) if is_used(graph, s.final) else None for s in loop_view.states),
             *(
-                trips.stack(one, [] if certain else dropped.of(one))
+                iterations.stack(one, [] if certain else dropped.of(one))
                 if is_used(graph, one.output)
                 else None
                 for one in loop_view.scan_outputs
             ),
         ]
-        scratch = trips.emit.graph
+        scratch = iterations.emit.graph
         keep_results(scratch, results)
         for node in scratch.nodes_of("RNN", "GRU", "LSTM"):
             read = [v if v is not None and scratch.is_used(v) else None for v in node.outputs]
             scratch.set_node_outputs(node, read)
-        return trips, results
+        return iterations, results
 
 
 def _cost(steps: Graph, body: Graph) -> Reason:

@@ -64,21 +64,21 @@ class Recurrence:
     Attributes:
         states: the states, at least one, in the order of the Loop or Scan.
         nodes: the nodes of the body on that cycle, in order; none if states only swap values.
-        trips: the batch interpreter of values that do not depend on them.
+        iterations: the batch interpreter of values that do not depend on them.
     """
 
     states: tuple[State, ...]
     nodes: tuple[Node, ...]
-    trips: AllTrips
+    iterations: AllIterations
 
     def fact(self, value: Value) -> Fact:
         """The fact of a value of the body in one iteration."""
-        return self.trips.inference.fact(value)
+        return self.iterations.inference.fact(value)
 
     def first_row(self, index: int = 0) -> Value:
         """Emit the initial value of a state as the first row."""
-        initial = self.trips.feeding.same(self.states[index].initial).value
-        return self.trips.emit.unsqueeze(initial, 0, "first")
+        initial = self.iterations.feeding.same(self.states[index].initial).value
+        return self.iterations.emit.unsqueeze(initial, 0, "first")
 
     def require_room(self, fact: Fact) -> None:
         """Check the size of all values of a state.
@@ -87,7 +87,7 @@ class Recurrence:
             Unbatchable: a size over the limit.
         """
         name = self.states[0].argument.name
-        self.trips.feeding.require_room(f"carries '{name}'", fact)
+        self.iterations.feeding.require_room(f"carries '{name}'", fact)
 
     def prefixes(
         self, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int = 0
@@ -100,13 +100,13 @@ class Recurrence:
         Raises:
             Unbatchable: for any trip count, without a Loop, steps take more than four nodes.
         """
-        trips, options = self.trips, self.trips.options
-        most = trips.feeding.most_trips
+        iterations, options = self.iterations, self.iterations.options
+        most = iterations.feeding.most_iterations
         if most is None and options.straight and options.exact and not has_short_steps(monoid):
             raise Unbatchable(_LONG_STEPS(option=by("--passes 'straighten{straight=false}'")))
-        trips.doubles = True
+        iterations.doubles = True
         most = None if most is None else most + 1
-        return parallel_prefix(trips.emit, monoid, rows, facts, most, options.straight, first)
+        return parallel_prefix(iterations.emit, monoid, rows, facts, most, options.straight, first)
 
 
 Raiser = Callable[[Recurrence], "Replacement | str"]
@@ -130,7 +130,7 @@ def _obstacle(recurrence: Recurrence, reasons: Sequence[str]) -> str:
     return next(iter([*own, *steps, cell])).removeprefix(_STEP)
 
 
-class AllTrips(Batcher):
+class AllIterations(Batcher):
     """A batch interpreter with operators for the recurrences among the states.
 
     Args:
@@ -195,9 +195,9 @@ class AllTrips(Batcher):
         if not own or not other or own[first.axis] != other[axis]:
             return
         shape = self.emit.add("Shape", [self.feeding.same(source).value], "shape")
-        count = self.emit.add("Gather", [shape, self.feeding.integers(axis)], "trips")
-        self.emit.graph.replace_uses(self.feeding.trips, count)
-        self.feeding.trips = count
+        count = self.emit.add("Gather", [shape, self.feeding.integers(axis)], "iterations")
+        self.emit.graph.replace_uses(self.feeding.iterations, count)
+        self.feeding.iterations = count
 
     def final(self, state: State) -> Value:
         """Emit the state after the last iteration, or the initial one without iterations."""

@@ -82,7 +82,7 @@ def reduce_step(
         return "it is no recurrence: no iteration changes it"
     if is_sum and fact.elem_type == _TYPES.BOOL:
         sums = _sums(recurrence, reader, plain, fact)
-        joined = _join(recurrence.trips.emit, recurrence.first_row(), sums, fact)
+        joined = _join(recurrence.iterations.emit, recurrence.first_row(), sums, fact)
         return replace_rows(recurrence, [joined], "a parity", True)
     kind, part = _operation(plain)
     if is_sum:
@@ -127,11 +127,15 @@ def accumulate(
         fact: the fact of the state.
         is_number: true if no row is NaN.
     """
-    (state,), emit, trips = recurrence.states, recurrence.trips.emit, recurrence.trips
+    (state,), emit, iterations = (
+        recurrence.states,
+        recurrence.iterations.emit,
+        recurrence.iterations,
+    )
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
     exact = kind not in _ROUNDING or fact.elem_type in _INTEGERS
-    joins = trips.options.costs == "none" or _joins_initial(recurrence, fact)
+    joins = iterations.options.costs == "none" or _joins_initial(recurrence, fact)
     if sums and fact.elem_type in _FLOATS and not joins:
         return _reduced_sums(recurrence, added, exact)
     rows = emit.concat([recurrence.first_row(), added], 0, state.argument.name)
@@ -161,11 +165,11 @@ def _rest(
     is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
     if not is_sum or step.is_reset or offset is None or not reader.counts:
         return "it is no rest of sums of small numbers, which cannot wrap"
-    emit, first = recurrence.trips.emit, recurrence.first_row()
+    emit, first = recurrence.iterations.emit, recurrence.first_row()
     sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
     rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")
     # Without iterations the state is not a rest.
-    after = recurrence.trips.feeding.cut(rest, [1], [_END], [0])
+    after = recurrence.iterations.feeding.cut(rest, [1], [_END], [0])
     return replace_rows(
         recurrence, [emit.concat([first, after], 0, "rows")], "CumSum and Mod", True
     )
@@ -223,11 +227,11 @@ def _reduced_sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replaceme
     One node for an initial state of 0, else two. onnxruntime's ReduceSum of integers departs from
     the specification (`ops.departures`), so these are always the last row of a CumSum.
     """
-    (state,), emit = recurrence.states, recurrence.trips.emit
+    (state,), emit = recurrence.states, recurrence.iterations.emit
     sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     if not _starts_at_zero(recurrence):
-        before = recurrence.trips.feeding.same(state.initial).value
+        before = recurrence.iterations.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if is_every_read(recurrence) else "ReduceSum"
     return Replacement(describe(what, exact), exact, {state: sums}, {state: lambda: total})
@@ -242,7 +246,11 @@ def weigh_last(
 
     s = a^T * s0 + sum of a^(T - 1 - t) * b[t]
     """
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
+    (state,), emit, feeding = (
+        recurrence.states,
+        recurrence.iterations.emit,
+        recurrence.iterations.feeding,
+    )
     (weight,), offset = step.plain.weights, step.plain.offset
     if step.is_reset or step.plain.is_bounded or fact.elem_type not in _FLOATS or emit.opset < 12:
         return None
@@ -250,10 +258,10 @@ def weigh_last(
         return None
     if is_every_read(recurrence):
         return None
-    later = emit.add("Sub", [feeding.trips, feeding.integers(1)], "last")
-    later = emit.add("Sub", [later, feeding.numbers(feeding.trips)], "later")
+    later = emit.add("Sub", [feeding.iterations, feeding.integers(1)], "last")
+    later = emit.add("Sub", [later, feeding.numbers(feeding.iterations)], "later")
     powers = []
-    for exponent, count in ((later, len(fact.shape or ())), (feeding.trips, 0)):
+    for exponent, count in ((later, len(fact.shape or ())), (feeding.iterations, 0)):
         numbers = emit.add("Cast", [exponent], "exponents", to=fact.elem_type)
         if count:
             numbers = emit.unsqueeze(numbers, tuple(range(1, 1 + count)), "exponents")
@@ -280,7 +288,11 @@ def _truth(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -
 
 def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement | str:
     """Replace a state that iterations replace, or add to in a group: exactly."""
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
+    (state,), emit, feeding = (
+        recurrence.states,
+        recurrence.iterations.emit,
+        recurrence.iterations.feeding,
+    )
     fresh = reader.rows_of(step.fresh)
     if is_zero(step.plain.offset):
         return _held(recurrence, reader, step.reset, fresh, fact)
@@ -290,7 +302,7 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
     replacement = _held(recurrence, reader, step.reset, fresh, fact)
     if isinstance(replacement, str):
         return replacement
-    last = emit.squeeze(emit.add("Gather", [sums, feeding.trips], "last", axis=0), 0, "last")
+    last = emit.squeeze(emit.add("Gather", [sums, feeding.iterations], "last", axis=0), 0, "last")
     every = {one: _join(emit, rows, before, fact) for one, rows in replacement.every.items()}
     emit_final = replacement.final.get(state)
     if emit_final is None:
@@ -302,7 +314,7 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
 
 def _sums(recurrence: Recurrence, reader: StepReader, plain: Bounded, fact: Fact) -> Value:
     """Emit the sums before each iteration and after the last; truth values by their parity."""
-    emit, offset = recurrence.trips.emit, plain.offset
+    emit, offset = recurrence.iterations.emit, plain.offset
     assert offset is not None
     rows, truth = reader.rows_of(offset), fact.elem_type == _TYPES.BOOL
     if truth:
@@ -330,7 +342,11 @@ def _held(
     """Replace a state by the row that replaced it last."""
     if reset.single:
         return _held_whole(recurrence, reader, reset, rows, fact)
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
+    (state,), emit, feeding = (
+        recurrence.states,
+        recurrence.iterations.emit,
+        recurrence.iterations.feeding,
+    )
     numbers = Fact(_TYPES.INT64, fact.shape)
     is_all = is_every_read(recurrence)
     if is_all and not is_small(numbers):
@@ -339,9 +355,9 @@ def _held(
     first = recurrence.first_row()
     joined = emit.concat([first, rows], 0, "rows")
     one, zero = (emit.constant(np.array(n, np.int64), "k") for n in (1, 0))
-    trip = emit.add("Add", [feeding.numbers(feeding.trips), one], "trips")
-    trip = emit.unsqueeze(trip, tuple(range(1, 1 + len(fact.shape or ()))), "trips")
-    places = emit.add("Where", [flag, trip, zero], "places")
+    iteration = emit.add("Add", [feeding.numbers(feeding.iterations), one], "iterations")
+    iteration = emit.unsqueeze(iteration, tuple(range(1, 1 + len(fact.shape or ()))), "iterations")
+    places = emit.add("Where", [flag, iteration, zero], "places")
     start = emit.add("Expand", [zero, emit.add("Shape", [first], "shape")], "start")
     places = emit.concat([start, places], 0, "places")
     if is_all:
@@ -359,7 +375,11 @@ def _held_whole(
     recurrence: Recurrence, reader: StepReader, reset: Coefficient, rows: Value, fact: Fact
 ) -> Replacement:
     """Replace a state that is replaced as a whole: gather the rows that replace it."""
-    (state,), emit, feeding = recurrence.states, recurrence.trips.emit, recurrence.trips.feeding
+    (state,), emit, feeding = (
+        recurrence.states,
+        recurrence.iterations.emit,
+        recurrence.iterations.feeding,
+    )
     flag = reader.flags_of(reset)
     chosen = emit.add("Compress", [rows, flag], "chosen", axis=0)
     joined = emit.concat([recurrence.first_row(), chosen], 0, "rows")
@@ -378,11 +398,11 @@ def replace_rows(
     recurrence: Recurrence, joined: Sequence[Value], what: str, exact: bool
 ) -> Replacement:
     """Replace all values of states, from rows with the initial one first."""
-    feeding, emit = recurrence.trips.feeding, recurrence.trips.emit
+    feeding, emit = recurrence.iterations.feeding, recurrence.iterations.emit
     every, final = {}, {}
     for state, rows in zip(recurrence.states, joined, strict=True):
         every[state] = feeding.cut(rows, [1], [_END], [0])
-        last = emit.add("Gather", [rows, feeding.trips], "last", axis=0)
+        last = emit.add("Gather", [rows, feeding.iterations], "last", axis=0)
         final[state] = functools.partial(_same, emit.squeeze(last, 0, state.result.name))
     return Replacement(describe(what, exact), exact, every, final)
 
@@ -407,10 +427,10 @@ def is_small(fact: Fact) -> bool:
 def is_every_read(recurrence: Recurrence) -> bool:
     """Test for readers of values before the last iteration."""
     (state,) = recurrence.states
-    body, circle = recurrence.trips.loop_view.body, set(recurrence.nodes)
+    body, circle = recurrence.iterations.loop_view.body, set(recurrence.nodes)
     values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
-    outputs = [one.result for one in recurrence.trips.loop_view.scan_outputs]
-    others = [one.result for one in recurrence.trips.loop_view.states if one is not state]
+    outputs = [one.result for one in recurrence.iterations.loop_view.scan_outputs]
+    others = [one.result for one in recurrence.iterations.loop_view.states if one is not state]
     users = [user for value in values for user in body.users(value)]
     return any(value in values for value in (*outputs, *others)) or any(
         not isinstance(user, Graph) and user not in circle for user in users

@@ -48,12 +48,12 @@ def raise_register(recurrence: Recurrence) -> Replacement | str:
     register = _read(recurrence)
     if register is None:
         return "it is no register: it does not drop its oldest rows for new ones"
-    (state,), trips = recurrence.states, recurrence.trips
-    emit, feeding, axis = trips.emit, trips.feeding, register.axis
+    (state,), iterations = recurrence.states, recurrence.iterations
+    emit, feeding, axis = iterations.emit, iterations.feeding, register.axis
     fact = recurrence.fact(state.initial).without_content()
     recurrence.require_room(fact)
-    element = trips.operand(register.element)
-    rows, shape = trips.every(register.element), element.fact.shape or ()
+    element = iterations.operand(register.element)
+    rows, shape = iterations.every(register.element), element.fact.shape or ()
     initial = feeding.same(state.initial).value
     if register.at_end:
         parts = [initial, concat_rows(rows, axis, shape, emit)]
@@ -71,8 +71,8 @@ def raise_register(recurrence: Recurrence) -> Replacement | str:
 
 def _windows(recurrence: Recurrence, register: _Register, joined: Value) -> Value:
     """Emit the rows of the state after each iteration."""
-    emit, feeding = recurrence.trips.emit, recurrence.trips.feeding
-    numbers = feeding.numbers(feeding.trips)
+    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    numbers = feeding.numbers(feeding.iterations)
     if not register.at_end:
         numbers = feeding.reverse(numbers)
     count = emit.vector((register.step,), "count")

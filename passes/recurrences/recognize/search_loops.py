@@ -2,8 +2,8 @@
 
 y = Loop (n, yes) <                             hits = Loop (size, yes) <body = (i, c) => (c, hit)>
    body = b (i, c) => (go, r) {                 first = ArgMax (Concat (hits, true))
-      e = Gather (x, i)                 ->      trips = Min (n, first + 1)
-      hit = Greater (e, limit)                  y = Loop (trips, yes) <body = b (i, c) => (c, r)>
+      e = Gather (x, i)                 ->      m = Min (n, first + 1)
+      hit = Greater (e, limit)                  y = Loop (m, yes) <body = b (i, c) => (c, r)>
       go = Not (hit) r = Exp (e)
    }
 >
@@ -21,11 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 import onnx
 
+from ....analysis.iterations.trip_count import skip_identities
+from ....analysis.iterations.trip_count_bound import NO_MAXIMUM
 from ....analysis.safety.speculation import Speculation
 from ....analysis.shapes.inference import ShapeInference
-from ....analysis.shapes.nonzero_trips import runs_certainly
-from ....analysis.trips.trip_bound import NO_MAXIMUM
-from ....analysis.trips.trip_count import skip_identities
+from ....analysis.shapes.nonzero_iterations import runs_certainly
 from ....facts.notions import Equality
 from ....facts.obstacle import Obstacle
 from ....facts.reason import Message
@@ -56,7 +56,9 @@ _CARRIED = (
     *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal", "Unsqueeze", "Squeeze"),
 )
 """The operators on states in a condition that may be searched: others are no exact recurrence."""
-_SEARCHED = Message("searched", "its trips are counted before it, by a search for the first hit")
+_SEARCHED = Message(
+    "searched", "its iterations are counted before it, by a search for the first hit"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,10 +140,10 @@ class SearchLoops(Pass):
         facts = Speculation(inference, inference.model.functions).outside
         certain = runs_certainly(loop, facts)
         try:
-            trips, _ = raising.raise_loop(loop_view.around, loop_view, inference, certain)
+            iterations, _ = raising.raise_loop(loop_view.around, loop_view, inference, certain)
         except (Unbatchable, RewriteError):
             return False
-        return not exact or all(raised.exact for raised in trips.replacements)
+        return not exact or all(raised.exact for raised in iterations.replacements)
 
 
 def _loops(model: Model) -> Iterator[tuple[Graph, Node]]:
@@ -254,7 +256,7 @@ class _Search:
         if not each.node.is_op("Gather") or start is None or each.selection.step != 1:
             return
         emit, number = Builder(body), body.inputs[0]
-        value = emit.squeeze(number, 0, "trip") if number.shape else number
+        value = emit.squeeze(number, 0, "iteration") if number.shape else number
         if start:
             offset = emit.constant(np.array(start, np.int64), "start")
             value = emit.add("Add", [value, offset], "place")
@@ -277,9 +279,11 @@ class _Search:
         size = emit.add("Size", [hits], "size")
         met = emit.add("Less", [first, size], "met")
         one, endless = (emit.constant(np.array(n, np.int64), "k") for n in (1, _ENDLESS))
-        trips = emit.add("Where", [met, emit.add("Add", [first, one], "trips"), endless], "trips")
-        trips = emit.add("Min", [most, trips], "trips")
-        end_by_count(self.graph, self._loop, self._plan, trips)
+        iterations = emit.add(
+            "Where", [met, emit.add("Add", [first, one], "iterations"), endless], "iterations"
+        )
+        iterations = emit.add("Min", [most, iterations], "iterations")
+        end_by_count(self.graph, self._loop, self._plan, iterations)
 
 
 def _shape_of(body: Graph, index: int) -> tuple[int, ...]:

@@ -33,8 +33,8 @@ class Sequence3:
     def __init__(self, of: Interpretation, hidden: State) -> None:
         self.of = of
         self.recurrence = of.recurrence
-        self.emit = of.recurrence.trips.emit
-        self.trips = of.recurrence.trips.feeding.trips
+        self.emit = of.recurrence.iterations.emit
+        self.iterations = of.recurrence.iterations.feeding.iterations
         self.hidden = hidden
         self.backward = False
         self._initial: dict[State, Value] = {}
@@ -44,7 +44,9 @@ class Sequence3:
         if len(axes) > 1:
             raise Unfit("has more than one batch axis")
         self.batch_axis = axes[0] if axes else None
-        self._none = None if self.recurrence.trips.extent.certain else self._is(self.trips)
+        self._none = (
+            None if self.recurrence.iterations.extent.certain else self._is(self.iterations)
+        )
         full = axes == [] or self.shape[axes[0]].less(1) is False
         self._empty = None if full else self._is(self.batch)
 
@@ -65,7 +67,7 @@ class Sequence3:
         return self.emit.add("Gather", [shape, axis], "batch", axis=0)
 
     def _same(self, value: Value) -> Value:
-        return self.recurrence.trips.feeding.same(value).value
+        return self.recurrence.iterations.feeding.same(value).value
 
     def _is(self, count: Value) -> Value:
         """Emit 1 for a count of 0, else 0, int64 of shape [1]."""
@@ -77,7 +79,7 @@ class Sequence3:
     def varies(self, frees: Sequence[Free]) -> bool:
         """Test for a product that varies between iterations or rows."""
         return any(
-            self.recurrence.trips.operand(free.value).batched
+            self.recurrence.iterations.operand(free.value).batched
             or self.of.lead_of(self.of.shape(free.value))
             for free in frees
         )
@@ -85,10 +87,10 @@ class Sequence3:
     def turn(self, sources: Iterable[Sequence[Free]]) -> None:
         """Set `backward` if all inputs are read from the end."""
         operands = [
-            self.recurrence.trips.operand(free.value) for frees in sources for free in frees
+            self.recurrence.iterations.operand(free.value) for frees in sources for free in frees
         ]
         values = [operand.value for operand in operands if operand.batched]
-        reversals = self.recurrence.trips.feeding.reversals
+        reversals = self.recurrence.iterations.feeding.reversals
         self.backward = bool(values) and all(value in reversals for value in values)
 
     def input(self, frees: Sequence[Free]) -> Value:
@@ -107,11 +109,11 @@ class Sequence3:
 
     def _rows(self, free: Free) -> Value:
         """Emit some columns of a value, [iterations, batch or 1, elements]."""
-        trips = self.recurrence.trips
-        operand, shape = self.recurrence.trips.operand(free.value), self.of.shape(free.value)
-        value = trips.feeding.every(operand, free.value.name)
+        iterations = self.recurrence.iterations
+        operand, shape = self.recurrence.iterations.operand(free.value), self.of.shape(free.value)
+        value = iterations.feeding.every(operand, free.value.name)
         if self.backward and operand.batched:
-            value = trips.feeding.reversals[value]
+            value = iterations.feeding.reversals[value]
         value = self._flat(value, shape, 1)
         if free.columns is None or free.columns == (0, free.width):
             return value
@@ -162,9 +164,9 @@ class Sequence3:
         row = self.emit.add("Slice", [zeros, *bounds], "zeros")
         return self.emit.concat([value, row], 0, value.name)
 
-    def _pad(self, value: Value, trips: Value | None, batch: Value | None) -> Value:
+    def _pad(self, value: Value, iterations: Value | None, batch: Value | None) -> Value:
         zero = self.emit.vector((0,), "k")
-        ends = [self.emit.vector((0, 0, 0), "k"), trips or zero, batch or zero, zero]
+        ends = [self.emit.vector((0, 0, 0), "k"), iterations or zero, batch or zero, zero]
         pads = self.emit.once("Concat", ends, "pads", axis=0)
         return self.emit.add("Pad", [value, pads], value.name)
 
@@ -181,7 +183,7 @@ class Sequence3:
     def nothing(self, dtype: np.dtype[np.generic]) -> Value:
         """Emit an input of zeros, one for each row."""
         zero = self.emit.constant(np.zeros((1, 1, 1), dtype), "zero")
-        ends = [self.trips, self.batch, self.emit.vector((1,), "k")]
+        ends = [self.iterations, self.batch, self.emit.vector((1,), "k")]
         shape = self.emit.concat(ends, 0, "shape")
         return self.pad_steps(self.emit.add("Expand", [zero, shape], "fed"), 1, dtype)
 
@@ -191,7 +193,7 @@ class Sequence3:
         """Emit the states of all iterations from [iterations, batch, elements]."""
         axes = tuple([i for i, pad in enumerate((self._none, self._empty)) if pad is not None])
         if axes:
-            ends = [(self.trips, self.batch)[axis] for axis in axes]
+            ends = [(self.iterations, self.batch)[axis] for axis in axes]
             bounds = [
                 self.emit.vector((0,) * len(axes), "k"),
                 self.emit.concat(ends, 0, "ends"),
@@ -199,7 +201,7 @@ class Sequence3:
             ]
             value = self.emit.add("Slice", [value, *bounds], value.name)
         value = self._to_state_shape(value, 1)
-        return self.recurrence.trips.feeding.reverse(value) if self.backward else value
+        return self.recurrence.iterations.feeding.reverse(value) if self.backward else value
 
     def last(self, state: State, value: Value) -> Value:
         """Emit the last state from the operator's output [1, batch, elements]."""
@@ -209,7 +211,7 @@ class Sequence3:
         value = self._to_state_shape(self.emit.squeeze(value, 0, value.name), 0)
         if self._none is None:
             return value
-        some = self.emit.once("Cast", [self.trips], "some", to=onnx.TensorProto.BOOL)
+        some = self.emit.once("Cast", [self.iterations], "some", to=onnx.TensorProto.BOOL)
         if not self.shape:
             some = self.emit.squeeze(some, 0, "some")
         inputs = [some, value, self._same(state.initial)]

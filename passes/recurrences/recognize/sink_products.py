@@ -38,16 +38,16 @@ def read_hoisted(of: Interpretation, value: Value) -> Row | None:
 
 def _read(of: Interpretation, value: Value) -> tuple[_Elements, Value] | None:
     """The reader of elements at the position of an element, and its source."""
-    trips, scanned = of.recurrence.trips, of.scan_inputs.get(value)
+    iterations, scanned = of.recurrence.iterations, of.scan_inputs.get(value)
     if scanned is not None:
         axis = scanned.axis % len(of.shape(scanned.source))
 
         def read(source: Value, at: int) -> Operand:
-            return trips.feeding.elements(dataclasses.replace(scanned, source=source, axis=at))
+            return iterations.feeding.elements(dataclasses.replace(scanned, source=source, axis=at))
 
         return _Elements(of, axis, scanned.backward, read), scanned.source
     node = value.producer
-    if node is None or node.graph is not trips.loop_view.body or not node.is_op("Gather"):
+    if node is None or node.graph is not iterations.loop_view.body or not node.is_op("Gather"):
         return None
     source, index = node.inputs
     if source is None or index is None or source.graph is node.graph or of.shape(index):
@@ -58,15 +58,15 @@ def _read(of: Interpretation, value: Value) -> tuple[_Elements, Value] | None:
 
 def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: int) -> Operand:
     """Emit the elements of a value along an axis, as a Gather node reads them."""
-    trips, shape = of.recurrence.trips, of.shape(source)
-    operand, own = trips.feeding.same(source), node.attribute("axis", 0) % len(shape)
+    iterations, shape = of.recurrence.iterations, of.shape(source)
+    operand, own = iterations.feeding.same(source), node.attribute("axis", 0) % len(shape)
     if axis != own:
         perm = move_axis(len(shape), axis, own)
         fact = Fact(operand.fact.elem_type, tuple([shape[number] for number in perm]))
-        operand = Operand(trips.emit.transpose(operand.value, perm, source.name), False, fact)
+        operand = Operand(iterations.emit.transpose(operand.value, perm, source.name), False, fact)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])
-    operands = [operand, of.recurrence.trips.operand(index)]
-    ((read, _),) = trips.apply_rule(node, operands, [fact])
+    operands = [operand, of.recurrence.iterations.operand(index)]
+    ((read, _),) = iterations.apply_rule(node, operands, [fact])
     return read
 
 
@@ -100,12 +100,12 @@ class _Elements(NamedTuple):
 
     def opaque(self, source: Value) -> Row:
         """The row of an element of a value that is computed before the loop."""
-        key, trips = (self.axis, self.key, source), self.of.recurrence.trips
+        key, iterations = (self.axis, self.key, source), self.of.recurrence.iterations
         if key not in self.of.placeholders:
-            stand = trips.placeholder(source.name, self.operand(source, self.axis))
+            stand = iterations.placeholder(source.name, self.operand(source, self.axis))
             self.of.placeholders[key] = stand
             self.of.finiteness.alias(stand, source)
-            trips.count_along(source, self.axis)
+            iterations.count_along(source, self.axis)
         return self.of.row(self.of.placeholders[key])
 
 

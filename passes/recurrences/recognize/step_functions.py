@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from ....analysis.trips.trip_count import skip_identities
+from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Value
 from ....ir.lazy import lazy_property

@@ -78,9 +78,11 @@ class Interpretation:
         self._depth = 0
         self._visited: set[Node] = set()
         self.placeholders: dict[Hashable, Value] = {}
-        self.finiteness = Finiteness(recurrence.trips.loop_view, recurrence.fact)
+        self.finiteness = Finiteness(recurrence.iterations.loop_view, recurrence.fact)
         self.mask = find_mask(recurrence)
-        self.scan_inputs = {one.argument: one for one in recurrence.trips.loop_view.scan_inputs}
+        self.scan_inputs = {
+            one.argument: one for one in recurrence.iterations.loop_view.scan_inputs
+        }
         self._circle = set(recurrence.nodes)
         self.lead = self.lead_of(self.shape(recurrence.states[0].argument))
         for state in recurrence.states:
@@ -220,7 +222,7 @@ class Interpretation:
 
     def _expand_products(self, node: Node | None) -> None:
         """Expand the outputs of a node outside of the cycle into products."""
-        inside = node is not None and node.graph is self.recurrence.trips.loop_view.body
+        inside = node is not None and node.graph is self.recurrence.iterations.loop_view.body
         if node is None or not inside or node.op_type not in AFFINE or self._depth >= _DEEPEST:
             return
         if node in self._circle or node in self._visited:
@@ -250,7 +252,7 @@ class Interpretation:
     def matrix(self, value: Value) -> Matrix:
         """The matrix of a loop-invariant value."""
         node = value.producer
-        inside = node is not None and node.graph is self.recurrence.trips.loop_view.body
+        inside = node is not None and node.graph is self.recurrence.iterations.loop_view.body
         if inside and node is not None and node.is_op("Transpose") and node not in self._circle:
             source = node.inputs[0]
             assert source is not None
@@ -263,8 +265,10 @@ class Interpretation:
         shape = self.shape(value)
         if value in self._rows or (value.producer is not None and value.producer in self._circle):
             raise Unfit(f"is multiplied by '{value.name}', which depends on it")
-        if self.recurrence.trips.varies(value):
-            raise Unfit(f"is multiplied by '{value.name}', which differs from trip to trip")
+        if self.recurrence.iterations.varies(value):
+            raise Unfit(
+                f"is multiplied by '{value.name}', which differs from iteration to iteration"
+            )
         rows, columns = (dim.value for dim in shape[-2:]) if len(shape) > 1 else (None, None)
         if len(shape) != 2 + leading or rows is None or columns is None:
             raise Unfit(f"is multiplied by '{value.name}', which is no matrix of known sizes")

@@ -5,8 +5,8 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.evaluation import (
-    MAX_ALL_TRIPS,
-    MAX_TRIPS,
+    MAX_ALL_ITERATIONS,
+    MAX_ITERATIONS,
     construct_evaluator,
     single_node_model,
 )
@@ -55,12 +55,12 @@ def test_a_long_run_is_given_up_and_the_next_starts_afresh():
         given = {"x": X, "w": W, "n": n}
         return evaluator.evaluate({v: Tensor(array=np.array(given[k])) for k, v in known.items()})
 
-    assert evaluate(MAX_TRIPS + 1) is None
-    assert evaluate(MAX_TRIPS) is not None
-    assert evaluate(MAX_TRIPS) is not None
-    left = MAX_ALL_TRIPS - 3 * MAX_TRIPS
-    assert evaluate(left - MAX_TRIPS - 1) is not None
-    assert evaluate(MAX_TRIPS) is not None
+    assert evaluate(MAX_ITERATIONS + 1) is None
+    assert evaluate(MAX_ITERATIONS) is not None
+    assert evaluate(MAX_ITERATIONS) is not None
+    left = MAX_ALL_ITERATIONS - 3 * MAX_ITERATIONS
+    assert evaluate(left - MAX_ITERATIONS - 1) is not None
+    assert evaluate(MAX_ITERATIONS) is not None
     assert evaluate(2) is None
     assert evaluate(1) is None and evaluate(0) is not None
 

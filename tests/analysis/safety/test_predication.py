@@ -1,4 +1,4 @@
-"""Which trips of a Loop are certain, and which may be live or not."""
+"""Which iterations of a Loop are certain, and which may be live or not."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def predicted(
 
 
 def predicted_of(model, loop, most):
-    """The trips, or the sentence of the obstacle."""
+    """The iterations, or the sentence of the obstacle."""
     try:
         return predict(Speculation(ShapeInference(model), model.functions), loop, most)
     except Obstacle as obstacle:
         return str(obstacle)
 
 
-def obstacle_of(trips):
-    return trips if isinstance(trips, str) else None
+def obstacle_of(iterations):
+    return iterations if isinstance(iterations, str) else None
 
 
-def certain(trips):
-    assert obstacle_of(trips) is None
-    return [trip.certain for trip in trips]
+def certain(iterations):
+    assert obstacle_of(iterations) is None
+    return [iteration.certain for iteration in iterations]
 
 
 def flagged(start, following, most=4):
@@ -58,21 +58,21 @@ def flagged(start, following, most=4):
 def test_a_condition_that_constants_decide_for_a_while():
     found = flagged("yes", "q")
     assert certain(found) == [True, True, False, False]
-    assert [trip.goes_on for trip in found] == [True, False, False, False]
+    assert [iteration.goes_on for iteration in found] == [True, False, False, False]
 
 
-def test_a_first_trip_that_is_not_certain():
+def test_a_first_iteration_that_is_not_certain():
     found = flagged("q", "q")
     assert certain(found) == [False] * 4
-    assert [trip.goes_on for trip in found] == [True, False, False, False]
+    assert [iteration.goes_on for iteration in found] == [True, False, False, False]
 
 
-def test_without_a_first_condition_the_first_trip_is_made():
+def test_without_a_first_condition_the_first_iteration_is_made():
     assert certain(predicted("d = Identity (q)")) == [True, False, False, False]
     assert certain(flagged("", "q")) == [True, True, False, False]
 
 
-def test_trips_end_where_the_condition_is_false_for_certain():
+def test_iterations_end_where_the_condition_is_false_for_certain():
     assert certain(flagged("yes", "no")) == [True, True]
     assert certain(flagged("yes", "yes", most=3)) == [True, True, True]
     assert certain(predicted("d = Identity (q)", "yes", most=2)) == [True, False]
@@ -116,7 +116,7 @@ def test_rows_that_differ():
     assert obstacle_of(found) is None
 
 
-def test_rows_of_no_trips_need_a_declared_shape_in_numbers():
+def test_rows_of_no_iterations_need_a_declared_shape_in_numbers():
     def obstacle(rows, declared):
         rows = f"r = Neg (a) {rows}"
         results = f"r, {declared}"

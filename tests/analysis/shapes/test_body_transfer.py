@@ -21,8 +21,8 @@ def test_scan_outputs_gain_an_axis():
         ("z = Shape (w) s = Expand (i, z)", "s", ["?", "?", "?"]),
     ],
 )
-def test_sizes_of_scan_outputs_hold_without_a_trip(body, declared, sizes):
-    """Only numbers that the body declares or shape inference finds are there without a trip."""
+def test_sizes_of_scan_outputs_hold_without_an_iteration(body, declared, sizes):
+    """Only numbers that the body declares or shape inference finds hold without an iteration."""
     text = loop(f"r = Neg (a) {body}", results=f"float[R,S] r, {declared}", outputs="y, z0")
     assert shapes(text)["z0"] == sizes
 
@@ -116,7 +116,7 @@ def test_the_length_of_a_mapped_sequence():
     assert facts(text)["y"].count == 2
 
 
-def test_element_types_that_a_body_declares_hold_on_every_trip():
+def test_element_types_that_a_body_declares_hold_on_every_iteration():
     text = loop("r = Neg (a)").replace("Loop (n, , x)", "Loop (n, , u)")
     found = facts(text.replace(") => (y) {", ") => (y) { u = other.Strange (x)"))
     assert (found["a"].elem_type, found["a"].shape) == (FLOAT, None)

@@ -1,4 +1,4 @@
-"""What holds of carried values on every trip."""
+"""What holds of carried values on every iteration."""
 
 import pytest
 from harness import as_model
@@ -40,7 +40,7 @@ def test_swapped_carried_values():
     assert found["a"] == found["b"] == found["y"] == found["z"] == ["N", "3"]
 
 
-def test_a_type_that_changes_from_trip_to_trip_is_not_known():
+def test_a_type_that_changes_from_iteration_to_iteration_is_not_known():
     found = facts(loop("r = Cast <to = 11> (a)"))
     assert (found["a"].elem_type, found["y"].elem_type) == (0, 0)
 
@@ -52,7 +52,7 @@ def test_a_size_without_a_name_is_the_same_after_a_loop_that_keeps_it():
 
 
 def test_what_a_scan_output_holds_differs_from_what_the_body_saw():
-    """The rows of all trips have one size, but not one that the body can speak of outside."""
+    """The rows of all iterations have one size, but not one that the body can speak of outside."""
     text = loop(
         "r = Concat <axis = 0> (a, w) s = Neg (a)",
         results="float[R,S] r, float[T,U] s",

@@ -46,7 +46,7 @@ def test_a_scan_over_what_is_not_known():
     assert found["e"].shape is None and found["z"].shape is None
 
 
-def test_states_of_a_scan_are_those_of_every_trip():
+def test_states_of_a_scan_are_those_of_every_iteration():
     text = """g (float[N,3] x, float[K] s) => (y, z) {
         y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[B] a2,
             float[Q] r) { a2 = Concat <axis = 0> (a, e) r = Neg (a) }> (s, x)

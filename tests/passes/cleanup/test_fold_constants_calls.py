@@ -53,7 +53,7 @@ def test_the_call_stays_for_what_run_time_decides():
 
 
 @pytest.mark.parametrize("size", [0, 1, 3])
-def test_a_loop_whose_trips_a_call_gives(size):
+def test_a_loop_whose_iterations_a_call_gives(size):
     turn = TURN.format(n="n", x="r").replace("3", str(size))
     calls = f"{{ r, n = local.half (x, f) y = {turn} }}"
     text = f"g (float[{size}] x) => (float[{size}] y) <float f = {{0.7}}> {calls}"
@@ -101,8 +101,8 @@ def test_bodies_in_bodies_and_functions():
     assert straightened(text + LOCAL + inside + HALF, [X]) == ["Exp", "Exp"]
 
 
-def test_each_trip_by_itself():
-    """What a call gives out for the number of a trip."""
+def test_each_iteration_by_itself():
+    """What a call gives out for the number of an iteration."""
     text = """g (float[3] x) => (float[3] y) <int64 two = {2}, float f = {0.4}> {
         y = Loop (two, , x) <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t) {
             d, n = local.pick (s, i, c)

@@ -35,7 +35,7 @@ def test_sums_and_products_of_symbols():
     assert declared(result.model.graph)["c"] == [1, None]
 
 
-def test_bodies_are_told_what_holds_on_every_trip():
+def test_bodies_are_told_what_holds_on_every_iteration():
     text = """g (float[2,N] x, int64 n) => (float[A,B] y) {
         y, w = Loop (n, , x, x) <body = b (int64 i, bool c, float[P,Q] a, float[R,S] s)
                                       => (bool c2, float[P2,Q2] r, float[R2,S2] s2) {

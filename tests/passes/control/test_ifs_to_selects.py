@@ -134,8 +134,8 @@ def test_an_if_inside_a_loop_that_stays():
     assert result.changed
     (loop,) = result.model.graph.node
     assert "If" not in [node.op_type for node in loop.attribute[0].g.node]
-    for trips in range(4):
-        assert_equal_outputs(text, result.model, {"x": X[0, :2], "n": np.array(trips)})
+    for iterations in range(4):
+        assert_equal_outputs(text, result.model, {"x": X[0, :2], "n": np.array(iterations)})
 
 
 def test_a_function_is_looked_into():
@@ -318,7 +318,7 @@ IN_LOOP = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{0}},
         int64 one = {{1}}, bool yes = {{1}}> {{
     sh = Shape (x) size = Gather (sh, zero)
-    y = Loop ({trips}, yes, a0) <body = b (int64 i, bool c, float[2] a)
+    y = Loop ({iterations}, yes, a0) <body = b (int64 i, bool c, float[2] a)
             => (bool c2, float[2] r) {{
         c2 = Identity (c) j = {index}
         r = If (p) <then_branch = t () => (float[2] u) {{ e = Gather (x, j) u = Add (a, e) }},
@@ -326,7 +326,7 @@ g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{
 
 
 @pytest.mark.parametrize(
-    ("trips", "index", "is_safe"),
+    ("iterations", "index", "is_safe"),
     [
         ("size", "Identity (i)", True),
         ("size", "Sub (i, one)", False),  # -1 of no rows
@@ -334,8 +334,8 @@ g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{
         ("n", "Identity (i)", False),
     ],
 )
-def test_a_row_of_the_iteration_is_there(trips, index, is_safe):
-    text = IN_LOOP.format(trips=trips, index=index)
+def test_a_row_of_the_iteration_is_there(iterations, index, is_safe):
+    text = IN_LOOP.format(iterations=iterations, index=index)
     result = run_passes(text, IfsToSelects(in_loops=True))
     assert result.changed is is_safe
     for length in (0, 1, 3):

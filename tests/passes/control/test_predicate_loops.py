@@ -104,7 +104,7 @@ def test_greedy_decoding():
     )
     table = np.roll(np.eye(4, dtype=np.float32), 1, axis=1)
     assert_predicates(text, [{"scores": table, "first": np.array([start])} for start in range(4)])
-    # Without the certainty of a first trip nothing is known about the first token.
+    # Without the certainty of a first iteration nothing is known about the first token.
     text = text.replace("bool yes = {1}, ", "").replace("first)", "first, bool yes)", 1)
     kept(
         text.removeprefix(HEAD),
@@ -112,7 +112,7 @@ def test_greedy_decoding():
     )
 
 
-def test_a_counter_is_bounded_by_the_trips_so_far():
+def test_a_counter_is_bounded_by_the_iterations_so_far():
     text = (
         HEAD
         + """
@@ -134,7 +134,7 @@ def test_a_counter_is_bounded_by_the_trips_so_far():
     )
 
 
-def test_the_first_trip_may_change_a_shape():
+def test_the_first_iteration_may_change_a_shape():
     text = (
         HEAD
         + """
@@ -182,7 +182,7 @@ def test_an_absent_condition_is_ambiguous():
            }>
         }"""
     kept(text, "choose with --passes 'straighten{absent_cond=ignore}'")
-    kept(text, "constants decide its trips, 3; unroll-loops unrolls it", absent_cond="ignore")
+    kept(text, "constants decide its iterations, 3; unroll-loops unrolls it", absent_cond="ignore")
     honoured = text.replace("limit)", "limit, bool c)", 1).replace("(most, ,", "(most, c,")
     one = run_passes(HEAD + text, PredicateLoops(absent_cond="honour"))
     for limit in (0, 3, 5, 9):
@@ -268,14 +268,14 @@ def test_sequences_are_kept():
     )
 
 
-def test_an_undeclared_row_shape_matters_only_without_trips():
+def test_an_undeclared_row_shape_matters_only_without_iterations():
     text = DOUBLING.replace("float[2] r, float[2] r)", "float[2] r, r2)").replace(
         "top =", "r2 = Neg (r)  top ="
     )
     kept(
         text,
-        "it may make no trips, and its body does not declare the shape [2] that its scan output"
-        " 'r2' has then; sizes that it leaves open are 0 then",
+        "it may make no iterations, and its body does not declare the shape [2] that its scan"
+        " output 'r2' has then; sizes that it leaves open are 0 then",
     )
     certain = text.replace(", bool c)", ")").replace("{3}>", "{3}, bool c = {1}>")
     x = np.array([1, 2], np.float32)
@@ -317,9 +317,9 @@ def test_nested_in_a_loop_that_stays():
     )
     result = run_passes(text, PredicateLoops())
     assert result.changed
-    for trips in range(3):
+    for iterations in range(3):
         feed = {"x": np.array(1, np.float32), "limit": np.array(5, np.float32)}
-        assert_equal_outputs(text, result.model, {**feed, "n": np.array(trips)})
+        assert_equal_outputs(text, result.model, {**feed, "n": np.array(iterations)})
 
 
 def test_a_constant_trip_count_is_left_to_unroll_loops():
@@ -329,18 +329,18 @@ def test_a_constant_trip_count_is_left_to_unroll_loops():
               r = Add (a, a)
            }>
         }"""
-    kept(text, "constants decide its trips, 2; unroll-loops unrolls it")
+    kept(text, "constants decide its iterations, 2; unroll-loops unrolls it")
     assert run_passes(HEAD + text, UnrollLoops(), PredicateLoops()).kept == ()
 
 
-def test_a_row_size_that_only_run_time_tells_matters_only_without_trips():
+def test_a_row_size_that_only_run_time_tells_matters_only_without_iterations():
     text = DOUBLING.replace("[2]", "[N]").replace("[K,2]", "[K,N]")
     kept(
         text,
-        "it may make no trips, and the shape [N] that its scan output 'r' has then is known only at"
-        " run time; fix the shapes of the inputs with --shape",
+        "it may make no iterations, and the shape [N] that its scan output 'r' has then is known"
+        " only at run time; fix the shapes of the inputs with --shape",
     )
-    # A size that is bound does not reach what the body declares: without trips, rows are [0] still.
+    # A size that is bound does not reach what the body declares: without one, rows are [0] still.
     declared = text.replace("[N] r, float[N] r)", "[N] r, float[2] r2)").replace(
         "top =", "r2 = Neg (r)  top ="
     )

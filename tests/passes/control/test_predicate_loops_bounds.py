@@ -1,4 +1,4 @@
-"""Loops of which a part of the condition bounds the trips: while not done and i < 3."""
+"""Loops of which a part of the condition bounds the iterations: while not done and i < 3."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def bounded(maximum="most", end="three", go="go = And (early, inside)"):
     ],
 )
 def test_a_part_of_the_condition_is_a_bound(maximum, go):
-    """while not done and i < 3: three trips are written out, whatever the maximum says."""
+    """while not done and i < 3: three iterations are written out, whatever the maximum says."""
     text = bounded(maximum, go=go)
     feeds = [
         {"x": np.array([1, 2], np.float32), "limit": np.array(top, np.float32), "n": np.array(0)}
@@ -47,11 +47,11 @@ def test_a_part_of_the_condition_is_a_bound(maximum, go):
     ]
     assert_predicates(text, feeds)
     (remark,) = run_passes(text, PredicateLoops()).remarks
-    assert remark.reason.startswith("3 trips written out")
+    assert remark.reason.startswith("3 iterations written out")
 
 
 def test_a_maximum_that_run_time_tells_ends_a_loop_too():
-    """However few trips the condition allows: a maximum below that would not be seen."""
+    """However few iterations the condition allows: a maximum below that would not be seen."""
     text = bounded("n")
     assert_keeps(PredicateLoops(), text, "its maximum depends on input 'n'; decide it with --set")
     feed = {"x": np.array([1, 2], np.float32), "limit": np.array(99, np.float32)}

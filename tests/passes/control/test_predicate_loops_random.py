@@ -43,7 +43,7 @@ def bodies(draw):
 
 @settings(max_examples=examples(20), deadline=None)
 @given(bodies(), st.integers(1, 4), st.lists(st.integers(0, 3), min_size=8, max_size=8))
-def test_whatever_is_rewritten_never_fails_after_the_last_trip(body, most, numbers):
+def test_whatever_is_rewritten_never_fails_after_the_last_iteration(body, most, numbers):
     text = (
         HEAD
         + f"""

@@ -98,7 +98,7 @@ def test_over_budget_is_kept(limit):
 @pytest.mark.parametrize(
     "decides", ["int64 n = {-2}", "int64 n = {0}", "int64 n = {3}, bool no = {0}"]
 )
-def test_no_trips(decides):
+def test_no_iterations(decides):
     no = "no" if "no" in decides else ""
     model = assert_unrolls(
         f"""g (float[2] x) => (float[2] y, float[K,2] s) <{decides}> {{
@@ -110,7 +110,7 @@ def test_no_trips(decides):
     assert [tuple(t.dims) for t in model.graph.initializer] == [(0, 2)]
 
 
-def test_no_trips_of_elements_with_a_symbolic_size():
+def test_no_iterations_of_elements_with_a_symbolic_size():
     model = assert_unrolls(
         """g (float[N] x) => (float[N] y, float[K,M] s) <int64 n = {0}> {
             y, s = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)
@@ -120,7 +120,7 @@ def test_no_trips_of_elements_with_a_symbolic_size():
     assert [tuple(t.dims) for t in model.graph.initializer] == [(0, 0)]
 
 
-def test_no_trips_of_elements_of_unknown_rank_are_kept():
+def test_no_iterations_of_elements_of_unknown_rank_are_kept():
     text = (
         HEAD
         + """g (float[2] x) => (float[2] y, float[K,2] s) <int64 n = {0}> {
@@ -135,7 +135,7 @@ def test_no_trips_of_elements_of_unknown_rank_are_kept():
     assert "the sizes of its scan output 't' are not certain" in result.kept[0].reason
 
 
-def test_no_trips_of_elements_whose_sizes_are_in_doubt_are_kept():
+def test_no_iterations_of_elements_whose_sizes_are_in_doubt_are_kept():
     """Inference does not know what is computed, a runtime that folds constants does."""
     text = """g (float[N,3] x) => (y) <int64 n = {0}, int64[1] k = {2}, bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
@@ -146,7 +146,7 @@ def test_no_trips_of_elements_whose_sizes_are_in_doubt_are_kept():
     assert "the sizes of its scan output 's' are not certain" in result.kept[0].reason
 
 
-def test_no_trips_of_elements_that_the_model_declares_of_other_sizes_are_kept():
+def test_no_iterations_of_elements_that_the_model_declares_of_other_sizes_are_kept():
     text = """g (float[N,3] x, int64[2] z) => (float[K,7,3] y) <int64 n = {0}, bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
             c2 = Identity (c) s = Reshape (x, z) }> }"""
@@ -165,7 +165,7 @@ def test_no_trips_of_elements_that_the_model_declares_of_other_sizes_are_kept():
         ("a", "s", (0,)),
     ],
 )
-def test_no_trips_of_elements_of_the_sizes_that_the_body_tells(inputs, output, shape):
+def test_no_iterations_of_elements_of_the_sizes_that_the_body_tells(inputs, output, shape):
     """Not those of what is carried into it, in the reference and in onnxruntime."""
     text = f"""g (float[2] x) => (float[2] y, t) <int64 n = {{0}}> {{
         y, t = Loop (n, , x) <body = b (int64 i, bool c, {inputs}) => (bool c2, r, {output}) {{
@@ -326,7 +326,7 @@ def test_names_that_are_used_again():
     )
 
 
-def test_an_if_that_each_trip_decides_has_a_remark_of_its_own():
+def test_an_if_that_each_iteration_decides_has_a_remark_of_its_own():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x) => (float[2] y) <int64 n = {2}, int64 one = {1}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
@@ -337,23 +337,25 @@ def test_an_if_that_each_trip_decides_has_a_remark_of_its_own():
     }"""
     result = run_passes(text, UnrollLoops())
     said = {r.op_type: r.reason for r in result.remarks if r.action == "rewritten"}
-    assert said == {"Loop": "unrolled, 2 trips", "If": "decided on each trip"}
+    assert said == {"Loop": "unrolled, 2 iterations", "If": "decided on each iteration"}
 
 
-@pytest.mark.parametrize(("trips", "pays"), [(1, True), (2, True), (20, False)])
-def test_copies_that_load_slower_are_not_made_where_costs_count(trips, pays):
+@pytest.mark.parametrize(("iterations", "pays"), [(1, True), (2, True), (20, False)])
+def test_copies_that_load_slower_are_not_made_where_costs_count(iterations, pays):
     text = f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2] x) => (float[2] y) <int64 n = {{{trips}}}, bool yes = {{1}}> {{
+        g (float[2] x) => (float[2] y) <int64 n = {{{iterations}}}, bool yes = {{1}}> {{
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
             c2 = Identity (c) r = Neg (a) }}> }}"""
     result = run_passes(text, UnrollLoops(costs="onnxruntime"))
     assert result.changed == pays
     if not pays:
-        assert f"one for each of {trips} trips, would load slower" in result.kept[0].reason
+        assert (
+            f"one for each of {iterations} iterations, would load slower" in result.kept[0].reason
+        )
 
 
 @pytest.mark.parametrize(
-    ("body", "trips", "supports", "kept"),
+    ("body", "iterations", "supports", "kept"),
     [
         ("straightline_iteration", 501, None, True),
         ("straightline_iteration_1", 501, lambda *_: True, True),
@@ -362,9 +364,9 @@ def test_copies_that_load_slower_are_not_made_where_costs_count(trips, pays):
         ("b", 501, None, False),
     ],
 )
-def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, trips, supports, kept):
+def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, iterations, supports, kept):
     """Unless the client lacks Loop; a second rewrite knows the loop by its body."""
-    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{{trips}}}> {{
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{{iterations}}}> {{
         y = Loop (n, , x) <body = {body} (int64 i, bool c, float[2] a) => (bool d, float[2] r) {{
             d = Identity (c)  r = Neg (a) }}> }}"""
     model = load(as_model(HEAD + text))
@@ -373,8 +375,8 @@ def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, trips, s
     reasons = [str(remark.reason) for remark in context.remarks if remark.action == "kept"]
     assert reasons == (
         [
-            f"it expresses an operator, and its {trips} iterations would add"
-            f" {2 * trips} nodes, over written_loop_nodes=1000"
+            f"it expresses an operator, and its {iterations} iterations would add"
+            f" {2 * iterations} nodes, over written_loop_nodes=1000"
         ]
         if kept
         else []
@@ -387,8 +389,8 @@ def test_many_copies_are_remarked():
     text = (
         HEAD
         + """g (float[N] x, float[900, 2] z) => (float[N] y, float[2] w) {
-        trips = Constant <value_int = %d> ()
-        y = Loop (trips, , x) <body = b (int64 i, bool c, float[N] a) => (bool c2, float[N] e)
+        iterations = Constant <value_int = %d> ()
+        y = Loop (iterations, , x) <body = b (int64 i, bool c, float[N] a) => (bool c2, float[N] e)
             { c2 = Identity (c) %s }>
         zero = Constant <value_floats = [0.0, 0.0]> ()
         w = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] r) => (float[2] e)
@@ -399,7 +401,7 @@ def test_many_copies_are_remarked():
     assert all("slower than the loop" in reason and "accelerate" in reason for reason in reasons)
     assert len(reasons) == 2
     few = run_passes(text % (3, body, body), UnrollLoops()).remarks
-    assert [remark.reason for remark in few] == ["unrolled, 3 trips"]
+    assert [remark.reason for remark in few] == ["unrolled, 3 iterations"]
     compared = UnrollLoops(costs="onnxruntime", copies="run")
     for remark in run_passes(text % (700, body, body), compared).remarks:
         assert "slower than the loop" not in remark.reason

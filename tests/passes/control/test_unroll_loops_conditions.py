@@ -8,7 +8,7 @@ from straightline.passes import UnrollLoops, straighten
 
 CONDITIONS = {
     "always false": "c2 = Constant <value = bool {0}> ()",
-    "false after three trips": "c2 = Less (i, two)",
+    "false after three iterations": "c2 = Less (i, two)",
     "from outside": "c2 = Not (q)",
 }
 
@@ -52,7 +52,7 @@ def test_a_computed_condition_that_never_fails_is_not_ambiguous():
 
 
 @pytest.mark.parametrize("given", ["", "yes"])
-def test_one_trip_whatever_the_body_says(given):
+def test_one_iteration_whatever_the_body_says(given):
     assert_unrolls(
         f"""g (float[2] x, bool q) => (float[2] y) <int64 n = {{1}}, bool yes = {{1}}> {{
             y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a)

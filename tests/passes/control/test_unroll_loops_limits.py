@@ -124,7 +124,7 @@ def test_optionals():
     )
 
 
-def test_a_node_that_would_fail_is_not_run_by_a_loop_without_trips():
+def test_a_node_that_would_fail_is_not_run_by_a_loop_without_iterations():
     assert_unrolls(
         """g (float[2] x) => (float[2] y) <int64 n = {0}, float[1] w = {1}, int64[1] five = {5}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
@@ -185,27 +185,33 @@ BY_SHAPE = """g (float[2] x) => (float[2] y, float[N] last) <bool yes = {1}, int
 }""".replace("bool yes", "int64[1] zero = {0}, int64[1] one = {1}, bool yes")
 
 
-@pytest.mark.parametrize(("text", "trips"), [(COUNTED, 5), (WHILE, 5), (BY_SHAPE, 4)])
-def test_as_many_trips_as_are_allowed_and_not_one_more(text, trips):
+@pytest.mark.parametrize(("text", "iterations"), [(COUNTED, 5), (WHILE, 5), (BY_SHAPE, 4)])
+def test_as_many_iterations_as_are_allowed_and_not_one_more(text, iterations):
     def unrolled(most):
         return Pipeline([UnrollLoops(max_trips=most)]).run(as_model(HEAD + text))
 
-    for most in (trips, trips + 1):
+    for most in (iterations, iterations + 1):
         result = unrolled(most)
         assert result.changed, most
-        assert result.remarks[0].reason == f"unrolled, {trips} trips"
-        assert list(op_types(result.model.graph)).count("Neg") == trips
-    for most in (trips - 1, 0):
+        assert result.remarks[0].reason == f"unrolled, {iterations} iterations"
+        assert list(op_types(result.model.graph)).count("Neg") == iterations
+    for most in (iterations - 1, 0):
         result = unrolled(most)
         assert not result.changed
         assert f"max_trips={most} allows" in result.kept[0].reason
 
 
-def test_a_condition_is_not_computed_for_more_trips_than_one_too_many():
+def test_a_condition_is_not_computed_for_more_iterations_than_one_too_many():
     result = Pipeline([UnrollLoops(max_trips=3)]).run(as_model(HEAD + WHILE))
-    assert "its condition still holds after 4 trips, more than max_trips=3" in result.kept[0].reason
+    assert (
+        "its condition still holds after 4 iterations, more than max_trips=3"
+        in result.kept[0].reason
+    )
     result = Pipeline([UnrollLoops(max_nodes=9)]).run(as_model(HEAD + WHILE))
-    assert "its condition still holds after 4 trips, more than max_nodes=9" in result.kept[0].reason
+    assert (
+        "its condition still holds after 4 iterations, more than max_nodes=9"
+        in result.kept[0].reason
+    )
 
 
 ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
@@ -222,7 +228,7 @@ ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
         (
             ROWS,
             3 * 1 + 1 + 3 + 1,
-        ),  # what is the same on each trip once; an Unsqueeze each, a Concat
+        ),  # what is the same on each iteration once; an Unsqueeze each, a Concat
     ],
 )
 def test_as_many_nodes_as_are_allowed_and_not_one_fewer(text, cost):

@@ -24,7 +24,7 @@ TABLE = CostTable(
 )
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
-    y = Loop ({trips}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
+    y = Loop ({most}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
         {body} }}> }}"""
 SCAN = """g (float[{length}, 3] x) => (float[{length}, 3] y) {{
     y = Scan <num_scan_inputs = 1,
@@ -55,7 +55,7 @@ def test_what_a_model_has():
 
 def test_a_condition_that_a_body_returns_counts_as_the_identity_of_the_result():
     """Else a rewritten model, in which it has one, would seem slower than before it was written."""
-    forwarded = LOOP.format(trips="n", body="r = Neg (a)")
+    forwarded = LOOP.format(most="n", body="r = Neg (a)")
     isolated = forwarded.replace("(bool c, float[3] r)", "(bool c2, float[3] r)")
     isolated = isolated.replace("r = Neg", "c2 = Identity (c) r = Neg")
     assert load_units(model(forwarded)) == load_units(model(isolated))
@@ -78,7 +78,7 @@ def test_only_constant_matrices_are_packed():
 
 def test_what_runs_on_every_trip_counts_for_each():
     one, two = (
-        calls(model(LOOP.format(trips="five", body=b)))
+        calls(model(LOOP.format(most="five", body=b)))
         for b in ("r = Neg (a)", "b = Neg (a) r = Abs (b)")
     )
     assert one == {"call": 1, "Loop": 1, "loop trip": 5, "loop slot": 25, "node": 5}
@@ -87,7 +87,7 @@ def test_what_runs_on_every_trip_counts_for_each():
 
 def test_constants_and_identities_cost_nothing():
     one, two = (
-        calls(model(LOOP.format(trips="five", body=b)))
+        calls(model(LOOP.format(most="five", body=b)))
         for b in ("r = Neg (a)", "b = Neg (a) r = Identity (b)")
     )
     assert one == two
@@ -164,27 +164,27 @@ def body_of(text):
 )
 def test_copies_may_load_as_long_as_the_goal_allows(goal, most):
     """The loop costs 10 and its node 2."""
-    body = body_of(LOOP.format(trips="five", body="r = Neg (a)"))
+    body = body_of(LOOP.format(most="five", body="r = Neg (a)"))
     assert refuses_copies(body, int(most), 0, TABLE, goal) is None
     refusal = refuses_copies(body, int(most) + 1, 0, TABLE, goal)
-    assert f"one for each of {int(most) + 1} trips" in refusal
+    assert f"one for each of {int(most) + 1} iterations" in refusal
 
 
 def test_rows_and_matrices_count():
-    body = body_of(LOOP.format(trips="five", body="r = Neg (a)"))
+    body = body_of(LOOP.format(most="five", body="r = Neg (a)"))
     assert refuses_copies(body, 5, 0, TABLE, "load") is None
     assert refuses_copies(body, 5, 1, TABLE, "load") is not None
-    body = body_of(LOOP.format(trips="five", body="e = Gather (x, i) r = Add (a, e)"))
+    body = body_of(LOOP.format(most="five", body="e = Gather (x, i) r = Add (a, e)"))
     assert refuses_copies(body, 4, 0, TABLE, "load") is not None
     product = "w = Constant <value = float[2, 2] {1, 2, 3, 4}> () r = MatMul (a, w)"
     heavy = dataclasses.replace(TABLE, load={**TABLE.load, "packed": 3.0 * (1 << 15)})
-    body = body_of(LOOP.format(trips="five", body=product))
+    body = body_of(LOOP.format(most="five", body=product))
     assert refuses_copies(body, 2, 0, TABLE, "load") is None
     assert refuses_copies(body, 3, 0, heavy, "load") is not None
 
 
-def test_one_trip_always_pays():
-    body = body_of(LOOP.format(trips="five", body="r = Neg (a)"))
+def test_one_iteration_always_pays():
+    body = body_of(LOOP.format(most="five", body="r = Neg (a)"))
     assert refuses_copies(body, 1, 100, TABLE, "load") is None
 
 

@@ -41,7 +41,14 @@ AT_ONCE = HoistInvariants(), VectorizeLoops(max_bytes=1 << 40)
         (KNOWN, AT_ONCE, False),
         (KNOWN.replace("4000", "200"), AT_ONCE, True),
     ],
-    ids=["all at once", "blocks", "rows", "trips of an input", "known sizes", "small known sizes"],
+    ids=[
+        "all at once",
+        "blocks",
+        "rows",
+        "iterations of an input",
+        "known sizes",
+        "small known sizes",
+    ],
 )
 def test_what_fits(text, passes, allowed):
     before, after, limit = measured(text, *passes)

@@ -67,8 +67,8 @@ def test_what_was_not_measured_does_not_pay():
 
 
 @pytest.mark.parametrize(("scan", "least"), [(1, 1), (5.5, 1), (6, 2), (11, 3)])
-def test_a_scan_pays_from_the_trip_that_makes_up_for_its_start(scan, least):
-    """A trip costs 1 in it, and 6 in a Loop."""
+def test_a_scan_pays_from_the_iteration_that_makes_up_for_its_start(scan, least):
+    """An iteration costs 1 in it, and 6 in a Loop."""
     table = dataclasses.replace(TABLE, run={**TABLE.run, "Scan": scan})
     assert table.least_scanned == least
 

@@ -5,11 +5,11 @@ from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import BlockLoops, Pipeline
-from straightline.passes.costs.trip_counts import USUAL, TripCounts, known_trips
+from straightline.passes.costs.trip_counts import USUAL, TripCounts, known_iterations
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
-    y = Loop ({trips}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
+    y = Loop ({most}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
         {body} }}> }}"""
 SCAN = """g (float[{length}, 3] x) => (float[{length}, 3] y) {{
     y = Scan <num_scan_inputs = 1,
@@ -23,23 +23,23 @@ def loop_of(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "trips"),
+    ("text", "iterations"),
     [
-        (LOOP.format(trips="five", body="r = Neg (a)"), 5),
-        (LOOP.format(trips="n", body="r = Neg (a)"), None),
-        (LOOP.format(trips="", body="r = Neg (a)"), None),
+        (LOOP.format(most="five", body="r = Neg (a)"), 5),
+        (LOOP.format(most="n", body="r = Neg (a)"), None),
+        (LOOP.format(most="", body="r = Neg (a)"), None),
         (SCAN.format(length=7), 7),
         (SCAN.format(length="N"), None),
     ],
 )
-def test_known_trips(text, trips):
+def test_known_iterations(text, iterations):
     node, model, inference = loop_of(text)
-    assert known_trips(node, inference) == trips
-    assert TripCounts(model, inference).of(node) == (USUAL if trips is None else trips)
+    assert known_iterations(node, inference) == iterations
+    assert TripCounts(model, inference).of(node) == (USUAL if iterations is None else iterations)
 
 
 @pytest.mark.parametrize(
-    ("nodes", "trips"),
+    ("nodes", "iterations"),
     [
         ("s = Shape (x) k = Gather (s, at)", USUAL),
         ("k = Size (x)", 3 * USUAL),
@@ -50,14 +50,14 @@ def test_known_trips(text, trips):
         ("r = ReduceSum <keepdims = 0> (x) k = Cast <to = 7> (r)", USUAL),
     ],
 )
-def test_trips_at_usual_sizes(nodes, trips):
+def test_iterations_at_usual_sizes(nodes, iterations):
     text = f"""g (float[N, 3] x, int64 n) => (float[3] y)
         <bool yes = {{1}}, int64 at = {{0}}, int64[2] t = {{1, 8}}, int64 minus = {{-1}},
          float[3] a0 = {{1, 2, 3}}> {{
         {nodes} y = Loop (k, yes, a0) <body = b (int64 i, bool c, float[3] a) => (c, float[3] r) {{
             r = Neg (a) }}> }}"""
     node, model, inference = loop_of(text)
-    assert TripCounts(model, inference).of(node) == trips
+    assert TripCounts(model, inference).of(node) == iterations
 
 
 def test_blocks_of_a_known_trip_count():
@@ -69,6 +69,6 @@ def test_blocks_of_a_known_trip_count():
     (loop,) = model.graph.nodes_of("Loop")
     (inner,) = loop.body("body").nodes_of("Scan")
     (rows,) = loop.body("body").nodes_of("Abs")
-    trips = TripCounts(model, ShapeInference(model))
-    assert (trips.of(loop), trips.of(inner)) == (3, 30)
-    assert trips.sizes(rows.output()) == (30, 2, 3)
+    iterations = TripCounts(model, ShapeInference(model))
+    assert (iterations.of(loop), iterations.of(inner)) == (3, 30)
+    assert iterations.sizes(rows.output()) == (30, 2, 3)

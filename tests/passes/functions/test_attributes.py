@@ -56,7 +56,7 @@ FUNCTIONf <DEFAULT> (a, b) => (y) {
     (float[3] r, float[3] s) => (float[3] t, float[3] v) { t = Add (r, s) v = Identity (t) }> (a, b)
 }
 """
-TRIPS = """
+ITERATIONS = """
 g (float[3] a) => (float[M] y) { y = lib.f <CALL> (a) }
 FUNCTIONf <DEFAULT> (a) => (y) {
   n = Constant <value_int: int = @d> ()
@@ -82,8 +82,8 @@ CASES = [
     (SCAN, "", "d: ints = [1, 1]"),
     (COUNT, "d = 1", "d"),
     (COUNT, "", "d: int = 1"),
-    (TRIPS, "d = 1", "d"),
-    (TRIPS, "", "d: int = 1"),
+    (ITERATIONS, "d = 1", "d"),
+    (ITERATIONS, "", "d: int = 1"),
 ]
 EVERY = pytest.mark.parametrize(("text", "call", "default"), CASES)
 
@@ -212,7 +212,7 @@ def operators() -> list[tuple[str, str]]:
 @pytest.mark.sample(14)
 @pytest.mark.parametrize("name", sorted({name for name, _ in operators()}))
 def test_every_operator_with_attributes(name: str) -> None:
-    """Whatever the operator makes of its inputs: no pass trips over the reference."""
+    """Whatever the operator makes of its inputs: no pass iterations over the reference."""
     for attribute in [a for n, a in operators() if n == name]:
         model = one_call(onnx.defs.get_schema(name), attribute)
         loaded = ir.load(model)

@@ -1,4 +1,4 @@
-"""How many trips there are, and what each is handed."""
+"""How many iterations there are, and what each is handed."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from vectorized import assert_same, numbers, untyped, vectorized
 
 @pytest.mark.parametrize("start", [True, False])
 @pytest.mark.parametrize("maximum", [-2, 0, 3])
-def test_how_many_trips(start, maximum):
+def test_how_many_iterations(start, maximum):
     text = """g (int64 n, bool go) => (z) {
         z = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, int64 r) {
             c2 = Identity (c) r = Mul (i, i) }>
@@ -21,7 +21,7 @@ def test_how_many_trips(start, maximum):
 
 
 @pytest.mark.parametrize("maximum", ["int64 n", "int64[1] n", "int64[?] n"])
-def test_the_number_of_trips_changes_rank_in_the_form_that_exporters_write(maximum):
+def test_the_number_of_iterations_changes_rank_in_the_form_that_exporters_write(maximum):
     """Compilers know Unsqueeze and Squeeze of a size; a Reshape is for what has any rank."""
     text = f"""g ({maximum}, float[3] x, bool go) => (float[?, 3] y) {{
         y = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
@@ -68,7 +68,7 @@ def test_constants_around_stay_where_they_are_and_those_inside_come_out():
 
 
 @pytest.mark.parametrize("maximum", [-3, -1, 0, 2])
-def test_a_negative_number_of_trips_reads_no_rows(maximum):
+def test_a_negative_number_of_iterations_reads_no_rows(maximum):
     """onnxruntime reads a Gather by a Range as a Slice, where -1 is the last row."""
     text = """g (int64 n, float[4, 2] x) => (float[?, 2] y) <bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2] r) {

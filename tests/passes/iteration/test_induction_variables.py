@@ -1,4 +1,4 @@
-"""States that are none: counters, and what the trip before made."""
+"""States that are none: counters, and what the iteration before made."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ STATES = {
         "{4, 5}",
         "t = Identity (s) d = Constant <value_ints = [1, -2]> () s2 = Add (d, s)",
     ),
-    "the number of the trip before": ("int64", "{-1}", "t = Mul (s, s) s2 = Identity (i)"),
-    "what the trip before made": ("int64", "{-1}", "t = Add (s, i) s2 = Mul (i, i)"),
+    "the number of the iteration before": ("int64", "{-1}", "t = Mul (s, s) s2 = Identity (i)"),
+    "what the iteration before made": ("int64", "{-1}", "t = Add (s, i) s2 = Mul (i, i)"),
     "a value that is always replaced": (
         "int64",
         "{-1}",

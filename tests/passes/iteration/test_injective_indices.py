@@ -1,4 +1,4 @@
-"""Which places are others on every trip."""
+"""Which places are others on every iteration."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ LOOP = """g (float[6, 2] x, float[6, 2] o, int64 n, int64[K] list) => (float[6, 
         c2 = Identity (c) k2 = Add (k, two) e = Gather (x, {read}) f = Exp (e) {write} }}> }}"""
 ROW = "p = Reshape ({0}, one) t = ScatterND (s, p, f)"
 GONE = {
-    "the number of the trip": ("x", "zero", "i", ROW.format("i")),
+    "the number of the iteration": ("x", "zero", "i", ROW.format("i")),
     "from the end": ("x", "zero", "i", "p0 = Sub (five, i) " + ROW.format("p0")),
     "ahead": ("list", "zero", "i", "p0 = Add (i, two) " + ROW.format("p0")),
     "a counter": ("list", "zero", "k", ROW.format("k")),
@@ -44,7 +44,7 @@ GONE |= {
 STAYS = {
     "partly below 0": ("x", "zero", "i", f"d = Sub (i, two) {WRAPPED}" + ROW.format("p0")),
     "through 0": ("x", "zero", "i", "p0 = Sub (two, i) " + ROW.format("p0")),
-    "a number of trips that is not known": (
+    "a number of iterations that is not known": (
         "list",
         "zero",
         "i",

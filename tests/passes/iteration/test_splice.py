@@ -44,5 +44,5 @@ def test_what_is_known_of_outputs_is_known_of_what_comes_in_their_place():
         propagate_facts(feeding, placed)
         facts = [inference.fact(value) for value in placed]
         found.append([fact.shape and [str(dim) for dim in fact.shape] for fact in facts])
-    # Of a number of trips that only run time tells, what was made may tell more.
-    assert found == [[["M"], None], [["M"], None]]  # without a trip nothing has M columns
+    # Of a number of iterations that only run time tells, what was made may tell more.
+    assert found == [[["M"], None], [["M"], None]]  # without an iteration nothing has M columns

@@ -1,4 +1,4 @@
-"""Loops over blocks of trips: before and after, other passes, what stays."""
+"""Loops over blocks of iterations: before and after, other passes, what stays."""
 
 import pytest
 from harness import assert_keeps, assert_rewrites, run_passes
@@ -56,7 +56,7 @@ STATE = """g (float[9, 3] x, float[2, 3] w) => (float[2, 3] y) {
         (HEAD.replace("17", "11") + PAIRS, 96, "is of opset 11; convert to 12 first"),
         (HEAD + PAIRS.replace("Identity (c)", "Not (c)"), 96, "its body decides when it ends"),
     ],
-    ids=["state", "large rows", "few trips", "opset", "condition"],
+    ids=["state", "large rows", "few iterations", "opset", "condition"],
 )
 def test_what_stays(text, block, reason):
     assert_keeps(BlockLoops(block_bytes=block), text, reason)

@@ -42,8 +42,8 @@ def test_a_sum():
         + """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n) => (float[2, 3] y)
             <bool yes = {1}, int64[1] axes = {0}, int64 k = {1}, int64 k_1 = {32},
             bool holds = {1}> {
-            vector = Unsqueeze (n, axes) trips = Max (vector, axes)
-            count = Squeeze (trips, axes) last = Sub (count, k) padded = Add (last, k_1)
+            vector = Unsqueeze (n, axes) iterations = Max (vector, axes)
+            count = Squeeze (iterations, axes) last = Sub (count, k) padded = Add (last, k_1)
             blocks = Div (padded, k_1) some = Max (blocks, k) full = Div (last, some)
             block = Add (full, k) block_1 = Max (block, k)
             y = Loop (blocks, holds, s0) <body = b (int64 block_number, bool holds_1,

@@ -1,4 +1,4 @@
-"""Loops over blocks: any number of trips, axes, directions, and bodies inside bodies."""
+"""Loops over blocks: any number of iterations, axes, directions, and bodies inside bodies."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ ROWS = """g (float[N, 3] x, float[2, 3] w, int64 n, bool go) => (y) {
         ("f = Add (w, e) t = Transpose (f) r = MatMul (f, t)", "float[2, 2]"),
     ],
 )
-def test_trips_by_number(body, type_):
+def test_iterations_by_number(body, type_):
     text = HEAD + ROWS.replace("TYPE", type_).replace("BODY", body)
     shape = type_.replace("[", "[N, ")
     before = as_model(text.replace("=> (y)", f"=> ({shape.replace('?', 'K')} y)"))

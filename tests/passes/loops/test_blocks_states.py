@@ -57,8 +57,8 @@ def test_a_state_beside_rows():
             => (float[2, 3] y, float[M] z) <bool yes = {1}, int64[1] axes = {0}, int64 k = {1},
             int64 k_1 = {4}, bool holds = {1}, int64 k_2 = {0}, int64 k_3 = {1},
             int64[1] k_4 = {-1}> {
-            vector = Unsqueeze (n, axes) trips = Max (vector, axes)
-            count = Squeeze (trips, axes) last = Sub (count, k) padded = Add (last, k_1)
+            vector = Unsqueeze (n, axes) iterations = Max (vector, axes)
+            count = Squeeze (iterations, axes) last = Sub (count, k) padded = Add (last, k_1)
             blocks = Div (padded, k_1) some = Max (blocks, k) full = Div (last, some)
             block = Add (full, k) block_1 = Max (block, k) numbers = Range (k_2, block_1, k_3)
             y, z_blocks = Loop (blocks, holds, s0) <body = b (int64 block_number, bool holds_1,
@@ -74,7 +74,7 @@ def test_a_state_beside_rows():
                     v_1 = Gather <axis = 0> (v, number) u = Sub (v_1, s_1) t = Tanh (u)
                     r = ReduceMax <keepdims = 0> (t) }>
                 z_1 = Gather <axis = 0> (z_2, row_places) holds_2 = Identity (holds_1) }>
-            z_blocks_1 = Reshape (z_blocks, k_4) z = Slice (z_blocks_1, axes, trips, axes)
+            z_blocks_1 = Reshape (z_blocks, k_4) z = Slice (z_blocks_1, axes, iterations, axes)
         }""",
     )
 

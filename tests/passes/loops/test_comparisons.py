@@ -2,8 +2,8 @@
 
 import pytest
 from straightline import ir
+from straightline.analysis.iterations.trip_count_bound import parts
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.trips.trip_bound import parts
 from straightline.passes.loops.comparisons import ConditionReader, integer
 
 

@@ -17,8 +17,8 @@ TYPES = {"int32": np.int32, "int64": np.int64}
 
 
 def loop(condition, before="start", step=1, kind="int32", start="s", bound="n", most=""):
-    """A Loop that counts from `s` towards `n`, and its trips; `start`, `rest`: the conditions, over
-    what is compared before and on each trip."""
+    """A Loop that counts from `s` towards `n`, and its iterations; `start`, `rest`: the conditions,
+    over what is compared before and on each iteration."""
     first = f"go = Identity ({before})"
     if before == "start":
         first = condition.replace("J", start).replace("END", bound).replace("d =", "go =")
@@ -109,10 +109,10 @@ def test_counters_of_64_bits_downwards(relation, bound):
     bounded = counted(
         loop(f"d = {relation} (J, END)", step=-1, kind="int64", bound=bound, most="m")
     )
-    for start, trips in ((least, 0), (least + 1, 0), (most, 9), (most - 1, 9), (most - 3, 9)):
+    for start, iterations in ((least, 0), (least + 1, 0), (most, 9), (most - 1, 9), (most - 3, 9)):
         feed = {"s": np.array(start), "n": np.array(0), "m": np.array(9), "ask": np.array(True)}
         feed = {i.name: feed[i.name] for i in bounded.graph.input if i.name in feed}
-        assert run(bounded, feed)[1] == trips
+        assert run(bounded, feed)[1] == iterations
 
 
 def test_counters_of_64_bits_downwards_to_any_number_stay():
@@ -129,7 +129,7 @@ def test_up_to_a_number_itself():
 
 
 def test_what_the_initial_condition_does_not_say():
-    """The first trip is made without being asked for."""
+    """The first iteration is made without being asked for."""
     assert_counts(loop("d = Less (J, END)", before="ask", start="zero"))
     assert_counts(loop("d = Less (J, END)", before="yes", start="zero"))
     assert_counts(loop("d = Less (i, END)", before="yes", start="three"))
@@ -296,21 +296,21 @@ def test_a_bound_that_was_cast_before(bound, counts):
 
 
 @pytest.mark.parametrize(
-    ("condition", "most", "trips"),
+    ("condition", "most", "iterations"),
     [
         ("d = Less (J, END)", "", 3),
         ("d = LessOrEqual (J, END)", "", 4),
         ("d = Less (J, END) f = And (d, yes)", "two", 2),
     ],
 )
-def test_constants_need_no_operator_of_a_newer_opset(condition, most, trips):
+def test_constants_need_no_operator_of_a_newer_opset(condition, most, iterations):
     text = loop(condition, before="yes", start="zero", bound="three", kind="int64", most=most)
     text = text.replace("none = {0}>", "none = {0}, int64 two = {2}>", 1)
     opset = 12 if "OrEqual" in condition else 11
     after = counted(text.replace('"" : 17', f'"" : {opset}').replace("f = And", "f0 = And"))
     node = next(node for node in after.graph.node if node.op_type == "Loop")
     (number,) = [t for t in after.graph.initializer if t.name == node.input[0]]
-    assert onnx.numpy_helper.to_array(number) == trips
+    assert onnx.numpy_helper.to_array(number) == iterations
     assert_counts(text, starts=(0,), bounds=(0,), kind="int64")
 
 
@@ -321,7 +321,7 @@ def test_others_stay_below_opset_12():
 
 
 def test_pure_recurrences_stay():
-    """Nothing in them could be computed for all trips at once."""
+    """Nothing in them could be computed for all iterations at once."""
     text = loop("d = Less (J, END)").replace(", float q)", ")").replace(", float[END] p)", ")")
     text = text.replace("q = Cast <to = 1> (k)", "").replace("e, t, p =", "e, t =")
     assert counted(text) is not None
@@ -329,7 +329,7 @@ def test_pure_recurrences_stay():
 
 
 def test_what_it_is_for():
-    """A map over rows as tf2onnx writes it: no trip is left."""
+    """A map over rows as tf2onnx writes it: no iteration is left."""
     text = f"""{HEAD}g (float[N, 3] x) => (float[M, 2] y)
             <float zero = {{0}}, int32 first = {{0}}> {{
         g0 = Constant <value = int64 {{0}}> () shape = Shape (x) size = Gather (shape, g0)

@@ -11,21 +11,21 @@ LOOP = """g (float[N, 2] x, float[N, 2] y0, int64 n) => (float[N, 2] y)
         <bool yes = {{1}}, int64[1] z = {{0}}, int64 zero = {{0}}, int64 one = {{1}},
         int64 two = {{2}}> {{
     sh = Shape (x) m = Gather (sh, zero) last = Sub (m, one)
-    y = Loop ({trips}, yes, {start}) <body = b (int64 i, bool c, float[?, 2] s)
+    y = Loop ({iterations}, yes, {start}) <body = b (int64 i, bool c, float[?, 2] s)
             => (bool c2, float[?, 2] t) {{
         c2 = Identity (c) {index} {body} at0 = Unsqueeze (w, z) at = Unsqueeze (at0, z)
         u = Unsqueeze (v, z) t = ScatterND (s, at, u) }}> }}"""
 BEFORE = "i2 = Add (i, one) w = Identity (i2)"
 
 
-def model_of(index, body, trips="m", start="y0"):
-    return as_model(HEAD + LOOP.format(index=index, body=body, trips=trips, start=start))
+def model_of(index, body, iterations="m", start="y0"):
+    return as_model(HEAD + LOOP.format(index=index, body=body, iterations=iterations, start=start))
 
 
-def assert_same(before, after, length, trips=None):
+def assert_same(before, after, length, iterations=None):
     rng = np.random.default_rng(length)
     x, y0 = (rng.normal(size=(length, 2)).astype(np.float32) for _ in range(2))
-    feed = {"x": x, "y0": y0, "n": np.array(length if trips is None else trips)}
+    feed = {"x": x, "y0": y0, "n": np.array(length if iterations is None else iterations)}
     for run in (reference.run, run_in_onnxruntime):
         for one, other in zip(run(after, feed), run(before, feed), strict=True):
             assert_equal(one, other)
@@ -61,7 +61,7 @@ LONGER = "g0 = Gather (x, zero) g1 = Unsqueeze (g0, z) longer = Concat <axis = 0
 
 
 def longer(index, body):
-    text = LOOP.format(index=index, body=body, trips="m", start="longer")
+    text = LOOP.format(index=index, body=body, iterations="m", start="longer")
     return as_model(
         HEAD
         + text.replace("last = Sub", f"{LONGER} last = Sub").replace(

@@ -1,4 +1,4 @@
-"""What is the same on every trip is computed before the Loop or Scan, unless that could be felt."""
+"""What all iterations share is computed before the Loop or Scan, unless that could be felt."""
 
 import numpy as np
 import onnx
@@ -112,14 +112,14 @@ DIVIDE = "q = Div (k, m) f = Cast <to = 1> (q) r = Add (a, f)"
 DIVIDED = "float[2] x, int64 n, int64[2] k, int64[2] m"
 
 
-def test_what_may_fail_stays_where_there_may_be_no_trip():
+def test_what_may_fail_stays_where_there_may_be_no_iteration():
     text = loop(DIVIDE, inputs=DIVIDED)
     feed = {"x": FEED["x"], "k": np.array([7, 8]), "m": np.array([0, 1]), "n": np.array(0)}
     outside, inside, result = hoisted(text, feed)
     assert (outside, inside) == (["Loop"], ["Identity", "Div", "Cast", "Add"])
     (remark,) = result.remarks
     assert remark.action == "noted"
-    assert "'y/q' is the same on every trip but stays inside, since there may be none" in str(
+    assert "'y/q' is the same on every iteration but stays inside, since there may be none" in str(
         remark
     )
     assert "'m' may be zero" in str(remark)
@@ -128,7 +128,7 @@ def test_what_may_fail_stays_where_there_may_be_no_trip():
 @pytest.mark.parametrize(
     "certain", ["n = Constant <value_int = 3> ()", "n = Constant <value = int64 {1}> ()"]
 )
-def test_what_may_fail_leaves_where_there_is_a_trip(certain):
+def test_what_may_fail_leaves_where_there_is_an_iteration(certain):
     text = loop(DIVIDE, inputs="float[2] x, int64[2] k, int64[2] m").replace(
         "y = Loop", f"{certain} y = Loop"
     )
@@ -137,13 +137,13 @@ def test_what_may_fail_leaves_where_there_is_a_trip(certain):
     assert outside == ["Constant", "Div", "Cast", "Loop"]
 
 
-def test_an_initializer_that_callers_override_makes_no_trip_certain():
+def test_an_initializer_that_callers_override_makes_no_iteration_certain():
     text = loop(DIVIDE, inputs="float[2] x, int64 n = {3}, int64[2] k, int64[2] m")
     outside, _, _ = hoisted(text)
     assert outside == ["Loop"]
 
 
-def test_a_scan_of_a_known_length_makes_a_trip():
+def test_a_scan_of_a_known_length_makes_an_iteration():
     text = """g (float[LENGTH, 2] s, int64[2] k, int64[2] m) => (float[?, 2] z) {
         z = Scan <num_scan_inputs = 1, body = b (float[2] e) => (float[2] t) {
             q = Div (k, m) f = Cast <to = 1> (q) t = Add (e, f)
@@ -192,7 +192,7 @@ def test_what_the_body_gives_out():
     assert sorted(inside) == ["Add", "Identity", "Identity"]
 
 
-def test_an_if_leaves_with_its_branches_where_there_is_a_trip():
+def test_an_if_leaves_with_its_branches_where_there_is_an_iteration():
     choose = """e = If (yes) <then_branch = t () => (float[2] p) { p = Exp (w) },
         else_branch = f () => (float[2] q) { q = Neg (w) }> r = Mul (a, e)"""
     inputs = "float[2] x, float[2] w, bool yes"
@@ -209,7 +209,7 @@ def test_an_if_leaves_with_its_branches_where_there_is_a_trip():
     assert "holds graphs of its own" in stays.reason
 
 
-def test_sizes_that_scan_outputs_have_without_trips():
+def test_sizes_that_scan_outputs_have_without_iterations():
     """They follow from the body alone, so what leaves it must not take them along."""
     text = """g (float[2] x, float[2, 3] w, int64 n) => (float[2] y, float[?, ?, ?] z) {
         y, z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)

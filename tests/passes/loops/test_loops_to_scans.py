@@ -1,4 +1,4 @@
-"""Loops as Scans: what they read by the number of the trip, how many trips there are, none."""
+"""Loops as Scans: what they read by the iteration number, how many iterations there are, none."""
 
 import dataclasses
 
@@ -23,21 +23,21 @@ from vectorized import numbers
 GIVEN = "float[3] s, float[N, 3] x, float[5, 3] w, int64 n"
 
 
-def loop(body, trips="m", given=GIVEN, start="yes", number="int64 i", state="float[3] a"):
-    """A Loop of one state and one scan output, r and q, of trips m, which are the rows of x."""
+def loop(body, iterations="m", given=GIVEN, start="yes", number="int64 i", state="float[3] a"):
+    """A Loop of one state and one scan output, r and q, of m iterations, one for a row of x."""
     return f"""g ({given}) => (float[3] y, float[?, 3] z) <bool yes = {{1}}, int64 zero = {{0}}> {{
         sh = Shape (x) m = Gather (sh, zero)
-        y, z = Loop ({trips}, {start}, s) <body = b ({number}, bool c, {state})
+        y, z = Loop ({iterations}, {start}, s) <body = b ({number}, bool c, {state})
                 => (bool c2, float[3] r, float[3] q) {{ c2 = Identity (c) {body} }}>
     }}"""
 
 
-def feed(length, trips=None):
+def feed(length, iterations=None):
     return {
         "s": numbers(3),
         "x": numbers(length, 3),
         "w": numbers(5, 3),
-        "n": np.array(length if trips is None else trips),
+        "n": np.array(length if iterations is None else iterations),
     }
 
 
@@ -68,7 +68,7 @@ def test_a_loop_over_all_rows():
     )
 
 
-def test_trips_that_are_certain_need_no_if():
+def test_iterations_that_are_certain_need_no_if():
     assert_rewrites(
         LoopsToScans(),
         HEAD
@@ -139,7 +139,7 @@ def test_ways_to_read_an_element(what):
 
 ADD = "r = Add (a, e) q = Neg (r)"
 PARTS = {
-    "fewer trips than rows": (READS, "n", (0, 1, 3, 5)),
+    "fewer iterations than rows": (READS, "n", (0, 1, 3, 5)),
     "from the third row on": (f"k = Add (i, k2) e = Gather (x, k) {ADD}", "n", (0, 1, 3)),
     "the one before": (f"k = Sub (i, k1) e = Gather (x, k) {ADD}", "n", (0, 1, 5)),
     "the number besides": (
@@ -162,9 +162,9 @@ PARTS = {
 
 
 @pytest.mark.parametrize("what", PARTS)
-def test_other_numbers_of_trips(what):
-    body, trips, lengths = PARTS[what]
-    text = HEAD + loop(body, trips).replace(
+def test_other_numbers_of_iterations(what):
+    body, iterations, lengths = PARTS[what]
+    text = HEAD + loop(body, iterations).replace(
         "sh = Shape", f"{CONSTANTS} k2 = Constant <value_int = 2> () sh = Shape"
     )
     model = converted(text)
@@ -290,8 +290,8 @@ def test_a_table_of_the_body():
     )
     model = converted(text)
     assert inside(model) == ["Mul"]
-    for trips in (0, 1, 2):
-        assert_equal_outputs(text, model, {"s": numbers(3), "n": np.array(trips)})
+    for iterations in (0, 1, 2):
+        assert_equal_outputs(text, model, {"s": numbers(3), "n": np.array(iterations)})
 
 
 def test_empty_elements_along_another_axis():
@@ -332,7 +332,7 @@ KEPT = {
     "its body decides when it ends": loop("p = Less (i, n) " + READS).replace(
         "bool c2,", "bool p,"
     ),
-    "it has no maximum": loop(READS, trips=""),
+    "it has no maximum": loop(READS, iterations=""),
     "whose shape may change": """g (float[N] x, int64 n) => (float[?] y) <bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
             c2 = Identity (c) r = Concat <axis = 0> (a, x) }> }""",
@@ -352,7 +352,7 @@ def test_what_is_kept(reason):
     assert_keeps(LoopsToScans(), HEAD + KEPT[reason], reason)
 
 
-def test_without_a_guard_what_may_make_no_trips_is_kept():
+def test_without_a_guard_what_may_make_no_iterations_is_kept():
     assert_keeps(
         LoopsToScans(guard=False), HEAD + loop(READS), "onnxruntime fails on a Scan of none"
     )
@@ -377,20 +377,20 @@ def test_an_initializer_that_callers_may_override_decides_nothing():
     )
     model = converted(text)
     assert "Range" in op_types(model.graph) and "If" in op_types(model.graph)
-    for trips in (0, 2, 4):
-        fed = {"x": numbers(4, 3), "s": numbers(3), "four": np.array(trips)}
+    for iterations in (0, 2, 4):
+        fed = {"x": numbers(4, 3), "s": numbers(3), "four": np.array(iterations)}
         assert_equal_outputs(text, model, fed)
 
 
 @pytest.mark.parametrize(("more", "many"), [(-1, False), (0, True), (None, False)])
-def test_few_trips_stay_where_costs_count(monkeypatch, more, many):
+def test_few_iterations_stay_where_costs_count(monkeypatch, more, many):
     table = cost_table("onnxruntime")
     table = dataclasses.replace(table, run={**table.run, "Scan": table.run["Scan"] + 1})
     monkeypatch.setattr(loops_to_scans, "cost_table", lambda costs: table)
     least = table.least_scanned
-    trips = "N" if more is None else least + more
-    text = HEAD + loop(READS).replace("float[N, 3] x", f"float[{trips}, 3] x")
+    iterations = "N" if more is None else least + more
+    text = HEAD + loop(READS).replace("float[N, 3] x", f"float[{iterations}, 3] x")
     result = run_passes(text, LoopsToScans(costs="onnxruntime"))
     assert result.changed == many
     if not many:
-        assert f"it may make less than {least} trips" in result.kept[0].reason
+        assert f"it may make less than {least} iterations" in result.kept[0].reason

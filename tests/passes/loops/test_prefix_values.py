@@ -55,9 +55,9 @@ def test_operators(body, slices):
     assert "Concat" not in kinds or "a2" in body
     assert kinds.count("Slice") == slices
     numbers = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
-    for trips, past in ((0, 0), (1, 0), (4, 3)):
+    for iterations, past in ((0, 0), (1, 0), (4, 3)):
         feed = {
-            "x": numbers[:trips].reshape(trips, 2, 4),
+            "x": numbers[:iterations].reshape(iterations, 2, 4),
             "past": numbers[:past, :4].reshape(2, past, 2),
         }
         assert_equal_outputs(text, made.model, feed)

@@ -32,8 +32,8 @@ def test_a_scan_of_any_length():
         + """g (float[3] s, float[N, 3] x) => (float[3] y, float[N, 3] z)
             <int64 axis = {0}, bool holds = {1}> {
             x_shape = Shape (x)
-            trips = Gather (x_shape, axis)
-            y, z = Loop (trips, holds, s) <body = b (int64 i, bool holds_1, float[3] a)
+            iterations = Gather (x_shape, axis)
+            y, z = Loop (iterations, holds, s) <body = b (int64 i, bool holds_1, float[3] a)
                     => (bool holds_1, float[3] r, float[3] q) {
                 e = Gather <axis = 0> (x, i) r = Add (a, e) q = Neg (r)
             }>
@@ -50,8 +50,8 @@ def test_a_known_length():
             z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x)
         }""",
         HEAD
-        + """g (float[5] x) => (float[5] z) <int64 trips = {5}, bool holds = {1}> {
-            z = Loop (trips, holds) <body = b (int64 i, bool holds_1) => (bool holds_1, float r) {
+        + """g (float[5] x) => (float[5] z) <int64 n = {5}, bool holds = {1}> {
+            z = Loop (n, holds) <body = b (int64 i, bool holds_1) => (bool holds_1, float r) {
                 e = Gather <axis = 0> (x, i) r = Neg (e)
             }>
         }""",
@@ -90,7 +90,7 @@ def test_axes_and_directions(taken, put, backward, filled):
         assert_equal_outputs(text, model, fed)
 
 
-def test_sizes_without_trips_are_those_of_the_inputs():
+def test_sizes_without_iterations_are_those_of_the_inputs():
     """onnxruntime fails on the Scan, but not on the Loop."""
     text = (
         HEAD
@@ -210,7 +210,7 @@ def test_an_initializer_that_callers_may_override_is_read_at_run_time():
         assert_equal_outputs(text, model, {"x": numbers(length)})
 
 
-def test_trips_without_a_state_and_with_an_unread_element():
+def test_iterations_without_a_state_and_with_an_unread_element():
     text = (
         HEAD
         + """g (float[N] x, float[N] u) => (float[N] z) {

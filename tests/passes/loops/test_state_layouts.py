@@ -11,8 +11,8 @@ LOOP = """g (float[2, N, 3] x, int64 n) => (float[2, N, 3] y{more}) <bool yes = 
         int64[1] z = {{0}}, int64[1] o = {{1}}, int64[1] far = {{9223372036854775807}},
         int64[2] one_place = {{1, 1}}, int64 zero = {{0}}, int64[1] below = {{-2}},
         int64[2, 1] numbers = {{0, 1}}, int64[2] column = {{2, 1}}> {{
-    sh = Shape (x) m = Gather (sh, o) trips = Squeeze (m, z) y0 = ConstantOfShape (sh)
-    y{rows} = Loop (trips, yes, y0) <body = b (int64 i, bool c, float[2, N, 3] s)
+    sh = Shape (x) m = Gather (sh, o) iterations = Squeeze (m, z) y0 = ConstantOfShape (sh)
+    y{rows} = Loop (iterations, yes, y0) <body = b (int64 i, bool c, float[2, N, 3] s)
             => (bool c2, float[2, N, 3] t{out}) {{
         c2 = Identity (c) e = Gather <axis = 1> (x, i) g = Tanh (e)
         i1 = Unsqueeze (i, z) j1 = Add (i1, o) u = Unsqueeze (g, o) {body} }}> }}"""

@@ -86,7 +86,7 @@ def test_options_go_to_the_passes_in_it():
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
-    ("goal", "trips", "kept"),
+    ("goal", "iterations", "kept"),
     [
         ("load", 1, False),
         ("load", 4, True),
@@ -95,19 +95,19 @@ def test_options_go_to_the_passes_in_it():
         ("run", 2000, True),
     ],
 )
-def test_copies_are_made_where_the_goal_allows_their_load(goal, trips, kept):
-    text = HEAD + RECURRENCE % (trips, "many")
+def test_copies_are_made_where_the_goal_allows_their_load(goal, iterations, kept):
+    text = HEAD + RECURRENCE % (iterations, "many")
     result = sl.rewrite(as_model(text), "accelerate", optimize_for=goal)
     assert ("Tanh" not in ops(result)) == kept
     assert "Tanh" in ops(sl.rewrite(as_model(text)))
 
 
-def test_a_loop_of_many_trips_is_a_scan():
+def test_a_loop_of_many_iterations_is_a_scan():
     text = HEAD + RECURRENCE % (2000, "many")
     assert ops(sl.rewrite(as_model(text), "accelerate")) == ["Scan"]
 
 
-def test_a_loop_that_may_make_few_trips_stays():
+def test_a_loop_that_may_make_few_iterations_stays():
     text = HEAD + RECURRENCE % (100, "n")
     result = Pipeline(accelerate().passes).run(as_model(text))
     assert ops(result.model) == ["Loop"]

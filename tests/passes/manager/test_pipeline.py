@@ -71,8 +71,8 @@ def test_progress_is_told():
     Pipeline([UnrollLoops()]).apply(
         model, lambda what, done, total: told.append((what, done, total))
     )
-    trips = [("unrolling z", trip, 300) for trip in (0, 100, 200)]
-    assert told == [("unroll-loops", 0, 1), *trips]
+    iterations = [("unrolling z", iteration, 300) for iteration in (0, 100, 200)]
+    assert told == [("unroll-loops", 0, 1), *iterations]
 
 
 def test_every_pass_leaves_the_invariants():

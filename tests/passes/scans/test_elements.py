@@ -38,15 +38,15 @@ X8 = np.arange(16, dtype=np.float32).reshape(2, 4, 2)
 
 
 @pytest.mark.parametrize(("axis", "backward"), [(0, 0), (0, 1), (1, 0), (1, 1)])
-def test_elements_in_the_order_of_the_trips(axis, backward):
+def test_elements_in_the_order_of_the_iterations(axis, backward):
     attributes = f", scan_input_axes = [{axis}], scan_input_directions = [{backward}]"
     dims = "float[4,2]" if axis == 0 else "float[2,4]"
     model, scan, shapes = scan_of(attributes, f"float[3] s, {dims} x")
     parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
     assert parts.states(emitter) == [list(scan.states)]
-    (trips,) = parts.elements(emitter)
+    (iterations,) = parts.elements(emitter)
     x = X if axis == 0 else X.T
-    found = run(model, [value for (value,) in trips], s=S, x=x)
+    found = run(model, [value for (value,) in iterations], s=S, x=x)
     np.testing.assert_array_equal(found, X[::-1] if backward else X)
 
 
@@ -83,8 +83,8 @@ def test_outputs_are_put_together_along_their_axis(axis, backward):
     attributes = f", scan_output_axes = [{axis}], scan_output_directions = [{backward}]"
     model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
     parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
-    (trips,) = parts.elements(emitter)
-    joined = parts.stack(emitter, 0, [[v for (v,) in trips]], "r")
+    (iterations,) = parts.elements(emitter)
+    joined = parts.stack(emitter, 0, [[v for (v,) in iterations]], "r")
     (found,) = run(model, [joined], s=S, x=X)
     np.testing.assert_array_equal(found, np.stack(X[::-1] if backward else X, axis))
 

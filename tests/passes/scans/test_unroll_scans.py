@@ -160,7 +160,7 @@ def scans_in(model):
     return sum(node.op_type == "Scan" for node in model.graph.node)
 
 
-def test_one_trip_needs_neither_split_nor_concat():
+def test_one_iteration_needs_neither_split_nor_concat():
     text = HEAD + f"g (float[1] x) => (float[1] y) {{ y = {NEG} (x) }}"
     result = run_passes(text, UnrollScans())
     assert [n.op_type for n in result.model.graph.node] == ["Squeeze", "Neg", "Unsqueeze"]
@@ -178,7 +178,7 @@ def test_an_element_that_nothing_reads_is_not_cut_out():
     assert [n.op_type for n in result.model.graph.node] == ["Neg"] * 3
 
 
-def test_no_trips_give_the_states_and_nothing_collected():
+def test_no_iterations_give_the_states_and_nothing_collected():
     text = (
         HEAD
         + """g (float[2] s, float[2,0] x) => (float[2] f, float[2,0] y) {
@@ -196,7 +196,7 @@ def test_no_trips_give_the_states_and_nothing_collected():
     )
 
 
-def test_no_trips_in_opset_8():
+def test_no_iterations_in_opset_8():
     text = (
         HEAD_8
         + """g (float[2] s, float[2,3] x) => (float[2] f, float[2,3,2] y) <int64[2] n = {0, 0}> {
@@ -234,7 +234,7 @@ def test_constants_are_folded_on_the_way():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"max_trips": 2}, "its 3 trips are more than max_trips=2 allows"),
+        ({"max_trips": 2}, "its 3 iterations are more than max_trips=2 allows"),
         ({"max_nodes": 5}, "over max_nodes=5; raise it with --max-nodes"),
     ],
 )

@@ -35,23 +35,31 @@ def test_what_adds_nothing_counts_as_more():
 @pytest.mark.parametrize(
     ("maximum", "said"),
     [
-        (False, "its 4 trips are more than max_trips=3 allows"),
-        (True, "its maximum of 4 trips is more than max_trips=3 allows"),
+        (False, "its 4 iterations are more than max_trips=3 allows"),
+        (True, "its maximum of 4 iterations is more than max_trips=3 allows"),
     ],
 )
-def test_trips(maximum, said):
-    assert budget(max_trips=3).refuses_trips(3, 9, maximum) is None
-    assert budget(max_trips=3).refuses_trips(4, 9, maximum) == said
+def test_iterations(maximum, said):
+    assert budget(max_trips=3).refuses_iterations(3, 9, maximum) is None
+    assert budget(max_trips=3).refuses_iterations(4, 9, maximum) == said
 
 
-def test_trips_cost_nodes_and_count_as_one_at_least():
-    assert budget(used=1).refuses_trips(2, 9) is None
-    assert budget(used=2).refuses_trips(2, 9).startswith("its 2 trips would add 9 nodes to the 2")
-    assert budget().refuses_trips(11, 0, True).startswith("its maximum of 11 trips would add 0")
+def test_iterations_cost_nodes_and_count_as_one_at_least():
+    assert budget(used=1).refuses_iterations(2, 9) is None
+    assert (
+        budget(used=2)
+        .refuses_iterations(2, 9)
+        .startswith("its 2 iterations would add 9 nodes to the 2")
+    )
+    assert (
+        budget()
+        .refuses_iterations(11, 0, True)
+        .startswith("its maximum of 11 iterations would add 0")
+    )
 
 
 @pytest.mark.parametrize(
-    ("nodes", "trips", "each", "most", "option"),
+    ("nodes", "iterations", "each", "most", "option"),
     [
         (10, None, 3, 3, "max_nodes=10"),
         (10, 2, 3, 2, "max_trips=2"),
@@ -61,9 +69,9 @@ def test_trips_cost_nodes_and_count_as_one_at_least():
         (10**9, 10**7, 1, 10**7, "max_trips=10000000"),
     ],
 )
-def test_how_many_trips_need_be_counted(nodes, trips, each, most, option):
-    limits = budget(nodes, trips)
-    assert limits.most_trips(each) == most
+def test_how_many_iterations_need_be_counted(nodes, iterations, each, most, option):
+    limits = budget(nodes, iterations)
+    assert limits.most_iterations(each) == most
     assert limits.exceeded_limit(most).startswith(f"{option} allows; raise it with --{option[:3]}-")
 
 
@@ -154,13 +162,15 @@ def test_no_family_of_passes_imports_from_another():
                     assert (node.module or "").split(".")[0] not in FAMILIES, path
 
 
-def test_trips_from_which_on_there_is_no_maximum():
+def test_iterations_from_which_on_there_is_no_maximum():
     """2^31 and more stand for no maximum, which no option allows."""
     at = budget(max_nodes=2**40, max_trips=2**40)
-    assert at.refuses_trips(2**31 - 1, 1) is None
-    assert at.refuses_trips(2**31, 1) == "2147483648 trips are more than can be written out"
+    assert at.refuses_iterations(2**31 - 1, 1) is None
+    assert (
+        at.refuses_iterations(2**31, 1) == "2147483648 iterations are more than can be written out"
+    )
 
 
 def test_what_no_budget_allows_is_not_offered():
-    refused = Budget(Meter(), 100).refuses_trips(2**63 - 1, 2**63)
-    assert refused == "9223372036854775807 trips are more than can be written out"
+    refused = Budget(Meter(), 100).refuses_iterations(2**63 - 1, 2**63)
+    assert refused == "9223372036854775807 iterations are more than can be written out"

@@ -132,7 +132,7 @@ def test_what_a_loop_hides_is_corrected_of_outputs_too():
 
 
 def test_a_scan_output_is_declared_as_it_is():
-    """Without trips it would have the sizes that the body declares: they were false, and full
+    """Without iterations it would have the sizes that the body declares: they were false, and full
     checking refuses them where what is inferred is plain to see."""
     text = (
         "g (float[2,3] x, int64 n) => (int64 y) <bool yes = {1}> {"

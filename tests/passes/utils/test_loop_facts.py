@@ -11,11 +11,11 @@ from straightline.passes.base import PassContext
 from straightline.passes.utils.loop_facts import settled_outputs
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-LOOP = """g (float[N, 4] x) => ({declared} y, {rows} z) <int64 n = {{{trips}}}> {{
+LOOP = """g (float[N, 4] x) => ({declared} y, {rows} z) <int64 n = {{{iterations}}}> {{
     y, z = Loop (n, , x) <body = b (int64 i, bool c, float[N, 4] h)
         => (bool d, float[N, 4] k, float[N, 4] r) {{
         d = Identity (c)  a = {step}  k = Neg (a)  r = Tanh (a) }}> }}"""
-SCAN = """g (float[N] s, float[{trips}, N] x) => ({declared} y, {rows} z) {{
+SCAN = """g (float[N] s, float[{iterations}, N] x) => ({declared} y, {rows} z) {{
     y, z = Scan <num_scan_inputs = 1, body = b (float[N] h, float[N] e)
         => (float[N] k, float[N] r) {{
         a = Add (h, e)  k = Neg (a)  r = Tanh (a) }}> (s, x) }}"""
@@ -31,29 +31,29 @@ def unrolled(text: str, pipeline: str, **parts: object) -> tuple[object, PassCon
     ("text", "pipeline"), [(LOOP, "unroll-loops"), (SCAN, "unroll-scans")], ids=["loop", "scan"]
 )
 def test_the_body_is_inferred_in_place_of_all_copies(text, pipeline):
-    def inferred(trips: int) -> int:
+    def inferred(iterations: int) -> int:
         sizes = {"declared": "float[A, B]", "rows": "float[C, D, E]", "step": "Abs (h)"}
         if text is SCAN:
             sizes |= {"declared": "float[A]", "rows": "float[C, D]"}
-        _, context = unrolled(text, pipeline, trips=trips, **sizes)
+        _, context = unrolled(text, pipeline, iterations=iterations, **sizes)
         return context.analyses.memory.tally.nodes
 
     assert inferred(400) == inferred(40)
 
 
-@pytest.mark.parametrize("trips", [3, 20])
-def test_declarations_that_copies_prove_false_are_corrected(trips):
+@pytest.mark.parametrize("iterations", [3, 20])
+def test_declarations_that_copies_prove_false_are_corrected(iterations):
     model, context = unrolled(
         LOOP,
         "unroll-loops",
         declared="float[A, 7]",
         rows="float[2, B, C]",
-        trips=trips,
+        iterations=iterations,
         step="Abs (h)",
     )
     y, z = to_proto(model).graph.output
     assert [d.dim_param or d.dim_value for d in y.type.tensor_type.shape.dim] == ["A", 4]
-    assert z.type.tensor_type.shape.dim[0].dim_value == trips
+    assert z.type.tensor_type.shape.dim[0].dim_value == iterations
     assert sum(remark.action == "noted" for remark in context.remarks) == 2
     onnx.checker.check_model(to_proto(model), full_check=True)
 

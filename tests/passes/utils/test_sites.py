@@ -123,7 +123,7 @@ class Twice(Named):
     """Visit all sites twice."""
 
     def visit(self, site):
-        site.visits.again |= not site.visits.rewrites
+        site.visits.revisits |= not site.visits.rewrites
         site.rewritten("visited") if site.path == "y" else site.kept("stays")
 
 

@@ -13,7 +13,7 @@ LOOP = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, int64 n, floa
     y = Loop (n, yes, {initial}) <body = b (int64 i, bool c, {type} s) => (bool c2, {type} t) {{
         c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
 KEPT = {
-    "another trip reads it": "u = ReduceSum <keepdims = 0> (s) v = Add (f, u) t = Max (s, v)",
+    "another iteration reads it": "u = ReduceSum <keepdims = 0> (s) v = Add (f, u) t = Max (s, v)",
     "places that may be the same": "r = ReduceMax <keepdims = 0> (s) j = Reshape (k, b)"
     " u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
     "places that begin at the last one": "m = Constant <value_int = -1> () k2 = Add (i, m)"
@@ -69,7 +69,7 @@ READS = {
 
 @pytest.mark.parametrize("place", ["", ", zero"])
 @pytest.mark.parametrize("read", READS)
-def test_a_list_to_which_each_trip_adds_at_one_end(read, place):
+def test_a_list_to_which_each_iteration_adds_at_one_end(read, place):
     out, before, after = READS[read]
     text = SEQUENCE.format(out=out, before=before, after=after)
     model = as_model(HEAD + text.replace("Insert (s, f)", f"Insert (s, f{place})"))
@@ -83,7 +83,7 @@ def test_a_list_to_which_each_trip_adds_at_one_end(read, place):
 
 
 @pytest.mark.parametrize("place", ["last", "i"])
-def test_a_list_to_which_each_trip_adds_elsewhere(place):
+def test_a_list_to_which_each_iteration_adds_elsewhere(place):
     text = SEQUENCE.format(out="int64 y", before=CONSTRUCTED, after="y = SequenceLength (seq)")
     model = as_model(HEAD + text.replace("Insert (s, f)", f"Insert (s, f, {place})"))
     assert "Loop" in op_types(vectorized(model).model.graph)
@@ -117,7 +117,7 @@ TENSORS = {
         "float[?, 2, 3]",
         "a = Constant <value_ints = [0]> () u = Unsqueeze (f, a) t = Concat <axis = 0> (s, u)",
     ),
-    "a buffer of which each trip writes a row": (
+    "a buffer of which each iteration writes a row": (
         "5, 2, 3",
         "o",
         "float[5, 2, 3]",
@@ -168,7 +168,7 @@ TENSORS = {
 
 @pytest.mark.parametrize("write", TENSORS)
 @pytest.mark.parametrize("k", [0, 4])
-def test_a_tensor_to_which_each_trip_writes(write, k):
+def test_a_tensor_to_which_each_iteration_writes(write, k):
     out, initial, type_, body = TENSORS[write]
     text = TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k)
     model = as_model(HEAD + text)
@@ -229,7 +229,7 @@ def test_a_recurrence_that_appends_its_states():
 
 
 @pytest.mark.parametrize("before", [EMPTY, CONSTRUCTED])
-def test_a_list_to_which_each_trip_adds_twice(before):
+def test_a_list_to_which_each_iteration_adds_twice(before):
     after = "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"
     text = SEQUENCE.format(out="float[M, 3] y", before=before, after=after)
     chain = r"first = SequenceInsert (s, f) u = Neg (f) \1 = SequenceInsert (first, u)"

@@ -10,7 +10,7 @@ from straightline.passes import HoistInvariants, VectorizeLoops
 from vectorized import assert_same, assert_vectorizes, loop, numbers, untyped, vectorized, why_kept
 
 
-def test_what_is_read_row_by_row_is_the_tensor_where_there_are_as_many_rows_as_trips():
+def test_what_is_read_row_by_row_is_the_tensor_where_there_are_as_many_rows_as_iterations():
     assert_rewrites(
         VectorizeLoops(),
         HEAD
@@ -31,7 +31,7 @@ def test_what_is_read_row_by_row_is_the_tensor_where_there_are_as_many_rows_as_t
 
 
 def test_a_read_beyond_the_last_row_is_not_hidden():
-    """Ten trips of five rows fail, and so does what is made of them."""
+    """Ten iterations of five rows fail, and so does what is made of them."""
     text = """g (float[5, 3] x, int64 n) => (float[M, 3] y) <bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
             c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
@@ -65,12 +65,12 @@ def test_a_state_that_never_changes_is_none():
 
 
 @pytest.mark.parametrize(("most", "kept"), [(48, False), (47, True)])
-def test_values_of_all_trips_that_are_too_large(most, kept):
+def test_values_of_all_iterations_that_are_too_large(most, kept):
     text = """g (float[4, 3] x) => (float[4, 3] z) { z = Scan <num_scan_inputs = 1,
         body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
     result = run_passes(HEAD + text, VectorizeLoops(max_bytes=most))
     assert result.changed is not kept
-    assert not kept or "all trips take 48 bytes, over max_bytes=47" in result.kept[0].reason
+    assert not kept or "all iterations take 48 bytes, over max_bytes=47" in result.kept[0].reason
 
 
 INVARIANT = {
@@ -89,7 +89,7 @@ INVARIANT = {
 
 
 @pytest.mark.parametrize("name", INVARIANT)
-def test_what_is_the_same_on_every_trip_does_not_run_where_there_are_none(name):
+def test_what_is_the_same_on_every_iteration_does_not_run_where_there_are_none(name):
     body, out = INVARIANT[name]
     text = f"""g (int64 n, int64[3] y, int64 m) => (z) <bool yes = {{1}}> {{
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, {out}) {{

@@ -1,4 +1,4 @@
-"""Ifs whose condition differs from trip to trip, and calls of the model's own functions."""
+"""Ifs whose condition is of the iteration, and calls of the model's own functions."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def choice(condition, yes, no, out="float[3]"):
 
 CHOICES = {
     "by an element": choice(POSITIVE, "a = Mul (e, y)", "h = Neg (e) b = Exp (h)"),
-    "by the number of the trip": choice(FIRST, "a = Identity (y)", "b = Add (e, y)"),
-    "an element of the trip before": choice(
+    "by the number of the iteration": choice(FIRST, "a = Identity (y)", "b = Add (e, y)"),
+    "an element of the iteration before": choice(
         FIRST,
         "a = Identity (y)",
         "one = Constant <value = int64 {1}> () j = Sub (i, one) b = Gather (x, j)",
@@ -61,7 +61,7 @@ def test_both_branches_are_computed(what):
     assert "If" not in set(op_types(model.graph))
 
 
-def test_a_condition_that_is_the_same_on_every_trip():
+def test_a_condition_that_is_the_same_on_every_iteration():
     body = POSITIVE.replace("(e)", "(y)")
     assert_vectorizes(loop(choice(body, "a = Neg (y)", "b = Exp (y)"), "float[3] r"))
 
@@ -116,7 +116,7 @@ FUNCTION = """
 CALLS = {
     "one": "r = local.scaled (e, y)",
     "with an attribute": "r = local.scaled <factor = 3.0> (e, y)",
-    "of what is the same on every trip": "q = local.scaled (y, y) r = Add (e, q)",
+    "of what is the same on every iteration": "q = local.scaled (y, y) r = Add (e, q)",
     "of numbers": "q = ReduceSum <keepdims = 0> (e) h = local.scaled (q, q) r = Add (h, y)",
     "in a branch": choice(POSITIVE, "a = local.scaled (e, y)", "b = Neg (e)"),
     "of a call": "q = local.twice (e) r = Neg (q)",
@@ -178,7 +178,7 @@ def calling(height, between):
         (
             50,
             "b = {0} (a) c = {0} (b)",
-            "computing it for all trips takes more steps than max_work allows",
+            "computing it for all iterations takes more steps than max_work allows",
         ),
     ],
 )

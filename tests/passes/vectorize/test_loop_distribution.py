@@ -36,7 +36,7 @@ def _divide(refused, ragged=()):
 def test_a_recurrence_alone():
     inside, behind, reasons = _divide(())
     assert (inside, behind) == ({"Tanh", "Add"}, {"Mul", "Cos"})
-    assert reasons == ["carries 's', which each trip makes of that of the one before"]
+    assert reasons == ["carries 's', which each iteration makes of that of the one before"]
 
 
 def test_what_lies_between_two_that_stay():
@@ -50,7 +50,7 @@ def test_what_is_behind_but_leads_to_one_that_stays():
     assert (inside, behind) == ({"Tanh", "Add", "Mul", "Cos"}, set())
 
 
-def test_what_is_ragged_stays_only_with_one_that_reads_it_trip_by_trip():
+def test_what_is_ragged_stays_only_with_one_that_reads_it_iteration_by_iteration():
     assert _divide((), ["Exp"])[:2] == _divide(())[:2]
     assert _divide((), ["Sin"])[:2] == ({"Tanh", "Add"}, {"Mul", "Cos"})
     inside, behind, reasons = _divide((), ["Sin", "Neg"])

@@ -1,4 +1,4 @@
-"""Recurrences inside a map: the outer loop goes, the inner one runs once for all its trips."""
+"""Recurrences inside a map: the outer loop goes, the inner one runs once for all its iterations."""
 
 import numpy as np
 import pytest

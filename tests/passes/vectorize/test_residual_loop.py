@@ -7,8 +7,8 @@ from straightline.passes import VectorizeLoops
 from vectorized import assert_same, numbers, vectorized
 
 
-def test_a_loop_reads_rows_by_the_number_of_the_trip():
-    """A read that the body makes itself stays as it is; the counter is the number of the trip."""
+def test_a_loop_reads_rows_by_the_number_of_the_iteration():
+    """A read that the body makes itself stays as it is; the counter is the iteration number."""
     assert_rewrites(
         VectorizeLoops(),
         HEAD
@@ -80,8 +80,8 @@ def test_a_scan_keeps_axes_and_directions_of_what_it_still_reads():
     )
 
 
-def test_a_batch_size_of_run_time_and_no_trips():
-    """Without a trip onnxruntime takes sizes that the body does not tell for 0."""
+def test_a_batch_size_of_run_time_and_no_iterations():
+    """Without an iteration onnxruntime takes sizes that the body does not tell for 0."""
     text = """g (float[N, B, 4] x, float[B, 3] h0, float[4, 3] w, float[3, 5] v, float[B, 1] k,
             int64 n) => (float[B, 3] h, float[M, B, 5] y) <bool yes = {1}> {
         h, y = Loop (n, yes, h0) <body = b (int64 i, bool c, float[B, 3] s)
@@ -97,7 +97,7 @@ def test_a_batch_size_of_run_time_and_no_trips():
         assert_same(before, result.model, feed)
 
 
-def test_a_size_that_changes_from_trip_to_trip():
+def test_a_size_that_changes_from_iteration_to_iteration():
     """The rows are of one shape only where each is; here the state grows, and its sum is given."""
     text = """g (float[N, 3] x, int64 n) => (float[K] h, float[M] y) <bool yes = {1},
             float[1] s0 = {1}> {

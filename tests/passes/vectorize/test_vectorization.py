@@ -46,7 +46,7 @@ BODIES = {
         "a = Tanh (s) t = Add (a, h0) p = MatMul (t, v) q = Exp (p) r = Neg (q)",
         {"Tanh", "Add"},
     ),
-    "the state as it was before the trip": (
+    "the state as it was before the iteration": (
         "a = Tanh (s) t = Add (a, h0) p = MatMul (s, v) q = Exp (p) r = Neg (q)",
         {"Tanh", "Add"},
     ),

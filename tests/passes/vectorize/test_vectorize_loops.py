@@ -1,4 +1,4 @@
-"""All trips at once: what becomes of Loops and Scans, and of each operator in them."""
+"""All iterations at once: what becomes of Loops and Scans, and of each operator in them."""
 
 import pytest
 from harness import (
@@ -28,7 +28,7 @@ def test_a_scan_of_any_length():
     )
 
 
-def test_what_is_the_same_on_every_trip_is_repeated_once():
+def test_what_is_the_same_on_every_iteration_is_repeated_once():
     assert_rewrites(
         VectorizeLoops(),
         HEAD
@@ -39,8 +39,8 @@ def test_what_is_the_same_on_every_trip_is_repeated_once():
         HEAD
         + """g (float[N, 4] x, float[2] w) => (float[N, 8] y)
             <int64[1] k = {0}, int64[1] ones = {1}> {
-            shape = Shape (x) trips = Gather (shape, k) w_shape = Concat <axis = 0> (trips, ones)
-            w_spread = Expand (w, w_shape)
+            shape = Shape (x) iterations = Gather (shape, k)
+            w_shape = Concat <axis = 0> (iterations, ones) w_spread = Expand (w, w_shape)
             a = Concat <axis = 1> (w_spread, x) y = Concat <axis = 1> (a, w_spread)
         }""",
         [{"x": numbers(n, 4), "w": numbers(2)} for n in (1, 6)],
@@ -60,7 +60,7 @@ def test_an_inner_loop_goes_before_the_one_around_it():
 
 
 KEPT = {
-    "carries 'a', which each trip makes of that of the one before": """
+    "carries 'a', which each iteration makes of that of the one before": """
         g (float[3] x, float[N, 3] s) => (float[3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] a, float[3] e) => (float[3] r) { b = Add (a, e) r = Tanh (b) }>
             (x, s) }""",
@@ -71,7 +71,7 @@ KEPT = {
     "for which there is no batching rule": """
         g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] e) => (float[3] r) { r = com.microsoft.Gelu (e) }> (s) }""",
-    "whose condition differs from trip to trip": """
+    "whose condition differs from iteration to iteration": """
         g (bool[N] s, int64[3] e, int64[3] k) => (int64[N, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (bool c) => (int64[3] r) { r = If (c) <
                 then_branch = t () => (int64[3] p) { p = Neg (e) },
@@ -84,7 +84,7 @@ KEPT = {
         g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
                 c2 = Less (i, k) r = Mul (i, i) }> }""",
-    "which must not run where there are no trips": """
+    "which must not run where there are no iterations": """
         g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64[?] r) {
                 c2 = Identity (c) d = Expand (k, m) r = Mul (i, d) }> }""",

@@ -20,7 +20,7 @@ PARAMETERS = {"HardSigmoid": 2, "Affine": 2, "LeakyRelu": 1, "Elu": 1, "Threshol
 def drawn(op_type, seed):
     """A model of one node with attributes of every kind, and what it is fed."""
     pick, numbers = random.Random(seed), np.random.default_rng(seed)
-    trips, batch, inputs, hidden = (pick.randint(1, 4) for _ in range(4))
+    iterations, batch, inputs, hidden = (pick.randint(1, 4) for _ in range(4))
     direction = pick.choice(["forward", "reverse", "bidirectional"])
     count = 2 if direction == "bidirectional" else 1
     attributes = {"hidden_size": hidden, "direction": direction}
@@ -44,7 +44,7 @@ def drawn(op_type, seed):
         return (numbers.normal(size=shape) * 0.7).astype(np.float32)
 
     feed = {
-        "x": array(trips, batch, inputs),
+        "x": array(iterations, batch, inputs),
         "w": array(count, gates * hidden, inputs),
         "r": array(count, gates * hidden, hidden),
     }
@@ -52,7 +52,7 @@ def drawn(op_type, seed):
     if pick.random() < 0.7:
         names[3], feed["b"] = "b", array(count, 2 * gates * hidden)
     if pick.random() < 0.4:
-        lengths = numbers.integers(1, trips + 1, batch).astype(np.int32)
+        lengths = numbers.integers(1, iterations + 1, batch).astype(np.int32)
         names[4], feed["lengths"] = "lengths", lengths
     if pick.random() < 0.7:
         names[5], feed["h"] = "h", array(count, batch, hidden)

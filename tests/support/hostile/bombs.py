@@ -303,20 +303,20 @@ def repeated(bomb):
     for level in range(bomb.rng.choice((1, 1, 2, 3))):
         inside = [*bomb.nodes, make_node("ReduceMax", [bomb.value], [f"m{level}"], keepdims=0)]
         inside.append(make_node("Add", [f"a{level}", f"m{level}"], [f"b{level}"]))
-        trips = bomb.constant(np.array(bomb.number()))
+        iterations = bomb.constant(np.array(bomb.number()))
         first = bomb.constant(np.array(0, np.float32))
-        made = loop(trips, inside, [(first, f"a{level}", f"b{level}", [])])
+        made = loop(iterations, inside, [(first, f"a{level}", f"b{level}", [])])
         bomb.nodes = [made]
         bomb.value = made.output[0]
     bomb.rank = 1
 
 
 def grown_in_loop(bomb):
-    """What is carried doubles on each trip."""
-    trips = bomb.constant(np.array(bomb.number()))
+    """What is carried doubles on each iteration."""
+    iterations = bomb.constant(np.array(bomb.number()))
     flat = bomb.node("Reshape", bomb.value, bomb.constant(np.array([-1])))
     inside = [make_node("Concat", ["g", "g"], ["h"], axis=0)]
-    made = loop(trips, inside, [(flat, "g", "h", [None])])
+    made = loop(iterations, inside, [(flat, "g", "h", [None])])
     bomb.nodes.append(made)
     bomb.value, bomb.rank = made.output[0], 1
 
@@ -369,8 +369,8 @@ def finished(bomb):
         }
         bomb.nodes.append(make_node("If", [yes], ["y"], **branches))
     elif kind == 2:
-        trips = bomb.node("Cast", small, to=INT)
-        turn = loop(trips, [make_node("Neg", ["s"], ["t"])], [("x", "s", "t", None)])
+        iterations = bomb.node("Cast", small, to=INT)
+        turn = loop(iterations, [make_node("Neg", ["s"], ["t"])], [("x", "s", "t", None)])
         bomb.nodes += [turn, make_node("Identity", ["t_out"], ["y"])]
     else:
         sizes = bomb.node("Reshape", bomb.node("Cast", small, to=INT), bomb.constant(np.array([1])))

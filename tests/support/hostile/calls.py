@@ -36,10 +36,10 @@ def branching(size):
 
 
 def decided(size):
-    """What is called in the end holds a Loop whose trips are a constant."""
+    """What is called in the end holds a Loop whose iterations are a constant."""
     turn = loop("n", [make_node("Neg", ["v"], ["w"])], [("x", "v", "w", [2])])
-    trips = make_node("Constant", [], ["n"], value_int=2)
-    return doubling(size, [trips, turn, make_node("Identity", ["w_out"], ["y"])])
+    iterations = make_node("Constant", [], ["n"], value_int=2)
+    return doubling(size, [iterations, turn, make_node("Identity", ["w_out"], ["y"])])
 
 
 def given(size):
@@ -123,7 +123,7 @@ CASES = [
     Case("doubled-calls", plain, 60, 60),
     Case("doubled-branches", branching, 60, 60),
     Case("doubled-loops", decided, 60, 60),
-    Case("doubled-trips", given, 60, 60),
+    Case("doubled-iterations", given, 60, 60),
     Case("doubled-constants", constant, 60, 60),
     Case("doubled-rows", doubled_rows, 60, 20),
     Case("chained-calls", chain, 100_000, 1_000),

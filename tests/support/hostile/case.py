@@ -75,12 +75,12 @@ def body(nodes, inputs, outputs, initializers=()):
 INT, BOOL, STRING = TensorProto.INT64, TensorProto.BOOL, TensorProto.STRING
 
 
-def loop(trips, nodes, carried, initializers=()):
-    """A Loop of so many trips; carried are triples of name outside, inside and after a trip, with
-    a shape and perhaps a type."""
+def loop(iterations, nodes, carried, initializers=()):
+    """A Loop of so many iterations; carried are triples of name outside, inside and after an
+    iteration, with a shape and perhaps a type."""
     inside = [("i", [], INT), ("c", [], BOOL)]
     inside += [(name, shape, *type_) for _, name, _, shape, *type_ in carried]
     outside = [("c", [], BOOL)] + [(after, shape, *type_) for _, _, after, shape, *type_ in carried]
     graph = body(nodes, inside, outside, initializers)
-    given = [trips, "", *(first for first, *_ in carried)]
+    given = [iterations, "", *(first for first, *_ in carried)]
     return make_node("Loop", given, [f"{after}_out" for _, _, after, *_ in carried], body=graph)

@@ -9,8 +9,8 @@ from onnx.helper import make_node
 KIND = 100_000
 
 
-def trips(size):
-    """400 KB on each of so many trips, each another content."""
+def iterations(size):
+    """400 KB on each of so many iterations, each another content."""
     inner = [make_node("Add", ["v", "one"], ["w"])]
     nodes = [
         loop("n", inner, [("k", "v", "w", [KIND])]),
@@ -24,7 +24,7 @@ def trips(size):
     return model(nodes, [("x", [KIND])], [("y", [KIND])], stored)
 
 
-def read_trips(size):
+def read_iterations(size):
     """The same, and each of them is read by a node that stays."""
     inner = [
         make_node("Add", ["v", "one"], ["w"]),
@@ -40,7 +40,7 @@ def read_trips(size):
 
 
 def same(size):
-    """Trips that each compute the same constant, of something that is another one each trip."""
+    """Iterations that each compute the same constant, of something that changes."""
     inner = [
         make_node("Mul", ["i", "zero"], ["z"]),
         make_node("Add", ["z", "k"], ["a"]),
@@ -54,7 +54,7 @@ def same(size):
 
 
 def strings(size):
-    """A string that doubles on each trip."""
+    """A string that doubles on each iteration."""
     inner = [make_node("StringConcat", ["v", "v"], ["w"])]
     nodes = [
         loop("n", inner, [("k", "v", "w", [1], STRING)]),
@@ -86,9 +86,9 @@ def turns(size):
 
 
 CASES = [
-    Case("folded-trips", trips, 2_000, 20, ("inspect", "rewrite")),
-    Case("folded-trips-read", read_trips, 2_000, 20, ("inspect", "rewrite")),
-    Case("folded-trips-alike", same, 2_000, 20, ("inspect", "rewrite")),
+    Case("folded-iterations", iterations, 2_000, 20, ("inspect", "rewrite")),
+    Case("folded-iterations-read", read_iterations, 2_000, 20, ("inspect", "rewrite")),
+    Case("folded-iterations-alike", same, 2_000, 20, ("inspect", "rewrite")),
     Case("doubled-strings", strings, 60, 60, ("inspect", "rewrite")),
     Case("doubled-strings-in-a-row", strings_in_row, 60, 60, ("inspect", "rewrite")),
     Case("turns", turns, 1_000, 1_000, ("inspect", "rewrite")),

@@ -104,7 +104,7 @@ def in_branches(depth):
     return whole
 
 
-def running(x, out, k, trips="t"):
+def running(x, out, k, iterations="t"):
     """A Loop that carries a running sum of rows and stacks it."""
     nodes = [
         make_node("Identity", ["c"], ["d"]),
@@ -117,10 +117,10 @@ def running(x, out, k, trips="t"):
         [("i", [], INT), ("c", [], BOOL), ("a", [2])],
         [("d", [], BOOL), ("b", [2]), ("e", [2])],
     )
-    return make_node("Loop", [trips, "", "a0"], [f"last{k}", out], body=inside)
+    return make_node("Loop", [iterations, "", "a0"], [f"last{k}", out], body=inside)
 
 
-def mapped(x, out, k, trips="t"):
+def mapped(x, out, k, iterations="t"):
     """A Loop that maps rows."""
     nodes = [
         make_node("Identity", ["c"], ["d"]),
@@ -128,10 +128,10 @@ def mapped(x, out, k, trips="t"):
         make_node("Neg", ["r"], ["e"]),
     ]
     inside = body(nodes, [("i", [], INT), ("c", [], BOOL)], [("d", [], BOOL), ("e", [2])])
-    return make_node("Loop", [trips, ""], [out], body=inside)
+    return make_node("Loop", [iterations, ""], [out], body=inside)
 
 
-def recurrent(x, out, k, trips="t"):
+def recurrent(x, out, k, iterations="t"):
     """A Loop with a recurrence that no operator has."""
     nodes = [
         make_node("Identity", ["c"], ["d"]),
@@ -145,25 +145,28 @@ def recurrent(x, out, k, trips="t"):
         [("i", [], INT), ("c", [], BOOL), ("a", [2])],
         [("d", [], BOOL), ("b", [2]), ("e", [2])],
     )
-    return make_node("Loop", [trips, "", "a0"], [f"last{k}", out], body=inside)
+    return make_node("Loop", [iterations, "", "a0"], [f"last{k}", out], body=inside)
 
 
-def loops(make, chained, size, trips=None):
+def loops(make, chained, size, iterations=None):
     """Loops over the rows of x, or each over those that the one before made."""
     nodes, before = [], "x"
-    if not trips:
+    if not iterations:
         nodes.append(make_node("Shape", ["x"], ["s"]))
         nodes.append(make_node("Gather", ["s", "zero"], ["t"]))
     for k in range(size):
         nodes.append(make(before, f"o{k}", k))
         before = f"o{k}" if chained else "x"
     nodes.append(make_node("Sum", [f"o{k}" for k in range(size)], ["y"]))
-    n = trips or "n"
-    stored = [tensor("zero", np.array(0)), *([tensor("t", np.array(trips))] if trips else [])]
+    n = iterations or "n"
+    stored = [
+        tensor("zero", np.array(0)),
+        *([tensor("t", np.array(iterations))] if iterations else []),
+    ]
     return model(nodes, [("x", [n, 2]), ("a0", [2])], [("y", [n, 2])], stored)
 
 
-def states(size, trips=None):
+def states(size, iterations=None):
     """A Loop whose states each read the two before."""
     nodes = [make_node("Identity", ["c"], ["d"])]
     nodes += [make_node("Add", [f"a{k}", f"a{(k + 1) % size}"], [f"b{k}"]) for k in range(size)]
@@ -174,8 +177,10 @@ def states(size, trips=None):
     )
     loop_ = make_node("Loop", ["t", "", *["x"] * size], [f"o{k}" for k in range(size)], body=inside)
     total = make_node("Sum", [f"o{k}" for k in range(size)], ["y"])
-    if trips:
-        return model([loop_, total], [("x", [2])], [("y", [2])], [tensor("t", np.array(trips))])
+    if iterations:
+        return model(
+            [loop_, total], [("x", [2])], [("y", [2])], [tensor("t", np.array(iterations))]
+        )
     return model([loop_, total], [("x", [2]), ("t", [], INT)], [("y", [2])])
 
 
@@ -191,9 +196,9 @@ def long_body(size):
     return model([node], [("x", [2]), ("t", [], INT)], [("y", [2])])
 
 
-def long_trips(size):
+def long_iterations(size):
     """A Loop of many iterations over a recurrence."""
-    return loops(recurrent, False, 1, trips=size)
+    return loops(recurrent, False, 1, iterations=size)
 
 
 def captured(depth):
@@ -229,5 +234,5 @@ CASES = [
     Case("states", states, 1_000, 50),
     Case("states-known", lambda size: states(size, 5), 500, 50),
     Case("long-body", long_body, 2_000, 100),
-    Case("long-trips", long_trips, 10_000, 100),
+    Case("long-iterations", long_iterations, 10_000, 100),
 ]

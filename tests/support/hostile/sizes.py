@@ -30,7 +30,7 @@ def square(size):
 
 
 def grown(size):
-    """A Loop whose every trip multiplies by a size plus one."""
+    """A Loop whose every iteration multiplies by a size plus one."""
     nodes = [
         make_node("Shape", ["x"], ["sizes"]),
         make_node("Add", ["sizes", "one"], ["more"]),

@@ -15,16 +15,16 @@ def captures(size):
     return model(nodes, [("x", [2]), ("n", [], INT)], [("w_out", [2])])
 
 
-def carried(size, trips="n"):
+def carried(size, iterations="n"):
     """A Loop that carries many values."""
     inner = [make_node("Neg", [f"v{k}"], [f"w{k}"]) for k in range(size)]
     states = [("x", f"v{k}", f"w{k}", [2]) for k in range(size)]
     nodes = [
-        loop(trips, inner, states),
+        loop(iterations, inner, states),
         make_node("Sum", [f"w{k}_out" for k in range(size)], ["y"]),
     ]
-    inputs = [("x", [2]), *([("n", [], INT)] if trips == "n" else [])]
-    return model(nodes, inputs, [("y", [2])], [] if trips == "n" else [tensor(trips, 3)])
+    inputs = [("x", [2]), *([("n", [], INT)] if iterations == "n" else [])]
+    return model(nodes, inputs, [("y", [2])], [] if iterations == "n" else [tensor(iterations, 3)])
 
 
 def carried_thrice(size):

@@ -23,17 +23,17 @@ def test_sizes_stand_in_earlier_ones():
 
 def test_the_size_for_which_a_loop_has_no_iteration():
     assert size_without_iteration(N * 2 - 6) == {"N": Dimension.constant(3)}
-    for trips in (N * 2 - 5, N + 1, N + M, N * N):
+    for iterations in (N * 2 - 5, N + 1, N + M, N * N):
         with pytest.raises(OpenError):
-            size_without_iteration(trips)
+            size_without_iteration(iterations)
 
 
 def test_trip_counts_make_cases_where_they_are_asked_for():
     terms = Terms(Budget())
     terms.facts.declared.add("N")
-    terms.limits["?trip0:N"] = N
-    assert [case["N"].value for case in cases_by_sizes(terms, with_trips=True)] == [None, 0]
-    assert cases_by_sizes(terms, with_trips=False) == []
+    terms.limits["?iteration0:N"] = N
+    assert [case["N"].value for case in cases_by_sizes(terms, with_iterations=True)] == [None, 0]
+    assert cases_by_sizes(terms, with_iterations=False) == []
 
 
 PADDED = """g (float[n, m] x) => (float[a, b] y) <int64[1] zero = {0}, int64[1] one = {1}> {
@@ -70,9 +70,11 @@ def test_sizes_of_inputs_make_cases_before_others():
     zero = terms.size(0)
     for name in ("?least0:s:", "N"):
         terms.op("Equal", 13, terms.size(Dimension.symbol(name)), zero)
-    assert [set(case) for case in cases_by_sizes(terms, with_trips=False)] == [{"?least0:s:"}] * 2
+    assert [set(case) for case in cases_by_sizes(terms, with_iterations=False)] == [
+        {"?least0:s:"}
+    ] * 2
     terms.facts.declared.add("N")
-    assert [set(case) for case in cases_by_sizes(terms, with_trips=False)] == [{"N"}] * 2
+    assert [set(case) for case in cases_by_sizes(terms, with_iterations=False)] == [{"N"}] * 2
 
 
 SPLIT = """g (float[b, s, 4] x, float[b, s, 2] u) => (float[p, q, r] y) <int64[1] c = {4}> {

@@ -91,7 +91,7 @@ def test_rows_of_a_loop_are_those_of_all():
     assert_open(ROWS % before, ROWS % f"{before} r = Neg (p) q = Gather (t, r)", "Gather 'q'")
 
 
-def test_what_moves_out_of_a_loop_must_not_fail_without_a_trip():
+def test_what_moves_out_of_a_loop_must_not_fail_without_an_iteration():
     inside = ROWS % (LOOP % "w = Gather (t, i) v = Gather (t, j) o = Add (v, w)")
     outside = ROWS % ("w = Gather (t, i) " + LOOP % "v = Gather (t, j) o = Add (v, w)")
     assert_open(inside, outside, "Gather 'w'")
@@ -116,7 +116,7 @@ COUNTED = """g (float[3] x, int64 M) => (float[3] y)
     d = Identity (c) s = Neg (x) }> y = Gather (r, z) }"""
 
 
-def test_a_loop_of_fewer_trips_may_lack_a_row():
+def test_a_loop_of_fewer_iterations_may_lack_a_row():
     before = COUNTED % "m = Identity (M)"
     assert_open(before, COUNTED % "m = Sub (M, o)", "Gather 'y'")
 

@@ -126,7 +126,7 @@ def test_a_part_is_from_the_node_that_made_the_whole():
 
 
 @pytest.mark.parametrize("rows", ["n", "3"])
-def test_trips_are_from_the_body(rows):
+def test_iterations_are_from_the_body(rows):
     scan = f"""g (float[{rows}, 2] x) => (float[{rows}, 2] y) {{
         y = Scan <num_scan_inputs = 1,
             body = b (float[2] e) => (float[2] o) {{ a = Exp (e) o = %s (a) }}> (x) }}"""

@@ -22,7 +22,7 @@ def test_no_node_that_two_opsets_run_otherwise_is_proved():
     assert counts["told apart"] >= 1
 
 
-def test_a_loop_without_a_trip_has_the_sizes_that_its_body_leads_to():
+def test_a_loop_without_an_iteration_has_the_sizes_that_its_body_leads_to():
     text = """<ir_version: 8, opset_import: ["": 18]>
         g (float[2] x, int64 n, bool c) => (float[m, 2] y) { y = Loop (n, c) <body =
         b (int64 i, bool e) => (bool e2, float s) { e2 = Identity (e) s = Neg (x) }> }"""
@@ -32,5 +32,5 @@ def test_a_loop_without_a_trip_has_the_sizes_that_its_body_leads_to():
     feeds = {"x": np.float32([1, 2]), "n": np.array(0), "c": np.array(True)}
     ((elem_type, shape, _),) = proof_mutants.ran(model, [feeds])[0]
     assert (elem_type, shape) == ("float32", (0, 2))
-    more = feeds | {"n": np.array(proof_mutants.TRIPS + 1)}
+    more = feeds | {"n": np.array(proof_mutants.ITERATIONS + 1)}
     assert proof_mutants.ran(model, [more]) is None

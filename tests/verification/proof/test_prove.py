@@ -312,9 +312,9 @@ def test_a_trip_count_of_an_input_is_none_in_one_case_and_more_in_another():
 
 HOISTED = """g (float[n, 3] x) => (float[3] y)
         <int64 zero = {0}, bool t = {1}, float[3] z = {0, 0, 0}> {
-    shape = Shape (x) trips = Gather (shape, zero) %s
+    shape = Shape (x) iterations = Gather (shape, zero) %s
     y = Loop <body = b (int64 i, bool c, float[3] s) => (bool c2, float[3] s2) {
-        c2 = Identity (c) %s s2 = Add (s, row) }> (trips, t, z) }"""
+        c2 = Identity (c) %s s2 = Add (s, row) }> (iterations, t, z) }"""
 ROW = "row = Gather (x, zero)"
 
 

@@ -37,7 +37,7 @@ def steering(graph, more=""):
             "y = Loop (n, c, x) <body = b (i, d, a) => (f, r) { f = Identity (d) r = Relu (a) }>",
             {"n", "c"},
         ),
-        # What is carried decides about the next trip.
+        # What is carried decides about the next iteration.
         (
             "y = Loop (, c, x) <body = b (i, d, a) => (f, r)"
             " { f = Cast <to = 9> (r) r = Neg (a) }>",
@@ -62,7 +62,7 @@ def steering(graph, more=""):
         ("y = l.unknown (x, n)", set()),
     ],
 )
-def test_sizes_trips_and_positions(body, found):
+def test_sizes_iterations_and_positions(body, found):
     function = '<opset_import: ["" : 20], domain: "l"> grow (a, b) => (r) { r = Expand (a, b) }'
     graph = f"g (float[2] x, int64[1] n, bool c) => (float[N] y) {{ {body} }} {function}"
     assert steering(graph) == found

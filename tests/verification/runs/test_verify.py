@@ -126,15 +126,15 @@ def test_a_baked_default_of_an_overridable_initializer_is_caught(check, kind, ru
 
 
 def test_a_baked_trip_count_is_caught(check):
-    before = LOOP.replace("(float[2] x)", "(float[2] x, int64 trips)", 1).replace(
-        "trips = Constant <value_int = 3> ()", ""
+    before = LOOP.replace("(float[2] x)", "(float[2] x, int64 iterations)", 1).replace(
+        "iterations = Constant <value_int = 3> ()", ""
     )
-    before = before.replace("{\n", "<int64 trips = {3}> {\n", 1)
-    after = UNROLLED.replace("(float[2] x)", "(float[2] x, int64 trips)", 1)
-    after = after.replace("<int64[1]", "<int64 trips = {3}, int64[1]", 1)
+    before = before.replace("{\n", "<int64 iterations = {3}> {\n", 1)
+    after = UNROLLED.replace("(float[2] x)", "(float[2] x, int64 iterations)", 1)
+    after = after.replace("<int64[1]", "<int64 iterations = {3}, int64[1]", 1)
     verdict = check(model(before), model(after))
     assert verdict.status == "different"
-    assert "another value for initializer 'trips'" in str(verdict)
+    assert "another value for initializer 'iterations'" in str(verdict)
 
 
 @pytest.mark.parametrize("ir_version", [10, 3])

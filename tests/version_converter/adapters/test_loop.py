@@ -39,8 +39,8 @@ def test_a_loop_that_carries_nothing_carries_something_in_opset_10():
         " { e = Identity (d) r = Identity (x) }>"
     )
     signature = "float[2, 3] x, int64 n, bool c"
-    for trips in (0, 2):
-        fed = {"x": X, "n": np.array(trips, np.int64), "c": np.array(True)}
+    for iterations in (0, 2):
+        fed = {"x": X, "n": np.array(iterations, np.int64), "c": np.array(True)}
         assert_carried(body, 11, (10, 8), fed, signature)
     after = convert_version(model(body, 11, signature), 10)
     assert written(after.graph)[0].endswith("(n, c, 0.0)")

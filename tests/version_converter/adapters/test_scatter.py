@@ -69,8 +69,8 @@ def test_others_one_after_the_other():
     Engine(loaded).convert(loaded, 15)
     after = ir.to_proto(loaded).graph
     assert written(after)[:2] == ["Shape (i)", "Gather <axis = 0> (y_shape, 1)"]
-    (trip,) = [a.g for a in after.node[-1].attribute if a.name == "body"]
-    assert [line.partition(" (")[0] for line in written(trip)] == [
+    (iteration,) = [a.g for a in after.node[-1].attribute if a.name == "body"]
+    assert [line.partition(" (")[0] for line in written(iteration)] == [
         "Identity",
         "Reshape",
         "Gather <axis = 1>",

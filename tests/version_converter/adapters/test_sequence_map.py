@@ -43,8 +43,8 @@ def test_elements_are_read_and_inserted():
         "t_count = SequenceLength (s)",
         "t = Loop",
     ]
-    (trip,) = [a.g for a in after.node[-1].attribute]
-    assert [line.partition(" = ")[2] for line in statements(trip)] == [
+    (iteration,) = [a.g for a in after.node[-1].attribute]
+    assert [line.partition(" = ")[2] for line in statements(iteration)] == [
         "Identity (condition)",
         "SequenceAt (s, number)",
         "Sub (t_element, w)",

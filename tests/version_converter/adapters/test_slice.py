@@ -52,8 +52,8 @@ def test_a_slice_with_bounds_of_run_time_is_a_gather():
         count = Where (none, [0], distance)
         ones = ConstantOfShape <value = [1]> (count)
         places = NonZero (ones)
-        trips = Reshape (places, [-1])
-        picked = Add (trips, first_in)
+        iterations = Reshape (places, [-1])
+        picked = Add (iterations, first_in)
         y = Gather <axis = 0> (x, picked)"""
     assert_becomes("y = Slice (x, b, e)", 10, 9, after, "float[5] x, int64[1] b, int64[1] e")
 

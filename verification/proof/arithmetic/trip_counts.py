@@ -225,14 +225,14 @@ class Loop(NamedTuple):
 
     Attributes:
         level: number of loops around it.
-        trip: the iteration number.
+        iteration: the iteration number.
         inits: the initial states.
         states: the states before the iteration.
         updates: the states after it.
     """
 
     level: int
-    trip: Dimension
+    iteration: Dimension
     inits: Sequence[Term]
     states: Sequence[Term]
     updates: Sequence[Term | None]
@@ -279,7 +279,7 @@ class End(NamedTuple):
 
 
 def counting_trip_count(
-    terms: Terms, loop: Loop, start: Term, again: Term
+    terms: Terms, loop: Loop, start: Term, next_condition: Term
 ) -> tuple[Dimension, Term | None] | None:
     """Trip count that a condition allows, and the rest of the initial condition. None if the
     condition does more than count.
@@ -288,12 +288,12 @@ def counting_trip_count(
         terms: the terms.
         loop: the loop.
         start: its initial condition.
-        again: the condition that the body computes.
+        next_condition: the condition that the body computes.
     """
-    never = terms.tensor(again)
+    never = terms.tensor(next_condition)
     if never is not None and not never.numpy().any():
         return Dimension.constant(1), start
-    ends = _ends(terms, loop, again)
+    ends = _ends(terms, loop, next_condition)
     if not ends:
         return None
     compared_before = _counters_of_start(terms, start, ends)
@@ -307,9 +307,9 @@ def counting_trip_count(
     return least(terms, counts), None if compared_before else start
 
 
-def _ends(terms: Terms, loop: Loop, again: Term) -> list[End]:
+def _ends(terms: Terms, loop: Loop, next_condition: Term) -> list[End]:
     """All bounds that end a loop; none if something else may end it, too."""
-    ends = [_end(terms, loop, order) for order in _orders(terms, again)]
+    ends = [_end(terms, loop, order) for order in _orders(terms, next_condition)]
     return [] if None in ends else [end for end in ends if end is not None]
 
 
@@ -398,9 +398,9 @@ def _counter_of_closed_form(
     terms: Terms, loop: Loop, content: Dimension, elem_type: int
 ) -> Counter | None:
     """Counter of an integer that is known as a function of the iteration number."""
-    (index,) = loop.trip.symbols
+    (index,) = loop.iteration.symbols
     step = content.terms.get((index,), 0)
-    rest = content - loop.trip * step
+    rest = content - loop.iteration * step
     first = terms.size(rest)
     if step not in (1, -1) or index in rest.symbols or not _stays(terms, loop, first):
         return None
@@ -468,5 +468,7 @@ def _is_end_comparison(terms: Terms, order: Order, end: End) -> bool:
 def _trip_count_of_end(terms: Terms, end: End, floor: int) -> Dimension:
     """Trip count that an end allows, with a minimum."""
     counter, bound = end.counter, end.bound
-    trips = bound.plus(counter.first, -1) if counter.step > 0 else counter.first.plus(bound, -1)
-    return nonnegative_part(terms, trips.shift(1 + end.order.equal - floor)) + floor
+    iterations = (
+        bound.plus(counter.first, -1) if counter.step > 0 else counter.first.plus(bound, -1)
+    )
+    return nonnegative_part(terms, iterations.shift(1 + end.order.equal - floor)) + floor

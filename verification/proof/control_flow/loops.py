@@ -25,7 +25,7 @@ from .scan_outputs import declared_element, empty_stack, reader_of, require_same
 
 INT64 = onnx.TensorProto.INT64
 
-_TRIP = 8
+_ITERATION = 8
 """Steps of an iteration, besides those of its nodes."""
 
 MOST_TRIED = 40_000
@@ -48,20 +48,24 @@ def run_loop(
     if condition is None and limit is not None and terms.heeds_condition:
         condition = terms.constant(np.array(True))
     numbers = terms.numbers(limit)
-    number = numbers[0] if numbers else limit and most_trips(execution, limit).value
+    number = numbers[0] if numbers else limit and most_iterations(execution, limit).value
     keep = True if condition is None else truth(execution, _scalar(execution, condition))
-    trips = None if number is None else max(number, 0)
-    small = trips is not None and terms.runs_loop(trips, body.weight)
-    if keep is False or trips == 0:
+    iterations = None if number is None else max(number, 0)
+    small = iterations is not None and terms.runs_loop(iterations, body.weight)
+    if keep is False or iterations == 0:
         return _stack(execution, step, run, carried, [])
-    if keep and (small or limit is None or (trips is not None and condition is not None)):
+    if keep and (small or limit is None or (iterations is not None and condition is not None)):
         start = len(execution.log)
-        outputs = _iterate(execution, step, run, (trips, small), condition is not None, carried)
+        outputs = _iterate(
+            execution, step, run, (iterations, small), condition is not None, carried
+        )
         if outputs is not None:
             return outputs
         execution.forget(start)
     if keep is None and limit is not None and condition is not None:
-        count = terms.trips_if(_scalar(execution, condition), most_trips(execution, limit))
+        count = terms.iterations_if(
+            _scalar(execution, condition), most_iterations(execution, limit)
+        )
         if count.value == 0:
             return _stack(execution, step, run, carried, [])
     return _symbolic(execution, step, run, limit, condition, carried)
@@ -86,26 +90,26 @@ def _iterate(
 ) -> Sequence[Value] | None:
     """Outputs by execution of each iteration. None if only run time determines whether there is
     another one, or there are too many."""
-    trips, small = count
+    iterations, small = count
     terms, values = execution.terms, list(carried)
     body = step.bodies["body"]
     elements: list[list[Value]] = []
     index = _ones(one_of(body, 0))
     keep: Value = terms.constant(np.full(one_of(body, 1), True))
-    trip, steps = 0, terms.budget.steps
-    while trips is None or trip < trips:
-        keep, *rest = run([terms.view(terms.size(trip), index), keep, *values])
+    iteration, steps = 0, terms.budget.steps
+    while iterations is None or iteration < iterations:
+        keep, *rest = run([terms.view(terms.size(iteration), index), keep, *values])
         values = rest[: len(carried)]
         elements.append(rest[len(carried) :])
-        trip += 1
-        terms.budget.step(_TRIP)
+        iteration += 1
+        terms.budget.step(_ITERATION)
         if not small and steps - terms.budget.steps > min(MOST_TRIED, terms.loop_steps):
             terms.generalized |= terms.loop_steps < MOST_TRIED
             return None
         assert keep is not None
         require_one(execution, step, keep)
         holds = truth(execution, _scalar(execution, keep))
-        if holds is None and (conditional and trip != trips):
+        if holds is None and (conditional and iteration != iterations):
             return None
         if not conditional and holds is not True:
             terms.has_two_readings = True
@@ -137,9 +141,9 @@ def _stack(
         if len(values) + k not in read:
             outputs.append(None)
         elif elements:
-            elements_of_trip = [trip[k] for trip in elements]
-            require_same(execution, step, elements_of_trip)
-            outputs.append(stack(execution.terms, elements_of_trip, step.head))
+            elements_of_iteration = [iteration[k] for iteration in elements]
+            require_same(execution, step, elements_of_iteration)
+            outputs.append(stack(execution.terms, elements_of_iteration, step.head))
         else:
             outputs.append(empty_stack(execution.terms, untouched.of(len(values) + k)))
     return outputs
@@ -247,36 +251,36 @@ def _symbolic(
     if any(value is None for value in carried):
         raise OpenError(f"{label(step.node)} has an absent initial value")
 
-    def trip(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+    def iteration(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
         number = terms.view(terms.size(index), _ones(shapes[0]))
         keep = terms.constant(np.full(shapes[1], True))
-        again, *rest = run([number, keep, *states])
-        assert again is not None
-        require_one(execution, step, again)
+        next_condition, *rest = run([number, keep, *states])
+        assert next_condition is not None
+        require_one(execution, step, next_condition)
         # Each iteration but the first reads the condition of the one before.
-        if goes_on and not holds(terms, again):
+        if goes_on and not holds(terms, next_condition):
             raise OpenError(
                 f"the body of {label(step.node)} reads a condition that does not end it"
             )
-        return _scalar(execution, again), rest
+        return _scalar(execution, next_condition), rest
 
-    trips = None if limit is None else most_trips(execution, limit)
+    iterations = None if limit is None else most_iterations(execution, limit)
     loop = Recurrence(
         execution,
-        trips=trips,
+        iterations=iterations,
         condition=condition and _scalar(execution, condition),
         inits=[value for value in carried if value is not None],
-        trip=trip,
+        iteration=iteration,
         empty=EmptyScanOutputs(execution, step, run).of,
         step=step,
     )
     if (
         loop.condition is not None
-        and trips is not None
-        and trips != 0
+        and iterations is not None
+        and iterations != 0
         and _goes_on(execution, body)
     ):
-        loop = ask_once(loop, loop.condition, trips)
+        loop = ask_once(loop, loop.condition, iterations)
     return recur(loop)
 
 
@@ -307,7 +311,7 @@ def _ones(shape: tuple[int, ...]) -> tuple[Dimension, ...]:
     return tuple([Dimension.constant(n) for n in shape])
 
 
-def most_trips(execution: Execution, limit: Term) -> Dimension:
+def most_iterations(execution: Execution, limit: Term) -> Dimension:
     """Trip count of a limit: 0 if it is negative."""
     content: Dimension | None = element(limit.fact)
     if content is not None and content.less(0) is False:

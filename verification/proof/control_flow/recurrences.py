@@ -47,38 +47,40 @@ def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
     return [*loop.inits, *stacks]
 
 
-def end_by_count(loop: Recurrence, condition: Term, inside: Loop, again: Term) -> Recurrence | None:
+def end_by_count(
+    loop: Recurrence, condition: Term, inside: Loop, next_condition: Term
+) -> Recurrence | None:
     """Loop that a trip count alone ends; None if its condition does more."""
-    terms, trips = loop.execution.terms, loop.trips
-    if holds(terms, again):
-        return None if trips is None else ask_once(loop, condition, trips)
-    count = counting_trip_count(terms, inside, condition, again)
+    terms, iterations = loop.execution.terms, loop.iterations
+    if holds(terms, next_condition):
+        return None if iterations is None else ask_once(loop, condition, iterations)
+    count = counting_trip_count(terms, inside, condition, next_condition)
     if count is None:
         return None
     most, start = count
-    trips = most if trips is None else least(terms, [trips, most])
-    always, trip = terms.constant(np.array(True)), loop.trip
+    iterations = most if iterations is None else least(terms, [iterations, most])
+    always, iteration = terms.constant(np.array(True)), loop.iteration
     counted_loop = dataclasses.replace(
         loop,
-        trips=trips,
+        iterations=iterations,
         condition=None,
-        trip=lambda index, states: (always, trip(index, states)[1]),
+        iteration=lambda index, states: (always, iteration(index, states)[1]),
     )
-    return counted_loop if start is None else ask_once(counted_loop, start, trips)
+    return counted_loop if start is None else ask_once(counted_loop, start, iterations)
 
 
-def ask_once(loop: Recurrence, condition: Term, trips: Dimension) -> Recurrence:
+def ask_once(loop: Recurrence, condition: Term, iterations: Dimension) -> Recurrence:
     """Loop whose condition is asked before the first iteration only: all iterations or none."""
     terms = loop.execution.terms
     if not holds(terms, condition):
-        trips = terms.trips_if(condition, trips)
-    return dataclasses.replace(loop, trips=trips, condition=None)
+        iterations = terms.iterations_if(condition, iterations)
+    return dataclasses.replace(loop, iterations=iterations, condition=None)
 
 
-Trip = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
+RunIteration = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
 MOST_ROUNDS = 6
 
-MOST_TRIPS = 1 << 40
+MOST_ITERATIONS = 1 << 40
 """A loop with more iterations counts as one that does not end."""
 
 _RUN = 16
@@ -99,10 +101,10 @@ class Recurrence:
 
     Attributes:
         execution: the execution.
-        trips: upper bound of the trip count; None if only the condition ends the loop.
+        iterations: upper bound of the trip count; None if only the condition ends the loop.
         condition: whether there is a first iteration; None if the condition is ignored.
         inits: initial states.
-        trip: function of the iteration number and the states: the condition and the outputs.
+        iteration: function of the iteration number and the states: the condition and the outputs.
         empty: element of a scan output, by index, if there is no iteration.
         step: its node.
         tag: name of its variables.
@@ -110,10 +112,10 @@ class Recurrence:
     """
 
     execution: Execution
-    trips: Dimension | None
+    iterations: Dimension | None
     condition: Term | None
     inits: list[Term]
-    trip: Trip
+    iteration: RunIteration
     empty: Callable[[int], Fact]
     step: Step
     tag: str = ""
@@ -122,7 +124,7 @@ class Recurrence:
     @property
     def limit(self) -> Term | None:
         """Term of the trip count; None if absent."""
-        return None if self.trips is None else self.execution.terms.size(self.trips)
+        return None if self.iterations is None else self.execution.terms.size(self.iterations)
 
     @property
     def place(self) -> str:
@@ -133,7 +135,7 @@ class Recurrence:
 def recur_over(
     execution: Execution,
     step: Step,
-    trips: Dimension,
+    iterations: Dimension,
     inits: list[Term],
     body: Callable[[Dimension, Sequence[Term]], list[Value]],
     empty: Callable[[int], Fact],
@@ -143,7 +145,7 @@ def recur_over(
     return recur(
         Recurrence(
             execution,
-            trips,
+            iterations,
             None,
             inits,
             lambda *iteration: (always, body(*iteration)),
@@ -157,46 +159,48 @@ def recur(loop: Recurrence) -> list[Value]:
     """Outputs of a loop: final states and scan outputs."""
     execution, terms = loop.execution, loop.execution.terms
     level = execution.level
-    name = _name_of_trip(loop)
-    index = terms.symbols.trip(name, level)
-    if loop.trips is not None:
-        terms.limits[name] = loop.trips
+    name = _name_of_iteration(loop)
+    index = terms.symbols.iteration(name, level)
+    if loop.iterations is not None:
+        terms.limits[name] = loop.iterations
         if loop.condition is None and not (level or execution.assumed):
-            terms.symbols.magnitudes.exists((loop.trips,))
-    execution.level, around, guards = level + 1, execution.trip, execution.guards
-    execution.trip = (*around, terms.size(index))
+            terms.symbols.magnitudes.exists((loop.iterations,))
+    execution.level, around, guards = level + 1, execution.iteration, execution.guards
+    execution.iteration = (*around, terms.size(index))
     terms.symbols.depth += 1
     loop.start = len(execution.log)
     try:
-        states, again, outputs = _share_variables(loop, level, index)
+        states, next_condition, outputs = _share_variables(loop, level, index)
         _demand_same_sizes(loop, outputs)
     finally:
         guard = execution.guards[-1] if execution.guards is not guards else None
-        execution.level, execution.trip, execution.guards = level, around, guards
+        execution.level, execution.iteration, execution.guards = level, around, guards
         terms.symbols.depth -= 1
     if loop.condition is not None:
         ended = end_by_count(
-            loop, loop.condition, Loop(level, index, loop.inits, states, outputs), again
+            loop, loop.condition, Loop(level, index, loop.inits, states, outputs), next_condition
         )
         if ended is not None:
             execution.forget(loop.start)
-            return untouched(loop, outputs) if ended.trips == 0 else recur(ended)
+            return untouched(loop, outputs) if ended.iterations == 0 else recur(ended)
     assert guard is not None
-    guard.scan_output = functools.partial(_collect, loop, name, states, again, outputs)
-    if loop.trips is None or (loop.trips.value or 0) > MOST_TRIPS:  # run time alone ends it
+    guard.scan_output = functools.partial(_collect, loop, name, states, next_condition, outputs)
+    if (
+        loop.iterations is None or (loop.iterations.value or 0) > MOST_ITERATIONS
+    ):  # run time alone ends it
         every = guard.scan_output(terms.constant(np.array(True)))
         execution.demand(terms.heads.own(ENDS), (every,), loop.step)
-    return _results(loop, name, states, again, outputs)
+    return _results(loop, name, states, next_condition, outputs)
 
 
 def _guard(loop: Recurrence, level: int, index: Dimension) -> Guard:
     """Guard of the iterations."""
     (name,), first = index.symbols, loop.condition
     if first is None:
-        return Guard(name, level, loop.trips)
+        return Guard(name, level, loop.iterations)
     certain = holds(loop.execution.terms, first)
-    trips = ONE if loop.trips is None else loop.trips
-    return Guard((name, loop.tag), level, trips if certain else None)
+    iterations = ONE if loop.iterations is None else loop.iterations
+    return Guard((name, loop.tag), level, iterations if certain else None)
 
 
 def _demand_same_sizes(loop: Recurrence, outputs: Sequence[Value]) -> None:
@@ -215,21 +219,21 @@ def _collect(
     loop: Recurrence,
     name: str,
     states: list[Term],
-    again: Term,
+    next_condition: Term,
     outputs: list[Value],
     term: Term,
 ) -> Term:
     """Scan output of a term of the body."""
-    live = _live({len(outputs)}, states, again, [*outputs, term])
-    recurrence, _ = _recurrence(loop, name, states, again, outputs, live)
+    live = _live({len(outputs)}, states, next_condition, [*outputs, term])
+    recurrence, _ = _recurrence(loop, name, states, next_condition, outputs, live)
     head = loop.execution.terms.heads.own("stacked", (name, None), (term,))
     return loop.execution.terms.keep(head, (recurrence,), Fact())
 
 
-def _name_of_trip(loop: Recurrence) -> str:
+def _name_of_iteration(loop: Recurrence) -> str:
     """Symbol of the iteration number; loops of equal depth and trip count share it."""
-    limit = "" if loop.trips is None else str(loop.trips)
-    return f"{PRIVATE}trip{loop.execution.level}:{limit}"
+    limit = "" if loop.iterations is None else str(loop.iterations)
+    return f"{PRIVATE}iteration{loop.execution.level}:{limit}"
 
 
 Iteration = tuple[list[Term], Term, "list[Value]"]
@@ -239,7 +243,7 @@ def _share_variables(loop: Recurrence, level: int, index: Dimension) -> Iteratio
     """Iteration over variables that equal loops share. Only equal loops do, so that the fact of a
     variable, such as its sizes, identifies the loop."""
     execution, terms = loop.execution, loop.execution.terms
-    begin = (level, loop.trips, loop.limit, loop.condition, tuple(loop.inits))
+    begin = (level, loop.iterations, loop.limit, loop.condition, tuple(loop.inits))
     alike = terms.loops.setdefault(begin, {})
     around, candidates = loop.execution.guards, list(alike.items())
     if execution.compared is not None:  # equal to that one only if all loops inside are equal, too
@@ -306,7 +310,7 @@ def _fixpoint(
     for _ in range(MOST_ROUNDS):
         states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
         execution.forget(loop.start)
-        again, outputs = loop.trip(index, states)
+        next_condition, outputs = loop.iteration(index, states)
         changed = False
         for k in range(count):
             update = outputs[k]
@@ -332,7 +336,7 @@ def _fixpoint(
                 facts[k], changed = wider, True
         if not changed:
             execution.growth[loop.place] = {k: n for k, n in growth.items() if closed[k]}
-            return states, again, outputs
+            return states, next_condition, outputs
     raise OpenError(f"{loop.place}: the shapes of its states have no fixpoint")
 
 
@@ -414,35 +418,35 @@ def _wider(loop: Recurrence, fact: Fact, update: Fact, k: int) -> Fact | None:
 
 
 def _results(
-    loop: Recurrence, name: str, states: list[Term], again: Term, outputs: list[Value]
+    loop: Recurrence, name: str, states: list[Term], next_condition: Term, outputs: list[Value]
 ) -> list[Value]:
     terms = loop.execution.terms
-    if loop.condition is None and not holds(terms, again):
+    if loop.condition is None and not holds(terms, next_condition):
         terms.has_two_readings = True
-    rows = rows_added(terms, loop.inits, states, again, outputs)
+    rows = rows_added(terms, loop.inits, states, next_condition, outputs)
     writes: dict[int, Term] = {}
-    if loop.trips is not None and loop.condition is None:
+    if loop.iterations is not None and loop.condition is None:
         index = terms.symbols.named(name)
-        writes = rows_written(terms, loop.trips, index, states, again, outputs)
+        writes = rows_written(terms, loop.iterations, index, states, next_condition, outputs)
     count = len(states)
-    live = _live(loop.step.read, states, again, outputs) - rows.keys() - writes.keys()
-    recurrence, indices = _recurrence(loop, name, states, again, outputs, live)
-    trips = loop.trips
-    if loop.condition is not None or trips is None:
-        trips = terms.symbols.size_by(f"{PRIVATE}trips{recurrence.number}", recurrence)
+    live = _live(loop.step.read, states, next_condition, outputs) - rows.keys() - writes.keys()
+    recurrence, indices = _recurrence(loop, name, states, next_condition, outputs, live)
+    iterations = loop.iterations
+    if loop.condition is not None or iterations is None:
+        iterations = terms.symbols.size_by(f"{PRIVATE}iterations{recurrence.number}", recurrence)
     results: list[Value] = []
     for k, output in enumerate(outputs):
         if k not in loop.step.read or output is None:
             results.append(None)
         elif k in rows:
-            stacked = _scan_output(loop, recurrence, name, rows[k], None, trips)
+            stacked = _scan_output(loop, recurrence, name, rows[k], None, iterations)
             results.append(add_all(terms, loop.inits[k], output, rows[k], stacked))
         elif k in writes:
-            results.append(_scan_output(loop, recurrence, name, writes[k], None, trips))
+            results.append(_scan_output(loop, recurrence, name, writes[k], None, iterations))
         elif k < count:
-            results.append(_final(loop, recurrence, states[k], k, indices, trips))
+            results.append(_final(loop, recurrence, states[k], k, indices, iterations))
         else:
-            results.append(_scan_output(loop, recurrence, name, output, k, trips))
+            results.append(_scan_output(loop, recurrence, name, output, k, iterations))
     return results
 
 
@@ -450,7 +454,7 @@ def _recurrence(
     loop: Recurrence,
     name: str,
     states: list[Term],
-    again: Term,
+    next_condition: Term,
     outputs: list[Value],
     live: set[int],
 ) -> tuple[Term, list[int]]:
@@ -459,7 +463,7 @@ def _recurrence(
     indices = [k for k in range(len(states)) if k in live]
     conditional = loop.condition is not None
     bound = Bound(name, tuple(states[k] for k in indices), conditional, loop.limit is not None)
-    ends = (again,) if conditional else ()
+    ends = (next_condition,) if conditional else ()
     updates = [outputs[k] for k in indices]
     head = terms.heads.own("recurrence", bound, (*ends, *(u for u in updates if u is not None)))
     inits = [loop.inits[k] for k in indices]
@@ -467,7 +471,7 @@ def _recurrence(
 
 
 def _live(
-    read: set[int], states: Sequence[Term], again: Term, outputs: Sequence[Value]
+    read: set[int], states: Sequence[Term], next_condition: Term, outputs: Sequence[Value]
 ) -> set[int]:
     """States that a read output, the condition or another live state reads."""
     count = len(states)
@@ -475,7 +479,7 @@ def _live(
     live: set[int] = set()
     fresh = {k for k in read if k < count and states[k] in variables}
     roots = [o for k, o in enumerate(outputs) if k >= count and k in read]
-    fresh |= {variables[t] for t in descendants([again, *roots]) if t in variables}
+    fresh |= {variables[t] for t in descendants([next_condition, *roots]) if t in variables}
     while fresh:
         live |= fresh
         reached = descendants([outputs[k] for k in sorted(fresh)])
@@ -489,7 +493,7 @@ def _final(
     state: Term,
     k: int,
     indices: Sequence[int],
-    trips: Dimension,
+    iterations: Dimension,
 ) -> Term:
     terms = loop.execution.terms
     if state.head.name == "bound":
@@ -498,7 +502,7 @@ def _final(
         return terms.keep(head, (recurrence,), fact)
     content = element(state.fact) if state.fact.content is not None else None
     if isinstance(content, Dimension):
-        return _number(loop, content.replaced({_name_of_trip(loop): trips}), state)
+        return _number(loop, content.replaced({_name_of_iteration(loop): iterations}), state)
     return state
 
 
@@ -508,7 +512,7 @@ def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
         return None
     level = loop.execution.level
     symbols = loop.execution.terms.symbols
-    inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}trip{level}:")
+    inside = (f"{PRIVATE}state{loop.tag}.", f"{PRIVATE}iteration{level}:")
     return tuple(
         [
             symbols.fresh() if any(s.startswith(inside) for s in dim.symbols) else dim
@@ -518,7 +522,12 @@ def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:
 
 
 def _scan_output(
-    loop: Recurrence, recurrence: Term, name: str, output: Term, k: int | None, trips: Dimension
+    loop: Recurrence,
+    recurrence: Term,
+    name: str,
+    output: Term,
+    k: int | None,
+    iterations: Dimension,
 ) -> Term:
     """Scan output k of a loop. None for a sequence, whose sizes nobody reads if there is no
     iteration."""
@@ -526,7 +535,7 @@ def _scan_output(
     declared: tuple[int, Shape | None] | None = None
     if loop.execution.is_untouched:
         declared = UNTOUCHED
-    elif k is not None and (trips - 1).less(0) is not False:
+    elif k is not None and (iterations - 1).less(0) is not False:
         try:
             fact = loop.empty(k)
             declared = fact.elem_type, fact.shape
@@ -538,13 +547,13 @@ def _scan_output(
         return earlier
     shape = _closed_shape(loop, output.fact)
     if declared not in (None, UNTOUCHED) and shape is not None:
-        shape = _any_trips(terms, shape, declared[1], trips)
-    fact = Fact(output.fact.elem_type, None if shape is None else (trips, *shape))
+        shape = _any_iterations(terms, shape, declared[1], iterations)
+    fact = Fact(output.fact.elem_type, None if shape is None else (iterations, *shape))
     return terms.keep(head, (recurrence,), fact)
 
 
-def _any_trips(
-    terms: Terms, shape: Shape, untouched: Shape | None, trips: Dimension
+def _any_iterations(
+    terms: Terms, shape: Shape, untouched: Shape | None, iterations: Dimension
 ) -> Shape | None:
     """Sizes of elements that may differ if there is no iteration.
 
@@ -553,22 +562,22 @@ def _any_trips(
     """
     if shape == untouched:
         return shape
-    if _is_a_case(terms, trips):
-        terms.positive.add(trips)
+    if _is_a_case(terms, iterations):
+        terms.positive.add(iterations)
         return shape
     if untouched is None or len(shape) != len(untouched):
         return None
     return tuple(
         [
-            a if a == b else terms.symbols.named(f"{PRIVATE}scan:{trips}:{a}:{b}")
+            a if a == b else terms.symbols.named(f"{PRIVATE}scan:{iterations}:{a}:{b}")
             for a, b in zip(shape, untouched, strict=True)
         ]
     )
 
 
-def _is_a_case(terms: Terms, trips: Dimension) -> bool:
+def _is_a_case(terms: Terms, iterations: Dimension) -> bool:
     """Test whether one size alone makes the trip count 0: a case of its own."""
-    name = trips.only_symbol
-    if name is None or terms.symbols.free(terms.size(trips)):
+    name = iterations.only_symbol
+    if name is None or terms.symbols.free(terms.size(iterations)):
         return False
     return name in terms.facts.declared or name.startswith(STEADY)

@@ -155,7 +155,7 @@ def empty_stack(terms: Terms, element: Fact, axis: int = 0) -> Term:
     return terms.void(Fact(element.elem_type, (*shape[:axis], none, *shape[axis:])))
 
 
-def trips_of(fact: Fact, axis: int) -> Dimension:
+def iterations_of(fact: Fact, axis: int) -> Dimension:
     """Length of a scan input."""
     if fact.shape is None or not -len(fact.shape) <= axis < len(fact.shape):
         raise OpenError("a scan input has an unknown rank")
@@ -166,7 +166,7 @@ def rows_added(
     terms: Terms,
     inits: Sequence[Term],
     states: Sequence[Term],
-    again: Term,
+    next_condition: Term,
     outputs: Sequence[Value],
 ) -> dict[int, Term]:
     """Elements or rows that each iteration adds to a state, by state.
@@ -190,7 +190,7 @@ def rows_added(
     if not added:
         return {}
     others = [output for k, output in enumerate(outputs) if k not in added]
-    reachable = set(descendants([again, *others, *added.values()]))
+    reachable = set(descendants([next_condition, *others, *added.values()]))
     return {k: term for k, term in added.items() if states[k] not in reachable}
 
 
@@ -212,20 +212,20 @@ def _element_of(terms: Terms, update: Term, state: Term) -> Term | None:
 
 def rows_written(
     terms: Terms,
-    trips: Dimension,
+    iterations: Dimension,
     index: Dimension,
     states: Sequence[Term],
-    again: Term,
+    next_condition: Term,
     outputs: Sequence[Value],
 ) -> dict[int, Term]:
     """Rows of states of which each iteration replaces the one of its number, by state.
 
     Args:
         terms: the terms.
-        trips: trip count; as many rows as the state has.
+        iterations: trip count; as many rows as the state has.
         index: iteration number.
         states: states.
-        again: condition of the body.
+        next_condition: condition of the body.
         outputs: outputs of the body; nothing but its update reads such a state.
     """
     rows: dict[int, Term] = {}
@@ -234,13 +234,13 @@ def rows_written(
         if update is None or state.head.name != "bound":
             continue
         shape = state.fact.shape
-        row = row_written(terms, state, update, index) if shape and shape[0] == trips else None
+        row = row_written(terms, state, update, index) if shape and shape[0] == iterations else None
         if row is not None and update.fact.shape == shape:
             rows[k] = row
     if not rows:
         return {}
     others = [output for k, output in enumerate(outputs) if k not in rows]
-    reachable = set(descendants([again, *others, *rows.values()]))
+    reachable = set(descendants([next_condition, *others, *rows.values()]))
     return {k: row for k, row in rows.items() if states[k] not in reachable}
 
 

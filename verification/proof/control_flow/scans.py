@@ -20,7 +20,7 @@ from ..terms.budget import OpenError
 from ..terms.term import Term
 from ..terms.term_manager import Terms
 from .recurrences import recur_over
-from .scan_outputs import empty_element, empty_stack, require_same, stack, trips_of
+from .scan_outputs import empty_element, empty_stack, iterations_of, require_same, stack
 
 
 @construct("Scan")
@@ -51,9 +51,9 @@ def _scan_8(
     terms, body = execution.terms, step.bodies["body"]
     if lengths is not None and len(lengths.fact.shape or ()) != 1:
         raise OpenError(f"{label(step.node)}: its lengths may be no vector")
-    sizes = [trips_of(term.fact, 0) for term in (*scanned, *states)]
+    sizes = [iterations_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in sizes if size.value is not None), sizes[0])
-    batches = {*sizes, *([] if lengths is None else [trips_of(lengths.fact, 0)])}
+    batches = {*sizes, *([] if lengths is None else [iterations_of(lengths.fact, 0)])}
     if len(batches) > 1:
         each = tuple(map(terms.size, sorted(batches, key=str)))
         execution.demand(terms.heads.own(SAME_SIZES), each, step)
@@ -70,7 +70,7 @@ def _scan_8(
         columns = zip(*scanned_rows, strict=True)
         return [None if c[0] is None else stack(terms, c, step.head) for c in columns]
     sample = [_inner(s.fact, 1) for s in states] + [_inner(x.fact, 2) for x in scanned]
-    length = trips_of(scanned[0].fact, 1)
+    length = iterations_of(scanned[0].fact, 1)
 
     def empty(output: int) -> Fact:
         if output < len(states):
@@ -97,7 +97,7 @@ def _of_length(
     That a length is below 0, or above that of all, need not be asked: such a Scan fails.
     """
     terms, body = execution.terms, step.bodies["body"]
-    lengths = [trips_of(x.fact, 0) for x in scanned]
+    lengths = [iterations_of(x.fact, 0) for x in scanned]
     longest = next((n for n in lengths if n.value is not None), lengths[0])
     numbers = terms.numbers(own)
     size = Dimension.constant(numbers[0]) if numbers else terms.size_of(own)
@@ -193,7 +193,7 @@ class Scan:
         self.backward = self._list("scan_input_directions", len(scanned))
         self.output_axes = self._list("scan_output_axes", self.outputs)
         self.output_backward = self._list("scan_output_directions", self.outputs)
-        lengths = [trips_of(x.fact, axis) for x, axis in zip(scanned, self.axes, strict=True)]
+        lengths = [iterations_of(x.fact, axis) for x, axis in zip(scanned, self.axes, strict=True)]
         different = tuple(dict.fromkeys(lengths))
         if len(different) > 1:
             sizes = tuple(map(self.terms.size, different))
@@ -216,21 +216,21 @@ class Scan:
 
     def run(self) -> Sequence[Value]:
         """Outputs of the Scan."""
-        trips = self.length.value
-        if trips is None or not self.terms.runs_loop(trips, self.body.weight):
+        iterations = self.length.value
+        if iterations is None or not self.terms.runs_loop(iterations, self.body.weight):
             return self._symbolic()
         values: list[Value] = list(self.states)
         elements: list[list[Value]] = []
-        for trip in range(trips):
-            results = self._trip(values, Dimension.constant(trip))
+        for iteration in range(iterations):
+            results = self._iteration(values, Dimension.constant(iteration))
             values = results[: len(self.states)]
             elements.append(results[len(self.states) :])
         return [*values, *(self._output(k, elements) for k in range(self.outputs))]
 
-    def _trip(self, states: Sequence[Value], trip: Dimension) -> list[Value]:
+    def _iteration(self, states: Sequence[Value], iteration: Dimension) -> list[Value]:
         """Outputs of the body on one iteration; its states must keep their shapes."""
         elements = [
-            row(self.terms, x, axis, self.length - 1 - trip if back else trip)
+            row(self.terms, x, axis, self.length - 1 - iteration if back else iteration)
             for x, axis, back in zip(self.scanned, self.axes, self.backward, strict=True)
         ]
         results = self.call([*states, *elements])
@@ -244,7 +244,7 @@ class Scan:
             return empty_stack(
                 self.terms, element, self._axis(self.output_axes[k], len(element.shape or ()) + 1)
             )
-        column = [trip[k] for trip in elements]
+        column = [iteration[k] for iteration in elements]
         require_same(self.execution, self.step, column)
         shape = None if column[0] is None else column[0].fact.shape
         if shape is None:
@@ -266,7 +266,7 @@ class Scan:
             self.step,
             self.length,
             self.states,
-            lambda index, states: self._trip(states, index),
+            lambda index, states: self._iteration(states, index),
             self._empty,
         )
         count = len(self.states)

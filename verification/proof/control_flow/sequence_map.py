@@ -47,7 +47,7 @@ def _any_element(
 ) -> list[Value]:
     """Outputs of a loop that appends one element on each iteration, as onnx's function."""
     terms, head = execution.terms, step.head
-    trips = not_negative(terms, terms.op("SequenceLength", head, args[0]))
+    iterations = not_negative(terms, terms.op("SequenceLength", head, args[0]))
 
     def body(index: Dimension, states: Sequence[Term]) -> list[Value]:
         results = call(_at(execution, step, args, index))
@@ -57,7 +57,7 @@ def _any_element(
     def empty(output: int) -> Fact:
         raise OpenError(f"{label(step.node)} has no scan output {output}")
 
-    return recur_over(execution, step, trips, _empty(execution, step), body, empty)
+    return recur_over(execution, step, iterations, _empty(execution, step), body, empty)
 
 
 def _at(

@@ -35,7 +35,7 @@ class _Accumulator(NamedTuple):
         number: index of the state.
         op_type: the operator.
         operand: other operand of the operator, over the variables.
-        trips: trip count.
+        iterations: trip count.
         init: initial state.
     """
 
@@ -43,7 +43,7 @@ class _Accumulator(NamedTuple):
     number: int
     op_type: str
     operand: Term
-    trips: Dimension
+    iterations: Dimension
     init: Term
 
 
@@ -77,7 +77,7 @@ class Accumulation:
             if begin_and_values is None:
                 continue
             begin, values = begin_and_values
-            index = self._induction.symbol(state.trips)
+            index = self._induction.symbol(state.iterations)
             pairs = [(state.init, begin), self._operands(state, values, index)]
             return pairs if final is one else [(b, a) for a, b in pairs]
         return None
@@ -109,11 +109,11 @@ class Accumulation:
         if added is None or (added[1] is None) is not exclusive:
             return None
         state, operand = added
-        if state.op_type != "Add" or place.values.shape[0] != state.trips:
+        if state.op_type != "Add" or place.values.shape[0] != state.iterations:
             return None
         if place.shape != state.init.fact.shape:
             return None
-        index = self._induction.symbol(state.trips)
+        index = self._induction.symbol(state.iterations)
         start = start_of(state.init.fact.elem_type, not exclusive)
         first = self._expanded(start, state.init) if begin is None else begin
         pairs = [(state.init, first), self._operands(state, place.values, index)]
@@ -127,8 +127,8 @@ class Accumulation:
         """State before an iteration, and what is added to it; None for the state itself."""
         operands = [term, *(term.args if term.is_op("Add") else ())]
         for place, operand in enumerate(operands):
-            before = None if operand is None else self._induction.before_trip(operand)
-            if before is None or before.trip != at:
+            before = None if operand is None else self._induction.before_iteration(operand)
+            if before is None or before.iteration != at:
                 continue
             state = self._accumulator(before.recurrence, before.number, in_order)
             if state is not None:
@@ -138,9 +138,9 @@ class Accumulation:
     def _accumulator(
         self, recurrence: Term, number: int, in_order: bool = False
     ) -> _Accumulator | None:
-        bound, trips = binding(recurrence), self._induction.trips(recurrence)
+        bound, iterations = binding(recurrence), self._induction.iterations(recurrence)
         init = recurrence.args[2 + number]
-        if bound is None or trips is None or init is None:
+        if bound is None or iterations is None or init is None:
             return None
         variable, update = bound.states[number], recurrence.head.parts[number]
         is_exact = update.fact.elem_type in INTEGER_BITS
@@ -152,7 +152,7 @@ class Accumulation:
         for op_type in _NEUTRAL if is_chosen else (update.head.name,):
             operand = self._operand(update, variable, op_type)
             if operand is not None:
-                return _Accumulator(recurrence, number, op_type, operand, trips, init)
+                return _Accumulator(recurrence, number, op_type, operand, iterations, init)
         return None
 
     def _operand(self, update: Term, variable: Term, op_type: str) -> Term | None:
@@ -194,17 +194,17 @@ class Accumulation:
         if whole.is_op(name) and len(whole.args) == 2:
             for part, rest in (whole.operands, whole.operands[::-1]):
                 values = self._values(part, state)
-                if values is not None and values.shape[0] == state.trips:
+                if values is not None and values.shape[0] == state.iterations:
                     return rest, values
         values = self._values(whole, state)
         if values is None:
             return None
-        if values.shape[0] == state.trips and name in _NEUTRAL:
+        if values.shape[0] == state.iterations and name in _NEUTRAL:
             kind = onnx.helper.tensor_dtype_to_np_dtype(state.init.fact.elem_type)
             return self._expanded(np.array(_NEUTRAL[name], kind), state.init), values
         if values.is_op("Concat") and len(values.args) == 2:
             begin, rest = values.operands
-            if begin.shape[0].value == 1 and rest.shape[0] == state.trips:
+            if begin.shape[0].value == 1 and rest.shape[0] == state.iterations:
                 return self._terms.view(begin, state.init.shape), rest
         return None
 

@@ -150,8 +150,8 @@ class DoublingLoops:
         shape = loop.operands[2 + number].shape
         if not shape or (shape[0] - 1).less(0) is not False:
             return None
-        trips = element(loop.args[0].fact)
-        if not isinstance(trips, Dimension) or not _reaches(self._terms, trips, shape[0]):
+        iterations = element(loop.args[0].fact)
+        if not isinstance(iterations, Dimension) or not _reaches(self._terms, iterations, shape[0]):
             return None
         step = _Reading(self._terms, loop, bound, self._pushdown).step(number)
         if step is None or not self._is_associative(step):
@@ -186,8 +186,8 @@ class DoublingLoops:
         for each in (*inits, *step.others, *step.powers.values(), terms.size(length)):
             levels |= terms.symbols.free(each)
         level = 1 + max(levels, default=-1)
-        name = f"{PRIVATE}trip{level}:{length - 1}"
-        index = terms.symbols.trip(name, level)
+        name = f"{PRIVATE}iteration{level}:{length - 1}"
+        index = terms.symbols.iteration(name, level)
         terms.limits[name] = length - 1
         terms.loop_count += 1
         order = list(step.joined)
@@ -370,7 +370,7 @@ class _Reading:
         return self._is_power_of_two(atoms[0][0])
 
     def _is_power_of_two(self, term: Term) -> bool:
-        """Test for one integer 2^trip: the entry of a table of powers, in the order of the
+        """Test for one integer 2^iteration: the entry of a table of powers, in the order of the
         iterations."""
         entry, sign = entry_of(self._terms, term)
         position: Dimension | None = None
@@ -446,7 +446,7 @@ class _Reading:
             return False
         if len(shape) == len(self._shape) and shape[0].value != 1:
             return False
-        if not self._depends_on_trip(term):
+        if not self._depends_on_iteration(term):
             self._others[term] = None
             return True
         base = self._base_of_power(term)
@@ -468,20 +468,20 @@ class _Reading:
             return None
         if exponent.fact.shape is None or any(dim.value != 1 for dim in exponent.shape):
             return None
-        is_known = not self._depends_on_trip(base) and self._is_power_of_two(exponent)
+        is_known = not self._depends_on_iteration(base) and self._is_power_of_two(exponent)
         return self._terms.view(base, shape) if is_known else None
 
-    def _depends_on_trip(self, term: Term) -> bool:
+    def _depends_on_iteration(self, term: Term) -> bool:
         index = self._bound.index
         for part in descendants([term]):
             sizes = list(part.fact.shape or ())
             if part.fact.content is not None:
                 sizes += [e for e in part.fact.content.reshape(-1) if isinstance(e, Dimension)]
-            if any(self._holds_trip(size, index) for size in sizes):
+            if any(self._holds_iteration(size, index) for size in sizes):
                 return True
         return False
 
-    def _holds_trip(self, size: Dimension, index: str) -> bool:
+    def _holds_iteration(self, size: Dimension, index: str) -> bool:
         if index in size.symbols:
             return True
         terms = self._terms
@@ -493,12 +493,16 @@ def _are_powers_of_two(numbers: Sequence[int] | None) -> bool:
     return bool(numbers) and list(numbers or ()) == [1 << k for k in range(len(numbers or ()))]
 
 
-def _reaches(terms: Terms, trips: Dimension, length: Dimension) -> bool:
+def _reaches(terms: Terms, iterations: Dimension, length: Dimension) -> bool:
     """Test whether 2^iterations is at least a length: the number of powers of two below it."""
-    if trips.value is not None:
-        return length.value is not None and trips.value >= 0 and 1 << trips.value >= length.value
-    count = terms.counts.get(trips.only_symbol or "")
-    if count is None or trips != Dimension.symbol(trips.only_symbol or ""):
+    if iterations.value is not None:
+        return (
+            length.value is not None
+            and iterations.value >= 0
+            and 1 << iterations.value >= length.value
+        )
+    count = terms.counts.get(iterations.only_symbol or "")
+    if count is None or iterations != Dimension.symbol(iterations.only_symbol or ""):
         return False
     sizes, atoms = count.parts()
     if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:

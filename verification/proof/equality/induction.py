@@ -43,12 +43,12 @@ class State(NamedTuple):
     Attributes:
         recurrence: the recurrence.
         number: index of the state.
-        trip: number of the iteration.
+        iteration: number of the iteration.
     """
 
     recurrence: Term
     number: int
-    trip: Dimension
+    iteration: Dimension
 
 
 class Induction:
@@ -105,13 +105,13 @@ class Induction:
             return None
         if names == ("fresh", "fresh") and one.head.key[0] == other.head.key[0]:
             return None
-        states = self.before_trip(one), self.before_trip(other)
-        if states[0] is None or states[1] is None or states[0].trip != states[1].trip:
+        states = self.before_iteration(one), self.before_iteration(other)
+        if states[0] is None or states[1] is None or states[0].iteration != states[1].iteration:
             return None
         pairs = [
             self.terms.keep(
                 self.terms.heads.own("state", state.number),
-                (state.recurrence, self.terms.size(state.trip)),
+                (state.recurrence, self.terms.size(state.iteration)),
                 term.fact,
             )
             for term, state in zip((one, other), states, strict=True)
@@ -133,12 +133,12 @@ class Induction:
             return None
         final = one if one.head.name == "final" else other
         recurrence = final.args[0]
-        trips = None if recurrence is None else self.trips(recurrence)
-        if recurrence is None or trips is None or trips.value is None:
+        iterations = None if recurrence is None else self.iterations(recurrence)
+        if recurrence is None or iterations is None or iterations.value is None:
             return None
         state = self.terms.keep(
             self.terms.heads.own("state", final.head.key),
-            (recurrence, self.terms.size(trips)),
+            (recurrence, self.terms.size(iterations)),
             final.fact,
         )
         return [(state, other) if final is one else (one, state)]
@@ -195,13 +195,13 @@ class Induction:
         self, state: Term, own: Iterable[Term], are_equal: Callable[[Term, Term], bool]
     ) -> list[Pair]:
         """Pairs of a state of the original and one of the rewrite."""
-        before = self.before_trip(state)
+        before = self.before_iteration(state)
         pairs = []
         for mine in dict.fromkeys(own) if before is not None else ():
             alike = self._in_one_shape(state, mine)
             if alike is None or mine.fact.elem_type != state.fact.elem_type:
                 continue
-            if self._begin_alike(self.before_trip(mine), before, are_equal):
+            if self._begin_alike(self.before_iteration(mine), before, are_equal):
                 pairs.append(alike[::-1])
         return pairs
 
@@ -209,7 +209,7 @@ class Induction:
         self, one: State | None, other: State | None, are_equal: Callable[[Term, Term], bool]
     ) -> bool:
         """Test for states before the same iteration, of the same initial value."""
-        if one is None or other is None or one.trip != other.trip:
+        if one is None or other is None or one.iteration != other.iteration:
             return False
         inits = [state.recurrence.args[2 + state.number] for state in (one, other)]
         if inits[0] is None or inits[1] is None:
@@ -231,7 +231,7 @@ class Induction:
         shape = whole.fact.shape
         if not shape or shape[0] != stacked.fact.shape[0]:
             return None
-        self._take_trips(stacked)
+        self._take_iterations(stacked)
         pairs = []
         for first, length in segments(self.terms, whole, shape[0]):
             index = self.symbol(length) + first if length != 1 else Dimension.constant(first)
@@ -250,12 +250,14 @@ class Induction:
             return None
         p, q = one.head.key[1], other.head.key[1]
         are_equal_if_empty = p == q and (p is None or p[1] is not None)
-        if not are_equal_if_empty and not (self._take_trips(one) and self._take_trips(other)):
+        if not are_equal_if_empty and not (
+            self._take_iterations(one) and self._take_iterations(other)
+        ):
             return None
         own, pairs = opened
         return [*pairs, (own.one.of(one.head.parts[0]), own.other.of(other.head.parts[0]))]
 
-    def _take_trips(self, stacked: Term) -> bool:
+    def _take_iterations(self, stacked: Term) -> bool:
         """Take a trip count to be 1 or more if no iteration is another case. That is so if the
         elements then have another shape."""
         fact, empty = stacked.fact, stacked.head.key[1]
@@ -278,17 +280,17 @@ class Induction:
     def shifted(self, one: Term, other: Term) -> list[Pair] | None:
         """State as an element of Concat(initial state, states after each iteration)."""
         for term, place in ((one, other), (other, one)):
-            state = self.before_trip(term)
-            row = None if state is None else self._row(place, state.trip)
+            state = self.before_iteration(term)
+            row = None if state is None else self._row(place, state.iteration)
             if state is None or row is None:
                 continue
-            (first, rest), trips = row, self.trips(state.recurrence)
+            (first, rest), iterations = row, self.iterations(state.recurrence)
             before = state.recurrence.args[2 + state.number]
-            if before is None or before.fact.shape is None or trips is None:
+            if before is None or before.fact.shape is None or iterations is None:
                 continue
-            if rest.fact.shape is None or rest.fact.shape[0] != trips:
+            if rest.fact.shape is None or rest.fact.shape[0] != iterations:
                 continue
-            index = self.symbol(trips)
+            index = self.symbol(iterations)
             after = self.element(rest, index)
             if after is None:
                 continue
@@ -314,7 +316,7 @@ class Induction:
             return None
         return first, rest
 
-    def before_trip(self, term: Term) -> State | None:
+    def before_iteration(self, term: Term) -> State | None:
         """Recurrence, index and iteration of a state; None for any other term."""
         if term.head.name == "fresh":
             return self._before.get(term)
@@ -322,13 +324,13 @@ class Induction:
             return None
         recurrence = term.args[0]
         assert recurrence is not None
-        trips = self.trips(recurrence)
+        iterations = self.iterations(recurrence)
         if term.head.name == "final":
-            return None if trips is None else State(recurrence, term.head.key, trips)
+            return None if iterations is None else State(recurrence, term.head.key, iterations)
         assert term.args[1] is not None
         return State(recurrence, term.head.key, element(term.args[1].fact))
 
-    def trips(self, recurrence: Term) -> Dimension | None:
+    def iterations(self, recurrence: Term) -> Dimension | None:
         """Trip count of a recurrence that no condition ends."""
         if _bound(recurrence).conditional or recurrence.args[1] is not None:
             return None
@@ -376,7 +378,7 @@ class Induction:
         name = f"{PRIVATE}any{self.terms.number_of_binder()}"
         if limit is not None:
             self.terms.limits[name] = limit
-        return self.terms.symbols.trip(name)
+        return self.terms.symbols.iteration(name)
 
 
 def _have_one_shape(one: Term, other: Term) -> bool:

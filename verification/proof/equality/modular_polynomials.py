@@ -74,7 +74,10 @@ class ModularPolynomials:
         """Test whether a term is more than an atom."""
         while term.head.name in _THROUGH and term.args[0] is not None:
             term = term.args[0]
-        return term.head.name in _RING or self._step(self._induction.before_trip(term)) is not None
+        return (
+            term.head.name in _RING
+            or self._step(self._induction.before_iteration(term)) is not None
+        )
 
     def _of(self, root: Term) -> Dimension:
         """Polynomial of a term; without recursion."""
@@ -96,7 +99,7 @@ class ModularPolynomials:
 
     def _operands(self, term: Term) -> list[Term]:
         """Operands of a sum or product; none for an atom."""
-        state = self._induction.before_trip(term)
+        state = self._induction.before_iteration(term)
         step = self._step(state)
         if state is not None and step is not None:
             before = state.recurrence.args[2 + state.number]
@@ -129,13 +132,13 @@ class ModularPolynomials:
         return operands
 
     def _combine(self, term: Term, operands: list[Dimension]) -> Dimension:
-        state = self._induction.before_trip(term)
+        state = self._induction.before_iteration(term)
         name, polynomial = term.head.name, None
         below = term.args[0] if name == "view" else None
         if below is not None and not _keeps_places(below, term):
             name = below.head.name
         if state is not None and operands:
-            polynomial = operands[0] + state.trip * operands[1]
+            polynomial = operands[0] + state.iteration * operands[1]
         elif name in _THROUGH and operands:
             polynomial = operands[0]
         elif name == "Neg" and operands:

@@ -21,7 +21,7 @@ class Iteration(NamedTuple):
     """Iteration of a loop: its number, a symbol, and the trip count."""
 
     number: Dimension
-    trips: Dimension
+    iterations: Dimension
 
 
 def are_distinct(rows: Sequence[Tuple], iteration: Iteration | None = None) -> bool:
@@ -89,12 +89,12 @@ def rows_of(pushdown: SlicePushdown, indices: Term) -> list[Tuple]:
 
 def _moves(number: Dimension, iteration: Iteration) -> bool:
     """Test whether a number is another place on each iteration."""
-    index, trips = iteration
+    index, iterations = iteration
     (name,) = index.symbols
     step = (number.replaced({name: index + 1}) - number).value
     if not step:
         return False
-    ends = [number.replaced({name: end}) for end in (Dimension.constant(0), trips - 1)]
+    ends = [number.replaced({name: end}) for end in (Dimension.constant(0), iterations - 1)]
     low, high = ends if step > 0 else ends[::-1]
     return low.less(0) is False or high.less(0) is True
 

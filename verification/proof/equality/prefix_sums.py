@@ -68,9 +68,9 @@ class PrefixSums:
             whole, inner = term, term.args[0] if term.head.name == "view" else None
             if inner is not None and inner.fact.shape is not None:
                 term, place = inner, place._replace(shape=inner.fact.shape)
-            state = self._induction.before_trip(term)
+            state = self._induction.before_iteration(term)
             pairs = None
-            if state is not None and state.trip == place.at:
+            if state is not None and state.iteration == place.at:
                 pairs = self._is_sum(state, place.values)
             elif term.is_op("Add") and (place.at - 1).less(0) is False:
                 pairs = self._operands_of_add(term, place)
@@ -129,10 +129,10 @@ class PrefixSums:
         x, y = total.args
         assert x is not None and y is not None
         terms, added = self._terms, self._value(place)
-        is_sum = y.is_op("Add") or self._induction.before_trip(y) is not None
+        is_sum = y.is_op("Add") or self._induction.before_iteration(y) is not None
         if x is added or (y is not added and is_sum):
             x, y = y, x
-        if place.at.value is None and self._induction.before_trip(x) is None:
+        if place.at.value is None and self._induction.before_iteration(x) is None:
             return None
         before = terms.view(terms.narrow(place.total, 0, place.at - 1, ONE), place.shape)
         return [(x, before), (y, added)]
@@ -144,18 +144,18 @@ class PrefixSums:
 
     def _is_sum(self, state: State, values: Term) -> list[Pair] | None:
         recurrence, k, _ = state
-        trips, before = self._induction.trips(recurrence), recurrence.args[2 + k]
+        iterations, before = self._induction.iterations(recurrence), recurrence.args[2 + k]
         bound, shape = binding(recurrence), values.fact.shape
-        if trips is None or bound is None or before is None or before.fact.shape is None:
+        if iterations is None or bound is None or before is None or before.fact.shape is None:
             return None
         update = recurrence.head.parts[k]
-        if not shape or shape[0] != trips + 1 or not update.is_op("Add"):
+        if not shape or shape[0] != iterations + 1 or not update.is_op("Add"):
             return None
         others = [arg for arg in update.args if arg is not bound.states[k]]
         if len(others) != 1 or others[0] is None:
             return None
         self._terms.budget.step(_SUM)
-        index, own = self._induction.symbol(trips), before.fact.shape
+        index, own = self._induction.symbol(iterations), before.fact.shape
         first = self._pushdown.of(values, 0, ZERO, ONE)
         rest = self._pushdown.of(values, 0, index + 1, ONE)
         return [

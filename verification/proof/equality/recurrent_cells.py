@@ -248,7 +248,7 @@ class _Layer(NamedTuple):
             last = self._updates(d, row, self._initial(d))
             return terms.view(last[0], (ONE, *last[0].shape)), last
         name, level = self._index()
-        index = terms.symbols.trip(name, level)
+        index = terms.symbols.iteration(name, level)
         terms.limits[name] = length
         fact = Fact(self.x.fact.elem_type, (batch, Dimension.constant(self.hidden)))
         fact = terms.facts.one(fact)
@@ -287,7 +287,7 @@ class _Layer(NamedTuple):
         for operand in operands:
             levels |= set() if operand is None else free(operand)
         level = 1 + max(levels, default=-1)
-        return f"{PRIVATE}trip{level}:{self.x.shape[0]}", level
+        return f"{PRIVATE}iteration{level}:{self.x.shape[0]}", level
 
     def _updates(self, d: int, x: Term, states: Sequence[Term]) -> list[Term]:
         """States after an iteration."""

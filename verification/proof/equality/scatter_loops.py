@@ -81,16 +81,16 @@ class ScatterLoops:
         final, whole = (one, other) if one.head.name == "final" else (other, one)
         (recurrence, *_), number = final.args, final.head.key
         bound = None if recurrence is None else binding(recurrence)
-        trips = None if recurrence is None else self._induction.trips(recurrence)
+        iterations = None if recurrence is None else self._induction.iterations(recurrence)
         shape = whole.fact.shape
-        if recurrence is None or bound is None or not shape or shape[0] != trips:
+        if recurrence is None or bound is None or not shape or shape[0] != iterations:
             return None
         state, update = bound.states[number], recurrence.head.parts[number]
         init, at = recurrence.args[2 + number], self._terms.symbols.named(bound.index)
         if init is None or init.fact.shape != shape or update.fact.shape != shape:
             return None
         row = row_written(self._terms, state, update, at) if state.fact.shape == shape else None
-        index = self._induction.symbol(trips)
+        index = self._induction.symbol(iterations)
         part = self._induction.element(whole, index) if row is not None else None
         if row is None or part is None:
             return None
@@ -115,15 +115,15 @@ class ScatterLoops:
         """Initial states, and states after any iteration; None for other terms."""
         (recurrence, *_), number = final.args, final.head.key
         bound = None if recurrence is None else binding(recurrence)
-        trips = None if recurrence is None else self._induction.trips(recurrence)
-        if recurrence is None or bound is None or trips is None:
+        iterations = None if recurrence is None else self._induction.iterations(recurrence)
+        if recurrence is None or bound is None or iterations is None:
             return None
-        init, writes = recurrence.args[2 + number], self._writes(scatter, trips)
+        init, writes = recurrence.args[2 + number], self._writes(scatter, iterations)
         if init is None or writes is None:
             return None
-        index = self._induction.symbol(trips)
+        index = self._induction.symbol(iterations)
         part = self._part(writes, index, ONE)
-        if replaces(scatter.head) and not self._are_distinct(part, Iteration(index, trips)):
+        if replaces(scatter.head) and not self._are_distinct(part, Iteration(index, iterations)):
             return None
         before = instantiate_iteration(self._terms, recurrence, bound.states[number], index)
         update = recurrence.head.parts[number]
@@ -161,7 +161,7 @@ class ScatterLoops:
             return are_distinct(tuples_of(self._induction.pushdown, writes.indices), iteration)
         return are_distinct(rows_of(self._induction.pushdown, writes.indices), iteration)
 
-    def _writes(self, scatter: Term, trips: Dimension | None = None) -> _Writes | None:
+    def _writes(self, scatter: Term, iterations: Dimension | None = None) -> _Writes | None:
         """Indices and updates of a scatter, one for each iteration of a loop, if any."""
         data, indices, updates = scatter.operands
         shape, places, new = data.fact.shape, indices.fact.shape, updates.fact.shape
@@ -169,12 +169,12 @@ class ScatterLoops:
             return None
         if scatter.is_op("ScatterElements"):
             axis = scatter.head.attribute("axis", 0) % len(shape)
-            fits = trips is None or places[axis] == trips
+            fits = iterations is None or places[axis] == iterations
             return _Writes(scatter.head.name, indices, updates, axis) if fits else None
-        if trips is not None and places[0] == trips:
+        if iterations is not None and places[0] == iterations:
             return _Writes(scatter.head.name, indices, updates, 0)
         count: Dimension = product(places[:-1])
-        if trips is not None and count != trips:
+        if iterations is not None and count != iterations:
             return None
         indices = self._terms.view(indices, (count, places[-1]))
         rows = self._terms.view(updates, (count, *new[len(places) - 1 :]))

@@ -26,30 +26,36 @@ _MOST = 4
 _TABLES = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
 
 
-def segments(terms: Terms, whole: Term, trips: Dimension) -> list[tuple[int, Dimension]]:
+def segments(terms: Terms, whole: Term, iterations: Dimension) -> list[tuple[int, Dimension]]:
     """First iteration and length of each segment; a single one if there are none or too many.
 
     Args:
         terms: the terms.
         whole: what the rewrite computes for all iterations.
-        trips: the number of iterations.
+        iterations: the number of iterations.
     """
     ends: set[int] = set()
-    for table in _tables(terms, whole, trips):
+    for table in _tables(terms, whole, iterations):
         ends.update(_ends(table))
         if len(ends) >= _MOST:
-            return [(0, trips)]
-    if not ends or trips.value is None:
-        return [(0, trips)]
-    bounds = [0, *sorted(ends), trips.value]
+            return [(0, iterations)]
+    if not ends or iterations.value is None:
+        return [(0, iterations)]
+    bounds = [0, *sorted(ends), iterations.value]
     return [(first, Dimension.constant(last - first)) for first, last in itertools.pairwise(bounds)]
 
 
-def _tables(terms: Terms, whole: Term, trips: Dimension) -> Iterator[Array]:
+def _tables(terms: Terms, whole: Term, iterations: Dimension) -> Iterator[Array]:
     """Integers and truth values with a row for each iteration."""
-    for term in descendants([whole]) if trips.value is not None and trips.value > 1 else ():
+    for term in (
+        descendants([whole]) if iterations.value is not None and iterations.value > 1 else ()
+    ):
         tensor = terms.tensor(term)
-        if tensor is None or tensor.elem_type not in _TABLES or tensor.dims[:1] != (trips.value,):
+        if (
+            tensor is None
+            or tensor.elem_type not in _TABLES
+            or tensor.dims[:1] != (iterations.value,)
+        ):
             continue
         if 0 < tensor.size <= MOST_ELEMENTS and tensor.is_readable:
             yield tensor.numpy()

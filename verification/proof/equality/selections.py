@@ -92,7 +92,7 @@ class Selections:
     def _last_state(self, term: Term) -> State | None:
         """State after all iterations, whose number is known."""
         below = _bare(term)
-        return self._induction.before_trip(below) if below.head.name == "final" else None
+        return self._induction.before_iteration(below) if below.head.name == "final" else None
 
     def _held(self, state: State, whole: Term) -> list[Pair] | None:
         """Last one of a first row and of the rows that a condition lets in."""
@@ -104,7 +104,7 @@ class Selections:
             return None
         values, condition = chosen.operands
         shape, axis = values.fact.shape, chosen.head.attribute("axis")
-        if not shape or shape[0] != state.trip or condition.fact.shape != (state.trip,):
+        if not shape or shape[0] != state.iteration or condition.fact.shape != (state.iteration,):
             return None
         if part.operands[1] is not self._terms.size(joined.shape[0] - 1):
             return None
@@ -138,7 +138,7 @@ class Selections:
             return None
         keys = place.operands[0]
         begin = keys.fact.shape
-        if not begin or begin[0] != state.trip + 1 or rows.rest.shape[0] != state.trip:
+        if not begin or begin[0] != state.iteration + 1 or rows.rest.shape[0] != state.iteration:
             return None
         if read.is_op("Gather") and len(begin) != 1:
             return None
@@ -231,7 +231,7 @@ class Selections:
             return None
         truth = _truth_below(reduction.operands[0])
         rows = None if truth is None else self._joined(truth, state)
-        return None if rows is None or rows.rest.shape[0] != state.trip else rows
+        return None if rows is None or rows.rest.shape[0] != state.iteration else rows
 
     def _extreme(self, state: State, whole: Term) -> list[Pair] | None:
         """Maximum or minimum by comparison, or in which a NaN stays; floats over the reals."""
@@ -244,7 +244,7 @@ class Selections:
         if len(reduction.args) != 1 or list(reduction.head.attribute("axes") or ()) != [0]:
             return None
         rows = self._joined(reduction.operands[0], state)
-        if rows is None or rows.rest.shape[0] != state.trip:
+        if rows is None or rows.rest.shape[0] != state.iteration:
             return None
         join, compared = _EXTREMES[reduction.head.name]
         place = "ArgMax" if join == "Max" else "ArgMin"
@@ -298,8 +298,8 @@ class Selections:
             return None
         for state, rest in self._states(term, place.at):
             rows = self._joined(truth, state)
-            trips = self._induction.trips(state.recurrence)
-            if rows is None or trips is None or rows.rest.shape[0] != trips:
+            iterations = self._induction.iterations(state.recurrence)
+            if rows is None or iterations is None or rows.rest.shape[0] != iterations:
                 continue
             step = _Step(self, state)
             pairs = [
@@ -315,15 +315,15 @@ class Selections:
         self, term: Term, at: Dimension
     ) -> Iterator[tuple[State, tuple[Term, Dimension] | None]]:
         """State before an iteration, or one in a term that is one iteration before it."""
-        state = self._induction.before_trip(_bare(term))
+        state = self._induction.before_iteration(_bare(term))
         if state is not None:
-            if state.trip == at:
+            if state.iteration == at:
                 yield state, None
             return
         for each in descendants([term]):
-            before = self._induction.before_trip(each) if each.head.name == "state" else None
-            if before is not None and before.trip + 1 == at:
-                yield before, (each, before.trip)
+            before = self._induction.before_iteration(each) if each.head.name == "state" else None
+            if before is not None and before.iteration + 1 == at:
+                yield before, (each, before.iteration)
 
 
 class _Step:
@@ -337,8 +337,8 @@ class _Step:
     def __init__(self, rule: Selections, state: State) -> None:
         self._terms, self._pushdown = rule._terms, rule._pushdown
         self._recurrence = state.recurrence
-        trips = rule._induction.trips(state.recurrence)
-        self._index = rule._induction.symbol(trips)
+        iterations = rule._induction.iterations(state.recurrence)
+        self._index = rule._induction.symbol(iterations)
 
     def init(self, number: int) -> Term:
         """Initial state."""

@@ -166,7 +166,7 @@ class SlicePushdown:
             return ZERO
         name = f"{PRIVATE}at{index.number}:{size}"
         self._terms.limits[name] = size
-        return self._terms.symbols.trip(name)
+        return self._terms.symbols.iteration(name)
 
     def reshaped(self, term: Term) -> set[str]:
         """Operator that `settled` applies in another shape, if that may be another kernel. An
@@ -320,7 +320,7 @@ class SlicePushdown:
             return None
         name = f"{PRIVATE}row{start}:{rows}:{row}"
         self._terms.limits[name] = rows
-        quotient = self._terms.symbols.trip(name)
+        quotient = self._terms.symbols.iteration(name)
         self._terms.symbols.magnitudes.exists((quotient, row))  # no more than the merged axis
         return quotient, start - quotient * row
 

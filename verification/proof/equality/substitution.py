@@ -116,7 +116,7 @@ class Substitution:
                 elif size is None:
                     self._put[symbol] = not_negative(self._terms, term)
                 else:
-                    self._put[symbol] = self._terms.trips_if(term, self._size(size))
+                    self._put[symbol] = self._terms.iterations_if(term, self._size(size))
             elif symbol in self._terms.axes and symbol not in self._put:
                 term, axis = self._terms.axes[symbol]
                 shape = self.of(term).fact.shape or ()

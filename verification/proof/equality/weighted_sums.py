@@ -50,23 +50,28 @@ class WeightedSums:
 
     def _pairs(self, final: Term, whole: Term) -> list[Pair] | None:
         recurrence, k = final.operands[0], final.head.key
-        bound, trips = binding(recurrence), self._induction.trips(recurrence)
+        bound, iterations = binding(recurrence), self._induction.iterations(recurrence)
         init, shape = recurrence.args[2 + k], final.fact.shape
-        if bound is None or trips is None or init is None or final.fact.elem_type not in FLOATS:
+        if (
+            bound is None
+            or iterations is None
+            or init is None
+            or final.fact.elem_type not in FLOATS
+        ):
             return None
         if shape is None or init.fact.shape != shape or bound.states[k].fact.shape != shape:
             return None
         for added, start in _both_ways(_bare(whole), "Add"):
-            begin_and_base = self._start(start, trips, shape)
+            begin_and_base = self._start(start, iterations, shape)
             if begin_and_base is None or not _are_aligned(added, start):
                 continue
             begin, base = begin_and_base
-            index = self._induction.symbol(trips)
-            row = self._row(added, trips, index)
+            index = self._induction.symbol(iterations)
+            row = self._row(added, iterations, index)
             if row is None or row.fact.shape != (ONE, *shape) or not _are_aligned(_bare(row), row):
                 continue
             for power, value in _both_ways(_bare(row), "Mul"):
-                own = self._base(power, trips - 1 - index)
+                own = self._base(power, iterations - 1 - index)
                 if own is None or own is not base or depends_on(own, index):
                     continue
                 state = instantiate_iteration(self._terms, recurrence, bound.states[k], index)
@@ -78,11 +83,11 @@ class WeightedSums:
                     return [(init, begin), (after, self._terms.view(expected, shape))]
         return None
 
-    def _start(self, start: Term, trips: Dimension, shape: Shape) -> Pair | None:
+    def _start(self, start: Term, iterations: Dimension, shape: Shape) -> Pair | None:
         """Initial state and base of a^n * s[0]; None for another term."""
         scaled = _bare(start)
         for power, begin in _both_ways(scaled, "Mul"):
-            base = self._base(power, trips)
+            base = self._base(power, iterations)
             if base is not None and begin.fact.shape == shape and _are_aligned(scaled, begin):
                 return begin, base
         return None
@@ -108,13 +113,13 @@ class WeightedSums:
             return None
         return self._pushdown.settled(self._terms.view(base, strip(base.shape)))
 
-    def _row(self, added: Term, trips: Dimension, index: Dimension) -> Term | None:
+    def _row(self, added: Term, iterations: Dimension, index: Dimension) -> Term | None:
         """Row of the summands of a sum along the first axis."""
         total = _bare(added)
         if not total.is_op("ReduceSum") or list(total.head.attribute("axes") or ()) != [0]:
             return None
         values = total.operands[0]
-        if len(total.args) != 1 or not values.fact.shape or values.shape[0] != trips:
+        if len(total.args) != 1 or not values.fact.shape or values.shape[0] != iterations:
             return None
         return self._pushdown.of(values, 0, index, ONE)
 

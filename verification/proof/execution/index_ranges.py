@@ -46,7 +46,7 @@ def ranges_of_rows(
     Without an iteration there is no index.
     """
     for guard in loops:
-        if index.fact.shape and index.fact.shape[0] == guard.trips:
+        if index.fact.shape and index.fact.shape[0] == guard.iterations:
             row = slice_of(index, 0, Dimension.symbol(str(guard.key)), ONE)
             yield guard.key, (place, (bare(terms, row),))
 

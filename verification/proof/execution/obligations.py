@@ -30,8 +30,8 @@ class Guard:
     Attributes:
         key: equal for two guards under which a node runs equally often.
         level: number of loops around the loop; -1 for a condition.
-        trips: trip count of a loop whose first iteration runs if this is 1 or more; None if only
-            run time decides on it.
+        iterations: trip count of a loop whose first iteration runs if this is 1 or more; None if
+            only run time decides on it.
         scan_output: function from a term of the body to its scan output.
         condition: the condition; None for a loop.
         holds: whether the condition holds or its negation.
@@ -39,7 +39,7 @@ class Guard:
 
     key: Hashable
     level: int = -1
-    trips: Dimension | None = None
+    iterations: Dimension | None = None
     scan_output: Callable[[Term], Term] | None = None
     condition: Term | None = None
     holds: bool = True
@@ -138,7 +138,7 @@ def with_operands(log: Log, terms: Terms, operands: Callable[[Head, Args, int], 
         others = operands(head, args, 0 if result is None else result.fact.elem_type)
         if others == args:
             return obligation
-        again = None if result is None else terms.apply(head, others, obligation.width)[0]
-        return obligation._replace(args=others, result=again)
+        new = None if result is None else terms.apply(head, others, obligation.width)[0]
+        return obligation._replace(args=others, result=new)
 
     return [changed(obligation) for obligation in log]

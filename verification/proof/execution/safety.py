@@ -259,11 +259,11 @@ class Safety:
             total = Dimension.constant(0)
             for product, factor in size.terms.items():
                 part = Dimension({product: factor})
-                trips = [name for name in product if name in limits]
+                iterations = [name for name in product if name in limits]
                 least_of_all = (factor > 0) is below
                 ends = {
                     name: Dimension.constant(0) if least_of_all else limits[name] - 1
-                    for name in trips
+                    for name in iterations
                 }
                 total = total + part.replaced(ends)
             size = total

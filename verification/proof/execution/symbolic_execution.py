@@ -65,7 +65,7 @@ class Execution:
 
     Attributes:
         level: number of loops of unknown trip count around the current node.
-        trip: iteration numbers of those loops: random numbers differ by iteration.
+        iteration: iteration numbers of those loops: random numbers differ by iteration.
         assumed: values of conditions in the current branch of an If.
         drawn: number of random or unknown operators so far.
         folded: operators folded although their bits depend on the kernel.
@@ -91,7 +91,7 @@ class Execution:
         self.side = side
         self.folder = folder
         self.level = 0
-        self.trip: tuple[Term, ...] = ()
+        self.iteration: tuple[Term, ...] = ()
         self.assumed: dict[Term, bool] = {}
         self.drawn = 0
         self.compared: frozenset[str] | None = None
@@ -387,7 +387,7 @@ class Execution:
         self.demand(head, args, step)
         own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
         facts = self.terms.facts_of(head, args, step.operation.width)
-        return self.terms.raw(own, (*args, *self.trip), facts)
+        return self.terms.raw(own, (*args, *self.iteration), facts)
 
     def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:
         """Outputs of a function call, cached by arguments unless it draws."""

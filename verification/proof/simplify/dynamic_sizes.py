@@ -51,7 +51,7 @@ def select_count(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None
         return None
     if content.less(0) is not False:
         return None
-    count = terms.trips_if(terms.view(condition, ()), content)
+    count = terms.iterations_if(terms.view(condition, ()), content)
     return terms.view(terms.sizes([count], x.fact.elem_type), shape)
 
 

@@ -65,7 +65,7 @@ class Sizes(Symbols):
         """Minimum of a size and a number, unless it varies."""
         return self.fresh() if self.vary(size.symbols) else super().capped(size, cap)
 
-    def trip(self, name: str, level: int = COMPARED) -> Dimension:
+    def iteration(self, name: str, level: int = COMPARED) -> Dimension:
         """Symbol of an iteration number, for which one iteration is substituted."""
         self._levels[name] = level
         return self.steady(name)

@@ -29,11 +29,11 @@ def counts(terms: Terms, term: Term) -> bool:
     if name == "Range":
         return [terms.numbers(term.args[n]) for n in (0, 2)] == [[0], [1]]
     if name == "stacked":
-        return _counts_trips(terms, term)
+        return _counts_iterations(terms, term)
     return False
 
 
-def _counts_trips(terms: Terms, stacked: Term) -> bool:
+def _counts_iterations(terms: Terms, stacked: Term) -> bool:
     """Test whether a scan output holds the iteration numbers."""
     index, declared = stacked.head.key
     number = stacked.head.parts[0]

@@ -133,9 +133,9 @@ class Terms:
             head.applications.clear()
         vars(self).clear()
 
-    def runs_loop(self, trips: int, nodes: int) -> bool:
+    def runs_loop(self, iterations: int, nodes: int) -> bool:
         """Decide whether a loop of known trip count is run by its definition."""
-        steps = trips * max(nodes, 1)
+        steps = iterations * max(nodes, 1)
         self.generalized |= self.loop_steps < steps <= MOST_STEPS
         return steps <= self.loop_steps
 
@@ -205,14 +205,14 @@ class Terms:
             self.sized.setdefault(name, bare)
         return size
 
-    def trips_if(self, condition: Term, trips: Dimension) -> Dimension:
+    def iterations_if(self, condition: Term, iterations: Dimension) -> Dimension:
         """Trip count if a condition holds, else 0."""
         tensor = self.tensor(condition)
-        if trips.value == 0 or tensor is not None:
-            return trips if tensor is None or bool(tensor.numpy().all()) else ZERO
-        size = self.dependent_size("if", condition, trips)
+        if iterations.value == 0 or tensor is not None:
+            return iterations if tensor is None or bool(tensor.numpy().all()) else ZERO
+        size = self.dependent_size("if", condition, iterations)
         if size.only_symbol is not None and size == Dimension.symbol(size.only_symbol):
-            self.choices.setdefault(size.only_symbol, (condition, trips))
+            self.choices.setdefault(size.only_symbol, (condition, iterations))
         return size
 
     def dependent_size(self, kind: str, term: Term, size: Dimension | None) -> Dimension:

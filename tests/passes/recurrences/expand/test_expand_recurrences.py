@@ -89,7 +89,9 @@ def test_results_stay(pick, straight):
     if not result.changed:
         (reason,) = [remark.reason for remark in result.kept]
         older = max(entry.version for entry in case.model.opset_import) < 9
-        assert older and ("convert to opset" in reason or "trips" in reason or "--shape" in reason)
+        assert older and (
+            "convert to opset" in reason or "iterations" in reason or "--shape" in reason
+        )
         return
     half = case.model.graph.output[0].type.tensor_type.elem_type == 10
     rounding = {"rtol": 2e-2, "atol": 2e-2} if half else {"rtol": 1e-4, "atol": 1e-5}
@@ -127,10 +129,11 @@ def test_budgets():
     told = "would add 422 nodes to the 0 added so far, over max_nodes=400; raise it with"
     assert_keeps(ExpandRecurrences(straight=True, max_nodes=400), model, told)
     after, what = expanded(model, max_nodes=400)
-    assert what.startswith("is a Scan now: its 30 trips would add 422 nodes")
+    assert what.startswith("is a Scan now: its 30 iterations would add 422 nodes")
     assert "Scan" in {node.op_type for node in after.graph.node}
     assert (
-        "is a Scan now: its 30 trips are more than max_trips=29" in expanded(model, max_trips=29)[1]
+        "is a Scan now: its 30 iterations are more than max_trips=29"
+        in expanded(model, max_trips=29)[1]
     )
 
 

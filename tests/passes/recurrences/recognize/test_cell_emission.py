@@ -32,9 +32,9 @@ BODIES = {
     "a product of inputs": "s = Mul (e, d) t = Mul (s, b) r0 = Add (t, h)"
     " q = MatMul (r0, v) w = Neg (q)",
     "the same matrix twice": "q = MatMul (h, v) s = MatMul (h, u) t = Sub (q, s) w = Add (t, q)",
-    "a number for each trip": "q = MatMul (h, v) n = ReduceSum (f) w = Add (q, n)",
+    "a number for each iteration": "q = MatMul (h, v) n = ReduceSum (f) w = Add (q, n)",
     "a number for each row": "q = MatMul (h, v) w = Add (q, column)",
-    "another batch for all trips": "q = MatMul (h, v) w = Add (q, every)",
+    "another batch for all iterations": "q = MatMul (h, v) w = Add (q, every)",
 }
 
 
@@ -58,9 +58,9 @@ def test_what_is_fed(case, fed):
             model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     after = raised(model)
     assert [n.op_type for n in after.graph.node].count("RNN") == 1
-    for trips, batch in [(5, 2), (0, 3), (1, 1), (2, 0)]:
-        feed = {"h0": numbers(batch, 4), "x": numbers(trips, batch, 4)}
-        feed |= {"x2": numbers(trips, batch, 4), "x3": numbers(trips, 1, 4)}
+    for iterations, batch in [(5, 2), (0, 3), (1, 1), (2, 0)]:
+        feed = {"h0": numbers(batch, 4), "x": numbers(iterations, batch, 4)}
+        feed |= {"x2": numbers(iterations, batch, 4), "x3": numbers(iterations, 1, 4)}
         feed |= {"every": numbers(batch, 4), "row": numbers(1, 4)}
         feed |= {"column": numbers(batch, 1)} | (weights if fed else {})
         assert difference(model, after, feed) <= 8
@@ -80,7 +80,7 @@ def test_a_default_that_callers_may_override_is_no_constant():
 
 
 SIZES = [(6, 2), (1, 1), (0, 2), (3, 0), (40, 3)]
-"""Trips and rows of a batch; onnxruntime aborts on operators without them."""
+"""Iterations and rows of a batch; onnxruntime aborts on operators without them."""
 
 
 def with_weights(text, **shapes):
@@ -148,10 +148,10 @@ GIVEN = "float[T, B, 3] x, float[B, 4] h0"
 def check(model, states=("h0",), op_types=None, **more):
     """Raise a model, compare the numbers for all sizes, and say of what it consists then."""
     after = raised(model, HoistInvariants())
-    for trips, batch in SIZES:
-        feed = {"x": numbers(trips, batch, 3)} | {s: numbers(batch, 4) for s in states}
-        feed |= {name: np.array(trips) for name in more.get("trips", ())}
-        assert difference(model, after, feed) <= TESTED_ULPS, (trips, batch)
+    for iterations, batch in SIZES:
+        feed = {"x": numbers(iterations, batch, 3)} | {s: numbers(batch, 4) for s in states}
+        feed |= {name: np.array(iterations) for name in more.get("iterations", ())}
+        assert difference(model, after, feed) <= TESTED_ULPS, (iterations, batch)
     return operators(after)
 
 
@@ -168,7 +168,7 @@ def test_torch_scripted_gru_cell_in_a_loop():
             one = Constant <value_float = 1.0> () z1 = Sub (one, z)
             d = Mul (z1, nn) d2 = Mul (z, h) h2 = Add (d, d2) r = Identity (h2) }}> }}"""
     model = with_weights(text, **GRU_WEIGHTS)
-    assert check(model, trips=["n"]) == [("GRU", {"linear_before_reset": 1})]
+    assert check(model, iterations=["n"]) == [("GRU", {"linear_before_reset": 1})]
 
 
 def test_a_gru_by_separate_gates():
@@ -232,8 +232,8 @@ def test_two_scans_forward_and_backward():
     after = raised(model)
     directions = [told.get("direction", b"forward") for _, told in operators(after)]
     assert directions == [b"forward", b"reverse"]
-    for trips, batch in SIZES:
-        feed = {"x": numbers(trips, batch, 3), "h0": numbers(batch, 4)}
+    for iterations, batch in SIZES:
+        feed = {"x": numbers(iterations, batch, 3), "h0": numbers(batch, 4)}
         assert difference(model, after, feed) <= TESTED_ULPS
 
     sized = text.replace("float[T, B", "float[7, 2").replace("float[B", "float[2")
@@ -269,7 +269,8 @@ KEPT = {
     "has an update gate by Sigmoid and a reset gate by Tanh": """q = MatMul (h, u) t = Add (q, e)
         z = Sigmoid (t) v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h) m = MatMul (rh, u)
         m2 = Add (m, e) c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)""",
-    "differs from trip to trip": """p = Reshape (e, s44) q = MatMul (h, p) h2 = Tanh (q)""",
+    "differs from iteration to iteration": """p = Reshape (e, s44) q = MatMul (h, p)
+        h2 = Tanh (q)""",
     "adds a number before": "one = Constant <value_float = 1.0> () s = Add (h, one)"
     " q = MatMul (s, u) h2 = Tanh (q)",
 }
@@ -365,8 +366,8 @@ def test_drawn_spellings(seed):
     spelling = Spelling(seed)
     after = raised(spelling.model, HoistInvariants())
     assert [op_type for op_type, _ in operators(after)] == [spelling.op_type]
-    for trips, batch in SIZES:
-        assert difference(spelling.model, after, spelling.feed(trips, batch)) <= TESTED_ULPS
+    for iterations, batch in SIZES:
+        assert difference(spelling.model, after, spelling.feed(iterations, batch)) <= TESTED_ULPS
 
 
 def test_the_work_is_linear_in_the_body():
@@ -407,9 +408,9 @@ def test_what_is_fed_is_multiplied_twice(case, before):
     model = with_weights(text, **shapes)
     after = raised(model, *before)
     assert operators(after) == [("RNN", {})]
-    for trips, batch in SIZES:
-        feed = {"x": numbers(trips, batch, 3), "h0": numbers(batch, 4)}
-        assert difference(model, after, feed) <= TESTED_ULPS, (trips, batch)
+    for iterations, batch in SIZES:
+        feed = {"x": numbers(iterations, batch, 3), "h0": numbers(batch, 4)}
+        assert difference(model, after, feed) <= TESTED_ULPS, (iterations, batch)
 
 
 @pytest.mark.parametrize(("rows", "pays"), [("2", True), ("200", False), ("B", True)])

@@ -48,10 +48,10 @@ def magnitude(body, name):
         tensor = onnx.numpy_helper.from_array(array.astype(np.float32), key)
         model.graph.initializer.append(tensor)
     recurrence = recurrence_of(model)
-    graph = recurrence.trips.loop_view.body
+    graph = recurrence.iterations.loop_view.body
     held = [*graph.inputs, *(v for n in graph.nodes() for v in (*n.inputs, *n.outputs) if v)]
     (value,) = {value for value in held if value.name == name}
-    return Finiteness(recurrence.trips.loop_view, recurrence.fact).magnitude(value)
+    return Finiteness(recurrence.iterations.loop_view, recurrence.fact).magnitude(value)
 
 
 @pytest.mark.parametrize("case", FINITE)

@@ -11,7 +11,7 @@ from straightline.passes.recurrences.recognize.cell_emission import TESTED_ULPS
 
 RNG = np.random.default_rng(7)
 SIZES = [(6, 3), (1, 1), (0, 2), (3, 0), (25, 4)]
-"""Trips and rows."""
+"""Iterations and rows."""
 
 CELLS = {
     "RNN": "a = MatMul (h, u) b = Add (a, e) hn = Tanh (b)",
@@ -37,7 +37,7 @@ def weighted(text):
 
 
 def scan(kind, choice="Where (mask, {0}n, {0})", mask="bool[B, 1]", gives="h2", more="", back=0):
-    """A Scan over x and masks; gives a value of each trip and the last states."""
+    """A Scan over x and masks; gives a value of each iteration and the last states."""
     states = "hc" if kind == "LSTM" else "h"
     given = ", ".join(f"float[B, 4] {s}" for s in states)
     made = ", ".join(f"float[B, 4] {s}2" for s in states)
@@ -84,34 +84,41 @@ def masks(kind, *shape):
     )
 
 
-def feed(model, trips, batch, **more):
-    fed = {"h0": numbers(batch, 4), "c0": numbers(batch, 4), "x": numbers(trips, batch, 4), **more}
+def feed(model, iterations, batch, **more):
+    fed = {
+        "h0": numbers(batch, 4),
+        "c0": numbers(batch, 4),
+        "x": numbers(iterations, batch, 4),
+        **more,
+    }
     return {value.name: fed[value.name] for value in model.graph.input}
 
 
 def check(model, *passes, op_type, **made):
     after = raised(model, *passes)
     assert [n.op_type for n in after.graph.node].count(op_type) == 1
-    for trips, batch in SIZES:
+    for iterations, batch in SIZES:
         for kind in ("ends", "late", "gaps", "none"):
-            fed = feed(model, trips, batch, **{n: f(kind, trips, batch) for n, f in made.items()})
-            assert difference(model, after, fed) <= TESTED_ULPS, (trips, batch, kind)
-            if 0 in (trips, batch):
+            fed = feed(
+                model, iterations, batch, **{n: f(kind, iterations, batch) for n, f in made.items()}
+            )
+            assert difference(model, after, fed) <= TESTED_ULPS, (iterations, batch, kind)
+            if 0 in (iterations, batch):
                 for one, other in zip(
                     reference.run(after, fed), reference.run(model, fed), strict=True
                 ):
                     np.testing.assert_array_equal(one, other)
 
 
-def of_rows(kind, trips, batch):
-    return masks(kind, trips, batch, 1)
+def of_rows(kind, iterations, batch):
+    return masks(kind, iterations, batch, 1)
 
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("gives", ["h2", "h", "hn"])
 def test_any_mask_of_rows(kind, gives):
-    """What is given out may be the state, that of the trip before, or what would be the next."""
+    """What is given out may be the state, that of the iteration before, or the next one."""
     if (kind, gives) == ("LSTM", "hn"):
         reason = "needs all values of 'c', of which only the last is there"
         assert_keeps(RaiseRecurrences(spread_nan=True), scan(kind, gives=gives), reason)
@@ -128,7 +135,7 @@ def test_what_keeps_the_states(kind):
 
 
 @pytest.mark.parametrize("shape", ["bool", "bool[1]", "bool[1, 1]"])
-def test_a_mask_of_whole_trips(shape):
+def test_a_mask_of_whole_iterations(shape):
     rest = {"bool": (), "bool[1]": (1,), "bool[1, 1]": (1, 1)}[shape]
     check(scan("GRU", mask=shape), op_type="GRU", masks=lambda k, t, b: masks(k, t, *rest))
 
@@ -142,10 +149,10 @@ def test_from_the_end():
 @pytest.mark.parametrize("counts", ["Less (i, {})", "LessOrEqual (i, {})", "Greater ({}, i)"])
 @pytest.mark.parametrize("first", [(), (VectorizeLoops(),)])
 def test_lengths(kind, counts, first):
-    """Of any size, 0 and more than there are trips among them."""
+    """Of any size, 0 and more than there are iterations among them."""
 
-    def lengths(kind, trips, batch):
-        return RNG.integers(-1, trips + 3, batch) * (kind != "none")
+    def lengths(kind, iterations, batch):
+        return RNG.integers(-1, iterations + 3, batch) * (kind != "none")
 
     check(loop(kind, counts=counts), *first, op_type=kind, lengths=lengths)
 
@@ -181,11 +188,11 @@ def test_a_masked_cell_before_and_after():
          float[1, 4, 4] weights = {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}}> {{
         u_t = Transpose <perm = [1, 0]> (u)
         counted = Cast <to = 7> (masks)
-        shape = Shape (counted) trips = Gather (shape, k)
-        trips_1 = Reshape (trips, scalar) numbers = Range (k_1, trips_1, k_2)
-        keys = Mul (counted, trips) numbers_1 = Unsqueeze (numbers, axes)
+        shape = Shape (counted) iterations = Gather (shape, k)
+        iterations_1 = Reshape (iterations, scalar) numbers = Range (k_1, iterations_1, k_2)
+        keys = Mul (counted, iterations) numbers_1 = Unsqueeze (numbers, axes)
         keys_1 = Sub (keys, numbers_1)
-        sorted, order = TopK <axis = 0> (keys_1, trips)
+        sorted, order = TopK <axis = 0> (keys_1, iterations)
         shape_1 = Shape (x) width = Gather (shape_1, k_3)
         shape_2 = Concat <axis = 0> (ones, width) places = Expand (order, shape_2)
         x_1 = GatherElements <axis = 0> (x, places)
@@ -239,8 +246,8 @@ def test_nodes_of_one_step(shape):
         model.graph.initializer.append(tensor)
     after = raised(model)
     assert [n.op_type for n in after.graph.node].count("LSTM") == 1
-    for trips, batch in SIZES:
-        fed = {"x": numbers(trips, batch, 4), "h0": numbers(1, batch, 4)}
+    for iterations, batch in SIZES:
+        fed = {"x": numbers(iterations, batch, 4), "h0": numbers(1, batch, 4)}
         fed |= {"c0": numbers(1, batch, 4)}
-        fed["masks"] = masks("gaps", trips, *(1,) * (len(sizes) == 7), batch, 1)
-        assert difference(model, after, fed) <= TESTED_ULPS, (trips, batch)
+        fed["masks"] = masks("gaps", iterations, *(1,) * (len(sizes) == 7), batch, 1)
+        assert difference(model, after, fed) <= TESTED_ULPS, (iterations, batch)

@@ -1,5 +1,5 @@
-"""Nodes of a single step in a Loop: the same operator on all trips, bit for bit unless its input
-gate is coupled with its forget gate."""
+"""Nodes of a single step in a Loop: the same operator on all iterations, bit for bit unless its
+input gate is coupled with its forget gate."""
 
 import numpy as np
 import onnx
@@ -51,11 +51,11 @@ def test_one_step_in_a_loop(case):
         tensor = onnx.numpy_helper.from_array(numbers(1, *shape), name)
         model.graph.initializer.append(tensor)
     after = raised(model)
-    for trips, batch in [(5, 2), (0, 2), (1, 1), (40, 2), (3, 0)]:
-        feed = {"x": numbers(trips, batch, 3), "n": np.array(trips)}
+    for iterations, batch in [(5, 2), (0, 2), (1, 1), (40, 2), (3, 0)]:
+        feed = {"x": numbers(iterations, batch, 3), "n": np.array(iterations)}
         feed |= {f"{state}0": numbers(batch, 4) for state in states}
         most = 8 if "coupled" in case else 0  # then one less a gate is a gate of its own
-        assert difference(model, after, feed) <= most or trips * batch == 0
+        assert difference(model, after, feed) <= most or iterations * batch == 0
 
 
 REFUSED = {

@@ -130,12 +130,12 @@ def test_what_is_exact_is_raised_when_a_model_is_straightened(what, length):
     assert said == f"is now {what.removesuffix(' of integers')}"
     assert bool(cost) == ("doubling" in what and length == "N")
     rng = np.random.default_rng(0)
-    for trips in (1, 2, 70) if length == "N" else (200,):
+    for iterations in (1, 2, 70) if length == "N" else (200,):
         dtype = onnx.helper.tensor_dtype_to_np_dtype(
             as_model(text).graph.input[0].type.tensor_type.elem_type
         )
         feed = {"s": rng.integers(0, 2, 3).astype(dtype)}
-        feed["x"] = (rng.normal(0.5, 2, (trips, 3)).round(int(dtype != "bool"))).astype(dtype)
+        feed["x"] = (rng.normal(0.5, 2, (iterations, 3)).round(int(dtype != "bool"))).astype(dtype)
         for run in (reference.run, run_in_onnxruntime):
             pairs = zip(run(result.model, feed), run(as_model(text), feed), strict=True)
             for one, other in pairs:
@@ -151,10 +151,10 @@ def test_what_is_exact_is_raised_when_a_model_is_straightened(what, length):
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_few_trips_are_unrolled(exact):
+def test_few_iterations_are_unrolled(exact):
     text = HEAD + accumulated("Add (a, e)", "2")
     result = straighten(exact=exact).run(as_model(text))
-    assert [r.reason for r in result.remarks] == ["unrolled, 2 trips"]
+    assert [r.reason for r in result.remarks] == ["unrolled, 2 iterations"]
 
 
 def test_an_offer_holds_for_the_copies_of_a_loop():

@@ -7,7 +7,7 @@ from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import RaiseRecurrences
 from straightline.passes.iteration.loop_view import read
-from straightline.passes.recurrences.recognize.recurrence import AllTrips, Replacement
+from straightline.passes.recurrences.recognize.recurrence import AllIterations, Replacement
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[3] a0, float[3] b0, float[3] k0, float[N, 3] s) => (float[3] z, float[N, 3] y) {
@@ -31,43 +31,50 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
         seen.append((state.argument.name, [n.op_type for n in recurrence.nodes]))
         name = {"a": "v", "b": "a2"}[state.argument.name]
         value = next(
-            v for n in recurrence.trips.loop_view.body.nodes() for v in n.outputs if v.name == name
+            v
+            for n in recurrence.iterations.loop_view.body.nodes()
+            for v in n.outputs
+            if v.name == name
         )
-        every = recurrence.trips.operand(value)
+        every = recurrence.iterations.operand(value)
         assert every.batched
         return Replacement("an operator", True, {state: every.value})
 
     loop_view = read(node)
     assert not isinstance(loop_view, str)
-    trips = AllTrips(loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser])
+    iterations = AllIterations(
+        loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser]
+    )
     assert seen == [
         ("a", ["Add", "Tanh"]),
         ("b", ["Add", "Tanh"]),
     ]
-    assert [raised.what for raised in trips.replacements] == ["an operator"] * 2
-    assert [trips.final(state).name for state in loop_view.states][2] == "k0"
+    assert [raised.what for raised in iterations.replacements] == ["an operator"] * 2
+    assert [iterations.final(state).name for state in loop_view.states][2] == "k0"
 
 
-def test_what_is_given_to_each_trip_is_made_when_it_is_asked_for():
+def test_what_is_given_to_each_iteration_is_made_when_it_is_asked_for():
     model = ir.parse(TEXT)
     node = next(n for n in model.graph.nodes() if n.is_op("Scan"))
 
     def raiser(recurrence):
         (state,) = recurrence.states
-        value = recurrence.trips.feeding.same(state.initial).value
+        value = recurrence.iterations.feeding.same(state.initial).value
         return Replacement(
-            "an operator", True, {state: recurrence.trips.emit.unsqueeze(value, 0, "all")}
+            "an operator", True, {state: recurrence.iterations.emit.unsqueeze(value, 0, "all")}
         )
 
     loop_view = read(node)
-    trips = AllTrips(loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser])
-    graph = trips.emit.graph
+    iterations = AllIterations(
+        loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser]
+    )
+    graph = iterations.emit.graph
     assert not any(n.is_op("Concat", "Slice") for n in graph.nodes())
     a, b, _ = loop_view.states
-    given = trips.operand(a.argument)
+    given = iterations.operand(a.argument)
     assert given.batched and given.value.producer.is_op("Slice")
-    assert trips.final(b).producer.is_op("Squeeze")
-    assert trips.operand(a.argument) is given
+    assert iterations.final(b).producer.is_op("Squeeze")
+    assert iterations.operand(a.argument) is given
     assert [n.op_type for n in graph.nodes()].count("Concat") == 2
 
 
@@ -100,5 +107,5 @@ def test_a_state_that_is_too_large_is_named():
         p, q = Loop (n, yes, x, y) <body = f (int64 i, bool c, float[2] a, float[2] b)
             => (bool d, float[2] s, float[2] a) { d = Identity (c) s = Mul (a, b) }>
     }"""
-    limit = "it carries 'a', of which all trips take 48 bytes, over max_bytes=40"
+    limit = "it carries 'a', of which all iterations take 48 bytes, over max_bytes=40"
     assert_keeps(RaiseRecurrences(max_bytes=40), text, limit)

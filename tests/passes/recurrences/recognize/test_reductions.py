@@ -1,4 +1,4 @@
-"""Sums, products, extremes and truth values over trips, as the operators that compute them."""
+"""Sums, products, extremes and truth values over iterations, as the operators that compute them."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from vectorized import numbers
 
 
 def scan(body, gives="r", elem="float", opset=17, state="[3]", length="N"):
-    """A Scan over x that carries a from s on, and gives out a value of each trip."""
+    """A Scan over x that carries a from s on, and gives out a value of each iteration."""
     each = f"{elem}[{length}, 3]"
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     return f"""{head}g ({elem}{state} s, {each} x) => ({elem}{state} y, {each} z) {{
@@ -31,7 +31,7 @@ def scan(body, gives="r", elem="float", opset=17, state="[3]", length="N"):
 
 
 def loop(body, elem="float", opset=17, start="yes"):
-    """A Loop of n trips of which only the last value is asked for."""
+    """A Loop of n iterations of which only the last value is asked for."""
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     return f"""{head}g ({elem}[3] s, {elem}[N, 3] x, int64 n, bool go) => ({elem}[3] y)
         <bool yes = {{1}}> {{
@@ -84,12 +84,12 @@ def test_a_running_sum():
             <int64[1] k = {0}, int64 axis = {0}, int64[1] k_1 = {1},
              int64[1] k_2 = {9223372036854775807}> {
             shape = Shape (x)
-            trips = Gather (shape, k)
+            iterations = Gather (shape, k)
             first = Unsqueeze (s, k)
             a = Concat <axis = 0> (first, x)
             a_sums = CumSum <exclusive = 0, reverse = 0> (a, axis)
             z = Slice (a_sums, k_1, k_2, k)
-            last = Gather <axis = 0> (a_sums, trips)
+            last = Gather <axis = 0> (a_sums, iterations)
             y = Squeeze (last, k)
         }""",
         [feed(scan("r = Add (a, e)"), length) for length in LENGTHS],
@@ -135,8 +135,8 @@ def test_exact_ones(what, gives, length):
     text = scan(BODIES[what], gives, length=length)
     result = raised(text)
     assert "round" not in result.remarks[0].reason
-    for trips in LENGTHS if length == "N" else (8,):
-        assert_same(text, result.model, feed(text, trips))
+    for iterations in LENGTHS if length == "N" else (8,):
+        assert_same(text, result.model, feed(text, iterations))
 
 
 @pytest.mark.parametrize("what", BODIES)
@@ -144,8 +144,8 @@ def test_only_the_last_value_of_a_loop(what):
     text = loop(BODIES[what])
     result = raised(text)
     assert "Loop" not in op_types(result.model.graph)
-    for trips in LENGTHS:
-        assert_same(text, result.model, feed(text, trips))
+    for iterations in LENGTHS:
+        assert_same(text, result.model, feed(text, iterations))
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_what_may_round_otherwise(body, whole):
     text = scan(body) if whole else loop(body)
     result = raised(text)
     assert "up to rounding" in result.remarks[0].reason
-    for trips in LENGTHS:
-        values = np.random.default_rng(1).uniform(0.8, 1.2, (trips, 3))
-        assert_same(text, result.model, feed(text, trips, values=values), exact=False)
+    for iterations in LENGTHS:
+        values = np.random.default_rng(1).uniform(0.8, 1.2, (iterations, 3))
+        assert_same(text, result.model, feed(text, iterations, values=values), exact=False)
 
 
 @pytest.mark.parametrize("elem", ["float", "double", "float16", "bfloat16"])
@@ -189,10 +189,10 @@ def test_nan_and_infinities(operator, elem, whole):
     text = scan(body, elem=elem) if whole else loop(body, elem=elem)
     model = raised(text).model
     rng = np.random.default_rng(3)
-    for trips in (1, 4, 9, 33):
-        values = rng.choice([np.nan, np.inf, -np.inf, 1.0, 2.0, -3.0, 0.5], (trips, 3))
+    for iterations in (1, 4, 9, 33):
+        values = rng.choice([np.nan, np.inf, -np.inf, 1.0, 2.0, -3.0, 0.5], (iterations, 3))
         values[:, 0] = np.abs(np.nan_to_num(values[:, 0], nan=1.0))
-        assert_same(text, model, feed(text, trips, dtype, values))
+        assert_same(text, model, feed(text, iterations, dtype, values))
     fed = feed(text, 3, dtype)
     fed["s"][1] = np.nan
     assert_same(text, model, fed)
@@ -218,9 +218,11 @@ def test_integers_are_exact(operator, elem, whole, opset):
         assert not before.changed
         return
     info = np.iinfo(dtype)
-    for trips in (0, 1, 7, 20):
-        values = np.random.default_rng(trips).integers(info.min, info.max, (trips, 3), dtype)
-        assert_same(text, before.model, feed(text, trips, dtype, values))
+    for iterations in (0, 1, 7, 20):
+        values = np.random.default_rng(iterations).integers(
+            info.min, info.max, (iterations, 3), dtype
+        )
+        assert_same(text, before.model, feed(text, iterations, dtype, values))
 
 
 @pytest.mark.parametrize("operator", ["And", "Or"])
@@ -229,13 +231,13 @@ def test_truth_values(operator, whole):
     body = f"r = {operator} (a, e)"
     text = scan(body, elem="bool") if whole else loop(body, elem="bool")
     model = raised(text).model
-    for trips in (0, 1, 5):
+    for iterations in (0, 1, 5):
         for values in (
-            np.zeros((trips, 3)),
-            np.ones((trips, 3)),
-            np.eye(max(trips, 3))[:trips, :3],
+            np.zeros((iterations, 3)),
+            np.ones((iterations, 3)),
+            np.eye(max(iterations, 3))[:iterations, :3],
         ):
-            assert_same(text, model, feed(text, trips, np.bool_, values))
+            assert_same(text, model, feed(text, iterations, np.bool_, values))
 
 
 @pytest.mark.sample(16)
@@ -246,8 +248,8 @@ def test_forms_of_each_opset(operator, whole, opset):
     body = f"r = {operator} (a, e)"
     text = scan(body, opset=opset) if whole else loop(body, opset=opset)
     model = raised(text).model
-    for trips in (0, 1, 5):
-        assert_same(text, model, feed(text, trips), exact=operator != "Mul")
+    for iterations in (0, 1, 5):
+        assert_same(text, model, feed(text, iterations), exact=operator != "Mul")
 
 
 def test_a_start_that_run_time_decides():
@@ -267,8 +269,8 @@ def test_a_state_that_another_accumulation_reads():
     }}"""
     result = raised(text)
     assert "CumSum" in result.remarks[0].reason and "Max" in result.remarks[0].reason
-    for trips in LENGTHS:
-        assert_same(text, result.model, feed(text, trips))
+    for iterations in LENGTHS:
+        assert_same(text, result.model, feed(text, iterations))
 
 
 def test_broadcast_terms():
@@ -277,9 +279,9 @@ def test_broadcast_terms():
             => (float[2, K] r, float[2, K] q) {{ r = Add (e, a) q = Identity (a) }}> (s, x)
     }}"""
     model = raised(text).model
-    for trips in (0, 1, 5):
+    for iterations in (0, 1, 5):
         for width in (0, 4):
-            assert_same(text, model, {"s": numbers(2, width), "x": numbers(trips, width)})
+            assert_same(text, model, {"s": numbers(2, width), "x": numbers(iterations, width)})
 
 
 KEPT = {

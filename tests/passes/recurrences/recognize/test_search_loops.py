@@ -1,4 +1,4 @@
-"""Loops that end at a first hit: a search of all iterations counts their trips."""
+"""Loops that end at a first hit: a search of all iterations counts their iterations."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def model_of(form):
     return as_model(HEAD + text)
 
 
-def test_a_search_counts_the_trips():
+def test_a_search_counts_the_iterations():
     after = """g (float[N, 3] x, int64 n, float t) => (float[M, 3] y) <bool yes = {1},
             int64 axis = {0}, bool holds = {1}, int32[1] beyond = {1}, int64 one = {1},
             int64 endless = {9223372036854775807}> {
@@ -70,8 +70,8 @@ def test_a_search_counts_the_trips():
         numbers = Cast <to = 6> (hits) every = Concat <axis = 0> (numbers, beyond)
         first = ArgMax <axis = 0, keepdims = 0> (every) count = Size (hits)
         met = Less (first, count) following = Add (first, one)
-        some = Where (met, following, endless) trips = Min (n, some)
-        y = Loop (trips, yes) <body = b (int64 j, bool d) => (bool d, float[3] r) {
+        some = Where (met, following, endless) iterations = Min (n, some)
+        y = Loop (iterations, yes) <body = b (int64 j, bool d) => (bool d, float[3] r) {
             f = Gather (x, j) r = Exp (f) }> }"""
     before = model_of(FORMS["rows up to the hit"])
     result = run_passes(before, SearchLoops(), EliminateDeadNodes())

@@ -14,10 +14,10 @@ def numbers(*shape):
     return (RNG.normal(size=shape) * 0.4).astype(np.float32)
 
 
-def scan(state, element, product="MatMul (h, u)", trips="T"):
+def scan(state, element, product="MatMul (h, u)", iterations="T"):
     model = as_model(
         HEAD
-        + f"""g ({state} h0, float[{trips}, {element[6:]} x) => ({state} h1, z) {{
+        + f"""g ({state} h0, float[{iterations}, {element[6:]} x) => ({state} h1, z) {{
             h1, z = Scan <num_scan_inputs = 1, body = f ({state} h, {element} e)
                 => ({state} h2, {state} r) {{
                 q = {product} s = Add (q, e) h2 = Tanh (s) r = Identity (h2) }}> (h0, x) }}"""
@@ -49,23 +49,23 @@ def op_types(model):
 def test_where_the_batch_stands(state, element):
     model = scan(state, element)
     after = raised(model)
-    for trips, batch in [(5, 2), (0, 2), (3, 0), (0, 0), (1, 1)]:
+    for iterations, batch in [(5, 2), (0, 2), (3, 0), (0, 0), (1, 1)]:
         sizes = {"B": batch}
 
         def shape(text, sizes=sizes):
             inner = text[6:-1].split(", ")
             return [sizes[dim] if dim in sizes else int(dim) for dim in inner]
 
-        feed = {"h0": numbers(*shape(state)), "x": numbers(trips, *shape(element))}
+        feed = {"h0": numbers(*shape(state)), "x": numbers(iterations, *shape(element))}
         assert difference(model, after, feed) <= 8
 
 
 def test_what_is_known_needs_no_guard():
     guards = {"Pad", "Where", "Slice", "Shape"}
     assert guards <= set(op_types(raised(scan("float[B, 4]", "float[B, 4]"))))
-    assert not guards & set(op_types(raised(scan("float[2, 4]", "float[2, 4]", trips="7"))))
-    trips_only = op_types(raised(scan("float[4]", "float[4]")))
-    assert "Pad" not in trips_only and trips_only.count("Slice") == 2
+    assert not guards & set(op_types(raised(scan("float[2, 4]", "float[2, 4]", iterations="7"))))
+    iterations_only = op_types(raised(scan("float[4]", "float[4]")))
+    assert "Pad" not in iterations_only and iterations_only.count("Slice") == 2
 
 
 def test_an_operator_shows_the_sizes_of_its_input():
@@ -87,7 +87,7 @@ def test_columns_without_a_batch():
 
 
 def test_a_sequence_that_is_read_from_its_end_is_not_turned():
-    model = scan("float[4]", "float[4]", trips="5")
+    model = scan("float[4]", "float[4]", iterations="5")
     attribute = onnx.helper.make_attribute("scan_input_directions", [1])
     model.graph.node[0].attribute.append(attribute)
     after = raised(model)

@@ -54,7 +54,7 @@ FOLDED = {
 }
 LEFT = {
     "an activation between": scan("m = MatMul (x, w) p = Relu (m)"),
-    "broadcast over the trips": scan("m = MatMul (x, w) p = Add (m, z)"),
+    "broadcast over the iterations": scan("m = MatMul (x, w) p = Add (m, z)"),
 }
 
 
@@ -74,8 +74,8 @@ def weighted(text):
 def test_where_the_product_is_made(case):
     model = weighted(FOLDED.get(case) or LEFT[case])
     after = raised(model)
-    for trips, batch in [(3, 2), (0, 2)] if case != "read by a Loop" else [(3, 2)]:
-        feed = {"x": numbers(trips, batch, 3), "h0": numbers(batch, 4)}
+    for iterations, batch in [(3, 2), (0, 2)] if case != "read by a Loop" else [(3, 2)]:
+        feed = {"x": numbers(iterations, batch, 3), "h0": numbers(batch, 4)}
         assert difference(model, after, feed) <= 8
     (node,) = [n for n in after.graph.node if n.op_type == "RNN"]
     sizes = {t.name: t.dims for t in after.graph.initializer}

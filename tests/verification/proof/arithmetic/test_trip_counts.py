@@ -1,4 +1,4 @@
-"""Numbers of trips in one form, however they are computed."""
+"""Numbers of iterations in one form, however they are computed."""
 
 import itertools
 
@@ -42,11 +42,11 @@ def test_others_are_not():
 def test_numbers_are_what_runs_give(number):
     given = model(LOOP % number)
     for s, n, m in itertools.product((-(2**31), -1, 3), (-1, 2, 5), (-(2**63), -2, 0, 4)):
-        trips = expected(number, s, n, m)
-        if trips < 100:
+        iterations = expected(number, s, n, m)
+        if iterations < 100:
             feeds = {"s": np.array(s, np.int32), "n": np.array(n, np.int32), "m": np.array(m)}
             (z,) = evaluated(given, {**feeds, "x": np.zeros(2, np.float32)})
-            assert z.tolist() == list(range(trips))
+            assert z.tolist() == list(range(iterations))
 
 
 def expected(number, s, n, m):
@@ -88,14 +88,14 @@ def loop(keep, first="go = Less (s, n)", given=", go", start="s", step=1, kind="
     return HEAD % {**parts, "kind": kind}
 
 
-def counted(nodes, given="trips, yes", **options):
-    """A loop that its trips end, which are computed before it."""
+def counted(nodes, given="iterations, yes", **options):
+    """A loop that its iterations end, which are computed before it."""
     return loop("d = Identity (c)", nodes, given, **options)
 
 
 WIDE = "a = Cast <to = 7> (s) b = Cast <to = 7> (n) "
 LESS = loop("d = Less (j, n)")
-SAME_COUNT = counted(WIDE + "trips = Sub (b, a)")
+SAME_COUNT = counted(WIDE + "iterations = Sub (b, a)")
 
 
 @pytest.mark.parametrize(
@@ -115,35 +115,35 @@ def test_up_to_a_bound(keep):
 
 
 @pytest.mark.parametrize(
-    "trips",
+    "iterations",
     [
-        "trips = Sub (b, a)",
-        "u = Neg (a) trips = Add (u, b)",
-        "u = Sub (a, b) trips = Neg (u)",
-        "u = Sub (b, a) w = Max (u, none) trips = Min (w, far)",
-        "u = Add (b, p3) w = Add (a, p3) trips = Sub (u, w)",
+        "iterations = Sub (b, a)",
+        "u = Neg (a) iterations = Add (u, b)",
+        "u = Sub (a, b) iterations = Neg (u)",
+        "u = Sub (b, a) w = Max (u, none) iterations = Min (w, far)",
+        "u = Add (b, p3) w = Add (a, p3) iterations = Sub (u, w)",
     ],
 )
-def test_however_the_trips_are_written(trips):
-    assert_proved(LESS, counted(WIDE + trips))
+def test_however_the_iterations_are_written(iterations):
+    assert_proved(LESS, counted(WIDE + iterations))
 
 
 @pytest.mark.parametrize(
-    "trips",
+    "iterations",
     [
-        "u = Sub (b, a) trips = Add (u, p1)",
-        "u = Sub (b, a) trips = Add (u, m1)",
-        "trips = Sub (a, b)",
-        "trips = Identity (b)",
-        "u = Sub (b, a) trips = Max (u, p1)",
-        "u = Sub (b, a) trips = Min (u, m)",
-        "u = Sub (b, a) trips = Max (u, m)",
-        "u = Sub (n, s) trips = Cast <to = 7> (u)",
-        "u = Cast <to = 1> (n) w = Cast <to = 1> (s) q = Sub (u, w) trips = Cast <to = 7> (q)",
+        "u = Sub (b, a) iterations = Add (u, p1)",
+        "u = Sub (b, a) iterations = Add (u, m1)",
+        "iterations = Sub (a, b)",
+        "iterations = Identity (b)",
+        "u = Sub (b, a) iterations = Max (u, p1)",
+        "u = Sub (b, a) iterations = Min (u, m)",
+        "u = Sub (b, a) iterations = Max (u, m)",
+        "u = Sub (n, s) iterations = Cast <to = 7> (u)",
+        "u = Cast <to = 1> (n) w = Cast <to = 1> (s) q = Sub (u, w) iterations = Cast <to = 7> (q)",
     ],
 )
-def test_other_trips_are_not_as_many(trips):
-    assert_open(LESS, counted(WIDE + trips))
+def test_other_iterations_are_not_as_many(iterations):
+    assert_open(LESS, counted(WIDE + iterations))
 
 
 @pytest.mark.parametrize(
@@ -170,65 +170,69 @@ def test_other_conditions_do_not_allow_as_many(keep, first):
 
 
 def test_another_step_is_another_number():
-    assert_open(loop("d = Less (j, n)", step=2), counted(WIDE + "trips = Sub (b, a)", step=2))
-    assert_open(loop("d = Less (j, n)", step=-1), counted(WIDE + "trips = Sub (b, a)", step=-1))
+    assert_open(loop("d = Less (j, n)", step=2), counted(WIDE + "iterations = Sub (b, a)", step=2))
+    assert_open(
+        loop("d = Less (j, n)", step=-1), counted(WIDE + "iterations = Sub (b, a)", step=-1)
+    )
 
 
 def test_down_to_a_bound():
     text = loop("d = Greater (j, n)", "go = Greater (s, n)", step=-1)
-    assert_proved(text, counted(WIDE + "trips = Sub (a, b)", step=-1))
-    assert_open(text, counted(WIDE + "trips = Sub (b, a)", step=-1))
-    assert_open(text, counted(WIDE + "u = Sub (a, b) trips = Add (u, p1)", step=-1))
+    assert_proved(text, counted(WIDE + "iterations = Sub (a, b)", step=-1))
+    assert_open(text, counted(WIDE + "iterations = Sub (b, a)", step=-1))
+    assert_open(text, counted(WIDE + "u = Sub (a, b) iterations = Add (u, p1)", step=-1))
 
 
 def test_up_to_a_number_itself():
     """Where it may be the largest one of its type the loop may never end."""
     text = loop("d = LessOrEqual (j, seven)", "go = LessOrEqual (s, seven)")
-    eight = "q = Constant <value = int64 {8}> () a = Cast <to = 7> (s) trips = Sub (q, a)"
+    eight = "q = Constant <value = int64 {8}> () a = Cast <to = 7> (s) iterations = Sub (q, a)"
     assert_proved(text, counted(eight))
     assert_open(text, counted(eight.replace("8", "7")))
     endless = loop("d = LessOrEqual (j, n)", "go = LessOrEqual (s, n)")
-    assert_open(endless, counted(WIDE + "u = Sub (b, a) trips = Add (u, p1)"))
+    assert_open(endless, counted(WIDE + "u = Sub (b, a) iterations = Add (u, p1)"))
 
 
-def test_the_first_trip_is_not_asked_about():
+def test_the_first_iteration_is_not_asked_about():
     """Unless the initial condition says of the start what the body says of the counter."""
     for first, given, start in (
-        ("", "trips, yes", "yes"),
-        ("go = Identity (ask)", "trips, go", "go"),
+        ("", "iterations, yes", "yes"),
+        ("go = Identity (ask)", "iterations, go", "go"),
     ):
         text = loop("d = Less (j, n)", first, f", {start}", start="zero")
-        most = counted(f"{first} {WIDE} trips = Max (b, p1)", given, start="zero")
+        most = counted(f"{first} {WIDE} iterations = Max (b, p1)", given, start="zero")
         assert_proved(text, most)
         for wrong in ("Max (b, none)", "Max (b, p2)", "Identity (b)", "Max (a, p1)"):
-            made = counted(f"{first} {WIDE} trips = {wrong}", given, start="zero")
+            made = counted(f"{first} {WIDE} iterations = {wrong}", given, start="zero")
             assert_open(text, made)
     text = loop("d = Less (j, n)", "go = Identity (ask)", ", go", start="zero")
-    assert_open(text, counted(f"{WIDE} trips = Max (b, p1)", start="zero"))
+    assert_open(text, counted(f"{WIDE} iterations = Max (b, p1)", start="zero"))
 
 
 def test_a_start_that_may_overflow_is_asked_about():
     """s + 1 is the least number if s is the largest one."""
     text = loop("d = Less (j, n)", "go = Identity (yes)")
-    assert_open(text, counted(WIDE + "u = Sub (b, a) trips = Max (u, p1)"))
+    assert_open(text, counted(WIDE + "u = Sub (b, a) iterations = Max (u, p1)"))
     text = loop("d = Less (k, n)", "go = Identity (yes)")
-    assert_proved(text, counted(WIDE + "u = Sub (b, a) w = Add (u, p1) trips = Max (w, p1)"))
+    assert_proved(text, counted(WIDE + "u = Sub (b, a) w = Add (u, p1) iterations = Max (w, p1)"))
 
 
-def test_the_number_of_the_trip_is_a_counter():
+def test_the_number_of_the_iteration_is_a_counter():
     text = loop("d = Less (i, m)", "", "far, yes")
-    assert_open(text, counted("w = Add (m, p1) trips = Max (w, p1)"))  # m + 1 may overflow
+    assert_open(text, counted("w = Add (m, p1) iterations = Max (w, p1)"))  # m + 1 may overflow
     text = loop("y = Cast <to = 7> (n) d = Less (i, y)", "", "m, ask")
-    most = "b = Cast <to = 7> (n) u = Add (b, p1) w = Max (u, p1) trips = Min (%s)"
-    assert_proved(text, counted(most % "w, m", "trips, ask"))
-    assert_open(text, counted(most % "w, w", "trips, ask"))
-    assert_open(text, counted((most % "w, m").replace("Max (u, p1)", "Max (b, p1)"), "trips, ask"))
+    most = "b = Cast <to = 7> (n) u = Add (b, p1) w = Max (u, p1) iterations = Min (%s)"
+    assert_proved(text, counted(most % "w, m", "iterations, ask"))
+    assert_open(text, counted(most % "w, w", "iterations, ask"))
+    assert_open(
+        text, counted((most % "w, m").replace("Max (u, p1)", "Max (b, p1)"), "iterations, ask")
+    )
 
 
 def test_several_ends():
     keep = "h = Less (j, n) l = Less (j, seven) d = And (h, l)"
     first = "g1 = Less (s, n) g2 = Less (s, seven) go = And (g1, g2)"
-    both = WIDE + "w = Cast <to = 7> (seven) u = Sub (b, a) q = Sub (w, a) trips = "
+    both = WIDE + "w = Cast <to = 7> (seven) u = Sub (b, a) q = Sub (w, a) iterations = "
     assert_proved(loop(keep, first), counted(both + "Min (u, q)"))
     assert_proved(loop(keep, first), counted(both + "Min (q, u, q)"))
     for wrong in ("Identity (u)", "Identity (q)", "Max (u, q)", "Min (u, q, m)"):
@@ -237,28 +241,32 @@ def test_several_ends():
 
 def test_a_maximum_beside_it():
     text = loop("d = Less (j, n)", given="m, go")
-    for trips in ("Min (u, m)", "Min (m, u)"):
-        assert_proved(text, counted(f"{WIDE} u = Sub (b, a) trips = {trips}"))
-    for trips in ("Identity (u)", "Identity (m)", "Max (u, m)"):
-        assert_open(text, counted(f"{WIDE} u = Sub (b, a) trips = {trips}"))
+    for iterations in ("Min (u, m)", "Min (m, u)"):
+        assert_proved(text, counted(f"{WIDE} u = Sub (b, a) iterations = {iterations}"))
+    for iterations in ("Identity (u)", "Identity (m)", "Max (u, m)"):
+        assert_open(text, counted(f"{WIDE} u = Sub (b, a) iterations = {iterations}"))
 
 
 def test_64_bits():
     """The distance of two of them may be no number of 64 bits."""
     start = {"kind": "int64", "start": "seven"}
     text = loop("d = Less (j, n)", "go = Less (seven, n)", **start)
-    trips = "w = Max (n, seven) trips = Sub (w, seven)"
-    assert_proved(text, counted(trips, **start))
-    assert_open(text, counted("trips = Sub (n, seven)", **start))
+    iterations = "w = Max (n, seven) iterations = Sub (w, seven)"
+    assert_proved(text, counted(iterations, **start))
+    assert_open(text, counted("iterations = Sub (n, seven)", **start))
     first, keep = "go = Identity (ask)", "d = Less (j, n)"
-    trips = "go = Identity (ask) w = Max (n, seven) u = Sub (w, seven) trips = Max (u, p1)"
-    assert_proved(loop(keep, first, **start), counted(trips, "trips, go", **start))
-    assert_open(loop("d = Less (j, n)", kind="int64"), counted("trips = Sub (n, s)", kind="int64"))
+    iterations = (
+        "go = Identity (ask) w = Max (n, seven) u = Sub (w, seven) iterations = Max (u, p1)"
+    )
+    assert_proved(loop(keep, first, **start), counted(iterations, "iterations, go", **start))
+    assert_open(
+        loop("d = Less (j, n)", kind="int64"), counted("iterations = Sub (n, s)", kind="int64")
+    )
 
 
 def test_narrow_counters_do_not_reach_wide_bounds():
     text = loop("w = Cast <to = 7> (j) d = Less (w, m)", "go = Less (none, m)", start="zero")
-    assert_open(text, counted("trips = Max (m, none)", start="zero"))
+    assert_open(text, counted("iterations = Max (m, none)", start="zero"))
 
 
 ROUNDED = "w = Cast <to = 1> (j) y = Cast <to = 1> (n) d = Less (w, y)"
@@ -271,19 +279,19 @@ def test_numbers_that_float32_rounds_do_not_count():
         assert_open(text, SAME_COUNT)
 
 
-def test_a_condition_that_never_holds_allows_one_trip():
+def test_a_condition_that_never_holds_allows_one_iteration():
     text = loop("w = Constant <value = int64 {-1}> () d = Less (i, w)", "", "m, ask")
-    assert_proved(text, counted("trips = Min (m, p1)", "trips, ask"))
-    assert_open(text, counted("trips = Min (m, p2)", "trips, ask"))
+    assert_proved(text, counted("iterations = Min (m, p1)", "iterations, ask"))
+    assert_open(text, counted("iterations = Min (m, p2)", "iterations, ask"))
 
 
 def test_a_size_of_32_bits_is_a_start():
     sizes = "l = Shape (x) q = Squeeze (l) size = Cast <to = 6> (q) "
     options = {"start": "size", "step": -1}
     text = loop("d = Greater (j, n)", sizes + "go = Greater (size, n)", **options)
-    trips = sizes + "b = Cast <to = 7> (n) trips = Sub (q, b)"
-    assert_proved(text, counted(trips, **options))
-    assert_open(text, counted(trips.replace("Sub (q, b)", "Sub (b, q)"), **options))
+    iterations = sizes + "b = Cast <to = 7> (n) iterations = Sub (q, b)"
+    assert_proved(text, counted(iterations, **options))
+    assert_open(text, counted(iterations.replace("Sub (q, b)", "Sub (b, q)"), **options))
 
 
 def test_conditions_that_do_more_than_count():
@@ -312,7 +320,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_loops_make_as_many_trips_as_are_counted(case):
+def test_loops_make_as_many_iterations_as_are_counted(case):
     """At most five are made, since the distances of these numbers are large."""
     text, kind = CASES[case]
     text = text.replace("(, go", "(m, go")

@@ -1,4 +1,4 @@
-"""Loop: each input mode, no trips, an end that the body tells."""
+"""Loop: each input mode, no iterations, an end that the body tells."""
 
 import numpy as np
 import pytest
@@ -42,18 +42,18 @@ def loop(given, keep=STAY):
         ("m, yes", ENDS % 0, loop("m, yes", "k2 = Constant <value = bool {0}> ()")),
     ],
 )
-def test_trips_that_are_known_are_made(given, keep, result):
+def test_iterations_that_are_known_are_made(given, keep, result):
     assert_proved(loop(given, keep), result)
 
 
-def test_another_number_of_trips_is_another_result():
+def test_another_number_of_iterations_is_another_result():
     text = TEXT % LOOP.replace("Neg", "Sin")
     assert_open(text % ("three, yes", STAY), text % ("three, yes", ENDS % 0))
     assert_open(text % ("three, yes", STAY), text % ("none, yes", STAY))
     assert_open(text % (", yes", ENDS % 1), text % (", yes", ENDS % 2))
 
 
-def test_trips_that_run_time_tells_are_the_same_trips():
+def test_iterations_that_run_time_tells_are_the_same_iterations():
     for given, keep in [("m, yes", STAY), ("m, c", STAY), ("m, yes", ENDS % 4), (", c", ENDS % 4)]:
         assert_proved(loop(given, keep), loop(given, keep))
     assert_proved(loop("m, yes"), loop("m, "))
@@ -123,7 +123,7 @@ SCANNED = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {
 EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
 
 
-def test_no_trips_give_what_the_body_declares():
+def test_no_iterations_give_what_the_body_declares():
     declared = SCANNED % ("float[0, 2]", "float[2]")
     assert_proved(declared, EMPTY % ("float[0, 2]", "float[0, 2]"))
     false = SCANNED % ("float[a, b]", "float[3]")  # onnxruntime leaves out what inference denies
@@ -131,7 +131,7 @@ def test_no_trips_give_what_the_body_declares():
         assert_open(false, EMPTY % ("float[a, b]", f"float[0, {size}]"))
 
 
-def test_no_trips_take_the_sizes_that_inference_finds():
+def test_no_iterations_take_the_sizes_that_inference_finds():
     """Axes and shapes that the body captures are known to it."""
     text = """g (float[2] x) => (y) <int64 n = {0}, bool yes = {1}, int64[1] a = {0}> { %s }"""
     body = """y = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, o) {
@@ -141,7 +141,7 @@ def test_no_trips_take_the_sizes_that_inference_finds():
     assert_open(text % body, text % (empty % "0, 0"))
 
 
-def test_no_trips_of_sizes_that_only_some_runtimes_find_are_open():
+def test_no_iterations_of_sizes_that_only_some_runtimes_find_are_open():
     text = """g (float[2] x) => (y) <int64 n = {0}, bool yes = {1}, int64[1] a = {0}> { %s }"""
     body = """y = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, o) {
         k2 = Identity (k) z = Shape (x) u = Concat <axis = 0> (z, z) f = Cast <to = 1> (i)
@@ -154,7 +154,7 @@ def test_no_trips_of_sizes_that_only_some_runtimes_find_are_open():
     assert_proved(text % flat, text % "y = Constant <value = float[0] {}> ()")
 
 
-def test_scan_outputs_of_trips_are_stacked_in_their_order():
+def test_scan_outputs_of_iterations_are_stacked_in_their_order():
     text = """g (float[2] x) => (float[2, 2] z)
         <int64 n = {2}, bool yes = {1}, int64[1] a = {0}> { %s }"""
     body = """f, z = Loop (n, yes, x) <body = b (int64 i, bool k, float[2] s)
@@ -167,7 +167,7 @@ def test_scan_outputs_of_trips_are_stacked_in_their_order():
 @pytest.mark.parametrize("m", [-1, 0, 1, 5])
 @pytest.mark.parametrize("c", [False, True])
 @pytest.mark.parametrize("keep", [STAY, ENDS % 2])
-def test_terms_are_worth_what_the_trips_give(m, c, keep):
+def test_terms_are_worth_what_the_iterations_give(m, c, keep):
     text = loop("m, c", keep).replace("Exp (s)", "Add (s, x)")
     x = np.array([1, -2], np.float32)
     (z,) = evaluated(model(text), {"x": x, "m": np.array(m, np.int64), "c": np.array(c)})
@@ -192,8 +192,8 @@ def test_a_body_is_given_what_it_declares():
 @pytest.mark.parametrize(
     "body", ["b = Concat <axis = 0> (a, a)", "b = Identity (a)"], ids=["doubles", "stays"]
 )
-def test_what_many_trips_make_is_counted(body):
-    """Text that doubles has as many parts, and a trip without nodes takes its time too."""
+def test_what_many_iterations_make_is_counted(body):
+    """Text that doubles has as many parts, and an iteration without nodes takes its time too."""
     text = f"""g (float[n] x) => (float[k] z) <int64 most = {{1900000}}, bool yes = {{1}}> {{
         z = Loop (most, yes, x) <body = b (int64 i, bool k, float[p] a) => (bool k2, float[q] b) {{
         k2 = Identity (k) {body} }}> w = Neg (z) }}"""
@@ -222,16 +222,16 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("what", CONDITIONS)
-@pytest.mark.parametrize("trips", ["one", "n"])
-def test_a_condition_of_a_body_holds_one_element(what, trips):
+@pytest.mark.parametrize("iterations", ["one", "n"])
+def test_a_condition_of_a_body_holds_one_element(what, iterations):
     """Without it the loop fails, also after its last iteration and where nothing reads it."""
     text = """g (float[3] x, int64 n, bool[k] many) => (float[3] y)
         <bool yes = {{1}}, int64 one = {{1}}> {{ y = Neg (x)
-        z = Loop ({trips}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] e)
+        z = Loop ({most}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] e)
             {{ {condition} e = Abs (a) }}> }}"""
     condition, reason = CONDITIONS[what]
     before, after = (
-        text.format(trips=trips, condition=c) for c in ("c2 = Identity (c)", condition)
+        text.format(most=iterations, condition=c) for c in ("c2 = Identity (c)", condition)
     )
     assert_open(before, after, reason)
     if what == "of any size":

@@ -1,4 +1,4 @@
-"""Loops that a number of trips ends."""
+"""Loops that a number of iterations ends."""
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ ENDED = """g (int64 m, bool c, float[2] x) => (float[2] y, float[k, 2] z)
         %s t = Neg (s) o = Sin (s) }> }"""
 
 
-def test_a_condition_that_the_body_gives_on_counts_before_the_first_trip():
+def test_a_condition_that_the_body_gives_on_counts_before_the_first_iteration():
     stays, always = ENDED % ("m, c", "e = Identity (d)"), ENDED % ("m, c", "e = Identity (on)")
     assert_proved(stays, always)
     assert_open(stays, ENDED % ("m, yes", "e = Identity (d)"))
 
 
-def test_a_condition_that_never_holds_leaves_one_trip():
+def test_a_condition_that_never_holds_leaves_one_iteration():
     """The first one, about which the body is not asked."""
     never = ENDED % ("m, c", "w = Constant <value = int64 {-1}> () e = Less (i, w)")
     once = "w = Constant <value = bool {0}> () e = Identity (w)"
@@ -28,14 +28,14 @@ def test_a_condition_that_never_holds_leaves_one_trip():
 
 @pytest.mark.parametrize("m", [-1, 0, 2])
 @pytest.mark.parametrize("c", [True, False])
-def test_what_loops_give_that_may_make_no_trip(m, c):
+def test_what_loops_give_that_may_make_no_iteration(m, c):
     keep = "w = Constant <value = int64 {1}> () e = Less (i, w)"
     x = np.array([1, 2], np.float32)
     feeds = {"m": np.array(m), "c": np.array(c), "x": x}
     y, z = evaluated(model(ENDED % ("m, c", keep)), feeds)
-    trips = max(m, 0) if c else 0
-    np.testing.assert_array_equal(y, x * (-1) ** trips)
-    assert z.shape == (trips, 2)
+    iterations = max(m, 0) if c else 0
+    np.testing.assert_array_equal(y, x * (-1) ** iterations)
+    assert z.shape == (iterations, 2)
 
 
 LOOP = """g (%s x, %s y, int64 n) => (%s z) {
@@ -99,7 +99,7 @@ def test_a_state_that_stays_is_what_it_was_first():
     )
 
 
-def test_a_counter_is_the_number_of_the_trip():
+def test_a_counter_is_the_number_of_the_iteration():
     counter = """g (int64 n) => (int64 f, int64[k] z) <int64 a = {3}, int64 u = {2}> {
         f, z = Loop (n, , a) <body = b (int64 i, bool c, int64 s) => (bool c2, int64 t, int64 o)
         { c2 = Identity (c) %s }> }"""
@@ -154,7 +154,9 @@ def test_outputs_of_one_node_are_told_apart_inside_of_a_loop(node):
 
 @pytest.mark.parametrize("condition", ["yes", "d"], ids=("a number ends it", "a condition ends it"))
 @pytest.mark.parametrize("declared", ["float[u, 3]", "float[4, 3]"], ids=("undeclared", "declared"))
-def test_sizes_of_a_scan_output_are_those_of_the_body_only_if_there_is_a_trip(declared, condition):
+def test_sizes_of_a_scan_output_are_those_of_the_body_only_if_there_is_an_iteration(
+    declared, condition
+):
     text = """g (float[n, 3] x, float[m, 3] w, bool d) => (y) <int64 k = {0}, int64 one = {1},
         bool yes = {1}> {
         r = Shape (x) p = Gather (r, k) s = Shape (w) q = Gather (s, k) %s }"""

@@ -1,4 +1,4 @@
-"""Scan outputs: of trips, and of none."""
+"""Scan outputs: of iterations, and of none."""
 
 import onnx
 import pytest
@@ -9,8 +9,8 @@ from straightline.verification.proof import prove
 from straightline.verification.proof.control_flow.scan_outputs import (
     empty_element,
     empty_stack,
+    iterations_of,
     stack,
-    trips_of,
 )
 from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.terms.budget import Budget, OpenError
@@ -29,7 +29,7 @@ EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
         ("int64", "o = Identity (i)", "int64[0]", "int64[0, 1]"),
     ],
 )
-def test_no_trips_give_what_is_declared(declared, node, element, other):
+def test_no_iterations_give_what_is_declared(declared, node, element, other):
     kind, rank = element.split("[")[0], element.count(",") + 1
     result = f"{kind}[{', '.join('abcd'[:rank])}]"
     before = LOOP % (result, declared, node)
@@ -38,7 +38,7 @@ def test_no_trips_give_what_is_declared(declared, node, element, other):
     assert_open(before, EMPTY % (f"{kind}[{', '.join('abcd'[:rank])}]", other))
 
 
-def test_no_trips_of_another_type_than_declared_are_not_valid():
+def test_no_iterations_of_another_type_than_declared_are_not_valid():
     before = LOOP % ("bool[a, b, c]", "bool[2, 1]", "o = Sin (x)")
     reason = "the original is not a valid model: 'o' is declared as bool and is float"
     assert_open(before, EMPTY % ("bool[a, b, c]", "bool[0, 2, 1]"), reason)
@@ -123,10 +123,10 @@ def test_an_empty_stack_has_a_new_axis_without_elements():
 
 def test_elements_are_counted_along_an_axis_that_is_there():
     fact = Fact(1, sizes("n", 3))
-    assert [trips_of(fact, axis) for axis in (0, 1, -2)] == [*sizes("n", 3, "n")]
+    assert [iterations_of(fact, axis) for axis in (0, 1, -2)] == [*sizes("n", 3, "n")]
     for unknown, axis in [(fact, 2), (fact, -3), (Fact(1), 0)]:
         with pytest.raises(OpenError, match="unknown rank"):
-            trips_of(unknown, axis)
+            iterations_of(unknown, axis)
 
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]> '
@@ -230,7 +230,7 @@ WRITES = """g (float[n, 2] x, float[n, 2] start, float[2] w) => (float[n, 2] y)
     <int64 zero = {{0}}, int64 one = {{1}}, bool yes = {{1}}, int64[1] first = {{0}},
      int64[2] place = {{1, 1}}, int64[2] wide = {{1, 2}}> {{
     s = Shape (x) n = Gather (s, zero) less = Sub (n, one)
-    y = Loop ({trips}, yes, start) <body = b (int64 i, bool c, float[n, 2] a) =>
+    y = Loop ({iterations}, yes, start) <body = b (int64 i, bool c, float[n, 2] a) =>
         (bool d, float[n, 2] e) {{ d = Identity (c) r = Gather (x, i) t = Mul (r, w)
         u = Unsqueeze (t, first) {write} }}> }}"""
 WHOLE = "g (float[n, 2] x, float[n, 2] start, float[2] w) => (float[n, 2] y) { y = Mul (x, w) }"
@@ -262,13 +262,13 @@ OTHER_ROWS = [
 
 @pytest.mark.parametrize("write", EACH_ROW)
 def test_rows_that_iterations_write_are_a_scan_output(write):
-    assert_proved(WRITES.format(trips="n", write=write), WHOLE)
-    assert_open(WRITES.format(trips="less", write=write), WHOLE)
+    assert_proved(WRITES.format(iterations="n", write=write), WHOLE)
+    assert_open(WRITES.format(iterations="less", write=write), WHOLE)
 
 
 @pytest.mark.parametrize("write", OTHER_ROWS)
 def test_other_writes_are_states(write):
-    assert_open(WRITES.format(trips="n", write=write), WHOLE)
+    assert_open(WRITES.format(iterations="n", write=write), WHOLE)
 
 
 def test_a_scalar_is_no_row():

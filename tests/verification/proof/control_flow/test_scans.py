@@ -24,10 +24,10 @@ def batch(said="", lengths="", numbers="2, 1", sizes="2, 2, 1"):
     return BATCH % (sizes, numbers, EACH % (said, lengths))
 
 
-def by_hand(trips, numbers="2, 1"):
+def by_hand(iterations, numbers="2, 1"):
     """The same for each element of the batch, which reads these places one after the other."""
     nodes, unsqueeze = [], "Unsqueeze <axes = [0]>"
-    for b, places in enumerate(trips):
+    for b, places in enumerate(iterations):
         nodes.append(f"r{b} = Gather (x, k{b}) s{b}_0 = Gather (y, k{b})")
         for t, place in enumerate(places):
             nodes.append(f"e{b}_{t} = Gather (r{b}, k{place})")
@@ -44,7 +44,7 @@ BACK = ", directions = [1]"
 
 
 @pytest.mark.parametrize(
-    ("said", "lengths", "numbers", "trips"),
+    ("said", "lengths", "numbers", "iterations"),
     [
         ("", "", "2, 1", [[0, 1], [0, 1]]),
         (BACK, "", "2, 1", [[1, 0], [1, 0]]),
@@ -53,9 +53,9 @@ BACK = ", directions = [1]"
         (BACK, "lengths", "1, 2", [[0], [1, 0]]),
     ],
 )
-def test_each_element_of_a_batch_has_its_own_trips(said, lengths, numbers, trips):
+def test_each_element_of_a_batch_has_its_own_iterations(said, lengths, numbers, iterations):
     before = batch(said, lengths, numbers)
-    assert_proved(before, by_hand(trips, numbers), opset=8)
+    assert_proved(before, by_hand(iterations, numbers), opset=8)
     assert_open(before, by_hand([[0], [1]], numbers), opset=8)
 
 
@@ -202,7 +202,7 @@ def test_rows_of_an_unknown_type_are_not_padded():
 
 
 def test_rows_are_not_padded_without_bound():
-    """The zeros that fill a row count as its trips do."""
+    """The zeros that fill a row count as its iterations do."""
     text = f"g (float[2, {1 << 40}, 1] x, float[2, 1] y) => (float[2, 1] f, float[2, p, 1] z)"
     text += f" <int64[2] lengths = {{2, 1}}> {{ {EACH % ('', 'lengths')} }}"
     assert prove(model(text, 8), model(text, 8)).status in ("proved", "open")
@@ -223,16 +223,16 @@ def scan(sizes, *numbers):
 WAYS = list(itertools.product((0, 1), repeat=4))
 
 
-def unrolled(trips, axis, back, out_axis, out_back):
+def unrolled(iterations, axis, back, out_axis, out_back):
     """The same by Gather and Concat."""
-    order = [trips - 1 - t if back else t for t in range(trips)]
+    order = [iterations - 1 - t if back else t for t in range(iterations)]
     nodes = [f"k{t} = Constant <value_int = {p}> ()" for t, p in enumerate(order)]
     nodes += [f"a = Constant <value_ints = [{out_axis}]> ()", "t0 = Identity (y)"]
-    for t in range(trips):
+    for t in range(iterations):
         nodes.append(f"e{t} = Gather <axis = {axis}> (x, k{t}) t{t + 1} = Sub (e{t}, t{t})")
         nodes.append(f"o{t} = Sin (t{t + 1}) u{t} = Unsqueeze (o{t}, a)")
-    made = [f"u{t}" for t in range(trips)][:: -1 if out_back else 1]
-    nodes.append(f"z = Concat <axis = {out_axis}> ({', '.join(made)}) f = Identity (t{trips})")
+    made = [f"u{t}" for t in range(iterations)][:: -1 if out_back else 1]
+    nodes.append(f"z = Concat <axis = {out_axis}> ({', '.join(made)}) f = Identity (t{iterations})")
     return SCAN % ("2, 2", " ".join(nodes))
 
 
@@ -272,7 +272,7 @@ def test_terms_are_worth_what_runs_give(way, length):
             np.testing.assert_array_equal(one, other)
 
 
-def test_no_trips_give_an_axis_without_elements():
+def test_no_iterations_give_an_axis_without_elements():
     empty = "f = Identity (y) z = Constant <value = float[%s] {}> ()"
     assert_proved(scan("0, 2", 0, 0, 0, 0), SCAN % ("0, 2", empty % "0, 2"))
     assert_proved(scan("0, 2", 0, 0, 1, 0), SCAN % ("0, 2", empty % "2, 0"))

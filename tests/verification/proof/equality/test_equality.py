@@ -49,7 +49,7 @@ def test_what_is_needed_twice_counts_twice():
     assert circular_pair({A: [B, B], B: []}, set()) is None
 
 
-def test_a_circle_through_the_trip_before_is_an_induction():
+def test_a_circle_through_the_iteration_before_is_an_induction():
     assert circular_pair({A: [B], B: [C], C: [A]}, {(C, A)}) is None
     assert circular_pair({A: [B], B: [A, C], C: [A]}, {(C, A)}) in (A, B)
 
@@ -136,7 +136,7 @@ def test_states_that_begin_otherwise_are_not_equal():
     )
 
 
-def test_trips_of_another_number_are_not_equal():
+def test_iterations_of_another_number_are_not_equal():
     before = COUNTED % "t = Tanh (s) o = Identity (s)"
     assert_open(
         before,
@@ -147,15 +147,15 @@ def test_trips_of_another_number_are_not_equal():
     )
 
 
-NO_TRIP = """g (float[n, 2] x) => (float[n, q] z) {
+NO_ITERATION = """g (float[n, 2] x) => (float[n, q] z) {
     z = Scan <num_scan_inputs = 1, body = b (float[2] e) => (float%s o) { o = Neg (e) }> (x) }"""
 
 
-def test_a_loop_that_makes_no_trip_gives_what_its_body_declares():
-    assert_proved(NO_TRIP % "[2]", "g (float[n, 2] x) => (float[n, q] z) { z = Neg (x) }")
+def test_a_loop_that_makes_no_iteration_gives_what_its_body_declares():
+    assert_proved(NO_ITERATION % "[2]", "g (float[n, 2] x) => (float[n, q] z) { z = Neg (x) }")
 
 
-def test_rows_of_no_trip_that_are_declared_otherwise_are_not_equal():
+def test_rows_of_no_iteration_that_are_declared_otherwise_are_not_equal():
     loop = """g (float[n, 2] x, int64 m) => (float[k, q] z) <bool yes = {1}> {
         z = Loop (m, yes) <body = b (int64 i, bool c) => (bool c2, float%s o) {
             c2 = Identity (c) o = Gather (x, i) }> }"""

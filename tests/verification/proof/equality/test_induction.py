@@ -1,4 +1,4 @@
-"""Loops whose states are equal after each trip if they were equal before it."""
+"""Loops whose states are equal after each iteration if they were equal before it."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def test_states_that_grow_until_a_condition_ends_the_loop():
     assert_open(viewed, turned)
 
 
-def test_rows_are_what_has_the_same_elements_on_every_trip():
+def test_rows_are_what_has_the_same_elements_on_every_iteration():
     rows = STACKED % "o = Mul (e, s)"
     require_same(
         model(rows), model("g (float[n, 2] x, float[2] y) => (float[n, 2] z) { z = Mul (x, y) }")
@@ -124,7 +124,7 @@ SHIFTED = """g (float[n, 2] x, float[1, 2] y) => (float[n, 2] z)
     z = Slice (row, zero, last, zero) }"""
 
 
-def test_a_state_is_what_the_trip_before_made():
+def test_a_state_is_what_the_iteration_before_made():
     require_same(model(LAGGED % "s"), model(SHIFTED % "x"))
     assert_open(LAGGED % "t", SHIFTED % "x")
     assert_open(

@@ -13,13 +13,13 @@ COUNTED = """g (int64 m, {t}[2] start, {t}[2] delta) => ({t}[2] f, {t}[k, 2] z) 
     {{ c2 = Identity (c) o = Identity (s) n = {update} }}> }}"""
 CLOSED = """g (int64 m, {t}[2] start, {t}[2] delta) => ({t}[2] f, {t}[k, 2] z)
     <int64 none = {{0}}, int64 one = {{1}}, int64[1] vector = {{1}}, int64[2] column = {{-1, 1}}> {{
-    trips = Max (m, none)
-    numbers = Range (none, trips, one)
+    iterations = Max (m, none)
+    numbers = Range (none, iterations, one)
     cast = Cast <to = {number}> (numbers)
     rows = Reshape (cast, column)
     added = Mul (rows, delta)
     z = Add (start, added)
-    all = Cast <to = {number}> (trips)
+    all = Cast <to = {number}> (iterations)
     total = Mul (all, delta)
     f = Add (start, total) }}"""
 NUMBERS = {"int32": 6, "int64": 7, "float": 1}
@@ -41,12 +41,12 @@ def test_a_state_to_which_the_same_is_added_is_so_many_times_that(type_, update)
 
 
 @pytest.mark.parametrize("type_", ["int32", "int64"])
-@pytest.mark.parametrize("trips", [0, 1, 70])
-def test_runs_agree_also_where_the_numbers_wrap(type_, trips):
+@pytest.mark.parametrize("iterations", [0, 1, 70])
+def test_runs_agree_also_where_the_numbers_wrap(type_, iterations):
     before, after = (model(text) for text in written(type_))
     most = np.iinfo(type_).max
     feeds = {
-        "m": np.array(trips),
+        "m": np.array(iterations),
         "start": np.array([most - 5, -3], type_),
         "delta": np.array([most // 3, -(most // 2)], type_),
     }
@@ -67,11 +67,11 @@ def test_states_that_are_made_otherwise_are_not_that(update):
     assert_open(*written("int32", update))
 
 
-def test_floats_are_rounded_on_each_trip():
+def test_floats_are_rounded_on_each_iteration():
     assert_open(*written("float"))
 
 
-def test_what_is_added_may_not_depend_on_the_trip():
+def test_what_is_added_may_not_depend_on_the_iteration():
     update = "Cast <to = 7> (i) u = Add (n0, delta) n = Add (s, u)"
     before, after = written("int64", update)
     assert_open(before.replace("n = Cast", "n0 = Cast"), after)
@@ -137,7 +137,7 @@ def test_sizes_that_broadcast_count_as_the_shape_that_comes_out():
 
 SLICED = """g (int64 m, int32[2] start, int32[2] delta) => (int32[k, 2] z)
     <int64 none = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] column = {-1, 1}> {
-    trips = Max (m, none) more = Add (trips, one) end = Unsqueeze (trips, first)
+    iterations = Max (m, none) more = Add (iterations, one) end = Unsqueeze (iterations, first)
     numbers = Range (none, more, one)
     cast = Cast <to = 6> (numbers)
     rows = Reshape (cast, column)

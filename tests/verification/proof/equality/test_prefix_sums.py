@@ -1,4 +1,4 @@
-"""A state to which each trip adds is a place of a CumSum."""
+"""A state to which each iteration adds is a place of a CumSum."""
 
 import numpy as np
 import pytest
@@ -72,12 +72,12 @@ PLACES = """g (float[n, 2] x, float[1, 2] a) => (float[n, 2] all)
 
 
 @pytest.mark.parametrize(("row", "places"), [("s", "zero, last"), ("t", "one, end")])
-def test_sums_before_and_after_each_trip_are_the_places_of_a_cumsum(row, places):
+def test_sums_before_and_after_each_iteration_are_the_places_of_a_cumsum(row, places):
     assert_equal_and_proved(ROWS % row, PLACES % places)
 
 
 @pytest.mark.parametrize(("row", "places"), [("t", "zero, last"), ("s", "one, end")])
-def test_sums_of_another_trip_are_not_equal(row, places):
+def test_sums_of_another_iteration_are_not_equal(row, places):
     assert_open(ROWS % row, PLACES % places)
 
 

@@ -84,7 +84,8 @@ WRITES = """g (float[n, 2] x, float[m, 2] b, int64[n] idx) => (float[m, 2] y) <i
     int64 one = {1}, int64 two = {2}, int64[1] k0 = {0}, int64[2] pair = {0, 1},
     int64[1] k1 = {1}, int64[2] row = {1, 2}, bool yes = {1}> {
     s = Shape (x) n = Gather (s, zero) last = Sub (n, one) %s }"""
-BY_TRIP = """y = Loop <body = b (int64 i, bool go, float[m, 2] a) => (bool stay, float[m, 2] c) {
+BY_ITERATION = """y = Loop <body = b (int64 i, bool go, float[m, 2] a)
+        => (bool stay, float[m, 2] c) {
     stay = Identity (go) e = Gather (x, i) v = Abs (e) u = Unsqueeze (v, k0) %s %s }> (n, yes, b)"""
 IN_TUPLES = "t = Unsqueeze (j, pair) c = ScatterND (a, t, u)"
 IN_ELEMENTS = "t = Unsqueeze (j, pair) w = Expand (t, row) c = ScatterElements (a, w, u)"
@@ -92,16 +93,16 @@ AT_ONCE = "i = Range (zero, n, one) %s t = Unsqueeze (j, k1) u = Abs (x) y = Sca
 WRAPPED = "k = Sub (i, n) g = Less (k, zero) f = Add (k, n) j = Where (g, f, k)"
 PLACES = ["j = Mul (i, two)", "j = Sub (i, n)", "j = Sub (last, i)", "j = Add (i, two)"]
 REPEATED = ["j = Div (i, two)", "j = Sub (i, one)", "j = Sub (i, i)", "j = Mul (i, i)"]
-"""Places that are not known to be others on each trip: -1 is the last one."""
+"""Places that are not known to be others on each iteration: -1 is the last one."""
 
 
 def loop_of(places, writes=IN_TUPLES):
-    return WRITES % (BY_TRIP % (places, writes))
+    return WRITES % (BY_ITERATION % (places, writes))
 
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("places", PLACES)
-def test_other_places_on_each_trip(places):
+def test_other_places_on_each_iteration(places):
     for writes in (IN_TUPLES, IN_ELEMENTS):
         before, after = loop_of(places, writes), WRITES % (AT_ONCE % places)
         assert_proved(before, after)
@@ -155,7 +156,7 @@ def test_a_histogram_of_rows():
     assert_open(loop_of("j = Gather (idx, i)", reduced), after)
 
 
-def test_indices_in_range_on_each_trip():
+def test_indices_in_range_on_each_iteration():
     """Only indices that the loop reads or writes at are known to be in range."""
     before = loop_of("j = Gather (idx, i) q = Gather (b, j)", "c = Add (a, q)")
     reads = "q = GatherND (b, tuples) z = ReduceMax <keepdims = 0> (q, k0)"

@@ -20,11 +20,11 @@ from term_values import terms_of
 THREE = Fact(1, (Dimension.constant(3),))
 
 
-def test_variables_and_numbers_of_trips_are_put_in_everywhere():
+def test_variables_and_numbers_of_iterations_are_put_in_everywhere():
     terms = Terms(Budget())
     s, x = terms.leaf("bound", (0, "0.1", 0, 0), THREE), terms.leaf("input", "x", THREE)
-    index = terms.symbols.trip("?trip0:3", 0)
-    put = Substitution(terms, {s: x}, {"?trip0:3": Dimension.constant(1)})
+    index = terms.symbols.iteration("?iteration0:3", 0)
+    put = Substitution(terms, {s: x}, {"?iteration0:3": Dimension.constant(1)})
     assert put.of(terms.narrow(s, 0, index, 1)) is terms.narrow(x, 0, 1, 1)
     assert put.of(s) is x
     assert put.of(x) is x
@@ -34,7 +34,7 @@ def test_a_size_that_varies_is_another_one_in_each_substitution():
     terms = Terms(Budget())
     terms.symbols.depth += 1
     size = terms.size(terms.symbols.fresh())
-    index = {"?trip0:3": Dimension.constant(1)}
+    index = {"?iteration0:3": Dimension.constant(1)}
     one, other = Substitution(terms, {}, index), Substitution(terms, {}, index)
     assert one.of(size) is one.of(size)
     assert one.of(size) is not other.of(size)
@@ -44,7 +44,7 @@ def test_a_size_that_varies_is_another_one_in_each_substitution():
 def test_sizes_from_outside_stay():
     terms = Terms(Budget())
     size = terms.size(terms.symbols.named("n"))
-    assert Substitution(terms, {}, {"?trip0:3": Dimension.constant(1)}).of(size) is size
+    assert Substitution(terms, {}, {"?iteration0:3": Dimension.constant(1)}).of(size) is size
 
 
 def test_a_size_of_a_term_is_that_of_the_term_with_what_is_put_in():
@@ -52,14 +52,14 @@ def test_a_size_of_a_term_is_that_of_the_term_with_what_is_put_in():
     terms.symbols.depth += 1
     sequence = make_sequence_type_proto(make_tensor_type_proto(1, ["h", "w"]))
     listed = terms.leaf("input", "s", Fact(other=sequence))
-    index = terms.symbols.trip("?trip0:3", 0)
+    index = terms.symbols.iteration("?iteration0:3", 0)
     at = terms.heads.of(Operator("SequenceAt"), {"": 18})
 
     def shape(place):
         element = terms.apply(at, (listed, terms.size(place)))[0]
         return terms.sizes(element.fact.shape)
 
-    put = {"?trip0:3": Dimension.constant(1)}
+    put = {"?iteration0:3": Dimension.constant(1)}
     one, other = Substitution(terms, {}, put), Substitution(terms, {}, put)
     assert one.of(shape(index)) is other.of(shape(index)) is shape(1)
     assert one.of(shape(index)) is not shape(2)
@@ -82,7 +82,7 @@ RUNNING = """g (float[n, 2] x, float[2] a, float[2] w) => (float[n, 2] z) {
         { t = Add (s, e) v = Exp (w) o = Mul (%s, v) }> (a, x) }"""
 
 
-def test_a_row_of_what_is_stacked_is_what_that_trip_makes():
+def test_a_row_of_what_is_stacked_is_what_that_iteration_makes():
     each = """g (float[n, 2] x, float[2] a, float[2] w) => (float[n, 2] z) {
         v = Exp (w) z = Mul (x, v) }"""
     assert_proved(RUNNING % "e", each)
@@ -91,26 +91,26 @@ def test_a_row_of_what_is_stacked_is_what_that_trip_makes():
 
 @pytest.fixture
 def stacked():
-    """Where the terms were made, and the rows: on each trip the state times Exp (w)."""
+    """Where the terms were made, and the rows: on each iteration the state times Exp (w)."""
     terms, (output,) = terms_of(model(RUNNING % "s"))
     assert output.head.name == "stacked"
     return terms, output
 
 
-def test_states_are_those_before_the_trip_and_what_is_outside_stays(stacked):
+def test_states_are_those_before_the_iteration_and_what_is_outside_stays(stacked):
     terms, rows = stacked
-    row = instantiate_scan_output(terms, rows, terms.symbols.trip("?any"))
+    row = instantiate_scan_output(terms, rows, terms.symbols.iteration("?any"))
     state, outside = row.args
     assert row.is_op("Mul") and outside.is_op("Exp")
     assert outside is rows.head.parts[0].args[1]
     assert state.head.name == "state" and state.head.key == 0
-    assert state.args == (rows.args[0], terms.size(terms.symbols.trip("?any")))
+    assert state.args == (rows.args[0], terms.size(terms.symbols.iteration("?any")))
     assert state.fact.shape == row.fact.shape
 
 
-def test_each_trip_has_states_of_its_own(stacked):
+def test_each_iteration_has_states_of_its_own(stacked):
     terms, rows = stacked
-    index = terms.symbols.trip("?any")
+    index = terms.symbols.iteration("?any")
     one, same, next_one = (
         instantiate_scan_output(terms, rows, i) for i in (index, index, index + 1)
     )
@@ -118,9 +118,9 @@ def test_each_trip_has_states_of_its_own(stacked):
     assert one is not next_one
 
 
-def test_what_is_read_by_the_number_of_the_trip_is_read_at_that_trip(stacked):
+def test_what_is_read_by_the_number_of_the_iteration_is_read_at_that_iteration(stacked):
     terms, rows = stacked
-    recurrence, index = rows.args[0], terms.symbols.trip("?any")
+    recurrence, index = rows.args[0], terms.symbols.iteration("?any")
     made = instantiate_iteration(terms, recurrence, recurrence.head.parts[0], index)
     row = instantiate_scan_output(terms, rows, index)
     assert made.is_op("Add") and row.args[0] in made.args
@@ -150,6 +150,6 @@ def test_states_before_a_known_iteration_are_written_out(stacked):
     assert first.is_op("Add") and recurrence.args[2] in first.args
     far = state(1 << 20)
     assert unrolled(terms, far) is far
-    unknown = (recurrence, terms.size(terms.symbols.trip("?any")))
+    unknown = (recurrence, terms.size(terms.symbols.iteration("?any")))
     some = terms.keep(terms.heads.own("state", 0), unknown, THREE)
     assert unrolled(terms, some) is some

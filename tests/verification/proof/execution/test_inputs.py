@@ -187,9 +187,9 @@ def test_sizes_that_contradict_a_declaration_prove_nothing():
 
 UNARY = st.sampled_from(["Neg", "Exp", "Relu", "Abs", "Identity"])
 NODES = {
-    "loop": """s = Shape <start = 0, end = 1> (x) k = Squeeze (s) trips = Add (k, c)
+    "loop": """s = Shape <start = 0, end = 1> (x) k = Squeeze (s) iterations = Add (k, c)
         y = Loop <body = b (int64 i, bool d, float[n, m] v) => (bool e, float[n, m] w) {
-            e = Identity (d) w = %s (v) }> (trips, t, x)""",
+            e = Identity (d) w = %s (v) }> (iterations, t, x)""",
     "size": "s = Size (x) k = Add (s, c) f = Cast <to = 1> (k) z = %s (x) y = Mul (z, f)",
     "reshape": "s = Shape (x) r = Reshape (x, two) q = %s (r) y = Reshape (q, s)",
     "slice": "e = Unsqueeze (c, zero) p = Slice (x, zero, e, zero) y = %s (p)",

@@ -147,10 +147,10 @@ STATE = """g (float[2] x) => (float[2] y) <int64 n = {%s}> {
     y = Identity (x) }"""
 
 
-@pytest.mark.parametrize("trips", [1, 3, 100])
-def test_a_sequence_is_not_the_tensor_that_a_body_declares(trips):
+@pytest.mark.parametrize("iterations", [1, 3, 100])
+def test_a_sequence_is_not_the_tensor_that_a_body_declares(iterations):
     """Read by no output: the loop fails on its second iteration."""
-    before, after = (parsed(STATE % (trips, output), 21) for output in "or")
+    before, after = (parsed(STATE % (iterations, output), 21) for output in "or")
     assert prove(before, before).proved
     proof = prove(before, after)
     assert proof.status == "refuted"

@@ -29,7 +29,7 @@ def test_nodes_are_found_by_operator_and_operands():
 
 
 def test_a_loop_has_a_level():
-    assert Guard("trip", 0).is_loop
+    assert Guard("iteration", 0).is_loop
     assert not Guard("if").is_loop
 
 

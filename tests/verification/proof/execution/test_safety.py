@@ -27,9 +27,9 @@ def leaf(terms, name, elem_type, *shape):
     return terms.leaf("input", name, terms.facts.one(Fact(elem_type, shape)))
 
 
-def test_the_number_of_a_trip_is_below_the_number_of_trips(terms):
-    index = terms.symbols.trip("?trip0:n", 0)
-    terms.limits["?trip0:n"] = N
+def test_the_number_of_an_iteration_is_below_the_number_of_iterations(terms):
+    index = terms.symbols.iteration("?iteration0:n", 0)
+    terms.limits["?iteration0:n"] = N
     x, gather = leaf(terms, "x", FLOAT, N), head_of(terms, "Gather", axis=0)
     for place, safe in ((index, True), (N - 1 - index, True), (index + 1, False), (-index, False)):
         args = x, terms.size(place)

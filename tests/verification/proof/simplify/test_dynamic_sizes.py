@@ -1,4 +1,4 @@
-"""Numbers of trips that run time tells, however they are written."""
+"""Numbers of iterations that run time tells, however they are written."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ MOST = [
 
 
 @pytest.mark.parametrize("count", MOST)
-def test_a_number_that_is_not_negative_is_the_trips_of_a_loop(count):
+def test_a_number_that_is_not_negative_is_the_iterations_of_a_loop(count):
     assert_proved(NUMBERS, EXPANDED % count)
 
 
@@ -48,14 +48,14 @@ NUMBERED = """z = Loop (n, yes) <body = b (int64 i, bool d) => (bool d2, int64 o
     d2 = Identity (d) o = Identity (i) }>"""
 
 
-def test_a_range_has_so_many_numbers_as_a_loop_makes_trips():
+def test_a_range_has_so_many_numbers_as_a_loop_makes_iterations():
     assert_proved(RANGE % NUMBERED, RANGE % "z = Range (zero, n, one)")
     assert_open(RANGE % NUMBERED, RANGE % "z = Range (one, n, one)")
     assert_open(RANGE % NUMBERED, RANGE % "z = Range (zero, n, two)")
     assert_open(RANGE % NUMBERED, RANGE % "m = Add (n, one) z = Range (zero, m, one)")
 
 
-def test_a_number_by_a_condition_is_the_trips_of_a_loop_that_is_given_both():
+def test_a_number_by_a_condition_is_the_iterations_of_a_loop_that_is_given_both():
     text = """g (bool c, float[n] x) => (int64[k] z) <int64 zero = {0}, int64 one = {1}> {
         s = Shape (x) n = Squeeze (s) %s }"""
     loop = text % NUMBERED.replace("yes", "c")
@@ -75,7 +75,7 @@ def test_numbers_are_what_runs_give(count, n):
     assert numbers.tolist() == list(range(n))
 
 
-def test_a_size_is_its_own_number_of_trips():
+def test_a_size_is_its_own_number_of_iterations():
     text = "g (float[n] x) => (int64 m) <int64 zero = {0}> { s = Shape (x) q = Squeeze (s) %s }"
     terms, (most,) = terms_of(model(text % "m = Max (q, zero)"))
     assert most is terms.size(Dimension.symbol("n"))

@@ -95,7 +95,7 @@ def test_other_sums_and_other_elements_are_none(text):
     assert_open(FIVE, text)
 
 
-def test_a_loop_of_a_negative_number_makes_no_trip_so_that_more_zeros_are_behind_it():
+def test_a_loop_of_a_negative_number_makes_no_iteration_so_that_more_zeros_are_behind_it():
     rows = """m = Squeeze (n) yes = Constant <value = bool {1}> ()
         line = Constant <value = float[2] {1, 2}> ()
         rows = Loop (m, yes) <body = b (int64 i, bool c) => (bool d, float[2] o) {
@@ -121,7 +121,7 @@ def test_what_is_filled_up_is_worth_what_runs_give(count):
     for one, other in zip(evaluated(text, feeds), expected, strict=True):
         assert np.shape(one) == np.shape(other)
         np.testing.assert_array_equal(one, other)
-    if count:  # onnxruntime refuses a Scan without trips from opset 11 on
+    if count:  # onnxruntime refuses a Scan without iterations from opset 11 on
         session = open_session(text)
         for one, other in zip(session.run(None, feeds), expected, strict=True):
             np.testing.assert_array_equal(one.shape, other.shape)

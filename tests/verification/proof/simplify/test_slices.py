@@ -28,7 +28,7 @@ def test_a_place_behind_the_end_is_none():
     assert_open(text % 2, "g (float x) => (float z) { z = Identity (x) }")
 
 
-def test_rows_by_the_number_of_the_trip_are_all_rows():
+def test_rows_by_the_number_of_the_iteration_are_all_rows():
     assert_proved(
         """g (float[n, 2] x) => (float[n, 2] z) <bool yes = {1}, int64 zero = {0}> {
             s = Shape (x) n = Gather (s, zero)

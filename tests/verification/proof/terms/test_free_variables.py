@@ -1,4 +1,4 @@
-"""What is another value on each trip of a loop."""
+"""What is another value on each iteration of a loop."""
 
 import numpy as np
 from straightline.facts.fact import Fact
@@ -27,8 +27,8 @@ def test_a_term_over_a_variable_is_free_at_the_level_of_its_loop():
     assert terms.symbols.free(terms.constant(np.array(3))) == frozenset()
 
 
-def test_the_number_of_a_trip_is_free_and_a_size_that_varies_is():
+def test_the_number_of_an_iteration_is_free_and_a_size_that_varies_is():
     terms = Terms(Budget())
     terms.symbols.depth += 1
-    assert terms.symbols.free(terms.size(terms.symbols.trip("?trip2:n", 2) + 1)) == {2}
+    assert terms.symbols.free(terms.size(terms.symbols.iteration("?iteration2:n", 2) + 1)) == {2}
     assert terms.symbols.free(terms.size(terms.symbols.fresh()))

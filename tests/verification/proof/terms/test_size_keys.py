@@ -131,14 +131,14 @@ def test_sizes_that_elements_decide_differ(rank, others, operator):
 
 def looped(start):
     return f"""g (float[9] x) => (int64[K, 1] y) {{
-        trips = Constant <value_int = 3> () yes = Constant <value = bool {{1}}> ()
+        iterations = Constant <value_int = 3> () yes = Constant <value = bool {{1}}> ()
         two = Constant <value_ints = [2]> () zero = Constant <value_ints = [0]> ()
         at = Constant <value_ints = [0, 1]> ()
         y = Loop <body = b (int64 i, bool c) => (bool c2, int64[1] s) {{
             c2 = Identity (c) j = Unsqueeze (i, zero) k = Add ({start}, two)
             part = Slice (x, zero, k) w = Unsqueeze (part, at)
             p = MaxPool <kernel_shape = [2], strides = [2]> (w)
-            s = Shape <start = 2> (p) }}> (trips, yes) }}"""
+            s = Shape <start = 2> (p) }}> (iterations, yes) }}"""
 
 
 def test_a_size_in_a_loop_is_that_of_its_iteration():

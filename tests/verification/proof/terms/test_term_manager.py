@@ -115,11 +115,11 @@ def test_sizes_that_run_time_tells_have_one_name_for_each_term(terms):
     assert not_negative(terms, terms.size(n)) == n
     assert not_negative(terms, terms.size(n - 5)) != n - 5  # it may be below 0
     condition = terms.leaf("input", "c", Fact(onnx.TensorProto.BOOL, ()))
-    assert terms.trips_if(terms.constant(np.array(True)), n) == n
-    assert terms.trips_if(terms.constant(np.array(False)), n).value == 0
-    assert terms.trips_if(condition, n) not in (n, Dimension.constant(0))
-    assert terms.trips_if(condition, n) == terms.trips_if(condition, n)
-    assert terms.trips_if(condition, n) != terms.trips_if(condition, n + 1)
+    assert terms.iterations_if(terms.constant(np.array(True)), n) == n
+    assert terms.iterations_if(terms.constant(np.array(False)), n).value == 0
+    assert terms.iterations_if(condition, n) not in (n, Dimension.constant(0))
+    assert terms.iterations_if(condition, n) == terms.iterations_if(condition, n)
+    assert terms.iterations_if(condition, n) != terms.iterations_if(condition, n + 1)
 
 
 def test_what_is_one_of_two_is_known_as_far_as_both_agree(terms, x):

@@ -84,7 +84,7 @@ def test_a_loop_until_a_sequence_has_its_length(start, joined):
 
 
 def test_a_worklist_is_worked_off():
-    """Every trip takes one element from the list and, in the first trip only, adds one."""
+    """Every iteration takes one element from the list and, in the first one only, adds one."""
     text = """
     <ir_version: 8, opset_import: ["" : 18]>
     g (float[2] x) => (float[2] y) <bool yes = {1}, int64 zero = {0}, int64 last = {-1}> {
@@ -103,7 +103,7 @@ def test_a_worklist_is_worked_off():
     assert_equal_outputs(text, result.model, {"x": X})
 
 
-def test_a_sequence_made_in_each_trip():
+def test_a_sequence_made_in_each_iteration():
     """The constants of the body alone decide, yet no tensor folds."""
     text = GROWING.replace(
         "s = Size (o)", "q = SequenceConstruct (o, o) s = SequenceLength (q)"
@@ -148,7 +148,9 @@ def test_a_length_that_run_time_decides(text, old, new):
 def test_a_list_that_never_gets_there_is_given_up():
     text = LIST % ("float[2] w", "s = SequenceConstruct (w)", "")
     assert_keeps(UnrollLoops(), text.replace("SequenceInsert (a, x)", "Identity (a)"), "depends on")
-    assert_keeps(UnrollLoops(max_trips=3), text, "its 4 trips are more than max_trips=3 allows")
+    assert_keeps(
+        UnrollLoops(max_trips=3), text, "its 4 iterations are more than max_trips=3 allows"
+    )
 
 
 def test_a_maximum_stops_it_before():

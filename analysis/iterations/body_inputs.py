@@ -7,14 +7,14 @@ import numpy as np
 from ...ir import Graph, Tensor, Value
 
 
-def iteration_number(body: Graph, trip: int) -> Tensor:
+def iteration_number(body: Graph, iteration: int) -> Tensor:
     """The iteration number as a body sees it: of the declared rank, else a scalar."""
-    return shaped_number(declared_shape(body.inputs[0]), trip)
+    return shaped_number(declared_shape(body.inputs[0]), iteration)
 
 
-def shaped_number(shape: tuple[int, ...], trip: int) -> Tensor:
+def shaped_number(shape: tuple[int, ...], iteration: int) -> Tensor:
     """The iteration number of a known shape, from `declared_shape` of the input."""
-    array = np.array(trip, np.int64)
+    array = np.array(iteration, np.int64)
     return Tensor(array=array.reshape(shape) if shape else array)
 
 

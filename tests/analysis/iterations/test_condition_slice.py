@@ -4,7 +4,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
-from straightline.analysis.trips.condition_slice import ConditionSlice
+from straightline.analysis.iterations.condition_slice import ConditionSlice
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -39,17 +39,17 @@ def test_a_loop_inside_is_not_run_for_ever():
             v = Add (u, one) }>"""
     found = sliced(REST + inner + " k2 = Add (k0, one) m2 = Identity (m0) c2 = Less (k2, t)")
     assert found.obstacle is None
-    trips = 0
-    while found.step(trips):
-        trips += 1
-    assert trips == 5 and "more trips than are counted beforehand" in found.failure
+    iterations = 0
+    while found.step(iterations):
+        iterations += 1
+    assert iterations == 5 and "more iterations than are counted beforehand" in found.failure
 
 
 def test_only_what_the_condition_depends_on_is_run():
     found = sliced(REST + "k2 = Add (k0, one) m2 = Mul (m0, k0) c2 = Less (k2, five)")
     assert found.obstacle is None
     assert operators(found) == ["Add", "Less"]
-    assert [found.step(trip) for trip in range(5)] == [True, True, True, True, False]
+    assert [found.step(iteration) for iteration in range(5)] == [True, True, True, True, False]
     assert not found.settled
 
 
@@ -57,7 +57,9 @@ def test_a_carried_number_brings_what_updates_it():
     nodes = "m2 = Sub (m0, one) k2 = Sub (k0, m2) c2 = Less (k0, five)"
     found = sliced(REST + nodes)
     assert operators(found) == ["Sub", "Sub", "Less"]
-    assert [found.step(trip) for trip in range(4)] == [True, True, True, False], "k is 0, 1, 3, 6"
+    assert [found.step(iteration) for iteration in range(4)] == [True, True, True, False], (
+        "k is 0, 1, 3, 6"
+    )
 
 
 def test_what_a_body_inside_captures_is_part_of_it():
@@ -66,7 +68,7 @@ def test_what_a_body_inside_captures_is_part_of_it():
                        else_branch = e () => (bool v) {{ v = Not (big) }}>"""
     found = sliced(REST + nodes)
     assert set(operators(found)) == {"Less", "If", "Add"} and len(operators(found)) == 4
-    assert [found.step(trip) for trip in range(6)] == [True] * 5 + [False]
+    assert [found.step(iteration) for iteration in range(6)] == [True] * 5 + [False]
 
 
 def test_it_settles_where_nothing_changes_any_more():
@@ -113,16 +115,16 @@ STEP = """
 
 
 @pytest.mark.parametrize(
-    ("shape", "step", "trips"),
+    ("shape", "step", "iterations"),
     [
         ("3", "float step = {0.75}", 4),
         ("0", "float step = {0.75}", 1),
         ("N", "float z = {0}", None),
     ],
 )
-def test_of_a_call_what_the_condition_comes_of_is_known(shape, step, trips):
+def test_of_a_call_what_the_condition_comes_of_is_known(shape, step, iterations):
     """A step of which run time tells what else it is given; unless the condition comes of that."""
-    signature = f"float[{shape}] x, bool q" + (", float step" if trips is None else "")
+    signature = f"float[{shape}] x, bool q" + (", float step" if iterations is None else "")
     text = f"""{HEAD[:-3]}, "local" : 1]>
         g ({signature}) => (float[{shape}] y, float k) <float zero = {{0}}, {step}> {{
         y, k = Loop (, q, x, zero) <
@@ -132,11 +134,13 @@ def test_of_a_call_what_the_condition_comes_of_is_known(shape, step, trips):
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
     found = ConditionSlice(loop, Folder(model))
-    if trips is None:
+    if iterations is None:
         assert found.obstacle.startswith("the shape of input 'x', input 'step'; decide it with")
     else:
         assert found.obstacle is None
-        assert [found.step(trip) for trip in range(trips)] == [True] * (trips - 1) + [False]
+        assert [found.step(iteration) for iteration in range(iterations)] == [True] * (
+            iterations - 1
+        ) + [False]
         assert operators(found) == ["step"]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ...analysis.iterations.zero_iterations import ScanElements
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.trips.zero_trips import ScanElements
 from ...ops.batching import Unbatchable
 from .loop_view import LoopView, ScanOutput
 
 
-class ZeroTripSizes:
+class ZeroIterationSizes:
     """The axes of scan output elements that are empty without iterations.
 
     Args:
@@ -37,7 +37,7 @@ class ZeroTripSizes:
         if element is None or len(element.shape) != len(shape):
             raise Unbatchable(
                 f"gives out '{stacked.result.name}', whose sizes are not certain if there are no"
-                " trips; declare them in the body"
+                " iterations; declare them in the body"
             )
         pairs = zip(element.shape, shape, strict=True)
         return [axis for axis, (size, dim) in enumerate(pairs) if not size and dim != 0]

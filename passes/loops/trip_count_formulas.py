@@ -1,7 +1,7 @@
 """Trip counts of Loops as nodes before them, from counters and their bounds.
 
-while i < n, i += 3             trips = (max(n - start, 0) + 2) / 3
-while i != n, i += 1            trips = n - start if n >= start, else more than a machine makes
+while i < n, i += 3             iterations = (max(n - start, 0) + 2) / 3
+while i != n, i += 1            iterations = n - start if n >= start, else more than a machine makes
 
 Nothing overflows where the Loop does not: sums of 64 bits saturate, and a counter of 32 bits that
 passes its bound and wraps is followed through all its laps.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ...analysis.trips.trip_bound import Part
+from ...analysis.iterations.trip_count_bound import Part
 from ...ir import Value
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
@@ -50,15 +50,15 @@ class Exit(NamedTuple):
     wide: bool
 
 
-def constant_trips(ends: Sequence[Exit], most: Value | None) -> int | None:
+def constant_iterations(ends: Sequence[Exit], most: Value | None) -> int | None:
     """The trip count where each number is a constant that float32 holds; None otherwise."""
-    counts = [end.comparison.constant_trips(end.before) for end in ends]
+    counts = [end.comparison.constant_iterations(end.before) for end in ends]
     counts += [] if most is None else [integer(most)]
     constant = [count for count in counts if count is not None]
     return min(constant) if len(constant) == len(counts) else None
 
 
-class TripFormulas:
+class TripCountFormulas:
     """Emitter of the trip count of one Loop.
 
     Args:
@@ -81,37 +81,41 @@ class TripFormulas:
             flags: the exits by truth values; true with each that is tested before the Loop.
             most: the maximum trip count; None without one.
         """
-        number = None if flags else constant_trips(ends, most)
+        number = None if flags else constant_iterations(ends, most)
         if number is not None:
-            return self.emit.constant(np.array(number, np.int64), "trips")
-        trips = [self._trips(end) for end in ends]
-        trips += [self._trips_of_flag(flag, before) for flag, before in flags]
+            return self.emit.constant(np.array(number, np.int64), "iterations")
+        iterations = [self._iterations(end) for end in ends]
+        iterations += [self._iterations_of_flag(flag, before) for flag, before in flags]
         narrow = any(not end.wide for end in ends)
         if most is not None and not (narrow and (integer(most) or 0) >= _OUT_OF_REACH):
-            trips.insert(0, most)
-        trips = list(dict.fromkeys(trips))
-        return trips[0] if len(trips) == 1 else self.emit.add("Min", trips, "trips")
+            iterations.insert(0, most)
+        iterations = list(dict.fromkeys(iterations))
+        return (
+            iterations[0]
+            if len(iterations) == 1
+            else self.emit.add("Min", iterations, "iterations")
+        )
 
-    def _trips_of_flag(self, flag: Part, before: bool) -> Value:
+    def _iterations_of_flag(self, flag: Part, before: bool) -> Value:
         """Emit the trip count of a loop-invariant condition."""
         choice = [self._number(_ENDLESS), self._number(0 if before else 1)]
         return self._choose(flag.value, choice if flag.holds else choice[::-1])
 
-    def _trips(self, end: Exit) -> Value:
+    def _iterations(self, end: Exit) -> Value:
         """Emit the trip count of one exit.
 
         It is at least 1 where the initial condition does not make the comparison.
         """
         comparison = end.comparison
         if not end.wide and comparison.may_wrap:
-            trips = self._laps(comparison, self._distance(comparison))
+            iterations = self._laps(comparison, self._distance(comparison))
         elif comparison.unequal:
-            trips = self._meeting(comparison, self._reach(comparison, -1))
+            iterations = self._meeting(comparison, self._reach(comparison, -1))
         elif comparison.stride > 1:
-            trips = self._strides(comparison.stride, self._remainder(end))
+            iterations = self._strides(comparison.stride, self._remainder(end))
         else:
-            trips = self._single_steps(end)
-        return trips if end.before else self._at_least(trips, 1)
+            iterations = self._single_steps(end)
+        return iterations if end.before else self._at_least(iterations, 1)
 
     def _single_steps(self, end: Exit) -> Value:
         """Emit the distance of a start and a bound, without the iterations that are none."""
@@ -140,7 +144,7 @@ class TripFormulas:
         assert first is not None
         start = self._plus(self._wide(first), shift)
         pair = [bound, start] if comparison.sign == 1 else [start, bound]
-        return self.emit.once("Sub", pair, "trips")
+        return self.emit.once("Sub", pair, "iterations")
 
     def _reach(self, comparison: Comparison, least: int | None) -> Value:
         """Emit the distance of a start and a bound of 64 bits.
@@ -198,7 +202,7 @@ class TripFormulas:
         past = self.emit.add("Sub", [self._plus(steps, stride, "Mul"), distance], "past")
         ends = self.emit.add("LessOrEqual", [past, width], "ends")
         steps = self._choose(ends, [steps, self._number(_ENDLESS)])
-        return self.emit.reduce("ReduceMin", steps, (0,), "trips") if laps > 1 else steps
+        return self.emit.reduce("ReduceMin", steps, (0,), "iterations") if laps > 1 else steps
 
     def _beyond(self, comparison: Comparison) -> Value:
         """Emit the number of 32-bit integers beyond the first end of a Loop."""
@@ -236,7 +240,7 @@ class TripFormulas:
         return self.emit.once("Cast", [value], value.name, to=_INT64)
 
     def _choose(self, condition: Value, pair: Sequence[Value]) -> Value:
-        return self.emit.add("Where", [condition, *pair], "trips")
+        return self.emit.add("Where", [condition, *pair], "iterations")
 
     def _number(self, number: int) -> Value:
         if number not in self.constants:
@@ -247,7 +251,7 @@ class TripFormulas:
         """Emit a value with a number, added by default."""
         if not number and op_type == "Add":
             return value
-        return self.emit.once(op_type, [value, self._number(number)], "trips")
+        return self.emit.once(op_type, [value, self._number(number)], "iterations")
 
     def _at_least(self, value: Value, number: int) -> Value:
         return self._plus(value, number, "Max")

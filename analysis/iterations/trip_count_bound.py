@@ -54,14 +54,14 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
             if condition.obstacle is not None:
                 reasons.append(Reason.of(condition.obstacle))
                 continue
-            trips = _most(condition, part.holds, min([*bounds, limit]))
-            if trips is not None and trips <= limit:
-                bounds.append(trips)
-            exceeded |= trips is not None and trips > limit
+            iterations = _most(condition, part.holds, min([*bounds, limit]))
+            if iterations is not None and iterations <= limit:
+                bounds.append(iterations)
+            exceeded |= iterations is not None and iterations > limit
     if bounds:
         return TripCount(min(bounds))
     if exceeded:
-        return TripCount(None, f"it may make more than {limit} trips", exceeded)
+        return TripCount(None, f"it may make more than {limit} iterations", exceeded)
     if operand is not None and operand.constant is None:
         return TripCount(None, MAXIMUM_UNKNOWN(origins(operand)))
     ways = [why for why in reasons if not why.arguments.get("by_data")]
@@ -101,12 +101,12 @@ def _number(value: Value | None) -> int | None:
 def _most(condition: ConditionSlice, holds: bool, limit: int) -> int | None:
     """Count the iterations until a part of the condition ends the Loop. The result exceeds the
     limit where the part still holds then, and is None where it never ends or fails."""
-    for trip in range(limit):
-        value = condition.step(trip)
+    for iteration in range(limit):
+        value = condition.step(iteration)
         if value is None:
             return None
         if value != holds:
-            return trip + 1
+            return iteration + 1
         if condition.settled:
             return None
     return limit + 1

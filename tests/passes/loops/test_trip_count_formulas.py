@@ -11,7 +11,7 @@ from straightline.reference import run
 
 LAST, FIRST = np.iinfo(np.int32).max, np.iinfo(np.int32).min
 HORIZON = 1 << 19
-"""Trips after which a Loop counts as endless."""
+"""Iterations after which a Loop counts as endless."""
 
 
 def emitted(condition, step, kind="int32", start="s"):
@@ -42,7 +42,7 @@ def emitted(condition, step, kind="int32", start="s"):
 
 
 def simulated(relation, start, bound, step):
-    """The trips of a counter of 32 bits that wraps."""
+    """The iterations of a counter of 32 bits that wraps."""
     values = start + step * np.arange(HORIZON, dtype=np.int64)
     values = (values - FIRST) % (1 << 32) + FIRST
     ends = np.flatnonzero(~relation(values, bound))
@@ -68,8 +68,11 @@ def test_counters_of_32_bits_wrap(condition, step):
     model = emitted(condition, step)
     numbers = LAST, LAST - 40000, 70000, -70000, FIRST + 40000, FIRST
     for start, bound in itertools.product(numbers, numbers):
-        (trips,) = run(model, {"s": np.array(start, np.int32), "n": np.array(bound, np.int32)})
-        assert min(int(trips), HORIZON) == simulated(relation, start, bound, step), (start, bound)
+        (iterations,) = run(model, {"s": np.array(start, np.int32), "n": np.array(bound, np.int32)})
+        assert min(int(iterations), HORIZON) == simulated(relation, start, bound, step), (
+            start,
+            bound,
+        )
 
 
 @pytest.mark.parametrize("relation", ["Less", "LessOrEqual"])
@@ -78,7 +81,7 @@ def test_nothing_overflows_64_bits(relation, step):
     model = emitted(f"d = {relation} (j, n)", step, "int64", "three")
     far = np.iinfo(np.int64)
     for bound in (far.min, far.min + 1, -1, 2, 3, 4, 5, 11, far.max - 3, far.max - 1, far.max):
-        (trips,) = run(model, {"s": np.array(0), "n": np.array(bound)})
+        (iterations,) = run(model, {"s": np.array(0), "n": np.array(bound)})
         distance = int(bound) - 3 + (relation == "LessOrEqual")
         exact = max(0, -(-distance // step))
-        assert int(trips) == exact or (exact > 1 << 60 and exact - 3 <= trips)
+        assert int(iterations) == exact or (exact > 1 << 60 and exact - 3 <= iterations)

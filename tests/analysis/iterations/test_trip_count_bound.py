@@ -1,11 +1,11 @@
-"""The most trips that a Loop can make."""
+"""The most iterations that a Loop can make."""
 
 import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
-from straightline.analysis.trips.trip_bound import maximum, parts
-from straightline.analysis.trips.trip_count import TripCount
+from straightline.analysis.iterations.trip_count import TripCount
+from straightline.analysis.iterations.trip_count_bound import maximum, parts
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
     g (float x, int64 n) => (float y)
@@ -55,7 +55,7 @@ def test_without_an_initial_condition_the_reading_decides():
 def test_a_bound_beyond_the_limit_is_none():
     loop, folder = loop_of("huge, yes, x, zero", "go = And (open, few)")
     found = maximum(loop, folder, 3)
-    assert found == TripCount(None, "it may make more than 3 trips", True)
+    assert found == TripCount(None, "it may make more than 3 iterations", True)
     assert maximum(loop, folder, 5).count == 5
 
 

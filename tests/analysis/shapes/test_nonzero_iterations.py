@@ -5,7 +5,7 @@ from harness import as_model
 from straightline import ir
 from straightline.analysis.safety.speculation import Speculation
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.shapes.nonzero_trips import runs_certainly
+from straightline.analysis.shapes.nonzero_iterations import runs_certainly
 
 BODY = (
     "<body = b (int64 i, bool c, float a) => (bool c2, float r) { c2 = Identity (c) r = Neg (a) }>"

@@ -27,10 +27,10 @@ class ConditionShapes:
         self._around = ShapeInference(folder.model)
         self._carried = [UNKNOWN if v is None else self._around.fact(v) for v in loop.inputs[2:]]
 
-    def step(self, trip: int) -> bool | None:
+    def step(self, iteration: int) -> bool | None:
         """Run an iteration on facts, and return the condition; None where they do not decide it."""
         body = self.body
-        constants = (iteration_number(body, trip), condition_tensor(body, True))
+        constants = (iteration_number(body, iteration), condition_tensor(body, True))
         # Each iteration needs its own trial: facts inside the body change with it.
         inside = self._around.trial()
         for value, fact in zip(

@@ -4,7 +4,7 @@ import pytest
 from harness import as_model
 from loops import HEAD
 from straightline import ir
-from straightline.analysis.trips.block_places import computes_blocks, is_in_block
+from straightline.analysis.iterations.block_places import computes_blocks, is_in_block
 
 BLOCKS = """g (float[N, 3] x, int64 n, int64 k, int64[K] j, int64 last) => (float[B, K, 3] y)
     <bool yes = {1}> {

@@ -116,15 +116,15 @@ class ConditionSlice:
         self._updates[value] = self.body.outputs[index - 1]
         return None
 
-    def step(self, trip: int) -> bool | None:
+    def step(self, iteration: int) -> bool | None:
         """Run an iteration, and return the condition; None where a node fails."""
         elements: dict[Value, Tensor] = dict(self._carried)
-        elements[self.body.inputs[0]] = iteration_number(self.body, trip)
+        elements[self.body.inputs[0]] = iteration_number(self.body, iteration)
         elements[self.body.inputs[1]] = condition_tensor(self.body, True)
         for node in self._nodes:
             results = self._compute(node, elements)
             if results is None:
-                self.failure = f"{node} fails, or takes more trips than are counted beforehand"
+                self.failure = f"{node} fails, or takes more iterations than are counted beforehand"
                 return None
             elements.update(results)
         carried = {v: new.constant or elements[new] for v, new in self._updates.items()}

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from harness import as_model, run_passes
 from straightline import ir, reference
-from straightline.analysis.trips.zero_trips import ScanElement, ScanElements
+from straightline.analysis.iterations.zero_iterations import ScanElement, ScanElements
 from straightline.passes import FoldShapes, SimplifySizes
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
@@ -67,13 +67,13 @@ ELEMENTS = ("ConstantOfShape (sizes)", "Reshape (w, sizes)", "Tile (w, sizes)")
 
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("rewriting", [FoldShapes(), SimplifySizes()])
-def test_constants_in_a_body_keep_sizes_without_a_trip(rewriting, element):
+def test_constants_in_a_body_keep_sizes_without_an_iteration(rewriting, element):
     """Of a state runtimes infer no shape, but of what a constant in the place of its shape sizes.
-    Where the sizes are declared, or there is a trip, the constant does no harm."""
+    Where the sizes are declared, or there is an iteration, the constant does no harm."""
     stays = as_model(SHAPED.format("int64 n", "n", "u", element))
     result = run_passes(stays, rewriting)
-    for trips in (0, 2):
-        feeds = {"x": np.ones(4, np.float32), "n": np.array(trips)}
+    for iterations in (0, 2):
+        feeds = {"x": np.ones(4, np.float32), "n": np.array(iterations)}
         runs = [reference.run(each, feeds) for each in (stays, result.model)]
         assert [np.shape(each) for each in runs[0]] == [np.shape(each) for each in runs[1]]
     certain = SHAPED.format("int64 n", "two", "u", element)

@@ -5,8 +5,8 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_equal, run_in_onnxruntime
 from straightline import ir, reference
+from straightline.analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.trips.constructs_in_doubt import constructs_in_doubt
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "my" : 1]>\n'
 INPUTS = "float[N, 3] x, float[3] w, int64 n, bool p"

@@ -1,7 +1,7 @@
-"""Random models in which loops may make no trips, whatever reads the sizes of what they give.
+"""Random models in which loops may make no iterations, whatever reads the sizes of what they give.
 
-`python tests/support/zero_trips.py [SEEDS] [FIRST]` compares each model with its rewrites, for 0, 1
-and 2 trips, under onnxruntime and the reference, and each proof with these runs.
+`python tests/support/zero_iterations.py [SEEDS] [FIRST]` compares each model with its rewrites, for
+0, 1 and 2 iterations, under onnxruntime and the reference, and each proof with these runs.
 """
 
 import random
@@ -118,12 +118,12 @@ def _open(nodes: Iterable[onnx.NodeProto]) -> None:
                 _open(attribute.g.node)
 
 
-def feeds_of(trips: int, rows: int, flag: bool, inner: int) -> dict[str, np.ndarray]:
-    """Inputs for so many trips."""
+def feeds_of(iterations: int, rows: int, flag: bool, inner: int) -> dict[str, np.ndarray]:
+    """Inputs for so many iterations."""
     return {
-        "x": np.ones((trips, 3), np.float32),
+        "x": np.ones((iterations, 3), np.float32),
         "w": np.ones((rows, 3), np.float32),
-        "m": np.array(trips),
+        "m": np.array(iterations),
         "flag": np.array(flag),
         "inner": np.array(inner),
         "outer": np.ones((2, 2), np.float32),
@@ -131,8 +131,8 @@ def feeds_of(trips: int, rows: int, flag: bool, inner: int) -> dict[str, np.ndar
 
 
 FEEDS = [
-    feeds_of(trips, rows, flag, inner)
-    for trips in (0, 1, 2)
+    feeds_of(iterations, rows, flag, inner)
+    for iterations in (0, 1, 2)
     for rows in (1, 2)
     for flag, inner in ((True, 0), (True, 2), (False, 1))
 ]

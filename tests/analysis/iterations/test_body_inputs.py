@@ -1,10 +1,10 @@
-"""What a body is given on each trip, in the rank that it declares."""
+"""What a body is given on each iteration, in the rank that it declares."""
 
 import numpy as np
 import onnx
 import pytest
 from straightline import ir
-from straightline.analysis.trips.body_inputs import condition_tensor, iteration_number
+from straightline.analysis.iterations.body_inputs import condition_tensor, iteration_number
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,21 @@ from .case import Case
 _SMALL = {"B": 2, "D": 3, "H": 4, "K": 3, "C": 2, "W": 4}
 
 
-def _unrolled(head: str, step: str, trips: int, tail: str) -> str:
+def _unrolled(head: str, step: str, iterations: int, tail: str) -> str:
     """A straight line: `A0` and `A1` in the text of a step are the state before and behind it."""
     lines = []
-    for trip in range(trips):
-        text = step.replace("A0", f"s{trip}").replace("A1", f"s{trip + 1}")
-        lines.append(text.replace("#", f"_{trip}"))
+    for iteration in range(iterations):
+        text = step.replace("A0", f"s{iteration}").replace("A1", f"s{iteration + 1}")
+        lines.append(text.replace("#", f"_{iteration}"))
     return f"{head}{''.join(lines)}{tail}\n}}"
 
 
 newton = Case(
-    name="newton_root_5_trips",
+    name="newton_root_5_iterations",
     model="""
 newton (float[$B, $D] x) => (float[$B, $D] y)
-   <int64 trips = {5}, bool always = {1}, float half = {0.5}> {
-   y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[$B, $D] g)
+   <int64 iterations = {5}, bool always = {1}, float half = {0.5}> {
+   y = Loop (iterations, always, x) <body = step (int64 i, bool cond, float[$B, $D] g)
       => (bool again, float[$B, $D] g_next) {
       part = Div (x, g)
       sum = Add (g, part)
@@ -58,10 +58,10 @@ _RESIDUAL_STEP = """
    A1 = LayerNormalization (f#, gain, bias)"""
 
 residual = Case(
-    name="weight_shared_layers_6_trips",
+    name="weight_shared_layers_6_iterations",
     model="""
-shared (float[$B, $D] x) => (float[$B, $D] y) <int64 trips = {6}, bool always = {1}> {
-   y = Loop (trips, always, x) <body = layer (int64 i, bool cond, float[$B, $D] h)
+shared (float[$B, $D] x) => (float[$B, $D] y) <int64 iterations = {6}, bool always = {1}> {
+   y = Loop (iterations, always, x) <body = layer (int64 i, bool cond, float[$B, $D] h)
       => (bool again, float[$B, $D] h_next) {
       a = MatMul (h, w1)
       b = Add (a, b1)
@@ -87,12 +87,12 @@ shared (float[$B, $D] x) => (float[$B, $D] y) <int64 trips = {6}, bool always = 
 )
 
 sinkhorn = Case(
-    name="sinkhorn_8_trips",
+    name="sinkhorn_8_iterations",
     model="""
 sinkhorn (float[$B, $D] x) => (float[$B, $D] y)
-   <int64 trips = {8}, bool always = {1}, int64[1] first = {0}, int64[1] second = {1}> {
+   <int64 iterations = {8}, bool always = {1}, int64[1] first = {0}, int64[1] second = {1}> {
    positive = Exp (x)
-   y = Loop (trips, always, positive) <body = step (int64 i, bool cond, float[$B, $D] p)
+   y = Loop (iterations, always, positive) <body = step (int64 i, bool cond, float[$B, $D] p)
       => (bool again, float[$B, $D] p_next) {
       rows = ReduceSum <keepdims = 1> (p, second)
       by_row = Div (p, rows)
@@ -129,11 +129,11 @@ _ROUTING_STEP = """
    v# = Mul (unit#, share#)"""
 
 two_steps = Case(
-    name="routing_2_trips",
+    name="routing_2_iterations",
     model="""
 routing (float[$K, $D] votes) => (float[$D] y)
-   <int64 trips = {2}, bool always = {1}, int64[1] first = {0}, int64[1] second = {1}> {
-   last, y = Loop (trips, always, logits, none) <body = step
+   <int64 iterations = {2}, bool always = {1}, int64[1] first = {0}, int64[1] second = {1}> {
+   last, y = Loop (iterations, always, logits, none) <body = step
       (int64 i, bool cond, float[$K] b, float[$D] before)
       => (bool again, float[$K] b_next, float[$D] v) <float one = {1}> {
       c = Softmax <axis = 0> (b)
@@ -181,11 +181,11 @@ routing (float[$K, $D] votes) => (float[$D] y)
 )
 
 messages = Case(
-    name="message_passing_3_trips",
+    name="message_passing_3_iterations",
     model="""
 graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y)
-   <int64 trips = {3}, bool always = {1}> {
-   y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
+   <int64 iterations = {3}, bool always = {1}> {
+   y = Loop (iterations, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
       => (bool again, float[$B, $D] h_next) {
       m = MatMul (adjacency, h)
       a = MatMul (m, w)
@@ -218,10 +218,10 @@ graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y) {
 )
 
 convolutions = Case(
-    name="refinement_convolutions_4_trips",
+    name="refinement_convolutions_4_iterations",
     model="""
-refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) <int64 trips = {4}, bool always = {1}> {
-   y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[1, $C, $W, $W] h)
+refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) <int64 n = {4}, bool always = {1}> {
+   y = Loop (n, always, x) <body = step (int64 i, bool cond, float[1, $C, $W, $W] h)
       => (bool again, float[1, $C, $W, $W] h_next) {
       a = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (h, k1, b1)
       b = Relu (a)
@@ -251,12 +251,12 @@ refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) {
     true_recurrence=True,
 )
 
-given_trips = Case(
+given_iterations = Case(
     name="diffusion_steps_given",
     model="""
-diffusion (float[$B, $D] x, int64 trips) => (float[$B, $D] y)
+diffusion (float[$B, $D] x, int64 iterations) => (float[$B, $D] y)
    <bool always = {1}, float rate = {0.1}> {
-   y = Loop (trips, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
+   y = Loop (iterations, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
       => (bool again, float[$B, $D] h_next) {
       time = Gather <axis = 0> (times, i)
       moved = Add (h, time)
@@ -269,11 +269,11 @@ diffusion (float[$B, $D] x, int64 trips) => (float[$B, $D] y)
    }>
 }""",
     best=None,
-    feeds={"x": "B D", "trips": lambda *_: np.array(3, np.int64)},
+    feeds={"x": "B D", "iterations": lambda *_: np.array(3, np.int64)},
     weights={"times": "8 D", "w1": "D H", "w2": "H D"},
     sizes={"B": 16, "D": 64, "H": 128},
     small=_SMALL,
     true_recurrence=True,
 )
 
-CASES = (newton, residual, sinkhorn, two_steps, messages, convolutions, given_trips)
+CASES = (newton, residual, sinkhorn, two_steps, messages, convolutions, given_iterations)

@@ -34,7 +34,7 @@ COUNT_UNKNOWN = Message("trip-count-unknown", "trip count depends on {cause}")
 START_UNKNOWN = Message("initial-condition-unknown", "its initial condition depends on {cause}")
 CONDITION_UNKNOWN = Message("loop-condition-unknown", "its condition depends on {cause}")
 NOT_COMPUTED = Message("condition-not-computed", "its condition cannot be computed: {cause}")
-STILL_HOLDS = Message("condition-still-holds", "its condition still holds after {limit} trips")
+STILL_HOLDS = Message("condition-still-holds", "its condition still holds after {limit} iterations")
 NEVER_FALSE = Message("condition-never-false", "its condition never becomes false")
 ENDLESS = Message("endless", "it never ends: it has no maximum and its condition stays true")
 
@@ -187,14 +187,14 @@ def _count_by_condition(loop: Node, folder: Folder, most: int | None, limit: int
 def _count(
     condition: ConditionSlice | ConditionShapes, loop: Node, most: int | None, limit: int
 ) -> TripCount:
-    trips = 0
-    while most is None or trips < most:
-        if trips >= limit:
+    iterations = 0
+    while most is None or iterations < most:
+        if iterations >= limit:
             return TripCount(None, STILL_HOLDS(limit=limit), exceeded=True)
-        holds = condition.step(trips)
+        holds = condition.step(iterations)
         if holds is None:
             return TripCount(None, NOT_COMPUTED(condition.failure))
-        trips += 1
+        iterations += 1
         if not holds:
             break
         if condition.settled:
@@ -205,4 +205,4 @@ def _count(
     if maximum is not None and most is None:
         # The condition's trip count is known, but the maximum may be lower.
         return TripCount(None, COUNT_UNKNOWN(origins(maximum)))
-    return TripCount(trips)
+    return TripCount(iterations)

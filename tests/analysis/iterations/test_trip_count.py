@@ -4,14 +4,14 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
-from straightline.analysis.trips.trip_count import trip_count
+from straightline.analysis.iterations.trip_count import trip_count
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 FUNCTION = """<domain: "local", opset_import: ["" : 17]> less (a, b) => (c) { c = Less (a, b) }"""
 
 
 def counted(condition, inputs="most, yes", limit=100):
-    """The trips of a Loop that counts k from 0, and whose body computes c2."""
+    """The iterations of a Loop that counts k from 0, and whose body computes c2."""
     text = f"""{HEAD}g (float[2] x, int64 n, bool q) => (float[2] y, int64 last)
         <int64 most = {{9223372036854775807}}, int64 zero = {{0}}, int64 one = {{1}},
          int64 two = {{2}}, int64 five = {{5}}, bool yes = {{1}}, bool no = {{0}}, bool[3] table =
@@ -29,7 +29,7 @@ def counted(condition, inputs="most, yes", limit=100):
 
 
 @pytest.mark.parametrize(
-    ("condition", "trips"),
+    ("condition", "iterations"),
     [
         ("c2 = Less (k2, five)", 5),
         ("c2 = Less (i, two)", 3),
@@ -57,8 +57,8 @@ def counted(condition, inputs="most, yes", limit=100):
     ],
 )
 @pytest.mark.parametrize("inputs", ["most, yes", ", yes"])
-def test_a_computed_condition(condition, trips, inputs):
-    assert counted(condition, inputs).count == trips
+def test_a_computed_condition(condition, iterations, inputs):
+    assert counted(condition, inputs).count == iterations
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_computed_condition(condition, trips, inputs):
         ("c2 = Less (k2, five)", "n, yes", "trip count depends on input 'n'"),
         ("c2 = Identity (c)", ", yes", "it never ends"),
         ("c2 = Or (c, yes)", ", yes", "its condition never becomes false"),
-        ("c2 = Less (zero, k2)", ", yes", "its condition still holds after 100 trips"),
+        ("c2 = Less (zero, k2)", ", yes", "its condition still holds after 100 iterations"),
         ("c2 = Gather (short, i)", ", yes", "cannot be computed: Gather 'y/c2' fails"),
         ("c2 = Less (k2, pair)", ", yes", "cannot be computed: 'c2' has 2 elements"),
         ("c2 = com.microsoft.Strange (c)", ", yes", "which is not evaluated before run time"),
@@ -102,24 +102,24 @@ def test_reasons(condition, inputs, reason):
 
 
 @pytest.mark.parametrize(
-    ("inputs", "trips"), [("five, yes", 5), ("zero, q", 0), ("one, yes", 1), ("n, no", 0)]
+    ("inputs", "iterations"), [("five, yes", 5), ("zero, q", 0), ("one, yes", 1), ("n, no", 0)]
 )
-def test_constant_inputs(inputs, trips):
-    assert counted("c2 = Or (c, yes)", inputs).count == trips
+def test_constant_inputs(inputs, iterations):
+    assert counted("c2 = Or (c, yes)", inputs).count == iterations
 
 
 @pytest.mark.parametrize("condition", ["c2 = Less (k2, five)", "c2 = Less (i, two)"])
-def test_a_limit_is_reached_by_one_more_trip(condition):
-    trips = counted(condition).count
-    assert trips is not None
-    assert counted(condition, limit=trips).count == trips
-    beyond = counted(condition, limit=trips - 1)
+def test_a_limit_is_reached_by_one_more_iteration(condition):
+    iterations = counted(condition).count
+    assert iterations is not None
+    assert counted(condition, limit=iterations).count == iterations
+    beyond = counted(condition, limit=iterations - 1)
     assert beyond.count is None
     assert beyond.exceeded
-    assert beyond.reason == f"its condition still holds after {trips - 1} trips"
+    assert beyond.reason == f"its condition still holds after {iterations - 1} iterations"
 
 
-@pytest.mark.parametrize(("most", "trips"), [("two", 2), ("five", 5), ("most", 7)])
-def test_the_maximum_ends_a_loop_whose_condition_holds_for_longer(most, trips):
+@pytest.mark.parametrize(("most", "iterations"), [("two", 2), ("five", 5), ("most", 7)])
+def test_the_maximum_ends_a_loop_whose_condition_holds_for_longer(most, iterations):
     condition = "d = Sub (k2, five) c2 = Less (d, two)"
-    assert counted(condition, inputs=f"{most}, yes").count == trips
+    assert counted(condition, inputs=f"{most}, yes").count == iterations

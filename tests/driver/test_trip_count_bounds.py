@@ -30,11 +30,11 @@ def operators(model):
     return {node.op_type for node in model.graph.node}
 
 
-@pytest.mark.parametrize("trips", [0, 1, 3, 4, -2])
-def test_up_to_the_maximum_nothing_changes(trips):
+@pytest.mark.parametrize("iterations", [0, 1, 3, 4, -2])
+def test_up_to_the_maximum_nothing_changes(iterations):
     flat = sl.rewrite(as_model(HEAD + COUNTED), "selects", assume_max={"y": 4})
     assert "Loop" not in operators(flat)
-    feeds = {"x": np.array([0.5, 2], np.float32), "n": np.array(trips)}
+    feeds = {"x": np.array([0.5, 2], np.float32), "n": np.array(iterations)}
     assert_equal_outputs(HEAD + COUNTED, flat, feeds)
 
 
@@ -47,13 +47,13 @@ def test_a_loop_that_data_ends(given, most):
     assert "Loop" not in operators(flat)
     for top in (0.0, 4.0, 20.0):
         for start in (True, False):
-            for trips in (0, 2, 5):
+            for iterations in (0, 2, 5):
                 feeds = {
                     "x": np.array([1, 0.5], np.float32),
                     "ends": np.array([0, top, 1], np.float32),
                     "start": np.array(start),
                 }
-                feeds |= {"n": np.array(trips)} if most else {}
+                feeds |= {"n": np.array(iterations)} if most else {}
                 assert_equal_outputs(text, flat, feeds)
 
 
@@ -65,8 +65,8 @@ def test_a_maximum_of_any_rank(shape):
     ir.verify(model)
     proto = ir.to_proto(model)
     check_model(proto)
-    for trips in (0, 2, 3):
-        n = np.full((1,) * bool(shape), trips)
+    for iterations in (0, 2, 3):
+        n = np.full((1,) * bool(shape), iterations)
         assert_equal_outputs(text, proto, {"x": np.array([1, 2], np.float32), "n": n})
 
 
@@ -82,7 +82,7 @@ def test_a_smaller_maximum_of_the_model_itself_counts():
 
 def test_an_input_beyond_it_is_found_and_told():
     with pytest.raises(
-        MismatchError, match="an input makes Loop 'y' run more than 1 trip, which was taken"
+        MismatchError, match="an input makes Loop 'y' run more than 1 iteration, which was taken"
     ) as found:
         sl.rewrite(as_model(HEAD + COUNTED), "selects", assume_max={"y": 1}, verify=True)
     assert "taken on trust" in str(found.value) and found.value.culprit == ""
@@ -92,9 +92,9 @@ def test_an_input_beyond_it_is_found_and_told():
     ("text", "maxima", "message"),
     [
         (HEAD + COUNTED, {"z": 3}, "the model has no Loop 'z'; it has 'y'"),
-        (HEAD + COUNTED, {"y": -1}, "Loop 'y': -1 is no number of trips"),
-        (HEAD + COUNTED, {"y": True}, "True is no number of trips"),
-        (HEAD + COUNTED, {"y": 2.0}, "2.0 is no number of trips"),
+        (HEAD + COUNTED, {"y": -1}, "Loop 'y': -1 is no number of iterations"),
+        (HEAD + COUNTED, {"y": True}, "True is no number of iterations"),
+        (HEAD + COUNTED, {"y": 2.0}, "2.0 is no number of iterations"),
         (HEAD.replace("17", "8") + COUNTED, {"y": 3}, "convert to opset 9 first"),
         (steered("n, ", "int64 n,"), {"y": 3}, "it has no initial condition but its body"),
     ],

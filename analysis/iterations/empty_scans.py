@@ -14,7 +14,7 @@ from ...ir import Model, Node, Value
 from ...reference.bodies import Body
 from ...reference.errors import EvaluationError
 from ..shapes.inference import ShapeInference
-from ..shapes.nonzero_trips import runs_certainly
+from ..shapes.nonzero_iterations import runs_certainly
 from ..shapes.single_node_model import reads_of, single_node_model
 
 

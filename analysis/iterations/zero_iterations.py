@@ -12,7 +12,7 @@ from ...ir import Function, Graph, Model, Node, Value
 from ...ir.lazy import lazy_property
 from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
-from ..shapes.nonzero_trips import runs_certainly
+from ..shapes.nonzero_iterations import runs_certainly
 from ..shapes.scan_elements import InferredElements, ScanElement
 from .empty_scans import uncertain_output
 
@@ -54,7 +54,7 @@ class ScanElements:
             return element if element is not None and _agrees(element.shape, own) else None
         if self._is_of_function and not self._is_determined(element, result):
             return None
-        sizes = [self._before_trips.fact(result).shape, *self._declared_sizes(index)]
+        sizes = [self._before_iterations.fact(result).shape, *self._declared_sizes(index)]
         if element is None or not all(_agrees(element.shape, shape) for shape in sizes):
             return None
         return element
@@ -63,7 +63,7 @@ class ScanElements:
         """Test whether a scan output keeps these elements once the body captures initial values."""
         return _agrees(element.shape, self._inference.fact(self._body_output(index)).shape)
 
-    def has_trip(self) -> bool:
+    def has_iteration(self) -> bool:
         """Test whether the Loop certainly makes an iteration."""
         return runs_certainly(self.loop, lambda value: known(self._inference.fact(value)))
 
@@ -82,7 +82,7 @@ class ScanElements:
         return self.loop.body("body").outputs[index]
 
     @lazy_property
-    def _before_trips(self) -> ShapeInference:
+    def _before_iterations(self) -> ShapeInference:
         """Facts in the body from the declarations of its inputs alone."""
         body, fact = self.loop.body("body"), self._inference.symbols.fact
         return self._inference.within(body, [fact(value.type) for value in body.inputs])
@@ -138,7 +138,7 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
         if element is not None and is_static(infos[index].type.tensor_type):
             continue
         stays = element is not None and elements.stays(index, element)
-        if not stays and not elements.has_trip():
+        if not stays and not elements.has_iteration():
             return in_doubt(body.outputs[index])
         if element is not None and stays and element.shape:
             sizes = [size or None for size in element.shape]
@@ -186,6 +186,6 @@ class ElementsOfBodies:
 def in_doubt(result: Value) -> str:
     """The message for a construct with uncertain sizes of a scan output at zero iterations."""
     return (
-        f"there may be no trips, and the sizes of its scan output '{result.name}' are not certain"
-        " then; declare them in the body"
+        f"there may be no iterations, and the sizes of its scan output '{result.name}' are not"
+        " certain then; declare them in the body"
     )

@@ -3,8 +3,8 @@
 import pytest
 from harness import as_model
 from straightline import ir
+from straightline.analysis.iterations.empty_scans import uncertain_output
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.analysis.trips.empty_scans import uncertain_output
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{

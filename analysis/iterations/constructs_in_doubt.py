@@ -25,7 +25,7 @@ from ...ir import Graph, Model, Node, Value
 from ...reference.signature import is_static
 from ..shapes.inference import ShapeInference
 from ..shapes.scan_elements import ScanElement
-from .zero_trips import ScanElements
+from .zero_iterations import ScanElements
 
 _IN_DOUBT = Message(
     "around-in-doubt",
@@ -76,7 +76,7 @@ def _in_body(loop: Node, model: Model, inference: ShapeInference) -> Iterator[tu
         if stays:
             assert element is not None
             _declare(body, index, element)
-        elif not elements.has_trip():
+        elif not elements.has_iteration():
             why = _IN_DOUBT(loop=loop.label, output=result.name)
             yield from ((construct, why) for construct in constructs)
 

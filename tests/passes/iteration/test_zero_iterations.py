@@ -1,4 +1,4 @@
-"""Sizes of what a Loop gives out where it makes no trips."""
+"""Sizes of what a Loop gives out where it makes no iterations."""
 
 import numpy as np
 from harness import as_model
@@ -7,8 +7,8 @@ from straightline import reference
 from vectorized import FEED, assert_same, vectorized
 
 
-def test_sizes_that_nothing_declares_are_none_without_trips():
-    """Where the body says no size a Loop gives 0 at no trips, though there would be others."""
+def test_sizes_that_nothing_declares_are_none_without_iterations():
+    """Where the body says no size a Loop gives 0 at no iterations, though there would be others."""
     text = """g (float[N, K] x, int64 n) => (float[?, ?] z) <bool yes = {1}> {
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[?] r) {
             c2 = Identity (c) e = Gather (x, i) r = Neg (e) }>

@@ -3,7 +3,7 @@
 import pytest
 from harness import as_model
 from straightline import ir
-from straightline.analysis.trips.constructs import control_flow, deciding
+from straightline.analysis.iterations.constructs import control_flow, deciding
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
     g (float x, int64 n, bool q) => (float y) {
