@@ -77,7 +77,7 @@ def test_options_reach_every_model():
 
 
 def test_a_configuration_file_decides_for_each_model():
-    text = "max-trips = 2\n[models.'b.onnx'.rewrite]\nmax-iterations = 5\n[convert]\nopset = 18\n"
+    text = "max-trips = 2\n[models.'b.onnx'.rewrite]\nmax-trips = 5\n[convert]\nopset = 18\n"
     Path("models/straightline.toml").write_text(text)
     words = ("rewrite", "models", "-o", "out", "--no-verify", "--passes", "unroll-loops", "--json")
     rows = {one["name"]: one for one in map(json.loads, run(*words)[0].splitlines())}

@@ -22,7 +22,7 @@ def model(folder):
         ("max-trip = 3", "max-trip: unknown; did you mean 'max-trips'?"),
         ("[rewrit]", "rewrit: unknown; did you mean 'rewrite'?"),
         ("zzz = 3", "zzz: unknown; there are 'passes', "),
-        ("[rewrite]\nmax_iterations = 3", "[rewrite] max_trips: unknown; write the option of"),
+        ("[rewrite]\nmax_trips = 3", "[rewrite] max_trips: unknown; write the option of"),
         ("values = 3", "values: unknown; write the option of the command line, 'set'"),
         ("rules = []", "rules: write it as 'load'"),
         ("no-verify = true", "no-verify: write verify = false"),

@@ -50,8 +50,9 @@ def test_a_known_length():
             z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x)
         }""",
         HEAD
-        + """g (float[5] x) => (float[5] z) <int64 n = {5}, bool holds = {1}> {
-            z = Loop (n, holds) <body = b (int64 i, bool holds_1) => (bool holds_1, float r) {
+        + """g (float[5] x) => (float[5] z) <int64 iterations = {5},
+            bool holds = {1}> {
+            z = Loop (iterations, holds) <body = b (int64 i, bool holds_1) => (bool holds_1, float r) {
                 e = Gather <axis = 0> (x, i) r = Neg (e)
             }>
         }""",
