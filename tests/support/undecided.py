@@ -55,8 +55,8 @@ MODELS = {
     "a Scan over rows that is an RNN": (
         "g (float[N,1,2] x, float[1,2] h, float[2,2] w, float[2,2] v) => (float[N,1,2] rows) {"
         " last, rows = Scan <num_scan_inputs = 1, body = b (float[1,2] a, float[1,2] e)"
-        " => (float[1,2] r, float[1,2] row) { m = MatMul (a, w) o = MatMul (e, v) t = Add (m, o) r = Tanh (t)"
-        " row = Identity (r) }> (h, x) }",
+        " => (float[1,2] r, float[1,2] row) { m = MatMul (a, w) o = MatMul (e, v) t = Add (m, o)"
+        " r = Tanh (t) row = Identity (r) }> (h, x) }",
         ["--shape x=4,1,2", "--passes straighten{exact=false}"],
     ),
     "a Scan over rows": (

@@ -52,7 +52,8 @@ def test_a_known_length():
         HEAD
         + """g (float[5] x) => (float[5] z) <int64 iterations = {5},
             bool holds = {1}> {
-            z = Loop (iterations, holds) <body = b (int64 i, bool holds_1) => (bool holds_1, float r) {
+            z = Loop (iterations, holds) <body = b (int64 i, bool holds_1)
+                    => (bool holds_1, float r) {
                 e = Gather <axis = 0> (x, i) r = Neg (e)
             }>
         }""",
