@@ -63,6 +63,7 @@ class Compress(NoLarger, PassesAxes, SizedByVector, Moving):
 class Gather(Moving):
     """Gather: indices may be negative from opset 11 on."""
 
+    inferred_from_types: ClassVar[bool] = True
     names_axes_of_first: ClassVar[bool] = True
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
@@ -154,6 +155,7 @@ def _counts_inside(batch: Batch) -> bool:
 class GatherElements(NoLarger, PassesAxes, Moving):
     """GatherElements, from opset 11 on."""
 
+    inferred_from_types: ClassVar[bool] = True
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
     carriers: ClassVar[tuple[int, ...] | None] = None
@@ -168,6 +170,7 @@ class GatherElements(NoLarger, PassesAxes, Moving):
 class GatherND(Moving):
     """GatherND, from opset 11 on; batch_dims from 12 on."""
 
+    inferred_from_types: ClassVar[bool] = True
     steered_by: ClassVar[tuple[int, ...] | None] = (1,)
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
@@ -235,6 +238,7 @@ class Scattering(NoLarger, RankOfFirst):
 class ScatterElements(PassesAxes, Scattering):
     """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
 
+    inferred_from_types: ClassVar[bool] = True
     carriers: ClassVar[tuple[int, ...] | None] = None
     axis: ClassVar[int | None] = 0
 
@@ -254,6 +258,8 @@ class ScatterElements(PassesAxes, Scattering):
 @describes("ScatterND")
 class ScatterND(Scattering):
     """ScatterND, from opset 11 on."""
+
+    inferred_from_types: ClassVar[bool] = True
 
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
         data, indices = arrays[:2]

@@ -51,6 +51,7 @@ class BatchNormalization(Rowwise):
     """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
     does not with one output. The root of a variance of -0.0 is -0.0, by which it divides."""
 
+    inferred_from_types: ClassVar[bool] = True
     ignores_zero_sign: ClassVar[int] = 4
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
@@ -163,6 +164,8 @@ class RMSNormalization(PassesAxes):
 @describes("LayerNormalization")
 class LayerNormalization(RMSNormalization):
     """LayerNormalization, from opset 17 on."""
+
+    inferred_from_types: ClassVar[bool] = True
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].dims

@@ -30,6 +30,7 @@ from .rules import ALL_OPERANDS, OperandRanks, OperatorRules, Shapes, describes
 class MatMul(OperatorRules):
     """MatMul, as numpy.matmul: an operand with one axis is a row or a column."""
 
+    inferred_from_types: ClassVar[bool] = True
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
@@ -223,6 +224,7 @@ class QLinearMatMul(QuantizedProduct):
 class Gemm(OperatorRules):
     """Gemm: the bias is stretched from opset 7 on, and may be left out from 11 on."""
 
+    inferred_from_types: ClassVar[bool] = True
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     fixed_rank: ClassVar[int | None] = 2
     required_ranks: ClassVar[OperandRanks] = {0: (1, 2), 1: (2,)}  # onnxruntime reads a row

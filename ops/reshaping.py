@@ -74,6 +74,8 @@ class Blocks(Rowwise, Moving):
 class Transpose(Moving):
     """Transpose: perm reverses the axes where it is absent."""
 
+    inferred_from_types: ClassVar[bool] = True
+
     def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:
         order = op.attributes.get("perm")
         return order is not None and ranks[0] not in (None, len(order.ints))

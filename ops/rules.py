@@ -111,6 +111,10 @@ class OperatorRules:
     elementwise: ClassVar[bool] = False
     """Test whether it computes each element by itself; several inputs broadcast."""
 
+    inferred_from_types: ClassVar[bool] = False
+    """Test whether onnx infers its outputs from types and sizes of operands, not from elements, as
+    it does for each elementwise one."""
+
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """Infer shapes of the outputs where onnx's inference is imprecise or slow.
 

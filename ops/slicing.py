@@ -49,6 +49,7 @@ from .rules import (
 class Concat(NoLarger, PassesAxes):
     """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
 
+    inferred_from_types: ClassVar[bool] = True
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     carriers: ClassVar[tuple[int, ...] | None] = None
     axis: ClassVar[int | None] = 1

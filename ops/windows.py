@@ -119,6 +119,7 @@ class OtherConv(Rowwise):
 class ConvTranspose(OtherConv):
     """ConvTranspose: data [N, C, ...], weight [C, M/group, ...], bias [M]."""
 
+    inferred_from_types: ClassVar[bool] = True
     steps: ClassVar[int] = 3000
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
@@ -215,6 +216,7 @@ class RoiAlign(OperatorRules):
 class Conv(OtherConv):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
 
+    inferred_from_types: ClassVar[bool] = True
     ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:

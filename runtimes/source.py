@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import onnx
@@ -115,6 +115,10 @@ class Source:
         if self._from_outside:
             ir.load(self.proto)
 
+    def accept(self) -> None:
+        """Note that the ONNX checker accepts the model, as its user knows."""
+        self.__dict__["fault"] = ""
+
     @lazy_property
     def fault(self) -> str:
         """Complaint of the ONNX checker in one line; empty for a valid model."""
@@ -138,10 +142,10 @@ class Source:
             folder = self._path.parent
             if not any(map(_has_more_names, files_of(external, folder))):
                 return self._path
-        large = [t for t in self.proto.graph.initializer if _is_large(t)]
+        large = [t for t in self.proto.graph.initializer if is_large(t)]
         if sum(map(uses_external_data, large)) < len(external):
             return None
-        return _with_inputs(self.proto, large) if large else self.proto
+        return with_inputs(self.proto, large) if large else self.proto
 
 
 def new_fault(before: Source, after: Source) -> str:
@@ -152,14 +156,17 @@ def new_fault(before: Source, after: Source) -> str:
     return after.fault if after.fault and not before.fault else ""
 
 
-def _is_large(tensor: onnx.TensorProto) -> bool:
+def is_large(tensor: onnx.TensorProto) -> bool:
+    """Test for a weight that the checker is not given."""
     return math.prod(tensor.dims) >= _LARGE or uses_external_data(tensor)
 
 
-def _with_inputs(proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto]) -> onnx.ModelProto:
-    """A copy of a model with inputs in the place of weights."""
+def with_inputs(
+    proto: onnx.ModelProto, weights: Sequence[onnx.TensorProto], fields: Collection[str] = ()
+) -> onnx.ModelProto:
+    """Copy a model with inputs for weights, without some fields of its graph."""
     result = copy_without(proto, {"graph"})
-    result.graph.CopyFrom(copy_without(proto.graph, {"initializer"}))
+    result.graph.CopyFrom(copy_without(proto.graph, {"initializer", *fields}))
     names = {tensor.name for tensor in weights}
     result.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
     inputs = {info.name for info in proto.graph.input}

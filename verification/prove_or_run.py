@@ -271,6 +271,7 @@ def compare(
                 subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
                 subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
                 subject |= {"equality": options.equality or exactness, "minima": options.minima}
+                subject["accept"] = sources[1].accept
                 if not is_brief:
                     from .recomputation import disagreement
 

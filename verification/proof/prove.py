@@ -67,6 +67,7 @@ from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
 from .forced_conditions import MOST_FORCED, forced_conditions
+from .full_check import passes_full_check
 from .merging import MergingExecution, RecordedExecution
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
@@ -140,6 +141,7 @@ def prove(
     loaded: bool = False,
     messages: Sequence[onnx.ModelProto] = (),
     recompute: Recompute | None = None,
+    accept: Callable[[], None] | None = None,
 ) -> Proof:
     """Prove that two models give equal outputs for every input, or leave it open.
 
@@ -163,6 +165,8 @@ def prove(
         messages: both models as messages, if the caller has them.
         recompute: computes the constants of a proof once more, and describes one that differs. Then
             the answer is open.
+        accept: called after a proof of a rewrite that ONNX's full check accepts by its kinds of
+            nodes.
 
     Raises:
         LoadError: a model cannot be read.
@@ -197,6 +201,8 @@ def prove(
                 answer = question.of_valid_models(answer)
             if answer.proved and recompute is not None:
                 answer = question.confirmed(answer, recompute)
+            if answer.proved and accept is not None and question.passes_full_check():
+                accept()
         except Exception as error:
             if isinstance(error, Error | OSError | MemoryError) or raises_faults():
                 raise
@@ -245,6 +251,7 @@ class _Question:
         self.typed: set[int] = set()
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
+        self.rewrite: Program | None = None
 
     def release(self) -> None:
         """Free the terms after the answer."""
@@ -324,6 +331,11 @@ class _Question:
             if fault:
                 return _invalid(fault, side)
         return answer
+
+    def passes_full_check(self) -> bool:
+        """Test whether ONNX's full check accepts the rewrite; false where its kinds of nodes leave
+        that open."""
+        return self.rewrite is not None and passes_full_check(self.rewrite, self.protos[1])
 
     def _answer(self) -> Proof | _Failure:
         try:
@@ -631,7 +643,9 @@ class _Question:
         original = self.declarations if side else None
         compiler = Compiler(self.terms.heads, proto, self.operations, rows, original)
         self.declares = compiler.declares
-        if not side:
+        if side:
+            self.rewrite = compiler.main
+        else:
             self.declarations = compiler.declarations
         if side not in self.typed:
             require_types(compiler.main)

@@ -129,6 +129,7 @@ class Program:
         declared_inputs: those of its inputs that its node feeds, by input.
         types: types that a graph declares for its values, by slot, with the name.
         sizes: sizes that a rewrite declares and the original does not, likewise.
+        infos: all types that it declares for values other than inputs, by slot.
         imports: its opsets.
         proto: the graph or function.
         names: the names of its inputs.
@@ -149,6 +150,7 @@ class Program:
     declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
     sizes: list[tuple[int, list[Dim], str]] = dataclasses.field(default_factory=list)
+    infos: list[tuple[int, onnx.TypeProto]] = dataclasses.field(default_factory=list)
     size: int = 1
 
     @lazy_property
@@ -296,7 +298,10 @@ class Compiler:
     ) -> None:
         name, type_ = info.name, info.type
         place = scope.slots.get(name)
-        if place is None or type_.HasField("optional_type"):
+        if place is None:
+            return
+        program.infos.append((place, type_))
+        if type_.HasField("optional_type"):
             return
         declared = declared_type(type_)
         if declared:
@@ -357,9 +362,8 @@ class Compiler:
         serialized = [b"" if a.type in _GRAPHS else a.SerializeToString() for a in attributes]
         if sum(map(len, serialized)) > _SHORT or b"" in serialized:
             return self._operation(node, attributes, scope, depth)
-        domain = normal_domain(node.domain)
-        version = scope.program.imports.get(domain, 0)
-        kind = node.op_type, domain, node.overload, version
+        version = scope.program.imports.get(normal_domain(node.domain), 0)
+        kind = node.op_type, node.domain, node.overload, version  # "ai.onnx" may not be imported
         form = *kind, _present(places), len(node.output), *serialized
         operation = self._operations.get(form)
         if operation is None:
