@@ -12,7 +12,7 @@ from ...ir import Function, Graph, Model, Node
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
-from .trip_counts import MANY, USUAL, TripCounts, known_iterations
+from .trip_counts import USUAL, TripCounts, known_iterations
 
 Units = dict[str, float]
 """The number of each item that costs."""
@@ -79,18 +79,17 @@ def packed_numbers(node: Node) -> int:
     return sum(tensor.size for tensor in constants if len(tensor.dims) > 1)
 
 
-def run_units(model: Model, inference: ShapeInference | None = None) -> Units:
-    """The number of each item of a run of a model; functions count at their calls."""
-    return _Runs(model, inference or ShapeInference(model)).total()
+def run_units(
+    model: Model, inference: ShapeInference | None = None, rows: int = USUAL
+) -> Units:
+    """The number of each item of a run of a model; functions count at their calls.
 
-
-def typical_running(model: Model, inference: ShapeInference, table: CostTable) -> float:
-    """The time of a run, in microseconds: the geometric mean for few iterations and for many.
-
-    A loop may be faster for the few, and steps of doubling distance for the many.
+    Args:
+        model: the model.
+        inference: the facts about its values.
+        rows: the number of iterations and rows that is known only at run time.
     """
-    few, many = (_Runs(model, inference, rows).total() for rows in (USUAL, MANY))
-    return math.sqrt(running(few, table) * running(many, table))
+    return _Runs(model, inference or ShapeInference(model), rows).total()
 
 
 def has_open_iterations(model: Model, inference: ShapeInference) -> bool:

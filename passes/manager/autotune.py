@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -18,11 +19,12 @@ from ...facts.reason import Message
 from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
-from ..base import Pass, PassContext
-from ..costs.cost_model import has_open_iterations, loading, run_units, running, typical_running
+from ..base import Analyses, Pass, PassContext
+from ..costs.cost_model import has_open_iterations, loading, run_units, running
 from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
+from ..costs.trip_counts import MANY
 from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
 from ..utils.search_budget import SearchBudget
 from ..utils.trial import try_passes
@@ -124,14 +126,15 @@ class Accelerate(Pass):
         """
         table = cost_table(self.costs) or cost_table(_SHIPPED)
         assert table is not None
-        choice = _Choice(model, table, GOALS[self.optimize_for], self.max_run_memory)
+        inference = context.analyses.inference(model)
+        choice = _Choice(inference, table, GOALS[self.optimize_for], self.max_run_memory)
         trials = _Trials(model, context, (*self.alternatives, *self.blocked), budget)
         for stages, form in _forms(trials, self.alternatives):
             budget.spend(form)  # the facts of all its values
-            choice.consider(stages, form)
+            choice.consider(stages, trials.inference(form))
         if choice.needs_blocks:
             for stages, form in _forms(trials, self.blocked):
-                choice.consider(stages, form)
+                choice.consider(stages, trials.inference(form))
         plain = trials.result(self.alternatives[0])
         if choice.stages is None and plain is not None and _is_part(plain, model):
             choice.stages = self.alternatives[0]
@@ -143,7 +146,7 @@ class _Choice:
     """The choice among the forms of a model.
 
     Args:
-        model: the model.
+        inference: the facts of the model.
         table: the costs.
         goal: the limit of load time, and the order of the forms.
         most_bytes: the limit of memory where sizes are known.
@@ -153,9 +156,11 @@ class _Choice:
         needs_blocks: true after a form with large values.
     """
 
-    def __init__(self, model: Model, table: CostTable, goal: Goal, most_bytes: int) -> None:
+    def __init__(
+        self, inference: ShapeInference, table: CostTable, goal: Goal, most_bytes: int
+    ) -> None:
         self._table, self._goal = table, goal
-        self._before = self._best = _Cost(model, table)
+        self._before = self._best = _Cost(inference, table)
         self._most_bytes = most_bytes
         self._slow: _Cost | None = None
         self._large: _Cost | None = None
@@ -163,8 +168,8 @@ class _Choice:
         self.needs_blocks = False
         _log.info("accelerate: as it is, %s", self._before)
 
-    def consider(self, stages: Stages, form: Model) -> None:
-        """Choose a form if it is the best one so far."""
+    def consider(self, stages: Stages, form: ShapeInference) -> None:
+        """Choose a form, of which these are the facts, if it is the best one so far."""
         before = self._before
         cost = _Cost(form, self._table, before.is_open)
         most = _CLEAR * self._best.running if _has_selects(stages) else before.running
@@ -245,6 +250,7 @@ class _Trials:
         self._ends = {stages[:-1] for stages in alternatives}
         self._models: dict[Stages, Model | None] = {(): model}
         self._results: dict[tuple[Model, Stages], Model] = {}
+        self._copies: dict[Model, tuple[Model, Analyses]] = {}
 
     def result(self, stages: Stages) -> Model | None:
         """The result of a pipeline; None for a stage without effect: a shorter one is equal."""
@@ -258,6 +264,10 @@ class _Trials:
                 self._models[stages[:end]] = self._after(start, stages[:end])
         return self._models[stages]
 
+    def inference(self, form: Model) -> ShapeInference:
+        """The facts of a form."""
+        return ShapeInference(form, memory=self._context.analyses.memory)
+
     def _after(self, start: Model, stages: Stages) -> Model | None:
         working = start, _working(stages[-1], start)
         if working not in self._results:
@@ -270,9 +280,14 @@ class _Trials:
         """The form after a stage; the one before, which costs no copy, if nothing changes."""
         if not has_work:
             return start
-        copy = self._budget.copy(start)
-        trial = try_passes((stage,), copy, self._context, repeat=False)
-        return trial.model if trial.changed else start
+        copy, analyses = self._copies.pop(start, (None, None))
+        if copy is None or analyses is None:
+            copy, analyses = self._budget.copy(start), Analyses(self._context.analyses.memory)
+        trial = try_passes((stage,), copy, self._context, repeat=False, analyses=analyses)
+        if trial.changed:
+            return trial.model
+        self._copies[start] = copy, analyses  # as it was, for the next trial
+        return start
 
 
 def _working(stage: Pass, model: Model) -> Stages:
@@ -289,19 +304,22 @@ class _Cost:
     """Predicted cost of a model, in microseconds.
 
     Args:
-        model: the model.
+        inference: the facts of the model.
         table: the costs.
         is_open: true if few and many iterations count; None if the loops of the model decide that.
     """
 
-    def __init__(self, model: Model, table: CostTable, is_open: bool | None = None) -> None:
-        self.model, self._table = model, table
-        self.inference = ShapeInference(model)
-        units = run_units(model, self.inference)
-        self.is_open = has_open_iterations(model, self.inference) if is_open is None else is_open
+    def __init__(
+        self, inference: ShapeInference, table: CostTable, is_open: bool | None = None
+    ) -> None:
+        self.model, self.inference, self._table = inference.model, inference, table
+        model = self.model
+        units = run_units(model, inference)
+        self.is_open = has_open_iterations(model, inference) if is_open is None else is_open
         time = running(units, table)
         if self.is_open:
-            time = typical_running(model, self.inference, table)
+            # A loop may be faster for few iterations, steps of doubling distance for many.
+            time = math.sqrt(time * running(run_units(model, inference, MANY), table))
         # Equal costs must not differ by the order of their sums.
         self.running = round(time, 6)
         self.loading = round(loading(model, table), 6)

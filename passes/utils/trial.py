@@ -26,7 +26,12 @@ class Trial(NamedTuple):
 
 
 def try_passes(
-    passes: Sequence[Pass], model: Model, context: PassContext, *, repeat: bool = True
+    passes: Sequence[Pass],
+    model: Model,
+    context: PassContext,
+    *,
+    repeat: bool = True,
+    analyses: Analyses | None = None,
 ) -> Trial:
     """Run passes on a copy of a model, with their own remarks and meter.
 
@@ -37,9 +42,10 @@ def try_passes(
         model: the copy, or a model of extracted nodes; changed in place.
         context: the rewrite around the trial.
         repeat: run them to a fixed point, then correct the declarations of the copy.
+        analyses: the facts of the copy, from a trial that changed nothing.
     """
     trial = PassContext(
-        Analyses(context.analyses.memory),
+        analyses or Analyses(context.analyses.memory),
         default_passes=context.default_passes,
         supports=context.supports,
     )
