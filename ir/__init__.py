@@ -5,7 +5,7 @@ per ONNX graph is the only record of who feeds whom.
 """
 
 from .constant import constant_operator, constant_tensor
-from .copying import captured_by, copy_graph, copy_node, count_nodes, empty_header
+from .copying import captured_by, copy_graph, copy_model, copy_node, count_nodes, empty_header
 from .dataflow_graph import downstream, upstream
 from .did_you_mean import instead, nearest, no_input
 from .errors import Error, GraphError, LoadError, ModelError, SaveError, Signal
@@ -75,6 +75,7 @@ __all__ = [
     "constant_operator",
     "constant_tensor",
     "copy_graph",
+    "copy_model",
     "copy_node",
     "count_nodes",
     "downstream",

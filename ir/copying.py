@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import onnx
 
+from .errors import ModelError
 from .graph import Graph
 from .graph_queries import Annotation
 from .kinds import takes
-from .model import Function
+from .model import Function, Model
 from .node import Node, Value
 
 
@@ -72,7 +73,30 @@ def copy_graph(
         if not isinstance(entry, Value) or entry in values
     ]
     target.reserved |= source.reserved
+    target.listed = {values[v]: place for v, place in source.listed.items() if v in values}
     copy_annotations(source.annotations, target, values)
+
+
+@takes(model=Model)
+def copy_model(model: Model) -> Model:
+    """A copy of a model; tensors are shared.
+
+    Raises:
+        ModelError: the model has training information, which refers to its own values.
+    """
+    if model.training_info:
+        raise ModelError("a model with training information cannot be copied by its graphs")
+    header = onnx.ModelProto()
+    header.CopyFrom(model.header)
+    copy = Model(header, model.base_dir)
+    copy.opset_imports = dict(model.opset_imports)
+    copy.file, copy.data_files, copy.minima = model.file, model.data_files, model.minima
+    copy.was_unsorted, copy.settled = model.was_unsorted, model.settled
+    copy.functions = {key: copy_function(own) for key, own in model.functions.items()}
+    copy.graph.header = model.graph.header
+    copy_graph(model.graph, copy.graph, {})
+    copy.mark_as_loaded()
+    return copy
 
 
 def copy_function(function: Function) -> Function:

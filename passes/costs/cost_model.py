@@ -79,9 +79,7 @@ def packed_numbers(node: Node) -> int:
     return sum(tensor.size for tensor in constants if len(tensor.dims) > 1)
 
 
-def run_units(
-    model: Model, inference: ShapeInference | None = None, rows: int = USUAL
-) -> Units:
+def run_units(model: Model, inference: ShapeInference | None = None, rows: int = USUAL) -> Units:
     """The number of each item of a run of a model; functions count at their calls.
 
     Args:

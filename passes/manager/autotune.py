@@ -169,7 +169,7 @@ class _Choice:
         _log.info("accelerate: as it is, %s", self._before)
 
     def consider(self, stages: Stages, form: ShapeInference) -> None:
-        """Choose a form, of which these are the facts, if it is the best one so far."""
+        """Choose the form of these facts if it is the best one so far."""
         before = self._before
         cost = _Cost(form, self._table, before.is_open)
         most = _CLEAR * self._best.running if _has_selects(stages) else before.running

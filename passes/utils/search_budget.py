@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...analysis.shapes.onnx_inference_cache import Memory
 from ...facts.reason import Message
-from ...ir import Model, load
+from ...ir import Model, copy_model, load
 from ...limits import allowed, limit
 
 LEFT_OUT = Message(
@@ -39,7 +39,7 @@ class SearchBudget:
     def copy(self, model: Model) -> Model:
         """Copy a model for a trial."""
         self.spend(model)
-        return load(model)
+        return load(model) if model.training_info else copy_model(model)
 
     def spend(self, model: Model, times: int = 1) -> None:
         """Count work that takes as long as copies of a model."""

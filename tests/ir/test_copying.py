@@ -12,6 +12,7 @@ from straightline.ir.copying import (
     Loosened,
     copy_annotations,
     copy_function,
+    copy_model,
     dims_of,
     without_symbols,
 )
@@ -20,6 +21,10 @@ SYMBOLIC = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N", 3, None])
 
 
 def copied(model: Model, loosened: Loosened | None = None) -> Model:
+    if loosened is None:
+        copy = copy_model(model)
+        ir.verify(copy)
+        return copy
     copy = Model(model.header)
     copy.opset_imports = dict(model.opset_imports)
     copy.graph.header = model.graph.header
@@ -136,3 +141,29 @@ def test_a_function_of_its_own() -> None:
     assert [node.op for node in copy.graph.nodes()] == [n.op for n in function.graph.nodes()]
     copy.graph.set_outputs(copy.graph.inputs)
     assert [value.name for value in function.graph.outputs] == ["b"]
+
+
+def test_a_model_with_functions_and_listed_constants_is_written_the_same() -> None:
+    called = ir.parse("""
+        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+        g (float[2] x) => (float[2] y) { y = local.f (x) }
+        <domain: "local", opset_import: ["": 16]> f (a) => (b) { b = Neg (a) }
+    """)
+    old = onnx.parser.parse_model("""<ir_version: 3, opset_import: ["": 8]>
+        g (float[2] x, bool c) => (float[2] y) {
+          y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
+            else_branch = e () => (float[2] b) <float[1] k = {1}> { b = Add (x, k) }> }""")
+    body = old.graph.node[0].attribute[1].g
+    body.input.append(helper.make_tensor_value_info("k", TensorProto.FLOAT, [1]))
+    for given in (called, ir.load(old)):
+        copy = copied(given)
+        assert ir.to_proto(copy) == ir.to_proto(given)
+        copy.graph.set_outputs(copy.graph.inputs[:1])
+        copy.functions.clear()
+        ir.verify(given)
+
+
+def test_training_refers_to_the_values_of_its_model(model: Model) -> None:
+    model.training_info.append(onnx.TrainingInfoProto())
+    with pytest.raises(ir.ModelError, match="training information"):
+        copy_model(model)

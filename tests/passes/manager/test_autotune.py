@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+from collections import Counter
 
 import numpy as np
 import onnx
@@ -13,6 +14,7 @@ from random_loops import random_loop
 from straightline import ir
 from straightline.passes import LowerSequences, Pipeline, accelerate, parse_pipeline
 from straightline.passes.costs.table import cost_table
+from straightline.passes.manager import autotune
 from straightline.passes.manager.autotune import Accelerate, alternatives
 from straightline.passes.sequences import lower_sequences
 from straightline.passes.utils import search_budget
@@ -190,19 +192,36 @@ def test_inspect_and_verify_know_it():
     onnx.checker.check_model(result, full_check=True)
 
 
-def loaded_in(monkeypatch, text):
-    """How often a copy was made to try something on it."""
-    copies, load = [], search_budget.load
-    monkeypatch.setattr(search_budget, "load", lambda m: copies.append(m) or load(m))
+def tried_in(monkeypatch, text):
+    """How many trials and copies there are."""
+    counts = Counter()
+    for module, name in ((autotune, "try_passes"), (search_budget, "copy_model")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name), counts, name))
     sl.rewrite(as_model(HEAD + text), "accelerate")
-    return len(copies)
+    monkeypatch.undo()
+    return counts["try_passes"], counts["copy_model"]
+
+
+def counting(function, counts, name):
+    """A function that counts its calls."""
+
+    def counted(*args, **options):
+        counts[name] += 1
+        return function(*args, **options)
+
+    return counted
 
 
 def test_stages_that_differ_by_what_finds_nothing_to_do_are_tried_once(monkeypatch):
     """Without sequences it is the same whether they would be lowered, so less is tried."""
     lists = SUM.replace("t = Add (s, e)", "l = SequenceConstruct (s) m = SequenceAt (l, k)")
     lists = lists.replace("0}>", "0}, int64 k = {0}>").replace("}> (z", "t = Add (m, e) }> (z")
-    assert 0 < loaded_in(monkeypatch, SUM) < loaded_in(monkeypatch, lists)
+    assert 0 < tried_in(monkeypatch, SUM)[0] < tried_in(monkeypatch, lists)[0]
+
+
+def test_a_copy_that_a_stage_leaves_as_it_was_serves_the_next_stage(monkeypatch):
+    trials, copies = tried_in(monkeypatch, RECURRENCE % (9, "n"))
+    assert 0 < 2 * copies < trials
 
 
 def test_each_operator_of_sequences_is_one_that_is_worked_on():
