@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from . import batch, interop, ir, passes, reference, report, targets, versions
     from .batch.errors import BatchError
+    from .definitions.define import define
+    from .definitions.pattern import RuleError
     from .display.package_version import __version__
     from .driver.assumptions import AssumptionError
     from .driver.calls import convert_version, inspect, rewrite, transform
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
         StrictError,
     )
     from .passes.new_nodes import EmissionError
-    from .passes.simplify.rules.pattern import RuleError
     from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
     from .reduction.command import CommandError
@@ -103,6 +104,7 @@ __all__ = [
     "__version__",
     "batch",
     "convert_version",
+    "define",
     "inspect",
     "interop",
     "ir",
@@ -137,7 +139,8 @@ _HOMES = {
         ".ir.kinds": "KindError",
         ".passes": "PassOptionError Pipeline PluginError Remark Result RewriteError StrictError",
         ".passes.new_nodes": "EmissionError",
-        ".passes.simplify.rules.pattern": "RuleError",
+        ".definitions.define": "define",
+        ".definitions.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
         ".ir.faults": "FaultWarning",

@@ -66,10 +66,12 @@ SIZE: dict[str, Any] = {"metavar": "SIZE", "parser": parsing.size}
 SOURCE = argument("IN", "The model; '-' is standard input.")
 TARGET = argument("OUT", "The file of the result; '-' is standard output.", parser=parsing.place)
 LOAD = option(
-    "Run a Python file with passes, rewrite rules, or operators and their adapters. Repeatable.",
+    "Run a Python file with passes, rewrite rules, or operators and their adapters, or read a file"
+    " with definitions of operators. Repeatable.",
     "--rules",
     "--load",
-    metavar="FILE.py",
+    "--define",
+    metavar="FILE",
 )
 FORCE = of_output(
     "Also overwrite a file that is no model, and data of another model.", "--force", default=False

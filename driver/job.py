@@ -17,6 +17,7 @@ from ..passes import FreezeInitializers, PassContext, Pipeline, Remark
 from ..passes.base import Instrumentation, current_watcher
 from ..passes.cleanup.freeze_initializers import frozen_defaults
 from ..passes.manager.pipeline import Timing
+from ..passes.remarks import notion_of
 from ..passes.vetoes import NONE, Reproduction, Vetoes
 from .options import RewriteOptions
 from .reproduction import reproduction_of
@@ -196,7 +197,7 @@ class Job:
             "bound": self.bound,
             "shapes": self.shapes,
             "base_dir": request.base_dir,
-            "exactness": request.pipeline.exactness,
+            "exactness": notion_of(self.remarks, request.pipeline.exactness),
             "trusted": bool(request.options.assumptions),
             **more,
         }

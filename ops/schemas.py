@@ -29,6 +29,12 @@ def schema_at(op_type: str, version: int, domain: str = "") -> Schema | None:
         return None
 
 
+def is_defined(op_type: str, version: int, domain: str = "") -> bool:
+    """Test for an operator that ONNX has in an opset of its domain."""
+    schema = schema_at(op_type, version, domain)
+    return schema is not None and not schema.deprecated
+
+
 @functools.cache
 def operators() -> tuple[str, ...]:
     """Every operator that the default domain has or had."""

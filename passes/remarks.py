@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, overload
 
-from ..facts.reason import Reason
+from ..facts.notions import Equality, weakest
+from ..facts.reason import Message, Reason
 from ..ir import Model, Node, Operator
 
 Action = Literal["rewritten", "kept", "noted"]
@@ -65,6 +66,21 @@ class Remark:
         """Return the remark in types that JSON has."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {**fields, "code": self.code, "arguments": dict(self.arguments)}
+
+
+BY_DEFINITION = Message("by-definition", "replaced by its definition: {operators}")
+"""Replacement of an operator outside of ONNX whose kernel may round in other places."""
+
+
+def notion_of(remarks: Iterable[Remark], claim: Equality) -> Equality:
+    """The notion of equality that passes keep, with the replacements that they made.
+
+    Args:
+        remarks: their remarks.
+        claim: the notion that they claim for all models.
+    """
+    is_rounded = any(remark.code == BY_DEFINITION.code for remark in remarks)
+    return weakest([claim, "reals"]) if is_rounded else claim
 
 
 def kept_constructs(remarks: Iterable[Remark]) -> dict[tuple[str, str], Remark]:

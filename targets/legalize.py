@@ -29,11 +29,13 @@ from ..passes import (
 from ..passes.functions.binding import bind, inline_call, obstacle
 from ..passes.functions.calls import CallGraph, function_size
 from ..passes.manager.registry import DEFAULT_PASSES
+from ..passes.remarks import BY_DEFINITION
 from ..passes.utils.budget import Budget
 from ..passes.utils.trial import try_passes
 from ..passes.utils.value_numbering import identity_key, merge_constants
 from ..version_converter import ConversionError, convert
 from ..version_converter.constants import Constants
+from ..version_converter.defined_operators import is_defined, rounds, write_definition
 from ..version_converter.engine import Decomposition, Engine
 from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
@@ -55,6 +57,9 @@ _STRAIGHTEN = tuple(
 )
 _DEEPEST = 4
 """Limit of nested replacements."""
+
+_OPSET = 17
+"""The opset of ONNX's operators in a model that had none, where the target supports it."""
 
 
 class NodeReplacement(NamedTuple):
@@ -213,7 +218,9 @@ class _Legalizer:
 
     def _stays(self, node: Node) -> bool:
         """Test whether a node stays without a try."""
-        has_no_way = bool(normal_domain(node.op.domain)) and name_of(node) not in DECOMPOSITIONS
+        has_no_way = bool(normal_domain(node.op.domain)) and not (
+            name_of(node) in DECOMPOSITIONS or is_defined(node)
+        )
         return has_no_way or name_of(node) in self.within or len(self.within) == _DEEPEST
 
     def _replace(self, node: Node) -> str:
@@ -231,7 +238,7 @@ class _Legalizer:
         if isinstance(template, str):
             return template
         assert node.graph is not None
-        replacement = NodeReplacement(node.op_type, node.path, _summary(template.operators))
+        replacement = NodeReplacement(node.op_type, node.path, _summary(template.operators, node))
         self._spend(template.size)
         if not template.fill(Gap(node.graph, [node], self.legality.types), form):
             return self._replace_alone(node)
@@ -260,7 +267,7 @@ class _Legalizer:
         cut = self._first_success(node)
         if isinstance(cut, str):
             return cut
-        summary = _summary(_operators(cut.scratch.graph))
+        summary = _summary(_operators(cut.scratch.graph), node)
         self._replaced.append(NodeReplacement(node.op_type, node.path, summary))
         self._spend(len(cut.scratch.graph))
         if node.op_type in RECURRENT and cut.graph not in self._old_constants:
@@ -290,6 +297,10 @@ class _Legalizer:
         """Yield ways to replace a node, the shortest first."""
         assert node.graph is not None
         op_type, opset = node.op_type, node.graph.root.opset()
+        if is_defined(node):
+            nearest = self.target.opsets.nearest
+            yield lambda scratch: write_definition(scratch, opset or nearest(_OPSET))
+            return
         if normal_domain(node.op.domain):
             if opset:  # else no operator of ONNX's own can stand there
                 yield _expansion(op_type, opset, DECOMPOSITIONS[name_of(node)])
@@ -342,9 +353,11 @@ def _operators(graph: Graph) -> dict[str, None]:
     return dict.fromkeys(name_of(node) for node in graph.nodes())
 
 
-def _summary(operators: Iterable[str]) -> str:
+def _summary(operators: Iterable[str], node: Node) -> str:
     """A summary of the operators that replaced a node."""
     names = ", ".join(operators)
+    if rounds(node):
+        return BY_DEFINITION(operators=names or "constants")
     return f"expressed by {names}" if names else "expressed by constants"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..ir import Error
+from ..ops.schemas import is_defined
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 
@@ -122,6 +123,7 @@ class Target:
             supported but those in `lacks`.
         lacks: unsupported operators, each in some ranges of opsets.
         domains: domains of which all operators are supported.
+        standard: true if it supports what ONNX defines and nothing else.
         functions: true if functions of models are supported.
         own_outputs: true if each output of the model needs a node without other outputs.
         own_conditions: true if a Loop's body must not return its condition unchanged.
@@ -145,6 +147,7 @@ class Target:
     operators: Mapping[str, tuple[Opsets, ...]] | None = None
     lacks: Mapping[str, tuple[Opsets, ...]] = dataclasses.field(default_factory=dict)
     domains: frozenset[str] = frozenset()
+    standard: bool = False
     functions: bool = False
     own_outputs: bool = False
     own_conditions: bool = False
@@ -161,7 +164,10 @@ class Target:
         """Test whether the target supports an operator in an opset, in some form."""
         if _in(self.lacks.get(operator), opset):
             return False
-        if operator.rpartition(".")[0] in self.domains or self.operators is None:
+        domain, _, name = operator.rpartition(".")
+        if self.standard and domain not in self.domains:
+            return is_defined(name, opset, domain)
+        if domain in self.domains or self.operators is None:
             return True
         return _in(self.operators.get(operator), opset)
 

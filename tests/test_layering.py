@@ -14,15 +14,22 @@ FLOORS = {
     "display": (),
     "ir": ("options",),
     "facts": ("limits", "ir"),
-    "reference": ("ir",),
+    "definitions": ("ir", "facts"),
+    "reference": ("ir", "definitions"),
     "ops": ("limits", "ir", "facts"),
     "runtimes": ("limits", "ir", "reference"),
-    "analysis": ("limits", "ir", "facts", "reference", "ops", "runtimes"),
+    "analysis": ("limits", "ir", "facts", "definitions", "reference", "ops", "runtimes"),
     "verification": (
-        *("limits", "display", "ir", "facts", "reference", "ops", "runtimes", "analysis"),
+        *("limits", "display", "ir", "facts", "definitions", "reference", "ops", "runtimes"),
+        "analysis",
     ),
-    "passes": ("limits", "options", "ir", "facts", "reference", "ops", "analysis", "verification"),
-    "version_converter": ("limits", "ir", "facts", "reference", "ops", "analysis", "passes"),
+    "passes": (
+        *("limits", "options", "ir", "facts", "definitions", "reference", "ops", "analysis"),
+        "verification",
+    ),
+    "version_converter": (
+        *("limits", "ir", "facts", "definitions", "reference", "ops", "analysis", "passes"),
+    ),
     "versions": ("version_converter",),
     "targets": ("ir", "facts", "ops", "analysis", "passes", "version_converter"),
     "driver": (

@@ -20,6 +20,7 @@ from ..passes import Pass, PassContext, Progress, Remark
 from ..passes.base import Part, current_watcher
 from ..passes.manager.pipeline import Timing
 from .convert import convert
+from .defined_operators import write_definitions
 from .differences import Differences, Snapshot
 from .errors import ConversionError
 from .function_copies import copy_for_types
@@ -45,6 +46,7 @@ class Convert(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert the model."""
         convert(model, self.opset, self.ir_version, self.progress, remarks=self.remarks)
+        self.remarks.extend(write_definitions(model))
         return True
 
     def __str__(self) -> str:

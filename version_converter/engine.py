@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from ..analysis.conformance import Conformance, rank_fault
 from ..analysis.constants.folding import Folder
 from ..analysis.constants.provenance import origins
+from ..definitions import Expansion
 from ..ir import Function, Model, Node, Operator, Value, nearest
 from ..ir.attributes import LARGE
 from ..ops.schemas import operators, schema_at
@@ -214,6 +215,17 @@ class Engine:
             require_types(draft)
             results = form(draft)
             self._require_conformance(node, draft.added, version)
+        self._supersede(node, results)
+
+    def expand_definition(self, node: Node, expansion: Expansion) -> None:
+        """Replace an operator outside of ONNX by its definition.
+
+        Raises:
+            Refused: a node of it does not conform; the model is unchanged.
+        """
+        version = expansion.opset
+        results, added = instantiate_function(expansion.proto, node, version, self.types)
+        self._require_conformance(node, added, version)
         self._supersede(node, results)
 
     def _draft(self, node: Node, source: int, target: int) -> NodeDraft:

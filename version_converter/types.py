@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.onnx_inference_cache import OnnxFacts
 from ..analysis.shapes.ranks import Ranks
+from ..definitions import Expansion
 from ..facts.fact import UNKNOWN, Fact, decided, vector
 from ..facts.polynomial import Dimension
 from ..facts.types import agreed
@@ -154,6 +155,17 @@ class Types:
             return [None] * len(node.outputs)
         facts = OnnxFacts(self.model, self._main.symbols, lambda _: version)
         return [fact.type_proto(private=False) for fact in facts.of(node, inputs, op)]
+
+    def definition(self, node: Node) -> Expansion | None:
+        """The graph that an operator outside of ONNX stands for; None where it has no definition.
+
+        Raises:
+            Unfit: no definition covers the node.
+        """
+        graph, inference = node.graph, self._around(node.output())[0]
+        facts = [UNKNOWN if v is None else inference.fact(v) for v in node.inputs]
+        outputs = [v if v and graph and graph.is_used(v) else None for v in node.outputs]
+        return inference.definition(node, facts, outputs)
 
     def transfer(self, old: Value, new: Value) -> None:
         """Transfer the facts about a value to its replacement."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import onnx
 
+from ..definitions.registry import IN_ONNX_DOMAIN
 from ..ir import Function, Graph, Model, Node
 from ..ops.schemas import Actual, Schema, default_of, formals, schema_at, tensor_text, type_fault
 from . import scans
@@ -102,6 +103,8 @@ class Worklist:
             key += tuple([i for i, value in enumerate(inputs) if value is None])
         if self._functions and op.function_key in self._functions:
             return None
+        if op.op_type in IN_ONNX_DOMAIN and _is_foreign(op.op_type, version):
+            return None  # what its definition says is converted at the end
         steps = self._steps.get(key)
         if steps is None:
             steps = self._steps[key] = self._without_types(node, version)
@@ -143,6 +146,11 @@ class Worklist:
             if not any_types and not types_stay(form, source, target, types):
                 return source
         return None
+
+
+def _is_foreign(op_type: str, version: int) -> bool:
+    """Test for an operator of onnxruntime in ONNX's domain, which has none of the name there."""
+    return schema_at(op_type, version) is None
 
 
 def _actuals(elem_types: ElemTypes) -> list[Actual | None]:

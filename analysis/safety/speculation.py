@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...definitions import is_foreign
 from ...facts.bounds import Bounds, Known, alike, known
 from ...facts.fact import UNKNOWN, constant_fact, element
 from ...facts.obstacle import Obstacle
@@ -189,6 +190,8 @@ class Speculation:
         if latest is not None and (certain or not latest[2]) and all(map(alike, inputs, latest[0])):
             return latest[1]
         function = self.functions.get(node.op.function_key)
+        if function is None and is_foreign(node.op):
+            function = self.inference.callee(node, [argument.fact for argument in inputs])
         if function is not None:
             results = self._call(node, function, inputs, certain)
         else:

@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from ...definitions import Expansion, Unfit, expansion_of, is_foreign
+from ...definitions.signatures import signature_of
 from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, length_of
 from ...facts.types import completed
-from ...ir import Function, Graph, Model, Node, Operator, Value, captured_by
+from ...ir import (
+    Array,
+    Function,
+    Graph,
+    Model,
+    Node,
+    Operator,
+    Value,
+    captured_by,
+    normal_domain,
+)
 from ...ir.copying import without_symbols
 from ...limits import allowed, current, limit
 from ...ops.element_types import VersionOf, version_of_root
@@ -67,6 +79,7 @@ class ShapeInference:
         trusts_bodies: trust declarations in bodies, too. They may not hold in every iteration, so
             no computation may depend on them.
         memory: results of inferences of the same model, or of models derived from it.
+        symbols: the symbols of other inferences, for facts that share them.
 
     Attributes:
         symbols: the symbols of all facts.
@@ -81,9 +94,10 @@ class ShapeInference:
         version_of: VersionOf = version_of_root,
         trusts_bodies: bool = False,
         memory: Memory | None = None,
+        symbols: Symbols | None = None,
     ) -> None:
         self.model = model
-        self.symbols = Symbols(model.minima)
+        self.symbols = Symbols(model.minima) if symbols is None else symbols
         self.version_of = version_of
         self._trusts_bodies = trusts_bodies
         self._facts: dict[Value, Fact] = {}
@@ -226,8 +240,7 @@ class ShapeInference:
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """Infer the outputs of a node without bodies from facts of its inputs."""
-        op, functions = node.op, self.model.functions
-        function = functions.get(op.function_key) if functions else None
+        op, function = node.op, self.callee(node, inputs)
         if function is None:
             return self._nodes.of(node, inputs, self._resolve(op) if self._calling else op)
         if self._calling is not None and self._calling.forbids(function):
@@ -242,6 +255,52 @@ class ShapeInference:
             return [inner.fact(value) for value in function.graph.outputs]
 
         return self._calls.of(function, self._resolve(node.op), inputs, infer)
+
+    def definition(
+        self, node: Node, inputs: Sequence[Fact], outputs: Sequence[object | None] | None = None
+    ) -> Expansion | None:
+        """The graph that an operator outside of ONNX stands for; None where it has no definition.
+
+        Args:
+            node: the node.
+            inputs: the facts of its inputs.
+            outputs: its outputs, None for an absent one; by default its own.
+
+        Raises:
+            Unfit: no definition covers the node.
+        """
+
+        def constant(index: int) -> Array | None:
+            value = node.input(index)
+            tensor = None if value is None else value.constant
+            return tensor.numpy() if tensor is not None and tensor.is_readable else None
+
+        results = node.outputs if outputs is None else outputs
+        signature = signature_of(self._resolve(node.op), node.inputs, inputs, results, constant)
+        return expansion_of(signature, self._versions(node))
+
+    def _versions(self, node: Node) -> Mapping[str, int]:
+        """The versions of all domains for a node, which may be in another opset than its graph."""
+        if node.graph is None:
+            return {}
+        imports = node.graph.root.opset_imports
+        if normal_domain(node.op.domain):
+            return imports
+        return {**imports, "": self.version_of(node)}
+
+    def callee(self, node: Node, inputs: Sequence[Fact] | None = None) -> Function | None:
+        """The function that a node calls or, outside of ONNX, stands for; None for other nodes."""
+        op, functions = node.op, self.model.functions
+        function = functions.get(op.function_key) if functions else None
+        if function is not None or not is_foreign(op):
+            return function
+        if inputs is None:
+            inputs = [UNKNOWN if value is None else self.fact(value) for value in node.inputs]
+        try:
+            expansion = self.definition(node, inputs)
+        except Unfit:
+            return None
+        return None if expansion is None else expansion.function
 
     def _resolve(self, op: Operator) -> Operator:
         """The operator with references resolved to attributes of the analysed call. Attributes that

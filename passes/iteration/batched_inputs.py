@@ -52,6 +52,7 @@ class Feeding:
         ranks: the ranks of the graph's values.
         depth: the number of calls around the current node.
         windows: the batched values that are windows of rows.
+        defined: the operators outside of ONNX that their definitions replaced.
         adds_loops: true after the emission of loops that may be vectorized themselves.
 
     Raises:
@@ -86,6 +87,7 @@ class Feeding:
         self.ranks = Ranks(scratch, self._rank_beyond)
         self.windows: dict[Value, Window] = {}
         self.depth = 0
+        self.defined: dict[str, None] = {}
         self.adds_loops = False
         self.number = inference.symbols.fresh()
         self.iterations = self._count()

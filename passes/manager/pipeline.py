@@ -15,7 +15,7 @@ from ...limits import current, governed
 from ..base import Pass, PassContext, Progress, current_watcher
 from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
 from ..new_nodes import NewNodes, onnx_import
-from ..remarks import Remark, kept_constructs
+from ..remarks import Remark, kept_constructs, notion_of
 from ..simplify.apply_rules import uses_trusted_rules
 from ..utils.declarations import note_false_sizes
 from ..utils.fixpoint import finish, run_passes
@@ -146,7 +146,10 @@ class Pipeline:
         from ...verification.mismatch import require_compared
         from .undo import BINDING, Task, compared, probing, settle
 
-        fixed: dict[str, Any] = {"base_dir": base_dir_of(original), "exactness": self.exactness}
+        fixed: dict[str, Any] = {
+            "base_dir": base_dir_of(original),
+            "exactness": notion_of(result.remarks, self.exactness),
+        }
         if any(pass_.name == FreezeInitializers.name for pass_ in self.passes):
             fixed["bound"] = frozen_defaults(load(original))
         if uses_trusted_rules(result.remarks):

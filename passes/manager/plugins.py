@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from ...definitions.define import define
 from ...ir import Error
 from ...ir.kinds import PATH, takes
 from ...ir.onnx_errors import one_line
@@ -31,6 +32,7 @@ _PIPELINES = ("straighten", "selects", "simplify", "accelerate")
 _PLAIN = (str, int, float, type(None))
 """The types that JSON has."""
 _loaded: dict[str, tuple[type[Pass], Path]] = {}
+_defining: dict[Path, None] = {}
 
 
 class PluginError(Error):
@@ -42,10 +44,10 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
     """Run a Python file, and register its passes for pipelines.
 
     A changed file may be loaded again. A file may also define operators and adapters, without any
-    pass.
+    pass. A file of another suffix holds definitions of operators (`straightline.define`).
 
     Args:
-        path: the file; it is executed, so it must be trusted.
+        path: the file; one of Python is executed, so it must be trusted.
 
     Returns:
         the passes, in the order of their definitions.
@@ -57,6 +59,10 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
     if "\0" in str(path):
         raise PluginError(f"{str(path)!r} is no Python file that is there")
     file = Path(os.path.realpath(path))
+    if file.suffix != ".py" and file.is_file():
+        define(file)
+        _defining[file] = None
+        return ()
     module = _run(file, str(path))
     kinds = tuple(_definitions(module))
     for kind in kinds:
@@ -91,8 +97,8 @@ def find(name: str) -> type[Pass] | None:
 
 
 def loaded_files() -> list[Path]:
-    """The files whose passes were loaded."""
-    return list(dict.fromkeys(file for _, file in _loaded.values()))
+    """The files whose passes or definitions were loaded."""
+    return list(dict.fromkeys([*(file for _, file in _loaded.values()), *_defining]))
 
 
 def names() -> list[str]:

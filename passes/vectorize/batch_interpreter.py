@@ -112,8 +112,7 @@ class NodeBatcher(abc.ABC):
         Raises:
             Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
         """
-        functions = self.inference.model.functions
-        calls = bool(functions) and node.op.function_key in functions
+        functions, calls = self.inference.model.functions, self.inference.callee(node) is not None
         if (normal_domain(node.domain) and not calls) or node.op.references:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
         random = find_random_in(node, functions)

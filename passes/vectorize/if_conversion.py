@@ -89,7 +89,7 @@ class InlineBatcher(NodeBatcher):
 
     def compute_node(self, node: Node) -> None:
         """Compute a node that may run in all iterations."""
-        if not node.bodies and node.op.function_key not in self.inference.model.functions:
+        if not node.bodies and self.inference.callee(node) is None:
             self._check_speculation(node)
         super().compute_node(node)
         self._clamped = None
@@ -267,7 +267,10 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
         Unbatchable: a body that cannot be batched, or differs in the caller's graph.
     """
     functions, feeding = around.inference.model.functions, around.feeding
-    function: Function = functions[node.op.function_key]
+    function = around.inference.callee(node)
+    assert function is not None
+    if node.op.function_key not in functions:
+        feeding.defined[node.op.qualname] = None
     reason = semantic_difference(function, node, functions) or _excess(
         function, node, feeding.depth
     )

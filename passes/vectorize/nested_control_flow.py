@@ -202,10 +202,9 @@ def _varying_values(loop_view: LoopView, around: NodeBatcher) -> set[Value]:
         more = {output for node in nodes for output in node.outputs if output is not None}
         waiting += (more := {*more, *after} - varying)
         varying |= more
-    functions = around.inference.model.functions
     for node in body.nodes():
         if varying.isdisjoint(reads_of(node)) and (
-            node.bodies or node.op.function_key in functions or not around.may_run(node)
+            node.bodies or around.inference.callee(node) or not around.may_run(node)
         ):
             return {*(s.argument for s in carried), *body.outputs}
     return varying

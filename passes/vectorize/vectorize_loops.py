@@ -24,6 +24,7 @@ from ...ops.moving_bounds import ORDERED
 from ..iteration.loop_view import LoopView, read
 from ..iteration.memory import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.sequence_maps import read_map, read_tensors
+from ..remarks import BY_DEFINITION
 from ..utils.sites import Site, SitePass
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}")
@@ -86,6 +87,9 @@ class VectorizeLoops(SitePass):
         if site.graph.holder is None:
             context.analyses.facts |= vectorization.facts
         site.visits.revisits |= vectorization.feeding.adds_loops
+        defined = vectorization.feeding.defined
+        if defined:
+            site.rewritten(BY_DEFINITION(operators=", ".join(defined)))
         if loop is None:
             site.rewritten(Reason.join([_AT_ONCE(), *([] if growth is None else [growth])]))
             return

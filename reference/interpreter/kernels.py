@@ -13,6 +13,8 @@ import onnx
 from onnx import helper
 from onnx.reference.op_run import OpRun, OpRunExpand, RuntimeContextError, SparseTensor
 
+from ...definitions import Signature, Unfit, definitions_of, expansion_of
+from ...ir import Operator
 from ...ir.onnx_errors import ends_inference
 from ...ir.places import FunctionKey, normal_domain
 from ...ir.tensor import dense
@@ -82,6 +84,10 @@ def build_kernel(node: onnx.NodeProto, environment: Environment) -> Kernel:
     if is_older_form(node, environment.opsets.get("", OPSET)):
         return _older_kernel(node, environment)
     replaced = environment.operators.get((domain, node.op_type))
+    if replaced is None:
+        op = Operator(node.op_type, {a.name: a for a in node.attribute}, domain, node.overload)
+        if definitions_of(op, environment.opsets):
+            return _defined_kernel(node, op, environment)
     if replaced is not None and not issubclass(replaced, OpRunExpand):
         return OperatorKernel(node, _schema(node, environment, False), replaced, environment)
     schema = _schema(node, environment, True)
@@ -221,6 +227,32 @@ def _function_kernel(
     if shared is body:
         environment.waiting.append(body)
     return Call(label(node), list(function.input), len(node.output), shared)
+
+
+def _defined_kernel(node: onnx.NodeProto, op: Operator, environment: Environment) -> Kernel:
+    """The kernel of an operator outside of ONNX that has a definition."""
+    kernels: dict[int, Kernel] = {}
+
+    def call(inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
+        signature = Signature(
+            op,
+            [None if value is None else _elem_type(value) for value in inputs],
+            [None if value is None else value.shape for value in inputs],
+            [bool(name) for name in node.output],
+            lambda index: inputs[index] if index < len(inputs) else None,
+        )
+        try:
+            expansion = expansion_of(signature, environment.opsets)
+        except Unfit as unfit:
+            raise EvaluationError(f"{label(node)}: {unfit}") from unfit
+        assert expansion is not None
+        kernel = kernels.get(id(expansion))
+        if kernel is None:
+            kernel = _function_kernel(node, expansion.proto, environment)
+            kernels[id(expansion)] = kernel
+        return kernel(inputs, scope)
+
+    return call
 
 
 def _schema_function(node: onnx.NodeProto, schema: Any, environment: Environment) -> Kernel:

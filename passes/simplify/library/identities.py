@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....definitions.element_types import UNIVERSE
 from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
-from ..rules.types import UNIVERSE
 
 _LAST = 2**63 - 1
 

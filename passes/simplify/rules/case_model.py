@@ -10,9 +10,7 @@ import onnx
 import onnx.shape_inference
 from onnx import helper
 
-from ....ir.operator import attribute_message
-from .normal_form import insert_lists
-from .pattern import (
+from ....definitions.pattern import (
     Operand,
     Parameter,
     Pattern,
@@ -22,6 +20,8 @@ from .pattern import (
     Variable,
     parse_pattern,
 )
+from ....ir.operator import attribute_message
+from .normal_form import insert_lists
 from .replacement import resolved
 from .rule import Rule
 from .rule_cases import SIZES, Setting, star_of

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from ....analysis.constants.equal import content_key
 from ....analysis.shapes.inference import ShapeInference
+from ....definitions.pattern import Operand, Pattern, PatternNode, ShapePattern, Variable
 from ....facts.fact import Shape
 from ....ir import Graph, Node, Value
 from ....ir.lazy import lazy_property
 from ....ops.schema_queries import data_types
 from .match import Bound, Match
 from .normal_form import FREE_OUTPUTS, LISTS, UNKNOWN, NormalForms, equal, integers_of
-from .pattern import Operand, Pattern, PatternNode, ShapePattern, Variable
 from .rule import Rule
 from .types import TypeClasses
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from ....definitions.pattern import RuleError
 from ....ir.onnx_errors import one_line
-from .pattern import RuleError
 from .rule import Rule
 
 if TYPE_CHECKING:

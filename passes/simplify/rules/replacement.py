@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....definitions.pattern import Operand, PatternNode, Variable
 from ....ir import Graph, Node, Operator, Tensor, Value
 from ....ir.operator import attribute_message
 from ....ops.builder import Builder
@@ -14,7 +15,6 @@ from ...utils.replace_all_uses import replace_value
 from .match import Match
 from .matcher import Matcher, Scope
 from .normal_form import insert_lists
-from .pattern import Operand, PatternNode, Variable
 from .uniform_constants import as_element
 
 _WEIGHTS = {

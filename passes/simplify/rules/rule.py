@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from ....definitions.pattern import Pattern, RuleError, Variable, parse_pattern
 from ....facts.notions import NOTIONS, Equality
 from ....ir.lazy import lazy_property
 from .match import Match
-from .pattern import Pattern, RuleError, Variable, parse_pattern
 
 _MOST_PERMUTATIONS = 6
 

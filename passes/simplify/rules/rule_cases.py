@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from ....definitions.pattern import Parameter, Pattern
 from ....ops.schemas import schema_at
-from .pattern import Parameter, Pattern
 from .rule import Rule, sample
 from .types import TypeClasses
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import onnx
 
 from ....analysis.shapes.inference import ShapeInference
+from ....definitions.pattern import RuleError
 from ....ir import load, to_proto
 from ....verification import prove as prove_or_refute
 from ....verification.proof import Proof, prove
 from .case_model import CaseModel, model_of
-from .pattern import RuleError
 from .rule import Rule, sample
 from .rule_cases import Setting, settings
 from .worklist import Driver

@@ -5,34 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-import onnx
-
+from ....definitions.element_types import NUMBERS, UNIVERSE, types_named
+from ....definitions.pattern import Pattern, PatternNode
 from ....ops.schemas import formals, schema_at
 from .normal_form import LISTS, takes_lists
-from .pattern import Pattern, PatternNode
-
-_Type = onnx.TensorProto
-FLOATS = (_Type.FLOAT, _Type.DOUBLE, _Type.FLOAT16)
-SIGNED = (_Type.INT64, _Type.INT32, _Type.INT8, _Type.INT16)
-UNSIGNED = (_Type.UINT8, _Type.UINT16, _Type.UINT32, _Type.UINT64)
-UNIVERSE: tuple[int, ...] = (*FLOATS, *SIGNED, *UNSIGNED, _Type.BOOL)
-"""The element types that rules are for, the most common first."""
-
-_GROUPS: dict[str, tuple[int, ...]] = {
-    "floats": FLOATS,
-    "integers": (*SIGNED, *UNSIGNED),
-    "signed": SIGNED,
-    "numbers": (*FLOATS, *SIGNED, *UNSIGNED),
-}
-_NUMBERS = {f"tensor({_Type.DataType.Name(number).lower()})": number for number in UNIVERSE}
-
-
-def types_named(name: str) -> tuple[int, ...] | None:
-    """The element types of a name such as "float" or "integers"; None for another name."""
-    if name in _GROUPS:
-        return _GROUPS[name]
-    number = _NUMBERS.get(f"tensor({name})")
-    return None if number is None else (number,)
 
 
 class TypeClasses:
@@ -162,4 +138,4 @@ def _hidden(op_type: str, opset: int) -> set[int]:
 
 
 def _numbers(texts: frozenset[str]) -> frozenset[int]:
-    return frozenset(_NUMBERS[text] for text in texts if text in _NUMBERS)
+    return frozenset(NUMBERS[text] for text in texts if text in NUMBERS)

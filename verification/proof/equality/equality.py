@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
-from ..definitions.functions import DEFINITIONS
+from ..definitions.functions import BY_DEFINITION, FOREIGN, definition_of
 from ..definitions.opening import Definitions
 from ..reals import rounded
 from ..reals.real_terms import RealTerms, reads_bits
@@ -216,7 +216,12 @@ class Comparison:
     @property
     def definitions(self) -> set[str]:
         """Assumptions that operators compute their definitions."""
-        return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened}
+        foreign = {
+            f"{term.head.name} {BY_DEFINITION}"
+            for term, form in self.terms.opened[True].items()
+            if form is not None and definition_of(term.head) is FOREIGN
+        }
+        return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened} | foreign
 
     @property
     def rounded_constants(self) -> set[str]:
@@ -363,8 +368,8 @@ class Comparison:
         below = one.operands[0], other.operands[0]
         if len(self._needed) >= _MANY_PAIRS or below[0].head is below[1].head:
             return True
-        names = [self.longer_forms.name_of(term) for term in below]
-        return names[0] != names[1] and any(name in DEFINITIONS for name in names)
+        heads = [self.longer_forms.head_of(term) for term in below]
+        return heads[0].name != heads[1].name and any(map(definition_of, heads))
 
     def _anywhere(self, one: Term, other: Term) -> list[Pair] | None:
         """Pair at any position, in a long comparison, whose slices at known ones are many."""
@@ -410,8 +415,9 @@ class Comparison:
 
     def _longer(self, one: Term, other: Term) -> list[Pair] | None:
         """Definitions, where only one side has one and the other side computes."""
-        names = [self.longer_forms.name_of(term) for term in (one, other)]
-        defined = [name in DEFINITIONS for name in names]
+        heads = [self.longer_forms.head_of(term) for term in (one, other)]
+        names = [head.name for head in heads]
+        defined = [definition_of(head) is not None for head in heads]
         computes = all(
             is_longer or name in ELEMENTWISE for name, is_longer in zip(names, defined, strict=True)
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import onnx
 
+from ....definitions import definitions_of
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ir import Tensor, normal_domain
@@ -415,7 +416,7 @@ def is_function(head: Head) -> bool:
     assert head.op is not None
     if head.draws is None:
         version = head.imports.get(normal_domain(head.op.domain), 0)
-        head.unknown = not is_known(head.op, version)
+        head.unknown = not (is_known(head.op, version) or definitions_of(head.op, head.imports))
         head.draws = rules_of(head.op).defines(OperatorRules.draws_random_numbers)
     return not (head.unknown or head.draws)
 

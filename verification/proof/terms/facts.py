@@ -12,8 +12,10 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import onnx
 
+from ....analysis.shapes.inference import ShapeInference
 from ....analysis.shapes.node_transfer import NodeFacts
 from ....analysis.shapes.onnx_inference_cache import Kind, OnnxFacts
+from ....definitions import is_foreign
 from ....facts.fact import FOLLOWED, UNKNOWN, Fact, Shape, constant_fact
 from ....facts.polynomial import Dimension
 from ....ir import Graph, Model, Node, Operator, Tensor, Value
@@ -204,6 +206,10 @@ class TermFacts:
     ) -> list[Fact]:
         node = self.node(head, args, constants, max(count, _INFERRED_WITH.get(head.name, 1)))
         assert head.op is not None
+        if is_foreign(head.op):
+            model = _model_of(tuple(sorted(head.imports.items())))
+            inference = ShapeInference(model, symbols=self.symbols)
+            return inference.infer(node, facts)[:count]
         self._onnx_facts.head = head
         return self._node_facts.infer(node, facts, head.op)[:count]
 

@@ -3,9 +3,9 @@
 import onnx
 import pytest
 from sample_rules import Scaled
+from straightline.definitions.pattern import RuleError
 from straightline.passes.simplify.library.identities import ExpandToItself
 from straightline.passes.simplify.rules.case_model import CaseModel, model_of
-from straightline.passes.simplify.rules.pattern import RuleError
 from straightline.passes.simplify.rules.rule import Rule
 from straightline.passes.simplify.rules.rule_cases import settings
 

@@ -2,7 +2,7 @@
 
 import pytest
 from sample_rules import DoubleNeg
-from straightline.passes.simplify.rules.pattern import RuleError
+from straightline.definitions.pattern import RuleError
 from straightline.passes.simplify.rules.rule import Rule, sample, values_of
 
 

@@ -3,8 +3,8 @@
 import pytest
 from depth import DEEP
 from sample_rules import DoubleNeg, Joined, Scaled, WrongSub
+from straightline.definitions.pattern import RuleError
 from straightline.passes.simplify.library import SHIPPED
-from straightline.passes.simplify.rules.pattern import RuleError
 from straightline.passes.simplify.rules.rule import Rule
 from straightline.passes.simplify.rules.rule_proof import prove_rule, require_proof
 

@@ -1,8 +1,9 @@
 """Element types of the variables of rules."""
 
 from onnx import TensorProto as T
-from straightline.passes.simplify.rules.pattern import parse_pattern
-from straightline.passes.simplify.rules.types import FLOATS, TypeClasses, types_named
+from straightline.definitions.element_types import FLOATS, types_named
+from straightline.definitions.pattern import parse_pattern
+from straightline.passes.simplify.rules.types import TypeClasses
 
 
 def classes(before, after, opset=17):

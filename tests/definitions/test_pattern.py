@@ -1,7 +1,7 @@
 """The text of patterns."""
 
 import pytest
-from straightline.passes.simplify.rules.pattern import RuleError, Variable, parse_pattern
+from straightline.definitions.pattern import RuleError, Variable, parse_pattern
 
 
 def test_values_shapes_nodes_and_attributes():

@@ -7,7 +7,8 @@ numbers, or `*S` for any number of axes; `[< *S]` accepts shapes that broadcast 
 is a value, a number (a constant that has this number everywhere), `[1, 2]` or `@v` (constant
 integers), `xs...` (any number of operands) or `b?` (perhaps none). `@p` is a variable for an
 attribute, `<*A>` for all of them. Axes, bounds and sizes are attributes, also where an opset has
-them as inputs.
+them as inputs. In a definition, `@p ? 0.5` is a variable with a default, `@p ?` one that may be
+absent, and `body = (float s) => (t) { ... }` a graph.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ....ir import Error
+from ..ir import Error
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)(?!\w))|(?P<text>"[^"]*")
@@ -35,9 +36,17 @@ class RuleError(Error):
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A variable for an attribute."""
+    """A variable for an attribute.
+
+    Attributes:
+        name: its name.
+        default: its value where the attribute is absent; None without one.
+        is_optional: accept an absent attribute.
+    """
 
     name: str
+    default: Any = None
+    is_optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,12 +89,14 @@ class Parameter:
         elem_type: the name of its element type, such as "float"; None for any.
         shape: the pattern of its shape; None for any.
         is_constant: accept a constant only.
+        is_optional: it may be absent.
     """
 
     name: str
     elem_type: str | None = None
     shape: ShapePattern | None = None
     is_constant: bool = False
+    is_optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,6 +212,13 @@ class _Parser:
 
     def pattern(self) -> Pattern:
         """A whole pattern."""
+        pattern = self.graph()
+        if self.kind() != "end":
+            raise self.error(self.tokens[self.at][2])
+        return pattern
+
+    def graph(self) -> Pattern:
+        """A header with its nodes."""
         parameters = {p.name: p for p in self.listed("(", ")", self.parameter)}
         self.take("=>")
         outputs = self.listed("(", ")", self.parameter)
@@ -208,8 +226,6 @@ class _Parser:
         if self.sees("{"):
             while not self.sees("}"):
                 nodes.append(self.node())
-        if self.kind() != "end":
-            raise self.error(self.tokens[self.at][2])
         shapes = {p.name: p.shape for p in outputs if p.shape is not None}
         names = tuple([p.name for p in outputs])
         return Pattern(self.text, parameters, names, shapes, tuple(nodes))
@@ -233,8 +249,8 @@ class _Parser:
         is_constant = words[0] == "const" and len(words) > 1
         *types, name = words[1:] if is_constant else words
         shape = self.shape() if self.tokens[self.at][1] == "[" else None
-        self.sees("...", "?")
-        return Parameter(name, types[0] if types else None, shape, is_constant)
+        is_optional = not self.sees("...") and self.sees("?")
+        return Parameter(name, types[0] if types else None, shape, is_constant, is_optional)
 
     def shape(self) -> ShapePattern:
         """A shape in brackets."""
@@ -272,13 +288,27 @@ class _Parser:
             return "*", Variable(self.take(kind="name"))
         name = self.take(kind="name")
         self.take("=")
-        if self.kind() == "text":
-            return name, self.take().strip('"')
         if self.kind() == "name":
-            return name, Variable(self.take().removeprefix("@"))
+            return name, self.variable()
+        if self.tokens[self.at][1] == "(":
+            return name, self.graph()
+        return name, self.literal()
+
+    def variable(self) -> Variable:
+        """A variable for an attribute, with its default."""
+        name = self.take(kind="name").removeprefix("@")
+        if not self.sees("?"):
+            return Variable(name)
+        is_absent = self.tokens[self.at][1] in (",", ">")
+        return Variable(name, None if is_absent else self.literal(), True)
+
+    def literal(self) -> Any:
+        """A text, a number, or a list of numbers."""
+        if self.kind() == "text":
+            return self.take().strip('"')
         if self.tokens[self.at][1] == "[":
-            return name, tuple(self.listed("[", "]", self.number))
-        return name, self.number()
+            return tuple(self.listed("[", "]", self.number))
+        return self.number()
 
     def number(self) -> Number:
         """A number, whole where it is written so."""

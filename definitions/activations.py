@@ -1,0 +1,28 @@
+"""Activations of com.microsoft."""
+
+from __future__ import annotations
+
+from .registry import ship
+
+_FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
+
+_ERF = """scaled = Mul (t, 0.7071067811865476)  e = Erf (scaled)  one = Add (e, 1.0)
+    half = Mul (t, 0.5)  y = Mul (half, one)"""
+_TANH = """square = Mul (t, t)  cubic = Mul (square, t)  part = Mul (cubic, 0.044715)
+    sum = Add (t, part)  scaled = Mul (sum, 0.7978845608028654)  h = Tanh (scaled)
+    one = Add (h, 1.0)  half = Mul (t, 0.5)  y = Mul (half, one)"""
+
+for _name, _sum, _short, _long in (
+    ("Gelu (x)", "t = Identity (x)", "y = Gelu (t)", _ERF),
+    ("BiasGelu (x, b)", "t = Add (x, b)", "y = Gelu (t)", _ERF),
+    ("FastGelu (x, b?)", "t = Add (x, b)", 'y = Gelu <approximate = "tanh"> (t)', _TANH),
+):
+    _inputs = "floats x, floats b" if "b" in _name else "floats x"
+    for _since, _nodes in ((20, _short), (11, _long)):
+        _before = f"({_inputs}) => (y) {{ y = com.microsoft.{_name} }}"
+        ship(_before, f"{_sum} {_nodes}", since=_since, **_FACTS)
+ship(
+    "(floats x) => (y) { y = com.microsoft.QuickGelu <alpha = @alpha ? 1.702> (x) }",
+    "(x) => (y) { scaled = Mul (x, @alpha)  s = Sigmoid (scaled)  y = Mul (x, s) }",
+    **_FACTS,
+)

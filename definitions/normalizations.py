@@ -1,0 +1,136 @@
+"""Normalizations of com.microsoft, and those that onnxruntime has in ONNX's own domain."""
+
+from __future__ import annotations
+
+from .case import Case
+from .registry import defines
+
+_FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
+_ORDER = "the kernel subtracts squares: rows far from 0 are off by up to 1e-2"
+_AFFINE = "<axis = @axis ? -1, epsilon = @epsilon ? 1e-5, stash_type = @stash ? 1>"
+
+
+def _widened(case: Case, *names: str) -> str:
+    """Nodes that cast half-precision operands to floats, named with W behind."""
+    is_half = case.is_typed(names[0], "float16")
+    return " ".join(
+        f"{name}W = {'Cast <to = 1>' if is_half else 'Identity'} ({name})" for name in names
+    )
+
+
+def _narrowed(case: Case, name: str, like: str) -> str:
+    """A node that rounds a result of floats to half precision where an operand has that."""
+    is_half = case.is_typed(like, "float16")
+    return f"{name} = {'Cast <to = 10>' if is_half else 'Identity'} ({name}W)"
+
+
+def _axes(case: Case, axis: int, operand: str) -> list[int]:
+    """The axes from one on."""
+    return [-1] if axis == -1 else list(range(axis % case.rank(operand), case.rank(operand)))
+
+
+def _centered(axes: list[int], epsilon: str) -> str:
+    """Nodes of a LayerNormalization of xW."""
+    return f"""meanW = ReduceMean <axes = {axes}, keepdims = 1> (xW)  d = Sub (xW, meanW)
+        square = Mul (d, d)  variance = ReduceMean <axes = {axes}, keepdims = 1> (square)
+        e = Add (variance, {epsilon})  root = Sqrt (e)  invW = Reciprocal (root)
+        n = Mul (d, invW)  scaled = Mul (n, gammaW)  yW = Add (scaled, betaW)
+        mean = Cast <to = 1> (meanW)  inv = Cast <to = 1> (invW)"""
+
+
+def _uncentered(axes: list[int], epsilon: str) -> str:
+    """Nodes of an RMSNormalization of xW."""
+    return f"""square = Mul (xW, xW)  m = ReduceMean <axes = {axes}, keepdims = 1> (square)
+        e = Add (m, {epsilon})  root = Sqrt (e)  invW = Reciprocal (root)
+        n = Mul (xW, invW)  yW = Mul (n, gammaW)  inv = Cast <to = 1> (invW)"""
+
+
+_LAYER = f"""(floats x, floats gamma, floats beta) => (y, mean, inv) {{
+    y, mean, inv = LayerNormalization {_AFFINE} (x, gamma, beta?) }}"""
+
+
+def _layer(case: Case, nodes: str) -> str:
+    return f"{_widened(case, 'x', 'gamma', 'beta')} {nodes} {_narrowed(case, 'y', 'x')}"
+
+
+@defines(_LAYER, since=17, **_FACTS)
+def layer_normalization_17(case: Case) -> str:
+    """LayerNormalization below opset 17."""
+    if case.is_typed("x", "double"):
+        return layer_normalization(case)  # ONNX's own computes in floats
+    attributes = "<axis = @axis, epsilon = @epsilon>"
+    return _layer(case, f"yW, mean, inv = LayerNormalization {attributes} (xW, gammaW, betaW)")
+
+
+@defines(_LAYER, **_FACTS)
+def layer_normalization(case: Case) -> str:
+    """LayerNormalization below opset 17."""
+    return _layer(case, _centered(_axes(case, case["axis"], "x"), "@epsilon"))
+
+
+_SIMPLIFIED = f"""(floats x, floats gamma) => (y, inv) {{
+    y, inv = SimplifiedLayerNormalization {_AFFINE} (x, gamma) }}"""
+
+
+@defines(_SIMPLIFIED, since=23, **_FACTS)
+def simplified_23(case: Case) -> str:
+    """RMSNormalization."""
+    if "inv" in case.outputs or case.is_typed("x", "double"):
+        return simplified(case)
+    attributes = "<axis = @axis, epsilon = @epsilon>"
+    nodes = f"yW = RMSNormalization {attributes} (xW, gammaW)"
+    return f"{_widened(case, 'x', 'gamma')} {nodes} {_narrowed(case, 'y', 'x')}"
+
+
+@defines(_SIMPLIFIED, **_FACTS)
+def simplified(case: Case) -> str:
+    """RMSNormalization."""
+    nodes = _uncentered(_axes(case, case["axis"], "x"), "@epsilon")
+    return f"{_widened(case, 'x', 'gamma')} {nodes} {_narrowed(case, 'y', 'x')}"
+
+
+_SKIP = """(floats input, floats skip, floats gamma, floats beta, floats bias)
+    => (y, mean, inv, sum) {
+    y, mean, inv, sum = com.microsoft.SkipLayerNormalization <epsilon = @epsilon ? 1e-12>
+        (input, skip, gamma, beta?, bias?) }"""
+_SKIP_SIMPLIFIED = """(floats input, floats skip, floats gamma, floats bias)
+    => (y, mean, inv, sum) {
+    y, mean, inv, sum = com.microsoft.SkipSimplifiedLayerNormalization
+        <epsilon = @epsilon ? 1e-12> (input, skip, gamma, bias?) }"""
+
+
+def _skipping(case: Case, nodes: str) -> str:
+    """Nodes that add skip and bias in floats, before nodes on xW."""
+    names = [name for name in case.operands if name != "input"]
+    rounding = "Cast <to = 10>" if case.is_typed("input", "float16") else "Identity"
+    return f"""{_widened(case, "input", *names)}
+        s = Add (inputW, skipW)  xW = Add (s, biasW)  sum = {rounding} (xW)
+        {nodes} {_narrowed(case, "y", "input")}"""
+
+
+@defines(_SKIP, since=17, differs=_ORDER, **_FACTS)
+def skip_17(case: Case) -> str:
+    """LayerNormalization of input + skip + bias."""
+    return _skipping(
+        case, "yW, mean, inv = LayerNormalization <epsilon = @epsilon> (xW, gammaW, betaW)"
+    )
+
+
+@defines(_SKIP, differs=_ORDER, **_FACTS)
+def skip(case: Case) -> str:
+    """LayerNormalization of input + skip + bias."""
+    return _skipping(case, _centered([-1], "@epsilon"))
+
+
+@defines(_SKIP_SIMPLIFIED, since=23, **_FACTS)
+def skip_simplified_23(case: Case) -> str:
+    """RMSNormalization of input + skip + bias."""
+    if "inv" in case.outputs:
+        return skip_simplified(case)
+    return _skipping(case, "yW = RMSNormalization <epsilon = @epsilon> (xW, gammaW)")
+
+
+@defines(_SKIP_SIMPLIFIED, **_FACTS)
+def skip_simplified(case: Case) -> str:
+    """RMSNormalization of input + skip + bias."""
+    return _skipping(case, _uncentered([-1], "@epsilon"))

@@ -1,0 +1,61 @@
+"""The registry of definitions."""
+
+import pytest
+import straightline as sl
+from onnx import TensorProto as T
+from straightline.definitions import Signature, Unfit, definitions_of, every, expansion_of
+from straightline.definitions.registry import FAMILIES, IN_ONNX_DOMAIN, forget, is_foreign
+from straightline.ir import Operator
+
+ONE = {"": 17, "com.microsoft": 1}
+
+
+def test_every_definition_of_straightline_is_readable():
+    definitions = [each for each in every() if each.source.startswith("docs/")]
+    assert FAMILIES and len(definitions) > 10
+    for each in definitions:
+        assert each.pattern and each.tried, each.name
+        own = {each.node.op_type} if "." not in each.name else set()
+        assert own <= IN_ONNX_DOMAIN
+        unknown = set(each.pattern.outputs) - set(each.node.outputs)
+        assert not unknown and set(each.pattern.parameters) == set(each.places)
+
+
+def test_onnx_keeps_its_own_operators():
+    assert not is_foreign(Operator.make("Relu")) and is_foreign(Operator.make("Relu", "a"))
+    layer = Operator.make("LayerNormalization")
+    assert definitions_of(layer, {"": 16}) and not definitions_of(layer, {"": 17})
+    assert not definitions_of(Operator.make("Tokenizer", "com.microsoft"), ONE)
+
+
+def test_expansions_are_shared_until_sizes_decide():
+    op = Operator.make("QuickGelu", "com.microsoft")
+    one = expansion_of(Signature(op, [T.FLOAT], [(2, 3)], [True]), ONE)
+    assert expansion_of(Signature(op, [T.FLOAT], [(4, 5)], [True]), ONE) is one
+    assert expansion_of(Signature(op, [T.DOUBLE], [(2, 3)], [True]), ONE) is not one
+    assert one.function.graph.outputs[0].name == "y" and one.opset == 17
+    with pytest.raises(Unfit, match="element type of 'x' is none"):
+        expansion_of(Signature(op, [T.INT64], [(2, 3)], [True]), ONE)
+    assert expansion_of(Signature(Operator.make("X", "y"), [T.FLOAT], [(2,)], [True]), ONE) is None
+
+
+def test_a_newer_opset_has_the_shorter_form():
+    op = Operator.make("Gelu", "com.microsoft")
+    signature = Signature(op, [T.FLOAT], [(2, 3)], [True])
+    for opset, nodes in ((11, "Erf"), (19, "Erf"), (20, "Gelu"), (23, "Gelu")):
+        proto = expansion_of(signature, {"": opset, "com.microsoft": 1}).proto
+        assert nodes in {node.op_type for node in proto.node}
+        assert proto.opset_import[0].version == opset
+
+
+def test_users_replace_definitions_and_take_them_back():
+    text = "before (x) => (y) { y = com.microsoft.QuickGelu (x) } after (x) => (y) { y = Neg (x) }"
+    op = Operator.make("QuickGelu", "com.microsoft")
+    signature = Signature(op, [T.FLOAT], [(2, 3)], [True])
+    before = expansion_of(signature, ONE)
+    sl.define(text.replace(" after", "\nafter"))
+    try:
+        assert [n.op_type for n in expansion_of(signature, ONE).proto.node] == ["Neg"]
+    finally:
+        forget("com.microsoft.QuickGelu")
+    assert len(expansion_of(signature, ONE).proto.node) == len(before.proto.node)
