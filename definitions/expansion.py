@@ -27,6 +27,9 @@ from .pattern import Operand, Pattern, PatternNode, RuleError, Variable
 _ELIDED = frozenset(("Add", "And", "Div", "Mul", "Sub", "Where"))
 """Operators that return their first operand where another one is absent."""
 
+_OF_ANY = frozenset(("Concat", "Max", "Min", "Sum"))
+"""Operators of any number of operands, which skip absent ones."""
+
 _LISTS = {
     "Clip": ("min", "max"),
     "Pad": ("pads", "constant_value", "axes"),
@@ -56,44 +59,44 @@ def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto
         Unfit: the definition does not hold for the case.
         RuleError: its text is unreadable.
     """
-    pattern, given = definition.graph(case)
+    pattern, pairs = definition.graph(case)
     writer = _Writer(pattern, definition, case, opset)
     domain, _, name = definition.name.rpartition(".")
     count = max((p for p, n in enumerate(definition.node.outputs) if n in case.outputs), default=-1)
-    wanted = [given.get(name, name) for name in definition.node.outputs[: count + 1]]
+    outputs = [pairs.get(name, name) for name in definition.node.outputs[: count + 1]]
     nodes = list(writer.nodes(pattern))
     computed = {name for node in nodes for name in node.output} | writer.types.keys()
-    for place, (output, own) in enumerate(zip(definition.node.outputs, wanted, strict=False)):
+    for place, (output, own) in enumerate(zip(definition.node.outputs, outputs, strict=False)):
         if own in computed:
             continue
         if output in case.outputs:
             raise Unfit(f"its definition has no output '{output}' in this form")
         # A function has no gaps among its outputs; nothing reads this one.
-        nodes.append(helper.make_node("Identity", [wanted[-1]], [f"gap_{place}"]))
-        wanted[place] = f"gap_{place}"
+        nodes.append(helper.make_node("Identity", [outputs[-1]], [f"gap_{place}"]))
+        outputs[place] = f"gap_{place}"
     function = onnx.FunctionProto(
         name=name,
         domain=domain or "local",
         input=[operand.name for operand in definition.node.inputs],
-        output=wanted,
-        node=_reached(nodes, wanted),
+        output=outputs,
+        node=_reached(nodes, outputs),
     )
     function.opset_import.add(domain="", version=opset)
     return function
 
 
-def _reached(nodes: Sequence[onnx.NodeProto], wanted: Sequence[str]) -> list[onnx.NodeProto]:
+def _reached(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> list[onnx.NodeProto]:
     """The nodes that some outputs need, in order."""
-    needed, kept = set(wanted), []
+    needed, chosen = set(outputs), []
     for node in reversed(nodes):
         if needed.intersection(node.output):
-            kept.append(node)
+            chosen.append(node)
             needed.update(node.input)
             for attribute in node.attribute:
                 if attribute.HasField("g"):
                     needed.update(name for inner in attribute.g.node for name in inner.input)
                     needed.update(value.name for value in attribute.g.output)
-    return kept[::-1]
+    return chosen[::-1]
 
 
 class _Writer:
@@ -144,20 +147,23 @@ class _Writer:
     def _node(self, node: PatternNode) -> Iterator[onnx.NodeProto]:
         operands = list(node.inputs)
         is_absent = [o.kind in ("value", "optional") and o.name in self._absent for o in operands]
-        if any(is_absent) and node.op_type in _ELIDED:
-            if all(is_absent):
+        if any(is_absent) and node.op_type in _ELIDED | _OF_ANY:
+            rest = [o for o, absent in zip(operands, is_absent, strict=True) if not absent]
+            if not rest:
                 self._absent.add(node.outputs[0])
                 return
-            rest = next(o for o, gone in zip(operands, is_absent, strict=True) if not gone)
-            node = PatternNode("Identity", (rest,), node.outputs, {})
-            operands, is_absent = [rest], [False]
+            if node.op_type in _ELIDED or len(rest) == 1:
+                node = PatternNode("Identity", (rest[0],), node.outputs, {})
+            else:
+                node = PatternNode(node.op_type, tuple(rest), node.outputs, node.attributes)
+            operands, is_absent = list(node.inputs), [False] * len(node.inputs)
         elif is_absent and is_absent[0]:
             self._absent.update(node.outputs)  # nothing is computed of an absent operand
             return
         attributes = self._attributes(node)
         sources: list[Operand | None] = [
-            None if gone or o.kind == "absent" else o
-            for o, gone in zip(operands, is_absent, strict=True)
+            None if absent or o.kind == "absent" else o
+            for o, absent in zip(operands, is_absent, strict=True)
         ]
         sources = _with_lists(node.op_type, self.opset, attributes, sources)
         formals = _formals(node.op_type, self.opset)
@@ -287,7 +293,7 @@ def _constant(name: str, array: Any) -> onnx.NodeProto:
 def _with_lists(
     op_type: str, opset: int, attributes: dict[str, Any], sources: list[Operand | None]
 ) -> list[Operand | None]:
-    """Operands of a node with the lists among its attributes that the opset has as operands."""
+    """The operands of a node, with lists that the opset has there."""
     names = _LISTS.get(op_type) or (("axes",) if op_type.startswith("Reduce") else ())
     if not names or not set(names).intersection(attributes):
         return sources

@@ -19,7 +19,7 @@ def _widened(case: Case, *names: str) -> str:
 
 
 def _narrowed(case: Case, name: str, like: str) -> str:
-    """A node that rounds a result of floats to half precision where an operand has that."""
+    """A node that rounds a result to half precision where an operand has that."""
     is_half = case.is_typed(like, "float16")
     return f"{name} = {'Cast <to = 10>' if is_half else 'Identity'} ({name}W)"
 

@@ -200,16 +200,17 @@ def expansion_of(signature: Signature, versions: Mapping[str, int]) -> Expansion
     key = (*_key(signature), opset)
     ranks = tuple([None if shape is None else len(shape) for shape in signature.shapes])
     shapes = tuple([None if shape is None else tuple(shape) for shape in signature.shapes])
-    found = _functions.get((*key, ranks)) or _functions.get((*key, shapes))
-    if found is None:
-        found, reads_sizes, reads_constants = _first(definitions, signature, opset)
+    by_ranks, by_shapes = (*key, ranks), (*key, shapes)
+    answer = _functions.get(by_ranks) or _functions.get(by_shapes)
+    if answer is None:
+        answer, reads_sizes, reads_constants = _first(definitions, signature, opset)
         if len(_functions) >= _MOST_KEPT:
             _functions.clear()
         if not reads_constants:
-            _functions[(*key, shapes if reads_sizes else ranks)] = found
-    if isinstance(found, str):
-        raise Unfit(found)
-    return found
+            _functions[by_shapes if reads_sizes else by_ranks] = answer
+    if isinstance(answer, str):
+        raise Unfit(answer)
+    return answer
 
 
 def _key(signature: Signature) -> tuple[Hashable, ...]:

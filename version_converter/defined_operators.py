@@ -27,7 +27,7 @@ def is_defined(node: Node) -> bool:
 
 
 def rounds(node: Node) -> bool:
-    """Test for an operator outside of ONNX whose kernel may round as its definition does not."""
+    """Test for an operator whose kernel may round in other places than its definition."""
     return any(not definition.exact for definition in _definitions(node))
 
 

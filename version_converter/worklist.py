@@ -149,7 +149,7 @@ class Worklist:
 
 
 def _is_foreign(op_type: str, version: int) -> bool:
-    """Test for an operator of onnxruntime in ONNX's domain, which has none of the name there."""
+    """Test for an operator in ONNX's domain that only onnxruntime has."""
     return schema_at(op_type, version) is None
 
 

@@ -280,7 +280,7 @@ class ShapeInference:
         return expansion_of(signature, self._versions(node))
 
     def _versions(self, node: Node) -> Mapping[str, int]:
-        """The versions of all domains for a node, which may be in another opset than its graph."""
+        """The versions of all domains for a node, which may be ahead of its graph."""
         if node.graph is None:
             return {}
         imports = node.graph.root.opset_imports

@@ -14,7 +14,7 @@ from straightline.targets.registry import target_of
 from straightline.targets.target_file import parse
 
 SHIPPED = (
-    *("coreml", "iree", "mnn", "ncnn", "onnx2torch", "onnxruntime", "onnxruntime-web"),
+    *("coreml", "iree", "mnn", "ncnn", "onnx", "onnx2torch", "onnxruntime", "onnxruntime-web"),
     *("onnxruntime-webnn", "openvino"),
     *("qnn", "rknn", "tensorrt", "tflite", "tidl", "tinygrad", "tvm"),
 )
@@ -33,8 +33,8 @@ def test_a_shipped_target_is_whole(name):
     assert source.list and source.version and re.match("https://", source.url)
     assert datetime.date(2020, 1, 1) < source.date <= datetime.date.today()
     assert 7 <= target.opsets.first <= target.opsets.last <= onnx.defs.onnx_opset_version()
-    assert target.operators is not None and len(target.operators) > 25
-    for operator, spans in target.operators.items():
+    assert target.standard or len(target.operators) > 25
+    for operator, spans in (target.operators or {}).items():
         if "." not in operator:  # in some opset of its ranges it is there
             known = range(1, onnx.defs.onnx_opset_version() + 1)
             assert any(v in span and schema_at(operator, v) for span in spans for v in known)

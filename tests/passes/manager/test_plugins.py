@@ -7,6 +7,8 @@ import sys
 import onnx
 import pytest
 import straightline as sl
+from straightline.definitions import registry
+from straightline.definitions.pattern import RuleError
 from straightline.passes import Pass, PassOptionError, PluginError, load_file, parse_pipeline
 from straightline.passes.manager import plugins as outside
 from straightline.passes.manager.plugins import describe_passes
@@ -140,12 +142,21 @@ def test_what_is_wrong_with_a_file_is_one_line(write, text, words):
     assert not [name for name in sys.modules if "cannot" in name]
 
 
-@pytest.mark.parametrize("name", ["none.py", "folder.py", "plugin.txt", "\0.py"])
+@pytest.mark.parametrize("name", ["none.py", "folder.py", "none.txt", "\0.py"])
 def test_what_is_no_file(tmp_path, name):
     (tmp_path / "folder.py").mkdir()
-    (tmp_path / "plugin.txt").write_text(PASS)
     with pytest.raises(PluginError, match="is no Python file"):
         load_file(str(tmp_path / name))
+
+
+def test_a_file_of_another_suffix_holds_definitions(tmp_path):
+    file = tmp_path / "acme.txt"
+    file.write_text("before (x) => (y) { y = a.B (x) }\nafter (x) => (y) { y = Neg (x) }")
+    assert load_file(file) == () and file in outside.loaded_files()
+    assert registry.forget("a.B") is None
+    file.write_text(PASS)
+    with pytest.raises(RuleError, match="write 'before'"):
+        load_file(file)
 
 
 def test_two_files_cannot_give_one_name(write):

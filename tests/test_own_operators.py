@@ -1,0 +1,51 @@
+"""The tutorial on operators of one's own, run as it is written."""
+
+import re
+from pathlib import Path
+
+import onnx
+import pytest
+from straightline.cli.commands import app
+from straightline.definitions import registry
+from straightline.passes.manager import plugins
+from typer.testing import CliRunner
+
+PAGE = (Path(__file__).parent.parent / "docs" / "own-operators.md").read_text(encoding="utf-8")
+MODEL = """<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
+    g (float[N, 3] x) => (float[N, 3] y) { y = com.acme.Swish <beta = 2.0> (x) }"""
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plugins, "_defining", {})
+    Path("acme.txt").write_text(blocks("text")[0])
+    onnx.save(onnx.parser.parse_model(MODEL), "model.onnx")
+    yield tmp_path
+    registry.forget("com.acme.Swish")
+
+
+def test_the_python_of_the_page_runs(folder):
+    exec(compile("\n".join(blocks("python")), "own-operators.md", "exec"), {"__name__": "page"})
+
+
+def test_the_command_of_the_page_leaves_no_operator_of_another_domain(folder):
+    (command,) = blocks("sh")[0].splitlines()
+    result = CliRunner().invoke(app, [*command.split()[1:], "--prove"])
+    assert result.exit_code == 0, result.output
+    assert "computes its definition" in " ".join(result.output.split())
+    nodes = onnx.load("out.onnx").graph.node
+    assert [node.op_type for node in nodes] == ["Mul", "Sigmoid", "Mul"]
+
+
+def test_a_mistake_in_the_file_is_one_line(folder):
+    Path("acme.txt").write_text("before (x) => (y) { y = com.acme.Swish (x) }")
+    command = ["rewrite", "model.onnx", "out.onnx", "--define", "acme.txt"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code != 0 and "then 'after' with its graph" in " ".join(
+        result.output.split()
+    )
