@@ -70,7 +70,7 @@ KEPT = {
             (s) }""",
     "for which there is no batching rule": """
         g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3] e) => (float[3] r) { r = com.microsoft.Gelu (e) }> (s) }""",
+            body = f (float[3] e) => (float[3] r) { r = com.microsoft.Strange (e) }> (s) }""",
     "whose condition differs from iteration to iteration": """
         g (bool[N] s, int64[3] e, int64[3] k) => (int64[N, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (bool c) => (int64[3] r) { r = If (c) <
