@@ -25,7 +25,8 @@ MOST_IN_32_BITS = (1 << 30) - 1
 LAST_OF_32_BITS = (1 << 31) - 1
 """The bound of a Slice that exporters write for the end of an axis."""
 
-FAR_ENDS = (LAST_OF_32_BITS, (1 << 63) - 1)
+LAST_OF_64_BITS = (1 << 63) - 1
+FAR_ENDS = (LAST_OF_32_BITS, LAST_OF_64_BITS)
 """The ends of a Slice backward that onnxruntime takes for the place before the first element."""
 
 MOST_AXES = 32

@@ -12,6 +12,9 @@ import enum
 from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import onnx
+
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
 from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
@@ -43,12 +46,14 @@ class Operand:
         batched: which of the two it is.
         fact: what is known of it on one iteration.
         outside: the tensor of a constant outside the loop, for which `value` is a placeholder.
+        partial: the elements that it has in each iteration; None if it has all.
     """
 
     value: Value
     batched: bool
     fact: Fact
     outside: Tensor | None = None
+    partial: Partial | None = None
 
     @property
     def constant(self) -> Tensor | None:
@@ -82,27 +87,36 @@ class Bounds:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ragged:
-    """Elements present in each iteration of a value whose length differs between iterations.
-
-    The batched value has one size; the padding has no meaning.
+class Partial:
+    """Elements that an operand has in each iteration; its other elements have no meaning.
 
     Attributes:
-        axis: along which it is shorter, counted from the end: -1 or less.
-        size: how many elements there are along it for all iterations; 0 with bounds.
-        present: truth values of shape [iterations, size]; None with bounds.
+        axis: their axis, counted from the end: -1 or less.
+        size: the number of all elements along it; 0 if open.
+        present: flags of the elements, [iterations, size], or [size] in one iteration; None with
+            bounds.
         occupied: true if each iteration certainly has an element.
-        data: where the elements were read, with one more for the padding; None without one.
-        bounds: those of the elements in each iteration; the value then holds all, for each
-            iteration the same ones.
+        count: the number of elements in an iteration, int64 of shape [1]; None if the flags tell.
+        data: where the elements were read, with one more for the others; None without one.
+        bounds: those of the elements in each iteration; the operand is loop-invariant then.
+        varies: false for loop-invariant elements, of which iterations have different ones.
+        zeros: true if the other elements are zeros.
     """
 
     axis: int
     size: int
     present: Value | None
     occupied: bool
-    data: Value | None = dataclasses.field(default=None, compare=False)
+    count: Value | None = None
+    data: Value | None = None
     bounds: Bounds | None = None
+    varies: bool = True
+    zeros: bool = False
+
+    @property
+    def elements(self) -> tuple[Value | Bounds | None, ...]:
+        """The elements of an iteration, wherever their axis is."""
+        return self.present, self.bounds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +231,7 @@ class Batch:
         iterations: how many iterations there are, a vector of one int64.
         extent: what is known of the iterations before run time.
         invariant: results that a rule has marked as the same in every iteration.
-        partial: the elements of results that a rule has marked as shorter in some iterations.
+        partials: the elements of results that a rule has marked as partial.
         windows: the batched values that are windows of rows.
         outside: the values from outside the loop.
         operand_of: the operand of a value of the body; None where it is not computed.
@@ -232,7 +246,7 @@ class Batch:
     iterations: Value
     extent: Extent
     invariant: set[Value] = dataclasses.field(default_factory=set)
-    partial: dict[Value, Ragged] = dataclasses.field(default_factory=dict)
+    partials: dict[Value, Partial] = dataclasses.field(default_factory=dict)
     windows: dict[Value, Window] = dataclasses.field(default_factory=dict)
     outside: Container[Value] = ()
     operand_of: Callable[[Value], Operand | None] = lambda value: None
@@ -250,9 +264,9 @@ class Batch:
         self.invariant.add(result)
         return result
 
-    def ragged(self, result: Value, how: Ragged) -> Value:
-        """Mark a result as shorter in some iterations."""
-        self.partial[result] = how
+    def partial(self, result: Value, how: Partial) -> Value:
+        """Mark a result as one with elements that have no meaning in some iterations."""
+        self.partials[result] = how
         return result
 
     def window(self, result: Value, how: Window | None) -> Value:
@@ -276,6 +290,23 @@ class Batch:
         if operand is None:
             raise Unbatchable(f"lacks its input {index}")
         return operand
+
+    def part(self, index: int) -> Partial:
+        """The elements of an input that must be partial."""
+        operand = self.require(index)
+        if operand.partial is None:
+            raise Unbatchable(DIFFERING)
+        return operand.partial
+
+    def parts(self) -> dict[int, Partial]:
+        """The elements of partial inputs, which must be the same in each iteration."""
+        pairs = enumerate(None if each is None else each.partial for each in self.operands)
+        parts = {index: part for index, part in pairs if part is not None}
+        if len({part.elements for part in parts.values()}) > 1:
+            raise Unbatchable(
+                "takes elements of which some iterations lack others than they lack elsewhere"
+            )
+        return parts
 
     def varies(self, index: int) -> bool:
         """Test for an input that differs between iterations."""
@@ -389,6 +420,11 @@ class Batch:
         if operand.batched:
             return operand.value
         return spread(operand.value, self.rank(index), self.iterations, self.emit)
+
+    def number(self, number: float, label: str = "_number") -> Value:
+        """A constant of the type of the first input."""
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.require(0).fact.elem_type)
+        return self.emit.constant(np.array(number, dtype), self.label(label))
 
     def vector(self, *numbers: int) -> Value:
         """A constant vector of int64."""

@@ -355,13 +355,25 @@ class Builder:
         self._require_types(op, inputs)
         return result
 
-    def running_sum(self, value: Value, label: str) -> Value:
-        """The prefix sums along axis 0.
+    def running_sum(
+        self, value: Value, label: str, axis: int = 0, reverse: int = 0, exclusive: int = 0
+    ) -> Value:
+        """The sums of the elements along an axis up to each one.
 
         All attributes are written: onnx2torch 1.5 takes an absent `reverse` for 1.
         """
-        axis = self.constant(np.array(0, np.int64), "axis")
-        return self.add("CumSum", [value, axis], label, exclusive=0, reverse=0)
+        at = self.constant(np.array(axis, np.int64), "axis")
+        return self.add("CumSum", [value, at], label, exclusive=exclusive, reverse=reverse)
+
+    def reverse(self, value: Value, label: str) -> Value:
+        """A value with its first axis reversed (steps are inputs from opset 10 on)."""
+        bounds = [self.vector((n,), "bound") for n in (-1, np.iinfo(np.int64).min, 0, -1)]
+        return self.add("Slice", [value, *bounds], label)
+
+    def size(self, value: Value, axis: int, label: str) -> Value:
+        """The size of an axis, int64 of shape [1]."""
+        sizes = self.add("Shape", [value], label)
+        return self.add("Gather", [sizes, self.vector((axis,), label)], label)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""

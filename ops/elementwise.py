@@ -18,10 +18,9 @@ from ..ir import Node, Value
 from .agreement import are_finite, have_both_zeros, have_nan, is_float, is_integer
 from .axes import AxisMap, broadcast_map, broadcast_shape
 from .axis_map import PassesAxes
-from .batching import Batch, Ragged, Unbatchable
+from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
-from .ragged import of_each
 from .ranks import RankAnswer, rank_of_largest
 from .rules import (
     ALL_OPERANDS,
@@ -70,9 +69,6 @@ class Elementwise(OperatorRules):
         results = batch.same(batch.aligned(range(len(batch.operands))))
         return [batch.window(result, window_of_function(batch)) for result in results]
 
-    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        return of_each(batch, ragged, self.batch)
-
     def rank(self, node: Node, output: int) -> RankAnswer:
         return rank_of_largest(node)
 
@@ -98,9 +94,6 @@ class OfEach(KeepsShape, PassesAxes):
     def batch(self, batch: Batch) -> Sequence[Value]:
         results = super().batch(batch)
         return [batch.window(result, window_of_function(batch)) for result in results]
-
-    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        return of_each(batch, ragged, self.batch)
 
 
 @describes("BitCast")

@@ -10,8 +10,8 @@ from ..limits import allowed, limit
 from .batching import DIFFERING, Batch, Unbatchable
 from .dynamic_shape_batching import counted
 from .moving_bounds import bounded
+from .partial_axes import PAST_THE_END, window
 from .partial_windows import Short, repeated, where_short
-from .ragged import PAST_THE_END, window
 from .ranks import written_axes
 from .slice_bounds import bounds_kind
 from .sliding_windows import window_at
@@ -71,7 +71,7 @@ def after_iterations(batch: Batch, tuples: Value, rank: int) -> Value:
 def moving_slice(batch: Batch) -> Value:
     """Slices of one length whose starts differ between iterations.
 
-    Facts show that no iteration reaches the end of the axis; otherwise the result is ragged.
+    Facts show that no iteration reaches the end of the axis; otherwise the result is partial.
     """
     starts, ends = (_bounds(batch, index) for index in (1, 2))
     axes = range(len(starts)) if batch.operand(3) is None else batch.numbers(3)
@@ -79,7 +79,7 @@ def moving_slice(batch: Batch) -> Value:
     if not len(ends) == len(starts) == len(axes) == len(steps):
         raise Unbatchable("has bounds, axes and steps that differ in number")
     data = batch.require(0)
-    value, batched, ragged, view = data.value, data.batched, None, None
+    value, batched, part, view = data.value, data.batched, None, None
     for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
         axis = batch.axis(axes[position], batch.rank(0)) - 1
         fixed = [b.value for b in (start, end) if b is not None and b.value is not None]
@@ -111,7 +111,7 @@ def moving_slice(batch: Batch) -> Value:
         if short is Short.RUNS:
             if batched:
                 raise Unbatchable(PAST_THE_END)
-            value, places, ragged = window(batch, value, first, offsets, axis, occupied)
+            value, places, part = window(batch, value, first, offsets, axis, occupied)
         else:
             places = _places(batch, first, offsets, axis, short)
         value = (gather_elements if batched else _read)(batch, value, places, axis, 1)
@@ -119,7 +119,7 @@ def moving_slice(batch: Batch) -> Value:
     if not batched:  # the number of the iteration cancels out in all places
         return batch.unvarying(value)
     batch.window(value, view)
-    return value if ragged is None else batch.ragged(value, ragged)
+    return value if part is None else batch.partial(value, part)
 
 
 def _bounds(batch: Batch, index: int) -> list[Dimension | None]:

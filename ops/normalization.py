@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
+
+import numpy as np
 
 from ..facts.fact import Fact, Symbols
 from ..facts.polynomial import Dimension
@@ -11,9 +14,10 @@ from ..facts.safety_context import Premises, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import ONE, AxisMap, broadcast_map, may_equal
 from .axis_map import Named, PassesAxes, Rowwise, opset_of
-from .batching import Batch, Unbatchable
+from .batching import DIFFERING, Batch, Unbatchable
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
+from .partial_axes import filled, once
 from .rules import ALL_OPERANDS, KeepsShape, Shapes, describes
 
 
@@ -44,6 +48,20 @@ class Softmax(PassesAxes):
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         (first,) = axes
         return super().passed(node, rank, set(range(first, rank)) if opset_of(node) < 13 else axes)
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        rank, part = batch.rank(0), batch.part(0)
+        axis = batch.node.attribute("axis", 1 if batch.emit.opset < 13 else -1) % rank
+        together = range(axis, rank if batch.emit.opset < 13 else axis + 1)
+        if rank + part.axis not in together or batch.node.is_op("Hardmax"):
+            return super().batch_partial(batch)
+        if len(together) > 1:
+            raise Unbatchable(DIFFERING)
+        (result,) = once(filled(batch, 0, -np.inf), self.batch)
+        zeros = part.occupied and batch.node.is_op("Softmax")
+        return [
+            batch.partial(result, dataclasses.replace(part, data=None, varies=True, zeros=zeros))
+        ]
 
 
 @describes("BatchNormalization")

@@ -17,11 +17,12 @@ from ..ir import Node, Value
 from .agreement import is_integer
 from .axes import AxisMap, aligned, broadcast_shape, may_equal
 from .axis_map import PassesAxes
-from .batching import Batch, Ragged, Unbatchable
+from .batching import DIFFERING, Batch, Unbatchable
 from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import by_rows
-from .ragged import of_products
+from .partial_axes import whole
+from .partial_products import product_of_parts
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import ALL_OPERANDS, OperandRanks, OperatorRules, Shapes, describes
 
@@ -68,8 +69,21 @@ class MatMul(OperatorRules):
         axes += [rank] if rhs == 1 else []
         return [batch.emit.squeeze(product, tuple(axes), batch.label("_vector"))]
 
-    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        return of_products(batch, ragged, self.batch)
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        ranks, parts = [batch.rank(0), batch.rank(1)], batch.parts()
+        inner = {0: -1, 1: -2 if ranks[1] > 1 else -1}
+        if any(part.axis != inner[index] for index, part in parts.items()):
+            return super().batch_partial(batch)
+        return product_of_parts(batch, self.batch) if len(parts) > 1 else self._of_whole(batch)
+
+    def _of_whole(self, batch: Batch) -> Sequence[Value]:
+        """The product with an operand that has all elements, so that it fails without some."""
+        (index, part), *_ = batch.parts().items()
+        other = batch.shape(1 - index)
+        against = other[-1] if index == 1 or len(other) == 1 else other[-2]
+        if part.bounds is not None or against.value != part.size or part.count is not None:
+            raise Unbatchable(DIFFERING)
+        return self.batch(whole(batch, repeats=False))
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         lhs, rhs = arrays[0].shape, arrays[1].shape

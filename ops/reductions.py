@@ -5,31 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-import onnx
-
-from ..facts.attribute_or_input import listed_numbers
 from ..facts.bounds import Bounds, Known
-from ..facts.fact import Content, Fact, Symbols, content_from, integers
+from ..facts.fact import Content, Fact, Symbols, content_from
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, at_least, axis_of, distinct_axes, require, shown
 from ..ir import Node, Value
 from .agreement import have_both_zeros, is_integer
-from .axes import positions, reduced
+from .axes import reduced
 from .axis_map import Named, PassesAxes, number_of, opset_of
-from .batching import DIFFERING, Batch, Ragged, Unbatchable
-from .departures import other_numbers
-from .element_types import ElementTypes
-from .moving_bounds import reduced_between
-from .ragged import counted_elements, filled, of_present, reduced_away
+from .batching import Batch
+from .partial_reductions import reduced_part, reduced_windows
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
+from .reduce_view import read_reduction
 from .rules import ONE_NUMBER, KeepsShape, OperandRanks, Shapes, SizedByVector, describes
 from .schema_queries import formal_inputs
-from .sliding_windows import reduced_windows
 
 
 @describes("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
 @describes("ReduceMax", "ReduceMin", roundings=0)
+@describes("ReduceMean")
 class Reduction(PassesAxes, SizedByVector):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
 
@@ -40,15 +34,8 @@ class Reduction(PassesAxes, SizedByVector):
     ignores_zero_sign: ClassVar[int] = 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
-        shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
-        if axes is None and node.input(1) is not None:
-            return None
-        if not axes and node.attribute("noop_with_empty_axes", 0):
-            return [shape]
-        places = positions(axes or range(len(shape)), len(shape))
-        return (
-            None if places is None else [reduced(shape, places, node.attribute("keepdims", 1) != 0)]
-        )
+        view = read_reduction(node, inputs)
+        return None if view is None else [reduced(inputs[0].dims, view.axes, view.keeps)]
 
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
@@ -63,54 +50,33 @@ class Reduction(PassesAxes, SizedByVector):
         return bool(value.size) if self.roundings == 0 else node.op_type in _COUNTING
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
-        axes = listed_numbers(node, inputs, "axes", 1)
-        if not axes and (node.input(1) is None or axes is not None):
-            if node.attribute("noop_with_empty_axes", 0):
-                return {}
-            axes = None if inputs[0].shape is None else list(range(len(inputs[0].shape)))
+        view = read_reduction(node, inputs)
+        if view is not None and view.does_nothing:
+            return {}
         as_attribute = formal_inputs(node.op_type, opset_of(node)) == 1
-        return {"axes" if as_attribute else 1: axes}
+        return {"axes" if as_attribute else 1: None if view is None else list(view.axes)}
 
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         return kept(node, rank, axes)
 
     def batch(self, batch: Batch) -> Sequence[Value]:
-        if batch.rank(0) or not self.named_axes(batch.node, batch.facts):
-            joined = self._join_windows(batch)
-            return super().batch(batch) if joined is None else joined
+        view = read_reduction(batch.node, batch.facts)
+        if view is None or view.does_nothing:
+            return super().batch(batch)
+        if batch.rank(0):
+            joined = reduced_windows(batch, view.axes)
+            return super().batch(batch) if joined is None else [joined]
         # Of a scalar there is nothing to reduce, but the operator may still compute.
         one = batch.emit.unsqueeze(batch.require(0).value, 1, batch.label("_one"))
         if formal_inputs(batch.node.op_type, batch.emit.opset) == 1:
             return batch.same([one], axes=[1], keepdims=0)
         return batch.same([one, batch.vector(1)], keepdims=0)
 
-    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        one, axes = ragged[0], batch.listed("axes", 1)
-        if one is None or (not axes and batch.node.attribute("noop_with_empty_axes", 0)):
-            return super().batch_ragged(batch, ragged)
-        if _departs(batch):
-            raise Unbatchable("adds up integers, which onnxruntime computes as doubles")
-        over = axes or range(batch.rank(0))
-        reduced_away(batch, one, over)
-        if one.bounds is not None:
-            return [reduced_between(batch, one, over)]
-        joined = self._join_windows(batch)
-        return self.reduced_ragged(batch, one, over) if joined is None else joined
-
-    def _join_windows(self, batch: Batch) -> list[Value] | None:
-        """The reductions of windows by steps of all rows; None for other operands."""
-        axes = batch.listed("axes", 1)
-        if _departs(batch) or (not axes and batch.node.attribute("noop_with_empty_axes", 0)):
-            return None
-        joined = reduced_windows(batch, axes or range(batch.rank(0)))
-        return None if joined is None else [joined]
-
-    def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
-        """The reduction of what iterations have, over axes among which is the one that differs."""
-        results = self.batch(filled(batch, one, NEUTRAL[batch.node.op_type]))
-        if batch.node.op_type != "ReduceSum":
-            return results
-        return [of_present(batch, one, results[0], _rank_without(batch, axes))]
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        view = read_reduction(batch.node, batch.facts)
+        if view is None or batch.rank(0) + batch.part(0).axis not in view.axes:
+            return super().batch_partial(batch)
+        return [reduced_part(batch, view.axes, super().batch)]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank, axes = (yield RankOf(node.input(0))), written_axes(node)
@@ -123,11 +89,6 @@ class Reduction(PassesAxes, SizedByVector):
         return rank_without(rank, axes)
 
 
-def _departs(batch: Batch) -> bool:
-    """Test for a reduction of integers that onnxruntime computes otherwise than by additions."""
-    return other_numbers(batch.node, ElementTypes()) is not None
-
-
 def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
     """The axis of the operand for each axis of a result; None for a reduced one."""
     if node.attribute("keepdims", 1):
@@ -135,46 +96,7 @@ def kept(node: Node, rank: int, reduced: set[int]) -> list[int | None]:
     return [axis for axis in range(rank) if axis not in reduced]
 
 
-def _rank_without(batch: Batch, axes: Sequence[int]) -> int:
-    """The rank of a reduction in one iteration."""
-    return batch.rank(0) - (0 if batch.node.attribute("keepdims", 1) else len(axes))
-
-
 _COUNTING = ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")
-
-
-NEUTRAL = {
-    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"), 0.0),
-    "ReduceSum": -0.0,  # added to what has a sign even where it is 0, it changes nothing
-    "ReduceProd": 1.0,
-    "ReduceMin": np.inf,
-    **dict.fromkeys(("ReduceMax", "ReduceLogSumExp"), -np.inf),
-}
-"""Neutral element: one more of it leaves the result unchanged."""
-
-_MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.TensorProto.DOUBLE: 2**53}
-"""Up to which number all integers are of a type in which means are computed."""
-
-
-@describes("ReduceMean")
-class ReduceMean(Reduction):
-    """ReduceMean: of elements of which iterations lack some it is the sum by the number of them."""
-
-    def reduced_ragged(self, batch: Batch, one: Ragged, axes: Sequence[int]) -> Sequence[Value]:
-        rank = batch.rank(0)
-        moved = tuple(batch.axis(axis, rank) for axis in axes)
-        beside = (batch.shape(0)[axis - 1] for axis in moved if axis - 1 != rank + one.axis)
-        others = product(list(beside)).value
-        most = _MOST_EXACT.get(batch.require(0).fact.elem_type, 0)
-        if not others or others * one.size > most:
-            raise Unbatchable(DIFFERING)
-        keepdims = batch.node.attribute("keepdims", 1)
-        value = filled(batch, one, -0.0).require(0).value
-        total = batch.emit.reduce("ReduceSum", value, moved, batch.label("_sum"), keepdims)
-        places = tuple(range(1, rank + 1 if keepdims else rank + 1 - len(moved)))
-        count = counted_elements(batch, one, others, places)
-        mean = batch.emit.add("Div", [total, count], batch.label())
-        return [of_present(batch, one, mean, len(places))]
 
 
 @describes("ReduceSum", total=lambda sizes: sum(sizes, Dimension.constant(0)))
@@ -186,13 +108,11 @@ class SizeReduction(Reduction):
     total: Callable[[list[Dimension]], Dimension]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        content = inputs[0].elements
+        content, view = inputs[0].elements, read_reduction(node, inputs)
         if content.ndim != 1 or any(e is None for e in content):
             return None
-        if node.attribute("noop_with_empty_axes", 0):
-            axes = integers(inputs[1]) if len(inputs) > 1 else None
-            if axes is None or not axes.size:
-                return None
+        if view is None or view.does_nothing:
+            return None
         result = content_from(self.total(list(content)))
         return result.reshape(1) if node.attribute("keepdims", 1) else result
 

@@ -18,6 +18,7 @@ from .axis_map import Named, PassesAxes, Rowwise
 from .batching import Batch, Unbatchable
 from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
 from .output_growth import broadcast_shapes_size
+from .partial_axes import resized
 from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
 from .rules import (
     ONE_NUMBER,
@@ -198,6 +199,9 @@ class Reshape(SizedByVector, Moving):
         if batch.results[0].shape is None or len(numbers) < len(sizes):
             return [reshaped_as_told(batch)]
         return [reshaped(batch, batch.spread(0), [batch.iterations, *numbers])]
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        return resized(batch, -1)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         """Infer the rank from the attribute below opset 5, else from the second input."""
@@ -385,6 +389,9 @@ class Expand(Growing, Moving):
         ones = batch.vector(*[1] * (1 + rank - count))
         target = batch.emit.concat([ones, target], 0, batch.label("_shape"))
         return batch.same([batch.lifted(0, rank), target])
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        return resized(batch, 1)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank = yield RankOf(node.input(0))

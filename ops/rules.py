@@ -7,7 +7,6 @@ proofs that a node cannot fail; nothing else names it.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +19,11 @@ from ..facts.safety_context import Premises, Unproven
 from ..ir import Node, Operator, Value
 from .agreement import are_ordinary, are_usual
 from .axes import AxisMap
-from .batching import DIFFERING, Batch, Ragged, Unbatchable
+from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, FEW, elements
 from .departures import on_arrays
 from .output_growth import times
+from .partial_axes import along_axis
 from .ranks import RankAnswer, rank_of_first
 
 OLDEST_OPSET = 9
@@ -255,28 +255,20 @@ class OperatorRules:
         """
         raise Unbatchable(self.why_unbatchable)
 
-    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        """Emit the batched form of inputs that have fewer elements in some iterations.
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        """Emit the batched form of a node with partial operands.
 
-        Args:
-            batch: the node; its operands are padded to one size.
-            ragged: for each input which elements it has; None where it has all.
-
-        Along an axis that the operator computes position by position, the padding stays padding.
+        Along an axis that the operator computes position by position, elements without a meaning
+        stay such.
         """
-        one, shape = ragged[0], batch.results[0].shape
-        if one is None or one.bounds is not None or any(ragged[1:]) or shape is None:
-            raise Unbatchable(DIFFERING)
-        own = batch.rank(0) + one.axis
-        for axis in range(len(shape)):
+
+        def axis_map(axis: int) -> AxisMap | None:
             try:
-                match = self.axis_map(batch.node, batch.facts, axis)
+                return self.axis_map(batch.node, batch.facts, axis)
             except (IndexError, TypeError, ValueError):
-                break  # the inputs do not fit each other: the node fails
-            if match is not None and match.inputs == (own, *[None] * (len(match.inputs) - 1)):
-                how = dataclasses.replace(one, axis=axis - len(shape), data=None)
-                return [batch.ragged(result, how) for result in self.batch(batch)]
-        raise Unbatchable(DIFFERING)
+                return None  # the inputs do not fit each other: the node fails
+
+        return along_axis(batch, axis_map, self.batch, self.risky_inputs)
 
     def defines(self, method: Callable[..., Any]) -> bool:
         """Test for an override of a method: `rules.defines(OperatorRules.content)`."""

@@ -27,9 +27,9 @@ from ..facts.safety_context import (
 from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
-from .batching import Batch, Ragged
+from .batching import Batch
 from .gather_batching import moving_slice
-from .ragged import part_of
+from .partial_axes import part_of
 from .rules import (
     ALL_OPERANDS,
     ONE_NUMBER,
@@ -244,10 +244,11 @@ class Slice(NoLarger, PassesAxes, Moving):
             return [moving_slice(batch)]
         return super().batch(batch)
 
-    def batch_ragged(self, batch: Batch, ragged: Sequence[Ragged | None]) -> Sequence[Value]:
-        if ragged[0] is None:
-            return super().batch_ragged(batch, ragged)
-        return [part_of(batch, ragged[0])]
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        (axes,), rank = self.named_axes(batch.node, batch.facts).values(), batch.rank(0)
+        places = [] if axes is None or isinstance(axes, int) else [axis % rank for axis in axes]
+        is_cut = rank + batch.part(0).axis in places
+        return [part_of(batch)] if is_cut else super().batch_partial(batch)
 
 
 def _count(premises: Premises, name: str, position: int) -> int:

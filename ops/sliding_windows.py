@@ -1,4 +1,4 @@
-"""Reductions of windows that move by a fixed number of rows, without the windows themselves.
+"""Windows that move by a fixed number of rows, whose reductions need no windows.
 
 Steps of doubling length join neighbours, so two steps reduce windows of 4 rows, three those of 5:
 
@@ -8,30 +8,48 @@ Steps of doubling length join neighbours, so two steps reduce windows of 4 rows,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
-from ..facts.polynomial import Dimension, product
-from ..facts.types import PLAIN_FLOATS, PLAIN_INTEGERS
+from ..facts.magnitudes import LAST_OF_64_BITS
+from ..facts.polynomial import Dimension
+from ..facts.types import PLAIN_FLOATS
 from ..ir import Value
 from .batching import Batch, Window
 from .dynamic_shape_batching import counted
-from .ragged import zero_of_nothing
-from .schema_queries import MIN_OF_INTEGERS
 
-_END = np.iinfo(np.int64).max
-_JOINS = {
-    "ReduceSum": ("Add", -0.0),
-    "ReduceMean": ("Add", 0.0),  # the mean of nothing is 0, and not -0
-    "ReduceMax": ("Max", -np.inf),
-    "ReduceMin": ("Min", np.inf),
-    "ReduceProd": ("Mul", 1.0),
+NEUTRAL = {
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"), 0.0),
+    # added to what has a sign even where it is 0, it changes nothing
+    **dict.fromkeys(("ReduceSum", "ReduceMean"), -0.0),
+    "ReduceProd": 1.0,
+    "ReduceMin": np.inf,
+    **dict.fromkeys(("ReduceMax", "ReduceLogSumExp"), -np.inf),
 }
-"""The operator that joins two parts of a window, and its neutral element."""
+"""Neutral element: one more of it leaves the result unchanged."""
+JOINS = {"ReduceMax": "Max", "ReduceMin": "Min", "ReduceProd": "Mul"}
+"""The operator that joins two parts, unless they are sums."""
 OVERLAPPING = ("ReduceMax", "ReduceMin")
 """The reductions to which neither order nor a repeated element makes a difference."""
+
+
+def neutral(batch: Batch) -> Value:
+    """Emit the neutral element of a reduction."""
+    number = NEUTRAL[batch.node.op_type]
+    kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
+    if kind.kind != "f" and not np.isfinite(number):
+        number = np.iinfo(kind).max if number > 0 else np.iinfo(kind).min
+    return batch.number(number, "_fill")
+
+
+def pad_rows(batch: Batch, rows: Value, more: Value, in_front: bool = False) -> Value:
+    """Rows with neutral ones in front or behind."""
+    emit, label, rank = batch.emit, batch.label("_padded"), batch.rank(0)
+    front = [] if in_front else [batch.vector(*[0] * rank)]
+    behind = 2 * rank - 1 if in_front else rank - 1
+    parts = [*front, more, *([batch.vector(*[0] * behind)] if behind else [])]
+    return emit.add("Pad", [rows, emit.concat(parts, 0, label), neutral(batch)], label)
 
 
 def window_at(
@@ -96,121 +114,45 @@ def _repeats(batch: Batch, index: int, axis: int) -> bool:
     return own < rank - axis or batch.shape(index)[axis - rank].value == 1
 
 
-def reduced_windows(batch: Batch, axes: Sequence[int]) -> Value | None:
-    """The result of a Reduce operator on windows; None for other operands."""
-    operand, op_type = batch.require(0), batch.node.op_type
-    window = batch.windows.get(operand.value)
-    if window is None or op_type not in _JOINS or batch.emit.opset < MIN_OF_INTEGERS:
-        return None
-    places = {axis % batch.rank(0) for axis in axes}
-    others = product([batch.shape(0)[place] for place in places - {window.axis}]).value
-    if window.axis not in places or not _is_joined(batch, window) or not others:
-        return None
-    value = _joined(batch, window)
-    front = [window.axis, *(a for a in range(batch.rank(0)) if a != window.axis)]
-    value = batch.emit.transpose(value, front, batch.label("_joined"))
-    keepdims = batch.node.attribute("keepdims", 1)
-    beside = tuple(sorted(place + 1 for place in places - {window.axis}))
-    if keepdims or beside:
-        value = batch.emit.unsqueeze(value, window.axis + 1, batch.label("_kept"))
-    if beside:
-        over = beside if keepdims else tuple(sorted((*beside, window.axis + 1)))
-        kind = "ReduceSum" if op_type == "ReduceMean" else op_type
-        value = batch.emit.reduce(kind, value, over, batch.label("_reduced"), keepdims)
-    if op_type == "ReduceMean":
-        value = _mean(batch, window, value, places, others)
-    if window.occupied or op_type not in ("ReduceSum", "ReduceMean"):
-        return value
-    zero = batch.vector(0)
-    some = batch.emit.add("Greater", [_remaining(batch, window), zero], batch.label("_some"))
-    return zero_of_nothing(batch, value, some, _rank_of(batch, places))
-
-
-def _is_joined(batch: Batch, window: Window) -> bool:
-    """Test for an element type whose reductions join."""
-    elem_type, op_type = batch.require(0).fact.elem_type, batch.node.op_type
-    if op_type not in OVERLAPPING and batch.keeps_order:
-        return False
-    is_integer = elem_type in PLAIN_INTEGERS and window.whole and op_type != "ReduceMean"
-    return is_integer or elem_type in PLAIN_FLOATS
-
-
-def _joined(batch: Batch, window: Window) -> Value:
-    """The reductions along the axis of the windows, in its place."""
-    kind, neutral = _JOINS[batch.node.op_type]
-    rows = window.rows
+def joined_windows(batch: Batch, window: Window, rows: Value) -> Value:
+    """The reductions of windows of rows, which come first."""
     if not window.whole:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
-        fill = batch.emit.constant(np.array(neutral, dtype), batch.label("_fill"))
-        rows = batch.emit.add("Pad", [rows, _lacking(batch, window), fill], batch.label("_padded"))
+        rows = pad_rows(batch, rows, _lacking(batch, window))
     powers, size = {1: rows}, 1
     while 2 * size <= window.size:
-        powers[2 * size] = _step(batch, kind, powers[size], powers[size], size, size, window.axis)
+        powers[2 * size] = _step(batch, powers[size], powers[size], size, size)
         size *= 2
     result, reduced = powers[size], size
     for power in sorted(powers, reverse=True):
         if window.size - reduced >= power:
-            result = _step(batch, kind, result, powers[power], reduced, power, window.axis)
+            result = _step(batch, result, powers[power], reduced, power)
             reduced += power
     if window.stride == 1:
         return result
-    bounds = [batch.vector(n) for n in (0, _END, window.axis, window.stride)]
+    bounds = [batch.vector(n) for n in (0, LAST_OF_64_BITS, 0, window.stride)]
     return batch.emit.add("Slice", [result, *bounds], batch.label("_joined"))
 
 
-def _step(
-    batch: Batch, kind: str, early: Value, late: Value, first: int, second: int, axis: int
-) -> Value:
+def _step(batch: Batch, early: Value, late: Value, first: int, second: int) -> Value:
     """Join the reductions of `first` elements with those of the next `second` ones."""
-    zero, at, label = batch.vector(0), batch.vector(axis), batch.label("_part")
-    before = batch.emit.add("Slice", [early, zero, batch.vector(-second), at], label)
-    after = batch.emit.add("Slice", [late, batch.vector(first), batch.vector(_END), at], label)
+    zero, label = batch.vector(0), batch.label("_part")
+    before = batch.emit.add("Slice", [early, zero, batch.vector(-second), zero], label)
+    end = batch.vector(LAST_OF_64_BITS)
+    after = batch.emit.add("Slice", [late, batch.vector(first), end, zero], label)
+    kind = JOINS.get(batch.node.op_type, "Add")
     return batch.emit.add(kind, [before, after], batch.label("_joined"))
 
 
-def _size(batch: Batch, window: Window) -> Value:
-    sizes = batch.emit.add("Shape", [window.rows], batch.label("_size"))
-    return batch.emit.add("Gather", [sizes, batch.vector(window.axis)], batch.label("_size"))
-
-
 def _lacking(batch: Batch, window: Window) -> Value:
-    """The pads that make all windows whole."""
-    emit, label, rank = batch.emit, batch.label("_pads"), batch.rank(0)
+    """The number of rows that make all windows whole."""
+    emit, label = batch.emit, batch.label("_pads")
     moved = emit.add("Mul", [batch.iterations, batch.vector(window.stride)], label)
     needed = emit.add("Add", [moved, batch.vector(window.size - window.stride)], label)
-    amount = emit.add("Sub", [needed, _size(batch, window)], label)
-    behind = rank - window.axis - 1
-    pads = [batch.vector(*[0] * (rank + window.axis)), amount]
-    return emit.concat([*pads, *([batch.vector(*[0] * behind)] if behind else [])], 0, label)
+    return emit.add("Sub", [needed, emit.size(window.rows, window.axis, label)], label)
 
 
-def _remaining(batch: Batch, window: Window) -> Value:
+def remaining(batch: Batch, window: Window) -> Value:
     """The number of elements from the start of each window on; negative beyond the end."""
-    label = batch.label("_count")
-    starts = batch.emit.add("Mul", [counted(batch), batch.vector(window.stride)], label)
-    return batch.emit.add("Sub", [_size(batch, window), starts], label)
-
-
-def _rank_of(batch: Batch, axes: set[int]) -> int:
-    return batch.rank(0) if batch.node.attribute("keepdims", 1) else batch.rank(0) - len(axes)
-
-
-def _mean(batch: Batch, window: Window, total: Value, axes: set[int], others: int) -> Value:
-    """Divide sums by the number of elements, `others` for each one of a window.
-
-    The mean of nothing is undefined; it is 0, as in onnxruntime.
-    """
-    emit, label, elem_type = batch.emit, batch.label("_count"), batch.require(0).fact.elem_type
-    if window.whole:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-        count = emit.constant(np.array(others * window.size, dtype), label)
-        return emit.add("Div", [total, count], batch.label())
-    rest = emit.add("Max", [_remaining(batch, window), batch.vector(1)], label)
-    count = emit.add("Min", [rest, batch.vector(window.size)], label)
-    if others != 1:
-        count = emit.add("Mul", [count, batch.vector(others)], label)
-    count = emit.add("Cast", [count], label, to=elem_type)
-    rank = _rank_of(batch, axes)
-    if rank:
-        count = emit.unsqueeze(count, tuple(range(1, 1 + rank)), label)
-    return emit.add("Div", [total, count], batch.label())
+    emit, label = batch.emit, batch.label("_count")
+    starts = emit.add("Mul", [counted(batch), batch.vector(window.stride)], label)
+    return emit.add("Sub", [emit.size(window.rows, window.axis, label), starts], label)

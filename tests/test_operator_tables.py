@@ -17,7 +17,6 @@ REMAINING = {
     "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
     "passes/base.py": "operators that are or become control flow",
     "passes/cleanup/cancel_movement.py": "operators that the pass moves a reshape over",
-    "passes/loops/prefix_values.py": "rules of prefixes, one function each",
     "passes/loops/scans_to_loops.py": "operators that the pass emits",
     "passes/costs/cost_model.py": "operators whose cost is measured",
     "passes/costs/table.py": "measured costs, of control flow above all",

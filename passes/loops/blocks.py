@@ -415,7 +415,7 @@ class BlockLoop:
         self._batcher = BlockBatcher(self.feeding, self._residual)
         self._dependences = self._find_dependences()
         self._distribution = Distribution(
-            self._dependences, self._batcher.compute, self._batcher.computes_ragged
+            self._dependences, self._batcher.compute, self._batcher.computes_partial
         )
         inside = self._distribution.inside
         if not any(isinstance(v, Node) and v not in inside for v in self._dependences.graph):

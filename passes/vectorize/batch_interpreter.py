@@ -18,10 +18,10 @@ from ...facts.bounds import Known
 from ...facts.fact import Content, Fact
 from ...ir import Node, Operator, Value, normal_domain
 from ...ops import rules_of
-from ...ops.batching import DIFFERING, Batch, Extent, Operand, Ragged, Unbatchable
+from ...ops.batching import DIFFERING, Batch, Extent, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.outputs import content_of
-from ...ops.ragged import common_length, padded
+from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Vertex, Write
@@ -44,8 +44,6 @@ class NodeBatcher(abc.ABC):
 
     Attributes:
         operands: the operands of arguments and computed values of the body.
-        ragged: the operands with fewer elements in some iterations, for operators with a rule for
-            them.
         mask: the flags of iterations that run the nodes, a vector of booleans; None for all.
     """
 
@@ -63,7 +61,6 @@ class NodeBatcher(abc.ABC):
         self.extent = extent
         self.inference = feeding.inference
         self.operands: dict[Value, Operand] = {}
-        self.ragged: dict[Value, tuple[Operand, Ragged]] = {}
         functions = self.inference.model.functions
         self.speculation = speculation or Speculation(self.inference, functions)
 
@@ -71,12 +68,22 @@ class NodeBatcher(abc.ABC):
         """The operand of a value that the body computes, receives or captures.
 
         Raises:
-            Unbatchable: no operand, as for fewer elements in some iterations.
+            Unbatchable: no operand, or a partial one.
         """
-        if value in self.ragged:
+        operand = self._any_operand(value)
+        if operand.partial is not None:
             raise Unbatchable(f"computes '{value.name}', which may be shorter on some iterations")
+        return operand
+
+    def _any_operand(self, value: Value) -> Operand:
+        """The operand of a value, also a partial one."""
         match = self.operands.get(value)
         return self.operand_around(value) if match is None else match
+
+    def is_partial(self, value: Value | None) -> bool:
+        """Test for a value with elements that have no meaning in some iterations."""
+        operand = None if value is None else self.operands.get(value)
+        return operand is not None and operand.partial is not None
 
     @abc.abstractmethod
     def operand_around(self, value: Value) -> Operand:
@@ -133,8 +140,10 @@ class NodeBatcher(abc.ABC):
         return self.emit.unsqueeze(vector, axes, f"{vector.name}_lifted") if axes else vector
 
     def _compute_plain(self, node: Node) -> None:
-        if any(value in self.ragged for value in node.inputs):
-            self._compute_ragged(node)
+        if any(map(self.is_partial, node.inputs)):
+            pairs = [None if value is None else self._any_operand(value) for value in node.inputs]
+            facts = [Fact() if v is None else self.fact(v).without_content() for v in node.outputs]
+            self._enter_results(node, self.apply_rule(node, pairs, facts))
             return
         operands = self.operands_of(node)
         if not any(operand is not None and operand.batched for operand in operands):
@@ -150,31 +159,15 @@ class NodeBatcher(abc.ABC):
         facts[0] = self._with_content(node, operands, facts[0])
         self._enter_results(node, self.apply_rule(node, operands, facts))
 
-    def _compute_ragged(self, node: Node) -> None:
-        """Compute a node with ragged operands."""
-        pairs = [None if value is None else self.ragged.get(value) for value in node.inputs]
-        operands = [
-            self.operand(value) if pair is None and value is not None else pair and pair[0]
-            for value, pair in zip(node.inputs, pairs, strict=True)
-        ]
-        facts = [Fact() if v is None else self.fact(v).without_content() for v in node.outputs]
-        ragged = [None if pair is None else pair[1] for pair in pairs]
-        self._enter_results(node, self.apply_rule(node, operands, facts, ragged))
-
     def apply_rule(
-        self,
-        node: Node,
-        operands: Sequence[Operand | None],
-        facts: Sequence[Fact],
-        ragged: Sequence[Ragged | None] = (),
-    ) -> list[tuple[Operand, Ragged | None]]:
+        self, node: Node, operands: Sequence[Operand | None], facts: Sequence[Fact]
+    ) -> list[Operand]:
         """Outputs of a node for all iterations, by the batching rule of its operator.
 
         Args:
             node: the node.
             operands: its operands; None for an omitted one.
             facts: the facts of its outputs in one iteration.
-            ragged: the raggedness of each operand; empty without ragged ones.
 
         Raises:
             Unbatchable: no rule, a rule that refuses, or an output that neither has the batch axis
@@ -196,15 +189,14 @@ class NodeBatcher(abc.ABC):
                 self.feeding.enter_rank(operand.value, rank)
         try:
             with readers_of(self.emit, node.outputs):
-                results = rules.batch_ragged(batch, ragged) if ragged else rules.batch(batch)
+                results = rules.batch_partial(batch) if batch.parts() else rules.batch(batch)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
         outputs = []
         for result, fact in zip(results, facts, strict=False):
-            batched, lacking = result not in batch.invariant, batch.partial.get(result)
+            batched, part = result not in batch.invariant, batch.partials.get(result)
             self._require_rank(node, result, batched, fact)
-            fact = fact if lacking is None else padded(fact, lacking)
-            outputs.append((Operand(result, batched, fact), lacking))
+            outputs.append(Operand(result, batched, padded(fact, part), partial=part))
         return outputs
 
     def _find(self, value: Value) -> Operand | None:
@@ -228,17 +220,13 @@ class NodeBatcher(abc.ABC):
         self.feeding.adds_loops |= most is None
         return parallel_prefix(self.emit, monoid, [rows], [fact], most, reach=reach)[0]
 
-    def _enter_results(self, node: Node, results: Sequence[tuple[Operand, Ragged | None]]) -> None:
+    def _enter_results(self, node: Node, results: Sequence[Operand]) -> None:
         """Enter the results of a rule as operands for the outputs of a node."""
-        for value, (operand, ragged) in zip(node.outputs, results, strict=False):
+        for value, operand in zip(node.outputs, results, strict=False):
             if operand.batched:
                 self.require_room(node, operand.fact)
-            if value is None:
-                continue
-            if ragged is None:
+            if value is not None:
                 self.operands[value] = operand
-            else:
-                self.ragged[value] = operand, ragged
 
     def _require_rank(self, node: Node, result: Value, batched: bool, fact: Fact) -> None:
         """Check the rank of a result, with or without the batch axis.
@@ -352,14 +340,15 @@ class Batcher(NodeBatcher):
             result = self.operand(vertex.result)
             self.enter_state(vertex, shift(vertex, result, self.feeding))
 
-    def computes_ragged(self, vertex: Vertex) -> bool:
-        """Test for a node with a ragged output."""
-        return isinstance(vertex, Node) and any(value in self.ragged for value in vertex.outputs)
+    def computes_partial(self, vertex: Vertex) -> bool:
+        """Test for a node with a partial output."""
+        return isinstance(vertex, Node) and any(map(self.is_partial, vertex.outputs))
 
-    def stacks_ragged(self, vertex: Vertex) -> bool:
-        """Test for ragged outputs that have one size in all iterations where they are stacked."""
+    def stacks_partial(self, vertex: Vertex) -> bool:
+        """Test for partial outputs that have one size in all iterations where they are stacked."""
         values = vertex.outputs if isinstance(vertex, Node) else ()
-        return all(v not in self.ragged or self.ragged[v][1].present is not None for v in values)
+        parts = [self.operands[value].partial for value in values if value in self.operands]
+        return all(part is None or part.present is not None for part in parts)
 
     def enter_independent(
         self,
@@ -460,12 +449,12 @@ class Batcher(NodeBatcher):
         Returns:
             the operand, and its value for each iteration.
         """
-        if result not in self.ragged or self.ragged[result][1].present is None:
+        operand = self._any_operand(result)
+        part = operand.partial
+        if part is None or part.present is None or operand.fact.shape is None:
             operand = self.operand(result)
             return operand, self.feeding.every(operand, result.name)
-        operand, ragged = self.ragged[result]
-        assert operand.fact.shape is not None
-        place, length = len(operand.fact.shape) + ragged.axis, common_length(self.emit, ragged)
+        place, length = len(operand.fact.shape) + part.axis, common_length(self.emit, part)
         if sizes:
             some = self.emit.add(
                 "Cast", [self.feeding.iterations], "some", to=onnx.TensorProto.BOOL

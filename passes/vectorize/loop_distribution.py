@@ -21,7 +21,7 @@ class Distribution:
     Args:
         dependences: the dependence graph.
         compute: the batch interpreter; raises Unbatchable.
-        is_ragged: the test for outputs that cannot be read in each iteration.
+        is_partial: the test for outputs that cannot be read in each iteration.
         is_stackable: the test for such outputs that may be emitted.
 
     Attributes:
@@ -34,13 +34,13 @@ class Distribution:
         self,
         dependences: DependenceGraph,
         compute: Callable[[Vertex], None],
-        is_ragged: Callable[[Vertex], bool],
+        is_partial: Callable[[Vertex], bool],
         is_stackable: Callable[[Vertex], bool] = lambda vertex: False,
     ) -> None:
         self._graph = dependences.graph
         self._roots = dependences.roots
         self._compute = compute
-        self._is_ragged = is_ragged
+        self._is_partial = is_partial
         self._is_stackable = is_stackable
         self.inside: set[Vertex] = set()
         self.after: set[Vertex] = set()
@@ -94,8 +94,8 @@ class Distribution:
         return is_name and all(v in self.inside for v in self._graph.predecessors(vertex))
 
     def _is_read_iteration_by_iteration(self, vertex: Vertex) -> bool:
-        """Test for a ragged value that is an output or that the residual loop reads."""
-        if not self._is_ragged(vertex):
+        """Test for a partial value that is an output or that the residual loop reads."""
+        if not self._is_partial(vertex):
             return False
         if vertex in self._roots and not self._is_stackable(vertex):
             return True

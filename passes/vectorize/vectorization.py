@@ -72,8 +72,8 @@ class Vectorization:
         self.distribution = Distribution(
             self.dependences,
             self.batcher.compute,
-            self.batcher.computes_ragged,
-            self.batcher.stacks_ragged,
+            self.batcher.computes_partial,
+            self.batcher.stacks_partial,
         )
         self.plan: ResidualPlan | None = None
         self._sizes_to_drop = ZeroIterationSizes(loop_view, inference)

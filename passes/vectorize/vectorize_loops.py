@@ -20,7 +20,7 @@ from ...facts.reason import Message, Reason
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
-from ...ops.moving_bounds import ORDERED
+from ...ops.partial_reductions import ORDERED
 from ..iteration.loop_view import LoopView, read
 from ..iteration.memory import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.sequence_maps import read_map, read_tensors

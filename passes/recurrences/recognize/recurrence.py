@@ -277,9 +277,6 @@ class AllIterations(Batcher):
 
     def operand(self, value: Value) -> Operand:
         """The operand of a value; its producers are computed on first use."""
-        match = self.operands.get(value)
-        if match is not None:
-            return match
         stack = [value]
         while stack:
             node = self._missing(stack[-1])
@@ -303,7 +300,7 @@ class AllIterations(Batcher):
 
     def _missing(self, value: Value) -> Node | None:
         """The node of the body that must still be computed for a value."""
-        if value in self.operands or value in self.ragged:
+        if value in self.operands:
             return None
         if value.constant is not None or self._join(value):
             return None

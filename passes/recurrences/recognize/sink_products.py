@@ -66,7 +66,7 @@ def _gather(of: Interpretation, node: Node, index: Value, source: Value, axis: i
         operand = Operand(iterations.emit.transpose(operand.value, perm, source.name), False, fact)
     fact = Fact(of.recurrence.fact(source).elem_type, shape[:axis] + shape[axis + 1 :])
     operands = [operand, of.recurrence.iterations.operand(index)]
-    ((read, _),) = iterations.apply_rule(node, operands, [fact])
+    (read,) = iterations.apply_rule(node, operands, [fact])
     return read
 
 

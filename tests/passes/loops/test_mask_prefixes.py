@@ -27,17 +27,18 @@ def test_attention():
         numbers = Range (k, limit, k_1)
         other, y = Loop (n, yes, past) <body = b (int64 i, bool c, float[L, 2] z)
                 => (bool d, float[M, 2] u, float[2] r)
-                <int64[1] axes_2 = {{0}}, int64[1] first = {{1}}, float fill = {{-inf}},
-                 float fill_1 = {{0}}, float fill_2 = {{inf}}, int64 axis = {{0}},
+                <int64[1] axes_2 = {{0}}, int64[1] first = {{1}}, float w_fill = {{-inf}},
+                 float m_number = {{0}}, float m_number_1 = {{inf}}, int64 axis = {{0}},
                  int64[4] pads = {{1, 0, 0, 0}}> {{
             d = Identity (c) e = Gather (x, i) q = Unsqueeze (e, k0) u = Identity (z)
             number = Unsqueeze (i, axes_2) end_1 = Add (number, start) end_2 = Add (end_1, first)
             present = Less (numbers, end_2)
             k_2 = Transpose <perm = [1, 0]> (rows) p = MatMul (q, k_2) a = Identity (p)
-            masked = Where (present, a, fill) w = Softmax <axis = -1> (masked)
-            size = Abs (rows) finite = Less (size, fill_2)
-            numbers_1 = Where (finite, rows, fill_1) m = MatMul (w, numbers_1)
-            others = Where (finite, fill_1, rows) sums = CumSum (others, axis)
+            w_filled = Where (present, a, w_fill) w = Softmax <axis = -1> (w_filled)
+            size = Abs (rows) finite = Less (size, m_number_1)
+            numbers_1 = Where (finite, rows, m_number) m = MatMul (w, numbers_1)
+            others = Where (finite, m_number, rows)
+            sums = CumSum <exclusive = 0, reverse = 0> (others, axis)
             sums_1 = Pad (sums, pads) lost = Gather <axis = 0> (sums_1, end_2)
             m_1 = Add (m, lost) o = Neg (m_1) r = Squeeze (o, k0)
         }}>

@@ -1,0 +1,299 @@
+"""Operands of which each iteration has some elements along an axis; the others have no meaning.
+
+part = Slice (x, i, i + 4)         places = i + [0, 1, 2, 3]
+r = ReduceMax <axes = [0]> (part)  present = places < size of x
+                                   r = ReduceMax (Where (present, x[places], -inf))
+
+Windows that the end of their axis cuts short are such operands, and prefixes of rows that a loop
+appends. An operator that works position by position along the axis passes it on; one that joins
+the elements has neutral ones in the place of the others; any other one stays in the loop.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import onnx
+
+from ..facts.fact import Fact
+from ..facts.polynomial import Dimension, product
+from ..ir import Value
+from .axes import AxisMap
+from .batching import DIFFERING, Batch, Operand, Partial, Unbatchable
+from .builder import Builder
+from .schema_queries import MIN_OF_INTEGERS
+
+FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
+"""The types of which no operation fails on any number, and that have neutral elements."""
+
+
+PAST_THE_END = "takes elements of which some may lie past the end on some iterations"
+"""Why a Slice is computed iteration by iteration that is not padded."""
+
+
+def padded(fact: Fact, partial: Partial | None) -> Fact:
+    """The fact of a value in one iteration with all elements of its axis."""
+    if partial is None or fact.shape is None or not partial.size:
+        return fact
+    shape = list(fact.shape)
+    shape[partial.axis] = Dimension.constant(partial.size)
+    return dataclasses.replace(fact, shape=tuple(shape))
+
+
+# Position by position ----------------------------------------------------------------------------
+
+
+def along_axis(
+    batch: Batch,
+    axis_map: Callable[[int], AxisMap | None],
+    rule: Callable[[Batch], Sequence[Value]],
+    risky: Sequence[int],
+) -> Sequence[Value]:
+    """The results of an operator that takes each position of a partial axis by itself.
+
+    Args:
+        batch: the node.
+        axis_map: the axes of inputs that an axis of the results follows.
+        rule: the rule for whole operands.
+        risky: the inputs some elements of which make it fail.
+    """
+    parts, shape = batch.parts(), batch.results[0].shape
+    if any(index in risky and batch.require(index).fact.elem_type not in FLOATS for index in parts):
+        raise Unbatchable("takes padding of a type with which it may fail")
+    for axis in range(len(shape or ())):
+        match = axis_map(axis)
+        if match is None or (len(batch.node.outputs) > 1 and not match.all_outputs):
+            continue
+        places = [*match.inputs, *[None] * (len(batch.operands) - len(match.inputs))]
+        if any(places[index] != batch.rank(index) + part.axis for index, part in parts.items()):
+            continue
+        one = next(iter(parts.values()))
+        beside = [n for n, place in enumerate(places) if place is not None and n not in parts]
+        if any(_is_whole(batch, index, places[index], one) for index in beside):
+            return rule(whole(batch, repeats=True))
+        if any(batch.shape(index)[places[index] or 0] != 1 for index in beside):
+            raise Unbatchable("takes elements of which some iterations lack some beside others")
+        how = dataclasses.replace(one, axis=axis - len(shape or ()), data=None, zeros=False)
+        return [batch.partial(result, how) for result in once(batch, rule)]
+    raise Unbatchable(DIFFERING)
+
+
+def once(batch: Batch, rule: Callable[[Batch], Sequence[Value]]) -> Sequence[Value]:
+    """The results of a rule; without a batched operand, those of the operator itself."""
+    if any(map(batch.varies, range(len(batch.operands)))):
+        if any(part.bounds is not None for part in batch.parts().values()):
+            raise Unbatchable(DIFFERING)
+        return rule(batch)
+    values = [None if operand is None else operand.value for operand in batch.operands]
+    return [batch.unvarying(result) for result in batch.same(values)]
+
+
+def _is_whole(batch: Batch, index: int, place: int | None, one: Partial) -> bool:
+    """Test for an input with all elements of partial ones, more than one."""
+    return place is not None and 1 < (batch.shape(index)[place].value or 0) == one.size
+
+
+def whole(batch: Batch, repeats: bool) -> Batch:
+    """The node with all elements of each input in each iteration; it fails without them.
+
+    Args:
+        batch: the node.
+        repeats: true if a single element is repeated.
+    """
+    for index, item in batch.parts().items():
+        operand, emit = batch.require(index), batch.emit
+        counts, size = _counts(emit, item), batch.vector(item.size)
+        fit, label = emit.add("Equal", [counts, size], "is_whole"), batch.label("_whole")
+        single = emit.add("Equal", [counts, batch.vector(1)], "is_single")
+        zero = _zero_if(emit, emit.add("Or", [fit, single], "fits") if repeats else fit)
+        axis = batch.vector(batch.rank(index) + item.axis + 1)
+        end = emit.add("Add", [size, zero], label)
+        value = emit.add("Slice", [operand.value, batch.vector(0), end, axis], label)
+        if repeats:
+            first = emit.add("Slice", [value, batch.vector(0), batch.vector(1), axis], label)
+            single = emit.unsqueeze(single, tuple(range(1, 1 + batch.rank(index))), label)
+            value = emit.add("Where", [single, first, value], label)
+        batch = batch.replaced(index, Operand(value, True, operand.fact))
+    return batch
+
+
+def resized(batch: Batch, own: int) -> Sequence[Value]:
+    """The result of a Reshape or Expand of the other axes to known sizes.
+
+    Args:
+        batch: the node.
+        own: the new size that keeps the partial axis.
+    """
+    one, old, new = batch.part(0), batch.shape(0), batch.results[0].shape
+    axis = len(old) + one.axis
+    if new is None or len(batch.parts()) > 1 or any(map(batch.varies, range(2))):
+        raise Unbatchable(DIFFERING)
+    stretches = batch.node.is_op("Expand")
+    for place in [axis + len(new) - len(old)] if stretches else range(len(new)):
+        sides = [(old[:axis], new[:place]), (old[axis + 1 :], new[place + 1 :])]
+        sizes = [own if at == place else dim.value for at, dim in enumerate(new)]
+        fits = stretches or all(product(a) == product(b) for a, b in sides)
+        if new[place] == old[axis] and fits and all(sizes):
+            target = batch.vector(*[size or 0 for size in sizes])
+            how = dataclasses.replace(one, axis=place - len(new), zeros=False)
+            (result,) = batch.same([batch.require(0).value, target])
+            return [batch.partial(batch.unvarying(result), how)]
+    raise Unbatchable(DIFFERING)
+
+
+# Elements of an iteration ------------------------------------------------------------------------
+
+
+def _counts(emit: Builder, partial: Partial) -> Value:
+    """The number of elements in each iteration."""
+    if partial.present is None or partial.count is not None:
+        raise Unbatchable(DIFFERING)
+    return _total(emit, partial.present, 1, keepdims=False)
+
+
+def _total(emit: Builder, flags: Value, axis: int, keepdims: bool) -> Value:
+    """Count flags; sums of integers are those of doubles in onnxruntime."""
+    numbers = emit.once("Cast", [flags], "numbers", to=onnx.TensorProto.FLOAT)
+    total = emit.reduce("ReduceSum", numbers, (axis,), "total", int(keepdims))
+    return emit.add("Cast", [total], "total", to=onnx.TensorProto.INT64)
+
+
+def _zero_if(emit: Builder, holds: Value) -> Value:
+    """Emit a zero, [1], by nodes that fail where a condition does not hold."""
+    failures = _total(emit, emit.add("Not", [holds], "fails"), 0, keepdims=True)
+    return emit.add("Gather", [emit.vector((0,), "zero"), failures], "zero", axis=0)
+
+
+def common_length(emit: Builder, partial: Partial) -> Value:
+    """Emit the length of all iterations, [1], 0 without iterations.
+
+    The nodes fail if they differ, as a Loop does where it stacks such values.
+    """
+    counts, zero = _counts(emit, partial), emit.vector((0,), "zero")
+    spare = emit.concat([counts, zero], 0, "counts")
+    first = emit.add("Slice", [spare, zero, emit.vector((1,), "one")], "first")
+    alike = _zero_if(emit, emit.add("Equal", [counts, first], "same"))
+    return emit.add("Add", [first, alike], "length")
+
+
+def filled(batch: Batch, index: int, neutral: float) -> Batch:
+    """The node with a number in the place of the other elements of an input.
+
+    Args:
+        batch: the node.
+        index: the input.
+        neutral: a number that does not change the result.
+    """
+    operand, part = batch.require(index), batch.part(index)
+    if operand.fact.elem_type not in FLOATS:
+        raise Unbatchable(DIFFERING)
+    number = batch.number(neutral, "_fill")
+    value = _read_past_the_end(batch, operand.value, part, number)
+    if value is None:
+        present = _in_place(batch, index)
+        value = batch.emit.add("Where", [present, operand.value, number], batch.label("_filled"))
+    return batch.replaced(index, dataclasses.replace(operand, value=value, partial=None))
+
+
+def _read_past_the_end(batch: Batch, value: Value, part: Partial, number: Value) -> Value | None:
+    """Emit a window again, with a number past the end; None for other values."""
+    node, data = value.producer, part.data
+    if data is None or node is None or not node.is_op("Gather") or node.input(0) is not data:
+        return None
+    pad = data.producer
+    if pad is None or len(pad.inputs) != 2:
+        return None
+    padded = batch.emit.apply(pad.op, [*pad.inputs, number], batch.label("_padded"))
+    return batch.emit.apply(node.op, [padded, node.input(1)], batch.label("_filled"))
+
+
+def _in_place(batch: Batch, index: int) -> Value:
+    """The flags of an input's elements, of a shape that broadcasts to it."""
+    operand, rank, part = batch.require(index), batch.rank(index), batch.part(index)
+    axes = tuple(range(1, -part.axis))
+    if operand.batched:
+        axes = tuple(axis for axis in range(1, rank + 1) if axis != rank + part.axis + 1)
+    if part.present is None:
+        raise Unbatchable(DIFFERING)
+    present, label = part.present, batch.label("_present")
+    return batch.emit.unsqueeze(present, axes, label) if axes else present
+
+
+# Windows that an end cuts ------------------------------------------------------------------------
+
+
+def part_of(batch: Batch) -> Value:
+    """The result of a Slice along the axis of which iterations lack elements.
+
+    Raises:
+        Unbatchable: elements that are counted from the end, or others.
+    """
+    part = batch.part(0)
+    axes = [0] if batch.operand(3) is None else batch.numbers(3)
+    steps = [1] if batch.operand(4) is None else batch.numbers(4)
+    starts, ends, rank = batch.numbers(1), batch.numbers(2), batch.rank(0)
+    if (
+        part.present is None
+        or part.count is not None
+        or [axis % rank - rank for axis in axes] != [part.axis]
+    ):
+        raise Unbatchable(DIFFERING)
+    size, lacking = part.size, max(-ends[0], 0)
+    end = size - lacking if lacking else min(ends[0], size)
+    if steps != [1] or starts[0] < 0 or starts[0] >= end:
+        raise Unbatchable(DIFFERING)
+    emit, start = batch.emit, batch.vector(starts[0])
+    value, place = batch.require(0).value, batch.vector(rank + part.axis + 1)
+    cut = emit.add("Slice", [value, start, batch.vector(end), place], batch.label())
+    ahead = [batch.vector(starts[0] + lacking), batch.vector(end + lacking), batch.vector(1)]
+    present = emit.once("Slice", [part.present, *ahead], "present")
+    return batch.partial(cut, Partial(part.axis, end - starts[0], present, False))
+
+
+def window(
+    batch: Batch, data: Value, start: Value, steps: range, axis: int, occupied: bool
+) -> tuple[Value, Value, Partial]:
+    """Positions that a Slice reads in each iteration, some of them past the end.
+
+    Args:
+        batch: the Slice.
+        data: what it reads, the same on every iteration.
+        start: where it begins on each iteration, not before the first element: [iterations, 1].
+        steps: how far from there its elements are.
+        axis: the axis on one iteration.
+        occupied: true if each iteration certainly has an element.
+
+    Returns:
+        the data to read, with one element more where an iteration may have none; the places to
+        read; and which elements there are.
+    """
+    emit = batch.emit
+    if batch.require(0).fact.elem_type not in (*FLOATS, onnx.TensorProto.BOOL):
+        raise Unbatchable(PAST_THE_END)
+    size = emit.size(data, axis, batch.label("_size"))
+    places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
+    present = emit.add("Less", [places, size], batch.label("_present"))
+    padded_data = None
+    if batch.extent.never_negative(batch.shape(0)[axis] - 1):  # no iteration has an empty axis
+        spare = emit.add("Sub", [size, batch.vector(1)], batch.label("_last"))
+    else:
+        data = padded_data = _with_one_more(batch, data, axis)
+        spare = size
+    read = batch.label("_places")
+    if emit.opset >= MIN_OF_INTEGERS:
+        places = emit.add("Min", [places, spare], read)
+    else:
+        places = emit.add("Where", [present, places, spare], read)
+    how = Partial(axis - batch.rank(0), len(steps), present, occupied, data=padded_data)
+    return data, places, how
+
+
+def _with_one_more(batch: Batch, data: Value, axis: int) -> Value:
+    """Data with one more element of zeros along an axis."""
+    rank, label = batch.rank(0), batch.label("_padded")
+    pads = [0] * 2 * rank
+    pads[rank + axis] = 1
+    if batch.emit.opset < 11:
+        return batch.emit.add("Pad", [data], label, pads=pads)
+    return batch.emit.add("Pad", [data, batch.vector(*pads)], label)
