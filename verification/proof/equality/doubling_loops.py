@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import onnx
 
-from ....facts.fact import PRIVATE, Fact, Shape, element
+from ....facts.fact import Fact, Shape, element
 from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import ONE
@@ -32,6 +32,7 @@ from ..terms.term_manager import Terms
 from .doubling_chains import blocks_of, chain_of
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
+from .new_recurrences import new_recurrence
 from .slice_pushdown import SlicePushdown
 from .substitution import Substitution
 
@@ -131,9 +132,7 @@ class DoublingLoops:
         if (length - 1).less(0) is not False:
             return None
         row = Fact(fact.elem_type, (ONE, *fact.shape[1:]))
-        early, late = (
-            _variable(terms, "fresh", (terms.number_of_binder(), 0, 0), row) for _ in "el"
-        )
+        early, late = _variable(terms, row), _variable(terms, row)
         (joined,) = terms.apply(chain.head, (early, late))
         if joined is None:
             return None
@@ -182,42 +181,27 @@ class DoublingLoops:
         """First row, and the states after each other one."""
         terms = self._terms
         length = inits[number].shape[0]
-        levels: set[int] = set()
-        for each in (*inits, *step.others, *step.powers.values(), terms.size(length)):
-            levels |= terms.symbols.free(each)
-        level = 1 + max(levels, default=-1)
-        name = f"{PRIVATE}iteration{level}:{length - 1}"
-        index = terms.symbols.iteration(name, level)
-        terms.limits[name] = length - 1
-        terms.loop_count += 1
         order = list(step.joined)
-        facts = {k: Fact(inits[k].fact.elem_type, inits[k].shape[1:]) for k in order}
-        states = {
-            k: _variable(terms, "bound", (level, f"{level}.{terms.loop_count}", k), facts[k])
-            for k in order
-        }
-        early = {k: terms.view(states[k], (ONE, *states[k].shape)) for k in order}
-        late = {k: terms.narrow(inits[k], 0, index + 1, 1) for k in order}
-        updates = _applied(terms, step, early, late, _first_powers(terms, step))
-        parts = tuple([terms.view(updates[k], facts[k].shape or ()) for k in order])
-        bound = Bound(name, tuple(states.values()), False, True)
-        head = terms.heads.own("recurrence", bound, parts)
+
+        def joined(states: Sequence[Term], index: Dimension) -> list[Term]:
+            own = dict(zip(order, states, strict=True))
+            early = {k: terms.view(own[k], (ONE, *own[k].shape)) for k in order}
+            late = {k: terms.narrow(inits[k], 0, index + 1, 1) for k in order}
+            updates = _applied(terms, step, early, late, _first_powers(terms, step))
+            return [terms.view(updates[k], own[k].shape) for k in order]
+
         firsts = [terms.narrow(inits[k], 0, 0, 1) for k in order]
         begin = [terms.view(row, row.shape[1:]) for row in firsts]
-        recurrence = terms.keep(head, (terms.size(length - 1), None, *begin), Fact())
-        place = order.index(number)
-        kind = facts[number].elem_type, facts[number].shape
-        rest = terms.keep(
-            terms.heads.own("stacked", (name, kind), (parts[place],)),
-            (recurrence,),
-            Fact(kind[0], (length - 1, *(kind[1] or ()))),
+        operands = [*inits, *step.others, *step.powers.values()]
+        rows, place = (
+            new_recurrence(terms, length - 1, begin, joined, operands),
+            order.index(number),
         )
-        return terms.op("Concat", _OPSET, firsts[place], rest, axis=0)
+        return terms.op("Concat", _OPSET, firsts[place], rows.stacked(place), axis=0)
 
 
-def _variable(terms: Terms, kind: str, key: tuple[object, ...], fact: Fact) -> Term:
-    fact = terms.facts.one(fact)
-    return terms.leaf(kind, (*key, id(fact)) if kind == "bound" else key, fact)
+def _variable(terms: Terms, fact: Fact) -> Term:
+    return terms.leaf("fresh", (terms.number_of_binder(), 0, 0), terms.facts.one(fact))
 
 
 def _inside(joined: Term, step: _Step) -> list[Term]:
@@ -290,8 +274,7 @@ class _Law:
         return self._one[state], self._other[state]
 
     def _fresh(self, like: Term, shape: Shape) -> Term:
-        key = self._terms.number_of_binder(), 0, 0
-        return _variable(self._terms, "fresh", key, Fact(like.fact.elem_type, shape))
+        return _variable(self._terms, Fact(like.fact.elem_type, shape))
 
 
 class _Reading:

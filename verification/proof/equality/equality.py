@@ -25,26 +25,23 @@ from ..terms.exact_operators import assumptions_of, is_exact
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
-from .accumulation import Accumulation
 from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
 from .derived_sizes import equal_derivations
 from .doubling_loops import DoublingLoops
+from .folds import Folds
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
 from .positions import Positions
-from .prefix_sums import PrefixSums
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
 from .scatter_loops import ScatterLoops
-from .selections import Selections
 from .shared_atoms import pair_atoms
 from .slice_pushdown import SlicePushdown
 from .splits import equal_parts
-from .transposition import without_transposition
+from .transposition import transposed_sums, without_transposition
 from .views import Views
-from .weighted_sums import WeightedSums
 
 
 class Mismatch(OpenError):
@@ -155,8 +152,6 @@ class Comparison:
             if any(head.name in GATES for head in terms.heads):
                 self._unopened = RealTerms(terms, SlicePushdown(terms).settled)
         self.longer_forms = Definitions(terms, over_reals)
-        prefixes = PrefixSums(self.induction)
-        accumulation = Accumulation(self.induction, prefixes, over_reals)
         scatters = ScatterLoops(self.induction, self.longer_forms, over_reals)
         self._rules = (
             self._over_reals,
@@ -166,12 +161,8 @@ class Comparison:
             scatters.written,
             self.induction.last,
             self.induction.shifted,
-            accumulation.reduced,
-            accumulation.prefix,
-            WeightedSums(self.induction, over_reals).equal,
-            Selections(self.induction, prefixes, over_reals).selected,
-            prefixes.summed,
-            prefixes.turned,
+            Folds(self.induction, over_reals).equal,
+            functools.partial(transposed_sums, terms),
             self.induction.variables,
             self.induction.across,
             self._views,

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ....facts.fact import PRIVATE, Fact, Shape
+from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
 from ..simplify.padding import zeros
 from ..simplify.slices import backward
-from ..terms.free_variables import Bound
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
+from .new_recurrences import new_recurrence
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 """Gates of each operator, in the order of its weights: h; z, r, h; i, o, f, c."""
@@ -247,47 +247,22 @@ class _Layer(NamedTuple):
             row = terms.view(self.x, (batch, width))
             last = self._updates(d, row, self._initial(d))
             return terms.view(last[0], (ONE, *last[0].shape)), last
-        name, level = self._index()
-        index = terms.symbols.iteration(name, level)
-        terms.limits[name] = length
-        fact = Fact(self.x.fact.elem_type, (batch, Dimension.constant(self.hidden)))
-        fact = terms.facts.one(fact)
-        terms.loop_count += 1
-        tag = f"{level}.{terms.loop_count}"
-        states = tuple(
-            [terms.leaf("bound", (level, tag, k, id(fact)), fact) for k in range(len(self.initial))]
-        )
-        row = terms.narrow(self.x, 0, length - 1 - index if self.backward[d] else index, 1)
-        updates = self._updates(d, terms.view(row, (batch, width)), states)
-        inits = self._initial(d)
-        head = terms.heads.own("recurrence", Bound(name, states, False, True), tuple(updates))
-        recurrence = terms.keep(head, (terms.size(length), None, *inits), Fact())
-        element = fact.elem_type, fact.shape
-        stacked = terms.keep(
-            terms.heads.own("stacked", (name, element), (updates[0],)),
-            (recurrence,),
-            Fact(fact.elem_type, (length, *(fact.shape or ()))),
-        )
-        every = backward(terms, stacked, 0) if self.backward[d] else stacked
-        last = [
-            terms.keep(terms.heads.own("final", k), (recurrence,), fact) for k in range(len(states))
-        ]
-        return every, last
+
+        def updates(states: Sequence[Term], index: Dimension) -> Sequence[Term]:
+            place = length - 1 - index if self.backward[d] else index
+            row = terms.view(terms.narrow(self.x, 0, place, 1), (batch, width))
+            return self._updates(d, row, states)
+
+        operands = self.x, *self.matrices, self.bias, self.peepholes
+        layer = new_recurrence(terms, length, self._initial(d), updates, operands)
+        every, count = layer.stacked(0), len(self.initial)
+        every = backward(terms, every, 0) if self.backward[d] else every
+        return every, [layer.final(k) for k in range(count)]
 
     def _initial(self, d: int) -> list[Term]:
         """Initial states of one direction."""
         terms = self.terms
         return [terms.view(terms.narrow(s, 0, d, 1), s.shape[1:]) for s in self.initial]
-
-    def _index(self) -> tuple[str, int]:
-        """Symbol of the iteration number, and the number of loops around it."""
-        free = self.terms.symbols.free
-        operands = (self.x, *self.matrices, self.bias, *self.initial, self.peepholes)
-        levels: set[int] = set()
-        for operand in operands:
-            levels |= set() if operand is None else free(operand)
-        level = 1 + max(levels, default=-1)
-        return f"{PRIVATE}iteration{level}:{self.x.shape[0]}", level
 
     def _updates(self, d: int, x: Term, states: Sequence[Term]) -> list[Term]:
         """States after an iteration."""

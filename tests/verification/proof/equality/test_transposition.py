@@ -1,5 +1,6 @@
 """Softmax along an axis, and along another axis of the transposed."""
 
+import pytest
 from proofs import assert_open, assert_proved
 
 TEXT = "g (float[2, 3, n] x) => (float[2, 3, n] y) {{ %s }}"
@@ -35,3 +36,19 @@ def test_another_operator_is_another():
 def test_hardmax_is_exact():
     proof = assert_proved(SHORT.format("Hardmax"), LONG.format("Hardmax", 2))
     assert proof.assumptions in ((), ("Hardmax of some rows gives the same bits as of all rows",))
+
+
+TURNED = """g (float[n, m, k] x) => (float[n, m, k] y) <int64 a = {%d}> {
+    t = Transpose <perm = [2, 0, 1]> (x)
+    s = CumSum %s (t, a)
+    y = Transpose <perm = [1, 2, 0]> (s) }"""
+STRAIGHT = "g (float[n, m, k] x) => (float[n, m, k] y) <int64 a = {%d}> { y = CumSum %s (x, a) }"
+
+
+@pytest.mark.parametrize("flags", ["", "<exclusive = 1>", "<reverse = 1>"])
+@pytest.mark.parametrize(("axis", "turned"), [(0, 1), (1, 2), (2, 0), (-1, -3)])
+def test_sums_along_any_axis_are_those_of_the_transposed_values(axis, turned, flags):
+    before = STRAIGHT % (axis, flags)
+    assert_proved(before, TURNED % (turned, flags))
+    assert_open(before, TURNED % ((turned + 1) % 3, flags))
+    assert_open(before, TURNED.replace("perm = [1, 2, 0]", "perm = [0, 2, 1]") % (turned, flags))

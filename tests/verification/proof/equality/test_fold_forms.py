@@ -1,4 +1,4 @@
-"""A state to which each iteration adds is a place of a CumSum."""
+"""Operators as folds: elements of a CumSum, and sums weighted by powers; near misses."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from proofs import assert_open, assert_proved, model
 from sessions import open_session
 from spelled import same_bits
 from straightline import reference
+from straightline.verification.proof import prove
 
 FINAL = """g (float[n, 2] x, float[1, 2] a) => (float[2] f) <int64[1] zero = {0}> {
     first = Squeeze (a, zero)
@@ -72,12 +73,12 @@ PLACES = """g (float[n, 2] x, float[1, 2] a) => (float[n, 2] all)
 
 
 @pytest.mark.parametrize(("row", "places"), [("s", "zero, last"), ("t", "one, end")])
-def test_sums_before_and_after_each_iteration_are_the_places_of_a_cumsum(row, places):
+def test_sums_before_and_after_each_trip_are_the_places_of_a_cumsum(row, places):
     assert_equal_and_proved(ROWS % row, PLACES % places)
 
 
 @pytest.mark.parametrize(("row", "places"), [("t", "zero, last"), ("s", "one, end")])
-def test_sums_of_another_iteration_are_not_equal(row, places):
+def test_sums_of_another_trip_are_not_equal(row, places):
     assert_open(ROWS % row, PLACES % places)
 
 
@@ -128,22 +129,6 @@ def test_what_is_added_in_another_order_is_not(nodes):
     assert_open(UNROLLED % nodes, SUMMED)
 
 
-TURNED = """g (float[n, m, k] x) => (float[n, m, k] y) <int64 a = {%d}> {
-    t = Transpose <perm = [2, 0, 1]> (x)
-    s = CumSum %s (t, a)
-    y = Transpose <perm = [1, 2, 0]> (s) }"""
-STRAIGHT = "g (float[n, m, k] x) => (float[n, m, k] y) <int64 a = {%d}> { y = CumSum %s (x, a) }"
-
-
-@pytest.mark.parametrize("flags", ["", "<exclusive = 1>", "<reverse = 1>"])
-@pytest.mark.parametrize(("axis", "turned"), [(0, 1), (1, 2), (2, 0), (-1, -3)])
-def test_sums_along_any_axis_are_those_of_the_transposed_values(axis, turned, flags):
-    before = STRAIGHT % (axis, flags)
-    assert_proved(before, TURNED % (turned, flags))
-    assert_open(before, TURNED % ((turned + 1) % 3, flags))
-    assert_open(before, TURNED.replace("perm = [1, 2, 0]", "perm = [0, 2, 1]") % (turned, flags))
-
-
 SCANNED = """g (float[{sizes}] x) => (float[{sizes}] y) <float start = {{{start}}}> {{
     s = Shape <start = 1> (x)
     first = Expand (start, s)
@@ -188,3 +173,88 @@ def test_runtimes_begin_with_that_number(exclusive, start):
     sums = [open_session(model(text)).run(None, feeds)[0] for text in texts]
     same = sums[0].tobytes() == sums[1].tobytes()
     assert same is (start == ("0.0" if exclusive else "-0.0"))
+
+
+WEIGHTED = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[n, 2, 2] x, float[2, 2] h, float[2] a, float[2, 1] c) => (float[2, 2] y)
+    <int64[1] axis = {0}, int64 zero = {0}, int64 one = {1}, int64[2] last = {1, 2}, float f = {1}>
+    { NODES }"""
+SMOOTHED = """y = Scan <num_scan_inputs = 1, body = step (float[2, 2] s, float[2, 2] e)
+    => (float[2, 2] s_next) { k = Exp (e) p = Mul (s, a) s_next = Add (k, p) }> (h, x)"""
+WEIGHTED_SUM = """b = Exp (x) shape = Shape (x) n = Gather <axis = 0> (shape, zero)
+    t = Range (zero, n, one) m = Sub (n, one) e = Sub (m, t) g = Cast <to = 1> (e)
+    u = Unsqueeze (g, last) q = Pow (a, u) w = Mul (q, b)
+    total = ReduceSum <keepdims = 0> (w, axis)
+    z = Cast <to = 1> (n) r = Pow (a, z) i = Mul (r, h) y = Add (i, total)"""
+
+
+def weighted(nodes):
+    return model(WEIGHTED.replace("NODES", nodes))
+
+
+def outputs(proto, n):
+    draw = np.random.default_rng(n)
+    shapes = {"x": (n, 2, 2), "h": (2, 2), "a": (2,), "c": (2, 1)}
+    return reference.run(
+        proto, {k: draw.standard_normal(s).astype("float32") for k, s in shapes.items()}
+    )[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Mul (q, b)", "Mul (b, q)"),
+        ("Add (i, total)", "Add (total, i)"),
+        ("Mul (r, h)", "Mul (h, r)"),
+        ("ReduceSum <keepdims = 0> (w, axis)", "ReduceSum <keepdims = 1> (w, axis)"),
+    ],
+)
+def test_a_last_state_is_a_weighted_sum_over_the_reals(old, new):
+    nodes = WEIGHTED_SUM.replace(old, new)
+    nodes = (
+        nodes.replace("y = Add", "v = Add") + " y = Squeeze (v, axis)" if "= 1>" in new else nodes
+    )
+    one, other = weighted(SMOOTHED), weighted(nodes)
+    for n in (1, 2, 5):
+        np.testing.assert_allclose(outputs(one, n), outputs(other, n), rtol=1e-4, atol=1e-5)
+    proof = prove(one, other, equality="reals")
+    assert proof.proved, proof.reason
+    assert not prove(one, other).proved
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("e = Sub (m, t)", "e = Sub (n, t)"),
+        ("e = Sub (m, t)", "e = Identity (t)"),
+        ("z = Cast <to = 1> (n)", "z = Cast <to = 1> (m)"),
+        ("r = Pow (a, z)", "r = Pow (c, z)"),
+        ("q = Pow (a, u)", "q = Pow (c, u)"),
+        ("q = Pow (a, u)", "q = Pow (u, a)"),
+        ("i = Mul (r, h)", "i = Mul (r, r)"),
+        ("i = Mul (r, h)", "i = Add (r, h)"),
+        ("w = Mul (q, b)", "w = Mul (q, x)"),
+        ("w = Mul (q, b)", "w = Add (q, b)"),
+        ("(w, axis)", "(w, k)"),
+        ("g = Cast <to = 1> (e)", "d = Cast <to = 3> (e) g = Cast <to = 1> (d)"),
+        ("y = Add", "y = Sub"),
+        ("b = Exp (x)", "v = Exp (x) b = Transpose <perm = [0, 2, 1]> (v)"),
+        ("b = Exp (x)", "v = Transpose <perm = [0, 2, 1]> (x) b = Exp (v)"),
+        ("b = Exp (x)", "v = Exp (x) b = Slice (v, back, first, axis, back)"),
+    ],
+)
+def test_other_sums_are_open(old, new):
+    assert old in WEIGHTED_SUM
+    nodes = WEIGHTED_SUM.replace(old, new)
+    text = WEIGHTED.replace("f = {1}", "f = {1}, int64[1] k = {1}, int64[1] back = {-1}")
+    text = text.replace("f = {1}", "f = {1}, int64[1] first = {-9999}").replace("NODES", nodes)
+    assert not prove(weighted(SMOOTHED), model(text), equality="reals").proved
+
+
+@pytest.mark.parametrize("shape", ["{2, 1}", "{1, 2}"])
+def test_factors_along_another_axis_are_open(shape):
+    """A vector along columns in the sum, and along rows before the initial state."""
+    nodes = WEIGHTED_SUM.replace("r = Pow (a, z)", "v = Reshape (a, way) r = Pow (v, z)")
+    text = WEIGHTED.replace("f = {1}", f"f = {{1}}, int64[2] way = {shape}").replace("NODES", nodes)
+    proof = prove(weighted(SMOOTHED), model(text), equality="reals")
+    assert proof.proved is (shape == "{1, 2}")

@@ -1,4 +1,4 @@
-"""States that accumulate against reductions and CumSum: floats over the reals, integers exactly."""
+"""States of loops against folds: floats over the reals, integers exactly."""
 
 import numpy as np
 import onnx

@@ -1,0 +1,455 @@
+"""Operators as folds: states that rows join one after the other, with one state for a result.
+
+A reduction, an element of a CumSum, what a Compress or an ArgMax selects: each is read as a first
+state, and the state after a row as a function of the one before. Sums of floats in another order
+are read over the reals alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Shape, element
+from ....facts.polynomial import Dimension
+from ....facts.types import INTEGER_BITS
+from ....ir import Array
+from ....ops.axes import ONE
+from ..reals.real_terms import FLOATS, strip
+from ..terms.term import Pair, Term, descendants
+from .case_distinction import is_connective
+from .slice_pushdown import SlicePushdown
+
+_OPSET = 18
+_MOST_DEPTH = 4
+"""Limit of connectives below one another."""
+CHOICES = ("Where", "choose")
+_BOOL = onnx.TensorProto.BOOL
+_EXPONENTS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64)
+
+
+class _Join(NamedTuple):
+    """Associative and commutative operator of rows.
+
+    Attributes:
+        neutral: function of a type: the element that changes none.
+        of_none: whether a reduction of no row is that element in each opset.
+    """
+
+    neutral: Callable[[np.dtype[Any]], Any]
+    of_none: bool
+
+
+def _least(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _most(dtype: np.dtype[Any]) -> Any:
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+JOINS = {
+    "Add": _Join(lambda dtype: 0, True),
+    "Mul": _Join(lambda dtype: 1, True),
+    "Max": _Join(_least, False),
+    "Min": _Join(_most, False),
+    "And": _Join(lambda dtype: True, False),
+    "Or": _Join(lambda dtype: False, False),
+    "Xor": _Join(lambda dtype: False, True),
+}
+REDUCTIONS = {"ReduceSum": "Add", "ReduceProd": "Mul", "ReduceMax": "Max", "ReduceMin": "Min"}
+COMPARED = {"Max": "Greater", "Min": "Less"}
+Step = Callable[[Sequence[Term], Dimension], list[Term]]
+"""Function of the states before a row and its index: the states after it; empty if unknown."""
+
+Form = Callable[[Term, Dimension, Term], "Pair | None"]
+"""Function of the state before a row, its index and a term: terms that are equal if the term is the
+state after the row."""
+
+
+class Fold(NamedTuple):
+    """State after some rows.
+
+    Attributes:
+        number: which one of the states.
+        joined: number of rows that it has joined.
+        rows: number of rows that there are.
+        starts: states before the first row.
+        step: function that returns the states after a row.
+        form: function that compares in the form of another term; None for the state after a row.
+        join: operator that joins a neutral element and the rows, if that is all.
+        needs_rows: whether it is something else without a row.
+        shorter: the same of all rows but the last one, if it is a term.
+        first_row: function that returns the state after the first row, if that is the row.
+    """
+
+    number: int
+    joined: Dimension
+    rows: Dimension
+    starts: Sequence[Term]
+    step: Step
+    form: Form | None = None
+    join: str = ""
+    needs_rows: bool = False
+    shorter: Term | None = None
+    first_row: Callable[[], Term] | None = None
+
+    def without_first(self) -> Fold:
+        """Fold that begins after the first row (law: peel the first row)."""
+        step, form = self.step, self.form
+        return self._replace(
+            joined=self.joined - 1,
+            rows=self.rows - 1,
+            starts=self.firsts(),
+            step=lambda states, index: step(states, index + 1),
+            form=form and (lambda state, index, like: form(state, index + 1, like)),
+            needs_rows=False,
+            first_row=None,
+        )
+
+    def firsts(self) -> list[Term]:
+        """States after the first row."""
+        if self.first_row is not None:
+            return [self.first_row()]
+        return self.step(self.starts, Dimension.constant(0))
+
+    def pairs(self, states: Sequence[Term], index: Dimension, after: Sequence[Term]) -> list[Pair]:
+        """Terms that are equal if others are the states after a row; empty if that is unknown."""
+        if self.form is not None:
+            pair = self.form(states[0], index, after[0])
+            return [] if pair is None else [pair]
+        return list(zip(after, self.step(states, index), strict=False))
+
+
+Reader = Callable[["FoldForms", Term], Iterator[Fold]]
+_READERS: dict[str, list[Reader]] = {}
+"""Functions that read a term as folds, by head. The first fold that fits is compared."""
+
+
+def reads_fold(*names: str, is_first: bool = False) -> Callable[[Reader], Reader]:
+    """Register a function that reads operators as folds.
+
+    Args:
+        names: heads of the terms.
+        is_first: whether its folds are compared before those of other functions.
+    """
+
+    def register(function: Reader) -> Reader:
+        for name in names:
+            readers = _READERS.setdefault(name, [])
+            readers.insert(0 if is_first else len(readers), function)
+        return function
+
+    return register
+
+
+class FoldForms:
+    """Reads terms as folds along their first axis.
+
+    Args:
+        pushdown: pushes slices down.
+        over_reals: whether floats are real numbers.
+    """
+
+    def __init__(self, pushdown: SlicePushdown, over_reals: bool) -> None:
+        self.terms, self.pushdown, self.over_reals = pushdown.terms, pushdown, over_reals
+
+    def of(self, whole: Term) -> Iterator[Fold]:
+        """Folds that a term is."""
+        part = bare(whole)
+        for read in _READERS.get(part.head.name, ()):
+            yield from read(self, part)
+
+    def of_rows(
+        self, join: str, values: Term, count: Dimension | None = None, start: Term | None = None
+    ) -> Fold:
+        """Rows joined by an operator.
+
+        Args:
+            join: the operator.
+            values: the rows.
+            count: number of rows that are joined; None for all.
+            start: first state; None for the neutral element.
+        """
+        shape, first = values.shape[1:], start
+        if first is None:
+            first = self.neutral(join, values.fact.elem_type, shape)
+
+        def step(states: Sequence[Term], index: Dimension) -> list[Term]:
+            return [self.terms.op(join, _OPSET, states[0], self.row(values, index, shape))]
+
+        def form(state: Term, index: Dimension, like: Term) -> Pair | None:
+            row = self.row(values, index, shape)
+            if like.head.name in CHOICES and self.reorders(values.fact.elem_type):
+                if join in COMPARED:
+                    better = self.terms.op(COMPARED[join], _OPSET, row, state)
+                    return like, self.choice(better, row, state)
+                operand = self._operand(join, state, like)
+                if operand is not None:
+                    return operand, row
+            return like, step([state], index)[0]
+
+        total = values.shape[0]
+        fold = Fold(0, total if count is None else count, total, [first], step, form)
+        if start is not None:
+            return fold
+        needs_rows = not JOINS[join].of_none
+        first_row = partial(self.row, values, Dimension.constant(0), shape)
+        return fold._replace(join=join, needs_rows=needs_rows, first_row=first_row)
+
+    def _operand(self, join: str, state: Term, after: Term) -> Term | None:
+        """Operand that an operator joins with a state, or that a condition chooses for it. Where
+        the condition keeps the state, the operand is the neutral element (law: masks)."""
+        if after is state:
+            return self.neutral(join, after.fact.elem_type, after.shape)
+        if after.fact.shape != state.fact.shape:
+            return None
+        if after.head.name in CHOICES:
+            condition, *branches = after.operands
+            one, other = (self._operand(join, state, branch) for branch in branches)
+            if one is None or other is None:
+                return None
+            return self.terms.op("Where", _OPSET, condition, one, other)
+        others = [other for one, other in both_ways(after, join) if one is state]
+        return others[0] if len(others) == 1 and others[0].fact.shape == after.shape else None
+
+    def neutral(self, join: str, elem_type: int, shape: Shape) -> Term:
+        """Element that changes no state."""
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return self.spread(np.array(JOINS[join].neutral(dtype), dtype), shape)
+
+    def row(self, values: Term, index: Dimension, shape: Shape) -> Term:
+        """Row of some values."""
+        return self.terms.view(self.pushdown.of(values, 0, index, ONE), shape)
+
+    def spread(self, number: Array, shape: Shape) -> Term:
+        """Number in a shape."""
+        return self.terms.op("Expand", 13, self.terms.constant(number), self.terms.sizes(shape))
+
+    def choice(self, condition: Term, one: Term, other: Term) -> Term:
+        """Choice of two rows."""
+        return self.terms.op("Where", _OPSET, *map(self._formula, (condition, one)), other)
+
+    def _formula(self, condition: Term, depth: int = _MOST_DEPTH) -> Term:
+        """Truth value as connectives of scalars, which cases and rules of choices read; any other
+        term itself."""
+        if condition.fact.elem_type != _BOOL or condition.fact.shape != ():
+            return condition
+        settled = self.pushdown.settled(condition)
+        if not depth or not is_connective(settled):
+            return settled
+        operands = [self._formula(operand, depth - 1) for operand in settled.operands]
+        return self.terms.rebuild(settled, tuple(operands))
+
+    def reorders(self, elem_type: int) -> bool:
+        """Test for numbers whose sums may be made in any order."""
+        return self.over_reals or elem_type in INTEGER_BITS
+
+
+@reads_fold(*REDUCTIONS)
+def _reduction(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Reduction along the first axis alone."""
+    values = reduced(whole)
+    if values is None or not forms.reorders(values.fact.elem_type):
+        return
+    yield forms.of_rows(REDUCTIONS[whole.head.name], *prefix_of(values))
+
+
+@reads_fold("Add", is_first=True)
+def _weighted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Sum weighted by powers of a fixed factor: `s' = a * s + b`.
+
+        s[n] = a^n * s[0] + sum of a^(n - 1 - t) * b[t]
+
+    That holds for every a, with a^0 = 1, also for 0.
+    """
+    if not forms.over_reals or whole.fact.elem_type not in FLOATS:
+        return
+    for added, begin in both_ways(whole, "Add"):
+        values = reduced(bare(added)) if bare(added).is_op("ReduceSum") else None
+        if values is None or not are_aligned(added, begin):
+            continue
+        shape, count = values.shape[1:], values.shape[0]
+        for power, start in both_ways(bare(begin), "Mul"):
+            base = _base(forms, power, count)
+            if base is None or start.fact.shape != shape or not are_aligned(bare(begin), start):
+                continue
+            yield _powers(forms, values, base, start)
+
+
+def _powers(forms: FoldForms, values: Term, base: Term, start: Term) -> Fold:
+    """Fold of rows that are multiplied by powers of a factor."""
+    shape, count, terms = values.shape[1:], values.shape[0], forms.terms
+
+    def summand(index: Dimension) -> Term | None:
+        row = forms.pushdown.of(values, 0, index, ONE)
+        if row.fact.shape != (ONE, *shape) or not are_aligned(bare(row), row):
+            return None
+        for power, value in both_ways(bare(row), "Mul"):
+            own = _base(forms, power, count - 1 - index)
+            if own is base and not depends_on(own, index):
+                return value
+        return None
+
+    def step(states: Sequence[Term], index: Dimension) -> list[Term]:
+        value = summand(index)
+        if value is None:
+            return []
+        scaled = terms.op("Mul", _OPSET, base, terms.view(states[0], (ONE, *shape)))
+        expected = terms.op("Add", _OPSET, scaled, value)
+        return [terms.view(expected, shape)] if expected.fact.shape == (ONE, *shape) else []
+
+    return Fold(0, count, count, [start], step)
+
+
+def _base(forms: FoldForms, power: Term, exponent: Dimension) -> Term | None:
+    """Base of a power with an exponent, a number of iterations; None for another term.
+
+    It has the shape of the power but for leading axes of size 1.
+    """
+    whole, power = power, bare(power)
+    if not power.is_op("Pow") or not are_aligned(whole, power):
+        return None
+    base, number = power.operands
+    if not are_aligned(base, power) or number.fact.shape is None or strip(number.shape):
+        return None
+    number = forms.pushdown.settled(number)
+    while number.head.name == "view" or number.is_op("Cast"):
+        if number.fact.elem_type not in _EXPONENTS:
+            return None
+        number = number.operands[0]
+    content = None if number.fact.content is None else element(number.fact)
+    if content != exponent or base.fact.shape is None:
+        return None
+    return forms.pushdown.settled(forms.terms.view(base, strip(base.shape)))
+
+
+@reads_fold(*JOINS)
+def _with_start(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Fold of an operator, which joins another term: that is its first state."""
+    if len(whole.args) != 2 or None in whole.args or not forms.reorders(whole.fact.elem_type):
+        return
+    for begin, rest in both_ways(whole, whole.head.name):
+        if bare(rest).head.name not in _STARTING or begin.fact.shape != rest.fact.shape:
+            continue
+        for fold in forms.of(rest):
+            if fold.join == whole.head.name:
+                start = forms.terms.view(begin, fold.starts[0].shape)
+                yield fold._replace(
+                    starts=[start], join="", needs_rows=False, shorter=None, first_row=None
+                )
+
+
+_STARTING = frozenset([*REDUCTIONS, "narrow"])
+"""Heads of folds from a neutral element."""
+
+
+@reads_fold("narrow")
+def _prefix(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Element of a forward CumSum along the first axis: one row after the other is added."""
+    place = place_of(forms, whole)
+    if place is None:
+        return
+    total, values, at, inclusive = place
+    kind = onnx.helper.tensor_dtype_to_np_dtype(values.fact.elem_type)
+    zero = -0.0 if inclusive and kind.kind == "f" else 0  # the first sum is the first row
+    start = forms.spread(np.array(zero, kind), values.shape[1:])
+    fold = forms.of_rows("Add", prefix_of(values)[0], at + inclusive)
+    before, first_row = at - 1, fold.first_row if inclusive else None
+    shorter = None if before.less(0) is not False else forms.terms.narrow(total, 0, before, ONE)
+    yield fold._replace(starts=[start], shorter=shorter, first_row=first_row)
+
+
+class Place(NamedTuple):
+    """Element of a CumSum.
+
+    Attributes:
+        total: the CumSum.
+        values: summands.
+        at: index.
+        inclusive: 1 if the element counts itself, else 0.
+    """
+
+    total: Term
+    values: Term
+    at: Dimension
+    inclusive: int
+
+
+def place_of(forms: FoldForms, part: Term) -> Place | None:
+    """Element of a forward CumSum along the first axis; None for any other term."""
+    if part.head.name != "narrow" or part.head.key != 0:
+        return None
+    total, start, size = part.operands
+    if not total.is_op("CumSum") or forms.terms.numbers(total.args[1]) != [0]:
+        return None
+    values = total.operands[0]
+    if total.head.attribute("reverse", 0) or element(size.fact) != 1 or not values.fact.shape:
+        return None
+    inclusive = 1 - int(total.head.attribute("exclusive", 0))
+    return Place(total, values, element(start.fact), inclusive)
+
+
+def prefix_of(values: Term) -> tuple[Term, Dimension]:
+    """Rows of which values are the first ones, and their number (law: a prefix is a state)."""
+    if values.head.name == "narrow" and values.head.key == 0:
+        whole, start, size = values.operands
+        if element(start.fact) == 0:
+            return whole, element(size.fact)
+    return values, values.shape[0]
+
+
+def bare(term: Term) -> Term:
+    """Term below its views."""
+    while term.head.name == "view":
+        term = term.operands[0]
+    return term
+
+
+def both_ways(term: Term, op_type: str) -> Iterator[Pair]:
+    """Operands of a commutative operator in both orders; none for another term."""
+    if term.is_op(op_type) and len(term.args) == 2:
+        one, other = term.operands
+        yield one, other
+        yield other, one
+
+
+def reduced(whole: Term) -> Term | None:
+    """Operand of a reduction along the first axis alone."""
+    if len(whole.args) != 1 or list(whole.head.attribute("axes") or ()) != [0]:
+        return None
+    values = whole.operands[0]
+    return values if values.fact.shape else None
+
+
+def joined_rows(joined: Term) -> Pair | None:
+    """First row and the other rows of a Concat."""
+    if not joined.is_op("Concat") or len(joined.args) != 2 or joined.head.attribute("axis") != 0:
+        return None
+    first, rest = joined.operands
+    if not first.fact.shape or not rest.fact.shape or first.shape[0].value != 1:
+        return None
+    return (first, rest) if first.shape[1:] == rest.shape[1:] else None
+
+
+def are_aligned(one: Term, other: Term) -> bool:
+    """Test for equal shapes but for leading axes of size 1."""
+    if one.fact.shape is None or other.fact.shape is None:
+        return False
+    return strip(one.shape) == strip(other.shape)
+
+
+def depends_on(term: Term, index: Dimension) -> bool:
+    """Test whether a size in a term holds the symbol of an iteration."""
+    names = index.symbols
+    for part in descendants([term]):
+        sizes = list(part.fact.shape or ())
+        if part.fact.content is not None:
+            sizes += list(part.fact.content.reshape(-1))
+        if any(isinstance(size, Dimension) and names & size.symbols for size in sizes):
+            return True
+    return False
