@@ -71,9 +71,9 @@ class Folds:
             return None
         if fold.shorter is not None and fold.joined.value is not None and term.is_op(fold.join):
             before = self._terms.view(fold.shorter, fold.starts[0].shape)
-            (after,) = fold.step([before], fold.joined - 1)
-            if after.fact.shape == term.fact.shape:
-                return [] if after is term else [(term, after)]
+            (last,) = fold.step([before], fold.joined - 1)
+            if last.fact.shape == term.fact.shape:
+                return [] if last is term else [(term, last)]
         for each in descendants([term]):
             if each.head.name not in _STATES or each.fact.shape != term.fact.shape:
                 continue
@@ -83,8 +83,8 @@ class Folds:
                 states = self._before(state.recurrence, match.numbers, state.iteration)
                 shape = states[fold.number].shape
                 after = [self._terms.view(term, shape)] * len(states)
-                last = match.fold.pairs(states, state.iteration, after)
-                return [*match.pairs, last[fold.number]]
+                pairs = match.fold.pairs(states, state.iteration, after)
+                return [*match.pairs, pairs[fold.number]]
         return None
 
     def _match(self, state: State, iterations: Dimension, fold: Fold) -> _Match | None:
