@@ -22,7 +22,7 @@ from onnx import helper
 from ..ir import attribute_message
 from .case import Case, Unfit
 from .definition import Definition
-from .pattern import Operand, Pattern, PatternNode, RuleError, Variable
+from .pattern import Operand, Pattern, PatternNode, RuleError, ShapePattern, Variable
 
 _ELIDED = frozenset(("Add", "And", "Div", "Mul", "Sub", "Where"))
 """Operators that return their first operand where another one is absent."""
@@ -215,7 +215,8 @@ class _Writer:
             inner.types[parameter.name] = elem_type
         nodes = list(inner.nodes(pattern))
         inputs = [
-            helper.make_tensor_value_info(n, inner.types[n], None) for n in pattern.parameters
+            helper.make_tensor_value_info(name, inner.types[name], _dims(parameter.shape))
+            for name, parameter in pattern.parameters.items()
         ]
         outputs = [
             helper.make_tensor_value_info(n, inner.types[n], None)
@@ -277,6 +278,13 @@ class _Writer:
 
     def _new_name(self) -> str:
         return f"constant_{next(self._names)}"
+
+
+def _dims(shape: ShapePattern | None) -> list[int | None] | None:
+    """The sizes of a declaration; None for an open rank."""
+    if shape is None or shape.star is not None:
+        return None
+    return [dim if isinstance(dim, int) else None for dim in shape.dims]
 
 
 def _info(name: str, elem_type: int) -> onnx.ValueInfoProto:

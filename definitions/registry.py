@@ -25,10 +25,34 @@ from .pattern import RuleError
 GROUP = "straightline.definitions"
 """The group of entry points whose modules define operators."""
 
-FAMILIES = ("activations", "normalizations")
+FAMILIES = (
+    "activations",
+    "arithmetic",
+    "experts",
+    "legacy",
+    "movement",
+    "nchwc",
+    "normalizations",
+    "pools",
+    "quantized",
+    "quantized_weights",
+    "recurrent",
+)
 """The modules of this package that define operators."""
 
-IN_ONNX_DOMAIN = frozenset(("LayerNormalization", "SimplifiedLayerNormalization"))
+IN_ONNX_DOMAIN = frozenset(
+    (
+        *(
+            "Affine",
+            "Crop",
+            "DynamicSlice",
+            "ImageScaler",
+            "LayerNormalization",
+            "ParametricSoftplus",
+        ),
+        *("Scale", "ScaledTanh", "SimplifiedLayerNormalization"),
+    )
+)
 """Operators of straightline's definitions that onnxruntime has in ONNX's own domain."""
 
 DEFAULT_OPSET = 17

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +15,7 @@ from ..analysis.iterations.zero_iterations import ScanElements
 from ..analysis.shapes.inference import ShapeInference
 from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
 from ..ir import Array, Function, Graph, Model, ModelSource, Node, Tensor, Value, no_input, to_proto
+from ..ir.copying import dims_of
 from ..ops.builder import Builder
 
 Values = Mapping[str, Any]
@@ -274,24 +275,14 @@ def _sized(info: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> onnx.ValueInf
         return info
     copy = onnx.ValueInfoProto()
     copy.CopyFrom(info)
-    for tensor in _tensors(copy.type):
-        for dim in tensor.shape.dim:
-            if dim.dim_param in sizes:
-                dim.dim_value = sizes[dim.dim_param]
+    for dim in dims_of(copy.type):
+        if dim.dim_param in sizes:
+            dim.dim_value = sizes[dim.dim_param]
     return copy
 
 
 def _symbols(type_: onnx.TypeProto) -> set[str]:
-    return {d.dim_param for tensor in _tensors(type_) for d in tensor.shape.dim if d.dim_param}
-
-
-def _tensors(type_: onnx.TypeProto) -> Iterator[Any]:
-    """Yield the tensor type inside a type."""
-    kind = type_.WhichOneof("value")
-    if kind in ("sequence_type", "optional_type"):
-        yield from _tensors(getattr(type_, kind).elem_type)
-    elif kind in ("tensor_type", "sparse_tensor_type"):
-        yield getattr(type_, kind)
+    return {dim.dim_param for dim in dims_of(type_) if dim.dim_param}
 
 
 class RowsWithoutIterations:

@@ -162,7 +162,8 @@ class Types:
         Raises:
             Unfit: no definition covers the node.
         """
-        graph, inference = node.graph, self._around(node.output())[0]
+        present = next(filter(None, node.outputs))
+        graph, inference = node.graph, self._around(present)[0]
         facts = [UNKNOWN if v is None else inference.fact(v) for v in node.inputs]
         outputs = [v if v and graph and graph.is_used(v) else None for v in node.outputs]
         return inference.definition(node, facts, outputs)

@@ -14,7 +14,7 @@ def test_every_definition_of_straightline_is_readable():
     definitions = [each for each in every() if each.source.startswith("docs/")]
     assert FAMILIES and len(definitions) > 10
     for each in definitions:
-        assert each.pattern and each.tried, each.name
+        assert each.pattern and each.source, each.name
         own = {each.node.op_type} if "." not in each.name else set()
         assert own <= IN_ONNX_DOMAIN
         unknown = set(each.pattern.outputs) - set(each.node.outputs)

@@ -84,3 +84,13 @@ def assert_kernel(operator, inputs, outputs=1, *, scale=1.0, constants=(), **set
     expected = run_kernel(model, feeds)
     assert_equal(expected, run_kernel(lowered(model), feeds), scale)
     return expected
+
+
+def pack(numbers, bits):
+    """Numbers of few bits in bytes, low bits first, each row by itself."""
+    each = 8 // bits
+    *rows, length = numbers.shape
+    padded = np.zeros((*rows, -(-length // each) * each), np.uint32)
+    padded[..., :length] = numbers
+    parts = padded.reshape(*rows, -1, each)
+    return sum(parts[..., i] << (bits * i) for i in range(each)).astype(np.uint8)
