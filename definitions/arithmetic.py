@@ -157,7 +157,7 @@ def crop_and_resize(case: Case) -> str:
     **_FACTS,
 )
 def word_conv_embedding(case: Case) -> str:
-    """The largest tanh of a convolution over the characters of a word, which ends at 0."""
+    """The largest tanh of a convolution over the characters of a word."""
     k = case.known_size("w", 2)
     return f"""ids = Cast <to = 7> (words)  letters = Gather (table, ids)
         image = Unsqueeze <axes = [1]> (letters)  conv = Conv (image, w, b)

@@ -38,13 +38,13 @@ def image_scaler(case: Case) -> str:
 @defines("(floats x) => (y) { y = Crop <border = @border, scale = @scale ?> (x) }", **_FACTS)
 def crop(case: Case) -> str:
     """A Slice of the last two axes."""
-    left, top, right, bottom = case["border"]
+    first, top, right, bottom = case["border"]
     if case["scale"] is not None:
         height, width = case["scale"]
-        ends = [top + height, left + width]
+        ends = [top + height, first + width]
     else:
         ends = [-bottom or 1 << 62, -right or 1 << 62]
-    return f"y = Slice <starts = {[top, left]}, ends = {ends}, axes = [2, 3]> (x)"
+    return f"y = Slice <starts = {[top, first]}, ends = {ends}, axes = [2, 3]> (x)"
 
 
 @defines(

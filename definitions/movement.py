@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that move or select elements, most of which ONNX has in some opset."""
+"""Operators of com.microsoft that move or select elements."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def unfold(case: Case) -> str:
     **_FACTS,
 )
 def n_gram_repeat_block(case: Case) -> str:
-    """-inf for each token that would end a sequence of n tokens which was there before."""
+    """-inf for each token that would end a repeated sequence of n tokens."""
     n, last = case["n"], (1 << 62)
     nodes, match = [], ""
     for place in range(n - 1):

@@ -193,8 +193,8 @@ def _activation(case: Case, value: str, result: str) -> str:
     numbers = case["parameters"] or ()
     if len(numbers) < len(parameters):
         case.unfit("its activation lacks parameters")
-    given = ", ".join(f"{p} = {float(n)!r}" for p, n in zip(parameters, numbers, strict=False))
-    return f"{result} = {name} {f'<{given}>' if given else ''} ({value})"
+    settings = ", ".join(f"{p} = {float(n)!r}" for p, n in zip(parameters, numbers, strict=False))
+    return f"{result} = {name} {f'<{settings}>' if settings else ''} ({value})"
 
 
 @defines(

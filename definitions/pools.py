@@ -13,7 +13,7 @@ LOWEST = "-3.4028234663852886e+38"
 
 
 def _channels_last(case: Case, node: str) -> str:
-    """A node from h to k, which have channels at axis 1, between x and y, which have them last."""
+    """A node from h to k, with channels at axis 1, between x and y."""
     rank = case.rank("x")
     return f"""h = Transpose <perm = {first_channels(rank)}> (x) {node}
         y = Transpose <perm = {last_channels(rank)}> (k)"""

@@ -37,7 +37,7 @@ def quantize_to(case: Case, value: str, scale: str, zero: str, result: str) -> s
 
 
 def saturate(case: Case, value: str, like: str, result: str) -> str:
-    """Nodes that cast a whole number to the type of an operand, the nearest one that it has."""
+    """Nodes that cast whole numbers to the type of an operand, saturated."""
     for name, (low, high) in _LIMITS.items():
         if case.is_typed(like, name):
             return f"""{result}C = Clip <min = {low}.0, max = {high}.0> ({value})
@@ -92,7 +92,7 @@ def _unary(name: str, attributes: str = "") -> str:
 
 
 def _between(case: Case, nodes: str) -> str:
-    """Nodes from the number f of x to the number g of y, between the quantized values."""
+    """Nodes from the number f of x to the number g of y, quantized."""
     if not case.has("yZero") and not case.is_typed("x", "uint8"):
         case.unfit("without a zero point its result is uint8")
     return f"{_number(case)} {nodes} {quantize_to(case, 'g', 'yScale', 'yZero', 'y')}"
@@ -150,7 +150,7 @@ def last_channels(rank: int) -> list[int]:
 
 
 def _by_channels(case: Case, value: str, node: str) -> str:
-    """A node from h to k that has channels at axis 1, between f and g where they may be last."""
+    """A node from h to k, with channels at axis 1, before g."""
     if not case["last"]:
         return f"h = Identity ({value}) {node} g = Identity (k)"
     rank = case.rank("x")
@@ -246,7 +246,7 @@ def _axis(case: Case) -> int:
 
 
 def _along(case: Case, value: str, result: str) -> str:
-    """A node that puts the only axis of a scale or zero point at its place beside x."""
+    """A node that puts the axis of scales at its place beside x."""
     if case.rank("scale") == 0:
         return f"{result} = Identity ({value})"
     rank = case.rank("x")

@@ -30,9 +30,9 @@ def unpack(source: str, bits: int, axis: int, shape: str, result: str) -> str:
     nodes, parts = [], []
     for at in range(0, 8, bits):
         part = f"{result}{at}"
-        left, name = 8 - bits - at, source
-        if left:
-            nodes.append(f'{part}L = BitShift <direction = "LEFT"> ({name}, {left})')
+        shift, name = 8 - bits - at, source
+        if shift:
+            nodes.append(f'{part}L = BitShift <direction = "LEFT"> ({name}, {shift})')
             name = f"{part}L"
         nodes.append(f'{part}R = BitShift <direction = "RIGHT"> ({name}, {8 - bits})')
         nodes.append(f"{part} = Unsqueeze <axes = [{axis}]> ({part}R)")
@@ -71,7 +71,7 @@ def _packed_zeros(case: Case, blocks: int, result: str) -> str:
 
 
 def _product(case: Case) -> str:
-    """Nodes of the product with w [n, blocks * block], of which columns from k on are padding."""
+    """Nodes of the product with the first k columns of w."""
     return f"""cut = Slice <starts = [0], ends = [{case["k"]}], axes = [1]> (w)
         turned = Transpose <perm = [1, 0]> (cut)  p = MatMul (a, turned)  y = Add (p, bias)"""
 
@@ -213,7 +213,7 @@ _AFTER = "k = Where (validU, n, nothing)  y = Identity (k)"
 
 
 def _gather(case: Case) -> tuple[int, str]:
-    """The axis of the blocks after a Gather, and nodes that gather codes, scales and zeros."""
+    """The axis of blocks after a Gather, and the nodes of that."""
     rank, more = case.rank("data"), case.rank("indices") - 1
     gather, quantize = case["gather"] % rank, case["quantize"] % rank
     names = ["data", *(["zeros"] if case.has("zeros") else [])]

@@ -165,9 +165,9 @@ def _inspected(request: Request) -> Inspection:
     roots = [root_of(node) for node in constructs]
     result = pipeline.apply(copy, run=PassContext(remarks=log))
     remaining_copies = Counter(node.op.origin for node in control_flow(copy))
-    kept = kept_constructs(log)
-    calls = calls_kept(copy, kept)
-    advice = advise(request, copy, kept.values()) if remaining_copies else Advice()
+    reasons = kept_constructs(log)
+    calls = calls_kept(copy, reasons)
+    advice = advise(request, copy, reasons.values()) if remaining_copies else Advice()
     places = {node.op.origin: (node.op_type, node.path) for node in control_flow(copy)}
     described = []
     for (node, path, decider, op), root in zip(marked, roots, strict=True):

@@ -198,7 +198,7 @@ class Way:
 def advise(
     request: Request,
     after: Model,
-    kept: Iterable[Remark],
+    remarks: Iterable[Remark],
     on_progress: OnProgress = silent,
 ) -> Advice:
     """Try what could decide the control flow that a rewrite has left.
@@ -208,7 +208,7 @@ def advise(
     Args:
         request: what was asked for.
         after: the rewritten model.
-        kept: remarks on what was kept.
+        remarks: remarks on what was kept.
         on_progress: called before each trial.
     """
     residual = {(node.op_type, node.path): node for node in control_flow(after)}
@@ -225,15 +225,15 @@ def advise(
         evidence.took(reduce(or_, firsts), trials, undecided)
     elif len(evidence.ways) > 1:  # each leaves what the others decide
         evidence.took(reduce(or_, evidence.ways), trials, list(residual), all_of_them=True)
-    offered = [key for key in _offered(kept) if key in residual]
+    offered = [key for key in _offered(remarks) if key in residual]
     if offered and selects:  # beside what a shape decides: it works at any length
         evidence.took(Way(inexact=True), trials, offered)
     return Advice(tuple(evidence.hints.values()), evidence.refuted)
 
 
-def _offered(kept: Iterable[Remark]) -> Iterator[Key]:
+def _offered(remarks: Iterable[Remark]) -> Iterator[Key]:
     """Yield the constructs that operators with kernels of their own could replace."""
-    for remark in kept:
+    for remark in remarks:
         if any(part.code == INEXACT.code for part in remark.sentence.parts):
             yield remark.op_type, remark.path
 

@@ -13,6 +13,7 @@ HOMES = ("ops/", "version_converter/adapters/", "targets/")
 
 REMAINING = {
     "definitions/expansion.py": "forms of older opsets, below `ops/`",
+    "definitions/nchwc.py": "activations that fused operators name, with their parameters",
     "passes/costs/calibrate.py": "operators that calibration measures",
     "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
     "passes/base.py": "operators that are or become control flow",
@@ -57,6 +58,7 @@ REMAINING = {
     "verification/proof/equality/doubling_loops.py": "associative operators",
     "verification/proof/equality/order.py": "operators of keys that order elements",
     "verification/proof/equality/recurrent_cells.py": "activations that attributes name",
+    "verification/proof/equality/fold_forms.py": "folds as a table",
     "verification/proof/equality/zero_signs.py": "operators that forget the sign of a zero",
     "verification/proof/reals/conditions.py": "operators over the reals that are total",
     "verification/proof/reals/definitions.py": "operators by formulas over the reals",
