@@ -120,8 +120,9 @@ def _drop_shapes(nodes: Nodes) -> bool:
     for node in nodes:
         outputs = _body(node).output[1:] if node.op_type == "Loop" and not node.domain else ()
         for info in outputs:
-            any_shape |= info.type.tensor_type.HasField("shape")
-            info.type.tensor_type.ClearField("shape")
+            if info.type.tensor_type.HasField("shape"):
+                any_shape = True
+                info.type.tensor_type.ClearField("shape")
         for body in subgraphs(node):
             any_shape |= _drop_shapes(body.node)
     return any_shape

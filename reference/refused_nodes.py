@@ -105,7 +105,8 @@ def _forget_sizes(graph: onnx.GraphProto) -> None:
     """Drop declarations of a graph and its bodies, except inputs and types of outputs."""
     del graph.value_info[:]
     for info in graph.output:
-        info.type.tensor_type.ClearField("shape")
+        if info.type.HasField("tensor_type"):
+            info.type.tensor_type.ClearField("shape")
     for node in graph.node:
         for body in subgraphs(node):
             _forget_sizes(body)

@@ -35,5 +35,6 @@ def _forget_inputs(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         for body in subgraphs(node):
             for info in body.input:
-                info.type.tensor_type.ClearField("shape")
+                if info.type.HasField("tensor_type"):
+                    info.type.tensor_type.ClearField("shape")
             _forget_inputs(body)

@@ -29,3 +29,11 @@ def test_nodes_of_wrong_types_are_refused(nodes):
 
 def test_sizes_that_a_model_declares_are_not_its_types():
     check("g (float[n] x) => (float[7] y) <float[5] v> { v = Abs (x) y = Neg (v) }")
+
+
+def test_a_sequence_that_a_model_declares_keeps_its_type():
+    check(
+        "g (float[n] x, int64 k, bool b) => (seq(float[]) y) { e = SequenceEmpty ()"
+        " y = Loop (k, b, e) <body = l (int64 i, bool c, seq(float[]) s) =>"
+        " (bool d, seq(float[]) t) { d = Identity (c) t = SequenceInsert (s, x) }> }"
+    )
