@@ -13,7 +13,8 @@ import onnx
 
 from .execution import Declaration
 from .inference import fact_of
-from .terms import ABSENT, Dim, Terms
+from .polynomials import Dim
+from .terms import ABSENT, Terms
 
 
 class _Place(NamedTuple):

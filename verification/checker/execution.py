@@ -137,12 +137,14 @@ class Execution:
             under this term. That is the condition of an If, and a Loop or Scan as a whole.
     """
 
-    def __init__(self, terms: Terms, model: onnx.ModelProto, folder: Path | None) -> None:
+    def __init__(
+        self, terms: Terms, model: onnx.ModelProto, folder: Path | None, *, is_original: bool
+    ) -> None:
         self.log: list[Application] = []
         self.declared: list[Declaration] = []
         self.inferred: list[int] = []
         self.bodies: list[tuple[int, str]] = []
-        self._terms = terms
+        self._terms, self._is_original = terms, is_original
         self._graph = model.graph
         self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
         if len(self._functions) < len(model.functions):
@@ -220,6 +222,9 @@ class Execution:
             around = operands[0] if node.op_type == "If" else results[0]
             self.bodies[number] = around, name
         self.log.append(Application(results[0], self._guards, node))
+        if self._is_original and not self._guards:  # these tensors exist
+            shapes = [self._terms.fact(result).shape or () for result in results]
+            self._terms.known |= {n for sizes in shapes for n in sizes if isinstance(n, tuple)}
         return results
 
     def _fact(

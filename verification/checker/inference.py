@@ -8,14 +8,14 @@ wrap and declarations.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 
 import onnx
 
 from .meaning import schema_of
+from .polynomials import Dim, add, divide, multiply, rename, smaller, smaller_of
 from .sizes import part_of_shape, sizes_in, whole_numbers
-from .terms import ABSENT, UNKNOWN, Dim, Fact, Head, Shape, Terms
+from .terms import ABSENT, UNKNOWN, Fact, Head, Shape, Terms
 
 Args = tuple[int, ...]
 Rule = Callable[[Terms, Head, Args, int], "Shape | None"]
@@ -45,6 +45,13 @@ def fact_of_output(terms: Terms, head: Head, args: Args, output: int) -> Fact:
     if shape is not None and any(isinstance(dim, int) and dim < 0 for dim in shape):
         shape = None
     return Fact(elem_type, shape)
+
+
+def refine(terms: Terms, number: int) -> None:
+    """Infer the sizes of a term again: more may be known of its operands by now."""
+    node = terms.nodes[number]
+    if node.head.version and node.head.key is None:
+        terms.learn(number, fact_of_output(terms, node.head, node.args, node.output))
 
 
 def fact_of(type_: onnx.TypeProto) -> Fact:
@@ -155,6 +162,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 def _wider(dims: Sequence[Dim]) -> Dim:
     wide = {dim for dim in dims if dim != 1}
+    wide -= {dim for dim in wide if smaller_of(dim)[1] in wide and smaller_of(dim)[0] > 1}
     numbers = [dim for dim in wide if isinstance(dim, int)]
     if numbers:
         return numbers[0] if len(numbers) == 1 else None
@@ -201,9 +209,7 @@ def _concat(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
     if axis is None or len(complete) < len(shapes):
         return None
     columns = list(zip(*complete, strict=True))
-    total: Dim = columns[axis][0] if len(complete) == 1 else None
-    if all(isinstance(dim, int) for dim in columns[axis]):
-        total = sum(dim for dim in columns[axis] if isinstance(dim, int))
+    total = functools.reduce(add, columns[axis])
     return tuple([total if k == axis else _agreed(dims) for k, dims in enumerate(columns)])
 
 
@@ -253,27 +259,22 @@ def _flatten(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
     if shape is None or not -len(shape) <= axis <= len(shape):
         return None
     split = axis + len(shape) if axis < 0 else axis
-    return _count(shape[:split]), _count(shape[split:])
-
-
-def _count(dims: Sequence[Dim]) -> Dim:
-    """Number of elements, if that is a number or one of the sizes."""
-    wide = [dim for dim in dims if dim != 1]
-    if all(isinstance(dim, int) for dim in wide):
-        return math.prod(dim for dim in wide if isinstance(dim, int))
-    return wide[0] if len(wide) == 1 else None
+    return multiply(*shape[:split]), multiply(*shape[split:])
 
 
 @_rule("Reshape")
 def _reshape(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    """Take a name in the target for a size unless 0 would copy another one."""
+    """Take a name in the target for a size unless 0 would copy another one: there is none behind
+    the last axis, and it may be 0, too."""
     shape, target = _shape(terms, args), sizes_in(terms, args[1]) if len(args) > 1 else None
     if target is None or head.version < 5 or terms.fact(args[1]).rank != 1:
         return None
     sizes: list[Dim] = []
     for k, dim in enumerate(target):
-        own = None if shape is None or k >= len(shape) else shape[k]
-        if head.integer("allowzero") or (isinstance(dim, int) and dim) or dim == own:
+        own = None if shape is None else 0 if k >= len(shape) else shape[k]
+        copied = rename(own, {dim: 0}) if isinstance(dim, str) else own
+        copies = not isinstance(dim, int) and copied != 0
+        if head.integer("allowzero") or (dim != 0 and not copies) or dim == own:
             sizes.append(dim)
         else:
             sizes.append(own if dim == 0 else None)
@@ -287,21 +288,12 @@ def _reshape(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
 
 def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
     """Size that makes up for the others; they are not 0 where the Reshape does not fail."""
-    if None in shape or None in others:
-        return None
-    names = [dim for dim in shape if isinstance(dim, str)]
+    sizes, rest = [*shape], [*others]
     for dim in others:
-        if isinstance(dim, str) and dim not in names:
-            return None
-        if isinstance(dim, str):
-            names.remove(dim)
-    total = math.prod(dim for dim in shape if isinstance(dim, int))
-    share = math.prod(dim for dim in others if isinstance(dim, int))
-    if not share or total % share:
-        return None
-    if not names:
-        return total // share
-    return names[0] if len(names) == 1 and total == share else None
+        if dim in sizes:
+            sizes.remove(dim)
+            rest.remove(dim)
+    return divide(multiply(*sizes), multiply(*rest))
 
 
 @_rule("Gather")
@@ -348,7 +340,7 @@ def _tile(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
     if shape is None or repeats is None or len(shape) != len(repeats):
         return None
     pairs = zip(shape, repeats, strict=True)
-    return tuple([dim if n == 1 else dim * n if isinstance(dim, int) else None for dim, n in pairs])
+    return tuple([multiply(dim, n) for dim, n in pairs])
 
 
 @_rule("Slice")
@@ -387,10 +379,10 @@ def _slice(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
 def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     if not isinstance(start, int) or not isinstance(step, int):
         return None
-    if isinstance(end, str):
-        return dim if (start, step, end) == (0, 1, dim) else None
-    if end is None:
-        return None
+    if not isinstance(end, int):
+        if (start, step) != (0, 1) or end is None:
+            return None
+        return dim if end == dim else smaller(dim, end) if isinstance(dim, int) else None
     if isinstance(dim, int) and (step > 0 or -_NO_END * 2 < end <= dim):
         return len(range(*slice(start, end, step).indices(dim)))
     return dim if (start, step) == (0, 1) and end >= _NO_END else None
@@ -422,12 +414,7 @@ def _pad(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
     if pads is None or len(pads) != 2 * rank or len(args) > 3:
         return (None,) * rank
     ends = zip(shape, pads[:rank], pads[rank:], strict=True)
-    return tuple(
-        [
-            dim if a == b == 0 else dim + a + b if isinstance(dim, int) else None
-            for dim, a, b in ends
-        ]
-    )
+    return tuple([add(dim, a + b) for dim, a, b in ends])
 
 
 @_rule("MatMul")
@@ -509,7 +496,13 @@ def _non_zero(terms: Terms, head: Head, args: Args, output: int) -> Shape | None
 
 @_rule("Range")
 def _range(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return (None,)
+    """Count steps of 1 from a size to another one that is not smaller."""
+    ends = [sizes_in(terms, arg) for arg in args]
+    if len(ends) != 3 or not all(each is not None and len(each) == 1 for each in ends):
+        return (None,)
+    start, limit, step = [each[0] for each in ends if each is not None]
+    count = add(limit, start, -1)
+    return (count if step == 1 and terms.is_size(count) else None,)
 
 
 @_rule("ConvTranspose", "DepthToSpace", "Resize", "SpaceToDepth", "Upsample")

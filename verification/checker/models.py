@@ -12,8 +12,9 @@ from ...ir import Array, Tensor
 from ...ir.checker import check_well_formed
 from ...reference.bound_inputs import bound_conditions
 from .execution import Execution
-from .inference import fact_of
-from .terms import CertificateError, Dim, Fact, Head, Terms, is_own
+from .inference import fact_of, refine
+from .polynomials import Dim
+from .terms import CertificateError, Fact, Head, Terms, is_own
 from .validity import require_valid
 
 Types = Mapping[str, onnx.TypeProto]
@@ -63,11 +64,13 @@ def execute(
             if name in _inputs(proto)
         }
         defaults.append(_defaults(terms, proto, values, folder))
-        execution = Execution(terms, proto, folder)
+        execution = Execution(terms, proto, folder, is_original=proto is before)
         names = [info.name for info in proto.graph.output]
         if len({*names}) < len(names):
             raise CertificateError("two outputs have one name")
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
+    for number, _ in enumerate(terms.nodes):
+        refine(terms, number)
     if [*sides[0].outputs] != [*sides[1].outputs] or defaults[0] != defaults[1]:
         raise CertificateError("the models have different outputs, or defaults of inputs")
     return Models(terms, sides[0], sides[1], assumptions)

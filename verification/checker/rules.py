@@ -18,8 +18,9 @@ from ...ir import Array, Tensor
 from .folding import fold, is_exact
 from .inference import broadcast
 from .meaning import head_of
+from .polynomials import multiply
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
-from .terms import ABSENT, Fact, Head, Node, Shape, Terms
+from .terms import ABSENT, Fact, Head, Node, Terms
 
 Kind = Literal["safe", "spelling", "weaker", "value"]
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
@@ -315,14 +316,9 @@ def view_where_defined(terms: Terms, node: Node, fact: Fact) -> int | None:
     x = terms.fact(node.args[0])
     if fact.shape is None or x.shape is None or not fact.elem_type or node.head.version < 5:
         return None
-    same = None not in (*x.shape, *fact.shape) and _product(fact.shape) == _product(x.shape)
+    sizes = multiply(*x.shape)
+    same = sizes is not None and sizes == multiply(*fact.shape)
     return terms.add(Head("view", key=fact.shape), node.args[:1], fact) if same else None
-
-
-def _product(shape: Shape) -> tuple[int, list[str]]:
-    """Number of elements as a product of numbers and sizes."""
-    names = sorted(dim for dim in shape if isinstance(dim, str))
-    return math.prod(dim for dim in shape if isinstance(dim, int)), names
 
 
 @_rule("view-of-view", "view", kind="safe")

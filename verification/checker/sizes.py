@@ -4,14 +4,13 @@
 
 An operator that moves elements moves names as it moves numbers: it is run on positions. Arithmetic
 and comparisons are functions of single elements: a number, the name of a size, which is at least 0
-and below 2^63, a sum of a number and names, which may wrap, or None for an unknown one.
+and below 2^63, a polynomial over names modulo 2^64, or None for an unknown one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import onnx
@@ -19,15 +18,13 @@ import onnx
 from ...ir import Array
 from ...reference.errors import EvaluationError
 from ...reference.interpreter.evaluator import operator_kernel
-from .terms import ABSENT, Dim, Head, Node, Shape, Terms
+from .polynomials import Dim, add, is_multiple_of_2_64, multiply
+from .terms import ABSENT, Head, Node, Shape, Terms
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 _MOST_CLASSES = 64
 _MOST_ELEMENTS = 64
-_LIMIT = 1 << 63
-_MOST_NAMES = 8
 _Read = dict[int, "Array | None"]
-_Element = int | str | tuple[Any, ...] | None
 
 _MOVING = {
     *("Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
@@ -77,7 +74,7 @@ def sizes_in(terms: Terms, term: int) -> Shape | None:
     elements = elements_in(terms, term) if is_list else None
     if elements is None:
         return None
-    return tuple([None if isinstance(element, tuple) else element for element in elements.flat])
+    return tuple([n if isinstance(n, int) or terms.is_size(n) else None for n in elements.flat])
 
 
 def whole_numbers(terms: Terms, term: int) -> list[int] | None:
@@ -114,7 +111,7 @@ def elements_of(terms: Terms, node: Node, read: _Read | None = None) -> Array | 
     return elements if elements is not None and elements.size <= _MOST_ELEMENTS else None
 
 
-def _list(elements: Sequence[_Element]) -> Array:
+def _list(elements: Sequence[Dim]) -> Array:
     array = np.empty(len(elements), object)
     array[:] = elements
     return array
@@ -200,7 +197,7 @@ def _chosen(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array
 
 
 def _elementwise(
-    operands: Sequence[Array | None], function: Callable[..., _Element | bool]
+    operands: Sequence[Array | None], function: Callable[..., Dim | bool]
 ) -> Array | None:
     """Apply a function to operands that broadcast."""
     arrays = [operand for operand in operands if operand is not None]
@@ -215,53 +212,17 @@ def _elementwise(
     return plain.reshape(grid[0].shape)
 
 
-def _add(a: _Element, b: _Element) -> _Element:
-    if a == 0 or b == 0:
-        return b if a == 0 else a
-    if isinstance(a, int) and isinstance(b, int):
-        return _within(a + b)
-    if a is None or b is None:
-        return None
-    (one, *names), (other, *more) = _sum(a), _sum(b)
-    fits = len(names) + len(more) <= _MOST_NAMES and abs(one + other) < _LIMIT
-    return (one + other, *sorted(names + more)) if fits else None
-
-
-def _sum(element: _Element) -> tuple[Any, ...]:
-    """A number, and the names that are added to it."""
-    if isinstance(element, tuple):
-        return element
-    return (element,) if isinstance(element, int) else (0, element)
-
-
-def _sub(a: _Element, b: _Element) -> _Element:
-    if b == 0 or (a == b and a is not None):
-        return a if b == 0 else 0
-    return _within(a - b) if isinstance(a, int) and isinstance(b, int) else None
-
-
-def _mul(a: _Element, b: _Element) -> _Element:
-    if 0 in (a, b) or 1 in (a, b):
-        return 0 if 0 in (a, b) else b if a == 1 else a
-    return _within(a * b) if isinstance(a, int) and isinstance(b, int) else None
-
-
-def _div(a: _Element, b: _Element) -> _Element:
+def _div(a: Dim, b: Dim) -> Dim:
     if b == 1:
         return a
     return a // b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else None
 
 
-def _mod(a: _Element, b: _Element) -> _Element:
+def _mod(a: Dim, b: Dim) -> Dim:
     return a % b if isinstance(a, int) and isinstance(b, int) and b > 0 else None
 
 
-def _within(number: int) -> Dim:
-    """A number; None if it wraps."""
-    return number if -_LIMIT <= number < _LIMIT else None
-
-
-def _less(a: _Element, b: _Element) -> bool | None:
+def _less(a: Dim, b: Dim) -> bool | None:
     """a < b, with sizes at least 0 and below 2^63."""
     if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple):
         return None
@@ -274,28 +235,20 @@ def _less(a: _Element, b: _Element) -> bool | None:
     return False if isinstance(a, str) and isinstance(b, int) and b <= 0 else None
 
 
-def _equal(a: _Element, b: _Element) -> bool | None:
-    if a is not None and a == b:
-        return True
-    if isinstance(a, int) and isinstance(b, tuple):
-        a, b = b, a
-    if isinstance(a, tuple) and isinstance(b, int):  # modulo 2^64
-        least = a[0] + (b - a[0]) % (2 * _LIMIT)
-        return None if least <= a[0] + (len(a) - 1) * (_LIMIT - 1) else False
-    orders = _less(a, b), _less(b, a)
-    return None if True not in orders and orders != (False, False) else True not in orders
+def _equal(a: Dim, b: Dim) -> bool | None:
+    return is_multiple_of_2_64(add(a, b, -1))
 
 
 def _not(a: int | bool | None) -> bool | None:
     return None if a is None else not a
 
 
-def _smaller(a: _Element, b: _Element) -> _Element:
+def _smaller(a: Dim, b: Dim) -> Dim:
     less, more = _less(a, b), _less(b, a)
     return a if less or more is False else b if more or less is False else None
 
 
-def _larger(a: _Element, b: _Element) -> _Element:
+def _larger(a: Dim, b: Dim) -> Dim:
     less, more = _less(a, b), _less(b, a)
     return b if less or more is False else a if more or less is False else None
 
@@ -308,7 +261,7 @@ def _any(a: Dim, b: Dim) -> Dim:
     return 1 if 1 in (a, b) else None if None in (a, b) else 0
 
 
-def _folded(function: Callable[..., _Element | bool]) -> _Rule:
+def _folded(function: Callable[..., Dim | bool]) -> _Rule:
     """Rule of an operator that combines elements one by one, from the left."""
 
     def rule(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
@@ -331,9 +284,9 @@ _RULES: dict[str, _Rule] = {
     "ConstantOfShape": _filled,
     "Where": _chosen,
     "Not": lambda terms, node, operands: _elementwise(operands, _not),
-    "Add": _folded(_add),
-    "Sub": _folded(_sub),
-    "Mul": _folded(_mul),
+    "Add": _folded(add),
+    "Sub": _folded(lambda a, b: add(a, b, -1)),
+    "Mul": _folded(multiply),
     "Div": _folded(_div),
     "Mod": _folded(_mod),
     "Max": _folded(_larger),

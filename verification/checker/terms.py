@@ -15,16 +15,14 @@ import onnx
 
 from ...ir import Array, Error, Tensor
 from ...ir.io.fingerprint import digest_of_array
+from .polynomials import OWN, Dim, names_in, rename, text_of
 
-Dim = int | str | None
 Shape = tuple[Dim, ...]
 Attributes = tuple[tuple[str, bytes], ...]
 """Attributes of an operator, serialized, in the order of their names."""
 ABSENT = -1
 """Argument that a node leaves out."""
 MOST_TERMS = 1 << 20
-OWN = "?"
-"""Beginning of the names of sizes that no input names, which end in the number of their term."""
 COMMUTATIVE = {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
 """Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared."""
 
@@ -93,7 +91,7 @@ class Fact(NamedTuple):
         name = onnx.TensorProto.DataType.Name(self.elem_type).lower() if self.elem_type else "?"
         if self.shape is None:
             return name
-        return f"{name}[{','.join('?' if dim is None else str(dim) for dim in self.shape)}]"
+        return f"{name}[{','.join(map(text_of, self.shape))}]"
 
 
 UNKNOWN = Fact()
@@ -121,14 +119,16 @@ class Terms:
 
     Attributes:
         nodes: the terms.
-        merges: number of classes that were joined.
+        merges: number of classes that were joined, and of sizes that were learned.
         elements: elements of small tensors of integers, by class (`sizes.elements_in`).
+        known: sums and products that are sizes of tensors of the original.
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.merges = 0
         self.elements: dict[int, Array] = {}
+        self.known: set[Dim] = set()
         self._parent: list[int] = []
         self._members: list[list[int]] = []
         self._users: list[list[int]] = []
@@ -162,7 +162,7 @@ class Terms:
             return UNKNOWN
         fact = self._facts[self.find(term)]
         return (
-            fact if fact.shape is None else Fact(fact.elem_type, tuple(map(self._dim, fact.shape)))
+            fact if fact.shape is None else Fact(fact.elem_type, tuple(map(self.dim, fact.shape)))
         )
 
     def tensor(self, term: int) -> Tensor | None:
@@ -196,7 +196,7 @@ class Terms:
         key = self.key(node)
         twin = self._table.get(key)
         if twin is not None:
-            self._learn(self.find(twin), fact)
+            self.learn(twin, fact)
             return twin
         number = len(self.nodes)
         if number >= MOST_TERMS:
@@ -241,7 +241,7 @@ class Terms:
             users, stale = self._users[b], [self.key(self.nodes[n]) for n in self._users[b]]
             self._parent[b] = a
             self._members[a] += self._members[b]
-            self._learn(a, self._facts[b])
+            self.learn(a, self._facts[b])
             for number, key in zip(users, stale, strict=True):
                 if self._table.get(key) == number:
                     del self._table[key]
@@ -251,8 +251,16 @@ class Terms:
             self._users[a] += users
             self._members[b], self._users[b] = [], []
 
-    def _learn(self, root: int, fact: Fact) -> None:
-        """Join the fact of a class with another one."""
+    def is_size(self, dim: Dim) -> bool:
+        """Test for a number that a tensor can have as a size. Sums and products may wrap, unless a
+        tensor of the original has them as a size."""
+        if isinstance(dim, tuple):
+            return dim in map(self.dim, self.known)
+        return dim is not None and (isinstance(dim, str) or dim >= 0)
+
+    def learn(self, term: int, fact: Fact) -> None:
+        """Join the fact of the class of a term with another one."""
+        root = self.find(term)
         old = self._facts[root]
         if fact is old or fact == UNKNOWN:
             return
@@ -262,25 +270,27 @@ class Terms:
             raise CertificateError("terms of different types or ranks would be equal")
         dims = zip(shapes[0], shapes[-1], strict=True) if shapes else ()
         joined = tuple([self._join(one, other) for one, other in dims])
+        self.merges += (old.elem_type, old.rank) != (elem_type, len(joined) if shapes else None)
         self._facts[root] = Fact(elem_type, joined if shapes else None)
 
-    def _dim(self, dim: Dim) -> Dim:
-        while dim in self._dims:
-            dim = self._dims[dim]
+    def dim(self, dim: Dim) -> Dim:
+        """Size by other names that are equal, where it has names of the checker's own."""
+        while dim != (renamed := rename(dim, self._dims)):
+            dim = renamed
         return dim
 
     def _join(self, one: Dim, other: Dim) -> Dim:
         """One size of two that are equal wherever the terms are defined. A size without a name of
         an input gets the other one; those that inputs name are not made equal, since the terms may
         be in a branch that is never taken."""
-        a, b = self._dim(one), self._dim(other)
+        a, b = self.dim(one), self.dim(other)
         if a is None or b is None or a == b:
             return b if a is None else a
         if isinstance(a, int) and isinstance(b, int):
             raise CertificateError("terms of different sizes would be equal")
-        if not is_own(a):
-            a, b = b, a
-        if is_own(a):
-            self._dims[a] = b
-            return b
+        for size, same in ((a, b), (b, a)):
+            if is_own(size) and size not in names_in(same):
+                self._dims[size] = same
+                self.merges += 1
+                return same
         return a if isinstance(a, int) else b

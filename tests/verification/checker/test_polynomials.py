@@ -1,0 +1,69 @@
+"""Sums, products and quotients of sizes."""
+
+import itertools
+import math
+
+import pytest
+from straightline.verification.checker.polynomials import (
+    LIMIT,
+    add,
+    divide,
+    is_multiple_of_2_64,
+    multiply,
+    names_in,
+    rename,
+    text_of,
+)
+
+DIMS = [0, 1, -1, 5, "n", "m", add("n", "m"), add("n", 3), multiply(2, "n"), multiply("n", "m")]
+DIMS += [add(multiply("n", "m"), "n", -4), multiply(add("n", 1), add("n", -1))]
+
+
+def number_of(dim, sizes):
+    if not isinstance(dim, tuple):
+        return sizes.get(dim, dim)
+    return sum(factor * math.prod(sizes[name] for name in product) for product, factor in dim)
+
+
+@pytest.mark.parametrize("one", DIMS, ids=text_of)
+def test_arithmetic_is_that_of_integers(one):
+    for other, n, m in itertools.product(DIMS, (0, 1, 7, 2**63 - 1), (0, 3)):
+        sizes = {"n": n, "m": m}
+        a, b = number_of(one, sizes), number_of(other, sizes)
+        assert number_of(add(one, other, -3), sizes) == a - 3 * b
+        assert number_of(multiply(one, other), sizes) == a * b
+        share = divide(multiply(one, other), other)
+        assert isinstance(other, tuple) or not other or share == one
+        quotient = divide(one, other)
+        assert quotient is None or number_of(quotient, sizes) * b == a
+        zero = is_multiple_of_2_64(add(one, other, -1))
+        assert zero in (None, (a - b) % 2**64 == 0)
+        assert number_of(rename(one, {"n": other}), sizes) == number_of(one, {**sizes, "n": b})
+
+
+def test_equal_polynomials_have_one_form():
+    assert add(add("p", "t"), "p", -1) == "t"
+    assert multiply(add("n", 1), add("n", -1)) == add(multiply("n", "n"), -1)
+    assert multiply(3, 4) == 12 and add("n", "n", -1) == 0 and names_in(add("n", 2)) == {"n"}
+    assert text_of(add("n", multiply(2, "m"))) == "2*m+n" and text_of(None) == "?"
+
+
+@pytest.mark.parametrize("dim", [add("n", "m"), add("n", 1), multiply(2, "n")])
+def test_a_sum_that_cannot_wrap_to_minus_one(dim):
+    assert is_multiple_of_2_64(add(dim, 1)) is False
+
+
+def test_what_depends_on_sizes_is_open():
+    assert is_multiple_of_2_64(add(multiply(3, "n"), 1)) is None  # 3 n = 2^64 - 1 has a solution
+    assert is_multiple_of_2_64(add("n", "m", -1)) is None
+    assert is_multiple_of_2_64(add(multiply("n", "m"), 1)) is None
+    assert divide("n", add("n", 1)) is None and divide("n", 2) is None and divide("n", 0) is None
+
+
+def test_long_polynomials_and_large_numbers_are_unknown():
+    assert add(LIMIT - 1, 1) is None and multiply(LIMIT - 1, 2) is None
+    assert multiply(*["n"] * 9) is None and multiply(0, None) == 0
+    total = "n0"
+    for k in range(1, 17):
+        total = add(total, f"n{k}")
+    assert total is None and add(None, 1) is None and divide(None, 1) is None
