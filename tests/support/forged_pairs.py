@@ -4,6 +4,22 @@ A pair has a name, the opsets of both models, and their texts.
 """
 
 TEXT = r"""
+# a sum of sizes wraps, 17, 17
+g (float[p,0] x, float[t,0] w) => (int64[1] y) <int64 z={0}, int64 o={1}> { s=Shape(x) r=Shape(w)
+i=Gather(s,z) j=Gather(r,z) k=Add(i,j) v=Range(z,k,o) y=Shape(v) }
+->
+g (float[p,0] x, float[t,0] w) => (int64[1] y) <int64 z={0}, int64[1] a={0}> { s=Shape(x) r=Shape(w)
+i=Gather(s,z) j=Gather(r,z) k=Add(i,j) y=Unsqueeze(k,a) }
+# a product of sizes wraps, 17, 17
+g (float[n,0] x) => (int64[1] y) <int64[1] t={2}> { s=Shape<start=0,end=1>(x) m=Mul(s,t) y=Div(m,t) }
+->
+g (float[n,0] x) => (int64[1] y) { y=Shape<start=0,end=1>(x) }
+# a part is not longer than the axis, 17, 17
+g (float[8,n] x, float[t,1] w) => (int64[2] y) <int64[1] z={0}> { s=Shape<start=0,end=1>(w)
+p=Slice(x,z,s,z) y=Shape(p) }
+->
+g (float[8,n] x, float[t,1] w) => (int64[2] y) { s=Shape<start=0,end=1>(w) r=Shape<start=1>(x)
+y=Concat<axis=0>(s,r) }
 # cast size 3, 17, 17
 g (float[300] x) => (int64[1] y) { s=Shape(x) c=Cast<to=3>(s) d=Cast<to=7>(c)
 z=ConstantOfShape(d) y=Shape(z) }

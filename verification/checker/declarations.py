@@ -112,7 +112,7 @@ class _Original:
             for axis, dim in enumerate(shape or ()):
                 if isinstance(dim, int):
                     self.sizes[_Place(root, axis)] = dim
-                elif dim is not None:
+                elif isinstance(dim, str):
                     self.names.setdefault(_Place(root, axis), set()).add(dim)
 
     def has_type(self, declaration: Declaration) -> bool:

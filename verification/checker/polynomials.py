@@ -27,14 +27,15 @@ def _parts(dim: Dim) -> dict[Monomial, int]:
 
 def _normal(parts: dict[Monomial, int]) -> Dim:
     """Polynomial in its normal form; None for long ones, and for numbers beyond int64."""
-    kept = tuple(sorted((names, number) for names, number in parts.items() if number))
-    is_long = len(kept) > _MOST_PRODUCTS or any(len(names) > _MOST_NAMES for names, _ in kept)
-    if is_long or not all(-LIMIT <= number < LIMIT for _, number in kept):
+    products = tuple(sorted((names, number) for names, number in parts.items() if number))
+    is_long = any(len(names) > _MOST_NAMES for names, _ in products)
+    is_long |= len(products) > _MOST_PRODUCTS
+    if is_long or not all(-LIMIT <= number < LIMIT for _, number in products):
         return None
-    if len(kept) != 1:
-        return kept or 0
-    ((names, number),) = kept
-    return number if not names else names[0] if len(names) == number == 1 else kept
+    if len(products) != 1:
+        return products or 0
+    ((names, number),) = products
+    return number if not names else names[0] if len(names) == number == 1 else products
 
 
 def add(one: Dim, other: Dim, factor: int = 1) -> Dim:

@@ -12,6 +12,7 @@ from straightline.reference.interpreter.evaluator import operator_kernel
 from straightline.verification.checker.inference import RULES, broadcast, fact_of, fact_of_output
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.models import execute
+from straightline.verification.checker.polynomials import add
 from straightline.verification.checker.terms import Fact, Head, Terms, is_own
 
 
@@ -173,3 +174,23 @@ def test_facts_of_types():
     assert fact_of(proto.graph.input[0].type) == Fact(1, ("n", 3))
     assert fact_of(proto.graph.input[1].type) == Fact()
     assert fact_of(proto.graph.output[0].type).elem_type == 1
+
+
+def test_sums_are_sizes_where_a_tensor_has_them():
+    text = """g (float[p, 2] a, float[t, 2] b) => (c, r, e)
+        <int64 zero = {{0}}, int64 one = {{1}}> {{
+        s = Shape (a) w = Shape (b) i = Gather (s, zero) j = Gather (w, zero) k = Add (i, j)
+        c = {} r = Range (i, k, one) e = Range (zero, k, one) }}"""
+    c, r, e = facts(text.format("Concat <axis = 0> (a, b)"))
+    assert c.shape == (add("p", "t"), 2) and r.shape == ("t",)
+    assert e.shape == c.shape[:1]
+    _, r, e = facts(text.format("Neg (a)"))  # the sum may wrap, and the ranges are empty then
+    assert [is_own(each.shape[0]) for each in (r, e)] == [True, True]
+
+
+def test_a_part_of_an_axis_is_as_long_as_what_it_is_expanded_to():
+    text = """g (float[1, {}] x, float[t] w) => (y) <int64[1] z = {{0}}, int64[1] one = {{1}}> {{
+        s = Shape (w) p = Slice (x, z, s, one) y = Add (p, w) }}"""
+    assert facts(text.format(8))[0].shape == (1, "t")
+    assert is_own(facts(text.format("n"))[0].shape[1])
+    assert is_own(facts(text.format(0))[0].shape[1])
