@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ..ir import attribute_message
+from ..ir import MAX_OPSET, Signal, attribute_message
 from .case import Case, Unfit
 from .definition import Definition
 from .pattern import Operand, Pattern, PatternNode, RuleError, ShapePattern, Variable
@@ -45,6 +45,18 @@ _LISTS = {
 """Operands after the first that a text may write as attributes."""
 
 
+class TooOld(Signal):
+    """An operator of a graph came with a later opset.
+
+    Attributes:
+        since: that opset.
+    """
+
+    def __init__(self, since: int) -> None:
+        super().__init__(f"opset {since} is the first one with an operator")
+        self.since = since
+
+
 def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto:
     """Write the graph of a definition for a case as a function.
 
@@ -57,6 +69,7 @@ def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto
 
     Raises:
         Unfit: the definition does not hold for the case.
+        TooOld: the opset lacks an operator.
         RuleError: its text is unreadable.
     """
     pattern, pairs = definition.graph(case)
@@ -165,8 +178,8 @@ class _Writer:
             None if absent or o.kind == "absent" else o
             for o, absent in zip(operands, is_absent, strict=True)
         ]
-        sources = _with_lists(node.op_type, self.opset, attributes, sources)
         formals = _formals(node.op_type, self.opset)
+        sources = _with_lists(node.op_type, self.opset, attributes, sources)
         bound = self._bound(sources, formals)
         inputs = []
         for place, operand in enumerate(sources):
@@ -329,6 +342,11 @@ def _with_lists(
 @functools.lru_cache(maxsize=1 << 10)
 def _formals(op_type: str, opset: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The type parameters of the inputs and outputs of an operator."""
+    if not onnx.defs.has(op_type, opset, ""):
+        versions = [v for v in range(opset, MAX_OPSET + 1) if onnx.defs.has(op_type, v, "")]
+        if not versions:
+            raise RuleError(f"ONNX has no operator {op_type}")
+        raise TooOld(versions[0])
     schema = onnx.defs.get_schema(op_type, opset, "")
     single = {
         constraint.type_param_str: constraint.allowed_type_strs[0]

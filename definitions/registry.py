@@ -19,7 +19,7 @@ from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import one_line
 from .case import Case, Signature, Unfit
 from .definition import After, Definition
-from .expansion import expand
+from .expansion import TooOld, expand
 from .pattern import RuleError
 
 GROUP = "straightline.definitions"
@@ -28,12 +28,14 @@ GROUP = "straightline.definitions"
 FAMILIES = (
     "activations",
     "arithmetic",
+    "attention",
     "experts",
     "legacy",
     "movement",
     "nchwc",
     "normalizations",
     "pools",
+    "products",
     "quantized",
     "quantized_weights",
     "recurrent",
@@ -254,8 +256,7 @@ def _first(
         case: Case | None = None
         try:
             case = definition.case(signature)
-            version = max(opset, definition.since)
-            expansion = Expansion(definition, version, expand(definition, case, version))
+            expansion = _expanded(definition, case, max(opset, definition.since))
             reads_sizes, reads_constants = _reads(case, reads_sizes, reads_constants)
             return expansion, reads_sizes, reads_constants
         except Unfit as unfit:
@@ -265,6 +266,15 @@ def _first(
             else:
                 reads_sizes, reads_constants = _reads(case, reads_sizes, reads_constants)
     return "; ".join(reasons), reads_sizes, reads_constants
+
+
+def _expanded(definition: Definition, case: Case, opset: int) -> Expansion:
+    """The expansion in an opset, or in the first one after it that has all operators."""
+    while True:
+        try:
+            return Expansion(definition, opset, expand(definition, case, opset))
+        except TooOld as error:
+            opset = error.since
 
 
 def _reads(case: Case, reads_sizes: bool, reads_constants: bool) -> tuple[bool, bool]:

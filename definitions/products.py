@@ -1,0 +1,82 @@
+"""Matrix products and convolutions of com.microsoft with what is fused with them."""
+
+from __future__ import annotations
+
+from .case import Case
+from .fused_activations import activation
+from .registry import defines
+
+_FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
+
+
+def _matrix(case: Case, name: str, transposes: object, moves: object) -> str:
+    """A node that brings an operand of a product into place, named with T behind.
+
+    Args:
+        case: the case.
+        name: the operand.
+        transposes: swap its last two axes; of a vector that means nothing.
+        moves: its first axis is that of the rows.
+    """
+    if not transposes and not moves:
+        return f"{name}T = Identity ({name})"
+    rank = case.rank(name)
+    axes = list(range(rank))
+    if moves and rank > 2:
+        axes.insert(rank - 2, axes.pop(0))
+    if transposes and rank > 1:
+        axes[-2:] = axes[:-3:-1]
+    return f"{name}T = Transpose <perm = {axes}> ({name})"
+
+
+_MATMUL = """(floats a, floats b) => (y) { y = com.microsoft.FusedMatMul <alpha = @alpha ? 1.0,
+    transA = @transA ? 0, transB = @transB ? 0, transBatchA = @moveA ? 0, transBatchB = @moveB ? 0>
+    (a, b) }"""
+
+
+@defines(_MATMUL, **_FACTS)
+def fused_matmul(case: Case) -> str:
+    """alpha A' B'."""
+    if case["transA"] and case.rank("b") == 1 and case.rank("a") > 1:
+        case.unfit("onnxruntime 1.32 reads a transposed matrix untransposed before a vector")
+    left = _matrix(case, "a", case["transA"], case["moveA"])
+    right = _matrix(case, "b", case["transB"], case["moveB"])
+    scaled = "y = Identity (p)" if case["alpha"] == 1 else "y = Mul (p, @alpha)"
+    return f"{left} {right} p = MatMul (aT, bT) {scaled}"
+
+
+@defines(
+    """(floats a, floats b) => (y) { y = com.microsoft.TransposeMatMul <alpha = @alpha ? 1.0,
+    transA = @transA ? 0, transB = @transB ? 0, moveA = @moveA ? 0, moveB = @moveB ? 0> (a, b) }""",
+    **_FACTS,
+)
+def transpose_matmul(case: Case) -> str:
+    """alpha A' B'."""
+    return fused_matmul(case)
+
+
+@defines(
+    """(floats a, floats b, floats c) => (y) { y = com.microsoft.FusedGemm <alpha = @alpha ? 1.0,
+    beta = @beta ? 1.0, transA = @transA ? 0, transB = @transB ? 0, activation = @name ?,
+    activation_alpha = @p ?, activation_beta = @q ?, activation_gamma = @r ?> (a, b, c?) }""",
+    **_FACTS,
+)
+def fused_gemm(case: Case) -> str:
+    """activation (alpha A' B' + beta C)."""
+    parameters = [case["p"], case["q"], case["r"]]
+    return f"""t = Gemm <alpha = @alpha, beta = @beta, transA = @transA, transB = @transB> (a, b, c)
+        {activation(case["name"], parameters, "t", "y")}"""
+
+
+@defines(
+    """(floats x, floats w, floats b, floats z) => (y) { y = com.microsoft.FusedConv <
+    activation = @name ?, activation_params = @parameters ?, auto_pad = @auto_pad ?,
+    dilations = @dilations ?, group = @group ?, kernel_shape = @kernel_shape ?, pads = @pads ?,
+    strides = @strides ?> (x, w, b?, z?) }""",
+    **_FACTS,
+)
+def fused_conv(case: Case) -> str:
+    """activation (Conv + Z)."""
+    return f"""c = Conv <auto_pad = @auto_pad, dilations = @dilations, group = @group,
+        kernel_shape = @kernel_shape, pads = @pads, strides = @strides> (x, w, b)
+        t = Add (c, z) {activation(case["name"], case["parameters"] or (), "t", "y")}"""
