@@ -30,6 +30,7 @@ FAMILIES = (
     "arithmetic",
     "attention",
     "experts",
+    "grouped_attention",
     "legacy",
     "movement",
     "nchwc",
@@ -39,6 +40,7 @@ FAMILIES = (
     "quantized",
     "quantized_weights",
     "recurrent",
+    "rotations",
 )
 """The modules of this package that define operators."""
 
