@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .registry import ship
+from .case import Case
+from .registry import defines, ship
 
 _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
 
@@ -26,3 +27,31 @@ ship(
     "(x) => (y) { scaled = Mul (x, @alpha)  s = Sigmoid (scaled)  y = Mul (x, s) }",
     **_FACTS,
 )
+ship(
+    "(floats x, floats b, floats skip) => (y) { y = com.microsoft.BiasAdd (x, b, skip) }",
+    "(x, b, skip) => (y) { t = Add (x, b)  y = Add (t, skip) }",
+    source=_FACTS["source"],
+)
+
+
+@defines(
+    "(floats x[n, s, d], floats b[d]) => (y) { y = com.microsoft.BiasSplitGelu (x, b) }",
+    source=_FACTS["source"],
+)
+def bias_split_gelu(case: Case) -> str:
+    """The first half of x + b times Gelu of the second."""
+    size = case.known_size("x", 2)
+    return f"""s = Add (x, b)  first, t = Split <axis = 2, split = [{size // 2}, {size // 2}]> (s)
+        {_ERF.replace("y = ", "g = ")} y = Mul (first, g)"""
+
+
+@defines(
+    "(floats x, scale) => (y) { y = com.microsoft.ScaledSiLU <alpha = @alpha ? 1.0> (x, scale?) }",
+    **_FACTS,
+)
+def scaled_silu(case: Case) -> str:
+    """t sigmoid (t) of a scaled t."""
+    kind = case.elem_type("x")
+    factor = f"f = Cast <to = {kind}> (scale)  t = Mul (x, f)"
+    scaled = factor if case.has("scale") else "t = Mul (x, @alpha)"
+    return f"{scaled} s = Sigmoid (t)  y = Mul (t, s)"

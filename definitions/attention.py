@@ -48,7 +48,7 @@ def narrowed(case: Case, like: str, name: str) -> str:
 
 
 def scaled(case: Case, size: int | None) -> str:
-    """Nodes of scaled, the scores in plain times an attribute, or over the root of a head's size.
+    """Nodes of scaled, the scores times an attribute, or over the root of a size.
 
     Args:
         case: the case.
@@ -76,7 +76,7 @@ def bias_of(case: Case) -> str:
 
 
 def _by_lengths(mask: str, value: str) -> str:
-    """Nodes of a mask [B, 1, 1, T] by lengths [B], or by ends and then starts [2 B]."""
+    """Nodes of a mask by lengths [B], or by ends and starts [2 B]."""
     return f"""{length_of("q", 0, "batch")}
         ends = Slice ({mask}, [0], batchV, [0])
         rest = Slice ({mask}, batchV, [{2**31 - 1}], [0])
@@ -97,7 +97,7 @@ def _by_flags(mask: str, rank: int, value: str) -> str:
 
 
 def masked(case: Case, operand: str, is_causal: bool) -> str:
-    """Nodes of the value allMasks that is added to scores of q [B, N, S, D] and k [B, N, T, D].
+    """Nodes of allMasks, which is added to scores of q and k.
 
     Args:
         case: the case.

@@ -177,7 +177,7 @@ def _weights(case: Case) -> str:
     **_FACTS,
 )
 def group_query_attention(case: Case) -> str:
-    """Attention with fewer heads of keys than of queries, whose keys go to rows of a cache."""
+    """Attention with fewer heads of keys than of queries, and a cache."""
     quantized = case["bits"] or "NONE" not in (case["k_type"] or "NONE", case["v_type"] or "NONE")
     if case["qk"] or case["sliding"] or quantized or case.has("past_key") != case.has("past_value"):
         case.unfit("its cache slides or is quantized, or it returns scores")

@@ -134,3 +134,103 @@ def skip_simplified_23(case: Case) -> str:
 def skip_simplified(case: Case) -> str:
     """RMSNormalization of input + skip + bias."""
     return _skipping(case, _uncentered([-1], "@epsilon"))
+
+
+@defines(
+    """(integers ids, integers segments, floats words, floats places, floats kinds, floats gamma,
+    floats beta, integers mask, integers positions) => (y, mask_index, sum) {
+    y, mask_index, sum = com.microsoft.EmbedLayerNormalization <epsilon = @epsilon ? 1e-12,
+    mask_index_type = @type ?>
+    (ids, segments?, words, places, kinds?, gamma, beta, mask?, positions?) }""",
+    differs="mask_index is the number of ones of a mask, not the first zero",
+    **_FACTS,
+)
+def embed(case: Case) -> str:
+    """LayerNormalization of the sum of embeddings of words, positions and segments."""
+    if case.has("positions"):
+        rows = "rows = Gather <axis = 0> (placesW, positions)"
+    else:
+        rows = """sizes = Shape (ids)  length = Slice (sizes, [1], [2], [0])
+            rows = Slice (placesW, [0], length, [0])"""
+    if case.has("mask"):
+        ones = "isOne = Equal (mask, 1)  ones = Cast <to = 6> (isOne)"
+    else:
+        ones = "same = Equal (ids, ids)  isNone = Not (same)  ones = Cast <to = 6> (isNone)"
+    kinds = "kindRows = Gather <axis = 0> (kindsW, segments)" if case.has("segments") else ""
+    added = "Add (both, kindRows)" if kinds else "Identity (both)"
+    rounding = "Cast <to = 10>" if case.is_typed("words", "float16") else "Identity"
+    return f"""{_widened(case, "words", "places", "kinds", "gamma", "beta")}
+        wordRows = Gather <axis = 0> (wordsW, ids) {rows} both = Add (wordRows, rows) {kinds}
+        xW = {added}  sum = {rounding} (xW)  {ones}
+        mask_index = ReduceSum <axes = [1], keepdims = 0> (ones)
+        {_centered([-1], "@epsilon")} {_narrowed(case, "y", "words")}"""
+
+
+_DOCUMENTED = {"source": "docs/ContribOperators.md"}
+
+
+def _grouped(case: Case, nodes: str) -> str:
+    """Nodes that normalize groups of channels of an image that nodes name image."""
+    groups, is_last = case["groups"], case["last"]
+    channels, first = ([0, 3, 1, 2], [0, 2, 3, 1]) if is_last else ([0, 1, 2, 3], [0, 1, 2, 3])
+    active = "active = Identity (shifted)"
+    if case["activation"]:
+        active = "gate = Sigmoid (shifted)  active = Mul (shifted, gate)"
+    return f"""{nodes} imageF = Cast <to = 1> (image)
+        inner = Transpose <perm = {channels}> (imageF)
+        sizes = Shape (inner)  parts = Reshape <shape = [0, {groups}, -1]> (inner)
+        mean = ReduceMean <axes = [2], keepdims = 1> (parts)  d = Sub (parts, mean)
+        square = Mul (d, d)  variance = ReduceMean <axes = [2], keepdims = 1> (square)
+        e = Add (variance, @epsilon)  root = Sqrt (e)  n = Div (d, root)
+        normal = Reshape (n, sizes)  gammaF = Cast <to = 1> (gamma)  betaF = Cast <to = 1> (beta)
+        scale = Reshape <shape = [1, -1, 1, 1]> (gammaF)
+        bias1 = Reshape <shape = [1, -1, 1, 1]> (betaF)
+        scaled = Mul (normal, scale)  shifted = Add (scaled, bias1) {active}
+        outer = Transpose <perm = {first}> (active)
+        y = Cast <to = {case.elem_type("x")}> (outer)"""
+
+
+_GROUPS = """<epsilon = @epsilon ? 1e-5, groups = @groups, activation = @activation,
+    channels_last = @last ? 1>"""
+
+
+@defines(
+    f"""(floats x[n, a, b, c], gamma, beta) => (y) {{
+    y = com.microsoft.GroupNorm {_GROUPS} (x, gamma, beta) }}""",
+    **_DOCUMENTED,
+)
+def group_norm(case: Case) -> str:
+    """GroupNormalization of an image, with an activation."""
+    return _grouped(case, "image = Identity (x)")
+
+
+@defines(
+    f"""(floats x[n, a, b, c], gamma, beta, floats skip, floats bias) => (y, sum) {{
+    y, sum = com.microsoft.SkipGroupNorm {_GROUPS} (x, gamma, beta, skip, bias?) }}""",
+    **_DOCUMENTED,
+)
+def skip_group_norm(case: Case) -> str:
+    """GroupNormalization of the sum of an image, a skip and a bias."""
+    if not case["last"]:
+        case.unfit("its channels are not last")
+    axes = "Unsqueeze <axes = [1, 2]>" if case.rank("skip") == 2 else "Identity"
+    return _grouped(
+        case, f"wide = {axes} (skip) s = Add (x, wide) image = Add (s, bias) sum = Identity (image)"
+    )
+
+
+@defines(
+    """(floats x, scale, gate) => (y) { y = com.microsoft.GatedRMSNorm
+    <activation = @activation ? "silu", epsilon = @epsilon ? 1e-5> (x, scale, gate) }""",
+    **_FACTS,
+)
+def gated_rms_norm(case: Case) -> str:
+    """RMSNormalization of groups of the last axis, times an activation of a gate."""
+    if case["activation"] not in ("silu", "swish", "sigmoid"):
+        case.unfit(f"its activation '{case['activation']}' is unknown")
+    act = "act = Identity (s)" if case["activation"] == "sigmoid" else "act = Mul (gateF, s)"
+    return f"""xF = Cast <to = 1> (x)  sizes = Shape (x)
+        xW = Reshape <shape = [-1, {case.known_size("scale", 0)}]> (xF)
+        gammaW = Cast <to = 1> (scale) {_uncentered([-1], "@epsilon")}
+        whole = Reshape (yW, sizes)  gateF = Cast <to = 1> (gate)  s = Sigmoid (gateF) {act}
+        product = Mul (whole, act)  y = Cast <to = {case.elem_type("x")}> (product)"""

@@ -39,10 +39,10 @@ def fused_matmul(case: Case) -> str:
     """alpha A' B'."""
     if case["transA"] and case.rank("b") == 1 and case.rank("a") > 1:
         case.unfit("onnxruntime 1.32 reads a transposed matrix untransposed before a vector")
-    left = _matrix(case, "a", case["transA"], case["moveA"])
-    right = _matrix(case, "b", case["transB"], case["moveB"])
+    first = _matrix(case, "a", case["transA"], case["moveA"])
+    second = _matrix(case, "b", case["transB"], case["moveB"])
     scaled = "y = Identity (p)" if case["alpha"] == 1 else "y = Mul (p, @alpha)"
-    return f"{left} {right} p = MatMul (aT, bT) {scaled}"
+    return f"{first} {second} p = MatMul (aT, bT) {scaled}"
 
 
 @defines(

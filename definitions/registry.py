@@ -30,8 +30,10 @@ FAMILIES = (
     "arithmetic",
     "attention",
     "experts",
+    "gated_delta_net",
     "grouped_attention",
     "legacy",
+    "linear_attention",
     "movement",
     "nchwc",
     "normalizations",
@@ -271,7 +273,7 @@ def _first(
 
 
 def _expanded(definition: Definition, case: Case, opset: int) -> Expansion:
-    """The expansion in an opset, or in the first one after it that has all operators."""
+    """The expansion in an opset, or in the next one that has all operators."""
     while True:
         try:
             return Expansion(definition, opset, expand(definition, case, opset))

@@ -12,7 +12,7 @@ _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
 
 
 def rotated(x: str, cos: str, sin: str, size: int, interleaved: bool, result: str) -> str:
-    """Nodes that rotate the first elements of the last axis of a value of rank 4.
+    """Nodes that rotate the first elements of the last of four axes.
 
     Args:
         x: the value.
@@ -48,7 +48,7 @@ def _size_of_head(case: Case) -> int:
 
 
 def _turned(case: Case, angles: str) -> str:
-    """Nodes that rotate x by cosines and sines c and s of shape [B or none, S, size / 2]."""
+    """Nodes that rotate x by cosines c and sines s [B or none, S, size / 2]."""
     if case["packed"]:
         case.unfit("its rows are packed")
     head = _size_of_head(case)

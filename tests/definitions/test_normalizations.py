@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel
+import straightline as sl
+from kernels import assert_kernel, feeds_of, one_node
 
 DRAW = np.random.default_rng(0)
 SKIP = "com.microsoft.SkipLayerNormalization"
@@ -46,3 +47,37 @@ def test_other_axes():
     x, gamma = floats(2, 3, 4), floats(3, 4)
     assert_kernel("LayerNormalization", [x, gamma, gamma], 3, opset=13, axis=1)
     assert_kernel("SimplifiedLayerNormalization", [x, gamma], 2, opset=13, axis=1)
+
+
+def test_embeddings():
+    operator = "com.microsoft.EmbedLayerNormalization"
+    ids, kinds = DRAW.integers(0, 9, (2, 3)), DRAW.integers(0, 2, (2, 3))
+    ids, kinds = ids.astype(np.int32), kinds.astype(np.int32)
+    mask = np.array([[1, 0, 1], [1, 1, 0]], np.int32)
+    tables = floats(9, 8), floats(5, 8), floats(2, 8)
+    inputs = [ids, kinds, *tables, floats(8), floats(8), mask]
+    assert_kernel(operator, inputs, 3, opset=11)
+    positions = np.array([[3, 1, 2]], np.int32)
+    plain = [ids, None, *tables[:2], None, floats(8), floats(8), None, positions]
+    assert_kernel(operator, plain, 2, epsilon=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["silu", "sigmoid"])
+def test_a_gated_norm_of_groups(activation):
+    inputs = [floats(2, 3, 8), floats(4), floats(2, 3, 8)]
+    assert_kernel("com.microsoft.GatedRMSNorm", inputs, activation=activation)
+
+
+@pytest.mark.parametrize("is_last", [0, 1])
+def test_group_norms_by_their_documentation(is_last):
+    image, gamma, beta = floats(2, 8, 4, 4), floats(8), floats(8)
+    groups = image.reshape(2, 2, -1)
+    mean, deviation = groups.mean(-1, keepdims=True), groups.std(-1, keepdims=True)
+    normal = ((groups - mean) / deviation).reshape(image.shape)
+    expected = normal * gamma[:, None, None] + beta[:, None, None]
+    fed = np.moveaxis(image, 1, -1).copy() if is_last else image
+    settings = {"groups": 2, "activation": 0, "channels_last": is_last}
+    model = one_node("com.microsoft.GroupNorm", [fed, gamma, beta], **settings)
+    (y,) = sl.reference.run(model, feeds_of([fed, gamma, beta]))
+    y = np.moveaxis(y, -1, 1) if is_last else y
+    np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-4)

@@ -1,0 +1,102 @@
+"""GatedDeltaNet of com.microsoft."""
+
+from __future__ import annotations
+
+import math
+
+from .attention import length_of
+from .case import Case
+from .linear_attention import RULES, recurrence
+from .registry import defines
+
+_FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
+
+
+@defines(
+    """(floats query, floats key, floats value, cu, decay, beta, past, a_log, dt_bias)
+    => (y, last_state) { y, last_state = com.microsoft.GatedDeltaNet <scale = @scale ? 0.0,
+    update_rule = @rule ? "gated_delta", qk_l2_norm = @norm ? 0, chunk_size = @chunk ? 64,
+    gate_activation = @gate ? "none", beta_activation = @beta_activation ? "none",
+    gate_lower_bound = @bound ? -5.0, state_update_capacity = @capacity ? 0>
+    (query, key?, value?, cu?, decay?, beta?, past?, a_log?, dt_bias?) }""",
+    **_FACTS,
+)
+def gated_delta_net(case: Case) -> str:
+    """LinearAttention of tokens [T, H, D], with the state transposed."""
+    rule = case["rule"]
+    needed = ["decay"] * rule.startswith("gated") + ["beta"] * rule.endswith("delta")
+    if rule not in RULES or not all(map(case.has, ("key", "value", "past", *needed))):
+        case.unfit("its rule is unknown or lacks an operand, or its input is packed")
+    plain = case["gate"] in ("none", "softplus") and case["beta_activation"] in ("none", "sigmoid")
+    if case.has("cu") or case["capacity"] or not plain:
+        case.unfit("its rows have lengths, it records updates, or an activation is unknown")
+    heads, states = case.known_size("key", 1), case.known_size("value", 1)
+    keys, values = case.known_size("key", 2), case.known_size("value", 2)
+    if case.known_size("query", 1) != heads or states % heads:
+        case.unfit("the heads of queries are not those of keys, or do not divide those of values")
+    scale = case["scale"] or 1 / math.sqrt(keys)
+    return f"""{length_of("past", 0, "batch")}  pastF = Cast <to = 1> (past)
+        first = Transpose <perm = [0, 1, 3, 2]> (pastF)
+        {_of_unit_length(case, "query", heads, states, keys, "q")}
+        {_of_unit_length(case, "key", heads, states, keys, "k")}
+        valueF = Cast <to = 1> (value) {_per_state("valueF", states, states, 1, values, "v")}
+        {_gates(case, states, keys) if "decay" in needed else ""}
+        {_rates(case, states) if "beta" in needed else ""}
+        {recurrence(rule, "first")}
+        moved = Transpose <perm = [0, 1, 3, 2]> (last)
+        last_state = Cast <to = {case.elem_type("past")}> (moved)
+        scaled = Mul (rows, {scale!r})  ordered = Transpose <perm = [1, 0, 2, 3, 4]> (scaled)
+        flat = Reshape <shape = [-1, {states}, {values}]> (ordered)
+        y = Cast <to = {case.elem_type("query")}> (flat)"""
+
+
+def _of_unit_length(case: Case, name: str, heads: int, states: int, size: int, result: str) -> str:
+    """Nodes of queries or keys, which may be brought to length 1."""
+    unit = f"{name}N = Identity ({name}F)"
+    if case["norm"]:
+        unit = f"""{name}Q = Mul ({name}F, {name}F)
+            {name}S = ReduceSum <axes = [-1], keepdims = 1> ({name}Q)
+            {name}E = Add ({name}S, 1e-6)  {name}R = Sqrt ({name}E)
+            {name}N = Div ({name}F, {name}R)"""
+    rows = _per_state(f"{name}N", heads, states, 1, size, result)
+    return f"{name}F = Cast <to = 1> ({name}) {unit} {rows}"
+
+
+def _rates(case: Case, states: int) -> str:
+    """Nodes of the rates of updates."""
+    rate = "Sigmoid" if case["beta_activation"] == "sigmoid" else "Identity"
+    rows = _per_state("rate", states, states, 1, 1, "beta")
+    return f"betaF = Cast <to = 1> (beta)  rate = {rate} (betaF) {rows}"
+
+
+def _gates(case: Case, states: int, keys: int) -> str:
+    """Nodes of the factors of decays."""
+    width = keys if case.rank("decay") == 3 else 1
+    rows = _per_state("gate", states, states, width, 1, "log")
+    return f"decayF = Cast <to = 1> (decay) {_gate(case, width)} {rows} gTokens = Exp (logTokens)"
+
+
+def _gate(case: Case, width: int) -> str:
+    """Nodes of the logarithms of decays."""
+    if case["gate"] == "none":
+        return "gate = Identity (decayF)"
+    if not (case.has("a_log") and case.has("dt_bias")):
+        case.unfit("its gate lacks an operand")
+    shape = "[1, -1, 1]" if width > 1 else "[1, -1]"
+    bias = f"[1, -1, {width}]" if width > 1 and case.rank("dt_bias") > 1 else shape
+    return f"""bias = Reshape <shape = {bias}> (dt_bias)  biasF = Cast <to = 1> (bias)
+        shifted = Add (decayF, biasF)  soft = Softplus (shifted)
+        a = Reshape <shape = {shape}> (a_log)  aF = Cast <to = 1> (a)  rise = Exp (aF)
+        steps = Mul (rise, soft)  gate = Neg (steps)"""
+
+
+def _per_state(name: str, heads: int, states: int, rows: int, width: int, result: str) -> str:
+    """Nodes that make [T, B, states, rows, width] of tokens [B T, heads, ..]."""
+    copies = states // heads
+    split = f"{result}Copies = Identity ({name})"
+    if copies > 1:
+        split = f"""{result}One = Reshape <shape = [0, {heads}, 1, -1]> ({name})
+            {result}Copies = Tile <repeats = [1, 1, {copies}, 1]> ({result}One)"""
+    return f"""{split} {result}Shape = Concat <axis = 0> (batchV, [-1, {states}, {rows}, {width}])
+        {result}Rows = Reshape ({result}Copies, {result}Shape)
+        {result}Tokens = Transpose <perm = [1, 0, 2, 3, 4]> ({result}Rows)"""

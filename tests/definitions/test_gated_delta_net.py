@@ -1,0 +1,36 @@
+"""GatedDeltaNet beside onnxruntime's kernel."""
+
+import numpy as np
+import pytest
+from kernels import assert_kernel
+
+DRAW = np.random.default_rng(0)
+B, T, K, V = 2, 5, 4, 3
+
+
+def floats(*shape):
+    return DRAW.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(("heads", "states"), [(2, 2), (2, 4)])
+@pytest.mark.parametrize(
+    ("rule", "settings"),
+    [
+        ("linear", {"scale": 0.5}),
+        ("gated", {}),
+        ("delta", {"qk_l2_norm": 1}),
+        ("gated_delta", {"beta_activation": "sigmoid"}),
+        ("gated_delta", {"gate_activation": "softplus"}),
+    ],
+)
+def test_rules(heads, states, rule, settings):
+    count = B * T
+    key = floats(count, heads, K)
+    key = key / np.linalg.norm(key, axis=-1, keepdims=True)
+    decay = -abs(floats(count, states)) if "gated" in rule else None
+    beta = DRAW.random((count, states)).astype(np.float32) if "delta" in rule else None
+    more = [floats(states), floats(states)] if "gate_activation" in settings else []
+    past = floats(B, states, V, K)
+    inputs = [floats(count, heads, K), key, floats(count, states, V), None, decay, beta, past]
+    operator = "com.microsoft.GatedDeltaNet"
+    assert_kernel(operator, [*inputs, *more], 2, update_rule=rule, **settings)
