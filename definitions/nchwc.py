@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from .case import Case
+from .fused_activations import activation
 from .registry import defines
 
 _FACTS = {
@@ -174,29 +175,6 @@ def upsample(case: Case) -> str:
     )
 
 
-_ACTIVATIONS = {
-    None: ("Identity", ()),
-    "Relu": ("Relu", ()),
-    "Tanh": ("Tanh", ()),
-    "Sigmoid": ("Sigmoid", ()),
-    "LeakyRelu": ("LeakyRelu", ("alpha",)),
-    "HardSigmoid": ("HardSigmoid", ("alpha", "beta")),
-    "Clip": ("Clip", ("min", "max")),
-}
-
-
-def _activation(case: Case, value: str, result: str) -> str:
-    """A node of the activation that a fused operator has."""
-    if case["activation"] not in _ACTIVATIONS:
-        case.unfit(f"its activation '{case['activation']}' is not known")
-    name, parameters = _ACTIVATIONS[case["activation"]]
-    numbers = case["parameters"] or ()
-    if len(numbers) < len(parameters):
-        case.unfit("its activation lacks parameters")
-    settings = ", ".join(f"{p} = {float(n)!r}" for p, n in zip(parameters, numbers, strict=False))
-    return f"{result} = {name} {f'<{settings}>' if settings else ''} ({value})"
-
-
 @defines(
     _before(
         "Conv",
@@ -227,5 +205,6 @@ def conv(case: Case) -> str:
     addend = _plain(case, "z", "s", outs) if case.has("z") else ""
     return f"""{data} {weights} v = Reshape <shape = [{outs}, {ins}, {height}, {width}]> (wT)
         c = Conv <{_SAME}, group = @group> (h, v, b?) {addend}
-        t = {"Add (c, s)" if addend else "Identity (c)"} {_activation(case, "t", "k")}
+        t = {"Add (c, s)" if addend else "Identity (c)"}
+        {activation(case["activation"], case["parameters"] or (), "t", "k")}
         {_blocked("k", "y", outs)}"""

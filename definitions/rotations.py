@@ -48,7 +48,7 @@ def _size_of_head(case: Case) -> int:
 
 
 def _turned(case: Case, angles: str) -> str:
-    """Nodes that rotate x by cosines c and sines s [B or none, S, size / 2]."""
+    """Nodes that rotate x by cosines c and sines s."""
     if case["packed"]:
         case.unfit("its rows are packed")
     head = _size_of_head(case)
