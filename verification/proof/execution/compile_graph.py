@@ -59,6 +59,7 @@ class Operation:
         types: element types of outputs by those of inputs.
         outcomes: facts of its outputs by those of its inputs, with which it cannot fail; empty
             where a rule may apply.
+        settled: its outputs by arguments of such facts, where no rule applies.
     """
 
     op_type: str
@@ -74,6 +75,7 @@ class Operation:
     valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
     types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
+    settled: dict[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(eq=False, slots=True)

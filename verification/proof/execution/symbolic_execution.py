@@ -214,19 +214,25 @@ class Execution:
         for step in program.steps:
             operation, outputs = step.operation, step.outputs
             args = tuple(map(place, step.inputs))
-            facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
-            if facts is None or (terms.inexact_constants and not facts):
-                results = self.step(step, args, frame)
-            else:
-                results = operation.applications.get(args, ())
-                if len(results) < len(outputs):
-                    head, width = step.head, operation.width
-                    results = (
-                        terms.opaque(head, args, facts) if facts else terms.apply(head, args, width)
-                    )
-                if len(outputs) == 1 and outputs[0] != ABSENT:  # the common case
-                    frame[outputs[0]] = results[0]
-                    continue
+            results = operation.settled.get(args, ())
+            if len(results) < len(outputs):
+                facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
+                if facts is None or (terms.inexact_constants and not facts):
+                    results = self.step(step, args, frame)
+                else:
+                    results = operation.applications.get(args, ())
+                    if len(results) < len(outputs):
+                        head, width = step.head, operation.width
+                        results = (
+                            terms.opaque(head, args, facts)
+                            if facts
+                            else terms.apply(head, args, width)
+                        )
+                    if facts:
+                        operation.settled[args] = results
+            if len(outputs) == 1 == len(results) and outputs[0] != ABSENT and results[0]:
+                frame[outputs[0]] = results[0]  # the common case
+                continue
             for number, at in enumerate(outputs):
                 result = results[number] if number < len(results) else None
                 if result is None and at != ABSENT:
@@ -455,6 +461,7 @@ class TracedExecution(Execution):
         self._path = (*around, *self._attributes.get(step, ()), label(step.node))
         results = super().step(step, args, frame)
         step.operation.outcomes.clear()  # so that each run comes here
+        step.operation.settled.clear()
         for result in results:
             if result is not None:
                 trace.gave(self.side, result, self.path)
