@@ -12,7 +12,7 @@ model without its nodes is checked as a whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import ParamSpec
+from typing import NamedTuple, ParamSpec
 
 import onnx
 import onnx.checker
@@ -36,34 +36,47 @@ _GENERATED = "unk__"
 """Prefix of names that inference gives to sizes; it refuses nothing for a name."""
 
 
-def passes_full_check(program: Program, proto: onnx.ModelProto) -> bool:
-    """Test whether ONNX's full check certainly accepts a model; false where that is open.
+class Kind(NamedTuple):
+    """The first node of a kind, with the types of its operands; None for an unknown one, and for
+    an absent operand."""
+
+    step: Step
+    types: tuple[onnx.TypeProto | None, ...]
+
+
+def accepted_kinds(program: Program, proto: onnx.ModelProto) -> list[Kind] | None:
+    """Kinds of the nodes of a model that ONNX's full check certainly accepts; None where that is
+    open, and where there are so many that all nodes are checked as fast.
 
     Args:
-        program: the main graph, compiled.
+        program: the main graph, compiled for this opset or another one.
         proto: the model.
     """
     most = len(program.steps) // _NODES_OF_KIND
-    return len(program.operations) <= most and passes_by_kinds(program, proto, most)
+    return kinds_of(program, proto, most) if len(program.operations) <= most else None
 
 
-def passes_by_kinds(program: Program, proto: onnx.ModelProto, most: int) -> bool:
+def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] | None:
     """Ask onnx about each kind of node, and about the model without its nodes.
 
-    False where that leaves the question open, and with more than `most` kinds.
+    Returns:
+        the kinds; None where the question stays open, and for more than `most` kinds.
     """
     graph = proto.graph
     if proto.functions or proto.training_info or graph.sparse_initializer:
-        return False
+        return None
     if any(map(uses_external_data, graph.initializer)):
-        return False
+        return None
     declared = _declared(program)
-    if declared is None or not _Kinds(program, proto, declared).pass_all(most):
-        return False
+    if declared is None:
+        return None
+    kinds = _Kinds(program, proto, declared)
+    if not kinds.pass_all(most):
+        return None
     weights = [tensor for tensor in graph.initializer if is_large(tensor)]
     frame = with_inputs(proto, weights, {"node", "output"})
     frame.graph.input.extend(graph.output)  # checked alike, and no node has to define them
-    return _accepts(onnx.checker.check_model, frame, full_check=True)
+    return kinds.first if _accepts(onnx.checker.check_model, frame, full_check=True) else None
 
 
 def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
@@ -95,11 +108,15 @@ class _Kinds:
         program: the main graph.
         proto: its model.
         declared: types that it declares for outputs of nodes, by slot.
+
+    Attributes:
+        first: the kinds so far.
     """
 
     def __init__(
         self, program: Program, proto: onnx.ModelProto, declared: dict[int, onnx.TypeProto]
     ) -> None:
+        self.first: list[Kind] = []
         self._program, self._declared = program, declared
         self._types: list[onnx.TypeProto | None] = [None, None]
         self._numbers: dict[bytes, int] = {}
@@ -204,6 +221,8 @@ class _Kinds:
         except OnnxError:
             return None
         by_name = {info.name: info.type for info in answer.graph.value_info}
+        operands = [self._types[self._frame[at]] for at in step.inputs]
+        self.first.append(Kind(step, tuple(operands)))
         types = [by_name.get(name) for name in results]
         return [_UNKNOWN if each is None else self._number(each) for each in types]
 

@@ -67,8 +67,9 @@ from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
 from .forced_conditions import MOST_FORCED, forced_conditions
-from .full_check import passes_full_check
+from .full_check import accepted_kinds
 from .merging import MergingExecution, RecordedExecution
+from .one_graph import counts_by_kinds
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
 from .result import Condition, Proof, failed_proof
@@ -182,10 +183,8 @@ def prove(
         fixed = bound or {}, shapes or {}, sizes or {}
         sources = read(before), read(after)
         protos = messages or [to_proto(source) for source in sources]
-        sides = [
-            ModelSide.of(source, proto, base_dir_of(source, base_dir))
-            for source, proto in zip(sources, protos, strict=True)
-        ]
+        folders = [base_dir_of(source, base_dir) for source in sources]
+        sides = ModelSide.pair(sources, protos, folders)
         if not loaded:
             sides[0].require_well_formed()
         budget = budget or Budget.of_size(sum(side.size for side in sides))
@@ -201,7 +200,7 @@ def prove(
                 answer = question.of_valid_models(answer)
             if answer.proved and recompute is not None:
                 answer = question.confirmed(answer, recompute)
-            if answer.proved and accept is not None and question.passes_full_check():
+            if answer.proved and accept is not None and question.is_accepted():
                 accept()
         except Exception as error:
             if isinstance(error, Error | OSError | MemoryError) or raises_faults():
@@ -252,6 +251,7 @@ class _Question:
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
         self.rewrite: Program | None = None
+        self.passes_full_check = False
 
     def release(self) -> None:
         """Free the terms after the answer."""
@@ -332,10 +332,11 @@ class _Question:
                 return _invalid(fault, side)
         return answer
 
-    def passes_full_check(self) -> bool:
-        """Test whether ONNX's full check accepts the rewrite; false where its kinds of nodes leave
-        that open."""
-        return self.rewrite is not None and passes_full_check(self.rewrite, self.protos[1])
+    def is_accepted(self) -> bool:
+        """Test whether ONNX's full check accepts the rewrite, by its kinds of nodes."""
+        if not self.passes_full_check and self.rewrite is not None:
+            self.passes_full_check = accepted_kinds(self.rewrite, self.protos[1]) is not None
+        return self.passes_full_check
 
     def _answer(self) -> Proof | _Failure:
         try:
@@ -542,6 +543,9 @@ class _Question:
         self.operations: dict[Hashable, Operation] = {}
         self.defaults: tuple[dict[str, Term], ...] = {}, {}
         try:
+            counts = self._by_one_graph()
+            if counts is not None:
+                return counts, set()
             before, after = self.protos
             inputs = input_terms(terms, before, after, self.bound, self.sizes)
             runs = self._executions(inputs)
@@ -666,14 +670,29 @@ class _Question:
             execution.assumed = dict(original.assumed)
         return execution
 
+    def _by_one_graph(self) -> dict[str, int] | None:
+        """Number of values of each output if one graph means the same in both opsets; else None."""
+        if not (self.sides[0].shares_graph(self.sides[1]) and self._shares_values):
+            return None
+        self.made.append(terms := Terms(self.budget))
+        counts = counts_by_kinds(self._program(0), self.protos, terms, self.sides[0].folder)
+        self.passes_full_check |= counts is not None
+        names = [info.name for info in self.protos[0].graph.output]
+        return None if counts is None else dict(zip(names, counts, strict=True))
+
+    @property
+    def _shares_values(self) -> bool:
+        """Test whether equal nodes make equal values, as they do unless initializers are free."""
+        if self.bound or self.trace is not None or self.notion != "bits":
+            return False
+        return not any(map(overridable, self.protos))
+
     def _by_cut_points(
         self, inputs: dict[str, Term], runs: Sequence[tuple[Execution, Program]]
     ) -> dict[str, int] | None:
         """Number of values of each output if models are equal between values that they share.
         None if that is open."""
-        if self.bound or self.trace is not None or any(map(overridable, self.protos)):
-            return None
-        if self.notion != "bits":  # the first attempt was in vain
+        if not self._shares_values:
             return None
         numbers = ValueNumbers(self.terms, inputs)
         sides = [

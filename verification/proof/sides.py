@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,9 @@ from ...ir.checker.graphs import Row, rows_of
 from ...ir.subgraph_arity import BODIES
 from ...reference.signature import all_nodes
 from .execution.compile_graph import subgraphs_of
+from .one_graph import is_one_graph
+
+_OP_TYPE = itemgetter(1)
 
 
 class ModelSide(NamedTuple):
@@ -31,6 +35,24 @@ class ModelSide(NamedTuple):
         """Read the nodes of a model."""
         rows = list(rows_of(proto.graph.node))
         return cls(source, proto, folder, rows, _hold_bodies(rows, bool(proto.functions)))
+
+    @classmethod
+    def pair(
+        cls,
+        sources: Sequence[ModelSource],
+        protos: Sequence[onnx.ModelProto],
+        folders: Sequence[Path | None],
+    ) -> list[ModelSide]:
+        """Read the nodes of two models, and those of one graph once."""
+        first = cls.of(sources[0], protos[0], folders[0])
+        second = sources[1], protos[1], folders[1]
+        if is_one_graph(*protos):
+            return [first, cls(*second, first.rows, first.holds_bodies)]
+        return [first, cls.of(*second)]
+
+    def shares_graph(self, other: ModelSide) -> bool:
+        """Test for a model with the same graph, whose data lies in the same folder."""
+        return self.rows is other.rows and self.folder == other.folder
 
     def require_well_formed(self) -> None:
         """Check the model, unless it is straightline's own.
@@ -61,6 +83,6 @@ def node_count(model: onnx.ModelProto) -> int:
 
 def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:
     """Test whether nodes have bodies that must fit them; calls of functions may have some, too."""
-    if not BODIES.keys().isdisjoint([op_type for _, op_type, *_ in rows]):
+    if not BODIES.keys().isdisjoint(map(_OP_TYPE, rows)):
         return True
     return has_functions and any(subgraphs_of(a) for node, *_ in rows for a in node.attribute)

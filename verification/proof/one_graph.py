@@ -1,0 +1,117 @@
+"""Models with one graph, under two opsets: they are equal if each kind of node means the same.
+
+    a = Add (x, x)  y = Neg (a)     # opset 13, and opset 21: one Add and one Neg are compared
+
+By induction in the order of the nodes, the operands of a node are equal in both models. So it
+suffices that a node of each kind (`full_check.py`) gives equal outputs for all operands of its
+types. The values of these nodes have one number in both opsets (`execution/value_numbers.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+import onnx
+
+from ...reference.element_types import ElementTypes
+from .execution.compile_graph import Compiler, Operation, Program
+from .execution.cut_points import CutPoints
+from .execution.inputs import input_terms
+from .execution.symbolic_execution import Execution
+from .execution.value_numbers import Side, ValueNumbers
+from .full_check import Kind, accepted_kinds
+from .terms.budget import OpenError
+from .terms.term_manager import Terms
+
+_LARGE = 1 << 26
+"""Limit in bytes of graphs that are compared as bytes, which copies each."""
+
+
+def is_one_graph(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
+    """Test for models that differ in opsets, in other headers and in nothing else."""
+    if before.functions or after.functions:
+        return False
+    size = before.graph.ByteSize()
+    if size > _LARGE or size != after.graph.ByteSize():
+        return False
+    return bool(before.graph.SerializeToString() == after.graph.SerializeToString())
+
+
+def counts_by_kinds(
+    program: Program, protos: Sequence[onnx.ModelProto], terms: Terms, folder: Path | None
+) -> list[int] | None:
+    """Prove two models with one graph equal by its kinds of nodes.
+
+    Args:
+        program: the graph, compiled in the opset of the original.
+        protos: both models, without inputs that have a default.
+        terms: new terms.
+        folder: the folder of the external data of both.
+
+    Returns:
+        the number of values that each output adds to those before it; None where the proof stays
+        open, or ONNX's full check may refuse the rewrite.
+    """
+    kinds = accepted_kinds(program, protos[1])
+    if kinds is None:
+        return None
+    try:
+        if not _are_equal(kinds, protos, terms, folder):
+            return None
+    except OpenError:  # a comparison of all nodes has a reason of its own
+        return None
+    terms.budget.step(len(program.steps))
+    return _counts(program)
+
+
+def _are_equal(
+    kinds: Sequence[Kind], protos: Sequence[onnx.ModelProto], terms: Terms, folder: Path | None
+) -> bool:
+    """Test for nodes with equal outputs in both opsets, for all operands of their types."""
+    models = [_model_of(kinds, proto) for proto in protos]
+    operations: dict[Hashable, Operation] = {}
+    programs = [Compiler(terms.heads, model, operations).main for model in models]
+    numbers = ValueNumbers(terms, input_terms(terms, models[0], models[1], {}))
+    sides = [
+        Side(program, Execution(terms, name, folder), ElementTypes(model))
+        for program, model, name in zip(programs, models, ("before", "after"), strict=True)
+    ]
+    shared = numbers.correspondence(*sides)
+    return shared is not None and CutPoints(terms, shared, programs).cover_all
+
+
+def _model_of(kinds: Sequence[Kind], proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Model with one node of each kind, in the opsets of another model."""
+    model = onnx.ModelProto(
+        ir_version=proto.ir_version, opset_import=proto.opset_import, graph={"name": "kinds"}
+    )
+    for index, (step, types) in enumerate(kinds):
+        node = model.graph.node.add()
+        node.CopyFrom(step.node)
+        node.input[:] = [f"i{index}_{k}" if at else "" for k, at in enumerate(step.inputs)]
+        node.output[:] = [f"o{index}_{k}" if at else "" for k, at in enumerate(step.outputs)]
+        for name, message in zip(node.input, types, strict=True):
+            if name:
+                model.graph.input.add(name=name, type=message)
+        for name in filter(None, node.output):
+            model.graph.output.add(name=name)
+    return model
+
+
+def _counts(program: Program) -> list[int]:
+    """Number of nodes, inputs and constants that each output adds to those before it."""
+    makers = {at: step for step in program.steps for at in step.outputs if at}
+    visited: set[Hashable] = set()
+    counts = []
+    for output in program.outputs:
+        before, stack = len(visited), [output]
+        while stack:
+            at = stack.pop()
+            maker = makers.get(at)
+            value: Hashable = at if maker is None else maker
+            if at and value not in visited:
+                visited.add(value)
+                stack += () if maker is None else maker.inputs
+        counts.append(len(visited) - before)
+    return counts
