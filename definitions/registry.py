@@ -31,6 +31,7 @@ FAMILIES = (
     "attention",
     "experts",
     "gated_delta_net",
+    "gates",
     "grouped_attention",
     "legacy",
     "linear_attention",

@@ -613,13 +613,14 @@ class _Question:
         definedness = Definedness(comparison, logs[0])
         definedness.require(logs[1])
         if self.notion == "reals":
-            self.assumptions |= {DEFINED, SIMPLE_CONSTANTS} | comparison.definitions
+            self.assumptions |= {DEFINED, SIMPLE_CONSTANTS}
             self.assumptions |= comparison.rounded_constants
             if isinstance(runs[1], MergingExecution):
                 self.assumptions |= runs[1].rounded_constants
         else:
             folded = {head.name for head, _ in runs[0].folded ^ runs[1].folded}
             self.assumptions |= comparison.assumptions | assumptions_of((), folded)
+        self.assumptions |= comparison.definitions
         self.assumptions |= unequal(runs[0].departing, runs[1].departing)
         if terms.symbols.magnitudes.narrow:
             self.assumptions.add(NARROW)

@@ -110,8 +110,12 @@ class Definition(NamedTuple):
 DEFINITIONS: dict[str, Definition] = {}
 """Definitions of operators of the default domain."""
 
-FOREIGN = Definition(OVER_REALS_ONLY, fails_alike=True, broadcasts=True)
-"""Definition of operators outside of ONNX: the graphs of `definitions/`."""
+FOREIGN = (
+    Definition(OVER_REALS_ONLY, fails_alike=True, broadcasts=True),
+    Definition(None, is_exact=True, fails_alike=True, broadcasts=True),
+)
+"""Definitions of operators outside of ONNX, the graphs of `definitions/`: those that hold over the
+reals, and those of which kernels give the bits."""
 
 
 BY_DEFINITION = "computes its definition"
@@ -122,7 +126,8 @@ def definition_of(head: Head) -> Definition | None:
     definition = DEFINITIONS.get(head.name)
     if definition is not None or head.op is None or not is_foreign(head.op):
         return definition
-    return FOREIGN if definitions_of(head.op, head.imports) else None
+    graphs = definitions_of(head.op, head.imports)
+    return FOREIGN[all(graph.exact for graph in graphs)] if graphs else None
 
 
 def defined(
@@ -174,8 +179,9 @@ def defined_by_onnx(
 def function_of(application: Application) -> onnx.FunctionProto | None:
     """Function that defines an application; None if there is none."""
     definition = definition_of(application.head)
-    if definition is FOREIGN:
-        return _foreign_function(application) if application.over_reals else None
+    if definition in FOREIGN:
+        is_open = application.over_reals or definition.is_exact
+        return _foreign_function(application) if is_open else None
     if definition is None or not (application.over_reals or definition.holds(application)):
         return None
     if definition.formula is None:

@@ -29,12 +29,13 @@ class Definitions:
         over_reals: whether floats that are equal over the reals are equal.
 
     Attributes:
+        over_reals: whether floats that are equal over the reals are equal.
         assumed: operators whose kernels are assumed to give the bits of their definition.
     """
 
     def __init__(self, terms: Terms, over_reals: bool = False) -> None:
         self._terms = terms
-        self._over_reals = over_reals
+        self.over_reals = over_reals
         self._opened = terms.opened[over_reals]
         self.assumed: set[str] = set()
 
@@ -93,7 +94,7 @@ class Definitions:
 
     def _open(self, term: Term) -> Term | None:
         application = Application(
-            term.head, term.args, term.index, self._over_reals, self._terms.tensor
+            term.head, term.args, term.index, self.over_reals, self._terms.tensor
         )
         function = function_of(application)
         if function is None or any(map(holds_graphs, function.node)):

@@ -209,8 +209,8 @@ class Comparison:
         """Assumptions that operators compute their definitions."""
         foreign = {
             f"{term.head.name} {BY_DEFINITION}"
-            for term, form in self.terms.opened[True].items()
-            if form is not None and definition_of(term.head) is FOREIGN
+            for term, form in self.terms.opened[self.longer_forms.over_reals].items()
+            if form is not None and definition_of(term.head) in FOREIGN
         }
         return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened} | foreign
 

@@ -103,3 +103,17 @@ def test_the_steps_of_an_opened_definition_count_once_for_all_comparisons():
     assert steps - terms.budget.steps >= 3 * 8  # three nodes
     steps = terms.budget.steps
     assert Definitions(terms).opened(mish) is opened and terms.budget.steps == steps
+
+
+QUICK_GELU = "a = Constant <value = float {1.702}> () b = Mul (x, a) s = Sigmoid (b) y = Mul (x, s)"
+FOREIGN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+g (float[2, 3] x, int64 k) => (float[2, 3] y) {{ {} }}"""
+
+
+def test_operators_outside_of_onnx_have_the_bits_of_definitions_that_move_elements():
+    trilu = FOREIGN.format("y = com.microsoft.Trilu (x, k)")
+    proof = assert_proved(trilu, FOREIGN.format("y = Trilu (x, k)"))
+    assert "com.microsoft::Trilu computes its definition" in proof.assumptions
+    assert_open(trilu, FOREIGN.format("y = Trilu <upper = 0> (x, k)"))
+    gelu = FOREIGN.format("y = com.microsoft.QuickGelu (x)")
+    assert_open(gelu, FOREIGN.format(QUICK_GELU))
