@@ -1,6 +1,6 @@
 """The steps of a transformation, in their order.
 
-    bind -> passes -> convert -> straighten
+    bind -> passes -> convert -> straighten -> declare
 
 Each step takes the job and leaves in it what the next one needs. Where a pass raises an exception,
 all steps run again on a new copy of the caller's model, with a veto on the construct at fault.
@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from ..analysis.shapes.inference import ShapeInference
 from ..display import OnProgress, silent
 from ..ir import Model, load
 from ..limits import governed
 from ..passes.manager.pipeline import notes
+from ..passes.utils.declarations import complete_outputs
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
 from ..passes.vetoes import NONE, Isolation, Vetoes
 from .job import Job, Observe, Request, count_all_nodes
@@ -105,7 +107,13 @@ def straighten(job: Job) -> None:
     job.timings += (converted.timing,)
 
 
-LINE: tuple[Callable[[Job], None], ...] = (bind, passes, convert, straighten)
+def declare(job: Job) -> None:
+    """Declare outputs whose sizes follow from fixed inputs, or for a target."""
+    if job.request.fixes_inputs or job.request.options.target is not None:
+        job.changed |= complete_outputs(job.model, ShapeInference(job.model))
+
+
+LINE: tuple[Callable[[Job], None], ...] = (bind, passes, convert, straighten, declare)
 """The steps before the comparison."""
 
 

@@ -12,6 +12,7 @@ shapes after them go unnoticed. Without the construct, checkers reject the model
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -52,7 +53,7 @@ class CorrectDeclarations(Pass):
         inference = context.analyses.inference(model).trial()
         for value, fact in context.analyses.facts.items():
             inference.assume(value, outside(inference.symbols, fact, ()))
-        changed = False
+        changed = complete_outputs(model, inference)
         for value in values:
             assert value.type is not None
             type_ = correct_type(value.type, inference.fact(value))
@@ -103,6 +104,50 @@ def _ranked(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto | None:
     if declared.WhichOneof("value") not in (None, "tensor_type"):
         return None
     return onnx.helper.make_tensor_type_proto(fact.elem_type, [None] * len(fact.shape))
+
+
+def complete_outputs(model: Model, inference: ShapeInference) -> bool:
+    """Declare inferred numbers for open sizes of a model's outputs, and shapes where none stood.
+
+    OpenCV 5.0 refuses an output without a shape,
+    and compilers of static shapes one of open size.
+    """
+    infos = []
+    for value, info in zip(model.graph.outputs, model.graph.output_infos, strict=True):
+        infos.append(info)
+        if (type_ := _completed(info.type, inference, value)) is not None:
+            infos[-1] = onnx.ValueInfoProto()
+            infos[-1].CopyFrom(info)
+            infos[-1].type.CopyFrom(type_)
+    changed = any(map(operator.is_not, infos, model.graph.output_infos))
+    model.graph.output_infos = tuple(infos)
+    return changed
+
+
+def _completed(
+    declared: onnx.TypeProto, inference: ShapeInference, value: Value
+) -> onnx.TypeProto | None:
+    """A type with the inferred sizes that an output's declaration lacks; None if it lacks none."""
+    tensor = declared.tensor_type
+    is_open = not tensor.HasField("shape") or any(
+        not dim.HasField("dim_value") for dim in tensor.shape.dim
+    )
+    if declared.WhichOneof("value") != "tensor_type" or not is_open:
+        return None
+    fact = inference.fact(value)
+    inferred = fact.type_proto(private=False)
+    if fact.shape is None or inferred is None or fact.elem_type != tensor.elem_type:
+        return None
+    type_ = onnx.TypeProto()
+    type_.CopyFrom(declared)
+    dims, sizes = type_.tensor_type.shape.dim, inferred.tensor_type.shape.dim
+    if not tensor.HasField("shape"):
+        type_.CopyFrom(inferred)
+    elif len(dims) == len(sizes):
+        for dim, size in zip(dims, sizes, strict=True):
+            if size.HasField("dim_value") and not dim.HasField("dim_value"):
+                dim.dim_value = size.dim_value
+    return None if type_ == declared else type_
 
 
 def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:

@@ -282,7 +282,7 @@ def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.model.opset() == 9
     rewritten = [remark.op_type for remark in made.remarks if remark.action == "rewritten"]
     assert rewritten == ["Loop", "SequenceAt", "SequenceConstruct"]
-    assert runs == [line.bind, line.passes, line.convert, line.straighten]
+    assert runs == [line.bind, line.passes, line.convert, line.straighten, line.declare]
     assert verify(made, VerifyOptions(runtime="reference"))[1].equal
 
 

@@ -55,8 +55,10 @@ def test_each_open_size_gets_a_name_of_its_own():
 
 def test_other_targets_and_known_sizes_change_nothing():
     assert sizes(fitted(SIZES_TEXT, lacking("Tan"))) == [[0, 2, "N"], ["x_0", 0], [3]]
-    known = SIZES_TEXT.replace("float[?, 2, N] x", "float[M, 2, N] x").replace(
-        "[x_0, ?] w", "[x_0, 1] w"
+    known = (
+        SIZES_TEXT.replace("float[?, 2, N] x", "float[M, 2, N] x")
+        .replace("[x_0, ?] w", "[x_0, 1] w")
+        .replace("[?, ?] z", "[?, 1] z")
     )
     outcome = fitted(known, lacking("Tan", names_sizes=True))
     assert not outcome.changed and isinstance(outcome.model, onnx.ModelProto)

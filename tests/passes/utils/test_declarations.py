@@ -220,3 +220,44 @@ def test_an_output_of_a_scan_body_gets_its_rank():
     )
     assert [dim.dim_value for dim in state.shape.dim] == [3]
     assert row.HasField("shape") and len(row.shape.dim) == 1 and row.elem_type == 1
+
+
+def output_sizes(model):
+    tensor = model.graph.output[0].type.tensor_type
+    dims = [dim.dim_param or dim.dim_value for dim in tensor.shape.dim]
+    return dims if tensor.HasField("shape") else None
+
+
+@pytest.mark.parametrize(
+    ("declared", "wanted"),
+    {
+        "float": ["N", 4],
+        "float[N, 4]": ["N", 4],
+        "float[A, B]": ["A", 4],
+        "float[?, ?]": [0, 4],
+    }.items(),
+)
+def test_an_output_is_declared_as_far_as_it_is_known(declared, wanted):
+    """OpenCV refuses an output without a shape, and compilers of static shapes an open one."""
+    model = onnx.parser.parse_model(
+        HEAD + f"g (float[N, 4] x) => ({declared} y) <int64 n = {{2}}, bool yes = {{1}}> {{"
+        " y = Loop (n, yes, x) <body = b (int64 i, bool c, float[N, 4] s) => (bool d, float[N, 4] e)"
+        " { d = Identity (c) e = Neg (s) }> }"
+    )
+    if declared == "float":
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+    assert output_sizes(sl.rewrite(model)) == wanted
+
+
+@pytest.mark.parametrize("options", [{"shapes": {"x": [3, 4]}}, {"dims": {"N": 3}}])
+def test_a_flat_model_of_fixed_inputs_declares_the_sizes_of_its_outputs(options):
+    model = onnx.parser.parse_model(HEAD + "g (float[N, 4] x) => (float[U, 4] y) { y = Neg (x) }")
+    assert output_sizes(sl.rewrite(model, **options)) == [3, 4]
+    assert output_sizes(sl.rewrite(model)) == ["U", 4]
+
+
+def test_an_output_of_unknown_size_keeps_the_name_of_its_own():
+    model = onnx.parser.parse_model(
+        HEAD + "g (float[N] x) => (float[found] y) { c = Cast <to = 9> (x) y = Compress (x, c) }"
+    )
+    assert output_sizes(sl.rewrite(model, shapes={"x": [3]})) == ["found"]
