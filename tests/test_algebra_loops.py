@@ -27,7 +27,7 @@ def over_rows(graph):
     return [name for name in bodies if not name.startswith("doubling")]
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize(
     ("name", "form", "rank", "asked"), CASES, ids=["-".join(map(str, case)) for case in CASES]
 )

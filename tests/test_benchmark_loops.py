@@ -30,7 +30,7 @@ def test_the_form_by_hand_gives_what_the_loop_gives(case):
             np.testing.assert_allclose(one, other, rtol=case.tolerance, atol=case.tolerance)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_pipelines_give_what_the_loop_gives(case):
     original, feeds = case.original(case.small), case.inputs(case.small)

@@ -69,7 +69,7 @@ def test_a_model_that_was_changed_after_it_is_another_one():
     assert sl.ir.to_proto(model) == before != sl.ir.to_proto(other)
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 @given(models())
 def test_random_models_survive_it(generated):
     model = sl.ir.load(generated if isinstance(generated, onnx.ModelProto) else generated.model)

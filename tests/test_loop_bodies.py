@@ -17,7 +17,7 @@ def every_body():
     return list(bodies())
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("way", LOOP_WAYS)
 @pytest.mark.parametrize("part", range(BODY_PARTS))
 def test_bodies(part, way):
@@ -33,7 +33,7 @@ def every_idiom():
     return [(name, what, model) for name, one in idioms() for what, model in rewirings(one)]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("way", LOOP_WAYS)
 @pytest.mark.parametrize("part", range(IDIOM_PARTS))
 def test_rewired(part, way):

@@ -31,14 +31,14 @@ def decided(test):
 
 def live(tree):
     """All nodes below one that the lowest Python runs."""
-    for node in ast.iter_child_nodes(tree):
+    waiting = [*ast.iter_child_nodes(tree)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.If) and (value := decided(node.test)) is not None:
-            for each in node.body if value else node.orelse:
-                yield each
-                yield from live(each)
+            waiting += node.body if value else node.orelse
             continue
         yield node
-        yield from live(node)
+        waiting += ast.iter_child_nodes(node)
 
 
 @functools.cache
@@ -77,7 +77,8 @@ def missing(text):
     """The modules and names of the standard library in a program that the lowest Python lacks."""
     tree = ast.parse(text, feature_version=LOWEST)
     modules = {}
-    for node in live(tree):
+    nodes = [*live(tree)]
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.split(".")[0]
@@ -93,7 +94,7 @@ def missing(text):
                 inner = f"{node.module}.{alias.name}"
                 if known is None or (alias.name not in known and stub_of(inner) is None):
                     yield inner
-    for node in live(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module = modules.get(node.value.id)
             known = None if module is None else names_of(module)

@@ -16,7 +16,7 @@ from straightline.verification.runs.options import VerifyOptions
 from straightline.verification.runs.verify import run
 from strategies import model_and_feeds, scan_8_model_and_feeds
 
-BATCH = examples(20)
+BATCH = examples(10)
 NUMBERS = range(2 if DEEP else 1)
 STATIC = [("static", model_and_feeds(static_only=True), number) for number in NUMBERS]
 DYNAMIC = [("any", model_and_feeds(), number) for number in NUMBERS]

@@ -106,7 +106,7 @@ def test_all_iterations_at_once():
 def test_loops_as_scans_and_scans_as_loops():
     rewritten = []
 
-    @settings(quick, max_examples=examples(20))
+    @settings(quick, max_examples=examples(10))
     @given(model_and_feeds(opset=18))
     def convert(drawn):
         for pass_ in (LoopsToScans(), ScansToLoops()):
@@ -121,7 +121,7 @@ def test_recurrences_mixed_with_what_is_none():
     """Some loops go, of some a part is left: what they give is the same for any length."""
     said = []
 
-    @settings(quick, max_examples=examples(30))
+    @settings(quick, max_examples=examples(15))
     @given(st.integers(0, 1 << 32))
     def divide(number):
         model = random_loop(random.Random(number))
@@ -140,14 +140,14 @@ def test_recurrences_mixed_with_what_is_none():
     assert sum("once, for all iterations" in reason for reason in said) > 5
 
 
-@settings(quick, max_examples=examples(8))
+@settings(quick, max_examples=examples(4))
 @given(st.integers(0, 1 << 32))
 def test_loops_as_people_write_them(number):
     """The forms of accelerate and of the default compute the same up to rounding, and are final."""
     assert fuzz_loops.check(number) == []
 
 
-@settings(quick, max_examples=examples(12))
+@settings(quick, max_examples=examples(6))
 @given(model_and_feeds(shadowing=True))
 def test_inner_names_that_hide_outer_ones(drawn):
     """The checker refuses such models, yet they exist; the result is valid."""
@@ -162,7 +162,7 @@ def graphs_of(model):
 
 
 def test_a_run_after_a_run_changes_nothing():
-    @settings(quick, max_examples=examples(10))
+    @settings(quick, max_examples=examples(5))
     @given(model_and_feeds(opset=18))
     def rerun(drawn):
         first = straighten().run(drawn[0])

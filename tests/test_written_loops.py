@@ -35,7 +35,7 @@ def loops(graph):
             yield from loops(body)
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_loop_over_rows(case):
     made = rewrite(case.model, "accelerate", verify=False)

@@ -39,6 +39,7 @@ def run(cluster, **options):
     return batch.run("models", "out", backend="dask", address=address, **passes, **options)
 
 
+@pytest.mark.sample(0)
 def test_a_worker_that_is_killed_midway_loses_nothing(cluster):
     with distributed.Client(cluster) as client:
         workers = list(client.run(os.getpid).values())

@@ -122,7 +122,7 @@ def test_the_folders_may_move():
     assert records[0].target == os.path.join("moved-out", "a.onnx")
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @UNIX
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_process_that_dies_is_a_failure_of_one_model(folder, jobs):

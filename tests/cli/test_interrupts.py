@@ -65,7 +65,7 @@ REWRITE = ("rewrite", "in.onnx", "out.onnx", "--set", "c=true", "--no-verify")
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "module",
     ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "onnx.helper"],
@@ -125,7 +125,7 @@ p.run_passes = run""",
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @SIGNALS
 @pytest.mark.parametrize("place", PLACES)
 def test_during_the_work(place, name, ending, folder):
@@ -165,7 +165,7 @@ def wait_for(condition, seconds=60):
     return found
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("runtime", "later", "number", "ending"),
     [

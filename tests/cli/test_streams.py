@@ -97,7 +97,7 @@ def test_streams_that_are_closed():
     onnx.checker.check_model("out.onnx", full_check=True)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("command", "code"),
     [

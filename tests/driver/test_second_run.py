@@ -37,14 +37,14 @@ def assert_settled(model, **options):
     assert content(sl.transform(first, **options, verify=False, hints=False)) == first
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_loop(case, steps):
     assert_settled(case.original(case.small), **STEPS[steps])
 
 
-@settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 @given(model_and_feeds(), st.sampled_from(sorted(STEPS)))
 def test_a_random_model(drawn, steps):
     assert_settled(drawn[0], **STEPS[steps])

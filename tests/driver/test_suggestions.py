@@ -63,7 +63,7 @@ def test_each_hint_decides_what_it_says(name):
     assert [" ".join(hint.options) for hint in found.hints] == wanted
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
     """On the command line, and with another number for what is the user's own."""

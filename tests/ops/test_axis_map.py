@@ -219,7 +219,7 @@ def checked(drawn, rng):
     return parts, dropped
 
 
-@pytest.mark.sample(60)
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("name", MAPPED)
 def test_parts_of_results_are_results_of_parts(name):
     rng, count = np.random.default_rng(1), 4 if DEEP else 2

@@ -283,7 +283,7 @@ STEPS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=examples(30), phases=[Phase.generate])
+@settings(max_examples=examples(15), phases=[Phase.generate])
 @given(st.data())
 def test_random_bodies(data):
     body = Body(data.draw)

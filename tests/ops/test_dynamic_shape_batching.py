@@ -66,7 +66,7 @@ def feed(a, b):
     }
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("opset", [14, 18])
 @pytest.mark.parametrize("rule", AT_RUN_TIME)
 def test_sizes_that_only_run_time_tells(rule, opset):

@@ -58,7 +58,7 @@ READS = {
 }
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("opset", [11, 12, 13, 17])
 @pytest.mark.parametrize("read", READS)
 def test_reads_against_the_loop(read, opset):
@@ -170,7 +170,7 @@ WINDOWS = {
 }
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("opset", [13, 18])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows(name, opset):

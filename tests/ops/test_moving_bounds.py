@@ -102,7 +102,7 @@ def model_of(form, body):
     return as_model(HEAD + text.replace("float[] r", "float r").replace("int64[] r", "int64 r"))
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("what", GONE)
 def test_slices_are_summed_at_once(what):
     form, body = GONE[what]

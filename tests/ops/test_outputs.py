@@ -214,7 +214,7 @@ def models(draw):
     return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 @given(models(), st.integers(1, 3), st.integers(1, 3))
 def test_shapes_are_those_of_a_run(model, n, m):
     feeds = {"x": np.zeros((n, 2, m), np.float32), "z": np.zeros(m, np.float32)}

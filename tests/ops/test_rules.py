@@ -276,7 +276,7 @@ def other_elements(array):
         return np.flip(array + np.ones((), array.dtype))
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", sorted({n for n in described() if "::" not in n} & set(FAMILIES)))
 def test_sizes_of_outputs_follow_from_the_inputs_that_give_sizes(name):
     sized_by = described()[name].sized_by

@@ -262,7 +262,7 @@ def test_a_run_gives_back_what_it_has_taken(worker):
     assert int(held["VmRSS"]) < 200_000 and int(held["VmHWM"]) > 200_000
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.skipif(sys.platform != "linux", reason="the system tells it as Linux does")
 @pytest.mark.parametrize("threads", ["1", "2", "4"])
 def test_a_runtime_has_one_thread_whatever_the_environment_says(monkeypatch, threads):

@@ -15,7 +15,7 @@ import onnx
 import pytest
 from mutations import mutate, mutate_bytes, names_in
 
-MUTANTS = 120
+MUTANTS = 60
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ def calls(command, model):
     return sum(entry.callcount for entry in profile.getstats())
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "size", "command"), LINEAR)
 def test_work_is_linear_in_the_size(name, size, command):
     once, twice = CASES[name](size), CASES[name](2 * size)

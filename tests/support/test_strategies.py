@@ -71,7 +71,7 @@ def test_shadowing_is_drawn_on_request_only():
 
 @pytest.mark.parametrize("opset", strategies.OPSETS)
 def test_an_opset_can_be_asked_for(opset):
-    @settings(DRAWN, max_examples=examples(5))
+    @settings(DRAWN, max_examples=examples(3))
     @given(strategies.model_and_feeds(opset=opset))
     def check(drawn):
         assert drawn[0].opset_import[0].version == opset

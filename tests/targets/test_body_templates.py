@@ -188,7 +188,7 @@ def digests(model):
     return outputs, sorted(known[node.output[0]] for node in model.graph.node)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(16))
 def test_it_is_what_would_have_been_made_for_each_alone(seed, monkeypatch):
     rng = np.random.default_rng(seed)

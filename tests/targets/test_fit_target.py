@@ -177,7 +177,7 @@ OPERATORS = ("Add", "Sub", "Mul", "Neg", "Concat", "Gather", "Reshape", "Slice",
 LACKING = ("Loop", "If", "Scan", "Squeeze", "Split", "Size", "Sum", "Identity", "Max", "Range")
 
 
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     drawn=model_and_feeds(),
     lacks=st.sets(st.sampled_from((*OPERATORS, *LACKING))),

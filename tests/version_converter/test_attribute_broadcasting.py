@@ -11,7 +11,7 @@ from reference_oracle import assert_same, onnxruntime_outputs
 from straightline import convert_version, prove, reference
 
 
-@pytest.mark.sample(30)
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("form", OLDER_FORMS, ids=str)
 def test_each_form_is_carried_to_opset_7_and_on(form: OlderForm) -> None:
     for target in (7, 8, 21):

@@ -44,7 +44,7 @@ def chain(steps):
     return [helper.make_node("Neg", [f"a{i}"], [f"a{i + 1}"]) for i in range(steps)]
 
 
-@pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
+@pytest.mark.parametrize("links", [ladder(100), ladder_of_joins(50), chain(2000)])
 def test_what_joins_again_is_looked_at_once(links):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     model = summed("zero", links)
@@ -123,7 +123,7 @@ LARGE = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("body", "opset", "signature"), LARGE)
 def test_a_constant_does_not_grow_with_the_data(body, opset, signature):
     for target in (opset - 1, 9, 8):

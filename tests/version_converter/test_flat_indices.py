@@ -22,7 +22,7 @@ def test_what_is_scattered_is_gathered_at_the_same_place(sizes, depth, target):
     assert_carried(body, 11, (target,), {"x": x, "i": places, "u": updates}, signature)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("sizes", [(0, 2, 3), (2, 0, 3), (2, 3, 0), (0, 3, 0), (0, 0, 0)])
 @pytest.mark.parametrize("depth", [1, 2, 3])

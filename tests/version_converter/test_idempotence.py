@@ -18,7 +18,7 @@ def converted(proto: onnx.ModelProto, target: int) -> onnx.ModelProto:
     return sl.transform(proto, opset=target, verify=False, hints=False).model
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize(("name", "target"), CASES)
 def test_a_second_run_changes_nothing(name: str, target: int) -> None:
     try:

@@ -36,7 +36,7 @@ def run(proto, x):
     return session.run(None, {"x": x})[0]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize(
     "mode",

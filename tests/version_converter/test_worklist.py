@@ -119,7 +119,7 @@ def cases() -> list[onnx.ModelProto]:
         return [case.model for case in collect_testcases(None)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", [8, 12, 17, 22])
 def test_what_is_passed_over_would_come_out_the_same(target, cases, monkeypatch):
     """onnx's own test models, converted as it is and with a look at every change of a schema."""

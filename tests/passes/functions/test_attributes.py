@@ -209,7 +209,7 @@ def operators() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", sorted({name for name, _ in operators()}))
 def test_every_operator_with_attributes(name: str) -> None:
     """Whatever the operator makes of its inputs: no pass iterations over the reference."""

@@ -258,7 +258,7 @@ def test_sizes_with_one_name_in_two_calls_may_differ():
     assert_equal_outputs(text, result.model, feeds)
 
 
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(model_and_feeds(static_only=True, functions=True))
 def test_random_models(drawn):
     model, feeds = drawn

@@ -122,7 +122,7 @@ def rnn_feeds(lengths, longest):
 
 
 @given(st.data())
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_any_batch_length_and_direction(data):
     longest = data.draw(st.integers(1, 4))
     lengths = data.draw(st.lists(st.integers(0, longest), min_size=1, max_size=3))

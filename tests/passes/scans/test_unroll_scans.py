@@ -139,7 +139,7 @@ def test_any_batch_length_and_direction(batch, longest, directions, size, data):
 
 
 @given(st.one_of(model_and_feeds(static_only=True), scan_8_model_and_feeds(static_only=True)))
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_models(drawn):
     before, feeds = drawn
     result = run_passes(before, UnrollScans())

@@ -241,8 +241,8 @@ def test_an_output_is_declared_as_far_as_it_is_known(declared, wanted):
     """OpenCV refuses an output without a shape, and compilers of static shapes an open one."""
     model = onnx.parser.parse_model(
         HEAD + f"g (float[N, 4] x) => ({declared} y) <int64 n = {{2}}, bool yes = {{1}}> {{"
-        " y = Loop (n, yes, x) <body = b (int64 i, bool c, float[N, 4] s) => (bool d, float[N, 4] e)"
-        " { d = Identity (c) e = Neg (s) }> }"
+        " y = Loop (n, yes, x) <body = b (int64 i, bool c, float[N, 4] s)"
+        " => (bool d, float[N, 4] e) { d = Identity (c) e = Neg (s) }> }"
     )
     if declared == "float":
         model.graph.output[0].type.tensor_type.ClearField("shape")

@@ -163,7 +163,7 @@ class Drawn:
 STEPS = [Drawn.read, Drawn.plain, Drawn.call, Drawn.choice, Drawn.choice, Drawn.state, Drawn.state]
 
 
-@settings(max_examples=examples(30), phases=[Phase.generate], deadline=None)
+@settings(max_examples=examples(15), phases=[Phase.generate], deadline=None)
 @given(st.data())
 def test_random_loops(data):
     drawn = Drawn(data.draw)

@@ -37,7 +37,7 @@ def drawn(opset: int, mode: str | None, rank: int, seed: int) -> tuple:
     return one_node("GridSample", [x, grid], opset, **attributes)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("opset", "mode", "rank"), CASES)
 def test_as_onnxruntime(opset: int, mode: str | None, rank: int) -> None:
     for seed in range(40):

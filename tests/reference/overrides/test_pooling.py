@@ -61,7 +61,7 @@ def fits(model) -> bool:
     return all(size + head + tail > far for size, head, tail, far in ends)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("op_type", list(SINCE))
 @pytest.mark.parametrize("batch", range(4))
 def test_as_onnxruntime(op_type: str, batch: int) -> None:

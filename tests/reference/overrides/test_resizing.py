@@ -103,7 +103,7 @@ class Draw:
         return one_node("Resize", inputs, self.opset, 1, fixed, **self.attributes)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("opset", [11, 13, 18, 19, 21])
 def test_as_onnxruntime(opset: int, mode: str) -> None:

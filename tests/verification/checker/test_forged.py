@@ -10,7 +10,7 @@ from forged_pairs import PAIRS
 from proofs import model
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", PAIRS)
 def test_different_models_have_no_certificate(name):

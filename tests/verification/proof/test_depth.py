@@ -33,7 +33,7 @@ def graph(nodes: str, elem_type: str = "float", rank: int = 2) -> str:
     )
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("one", "other"),
     [

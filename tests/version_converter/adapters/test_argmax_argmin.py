@@ -49,7 +49,7 @@ def test_the_first_or_last_of_equal_elements(op_type, axis, keep, last):
     assert_carried(f"y = {op_type} {how} (x)", 12, (11, 10), {"x": x}, "float[3, 4] x")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("sizes", ["3, 4", "M, N"])
 @pytest.mark.parametrize("keep", [0, 1])
 def test_the_last_index_below_opset_10(sizes, keep):

@@ -6,7 +6,7 @@ from conversions import assert_carried, assert_refuses, convert_version, convert
 from sessions import open_session
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("exclusive", [0, 1])
 @pytest.mark.parametrize("reverse", [0, 1])

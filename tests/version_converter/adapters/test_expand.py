@@ -23,7 +23,7 @@ def test_axes_of_length_1_are_repeated():
     )
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("type_", ["float", "int64", "bool"])
 @pytest.mark.parametrize(
     ("shape", "wanted"),

@@ -79,7 +79,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("op_type", ["Less", "Greater", "LessOrEqual", "GreaterOrEqual"])
 @pytest.mark.parametrize("type_", NUMBERS)
 def test_comparisons_of_all_pairs(op_type, type_):

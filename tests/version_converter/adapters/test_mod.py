@@ -42,7 +42,7 @@ def test_remainders_have_the_sign_of_the_divisor(dtype):
     assert_carried("y = Mod (x, z)", 10, (9,), {"x": a, "z": b}, signature)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmod", [0, 1])
 @pytest.mark.parametrize(
     "type_", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]

@@ -100,7 +100,7 @@ def test_a_choice_by_the_number_of_the_class():
     )
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 @pytest.mark.parametrize("type_", ["int32", "int64", "uint8"])
 @pytest.mark.parametrize("depth", ["d = Constant <value = int64 {3}> ()", "d = Neg (n)"])

@@ -7,7 +7,7 @@ from conversions import assert_carried_everywhere, assert_refuses
 from targets import fitted, lacking, one_node, operators
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
 @pytest.mark.parametrize("slope", [[2, 0, 3], [[2], [5]], 7])
 def test_numbers(element, slope):

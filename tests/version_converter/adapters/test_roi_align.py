@@ -27,7 +27,7 @@ def test_half_pixels_of_roi_align():
     assert_refuses(small, 16, 15, reason, ROIS.replace(", float[1, 4] r", ""))
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("mode", ["avg", "max"])
 @pytest.mark.parametrize("ratio", [0, 1, 2])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 0.3])

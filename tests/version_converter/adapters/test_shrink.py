@@ -13,7 +13,7 @@ def test_below_opset_9_it_is_a_choice():
         assert line in written
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("elem_type", ["float", "double", "float16"])
 def test_numbers_in_every_place(elem_type):
     dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[elem_type]

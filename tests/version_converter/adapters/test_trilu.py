@@ -60,7 +60,7 @@ def test_of_known_lengths_the_mask_is_known():
 X = np.array([[np.nan, np.inf, 1, -np.inf], [-0.0, np.nan, 2, 3], [np.inf, -1, -0.0, 4]], "f4")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("upper", [0, 1])
 @pytest.mark.parametrize("shift", [-(2**62), -4, -1, 0, 2, 2**62])
 @pytest.mark.parametrize("sizes", ["3, 4", "M, N"])

@@ -359,7 +359,7 @@ def test_double_has_no_operator_in_onnxruntime():
     assert "of an element type for which onnxruntime has no such operator" in str(result.kept[0])
 
 
-@pytest.mark.sample(30)
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("seed", range(0, 60))
 def test_drawn_spellings(seed):
     """Any order of gates, fused or not, any layout and direction: the operator, and its numbers."""

@@ -114,7 +114,7 @@ def of_rows(kind, iterations, batch):
     return masks(kind, iterations, batch, 1)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("gives", ["h2", "h", "hn"])
 def test_any_mask_of_rows(kind, gives):
@@ -144,7 +144,7 @@ def test_from_the_end():
     check(scan("LSTM", back=1), op_type="LSTM", masks=of_rows)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("counts", ["Less (i, {})", "LessOrEqual (i, {})", "Greater ({}, i)"])
 @pytest.mark.parametrize("first", [(), (VectorizeLoops(),)])

@@ -93,7 +93,7 @@ OFFERED = {
 HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)' \(passes= in Python\)$")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("what", OFFERED)
 @pytest.mark.parametrize("length", ["N", "40"])
 def test_what_rounds_is_offered_where_a_loop_is_unrolled_or_kept(what, length):
@@ -118,7 +118,7 @@ EXACT = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("what", EXACT)
 @pytest.mark.parametrize("length", ["N", "200"])
 def test_what_is_exact_is_raised_when_a_model_is_straightened(what, length):
@@ -186,7 +186,7 @@ STEPS = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("straight", [True, False])
 def test_the_steps_of_an_open_length_are_few_and_their_cost_is_told(kind, straight):

@@ -127,7 +127,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("what", BODIES)
 @pytest.mark.parametrize("gives", ["r", "a", "e"])
 @pytest.mark.parametrize("length", ["N", "8"])
@@ -320,7 +320,7 @@ STEPS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(25), deadline=None, database=None)
+@settings(max_examples=examples(13), deadline=None, database=None)
 @given(
     st.lists(STEPS, min_size=1, max_size=3),
     st.lists(st.integers(-4, 4), max_size=24),

@@ -269,7 +269,7 @@ def product_of(semiring, form, elem_type):
     return Product(semiring, width, places, elem_type)
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("semiring", SEMIRINGS, ids=lambda each: f"{each.join}-{each.act}")

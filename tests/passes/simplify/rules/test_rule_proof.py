@@ -56,7 +56,7 @@ def test_a_rule_that_never_applies():
         require_proof(Never())
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("rule", SHIPPED, ids=lambda rule: rule.name)
 def test_every_shipped_rule_is_proved(rule):
     proof = prove_rule(rule, None if DEEP else 25)

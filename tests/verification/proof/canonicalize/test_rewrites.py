@@ -152,7 +152,7 @@ def checked(row):
     return count
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=[ast.unparse(row.before) for _, row in ROWS])
 def test_both_sides_are_equal_within_the_condition(name, row):
     assert row in [*REWRITES.get(name, ()), *LATE_REWRITES.get(name, ())]

@@ -375,7 +375,7 @@ def assert_alike(one, other, exact):
     np.testing.assert_allclose(wide[0][finite], wide[1][finite], tolerance, tolerance)
 
 
-@pytest.mark.sample(100)
+@pytest.mark.sample(50)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.op_type}-{c.opset}-{c.inputs[0]}")
 def test_an_operator_is_its_definition(case):
     definition, compared = DEFINITIONS[case.op_type], 0

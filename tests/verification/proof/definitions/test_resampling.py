@@ -56,7 +56,7 @@ def body_of(mode, places, scales, shape):
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("mode", ["linear", "nearest"])
 @pytest.mark.parametrize("shape", [(2, 2, 3, 4), (1, 1, 1, 3)])

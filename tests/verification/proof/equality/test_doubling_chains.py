@@ -87,7 +87,7 @@ def _swapped_pieces(graph):
     joined.input.extend(pieces)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "change",
     [
@@ -145,7 +145,7 @@ BLOCKS = {
 }
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("change", BLOCKS)
 def test_near_misses_of_blocks_are_not_proved(change):
     before = loop("Max", "int64")

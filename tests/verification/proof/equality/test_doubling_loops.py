@@ -156,7 +156,7 @@ NEAR = {
 }
 
 
-@pytest.mark.sample(30)
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("step", ["maximum", "linear", "one factor"])
 @pytest.mark.parametrize("change", NEAR)
 def test_near_misses_are_not_proved(change, step):

@@ -205,7 +205,7 @@ TEXTS = st.builds(
 SIZES = st.sampled_from([None, 1, 2, 3, 4])
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(TEXTS, TEXTS, st.booleans(), st.tuples(SIZES, SIZES))
 def test_what_is_proved_of_some_sizes_holds_for_them(one, other, same_nodes, sizes):
     if same_nodes:  # only constants differ, so that more is proved

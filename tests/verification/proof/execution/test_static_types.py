@@ -104,7 +104,7 @@ def test_a_model_that_onnxruntime_loads_is_valid(text):
     assert prove(proto, proto).proved
 
 
-@pytest.mark.sample(40)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_tests_of_onnx_are_valid(case):
     reason = prove(case.model, case.model).reason

@@ -198,7 +198,7 @@ def with_constant(model, place, array):
     return wrong
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [*FOLDS, *SUMS])
 def test_a_constant_beyond_its_rounding_is_open(name):
     before, after = (FOLDS | SUMS)[name]

@@ -151,7 +151,7 @@ def is_run(case):
     return all(isinstance(v, np.ndarray | np.generic) for v in values)
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("start", range(20))
 def test_what_is_proved_of_another_opset_gives_the_same_bits(start):
     """Operators of onnx's tests, read as other opsets: where that is proved to mean the same,
