@@ -27,6 +27,7 @@ from ...ir import Graph, Model, Node, Operator, Tensor
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
 from ..base import Pass, PassContext
+from ..utils.branch_outputs import ends_branch
 from ..utils.budget import DEFAULT_MAX_BYTES
 from .broadcast_constants import narrowed
 from .held_results import HeldResults
@@ -102,7 +103,7 @@ def _fold(
     graph: Graph, node: Node, folder: Folder, store: HeldResults, context: PassContext
 ) -> bool:
     """Fold a node whose operands are all constants."""
-    if any(v is not None and v.pinned for v in node.outputs) or _starts_empty(graph, node):
+    if any(v is not None and v.pinned for v in node.outputs) or _stands(graph, node):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
@@ -123,6 +124,11 @@ def _fold(
         graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
+
+
+def _stands(graph: Graph, node: Node) -> bool:
+    """Test for a node that clients need where it stands."""
+    return ends_branch(graph, node) or _starts_empty(graph, node)
 
 
 def _starts_empty(graph: Graph, node: Node) -> bool:

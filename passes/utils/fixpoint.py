@@ -16,6 +16,7 @@ from ..base import Pass, PassContext
 from ..faults import observing
 from ..remarks import Remark
 from ..vetoes import current_vetoes, heeding_vetoes
+from .branch_outputs import end_branches_in_nodes
 from .declarations import CorrectDeclarations, note_false_sizes
 from .fingerprint import States
 from .slice_declarations import declare_slices
@@ -51,6 +52,7 @@ def finish(model: Model, context: PassContext, changed: bool) -> None:
             if may_run:
                 correct.run(model, context)
         declare_slices(model, lambda: context.inference(model).fact)
+        end_branches_in_nodes(model)
 
 
 def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:

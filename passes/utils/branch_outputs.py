@@ -1,0 +1,33 @@
+"""Branches that end in a node.
+
+y = If (c) <then_branch = t () => (a) <float[2] a = {1, 2}> {}, ...>
+->
+y = If (c) <then_branch = t () => (r) <float[2] a = {1, 2}> { r = Identity (a) }, ...>
+
+MNN 3.6 computes other numbers where an output of a branch is an initializer, and OpenCV 5.0 refuses
+the model.
+"""
+
+from __future__ import annotations
+
+from ...ir import Graph, Model, Node, Operator
+
+
+def end_branches_in_nodes(model: Model) -> None:
+    """Return each initializer that is the output of a branch through an Identity."""
+    for graph in model.graphs():
+        if graph.holder is None or not graph.holder.is_op("If"):
+            continue
+        outputs = list(graph.outputs)
+        for place, value in enumerate(outputs):
+            if value in graph.initializers:
+                node = graph.add_node(Operator("Identity"), [value], [f"{value.name}_copy"])
+                outputs[place] = node.output()
+        if outputs != list(graph.outputs):
+            graph.set_outputs(outputs)
+
+
+def ends_branch(graph: Graph, node: Node) -> bool:
+    """Test for an Identity that ends a branch, and is not folded into an initializer again."""
+    in_branch = graph.holder is not None and graph.holder.is_op("If")
+    return in_branch and node.is_op("Identity") and node.output() in graph.outputs

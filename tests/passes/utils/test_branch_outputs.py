@@ -1,0 +1,42 @@
+"""Branches end in a node: clients compute other numbers where one is an initializer alone."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from harness import assert_equal_outputs
+
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, bool c) => (float[2] y, float[2] z) {
+    u = Exp (x) z = Identity (u) w = Identity (u)
+    y = If (c) <then_branch = t () => (float[2] a) BRANCH,
+                else_branch = e () => (float[2] b) { b = Neg (w) }> }"""
+BRANCHES = {
+    "an initializer": "<float[2] a = {1, 2}> {}",
+    "a Constant": "{ a = Constant <value = float[2] {1, 2}> () }",
+    "computed": "<float[2] k = {1, 2}> { a = Neg (k) }",
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_branch_ends_in_a_node(name):
+    before = onnx.parser.parse_model(TEXT.replace("BRANCH", BRANCHES[name]))
+    result = sl.transform(before)
+    (construct,) = (node for node in result.model.graph.node if node.op_type == "If")
+    (then,) = (a.g for a in construct.attribute if a.name == "then_branch")
+    assert [node.op_type for node in then.node] == [
+        "Constant" if name == "a Constant" else "Identity"
+    ]
+    assert result.verdict.proved
+    for c in (True, False):
+        feeds = {"x": np.float32([1, -2]), "c": np.array(c)}
+        assert_equal_outputs(before, result.model, feeds)
+    assert not sl.transform(result.model).changed
+
+
+def test_a_model_that_nothing_changes_keeps_its_branches():
+    text = TEXT.replace("w = Identity (u)", "").replace("z = Identity (u)", "z = Neg (u)")
+    before = onnx.parser.parse_model(
+        text.replace("BRANCH", BRANCHES["an initializer"]).replace("Neg (w)", "Neg (u)")
+    )
+    assert sl.rewrite(before) == before
