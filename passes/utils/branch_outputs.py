@@ -28,6 +28,6 @@ def end_branches_in_nodes(model: Model) -> None:
 
 
 def ends_branch(graph: Graph, node: Node) -> bool:
-    """Test for an Identity that ends a branch, and is not folded into an initializer again."""
+    """Test for an Identity that ends a branch; folded, it would be an initializer again."""
     in_branch = graph.holder is not None and graph.holder.is_op("If")
     return in_branch and node.is_op("Identity") and node.output() in graph.outputs

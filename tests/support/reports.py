@@ -5,7 +5,7 @@ from straightline import report
 from straightline.driver.job import Request
 from straightline.driver.line import run
 from straightline.driver.options import RewriteOptions
-from straightline.driver.suggestions import advise
+from straightline.driver.suggestions import advise, left_over
 from straightline.driver.verify import verify as compared
 from straightline.verification.runs.options import VerifyOptions
 
@@ -61,7 +61,7 @@ def rewritten(text=DECODER, verify=True):
         names=("decoder.onnx", "flat.onnx"),
         remarks=made.remarks,
         timings=made.timings,
-        hints=advise(request, made.model).hints,
+        hints=advise(request, made.model, left_over(made.model, made.remarks)).hints,
         verdict=compared(made, VerifyOptions())[1] if verify else None,
         command_with=lambda options: " ".join(
             ["straightline rewrite decoder.onnx flat.onnx", *options]
