@@ -80,16 +80,31 @@ def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] 
 
 
 def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
-    """Types declared for outputs of nodes, by slot; None where a value has two, or another value
-    has one. A type declared for no name would be that of absent operands."""
-    sources = {ABSENT, *program.inputs, *[at for at, _ in program.constants]}
+    """Types declared for outputs of nodes, by slot.
+
+    None where a value has two, or another value has one that is not the type of a weight. A type
+    declared for no name would be that of absent operands.
+    """
+    weights = dict(program.constants)
+    for at in program.inputs:
+        weights.pop(at, None)
+    sources = {ABSENT, *program.inputs, *weights}
     declared: dict[int, onnx.TypeProto] = {}
     for at, message in program.infos:
+        if at in weights and message == _type_of(weights[at]):
+            continue
         if at in sources or declared.setdefault(at, message) is not message:
             return None
         if message.WhichOneof("value") is None:
             return None
     return None if any(at not in declared for at in program.outputs) else declared
+
+
+def _type_of(tensor: onnx.TensorProto | onnx.SparseTensorProto) -> onnx.TypeProto:
+    """Type of a weight, which is dense."""
+    assert isinstance(tensor, onnx.TensorProto)
+    sizes = [{"dim_value": size} for size in tensor.dims]
+    return onnx.TypeProto(tensor_type={"elem_type": tensor.data_type, "shape": {"dim": sizes}})
 
 
 def _accepts(check: Callable[P, object], *arguments: P.args, **options: P.kwargs) -> bool:
@@ -137,11 +152,8 @@ class _Kinds:
     def _enter_sources(self, graph: onnx.GraphProto) -> None:
         """Enter the types of inputs and initializers; the type of an input precedes."""
         for at, tensor in self._program.constants:
-            assert isinstance(tensor, onnx.TensorProto)
-            sizes = [{"dim_value": size} for size in tensor.dims]
-            kind = {"elem_type": tensor.data_type, "shape": {"dim": sizes}}
-            self._frame[at] = self._number(onnx.TypeProto(tensor_type=kind))
-            if not is_large(tensor):
+            self._frame[at] = self._number(_type_of(tensor))
+            if isinstance(tensor, onnx.TensorProto) and not is_large(tensor):
                 self._constants[at] = tensor
         by_name = {info.name: info.type for info in graph.input}
         for name, at in zip(self._program.names, self._program.inputs, strict=True):

@@ -19,7 +19,7 @@ from straightline.verification.proof.terms.term import Heads
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "own" : 1]>'
 SHAPES = """g (float[N, 4] x, float[K] z) => (float[2, M] y, float[N, 4] n, float s)
 <float[4, 4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}, float[4] b = {1, 2, 3, 4},
- int64[2] two = {2, -1}, int64 k = {1}, float[N, 4] a, int64[1] sizes> {
+ int64[2] two = {2, -1}, int64 k = {1}, float[N, 4] a, int64[1] sizes, float[4] b> {
     a = MatMul (x, w)
     n = Add (a, b)
     flat = Reshape (n, two)
