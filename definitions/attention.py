@@ -8,6 +8,7 @@ values.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from .case import Case
 from .registry import defines
@@ -156,9 +157,20 @@ def attention(case: Case) -> str:
     """Self-attention with the three projections in one product."""
     if case["rotary"] or case["shares"]:
         case.unfit("it rotates, or shares the buffer of past and present")
-    heads, sizes = case["heads"], case["sizes"] or (case.known_size("w", 1) // 3,) * 3
+    sizes = case["sizes"] or (case.known_size("w", 1) // 3,) * 3
+    return self_attention(case, sizes, bias_of(case))
+
+
+def self_attention(case: Case, sizes: Sequence[int], bias: str = "") -> str:
+    """Nodes of attention of x, whose product with w has queries, keys and values.
+
+    Args:
+        case: the case.
+        sizes: the sizes of queries, keys and values.
+        bias: an operand that is added to scores; empty for none.
+    """
+    heads = case["heads"]
     scale = scaled(case, sizes[0] // heads)
-    pasts = ""
     if case.has("past"):
         pasts = """pastK = Gather <axis = 0> (past, 0)  pastV = Gather <axis = 0> (past, 1)
             k = Concat <axis = 2> (pastK, newK)  v = Concat <axis = 2> (pastV, newV)"""
@@ -170,7 +182,7 @@ def attention(case: Case) -> str:
         {to_heads("vFlat", heads, "newV")} {pasts}
         keys = Unsqueeze <axes = [0]> (k)  values = Unsqueeze <axes = [0]> (v)
         present = Concat <axis = 0> (keys, values)
-        {weighted(scale, bias_of(case), masked(case, "mask_index", case["causal"]))}
+        {weighted(scale, bias, masked(case, "mask_index", case["causal"]))}
         {from_heads("heads", "y")}"""
 
 

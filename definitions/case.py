@@ -79,8 +79,8 @@ class Case:
 
     def has(self, operand: str) -> bool:
         """Test whether an operand is present."""
-        types, index = self.signature.elem_types, self._places[operand]
-        return index < len(types) and types[index] is not None
+        types, index = self.signature.elem_types, self._places.get(operand)
+        return index is not None and index < len(types) and types[index] is not None
 
     def elem_type(self, operand: str) -> int:
         """The element type of an operand that is present."""

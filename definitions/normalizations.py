@@ -147,6 +147,13 @@ def skip_simplified(case: Case) -> str:
 )
 def embed(case: Case) -> str:
     """LayerNormalization of the sum of embeddings of words, positions and segments."""
+    rounding = "Cast <to = 10>" if case.is_typed("words", "float16") else "Identity"
+    return f"""{_widened(case, "words", "places", "kinds", "gamma", "beta")} {embeddings(case)}
+        sum = {rounding} (xW) {_narrowed(case, "y", "words")}"""
+
+
+def embeddings(case: Case) -> str:
+    """Nodes of yW and mask_index from tables wordsW, placesW, kindsW, gammaW, betaW."""
     if case.has("positions"):
         rows = "rows = Gather <axis = 0> (placesW, positions)"
     else:
@@ -158,12 +165,9 @@ def embed(case: Case) -> str:
         ones = "same = Equal (ids, ids)  isNone = Not (same)  ones = Cast <to = 6> (isNone)"
     kinds = "kindRows = Gather <axis = 0> (kindsW, segments)" if case.has("segments") else ""
     added = "Add (both, kindRows)" if kinds else "Identity (both)"
-    rounding = "Cast <to = 10>" if case.is_typed("words", "float16") else "Identity"
-    return f"""{_widened(case, "words", "places", "kinds", "gamma", "beta")}
-        wordRows = Gather <axis = 0> (wordsW, ids) {rows} both = Add (wordRows, rows) {kinds}
-        xW = {added}  sum = {rounding} (xW)  {ones}
-        mask_index = ReduceSum <axes = [1], keepdims = 0> (ones)
-        {_centered([-1], "@epsilon")} {_narrowed(case, "y", "words")}"""
+    return f"""wordRows = Gather <axis = 0> (wordsW, ids) {rows} both = Add (wordRows, rows) {kinds}
+        xW = {added}  {ones} mask_index = ReduceSum <axes = [1], keepdims = 0> (ones)
+        {_centered([-1], "@epsilon")}"""
 
 
 _DOCUMENTED = {"source": "docs/ContribOperators.md"}

@@ -41,6 +41,7 @@ FAMILIES = (
     "pools",
     "products",
     "quantized",
+    "quantized_attention",
     "quantized_weights",
     "recurrent",
     "rotations",

@@ -13,7 +13,7 @@ HOMES = ("ops/", "version_converter/adapters/", "targets/")
 
 REMAINING = {
     "definitions/expansion.py": "forms of older opsets, below `ops/`",
-    "definitions/fused_activations.py": "activations that fused operators name, with their parameters",
+    "definitions/fused_activations.py": "activations that fused operators name",
     "passes/costs/calibrate.py": "operators that calibration measures",
     "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
     "passes/base.py": "operators that are or become control flow",

@@ -11,7 +11,8 @@ i=Gather(s,z) j=Gather(r,z) k=Add(i,j) v=Range(z,k,o) y=Shape(v) }
 g (float[p,0] x, float[t,0] w) => (int64[1] y) <int64 z={0}, int64[1] a={0}> { s=Shape(x) r=Shape(w)
 i=Gather(s,z) j=Gather(r,z) k=Add(i,j) y=Unsqueeze(k,a) }
 # a product of sizes wraps, 17, 17
-g (float[n,0] x) => (int64[1] y) <int64[1] t={2}> { s=Shape<start=0,end=1>(x) m=Mul(s,t) y=Div(m,t) }
+g (float[n,0] x) => (int64[1] y) <int64[1] t={2}> { s=Shape<start=0,end=1>(x)
+m=Mul(s,t) y=Div(m,t) }
 ->
 g (float[n,0] x) => (int64[1] y) { y=Shape<start=0,end=1>(x) }
 # a part is not longer than the axis, 17, 17
