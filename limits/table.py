@@ -153,11 +153,11 @@ LIMITS = {
     ),
     "proof_terms": Limit(1_000_000, "terms of a proof", "", "a term takes a KB: a GB together"),
     "proof_steps": Limit(
-        800_000,
-        "steps of a proof, of about two microseconds: nodes that it runs, terms that it builds;"
-        " some more for each node of the models",
+        350_000,
+        "steps of a proof, of about two microseconds: nodes that it runs, terms that it builds and"
+        " compares; some more for each node of the models",
         "",
-        "an open answer takes two seconds where models are small",
+        "an open answer takes at most two seconds where models are small",
     ),
     "proof_steps_per_node": Limit(
         50,

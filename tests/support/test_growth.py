@@ -8,6 +8,7 @@ import importlib
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 import straightline as sl
 from straightline.driver import suggestions
@@ -22,6 +23,9 @@ import wide
 
 MOST = 2.6
 """Twice, and what does not depend on the size; a pass that looks back at all takes four times."""
+
+MOST_CALLS = 20
+"""Calls of Python a step of a proof: about two microseconds."""
 
 PROVING = importlib.import_module("straightline.verification.proof.prove")
 CASES = {case.name: case.make for file in (chains, rows, wide) for case in file.CASES}
@@ -83,6 +87,49 @@ def test_all_attempts_of_a_proof_share_its_budget(monkeypatch, name, size):
     proof = PROVING.prove(model, after, budget=Budget(steps=most))
     assert not proof.proved and "too many steps" in proof.reason
     assert len(spent) > 1 and sum(spent) <= 1.5 * most
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("chain-of-pad", 25),
+        ("chain-of-slices", 30),
+        ("chain-of-clip", 40),
+        ("chain-of-matmul-open", 40),
+        ("states", 80),
+        ("wide-concat", 200),
+        ("rows-nested", 4),
+        ("rows-nested-known", 4),
+    ],
+)
+def test_steps_of_an_open_proof_are_alike(monkeypatch, name, size):
+    """Else a budget of steps is no limit of time."""
+    steps, step = [], Budget.step
+    model = CASES[name](size)
+    other = with_a_sine(model)
+    PROVING.prove(model, other)  # what is made ready at first
+    monkeypatch.setattr(Budget, "step", lambda self, n=1: (steps.append(n), step(self, n)))
+    profile = cProfile.Profile()
+    assert profile.runcall(PROVING.prove, model, other).status == "open"
+    made = sum(entry.callcount for entry in profile.getstats()) - 2 * len(steps)
+    assert made <= MOST_CALLS * sum(steps)
+
+
+def with_a_sine(model):
+    """The model with a Sin behind a node in the middle of its innermost graph."""
+    other = onnx.ModelProto.FromString(model.SerializeToString())
+    graph = other.graph
+    while bodies := [a.g for node in graph.node for a in node.attribute if a.HasField("g")]:
+        graph = bodies[0]
+    nodes = list(graph.node)
+    at = next(k for k in range(len(nodes) // 2, len(nodes)) if nodes[k].op_type != "Identity")
+    name = nodes[at].output[0]
+    nodes[at].output[0] = "before"
+    nodes.insert(at + 1, onnx.helper.make_node("Sin", ["before"], [name]))
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return other
 
 
 def test_each_loop_of_a_nest_runs_its_body_for_few_loops_around():

@@ -92,8 +92,8 @@ FIRST_SHARE = 4
 """Divisor of the steps of a proof for its first attempt, which compares long loops over a symbolic
 iteration. One that runs loops by their definition has what is left."""
 
-GENERAL_SHARE = 8
-"""Divisor for an attempt with provenance."""
+GENERAL_SHARE, EXPLAINED_SHARE = 8, 4
+"""Divisors for an attempt that runs again with provenance, and for that run, which caches less."""
 
 WEAKER_SHARE = 16
 """Divisor for an attempt by a weaker notion than requested, which only words the answer."""
@@ -423,7 +423,8 @@ class _Question:
         reason, terms = str(error), self.failed
         if self.spent * GENERAL_SHARE <= self.whole.steps and terms is not None:
             self.trace = terms.trace = Trace()
-            self.terms, terms.budget = terms, dataclasses.replace(self.whole)
+            most = self.whole.steps // EXPLAINED_SHARE
+            self.terms, terms.budget = terms, dataclasses.replace(self.whole, steps=most)
             try:
                 self._outcome()
             except OpenError as traced:

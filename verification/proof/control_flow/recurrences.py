@@ -24,7 +24,7 @@ from ..arithmetic.trip_counts import Loop, counting_trip_count, least
 from ..execution.compile_graph import Step
 from ..execution.obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..execution.symbolic_execution import Execution, Value
-from ..terms.budget import OpenError
+from ..terms.budget import Budget, OpenError
 from ..terms.free_variables import Bound
 from ..terms.term import Term, descendants
 from ..terms.term_manager import STEADY, Terms
@@ -224,7 +224,8 @@ def _collect(
     term: Term,
 ) -> Term:
     """Scan output of a term of the body."""
-    live = _live({len(outputs)}, states, next_condition, [*outputs, term])
+    budget = loop.execution.terms.budget
+    live = _live(budget, {len(outputs)}, states, next_condition, [*outputs, term])
     recurrence, _ = _recurrence(loop, name, states, next_condition, outputs, live)
     head = loop.execution.terms.heads.own("stacked", (name, None), (term,))
     return loop.execution.terms.keep(head, (recurrence,), Fact())
@@ -429,7 +430,8 @@ def _results(
         index = terms.symbols.named(name)
         writes = rows_written(terms, loop.iterations, index, states, next_condition, outputs)
     count = len(states)
-    live = _live(loop.step.read, states, next_condition, outputs) - rows.keys() - writes.keys()
+    live = _live(terms.budget, loop.step.read, states, next_condition, outputs)
+    live -= rows.keys() | writes.keys()
     recurrence, indices = _recurrence(loop, name, states, next_condition, outputs, live)
     iterations = loop.iterations
     if loop.condition is not None or iterations is None:
@@ -471,7 +473,11 @@ def _recurrence(
 
 
 def _live(
-    read: set[int], states: Sequence[Term], next_condition: Term, outputs: Sequence[Value]
+    budget: Budget,
+    read: set[int],
+    states: Sequence[Term],
+    next_condition: Term,
+    outputs: Sequence[Value],
 ) -> set[int]:
     """States that a read output, the condition or another live state reads."""
     count = len(states)
@@ -479,10 +485,12 @@ def _live(
     live: set[int] = set()
     fresh = {k for k in read if k < count and states[k] in variables}
     roots = [o for k, o in enumerate(outputs) if k >= count and k in read]
-    fresh |= {variables[t] for t in descendants([next_condition, *roots]) if t in variables}
+    visited: set[Term] = set()
+    reached = descendants([next_condition, *roots], visited, budget)
+    fresh |= {variables[t] for t in reached if t in variables}
     while fresh:
         live |= fresh
-        reached = descendants([outputs[k] for k in sorted(fresh)])
+        reached = descendants([outputs[k] for k in sorted(fresh)], visited, budget)
         fresh = {variables[t] for t in reached if t in variables} - live
     return live
 

@@ -17,7 +17,7 @@ MOVEMENTS = ("view", "narrow", "Transpose", "Cast")
 """Heads below which a definition is opened: their terms simplify with what they move."""
 
 
-_NODE = 8
+_NODE = 16
 """Steps for each node of an opened definition, which is read from its message."""
 
 

@@ -103,7 +103,7 @@ _MOST_FAILURES = 8
 """Limit of pairs whose comparison row by row fails."""
 
 
-_PAIR = 4
+_PAIR = 12
 """Steps of a comparison of two terms."""
 
 _MANY_PAIRS = 256

@@ -19,6 +19,8 @@ from .substitution import Substitution, instantiate_iteration, instantiate_scan_
 
 _MOST_CHOICES = 24
 """Limit of choices of equal variables."""
+_CANDIDATE = 2
+"""Steps of a pair of states of which one may be chosen for the other."""
 
 
 _STATES = ("fresh", "state")
@@ -198,6 +200,7 @@ class Induction:
         before = self.before_iteration(state)
         pairs = []
         for mine in dict.fromkeys(own) if before is not None else ():
+            self.terms.budget.step(_CANDIDATE)
             alike = self._in_one_shape(state, mine)
             if alike is None or mine.fact.elem_type != state.fact.elem_type:
                 continue

@@ -46,11 +46,12 @@ class Positions:
         """
         if self._terms.symbols.free(one) or self._terms.symbols.free(other):
             return None
-        cones = _cone(other), _cone(one)
-        places = [place for term in cones[0] if (place := _place(term)) is not None]
-        if not places or not cones[1]:
+        cone = _cone(other)
+        self._terms.budget.step(len(cone))
+        places = [place for term in cone if (place := _place(term)) is not None]
+        if not places:
             return None
-        after, before = (self._at_any(cone, places[0]) for cone in cones)
+        after, before = (self._at_any(each, places[0]) for each in (cone, _cone(one)))
         return None if before is None or after is None else (before, after)
 
     def _at_any(self, cone: list[Term], place: Place) -> Term | None:
@@ -65,7 +66,7 @@ class Positions:
                 if term.head.op is None and term.head.name not in _MOVES:
                     return None
                 results[term] = terms.rebuild(term, args)
-        return results.get(cone[-1])
+        return results.get(cone[-1]) if cone else None
 
     def _symbol(self, size: Dimension) -> Dimension:
         if size not in self._anywhere:

@@ -314,8 +314,10 @@ def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     return [x]
 
 
-_OPEN_SIZE = 64
+_OPEN_SIZE = 160
 """Steps of a slice of an axis of open size, whose bounds are compared with the size."""
+_OPEN_TERM = 8
+"""Steps for each monomial of that size, besides."""
 
 
 def _slice(
@@ -324,7 +326,7 @@ def _slice(
     """Slice along one axis."""
     size = x.shape[axis]
     if size.value is None:
-        terms.budget.step(_OPEN_SIZE)
+        terms.budget.step(_OPEN_SIZE + _OPEN_TERM * len(size.terms))
     start, end = bounds
     if step < 0 and end.value in FAR_ENDS:
         return None  # onnxruntime departs from the specification

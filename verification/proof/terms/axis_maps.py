@@ -21,6 +21,9 @@ from .term_manager import Terms
 ELEMENTWISE = frozenset([name for name, rules in described().items() if rules.elementwise])
 """Operators that broadcast their inputs and work element by element."""
 
+_OPERANDS = 64
+"""Operands that are looked at in a step."""
+
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     """Shape that shapes broadcast to (ONNX, "Broadcasting in ONNX"). None if that depends on
@@ -128,5 +131,6 @@ def canonical(terms: Terms, head: Head, args: Args) -> Mapping[str | int, Any]:
 
 
 def _node(terms: Terms, head: Head, args: Args) -> tuple[Node, list[Fact]]:
+    terms.budget.step(len(args) // _OPERANDS)
     node = terms.facts.node(head, args, {}, max(1, head.outputs))
     return node, [UNKNOWN if arg is None else arg.fact for arg in args]

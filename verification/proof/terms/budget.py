@@ -20,7 +20,7 @@ _TERM = 16
 
 
 _BRIEF_TERMS, _BRIEF_TERMS_PER_NODE = 50_000, 20
-_BRIEF_STEPS, _BRIEF_STEPS_PER_NODE = 600_000, 50
+_BRIEF_STEPS, _BRIEF_STEPS_PER_NODE = 250_000, 50
 """The budget of a proof that every rewrite makes: it gives up within a second or two where models
 are small. A proof that is asked for by name may take more."""
 

@@ -18,7 +18,7 @@ from ....ir import Operator, normal_domain
 from ....ir.subgraph_arity import BODIES
 from ....ops import rules_of
 from ....ops.rules import OperandRanks
-from .budget import OpenError
+from .budget import Budget, OpenError
 from .op_semantics import (
     FIRST_PLAIN,
     Meaning,
@@ -244,12 +244,17 @@ class Term:
         return f"%{self.number}"
 
 
-def descendants(roots: Sequence[Term | None], visited: set[Term] | None = None) -> Iterator[Term]:
+def descendants(
+    roots: Sequence[Term | None],
+    visited: set[Term] | None = None,
+    budget: Budget | None = None,
+) -> Iterator[Term]:
     """Subterms of terms, each once, arguments first; without recursion.
 
     Args:
         roots: the terms.
         visited: subterms to skip; those visited are added.
+        budget: budget that counts a step for each, where many are visited again and again.
     """
     finished = set() if visited is None else visited
     stack = [root for root in reversed(roots) if root is not None]
@@ -264,6 +269,8 @@ def descendants(roots: Sequence[Term | None], visited: set[Term] | None = None) 
             continue
         finished.add(term)
         stack.pop()
+        if budget is not None:
+            budget.step()
         yield term
 
 

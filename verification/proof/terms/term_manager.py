@@ -33,8 +33,10 @@ from .provenance import Trace
 from .term import Args, Head, Heads, Operands, Term, fingerprint, speaks_of_no_axis
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
+_NEW = 8
+"""Steps of an application that is not cached: rules, shape inference and a new term."""
 _FOLD = 8
-"""Steps of a folded operator."""
+"""Steps of a folded operator, besides."""
 ZERO = Dimension.constant(0)
 INT64 = onnx.TensorProto.INT64
 
@@ -301,7 +303,7 @@ class Terms:
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
         """Outputs that `apply` has not cached. A tensor without elements is one constant, however a
         model computes it."""
-        self.budget.step()
+        self.budget.step(_NEW)
         if len(args) > MANY:
             self.budget.take(len(args))
         results, empty = self._rewrite(head, args, count), self.facts.empty
