@@ -395,7 +395,7 @@ class Definedness:
         head, args = obligation.head, obligation.args
         ranges, loops = index_range(self.terms, head, args), self._loops_of_before()
         if not ranges:
-            return columns_fit(self._safety, head, args)
+            return columns_fit(self.terms, self._safety, head, args)
         place, (first,) = ranges[0]
         index: Term | None = first
         while index is not None:

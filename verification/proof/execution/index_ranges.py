@@ -51,21 +51,20 @@ def ranges_of_rows(
             yield guard.key, (place, (bare(terms, row),))
 
 
-def columns_fit(safety: Safety, head: Head, args: Args) -> bool:
+def columns_fit(terms: Terms, safety: Safety, head: Head, args: Args) -> bool:
     """Test whether tuples of indices lie in their axes by the bounds of each column."""
     data, index = args[:2] if len(args) > 1 else (None, None)
-    joined = index.operands[0] if index is not None and index.head.name == "view" else index
-    if head.name not in _BY_TUPLES or head.attribute("batch_dims", 0) or data is None:
+    if head.name not in _BY_TUPLES or head.attribute("batch_dims", 0):
         return False
-    if joined is None or index is None or not joined.is_op("Concat") or not data.fact.shape:
+    if data is None or index is None or not data.fact.shape or not index.fact.shape:
         return False
-    shapes = [column.fact.shape for column in joined.operands]
-    width, axis = len(shapes), joined.head.attribute("axis")
-    if index.shape[-1] != width or width > len(data.fact.shape):
+    below, width = index.args[0] if index.head.name == "view" else None, index.shape[-1].value
+    if below is not None and below.fact.shape and below.shape[-1] == width:
+        index = below
+    if width is None or width > len(data.shape):
         return False
-    if any(not shape or shape[-1] != 1 or axis != len(shape) - 1 for shape in shapes):
-        return False
-    for column, size in zip(joined.operands, data.fact.shape, strict=False):
+    for place, size in enumerate(data.shape[:width]):
+        column = terms.narrow(index, len(index.shape) - 1, place, 1)
         bounds = safety.known(column).bounds
         if bounds is None or (bounds.low + size).less(0) is not False:
             return False

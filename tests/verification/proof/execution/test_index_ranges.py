@@ -39,3 +39,19 @@ def test_some_of_the_indices(reader):
 @pytest.mark.parametrize("reader", OTHERS)
 def test_other_indices(reader):
     assert_open(TEXT % (OTHERS[reader], ""), TEXT % (OTHERS[reader], reader), "may fail")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "fits"), [("0, 2, 1, 1", True), ("-2, -3", True), ("2, 0", False), ("0, 3", False)]
+)
+def test_each_column_of_constant_tuples_has_its_own_axis(numbers, fits):
+    text = (
+        """g (float[2, 3, 4] x) => (float[2, 3, 4] y) <int64[%d, 2] i = {%s}> { %s y = Neg (x) }"""
+    )
+    models = [
+        text % (numbers.count(",") // 2 + 1, numbers, node) for node in ("", "z = GatherND (x, i)")
+    ]
+    if fits:
+        assert_proved(*models)
+    else:
+        assert_open(*models, "out of range")
