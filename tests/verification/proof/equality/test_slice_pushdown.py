@@ -236,18 +236,18 @@ def test_the_row_before_other_states_is_open(old, new):
     assert not prove(one, onnx.parser.parse_model(text), equality="reals").proved
 
 
-ROW_BY_ROW = """g (float[n, 900, 4] x, float[4, 4] w, float[n, 4] h)
-    => (float[n, 4] y, float[n, 900, 4] z)
+ROW_BY_ROW = """g (float[n, 200, 4] x, float[4, 4] w, float[n, 4] h)
+    => (float[n, 4] y, float[n, 200, 4] z)
     <int64 zero = {0}, int64[1] axis = {0}, bool yes = {1}> {
     size = Shape (x) count = Gather <axis = 0> (size, zero)
     y, z = Loop (count, yes) <body = row (int64 i, bool c)
-        => (bool c2, float[4] last, float[900, 4] all) {
+        => (bool c2, float[4] last, float[200, 4] all) {
         c2 = Identity (c) e = Gather <axis = 0> (x, i) s0 = Gather <axis = 0> (h, i)
         last, all = Scan <num_scan_inputs = 1, body = step (float[4] s, float[4] v)
             => (float[4] s_next, float[4] o) { p = MatMul (s, w) q = Add (p, v)
             s_next = Tanh (q) o = Neg (s_next) }> (s0, e) }> }"""
-ALL_ROWS = """g (float[n, 900, 4] x, float[4, 4] w, float[n, 4] h)
-    => (float[n, 4] y, float[n, 900, 4] z)
+ALL_ROWS = """g (float[n, 200, 4] x, float[4, 4] w, float[n, 4] h)
+    => (float[n, 4] y, float[n, 200, 4] z)
     <int64[1] axis = {0}> {
     r = Transpose <perm = [1, 0, 2]> (x)
     y, all = Scan <num_scan_inputs = 1, body = step (float[n, 4] s, float[n, 4] v)
