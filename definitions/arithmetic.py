@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 from .case import Case
 from .registry import defines, ship
 
 _DOC = {"source": "docs/ContribOperators.md"}
 _FACTS = {**_DOC, "tried": "onnxruntime 1.32.0"}
+_MOST_STEPS = 8
+"""Steps of an elimination that are written one after the other; more are a Loop."""
+_STEP_NAMES = (
+    *("column", "size", "before", "open", "best", "bestU", "bests", "pivotRow", "first", "firstU"),
+    *(
+        "isPivot",
+        "swapped",
+        "pivot",
+        "pivotU",
+        "unit",
+        "factor",
+        "factorU",
+        "part",
+        "rest",
+        "isOwn",
+    ),
+)
 
 
 @defines(
@@ -39,17 +58,13 @@ def inverse(case: Case) -> str:
     places with row k, is divided by the pivot, and cleared from all other rows.
     """
     kind = {1: "float", 11: "double", 10: "float16"}[case.elem_type("x")]
-    body = f"""body = (int64 k[], bool go[], {kind} m[b, n, w]) => (on, next) {{
-        on = Identity (go)  column = Gather <axis = 2> (m, k)  size = Abs (column)
-        before = Less (row, k)  open = Where (before, -1.0, size)
-        best = ArgMax <axis = 1, keepdims = 1> (open)  bestU = Unsqueeze <axes = [2]> (best)
-        bests = Expand (bestU, rowShape)  pivotRow = GatherElements <axis = 1> (m, bests)
-        first = Gather <axis = 1> (m, k)  firstU = Unsqueeze <axes = [1]> (first)
-        isPivot = Equal (rowU, bestU)  swapped = Where (isPivot, firstU, m)
-        pivot = Gather <axis = 2> (pivotRow, k)  pivotU = Unsqueeze <axes = [2]> (pivot)
-        unit = Div (pivotRow, pivotU)  factor = Gather <axis = 2> (swapped, k)
-        factorU = Unsqueeze <axes = [2]> (factor)  part = Mul (factorU, unit)
-        rest = Sub (swapped, part)  isOwn = Equal (rowU, k)  next = Where (isOwn, unit, rest) }}"""
+    size = case.size("x", -1)
+    if size is not None and size <= _MOST_STEPS:
+        steps = [_eliminate(str(k), f"m{k}", f"m{k + 1}", f"k{k}_") for k in range(size)]
+        end = f"{' '.join(steps)} end = Identity (m{size})"
+    else:
+        end = f"""end = Loop <body = (int64 k[], bool go[], {kind} m[b, n, w]) => (on, next) {{
+            on = Identity (go) {_eliminate("k", "m", "next", "")} }}> (n, , m0)"""
     return f"""size = Shape (x)  n = Gather (size, -1)  nV = Unsqueeze <axes = [0]> (n)
         square = Concat <axis = 0> ([-1], nV, nV)  a = Reshape (x, square)
         numbers = Range (0, n, 1)  row = Unsqueeze <axes = [0]> (numbers)
@@ -57,9 +72,27 @@ def inverse(case: Case) -> str:
         isOne = Equal (rowU, columnU)  one = Cast <to = {case.elem_type("x")}> (isOne)
         shape = Shape (a)  ones = Expand (one, shape)  m0 = Concat <axis = 2> (a, ones)
         batch = Slice <starts = [0], ends = [1]> (shape)  width = Add (nV, nV)
-        rowShape = Concat <axis = 0> (batch, [1], width)
-        end = Loop <{body}> (n, , m0)
+        rowShape = Concat <axis = 0> (batch, [1], width) {end}
         right = Slice (end, nV, width, [2])  y = Reshape (right, size)"""
+
+
+def _eliminate(k: str, m: str, result: str, own: str) -> str:
+    """Nodes of one step of an elimination; names begin with the last argument."""
+    nodes = """column = Gather <axis = 2> (M, K)  size = Abs (column)
+        before = Less (row, K)  open = Where (before, -1.0, size)
+        best = ArgMax <axis = 1, keepdims = 1> (open)  bestU = Unsqueeze <axes = [2]> (best)
+        bests = Expand (bestU, rowShape)  pivotRow = GatherElements <axis = 1> (M, bests)
+        first = Gather <axis = 1> (M, K)  firstU = Unsqueeze <axes = [1]> (first)
+        isPivot = Equal (rowU, bestU)  swapped = Where (isPivot, firstU, M)
+        pivot = Gather <axis = 2> (pivotRow, K)  pivotU = Unsqueeze <axes = [2]> (pivot)
+        unit = Div (pivotRow, pivotU)  factor = Gather <axis = 2> (swapped, K)
+        factorU = Unsqueeze <axes = [2]> (factor)  part = Mul (factorU, unit)
+        rest = Sub (swapped, part)  isOwn = Equal (rowU, K)  RESULT = Where (isOwn, unit, rest)"""
+    for name in _STEP_NAMES if own else ():
+        nodes = re.sub(rf"\b{name}\b", f"{own}{name}", nodes)
+    for name, value in (("M", m), ("K", k), ("RESULT", result)):
+        nodes = re.sub(rf"\b{name}\b", value, nodes)
+    return nodes
 
 
 def _complex(name: str, signs: tuple[str, str]) -> None:

@@ -120,8 +120,12 @@ def unfold(case: Case) -> str:
     rank = case.rank("x")
     axis = case["dim"] % rank
     order = [*range(axis + 1), *range(axis + 2, rank + 1), axis + 1]
-    return f"""size = Shape (x)  length = Gather (size, {axis})
-        end = Sub (length, {case["size"] - 1})  starts = Range (0, end, {case["step"]})
+    size = case.size("x", axis)
+    end = f"Identity ({0 if size is None else size - case['size'] + 1})"
+    if size is None:
+        end = f"Sub (length, {case['size'] - 1})"
+    return f"""sizes = Shape (x)  length = Gather (sizes, {axis})
+        end = {end}  starts = Range (0, end, {case["step"]})
         start = Unsqueeze <axes = [1]> (starts)  steps = Range (0, {case["size"]}, 1)
         places = Add (start, steps)  windows = Gather <axis = {axis}> (x, places)
         y = Transpose <perm = {order}> (windows)"""

@@ -241,6 +241,8 @@ class ShapeInference:
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """Infer the outputs of a node without bodies from facts of its inputs."""
         op, function = node.op, self.callee(node, inputs)
+        if op.op_type == "Constant" and (tensor := node.output().constant) is not None:
+            return [self._nodes.shared(constant_fact(tensor))]
         if function is None:
             return self._nodes.of(node, inputs, self._resolve(op) if self._calling else op)
         if self._calling is not None and self._calling.forbids(function):

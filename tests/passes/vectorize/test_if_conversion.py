@@ -120,12 +120,15 @@ CALLS = {
     "of numbers": "q = ReduceSum <keepdims = 0> (e) h = local.scaled (q, q) r = Add (h, y)",
     "in a branch": choice(POSITIVE, "a = local.scaled (e, y)", "b = Neg (e)"),
     "of a call": "q = local.twice (e) r = Neg (q)",
+    "with axes that are a node": "r = local.centered (e)",
     "in a body inside": """r = Scan <num_scan_inputs = 1, body = l (float s) => (float t) {
         t = local.scaled (s, s) }> (e)""",
 }
 TWICE = """
 <domain: "local", opset_import: ["" : 17, "local" : 1]> twice (a) => (c) {
     b = local.scaled (a, a) c = local.scaled <factor = 5.0> (b, a) }
+<domain: "local", opset_import: ["" : 17]> centered (a) => (c) {
+    k = Constant <value_ints = [-1]> () s = ReduceSum (a, k) c = Sub (a, s) }
 """
 
 
