@@ -33,6 +33,7 @@ from .execution.index_ranges import (
     is_along,
     is_one,
     ranges_of_rows,
+    reads_up_to_most,
     without_views,
 )
 from .execution.node_checker import inputs_of_type, known_type
@@ -394,6 +395,8 @@ class Definedness:
         """Test whether the original has all indices of which a node takes some."""
         head, args = obligation.head, obligation.args
         ranges, loops = index_range(self.terms, head, args), self._loops_of_before()
+        if reads_up_to_most(self.terms, self._safety, head, args):
+            return True
         if not ranges:
             return columns_fit(self.terms, self._safety, head, args)
         place, (first,) = ranges[0]

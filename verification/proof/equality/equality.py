@@ -153,6 +153,7 @@ class Comparison:
                 self._unopened = RealTerms(terms, SlicePushdown(terms).settled)
         self.longer_forms = Definitions(terms, over_reals)
         scatters = ScatterLoops(self.induction, self.longer_forms, over_reals)
+        folds = Folds(self.induction, over_reals)
         self._rules = (
             self._over_reals,
             self._random,
@@ -161,7 +162,9 @@ class Comparison:
             scatters.written,
             self.induction.last,
             self.induction.shifted,
-            Folds(self.induction, over_reals).equal,
+            folds.equal,
+            folds.mean,
+            folds.logarithm,
             functools.partial(transposed_sums, terms),
             self.induction.variables,
             self.induction.across,

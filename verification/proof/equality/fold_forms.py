@@ -222,6 +222,15 @@ class FoldForms:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         return self.spread(np.array(JOINS[join].neutral(dtype), dtype), shape)
 
+    def is_neutral(self, join: str, term: Term) -> bool:
+        """Test for a constant that changes no state."""
+        term = bare(term.operands[0]) if term.is_op("Expand") else bare(term)
+        tensor = self.terms.tensor(term)
+        if tensor is None or not tensor.is_readable or not tensor.size:
+            return False
+        array = tensor.numpy()
+        return bool((array == JOINS[join].neutral(array.dtype)).all())
+
     def row(self, values: Term, index: Dimension, shape: Shape) -> Term:
         """Row of some values."""
         return self.terms.view(self.pushdown.of(values, 0, index, ONE), shape)
@@ -253,7 +262,7 @@ class FoldForms:
 @reads_fold(*REDUCTIONS)
 def _reduction(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     """Reduction along the first axis alone."""
-    values = reduced(whole)
+    values = reduced(forms, whole)
     if values is None or not forms.reorders(values.fact.elem_type):
         return
     yield forms.of_rows(REDUCTIONS[whole.head.name], *prefix_of(values))
@@ -270,7 +279,7 @@ def _weighted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     if not forms.over_reals or whole.fact.elem_type not in FLOATS:
         return
     for added, begin in both_ways(whole, "Add"):
-        values = reduced(bare(added)) if bare(added).is_op("ReduceSum") else None
+        values = reduced(forms, bare(added)) if bare(added).is_op("ReduceSum") else None
         if values is None or not are_aligned(added, begin):
             continue
         shape, count = values.shape[1:], values.shape[0]
@@ -349,49 +358,93 @@ _STARTING = frozenset([*REDUCTIONS, "narrow"])
 
 
 @reads_fold("narrow")
+def _register(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Window of first rows and of the rows after them: it moves on by a row."""
+    joined, start, size = whole.operands
+    if whole.head.key != 0 or not joined.is_op("Concat") or joined.head.attribute("axis") != 0:
+        return
+    if len(joined.args) != 2 or joined.operands[0].fact.shape is None:
+        return
+    (first, values), terms = joined.operands, forms.terms
+    length, shape = element(size.fact), first.shape[1:]
+    if values.fact.shape is None or first.shape != (length, *values.shape[1:]):
+        return
+
+    def step(states: Sequence[Term], index: Dimension) -> list[Term]:
+        row = forms.row(values, index, (ONE, *shape))
+        if length == 1:
+            return [row]
+        rest = terms.narrow(states[0], 0, ONE, length - 1)
+        return [terms.op("Concat", _OPSET, rest, row, axis=0)]
+
+    yield Fold(0, element(start.fact), values.shape[0], [first], step)
+
+
+@reads_fold("narrow")
 def _prefix(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     """Element of a forward CumSum along the first axis: one row after the other is added."""
     place = place_of(forms, whole)
     if place is None:
         return
-    total, values, at, inclusive = place
+    _, values, at, inclusive = place
     kind = onnx.helper.tensor_dtype_to_np_dtype(values.fact.elem_type)
     zero = -0.0 if inclusive and kind.kind == "f" else 0  # the first sum is the first row
     start = forms.spread(np.array(zero, kind), values.shape[1:])
     fold = forms.of_rows("Add", prefix_of(values)[0], at + inclusive)
     before, first_row = at - 1, fold.first_row if inclusive else None
-    shorter = None if before.less(0) is not False else forms.terms.narrow(total, 0, before, ONE)
+    shorter = None
+    if before.less(0) is False:
+        shorter = forms.terms.narrow(whole.operands[0], whole.head.key, before, ONE)
     yield fold._replace(starts=[start], shorter=shorter, first_row=first_row)
+
+
+@reads_fold("narrow")
+def _shifted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Element of a CumSum after a row of zeros, the sum of no row."""
+    joined, start, size = whole.operands
+    rows = joined_rows(joined) if whole.head.key == 0 and element(size.fact) == 1 else None
+    if rows is None or not forms.is_neutral("Add", rows[0]):
+        return
+    sums = rows[1]
+    if not sums.is_op("CumSum") or not forms.reorders(sums.fact.elem_type):
+        return
+    if forms.terms.numbers(sums.args[1]) == [0] and not (
+        sums.head.attribute("reverse", 0) or sums.head.attribute("exclusive", 0)
+    ):
+        yield forms.of_rows("Add", prefix_of(sums.operands[0])[0], element(start.fact))
 
 
 class Place(NamedTuple):
     """Element of a CumSum.
 
     Attributes:
-        total: the CumSum.
-        values: summands.
+        part: slice of the CumSum.
+        values: summands along the first axis.
         at: index.
         inclusive: 1 if the element counts itself, else 0.
     """
 
-    total: Term
+    part: Term
     values: Term
     at: Dimension
     inclusive: int
 
 
 def place_of(forms: FoldForms, part: Term) -> Place | None:
-    """Element of a forward CumSum along the first axis; None for any other term."""
-    if part.head.name != "narrow" or part.head.key != 0:
+    """Element of a forward CumSum along the first axis longer than 1; None for any other term."""
+    if part.head.name != "narrow":
         return None
-    total, start, size = part.operands
-    if not total.is_op("CumSum") or forms.terms.numbers(total.args[1]) != [0]:
+    (total, start, size), axis = part.operands, part.head.key
+    if not total.is_op("CumSum") or total.head.attribute("reverse", 0) or element(size.fact) != 1:
         return None
-    values = total.operands[0]
-    if total.head.attribute("reverse", 0) or element(size.fact) != 1 or not values.fact.shape:
+    values, numbers = total.operands[0], forms.terms.numbers(total.args[1])
+    if values.fact.shape is None or numbers not in ([axis], [axis - len(values.shape)]):
+        return None
+    if any(dim.value != 1 for dim in values.shape[:axis]):
         return None
     inclusive = 1 - int(total.head.attribute("exclusive", 0))
-    return Place(total, values, element(start.fact), inclusive)
+    rows = forms.terms.view(values, values.shape[axis:])
+    return Place(part, rows, element(start.fact), inclusive)
 
 
 def prefix_of(values: Term) -> tuple[Term, Dimension]:
@@ -418,12 +471,16 @@ def both_ways(term: Term, op_type: str) -> Iterator[Pair]:
         yield other, one
 
 
-def reduced(whole: Term) -> Term | None:
-    """Operand of a reduction along the first axis alone."""
-    if len(whole.args) != 1 or list(whole.head.attribute("axes") or ()) != [0]:
+def reduced(forms: FoldForms, whole: Term) -> Term | None:
+    """Rows that a reduction along the first axis longer than 1 reduces; None for another term."""
+    axes = list(whole.head.attribute("axes") or ())
+    shape = whole.operands[0].fact.shape
+    if len(whole.args) != 1 or len(axes) != 1 or shape is None:
         return None
-    values = whole.operands[0]
-    return values if values.fact.shape else None
+    axis = axes[0] % len(shape) if -len(shape) <= axes[0] < len(shape) else None
+    if axis is None or any(dim.value != 1 for dim in shape[:axis]):
+        return None
+    return forms.terms.view(whole.operands[0], shape[axis:])
 
 
 def joined_rows(joined: Term) -> Pair | None:

@@ -9,17 +9,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....facts.polynomial import Dimension
+from ....facts.polynomial import Dimension, product
 from ..terms.free_variables import binding
-from ..terms.term import Pair, Term, descendants
-from .fold_forms import Fold, FoldForms, bare
+from ..terms.term import Head, Pair, Term, descendants
+from ..terms.term_manager import Terms
+from .fold_forms import Fold, FoldForms, bare, reduced
 from .induction import Induction, State
 from .new_recurrences import new_recurrence
 from .substitution import instantiate_iteration
 
+_OPSET = 13
+_AXES_AS_ATTRIBUTE = 11
+"""Opset of a ReduceSum whose axes are an attribute."""
 _STATES = ("state", "fresh", "final")
-_FOLD = 16
+_FOLD = 80
 """Steps of a fold that is compared with a state, whose rows are read."""
+
+
+class _Image(NamedTuple):
+    """State of a recurrence, or a function of it.
+
+    Attributes:
+        state: the state.
+        function: operator of one operand; None for the state itself.
+    """
+
+    state: State
+    function: Head | None
+
+    def of(self, terms: Terms, term: Term) -> Term:
+        """Function of a term."""
+        if self.function is None:
+            return term
+        (result,) = terms.apply(self.function, (term,))
+        assert result is not None
+        return result
 
 
 class _Match(NamedTuple):
@@ -60,64 +84,81 @@ class Folds:
 
     def _of_state(self, term: Term, fold: Fold) -> list[Pair] | None:
         """Pairs for a state after as many iterations as the fold has rows."""
-        state = self._induction.before_iteration(bare(term))
-        match = None if state is None else self._match(state, state.iteration, fold)
+        image = self._image(bare(term))
+        match = None if image is None else self._match(image, image.state.iteration, fold)
         return None if match is None else match.pairs
+
+    def _image(self, term: Term) -> _Image | None:
+        """State, or over the reals its exponential; None for another term."""
+        of = bare(term.operands[0]) if term.is_op("Exp") and self._forms.over_reals else term
+        state = self._induction.before_iteration(of) if of.head.name in _STATES else None
+        return None if state is None else _Image(state, None if of is term else term.head)
 
     def _of_next(self, term: Term, fold: Fold) -> list[Pair] | None:
         """Pairs for a term that joins the last row (law: peel the last row)."""
         term = bare(term)
-        if term.head.name in _STATES:
+        if self._image(term) is not None:
             return None
         if fold.shorter is not None and fold.joined.value is not None and term.is_op(fold.join):
             before = self._terms.view(fold.shorter, fold.starts[0].shape)
             (last,) = fold.step([before], fold.joined - 1)
             if last.fact.shape == term.fact.shape:
                 return [] if last is term else [(term, last)]
-        for each in descendants([term]):
-            if each.head.name not in _STATES or each.fact.shape != term.fact.shape:
-                continue
-            state = self._induction.before_iteration(each)
-            match = None if state is None else self._match(state, state.iteration + 1, fold)
-            if state is not None and match is not None:
-                states = self._before(state.recurrence, match.numbers, state.iteration)
-                shape = states[fold.number].shape
-                after = [self._terms.view(term, shape)] * len(states)
-                pairs = match.fold.pairs(states, state.iteration, after)
+        for each in reversed(list(descendants([term]))):
+            image = self._image(each) if each.fact.shape == term.fact.shape else None
+            match = None if image is None else self._match(image, image.state.iteration + 1, fold)
+            if image is not None and match is not None:
+                states = self._before(image, match.numbers, image.state.iteration)
+                after = [self._terms.view(term, states[fold.number].shape)] * len(states)
+                pairs = match.fold.pairs(states, image.state.iteration, after)
                 return [*match.pairs, pairs[fold.number]]
         return None
 
-    def _match(self, state: State, iterations: Dimension, fold: Fold) -> _Match | None:
+    def logarithm(self, one: Term, other: Term) -> list[Pair] | None:
+        """State and a logarithm over the reals: the exponential of the state, and its operand."""
+        for term, whole in ((one, other), (other, one)):
+            below = bare(whole)
+            if not self._forms.over_reals or not below.is_op("Log") or below is bare(term):
+                continue
+            if bare(term).head.name not in _STATES or term.fact.shape != whole.fact.shape:
+                continue
+            power = self._terms.op("Exp", _OPSET, term)
+            operand = self._terms.view(below.operands[0], term.shape)
+            return [(power, operand)] if term is one else [(operand, power)]
+        return None
+
+    def _match(self, image: _Image, iterations: Dimension, fold: Fold) -> _Match | None:
         """Fold that a recurrence computes if some pairs are equal.
 
         The first states are initial states then, and the step is an iteration.
 
         Args:
-            state: a state of the recurrence.
+            image: a state of the recurrence, or its image.
             iterations: number of iterations, as many as the fold joins rows.
             fold: the fold; it may have one row more.
         """
-        recurrence, count = state.recurrence, self._induction.iterations(state.recurrence)
+        recurrence, terms = image.state.recurrence, self._terms
+        count = self._induction.iterations(recurrence)
         if count is None:
             return None
         if fold.joined == iterations + 1:
             fold = fold.without_first()
-        if fold.joined != iterations or (fold.rows - count).less(0) is not False:
+        if fold.joined != iterations:
             return None
         lacks_row = fold.needs_rows and (iterations - 1).less(0) is not False
         if lacks_row and iterations != count:
             return None
-        numbers, index = self._numbers(state, fold), self._induction.symbol(count)
-        if not numbers:
+        numbers, index = self._numbers(image.state, fold), self._induction.symbol(count)
+        if not numbers or (image.function is not None and len(numbers) > 1):
             return None
         parts = [recurrence.head.parts[number] for number in numbers]
-        after = [instantiate_iteration(self._terms, recurrence, p, index) for p in parts]
-        pairs = fold.pairs(self._before(recurrence, numbers, index), index, after)
+        after = [image.of(terms, instantiate_iteration(terms, recurrence, p, index)) for p in parts]
+        pairs = fold.pairs(self._before(image, numbers, index), index, after)
         if not pairs or any(a.fact.shape != b.fact.shape for a, b in pairs):
             return None
         if lacks_row:
             self._induction.positive.add(count)
-        inits = [recurrence.operands[2 + number] for number in numbers]
+        inits = [image.of(terms, recurrence.operands[2 + number]) for number in numbers]
         return _Match(fold, numbers, [*zip(inits, fold.starts, strict=True), *pairs])
 
     def _numbers(self, state: State, fold: Fold) -> list[int]:
@@ -149,12 +190,34 @@ class Folds:
         types = {init.fact.elem_type, update.fact.elem_type, start.fact.elem_type}
         return len(types) == 1 and update.fact.shape == init.fact.shape
 
-    def _before(self, recurrence: Term, numbers: Sequence[int], index: Dimension) -> list[Term]:
-        """States before an iteration."""
+    def _before(self, image: _Image, numbers: Sequence[int], index: Dimension) -> list[Term]:
+        """States before an iteration, or their images."""
+        recurrence, terms = image.state.recurrence, self._terms
         bound = binding(recurrence)
         assert bound is not None
         states = [bound.states[number] for number in numbers]
-        return [instantiate_iteration(self._terms, recurrence, each, index) for each in states]
+        before = [instantiate_iteration(terms, recurrence, each, index) for each in states]
+        return [image.of(terms, each) for each in before]
+
+    def mean(self, one: Term, other: Term) -> list[Pair] | None:
+        """Mean over the reals as a quotient: a sum by the number of its rows."""
+        for term, quotient in ((one, other), (other, one)):
+            below = bare(term)
+            rows = reduced(self._forms, below) if below.is_op("ReduceMean") else None
+            if rows is None or not quotient.is_op("Div") or not self._forms.over_reals:
+                continue
+            number, terms = quotient.operands[1], self._terms
+            along = {name: below.head.attribute(name, 1) for name in ("axes", "keepdims")}
+            total = terms.op("ReduceSum", _AXES_AS_ATTRIBUTE, below.operands[0], **along)
+            count = terms.op("Cast", _OPSET, terms.size(rows.shape[0]), to=number.fact.elem_type)
+            parts = [(terms.view(total, term.shape), quotient.operands[0])]
+            if number.fact.shape is None or product(number.shape) != 1:
+                return None
+            if quotient.operands[0].fact.shape != term.fact.shape:
+                return None
+            parts.append((terms.view(count, number.shape), number))
+            return parts if term is one else [(b, a) for a, b in parts]
+        return None
 
     def _of_folds(self, one: Term, other: Term) -> list[Pair] | None:
         """Two folds, the first one as a state of the recurrence that it computes."""

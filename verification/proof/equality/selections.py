@@ -117,21 +117,21 @@ def _truth(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     if number is None:
         return
     if number.is_op(*_OF_TRUTH):
-        values = reduced(number)
+        values = reduced(forms, number)
         truth = None if values is None else _truth_of(forms, values)
         if truth is not None:
             yield forms.of_rows(_OF_TRUTH[number.head.name], truth)
     elif number.is_op("Mod") and single_number(forms.terms, number.operands[1]) == 2:
         place = place_of(forms, bare(number.operands[0]))
         truth = None if place is None else _truth_of(forms, place.values)
-        if place is not None and truth is not None and place.total.fact.elem_type in INTEGER_BITS:
+        if place is not None and truth is not None and place.part.fact.elem_type in INTEGER_BITS:
             yield forms.of_rows("Xor", truth, place.at + place.inclusive)
 
 
 @reads_fold("ReduceMax", "ReduceMin", is_first=True)
 def _without_nan_rows(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     """Extreme by a comparison, which takes no NaN, in the form of another comparison."""
-    values, join = reduced(whole), REDUCTIONS[whole.head.name]
+    values, join = reduced(forms, whole), REDUCTIONS[whole.head.name]
     rows = None if values is None else joined_rows(values)
     if values is None or rows is None:
         return
@@ -158,11 +158,11 @@ def _without_nan(forms: FoldForms, whole: Term) -> Iterator[Fold]:
         return
     if not np.isnan(tensor.numpy()).all() or total.fact.elem_type in INTEGER_BITS:
         return
-    tests, below = reduced(total), bare(extreme)
+    tests, below = reduced(forms, total), bare(extreme)
     truth = None if tests is None else _truth_of(forms, tests)
     if truth is None or not truth.is_op("IsNaN") or not below.is_op("ReduceMax", "ReduceMin"):
         return
-    if truth.operands[0] is reduced(below) and extreme.fact.shape == whole.fact.shape:
+    if truth.operands[0] is reduced(forms, below) and extreme.fact.shape == whole.fact.shape:
         for fold in forms.of(below):
             if fold.join:
                 yield fold._replace(form=None)  # a comparison never takes a NaN

@@ -15,7 +15,8 @@ from ....facts.fact import PRIVATE, Fact, Shape, element
 from ....facts.polynomial import Dimension, product
 from ....ops import described
 from ....ops.axes import ONE
-from ..simplify.slices import backward
+from ..simplify.padding import padded_rows
+from ..simplify.slices import backward, slice_of_its_length
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
 from ..terms.free_variables import Bound, binding
@@ -130,6 +131,11 @@ class SlicePushdown:
         if below is None:
             return term
         if term.head.name == "narrow":
+            cut = slice_of_its_length(self._terms, term)
+            if cut is not None:
+                shorter = yield from self._with_plain_places(cut)
+                if shorter is not cut:
+                    return shorter
             return (yield below, term.head.key, *_place(term))
         inner = yield from self._form(below)  # which is no view
         return term if inner is below else self._terms.view(inner, term.shape)
@@ -198,8 +204,8 @@ class SlicePushdown:
         """Slice of an operator's output, by its head."""
         terms, name, shape = self._terms, x.head.name, x.shape
         new = (*shape[:axis], size, *shape[axis + 1 :])
-        opened = self._open(x)
-        if opened is not None:
+        opened = padded_rows(terms, x, axis) if name == "Pad" else self._open(x)
+        if opened is not None and opened.head is not x.head:
             return (yield opened, axis, start, size)
         if name == "view":
             return (yield from self._of_view(x, axis, start, size, part))

@@ -73,6 +73,34 @@ def columns_fit(terms: Terms, safety: Safety, head: Head, args: Args) -> bool:
     return safety.holds_within(head, args, 1, Dimension.constant(0))  # the shapes fit
 
 
+def reads_up_to_most(terms: Terms, safety: Safety, head: Head, args: Args) -> bool:
+    """Test whether indices are at most the length of rows up to the largest index.
+
+    rows = Slice (x, 0, ReduceMax (Concat (0, indices)))    of which the axis is a part
+    """
+    data, index = args[:2] if len(args) > 1 else (None, None)
+    if head.name != "Gather" or data is None or index is None or not data.fact.shape:
+        return False
+    axis = head.attribute("axis", 0)
+    size = data.shape[axis] if -len(data.shape) <= axis < len(data.shape) else ONE
+    bounds = safety.known(index).bounds
+    if bounds is None or bounds.low.less(0) is not False:
+        return False
+    for name in size.symbols:
+        rows, own = terms.axes.get(name, (index, 0))
+        if not rows.is_op("Slice") or not own < len(rows.operands[0].fact.shape or ()):
+            continue
+        most = without_views(rows.operands[2])
+        is_first = terms.numbers(rows.operands[1]) == [0] and len(rows.args) < 5
+        if not is_first or not most.is_op("ReduceMax") or not most.operands[0].is_op("Concat"):
+            continue
+        parts = [without_views(part) for part in most.operands[0].operands]
+        is_long = (rows.operands[0].shape[own] - bounds.high).less(0) is False
+        if without_views(index) in parts and is_long:
+            return safety.holds_within(head, args, 1, Dimension.symbol(name) + 1)
+    return False
+
+
 def is_along(head: Head, axis: int, shape: Shape) -> bool:
     """Test whether an operator needs elements along one axis only. An older Softmax needs them
     along all from that one on."""

@@ -47,6 +47,25 @@ def pad(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     return [x] if fits and all(width == 0 for width in content) else None
 
 
+def padded_rows(terms: Terms, term: Term, axis: int) -> Term | None:
+    """Pad along one axis by a number of elements as a Concat; None for another term."""
+    x, widths = term.args[:2]
+    mode, numbers = term.head.text("mode") or "constant", terms.numbers(widths)
+    if x is None or x.fact.shape is None or numbers is None or mode != "constant":
+        return None
+    rank = len(x.fact.shape)
+    sides = numbers[axis], numbers[axis + rank] if len(numbers) == 2 * rank else -1
+    if min(sides) < 0 or sum(map(abs, numbers)) != sum(sides) or len(term.args) > 3:
+        return None
+    value = term.args[2] if len(term.args) > 2 else terms.constant(_zero(x.fact.elem_type))
+    shapes = [(*x.shape[:axis], Dimension.constant(n), *x.shape[axis + 1 :]) for n in sides]
+    before, after = (
+        [terms.op("Expand", 13, value, terms.sizes(shape))] if shape[axis].value else []
+        for shape in shapes
+    )
+    return terms.op("Concat", 13, *before, x, *after, axis=axis)
+
+
 @rule("NonZero", constants=True)
 def non_zero(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite NonZero of a constant vector without zeros to all positions."""

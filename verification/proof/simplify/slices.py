@@ -301,8 +301,10 @@ def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     x = args[0]
     shape = x.fact.shape
     bounds = _bounds(terms, args)
-    if shape is None or bounds is None:
+    if shape is None:
         return None
+    if bounds is None:
+        return _first_rows(terms, head, args)
     starts, ends, axes, steps = bounds
     if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
         return None
@@ -312,6 +314,33 @@ def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
             return None
         x = part
     return [x]
+
+
+def _first_rows(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
+    """Rewrite a Slice from the first element to any end to narrow of its length."""
+    axes = _listing(terms, args, 3, [0])
+    if terms.numbers(args[1]) != [0] or axes is None or len(axes) != 1:
+        return None
+    rank = len(args[0].shape)
+    if _listing(terms, args, 4, [1]) != [1] or not -rank <= axes[0] < rank:
+        return None
+    (part,) = terms.compute(head, args)
+    if part is None or part.fact.shape is None or part.head is not head:
+        return None
+    axis = axes[0] % rank
+    size = part.shape[axis]
+    if size.only_symbol is not None and size == Dimension.symbol(size.only_symbol):
+        terms.axes.setdefault(size.only_symbol, (part, axis))
+    return [terms.narrow(args[0], axis, 0, size)]
+
+
+def slice_of_its_length(terms: Terms, part: Term) -> Term | None:
+    """Slice that is a part from the first element, of the length that it has; None for others."""
+    x, start, size = part.operands
+    name = element(size.fact).only_symbol or ""
+    owner, axis = terms.axes.get(name, (x, 0))
+    is_whole = owner.is_op("Slice") and owner.args[0] is x and axis == part.head.key
+    return owner if is_whole and element(start.fact) == 0 else None
 
 
 _OPEN_SIZE = 160

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from straightline.reference import run
 from straightline.verification.proof import prove
+from straightline.verification.proof.equality.fold_forms import JOINS
 
 LOOP = """<ir_version: 8, opset_import: ["" : 18]>
     g ({t}[n, 3] x, {t}[3] h) => ({t}[3] last, {t}[a, b] y)
@@ -224,3 +225,107 @@ def test_a_condition_on_the_state_stays_open():
     one, other = chosen("a Where", "Add")
     text = onnx.printer.to_text(one).replace("Less (e, none)", "Less (s, none)")
     assert not prove(onnx.parser.parse_model(text), other, equality="reals").proved
+
+
+MEANS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (float[m, 3] y)
+    <int64 zero = {0}, int64 one = {1}, int64[1] k = {0}, int64[1] k1 = {1}, bool go = {1}> {
+    s = Shape (x) n = Gather <axis = 0> (s, zero)
+    y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[3] t) { d = Identity (c)
+        j = Add (i, one) e = Unsqueeze (%s, k) p = Slice (x, k, e, k)
+        t = %s <axes = [0], keepdims = 0> (p) }> }"""
+AT_ONCE = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (float[m, 3] y)
+    <int64 zero = {0}, int64 one = {1}, int64[1] k1 = {1}, int64[1] k = {0}> {
+    s = Shape (x) n = Gather <axis = 0> (s, zero) c = CumSum (x, zero) r = Range (zero, n, one)
+    j = Add (r, one) f = Cast <to = 1> (%s) g = Unsqueeze (f, k1) y = Div (c, g) }"""
+
+
+def test_means_of_prefixes_are_elements_of_a_cumsum_by_their_number():
+    loop = onnx.parser.parse_model(MEANS % ("j", "ReduceMean"))
+    own, other = (onnx.parser.parse_model(AT_ONCE % number) for number in ("j", "r"))
+    assert prove(loop, own, equality="reals").proved
+    assert prove(own, loop, equality="reals").proved
+    assert not prove(loop, own).proved  # bit for bit a kernel may add in another order
+    assert not prove(loop, other, equality="reals").proved
+    shorter = onnx.parser.parse_model(MEANS % ("i", "ReduceMean"))
+    assert not prove(shorter, own, equality="reals").proved
+
+
+RUNNING = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (float[m, 3] y)
+    <float[3] low = {-inf, -inf, -inf}> { l, y = Scan <num_scan_inputs = 1, body = b (float[3] s,
+    float[3] e) => (float[3] t, float[3] u) { t = %s (s, e) u = Identity (t) }> (low, x) }"""
+
+
+def test_extremes_of_prefixes_are_states():
+    loop = onnx.parser.parse_model(MEANS % ("j", "ReduceMax"))
+    assert prove(loop, onnx.parser.parse_model(RUNNING % "Max"), equality="reals").proved
+    other = onnx.parser.parse_model(RUNNING % "Min")
+    assert not prove(loop, other, equality="reals").proved
+    finite = onnx.parser.parse_model((RUNNING % "Max").replace("-inf", "-9"))
+    assert not prove(loop, finite, equality="reals").proved
+
+
+REGISTER = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3, 2] f)
+    => (float[3, 2] y) <int64[1] k = {0}, int64[1] one = {1}, int64[1] three = {3}> {
+    y = Scan <num_scan_inputs = 1, body = b (float[3, 2] s, float[2] e) => (float[3, 2] t) {
+        r = Slice (s, one, three, k) u = Unsqueeze (e, k) t = Concat <axis = 0> (%s) }> (f, x) }"""
+LAST_ROWS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3, 2] f)
+    => (float[3, 2] y) <int64[1] k = {0}, int64[1] from = {%d}, int64[1] to = {9999999999999}> {
+    c = Concat <axis = 0> (%s) y = Slice (c, from, to, k) }"""
+
+
+@pytest.mark.parametrize(
+    ("update", "start", "joined"),
+    [
+        ("r, u", -3, "f, x"),
+        ("u, r", -3, "f, x"),
+        ("r, u", -2, "f, x"),
+        ("r, u", -3, "x, f"),
+    ],
+)
+def test_a_register_of_the_last_rows(update, start, joined):
+    loop, rows = (
+        onnx.parser.parse_model(text) for text in (REGISTER % update, LAST_ROWS % (start, joined))
+    )
+    is_equal = (update, start, joined) == ("r, u", -3, "f, x")
+    assert prove(loop, rows).proved is is_equal
+    if not is_equal:
+        return
+    for count in (0, 1, 2, 5):
+        draw = np.random.default_rng(count).normal
+        feeds = {"x": draw(size=(count, 2)), "f": draw(size=(3, 2))}
+        feeds = {name: array.astype("float32") for name, array in feeds.items()}
+        np.testing.assert_array_equal(run(loop, feeds)[0], run(rows, feeds)[0])
+
+
+LOGS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+    <float[2] f = {%s}> { y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+    => (float[2] t) { a = Exp (s) b = Exp (%s) c = Add (a, b) t = Log (c) }> (f, x) }"""
+LOG_OF_SUM = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+    <float[2] ones = {1, 1}, int64[1] k = {0}> { e = Exp (x) s = ReduceSum <keepdims = 0> (e, k)
+    p = Add (s, ones) y = Log (p) }"""
+
+
+def test_the_exponential_of_a_state_is_a_sum():
+    other = onnx.parser.parse_model(LOG_OF_SUM)
+    for first, row in (("0, 0", "e"), ("1, 1", "e"), ("0, 0", "s")):
+        proof = prove(onnx.parser.parse_model(LOGS % (first, row)), other, equality="reals")
+        assert proof.proved is ((first, row) == ("0, 0", "e")), proof.reason
+
+
+EDGES = np.array([-128, -127, -1, 0, 1, 2, 3, 64, 127], np.int8)
+
+
+@pytest.mark.parametrize("join", sorted(JOINS))
+def test_joins_are_associative_and_commutative_with_a_neutral_element(join):
+    """On integers that wrap, or on truth values."""
+    dtype = bool if join in ("And", "Or", "Xor") else np.int8
+    numbers = np.unique(EDGES.astype(dtype))
+    joined = {
+        "Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum,
+        "And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor,
+    }[join]  # fmt: skip
+    a, b, c = np.meshgrid(numbers, numbers, numbers)
+    np.testing.assert_array_equal(joined(joined(a, b), c), joined(a, joined(b, c)))
+    np.testing.assert_array_equal(joined(a, b), joined(b, a))
+    neutral = dtype(JOINS[join].neutral(np.dtype(dtype)))
+    np.testing.assert_array_equal(joined(numbers, neutral), numbers)

@@ -139,3 +139,28 @@ def test_a_pad_of_no_elements_is_its_operand(mode):
     assert_open(PADDED.format("0, 0, 0, 1", pad), PADDED.format("0, 0, 0, 0", "y = Identity (x)"))
     both = PADDED.format("1, 0, -1, 0", pad), PADDED.format("0, 0, 0, 0", "y = Identity (x)")
     assert_open(*both)
+
+
+ROWS = """g (float[n, 2] x) => (float[a, b] y) <int64 zero = {{0}}, int64 one = {{1}},
+    bool go = {{1}}, int64[4] widths = {{{widths}}}, float[{side}] first = {{{zeros}}}> {{
+    p = {pad} s = Shape (x) n = Gather <axis = 0> (s, zero) y = Loop (n, go) <body = b (int64 i,
+        bool c) => (bool d, float[2] r) {{ d = Identity (c) j = {place}
+        r = Gather <axis = 0> (p, j) }}> }}"""
+
+
+@pytest.mark.parametrize(
+    ("widths", "place", "side"),
+    [
+        ("1, 0, 0, 0", "Add (i, one)", 1),
+        ("1, 0, 2, 0", "Add (i, one)", 1),
+        ("2, 0, 0, 0", "Add (i, one)", 2),
+    ],
+)
+def test_rows_of_a_pad_are_those_of_a_concat(widths, place, side):
+    options = {"widths": widths, "place": place, "side": f"{side}, 2"}
+    options["zeros"] = ", ".join(["0"] * 2 * side)
+    padded = ROWS.format(pad="Pad (x, widths)", **options)
+    joined = ROWS.format(pad="Concat <axis = 0> (first, x)", **options)
+    assert_proved(padded, joined)
+    other = {**options, "place": "Identity (i)"}
+    assert_open(padded, ROWS.format(pad="Concat <axis = 0> (first, x)", **other))
