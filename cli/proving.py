@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -110,7 +111,7 @@ def prove(
         with governed(Limits.of(None, max_memory, timeout)):
             proof = decide(*models, **settings, on_progress=progress)
     if certificate is not None and proof.proved:
-        _write_certificate(certificate, models, proof, bound, read, force=force)
+        proof = _write_certificate(certificate, models, proof, bound, read, force=force)
     place = None
     if counterexample is not None and proof.feeds is not None:
         more = ["--rtol", "0", "--atol", "0"] if proof.equality == "reals" else []
@@ -140,8 +141,11 @@ def _write_certificate(
     read: Sequence[Path],
     *,
     force: bool,
-) -> None:
+) -> Proof:
+    """Write the certificate of a proof. Return the proof, with what the checker says of it."""
     from ..verification.certificate import Certificate
 
     before, after = models
-    Certificate.of(before, after, proof, bound).write(path, read, force=force)
+    record = Certificate.of(before, after, proof, bound)
+    record.write(path, read, force=force)
+    return dataclasses.replace(proof, unreplayed=record.unreplayed)

@@ -51,6 +51,7 @@ REMAINING = {
     "verification/checker/meaning.py": "versions that changed what an operator means",
     "verification/checker/rules.py": "operators that its rules are about, without `ops/`",
     "verification/checker/sizes.py": "operators that the checker follows, without `ops/`",
+    "verification/checker/signs.py": "operators that carry signs of zeros, without `ops/`",
     "verification/checker/terms.py": "laws of arithmetic",
     "verification/proof/canonicalize/attribute_to_input.py": "forms of older opsets",
     "verification/proof/canonicalize/wide_detours.py": "operators that a rule computes narrowly",

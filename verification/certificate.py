@@ -27,8 +27,7 @@ _MOST_BYTES = 1 << 30
 
 
 NO_DERIVATION = "the certificate is of a version without derivations"
-OTHER_EQUALITY = "the checker has rules for equal bits only"
-"""Reasons why a certificate holds no derivation."""
+"""Reason why a certificate holds no derivation."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,10 +67,13 @@ class Certificate:
         if not proof.proved:
             raise CertificateError(f"there is no proof to keep: {proof.reason}")
         digests = [digest_of(model, base_dir) for model in (before, after)]
-        derivation: Mapping[str, Any] | str = OTHER_EQUALITY
-        if proof.equality in (None, "bits"):
-            derivation = derive(before, after, bound or {}, base_dir)
+        derivation = derive(before, after, bound or {}, base_dir, proof.equality or "bits")
         return cls(digests[0], digests[1], proof, dict(bound or {}), derivation)
+
+    @property
+    def unreplayed(self) -> str:
+        """Reason why the checker cannot replay it; empty if it can."""
+        return self.derivation if isinstance(self.derivation, str) else ""
 
     @classmethod
     def read(cls, path: Path) -> Certificate:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
 from .checker.check import derivation_of, replayed
 from .checker.replay import Replay
-from .checker.rules import RULES
+from .checker.rules import NOTIONS, RULES, arrays_of
 from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Head, Node, Terms
+from .second_opinion import agrees
 
 _WHOLE = (6, 7, 9)
 """Element types of sizes, positions and conditions: int32, int64, bool."""
 _MOST = 1000
-_MOST_STEPS = 20_000
+_MOST_STEPS, _MOST_ROUNDS = 20_000, 8
 
 
 def derive(
-    before: ModelSource, after: ModelSource, bound: Mapping[str, Array], base_dir: BaseDir = None
+    before: ModelSource,
+    after: ModelSource,
+    bound: Mapping[str, Array],
+    base_dir: BaseDir = None,
+    equality: str = "bits",
 ) -> dict[str, Any] | str:
     """Derivation that two models are equal, for JSON; the reason if none is found.
 
@@ -27,13 +33,15 @@ def derive(
         after: the rewrite.
         bound: values of inputs that the rewrite does not have.
         base_dir: the folder of the external data of models given in memory.
+        equality: the notion of equality.
     """
+    question = before, after, bound, base_dir, equality
     try:
-        search = Search(replayed(before, after, bound, base_dir))
+        search = Search(replayed(*question))
         if not search.run():
             return search.reason
-        steps = _renumbered(search, replayed(before, after, bound, base_dir))
-        return derivation_of(replayed(before, after, bound, base_dir), steps)
+        steps = _renumbered(search, replayed(*question))
+        return derivation_of(replayed(*question), steps)
     except (CertificateError, ModelError) as error:
         return str(error)
 
@@ -61,9 +69,24 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
 
     steps = []
     for rule, term, derived in search.steps:
-        steps.append((rule, number(term)))
-        numbers[derived] = replay.step(*steps[-1])
+        step = rule, number(term)
+        result = replay.derive(*step)
+        if result is None:
+            raise CertificateError(f"the step of '{rule}' does not hold without others")
+        numbers[derived] = result
+        steps += [step] if replay.accept(*step, result) else []
     return steps
+
+
+@functools.cache
+def _rules_of(notion: str, operator: str) -> list[str]:
+    """Names of the rules for an operator that hold for a notion."""
+    notions = NOTIONS[: NOTIONS.index(notion) + 1]
+    return [
+        name
+        for name, rule in RULES.items()
+        if rule.notion in notions and (not rule.operators or operator in rule.operators)
+    ]
 
 
 class Search:
@@ -82,7 +105,8 @@ class Search:
         self.terms: Terms = replay.terms
         self.steps: list[tuple[str, int, int]] = []
         self.stuck: tuple[int, int] | None = None
-        self._tried: dict[int, int] = {}
+        self._notion = "bits"
+        self._tried: dict[int, tuple[str, int]] = {}
         self._derived: set[tuple[str, int]] = set()
 
     @property
@@ -100,6 +124,27 @@ class Search:
 
     def run(self) -> bool:
         """Search until the outputs are equal and no node may fail, or no rule helps."""
+        notions = NOTIONS[: NOTIONS.index(self.replay.equality) + 1]
+        return self._descend() or any(map(self._saturate, notions)) or self._is_complete()
+
+    def _is_complete(self) -> bool:
+        is_equal = not self.replay.unequal_outputs() and not any(self.replay.undefined())
+        return is_equal and not any(self.replay.wrong_declarations())
+
+    def _saturate(self, notion: str) -> bool:
+        """Apply the rules of a notion to all terms, operands first."""
+        self._notion = notion
+        for _ in range(_MOST_ROUNDS):
+            merges = self.terms.merges
+            for term in range(len(self.terms.nodes)):
+                self._apply(term)
+            if self.terms.merges == merges:
+                break
+        return self._descend()
+
+    def _descend(self) -> bool:
+        """Make the outputs equal from the top."""
+        self.stuck = None
         outputs = self.replay.models.before.outputs, self.replay.models.after.outputs
         while self.replay.unequal_outputs():
             before = self.terms.merges
@@ -109,7 +154,7 @@ class Search:
                 return False
         for application in list(self.replay.undefined()):
             self._simplify(application.term, own=True)
-        return not any(self.replay.undefined()) and not any(self.replay.wrong_declarations())
+        return self._is_complete()
 
     def _close(self, one: int, other: int) -> None:
         """Make two terms equal, as far as rules do, from the top."""
@@ -197,18 +242,23 @@ class Search:
 
     def _apply(self, term: int) -> None:
         """Apply the rules that show something new."""
-        if self._tried.get(term) == self.terms.merges or len(self.steps) >= _MOST_STEPS:
+        state = self._notion, self.terms.merges
+        if self._tried.get(term) == state or len(self.steps) >= _MOST_STEPS:
             return
-        for name in RULES:
-            derived = None if (name, term) in self._derived else self._derive(name, term)
-            if derived is not None:
+        for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
+            once = (name, term) in self._derived and not name.startswith("movement")
+            derived = None if once else self._derive(name, term)
+            if derived is not None and self.replay.accept(name, term, derived):
                 self._derived.add((name, term))
-                if self.replay.accept(name, term, derived):
-                    self.steps.append((name, term, derived))
-        self._tried[term] = self.terms.merges
+                self.steps.append((name, term, derived))
+        self._tried[term] = self._notion, self.terms.merges
 
     def _derive(self, rule: str, term: int) -> int | None:
+        node = self.terms.nodes[term]
         try:
-            return self.replay.derive(rule, term)
+            derived = self.replay.derive(rule, term)
+            if rule == "constant-folding" and derived is not None:
+                return derived if agrees(node.head, arrays_of(self.terms, node.args)) else None
+            return derived
         except CertificateError:  # the step is not made
             return None

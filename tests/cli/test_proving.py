@@ -156,3 +156,22 @@ def test_names_that_differ(folder, run):
         assert again.endswith("--by-position") and run(*shlex.split(again)[1:]).exit_code == 3
     options = ("--by-position", "--certificate", "c.json")
     assert_refused(run("prove", "relu.onnx", "other.onnx", *options), 2, "leave out")
+
+
+def test_a_proof_that_no_checker_replays_says_so(folder, run):
+    write(folder / "loop.onnx", SQUARES + SUM)
+    write(
+        folder / "same.onnx",
+        (SQUARES + SUM)
+        .replace("Add (s, q)", "Sub (s, m)")
+        .replace("q = Mul (i, i)", "q = Mul (i, i) m = Neg (q)"),
+    )
+    words = ("prove", "loop.onnx", "same.onnx", "--certificate", "c.json")
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("proved, not replayed: equal for every input (")
+    assert "the certificate holds no derivation: the checker has no rule" in result.stdout
+    assert json.loads(run(*words, "--json").stdout)["replayed"] is False
+    again = ("prove", "relu.onnx", "again.onnx", "--json")
+    assert "replayed" not in json.loads(run(*again).stdout)
+    assert json.loads(run(*again, "--certificate", "d.json").stdout)["replayed"] is True

@@ -542,8 +542,65 @@ g (float[n] x) => (y) { y=Cast<to=17>(x) }
 g (float[n] x) => (y) { y=Cast<to=17,saturate=0>(x) }
 """
 
-PAIRS = {}
-for block in TEXT.split("\n# ")[1:]:
-    header, rest = block.split("\n", 1)
-    name, *opsets = header.split(", ")
-    PAIRS[name] = (tuple(map(int, opsets)), *rest.split("\n->\n"))
+OF_VALUES = r"""
+# sign below one, 17, 17
+g (float[n] x) => (y) <float z={0}> { a=Add(x,z) y=Reciprocal(a) }
+->
+g (float[n] x) => (y) { y=Reciprocal(x) }
+# sign in a divisor, 17, 17
+g (float[n] x, float[n] w) => (y) <float z={0}> { a=Add(x,z) y=Div(w,a) }
+->
+g (float[n] x, float[n] w) => (y) { y=Div(w,x) }
+# sign of a root, 17, 17
+g (float[n] x, float[n] w) => (y) <float z={0}> { a=Add(x,z) r=Sqrt(a) y=Div(w,r) }
+->
+g (float[n] x, float[n] w) => (y) { r=Sqrt(x) y=Div(w,r) }
+# sign of a product, 17, 17
+g (float[n] x, float[n] w) => (y) <float z={0}> { a=Add(x,z) r=Mul(a,x) y=Div(w,r) }
+->
+g (float[n] x, float[n] w) => (y) { r=Mul(x,x) y=Div(w,r) }
+# sign of an odd power, 17, 17
+g (float[n] x, float[n] w) => (y) <float z={0}, float k={3}> { a=Add(x,z) r=Pow(a,k) y=Div(w,r) }
+->
+g (float[n] x, float[n] w) => (y) <float k={3}> { r=Pow(x,k) y=Div(w,r) }
+# sign under a negative power, 17, 17
+g (float[n] x) => (y) <float z={0}, float k={-1}> { a=Add(x,z) y=Pow(a,k) }
+->
+g (float[n] x) => (y) <float k={-1}> { y=Pow(x,k) }
+# sign in a text, 17, 17
+g (float[n] x) => (string[n] y) <float z={0}> { a=Add(x,z) y=Cast<to=8>(a) }
+->
+g (float[n] x) => (string[n] y) { y=Cast<to=8>(x) }
+# sign of a cast, 17, 17
+g (int64[n] x, float[n] w) => (y) <float z={0}> { c=Cast<to=1>(x) m=Neg(c) a=Add(m,z) y=Div(w,a) }
+->
+g (int64[n] x, float[n] w) => (y) { c=Cast<to=1>(x) m=Neg(c) y=Div(w,m) }
+# sign in a loop, 17, 17
+g (float[n] x, int64 t) => (y) <float z={0}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) a=Add(s,z) u=Reciprocal(a) }> }
+->
+g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) u=Reciprocal(s) }> }
+# zero of another shape, 17, 17
+g (float[n] x) => (y) <float[1,1] z={0}> { y=Add(x,z) }
+->
+g (float[n] x) => (y) { y=Identity(x) }
+# zero that is none, 17, 17
+g (float[n] x) => (y) <float z={1e-45}> { y=Add(x,z) }
+->
+g (float[n] x) => (y) { y=Identity(x) }
+"""
+"""Pairs that differ also where -0.0 and 0.0 are alike."""
+
+
+def _pairs(text: str) -> dict[str, tuple[tuple[int, ...], str, str]]:
+    pairs = {}
+    for block in text.split("\n# ")[1:]:
+        header, rest = block.split("\n", 1)
+        name, *opsets = header.split(", ")
+        before, after = rest.split("\n->\n")
+        pairs[name] = tuple(map(int, opsets)), before, after
+    return pairs
+
+
+PAIRS, VALUES = _pairs(TEXT), _pairs(OF_VALUES)

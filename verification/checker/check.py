@@ -14,15 +14,20 @@ from ...ir import Array, BaseDir, ModelSource, Tensor, base_dir_of, read, read_b
 from ...ir.io.fingerprint import digest_of
 from .models import execute
 from .replay import Replay
+from .rules import NOTIONS
 from .terms import CertificateError
 
 FORMAT, VERSION = "straightline certificate", 2
-CLAIM = "equal for every input"
-REMEDY = "prove again with 'straightline verify --certificate'"
+CLAIMS = {
+    "bits": "equal for every input",
+    "values": "equal up to the signs of zeros for every input",
+    "reals": "equal over the reals for every input",
+}
+"""Claims by notion of equality."""
+AGAIN = "prove again with 'straightline verify --certificate'"
 _MOST_BYTES, _MOST_STEPS = 1 << 30, 1 << 20
 _REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": list, "terms": dict}
-"""Keys for the prover; the check believes nothing of them, but demands that assumptions of the
-derivation stand among those of the certificate, and that the claim is conditional then."""
+"""Keys for the prover. The check demands that they name the assumptions of the derivation."""
 _CHECKED = {"format", "version", "verdict", "equality", "before", "after", "bound", "derivation"}
 _MINIMA = "minima"
 """Key for least sizes that the prover assumes, where it assumes any. The check does without."""
@@ -35,11 +40,13 @@ class Acceptance(NamedTuple):
     steps: int
     terms: int
     rules: tuple[str, ...]
+    equality: str = "bits"
 
     @property
     def claim(self) -> str:
         """Claim with the assumptions, as a sentence."""
-        return f"{CLAIM}, if {'; '.join(self.assumptions)}" if self.assumptions else CLAIM
+        condition = f", if {'; '.join(self.assumptions)}" if self.assumptions else ""
+        return CLAIMS[self.equality] + condition
 
 
 def check_certificate(
@@ -74,7 +81,7 @@ def check(
             what = "original" if side == "before" else "rewrite"
             raise CertificateError(f"the certificate is for another {what}")
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
-    replay = replayed(before, after, bound, base_dir)
+    replay = replayed(before, after, bound, base_dir, document["equality"])
     steps = [(rule, term) for rule, term, _ in derivation["steps"]]
     derived = derivation_of(replay, steps)
     _require_same(derivation, derived)
@@ -84,16 +91,22 @@ def check(
     if replay.assumptions and ", if " not in document["claim"]:
         raise CertificateError("the claim of the certificate names no condition")
     numbers = len(steps), len(replay.terms.nodes)
-    return Acceptance(tuple(derived["assumptions"]), *numbers, tuple(derived["rules"]))
+    rules = tuple(derived["rules"])
+    return Acceptance(tuple(derived["assumptions"]), *numbers, rules, document["equality"])
 
 
 def replayed(
-    before: ModelSource, after: ModelSource, bound: Mapping[str, Array], base_dir: BaseDir = None
+    before: ModelSource,
+    after: ModelSource,
+    bound: Mapping[str, Array],
+    base_dir: BaseDir = None,
+    equality: str = "bits",
 ) -> Replay:
-    """Both models as terms, before the first step."""
+    """Both models as terms, before the first step, for a notion of equality."""
     sources = read(before), read(after)
     folders = base_dir_of(sources[0], base_dir), base_dir_of(sources[1], base_dir)
-    return Replay(execute(to_proto(sources[0]), to_proto(sources[1]), bound, folders))
+    protos = to_proto(sources[0]), to_proto(sources[1])
+    return Replay(execute(*protos, bound, folders), equality)
 
 
 def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str, Any]:
@@ -121,18 +134,16 @@ def _derivation(document: Any) -> dict[str, Any]:
         raise CertificateError("the file is no certificate of straightline")
     version = document.get("version")
     if type(version) is not int or version != VERSION:
-        raise CertificateError(
-            f"a certificate of version {version!r} holds no derivation; {REMEDY}"
-        )
+        raise CertificateError(f"a certificate of version {version!r} holds no derivation; {AGAIN}")
     odd = (document.keys() - {_MINIMA}) ^ (_CHECKED | _REMARKS.keys())
     odd |= {key for key, kind in _REMARKS.items() if not isinstance(document.get(key), kind)}
     if odd or not isinstance(document["bound"], dict):
         raise CertificateError(f"the certificate lacks or should not have '{min(odd | {'bound'})}'")
     derivation = document["derivation"]
     if isinstance(derivation, str):
-        raise CertificateError(f"the certificate holds no derivation: {derivation}; {REMEDY}")
-    if (document["verdict"], document["equality"]) != ("proved", "bits"):
-        raise CertificateError("the certificate makes another claim than equal bits")
+        raise CertificateError(f"the certificate holds no derivation: {derivation}; {AGAIN}")
+    if document["verdict"] != "proved" or document["equality"] not in NOTIONS:
+        raise CertificateError("the certificate makes no claim about equal outputs")
     rows = derivation.get("steps") if isinstance(derivation, dict) else None
     if not isinstance(rows, list) or len(rows) > _MOST_STEPS:
         raise CertificateError("the derivation has no list of steps")

@@ -1,7 +1,6 @@
 """Declarations of the rewrite: runtimes refuse wrong types, and make room for the sizes.
 
-A declaration holds if the checker derives it, or if the original declares the same of an equal
-value. A name of a size ties all values that have it: runtimes let one use the memory of another.
+A name of a size ties all values that have it: runtimes let one use the memory of another.
 """
 
 from __future__ import annotations
@@ -49,10 +48,7 @@ def wrong_declarations(
 def same_below(
     terms: Terms, roots: Iterable[int], before: Iterable[Declaration], after: Iterable[Declaration]
 ) -> bool:
-    """Test for the same declared sizes of all terms that some are made of.
-
-    An inference from what is written finds the same then.
-    """
+    """Test for the same declared sizes of all terms that some are made of."""
     reach, stack = {ABSENT}, list(roots)
     while stack:
         at = stack.pop()
@@ -91,12 +87,7 @@ def _untied(
 
 
 class _Original:
-    """Declarations of the original by values.
-
-    Attributes:
-        sizes: the numbers by axis.
-        names: the names by axis.
-    """
+    """Declarations of the original by values."""
 
     def __init__(self, terms: Terms, declarations: Iterable[Declaration]) -> None:
         self._terms = terms

@@ -1,8 +1,4 @@
-"""Operators on constants of which onnxruntime departs from the specification.
-
-The checker's own words: a test holds them against the examples of `ops.departures`, which it does
-not import.
-"""
+"""Operators on constants of which onnxruntime departs from the specification."""
 
 from __future__ import annotations
 

@@ -127,15 +127,7 @@ class _Scope(dict[str, int]):
 
 
 class Execution:
-    """Execution of one model.
-
-    Attributes:
-        log: its nodes in the order in which they ran.
-        declared: types that it declares.
-        inferred: terms whose sizes a Loop or Scan without an iteration has by inference.
-        bodies: term and name for each body: the body runs as often in all models that have it
-            under this term. That is the condition of an If, and a Loop or Scan as a whole.
-    """
+    """Execution of one model. A body is a name under the condition of an If, or under a loop."""
 
     def __init__(
         self, terms: Terms, model: onnx.ModelProto, folder: Path | None, *, is_original: bool
@@ -298,8 +290,7 @@ class Execution:
         return [scope[name] for name in function.output]
 
     def _draws(self, head: Head, args: tuple[int, ...], *, has_body: bool) -> bool:
-        """Test whether an operator may have other outputs for equal inputs. Those of domains that
-        ONNX does not define may."""
+        """Test whether an operator may have other outputs for equal inputs, as unknown ones may."""
         if head.name == "Dropout" and head.version >= 12 and len(args) > 2 and args[2] != ABSENT:
             mode = self._terms.tensor(args[2])
             return mode is None or bool(mode.numpy().any())
@@ -309,8 +300,7 @@ class Execution:
     def _body(
         self, head: Head, args: tuple[int, ...], body: Body, scope: _Scope
     ) -> tuple[Head, tuple[int, ...]]:
-        """Head and arguments of an operator with the outputs of a body among the arguments. A body
-        is a function: its outputs for any values of variables that equal bodies share."""
+        """Head and arguments with the outputs of a body, for any values of its variables."""
         name, graph, level = body.name, body.graph, len(self._guards)
         names = {info.name for info in graph.input}
         if level >= MOST_DEPTH or any(tensor.name in names for tensor in graph.initializer):
@@ -346,9 +336,8 @@ class Execution:
         return head._replace(key=(*(head.key or ()), mark)), (*args, *outputs)
 
     def _empty_sizes(self, head: Head, body: Body, outputs: Sequence[int]) -> Iterator[object]:
-        """Sizes of scan outputs without an iteration: runtimes take them from the declarations of
-        the body, or else from an inference of their own, which is not the checker's. It finds the
-        same for what is written alike in both models: for terms that are equal without a step."""
+        """Sizes of scan outputs without an iteration: runtimes take those that the body declares,
+        or infer them, which finds the same for terms that are equal without a step."""
         if body.iterates(self._terms, head):
             return
         states = int(body.op_type == "Loop") + body.states(head)

@@ -1,9 +1,8 @@
-"""Operators on constants: computed by the reference and, where it is installed, by onnxruntime."""
+"""Operators on constants, computed by the reference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -11,7 +10,7 @@ import onnx
 from ...ir import Array
 from ...reference.interpreter.evaluator import operator_kernel
 from .departing import departs
-from .terms import CertificateError, Head
+from .terms import Head
 
 _MOVING = {
     *("Concat", "ConstantOfShape", "Expand", "EyeLike", "Flatten", "Gather", "GatherElements"),
@@ -44,30 +43,33 @@ def is_exact(head: Head, arrays: Sequence[Array | None]) -> bool:
 
 
 def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
-    """Outputs of an operator on constants; None if they are not certain.
-
-    Raises:
-        CertificateError: onnxruntime computes another result than the reference.
-    """
+    """Outputs of an operator on constants; None if they are not certain."""
     large = any(array is not None and array.size > MOST_ELEMENTS for array in arrays)
     if large or head.key is not None or not head.version or not _is_settled(head, arrays):
         return None
-    if departs(head, arrays):
+    results = None if departs(head, arrays) else computed(head, arrays)
+    if results is None or (head.name in _ROUNDING and not all(map(_is_finite, results))):
         return None
-    inputs = ["" if array is None else f"i{n}" for n, array in enumerate(arrays)]
-    node = onnx.helper.make_node(head.name, inputs, [f"o{n}" for n in range(head.outputs)])
-    node.attribute.extend(onnx.AttributeProto.FromString(content) for _, content in head.attributes)
+    return results
+
+
+def computed(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
+    """Outputs of an operator by the reference; None where it fails."""
+    node = node_of(head, arrays)
     try:
         with np.errstate(all="ignore"):
             results = operator_kernel(node, {"": head.version})(list(arrays))
     except Exception:  # noqa: BLE001 - whatever onnx raises, the operator is not computed
         return None
-    if not all(isinstance(result, np.ndarray) for result in results):
-        return None
-    if head.name in _ROUNDING and not all(map(_is_finite, results)):
-        return None
-    _compare(node, head.version, arrays, results, exact=is_exact(head, arrays))
-    return list(results)
+    return list(results) if all(isinstance(result, np.ndarray) for result in results) else None
+
+
+def node_of(head: Head, arrays: Sequence[Array | None]) -> onnx.NodeProto:
+    """Node of an operator, with inputs i0, i1, ... and outputs o0, o1, ..."""
+    inputs = ["" if array is None else f"i{n}" for n, array in enumerate(arrays)]
+    node = onnx.helper.make_node(head.name, inputs, [f"o{n}" for n in range(head.outputs)])
+    node.attribute.extend(onnx.AttributeProto.FromString(content) for _, content in head.attributes)
+    return node
 
 
 def _is_finite(array: Array) -> bool:
@@ -75,8 +77,7 @@ def _is_finite(array: Array) -> bool:
 
 
 def _is_settled(head: Head, arrays: Sequence[Array | None]) -> bool:
-    """Test whether the specification determines the result: no cast of floats beyond the integers,
-    no division of integers by 0, no NaN where an order decides."""
+    """Test whether the specification determines the result."""
     present = [array for array in arrays if array is not None]
     kinds = {array.dtype.kind for array in present}
     if head.name == "Cast":
@@ -101,57 +102,3 @@ def _is_settled_cast(to: int, array: Array) -> bool:
     ends = [int(np.trunc(end)) for end in (array.min(), array.max())]
     inside = np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max
     return inside and (kind != "f" or max(map(abs, ends)) < _EXACT_UP_TO)
-
-
-def _compare(
-    node: onnx.NodeProto,
-    version: int,
-    arrays: Sequence[Array | None],
-    results: Sequence[Array],
-    *,
-    exact: bool,
-) -> None:
-    """Compute the outputs a second time by onnxruntime, if that is installed. Exact ones have the
-    same signs of zeros, too."""
-    has_text = any(array is not None and array.dtype.hasobject for array in (*arrays, *results))
-    if has_text or find_spec("onnxruntime") is None:
-        return
-    feeds = {
-        name: array for name, array in zip(node.input, arrays, strict=True) if array is not None
-    }
-    try:
-        seconds = _run(node, version, feeds, results)
-    except Exception:  # noqa: BLE001 - what onnxruntime lacks is not compared
-        return
-    rtol = 1e-3 if node.op_type in _ROUNDING | _ROUNDING_ONCE else 0
-    for one, other in zip(results, seconds, strict=True):
-        whole = one.dtype.kind != "f"
-        same = (
-            np.array_equal(one, other) if whole else np.allclose(one, other, rtol, rtol / 100, True)
-        )
-        if exact and not whole and one.shape == other.shape:
-            same = np.array_equal(one, other, equal_nan=True)
-            same &= bool((np.signbit(one) == np.signbit(other))[~np.isnan(one)].all())
-        if one.dtype != other.dtype or one.shape != other.shape or not same:
-            raise CertificateError(
-                f"onnxruntime computes another {node.op_type} than the reference"
-            )
-
-
-def _run(
-    node: onnx.NodeProto, version: int, feeds: Mapping[str, Array], results: Sequence[Array]
-) -> list[Array]:
-    import onnxruntime
-
-    def infos(pairs: Iterable[tuple[str, Array]]) -> list[onnx.ValueInfoProto]:
-        kind = onnx.helper.np_dtype_to_tensor_dtype
-        info = onnx.helper.make_tensor_value_info
-        return [info(name, kind(array.dtype), array.shape) for name, array in pairs]
-
-    outputs = infos(zip(node.output, results, strict=True))
-    graph = onnx.helper.make_graph([node], "folded", infos(feeds.items()), outputs)
-    imports = [onnx.helper.make_opsetid("", version)]
-    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
-    return list(onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds))

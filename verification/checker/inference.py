@@ -1,8 +1,6 @@
 """Types and sizes of the outputs of operators, by rules of the checker's own.
 
-A rule says what holds wherever the operator does not fail. What no rule says is unknown: a type is
-0, a shape or a size None. onnx's inference is not asked: it believes casts of sizes, products that
-wrap and declarations.
+A rule says what holds wherever the operator does not fail; 0 and None are unknown.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ Rule = Callable[[Terms, Head, Args, int], "Shape | None"]
 
 RULES: dict[str, Rule] = {}
 """Rules for shapes by operator."""
+_STRING, _INT64 = onnx.TensorProto.STRING, onnx.TensorProto.INT64
 _NO_END = 1 << 62
 """End of a Slice that no size reaches."""
 _BROADCASTING = 7
@@ -86,6 +85,8 @@ def _elem_type(terms: Terms, head: Head, args: Args, output: int) -> int:
         value = head.attribute("value")
         is_cast = head.name == "Cast"
         return head.integer("to") if is_cast else 1 if value is None else int(value.data_type)
+    if domain == "ai.onnx.ml" and name.endswith("Classifier") and not output:
+        return _STRING if head.attribute("classlabels_strings") else _INT64
     variable, only = _result(name, head.version, domain, output)
     for position, arg in enumerate(() if only else args):
         formal = schema.inputs[min(position, len(schema.inputs) - 1)]
@@ -513,4 +514,8 @@ def _same_rank(terms: Terms, head: Head, args: Args, output: int) -> Shape | Non
 
 @_rule("GRU", "LSTM", "RNN")
 def _recurrent(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return (None,) * (3 if output else 4)
+    shape, count = _shape(terms, args), 2 if head.attribute("direction") == b"bidirectional" else 1
+    if shape is None or len(shape) != 3 or head.integer("layout"):
+        return (None,) * (3 if output else 4)
+    state = (count, shape[1], head.attribute("hidden_size"))
+    return state if output else (shape[0], *state)

@@ -1,7 +1,7 @@
 """Meaning of an operator at an opset: the newest version of ONNX that means the same.
 
-A version means the same as the one before if its schema has all attributes, with equal defaults,
-and all inputs and outputs of that one, and adds optional ones only, unless it stands in `_CHANGED`.
+A version that adds optional attributes, inputs and outputs alone means the same as the one before,
+unless it stands in `_CHANGED`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ _CHANGED = {
     *(("Dropout", 10), ("Resize", 11), ("RoiAlign", 16), ("Split", 18)),
     *(("Max", 8), ("Mean", 8), ("Min", 8), ("Sum", 8)),
 }
-"""Versions that mean something else although their schemas extend the one before: windows that
-start in the padding (pooling), negative indices (Gather, OneHot), scales by channel
-(GroupNormalization), positions of pixels (Resize, RoiAlign), lengths of parts (Split), the type of
-a mask (Dropout), operands that broadcast (Max, Mean, Min, Sum)."""
+"""Versions that mean something else although their schemas extend the one before."""
 _FIRST = 7
 """First opset whose operators broadcast without attributes, some without a new version."""
 _NEGATIVE_AXES = 11
@@ -54,33 +51,13 @@ def _newest(head: Head, version: int) -> Head:
     for later in _versions(head.name):
         if later <= head.version:
             continue
-        same = head.name in _POOLING and not _may_start_in_padding(head)
+        same = head.name in _POOLING and not head.integer("ceil_mode")
         same |= (head.name, later) not in _CHANGED
         if version < _FIRST <= later or not (same and _extends(head.name, head.version, later)):
             break
         attributes = _with_defaults(head.name, later, "", head.attributes)
         head = head._replace(version=later, attributes=attributes)
     return head
-
-
-def _may_start_in_padding(head: Head) -> bool:
-    """Test for a pooling with ceil_mode whose last window may have no element."""
-    if not head.integer("ceil_mode"):
-        return False
-    sizes = head.integers("kernel_shape") or ()
-    pads = head.integers("pads") or [0] * 2 * len(sizes)
-    strides = head.integers("strides") or [1] * len(sizes)
-    gaps = head.integers("dilations") or [1] * len(sizes)
-    reach = [
-        (size - 1) * gap - end
-        for size, gap, end in zip(sizes, gaps, pads[len(sizes) :], strict=True)
-    ]
-    is_plain = head.attribute("auto_pad") in (None, b"NOTSET") and not head.integer(
-        "count_include_pad"
-    )
-    return not is_plain or any(
-        last < stride - 1 for last, stride in zip(reach, strides, strict=True)
-    )
 
 
 @functools.cache

@@ -42,11 +42,7 @@ def execute(
     bound: Mapping[str, Array],
     folders: tuple[Path | None, Path | None],
 ) -> Models:
-    """Execute two models on the same inputs, of which the bound ones have their values.
-
-    Raises:
-        CertificateError: their signatures differ, or a model is not for this checker.
-    """
+    """Execute two models on the same inputs, of which the bound ones have their values."""
     terms = Terms()
     protos, types = (before, after), (_inputs(before), _inputs(after))
     assumptions = _compare(types[0], types[1], bound)
@@ -130,8 +126,7 @@ def _places(before: Types, after: Types, names: Iterable[str]) -> dict[Dim, set[
 
 
 def _facts(before: Types, after: Types) -> dict[str, Fact]:
-    """Facts of the inputs: sizes of the original, and numbers that the rewrite declares, which the
-    claim names."""
+    """Facts of the inputs: sizes of the original, and numbers that the rewrite declares."""
     facts = {name: fact_of(type_) for name, type_ in before.items()}
     numbers, ties = dict[Dim, Dim](), _places(before, after, after)
     for places in ties.values():

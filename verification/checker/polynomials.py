@@ -1,10 +1,8 @@
 """Sizes as polynomials over names: sums and products of sizes in one normal form.
 
     Concat of [p, 8] and [t, 8] along axis 0     p + t
-    Shape, Mul of its elements                   8 p + 8 t
 
-A size of a tensor is equal to its polynomial. An element of int64 is equal to its polynomial modulo
-2^64, since machine integers add and multiply so.
+A size is equal to its polynomial, an element of int64 modulo 2^64.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from .declarations import same_below, wrong_declarations
 from .execution import Application, Execution
 from .models import Models
-from .rules import RULES, assumption_of
+from .rules import NOTIONS, RULES, assumption_of
+from .signs import carries_all
 from .terms import CertificateError
 
 Guards = frozenset[tuple[int, str]]
@@ -17,20 +18,18 @@ Guards = frozenset[tuple[int, str]]
 class Replay:
     """Derivation under way, with what its steps assume so far."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, equality: str = "bits") -> None:
         self.models = models
+        self.equality = equality
         self.terms = models.terms
         self.assumptions = set(models.assumptions)
         self._safe: list[int] = []
         self._seen: set[object] = set()
         self._weaker: list[tuple[int, int]] = []
+        self.terms.is_exact = equality != "reals"
 
     def step(self, rule: str, term: int) -> int:
-        """Make one step: return the term that a rule derives from another one.
-
-        Raises:
-            CertificateError: there is no such rule, or it does not apply.
-        """
+        """Make one step: return the term that a rule derives from another one."""
         if rule not in RULES:
             raise CertificateError(f"the checker has no rule '{rule}'")
         if not 0 <= term < len(self.terms.nodes):
@@ -44,10 +43,13 @@ class Replay:
 
     def derive(self, rule: str, term: int) -> int | None:
         """Term that a rule derives; None if it does not apply."""
-        node, about = self.terms.nodes[term], RULES[rule].operators
+        terms, node, about = self.terms, self.terms.nodes[term], RULES[rule].operators
         if not node.args or (about and node.head.name not in about):
             return None
-        return RULES[rule].derive(self.terms, node, self.terms.fact(term))
+        is_weaker = NOTIONS.index(RULES[rule].notion) > NOTIONS.index(self.equality)
+        if is_weaker or not carries_all(terms, node):
+            return None
+        return RULES[rule].derive(terms, node, terms.fact(term))
 
     def accept(self, rule: str, term: int, derived: int) -> bool:
         """Take over what a rule derives. Return whether that was not known before."""
@@ -64,16 +66,15 @@ class Replay:
             self._weaker.append((term, derived))
         if kind == "spelling":
             self._weaker.append((derived, term))
+        if RULES[rule].notion == self.equality == "values":
+            self.terms.freeze()
         self.terms.merge(term, derived)
-        self._seen.add(self._key(term))
+        if kind == "safe":
+            self._seen.add(self._key(term))
         return new
 
     def require_all(self) -> None:
-        """Require that the outputs are equal, and that no node of the rewrite fails.
-
-        Raises:
-            CertificateError: the steps do not show that.
-        """
+        """Require that the outputs are equal, and that no node of the rewrite fails."""
         for name in self.unequal_outputs():
             raise CertificateError(f"the derivation does not show that output '{name}' is equal")
         for each in self.undefined():
@@ -96,11 +97,8 @@ class Replay:
         return [n for n, term in self.models.before.outputs.items() if find(term) != find(after[n])]
 
     def undefined(self) -> Iterator[Application]:
-        """Nodes of the rewrite that may fail where the original does not.
-
-        A node needs a twin: the same operator on equal operands, which runs at least as often in
-        the original; or a step excludes that it fails.
-        """
+        """Nodes of the rewrite without a step that they cannot fail, and without a twin: the same
+        operator on equal operands, which runs at least as often in the original."""
         twins: dict[object, list[Guards]] = {}
         before, after = self.models.before.execution, self.models.after.execution
         closure = self._closures()

@@ -7,7 +7,6 @@ if it says nothing about failures: where a node fails, any value is as good as a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -18,10 +17,12 @@ from ...ir import Array, Tensor
 from .folding import fold, is_exact
 from .inference import broadcast
 from .meaning import head_of
-from .polynomials import multiply
+from .polynomials import multiply, text_of
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
-from .terms import ABSENT, Fact, Head, Node, Terms
+from .terms import ABSENT, COMMUTATIVE, Fact, Head, Node, Terms
 
+NOTIONS = ("bits", "values", "reals")
+"""Notions of equality, the strongest first."""
 Kind = Literal["safe", "spelling", "weaker", "value"]
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
 """Function of a term and its fact; None if the rule does not apply."""
@@ -33,6 +34,7 @@ class Rule(NamedTuple):
     derive: Derivation
     operators: frozenset[str]
     kind: Kind
+    notion: str = "bits"
 
 
 RULES: dict[str, Rule] = {}
@@ -41,13 +43,16 @@ BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less
 BROADCASTING |= {"Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Where", "Xor"}
 """Operators whose operands broadcast, from the version below on."""
 _BROADCASTS = 7
+_INTEGERS = (2, 3, 4, 5, 6, 7, 12, 13)
 FOLDED = "of constants gives the same bits in the runtime"
 """Assumption about an operator that rounds in between."""
 
 
-def _rule(name: str, *operators: str, kind: Kind) -> Callable[[Derivation], Derivation]:
+def _rule(
+    name: str, *operators: str, kind: Kind, notion: str = "bits"
+) -> Callable[[Derivation], Derivation]:
     def register(derive: Derivation) -> Derivation:
-        RULES[name] = Rule(derive, frozenset(operators), kind)
+        RULES[name] = Rule(derive, frozenset(operators), kind, notion)
         return derive
 
     return register
@@ -55,12 +60,12 @@ def _rule(name: str, *operators: str, kind: Kind) -> Callable[[Derivation], Deri
 
 def assumption_of(terms: Terms, rule: str, node: Node) -> str | None:
     """Assumption of a step."""
-    if rule != "constant-folding" or is_exact(node.head, _arrays(terms, node.args)):
+    if rule != "constant-folding" or is_exact(node.head, arrays_of(terms, node.args)):
         return None
     return f"{node.head.name} {FOLDED}"
 
 
-def _arrays(terms: Terms, args: tuple[int, ...]) -> list[Array | None]:
+def arrays_of(terms: Terms, args: tuple[int, ...]) -> list[Array | None]:
     """Values of arguments that are constants."""
     tensors = [terms.tensor(arg) for arg in args]
     return [None if tensor is None else tensor.numpy() for tensor in tensors]
@@ -71,7 +76,7 @@ def constant_folding(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Compute an operator on constants."""
     if any(arg != ABSENT and terms.tensor(arg) is None for arg in node.args):
         return None
-    results = fold(node.head, _arrays(terms, node.args))
+    results = fold(node.head, arrays_of(terms, node.args))
     return None if results is None else terms.constant(results[node.output])
 
 
@@ -128,8 +133,7 @@ def attributes_as_inputs(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("parts-of-known-number", "Split", kind="weaker")
 def parts_of_known_number(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Name the number of equal parts. From opset 18 on the last one may be smaller, where the
-    Split fails before."""
+    """Name the number of equal parts; from opset 18 on the last one may be smaller."""
     if node.head.version != 13 or len(node.args) != 1:
         return None
     newer = node.head.changed(num_outputs=node.head.outputs)._replace(version=18)
@@ -224,24 +228,17 @@ def reshape_without_zeros(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head.changed(allowzero=0), node.args, fact)
 
 
-@_rule("known-number", "Size", kind="safe")
-def known_number(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Compute the number of elements of known sizes."""
-    shape = terms.fact(node.args[0]).shape
-    sizes = [] if shape is None else [size for size in shape if isinstance(size, int)]
-    count = math.prod(sizes)
-    is_known = shape is not None and len(sizes) == len(shape) and count < 1 << 63
-    return terms.constant(np.array(count, np.int64)) if is_known else None
-
-
 @_rule("known-elements", *SIZE_OPERATORS, kind="safe")
 def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Compute small integers that depend on known sizes, or on the signs of sizes."""
     if fact.elem_type not in (onnx.TensorProto.INT64, onnx.TensorProto.BOOL):
         return None
     elements = elements_of(terms, node)
-    if elements is None or not all(isinstance(element, int) for element in elements.flat):
+    if elements is None or None in elements.flat:
         return None
+    if not all(isinstance(element, int) for element in elements.flat):
+        key = elements.shape, tuple(map(text_of, elements.flat))
+        return terms.add(Head("elements", key=key), (), fact)
     return terms.constant(elements.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)))
 
 
@@ -295,10 +292,68 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head, tuple(args), fact) if tuple(args) != node.args else None
 
 
+_NEUTRAL = {"Add": -0.0, "And": 1, "Div": 1, "Mul": 1, "Or": 0, "Sub": 0.0}
+"""Second operands that change nothing, bit for bit; also first ones of those that commute."""
+
+
+@_rule("neutral-element", *_NEUTRAL, kind="safe")
+def neutral_element(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop a neutral element, where the other operand has the shape."""
+    whole = node.head.name == "Add" and fact.elem_type in _INTEGERS
+    return _other_than(terms, node, fact, 0 if whole else _NEUTRAL[node.head.name])
+
+
+@_rule("plus-zero", "Add", kind="safe", notion="values")
+def plus_zero(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop an addition of 0.0, which turns -0.0 into 0.0."""
+    return _other_than(terms, node, fact, 0.0)
+
+
+def _other_than(terms: Terms, node: Node, fact: Fact, number: float) -> int | None:
+    """Operand beside a number, if it has the shape of the result."""
+    for x, other in (node.args, node.args[::-1])[: 2 if node.head.name in COMMUTATIVE else 1]:
+        same = fact.shape is not None and terms.fact(x).shape == fact.shape
+        if same and node.head.version >= _BROADCASTS and is_filled(terms, other, number):
+            return x
+    return None
+
+
+def is_filled(terms: Terms, term: int, number: float) -> bool:
+    """Test for a tensor of one number, bit for bit, where it has elements."""
+    expanded = [node.args[0] for node in terms.operators(term, "Expand")]
+    tensors = [terms.tensor(each) for each in (term, *expanded)]
+    arrays = [each.numpy() for each in tensors if each is not None and each.size]
+    for node in terms.operators(term, "ConstantOfShape"):
+        value = node.head.attribute("value")
+        arrays.append(np.zeros(1, np.float32) if value is None else Tensor(value).numpy())
+    plain = [array for array in arrays if array.dtype.kind in "biuf"]
+    elements = [np.array(number).astype(array.dtype).tobytes() for array in plain]
+    return any(a.tobytes() == e * a.size for a, e in zip(plain, elements, strict=True))
+
+
+@_rule("sum-of-negative", "Add", kind="spelling")
+def sum_of_negative(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write the addition of a negative as a difference."""
+    for x, other in (node.args, node.args[::-1]):
+        for negative in terms.operators(other, "Neg"):
+            if node.head.version >= _BROADCASTS and fact.elem_type not in _INTEGERS:
+                head = head_of("Sub", "", 14, (), 1)
+                return terms.add(head, (x, *negative.args), fact)
+    return None
+
+
+@_rule("zero-states", "GRU", "LSTM", "RNN", kind="weaker")
+def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Leave out initial states of zeros."""
+    states = [ABSENT if is_filled(terms, arg, 0.0) else arg for arg in node.args[5:7] if arg >= 0]
+    if len(states) < len(node.args[5:7]) or ABSENT not in states:
+        return None
+    return terms.add(node.head, (*node.args[:5], *states, *node.args[7:]), fact, node.output)
+
+
 @_rule("view", "Reshape", "Squeeze", "Unsqueeze", "Flatten", kind="safe")
 def view(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take an operator that keeps the elements as its operand in another shape. A Reshape that
-    computes a size fails if another one is 0."""
+    """View an operand in another shape. A Reshape that computes a size fails on a size of 0."""
     if node.head.name == "Reshape":
         numbers, shape = terms.numbers(node.args[1]), fact.shape or ()
         if numbers is not None and len(numbers) != len(shape):

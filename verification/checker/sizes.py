@@ -1,11 +1,4 @@
-"""Contents of small integer tensors: sizes that operators take out of shapes and put together.
-
-    Shape (x: [n, 3]), Concat with -1, Equal to [5, -1, -1]    [n, 3, -1], [?, 0, 1]
-
-An operator that moves elements moves names as it moves numbers: it is run on positions. Arithmetic
-and comparisons are functions of single elements: a number, the name of a size, which is at least 0
-and below 2^63, a polynomial over names modulo 2^64, or None for an unknown one.
-"""
+"""Contents of small integer tensors: sizes that operators take out of shapes and put together."""
 
 from __future__ import annotations
 
@@ -16,8 +9,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array
-from ...reference.errors import EvaluationError
-from ...reference.interpreter.evaluator import operator_kernel
+from .folding import computed
 from .polynomials import Dim, add, is_multiple_of_2_64, multiply
 from .terms import ABSENT, Head, Node, Shape, Terms
 
@@ -34,15 +26,7 @@ _MOVING = {
 
 
 def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | None:
-    """Elements of a tensor of int64 or bool, an array of objects; None if it is none or large.
-
-    A name is a size, and None an element that is unknown. Conditions are 0 and 1.
-
-    Args:
-        terms: the terms.
-        term: the tensor.
-        read: elements of classes that were read before; None for a first call.
-    """
+    """Elements of a small tensor of int64 or bool: names are sizes, conditions 0 and 1."""
     if term == ABSENT or terms.fact(term).elem_type not in (_INT64, _BOOL):
         return None
     root, read = terms.find(term), {} if read is None else read
@@ -102,6 +86,9 @@ def elements_of(terms: Terms, node: Node, read: _Read | None = None) -> Array | 
         ends = (0, 0) if shape is None else (0, len(shape))
         ends = head.integer("start", ends[0]), head.integer("end", ends[1])
         return None if shape is None else _list(part_of_shape(shape, *ends))
+    if head.name == "Size":
+        sizes = terms.fact(args[0]).shape
+        return None if sizes is None else _list([multiply(*sizes)]).reshape(())
     rule = _RULES.get(head.name) or (_moved if head.name in _MOVING else None)
     if rule is None:
         return None
@@ -135,7 +122,7 @@ def _moved(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array 
         if arg != ABSENT and not is_whole:
             return None
         arrays.append(None if parameter is None else parameter.astype(np.int64))
-    places = _computed(head, arrays, node.output)
+    places = positions(head, arrays, node.output)
     pool = _list([element for one in data for element in one.flat])
     return None if places is None else pool[places.reshape(-1)].reshape(places.shape)
 
@@ -146,18 +133,12 @@ def _least(array: Array | None) -> int:
     return min([n if isinstance(n, int) else -1 for n in array.flat], default=0)
 
 
-def _computed(head: Head, arrays: Sequence[Array | None], output: int) -> Array | None:
-    """Output of an operator on integers; None where it fails or is large."""
-    inputs = ["" if array is None else f"i{k}" for k, array in enumerate(arrays)]
-    node = onnx.helper.make_node(head.name, inputs, [f"o{k}" for k in range(head.outputs)])
-    node.attribute.extend(onnx.AttributeProto.FromString(content) for _, content in head.attributes)
+def positions(head: Head, arrays: Sequence[Array | None], output: int) -> Array | None:
+    """Output of an operator on positions; None where it fails, or repeats many."""
     if head.name in ("Expand", "Tile") and not _is_small(head.name, arrays):
         return None
-    try:
-        result = operator_kernel(node, {"": head.version})(list(arrays))[output]
-    except EvaluationError:
-        return None
-    return np.asarray(result) if np.asarray(result).dtype == np.int64 else None
+    results = computed(head, arrays)
+    return None if results is None or results[output].dtype != np.int64 else results[output]
 
 
 def _is_small(name: str, arrays: Sequence[Array | None]) -> bool:
@@ -301,5 +282,5 @@ _RULES: dict[str, _Rule] = {
 }
 """Operators on single elements."""
 
-SIZE_OPERATORS = ("Shape", *_MOVING, *_RULES)
+SIZE_OPERATORS = ("Shape", "Size", *_MOVING, *_RULES)
 """Operators whose elements are known where those of their operands are."""

@@ -1,8 +1,6 @@
 """Terms of two models with their equalities: hash-consing, union-find and congruence closure.
 
-A term is a head applied to terms. Equal terms form a class; what holds of a class (type, shape,
-constant) holds of all its terms. Congruence (equal heads on equal arguments) needs no step of a
-derivation (Nelson and Oppen 1980), nor does the order of two operands that commute.
+What holds of a term (type, shape, constant) holds of all terms that are equal to it.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ import onnx
 from ...ir import Array, Error, Tensor
 from ...ir.io.fingerprint import digest_of_array
 from .polynomials import OWN, Dim, names_in, rename, text_of
+from .signs import carries, is_clear
 
 Shape = tuple[Dim, ...]
 Attributes = tuple[tuple[str, bytes], ...]
@@ -32,8 +31,7 @@ class CertificateError(Error):
 
 
 class Head(NamedTuple):
-    """Function symbol: an operator of a version, or a name of the checker's own (version 0). The
-    key is what else distinguishes it: the name of an input, the digest of a constant."""
+    """Function symbol: an operator of a version, or a name of the checker's own (version 0)."""
 
     name: str
     version: int = 0
@@ -117,11 +115,8 @@ _Key = tuple[Head, int, tuple[int, ...]]
 class Terms:
     """Terms by number in the order of their construction, and the classes of equal ones.
 
-    Attributes:
-        nodes: the terms.
-        merges: number of classes that were joined, and of sizes that were learned.
-        elements: elements of small tensors of integers, by class (`sizes.elements_in`).
-        known: sums and products that are sizes of tensors of the original.
+    `merges` counts classes that were joined and sizes that were learned, `elements` holds small
+    integers by class, `known` the sums and products that are sizes of tensors of the original.
     """
 
     def __init__(self) -> None:
@@ -129,6 +124,9 @@ class Terms:
         self.merges = 0
         self.elements: dict[int, Array] = {}
         self.known: set[Dim] = set()
+        self.constants: dict[int, Tensor] = {}
+        self.is_exact, self.is_frozen = True, False
+        self._frozen: list[int] = []
         self._parent: list[int] = []
         self._members: list[list[int]] = []
         self._users: list[list[int]] = []
@@ -148,6 +146,21 @@ class Terms:
     def members(self, term: int) -> Iterator[int]:
         """Terms of the class of a term."""
         return iter(list(self._members[self.find(term)]))
+
+    def freeze(self) -> None:
+        """Let terms be equal up to signs of zeros; those that are equal by now stay exact."""
+        if not self.is_frozen:
+            self.is_exact, self.is_frozen = False, True
+            self._frozen = [self.find(number) for number in range(len(self.nodes))]
+            self._table.clear()
+            for number, node in enumerate(self.nodes):
+                self._table.setdefault(self.key(node), number)
+
+    def exact(self, term: int) -> int:
+        """Mark that terms share which are equal bit for bit, by what is known."""
+        if not self.is_frozen or is_clear(self, term):
+            return self.find(term)
+        return -2 - (self._frozen[term] if term < len(self._frozen) else term)
 
     def operators(self, term: int, *names: str) -> Iterator[Node]:
         """First outputs of some operators in the class of a term."""
@@ -181,6 +194,10 @@ class Terms:
         """Key that equal applications share."""
         args = tuple([arg if arg == ABSENT else self.find(arg) for arg in node.args])
         head = node.head
+        if self.is_frozen:
+            pairs = enumerate(node.args)
+            same = [arg == ABSENT or carries(self, node, at) for at, arg in pairs]
+            args = tuple([a if same[k] else self.exact(node.args[k]) for k, a in enumerate(args)])
         if len(args) == 2 and head.name in COMMUTATIVE and head.version >= 7:
             args = (min(args), max(args))
         return head, node.output, args
@@ -211,7 +228,7 @@ class Terms:
         self._members.append([number])
         self._users.append([])
         self._facts.append(fact)
-        for arg in {*key[2]} - {ABSENT}:
+        for arg in {self.find(arg) for arg in args if arg != ABSENT}:
             self._users[arg].append(number)
         return number
 
@@ -221,6 +238,7 @@ class Terms:
         fact = Fact(tensor.elem_type, tuple(tensor.dims))
         digest = digest_of_array(tensor.numpy()).hex()
         number = self.add(Head("constant", key=f"{digest} {fact.text()}"), fact=fact)
+        self.constants[number] = tensor
         self._tensors.setdefault(self.find(number), tensor)
         return number
 
@@ -234,7 +252,7 @@ class Terms:
             if len(self._users[a]) < len(self._users[b]):
                 a, b = b, a
             self.merges += 1
-            if a in self._tensors and b in self._tensors:
+            if a in self._tensors and b in self._tensors and self.is_exact:
                 raise CertificateError("two different constants would be equal")
             if b in self._tensors:
                 self._tensors[a] = self._tensors.pop(b)

@@ -13,11 +13,7 @@ from .terms import CertificateError
 
 
 def require_valid(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto]) -> None:
-    """Require a model whose types onnx can infer from those of the original's inputs.
-
-    Raises:
-        CertificateError: it refuses a node, or the type of an output.
-    """
+    """Require a model whose types onnx can infer from those of the original's inputs."""
     query = inference_query(model)
     for info in query.graph.input:
         if info.name in inputs:

@@ -57,6 +57,7 @@ class Proof:
         equality: the strongest notion that was proved: "bits"; "values", where -0.0 and 0.0 are
             alike; "reals", if floats were real numbers; None if none was.
         minima: least sizes of named dimensions that were assumed; `assumptions` hold them, too.
+        unreplayed: if a certificate was made, the reason why no checker replays it; "" if one does.
         seconds: time spent.
     """
 
@@ -72,6 +73,7 @@ class Proof:
     feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
     equality: Equality | None = None
     minima: Mapping[str, int] = dataclasses.field(default_factory=dict, repr=False)
+    unreplayed: str | None = None
     seconds: float = 0.0
 
     @property
@@ -109,14 +111,19 @@ class Proof:
     def to_dict(self) -> dict[str, Any]:
         """Fields as JSON types; the values of the input as text."""
         fields = dataclasses.asdict(dataclasses.replace(self, feeds=None))
-        del fields["minima"]
+        del fields["minima"], fields["unreplayed"]
+        if self.unreplayed is not None:
+            fields["replayed"] = not self.unreplayed
         feeds = {name: text_of(value) for name, value in (self.feeds or {}).items()}
         return {"proved": self.proved, **fields, "feeds": feeds or None}
 
     def blocks(self, command: Callable[[Condition], str] | None = None) -> Iterator[Block]:
         """Display blocks for people; `command` writes the command that states a condition."""
         if self.proved:
-            yield Line(f": {self.claim} ({time_of(self.seconds)})", status=self.status)
+            word = ", not replayed" if self.unreplayed else ""
+            yield Line(f"{word}: {self.claim} ({time_of(self.seconds)})", status=self.status)
+            if self.unreplayed:
+                yield Line(f"the certificate holds no derivation: {self.unreplayed}", "left")
             return
         yield Line(f": {self.reason}", status=self.status)
         yield from map(Line, self._input())
@@ -139,7 +146,8 @@ class Proof:
 
     def __str__(self) -> str:
         if self.proved:
-            return f"proved: {self.claim} ({time_of(self.seconds)})"
+            word = "proved, not replayed" if self.unreplayed else "proved"
+            return f"{word}: {self.claim} ({time_of(self.seconds)})"
         lines = [f"{self.status}: {self.reason}", *(f"  {line}" for line in self._input())]
         if self.first is not None:
             for side, text in zip(self._sides(), self.first, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from forged import accepted
-from forged_pairs import PAIRS
+from forged_pairs import PAIRS, VALUES
 from proofs import model
 
 
@@ -17,6 +17,14 @@ def test_different_models_have_no_certificate(name):
     opsets, *texts = PAIRS[name]
     pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
     assert not accepted(*pair, {})
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_signs_of_zeros_that_matter_have_no_certificate(name):
+    opsets, *texts = VALUES[name]
+    pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
+    assert not accepted(*pair, {}, "values")
+    assert not accepted(*pair[::-1], {}, "values")
 
 
 NEG = "g (float[n] x) => (y) { y = Neg (x) }"

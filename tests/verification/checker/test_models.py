@@ -43,12 +43,16 @@ def test_what_the_rewrite_alone_declares_is_an_assumption():
     assert assert_derived(g("float[3] x"), g("float[n] x")).assumptions == ()
 
 
-def test_sizes_that_the_rewrite_alone_names_prove_nothing():
+def test_sizes_that_the_rewrite_alone_names_are_assumptions():
     before = "g (float[n, m] x) => (y) <int64[1] a = {0}> { y = ReduceMax (x, a) }"
     after = "g (float[m, n] x) => (y) <int64[1] a = {1}> { y = ReduceMax (x, a) }"
     assert_none(before, after)
     shape = "g (float[{}] x, float[{}] w) => (y) {{ s = Shape ({}) y = Expand (x, s) }}"
-    assert_none(shape.format("n", "m", "x"), shape.format("n", "n", "w"))
+    assert_none(shape.format("n", "m", "x"), shape.format("n", "k", "w"))
+    result = assert_derived(
+        shape.format("n", "m", "x"), shape.format("n", "n", "w"), "known-elements"
+    )
+    assert "input 'w' is float[n], as the rewrite declares it" in result.assumptions
 
 
 def test_defaults_of_inputs_are_equal():

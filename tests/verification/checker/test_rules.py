@@ -49,10 +49,23 @@ PAIRS = {
         "{ s = Shape (x) y = Expand (x, s) }",
         "<int64[2] s = {2, 3}> { y = Expand (x, s) }",
     ),
-    "known-number": (
-        "float[2, 3] x",
-        "{ s = Size (x) y = Neg (s) }",
-        "<int64 s = {6}> { y = Neg (s) }",
+    "neutral-element": (
+        "float[n, 2] x",
+        "<float[2] a = {1, 1}, float z = {-0.0}, float p = {0}> {"
+        " b = Mul (a, x) c = Div (b, a) d = Sub (c, p) e = Add (d, z) y = Abs (e) }",
+        ABS,
+    ),
+    "sum-of-negative": (
+        "float[n] x, float[1] w",
+        "{ a = Neg (x) y = Add (a, w) }",
+        "{ y = Sub (w, x) }",
+    ),
+    "zero-states": (
+        "float[t, b, 2] x, float[1, 3, 2] w, float[1, 3, 3] r",
+        "<int64[1] one = {1}, int64[1] three = {3}, float z = {0}> {"
+        " k = Shape <start = 1, end = 2> (x) s = Concat <axis = 0> (one, k, three)"
+        " h = Expand (z, s) y = RNN <hidden_size = 3> (x, w, r, , , h) }",
+        "{ y = RNN <hidden_size = 3> (x, w, r) }",
     ),
     "expand-to-own-shape": (
         "float[n, 3] x",
@@ -110,7 +123,45 @@ OF_TWO_OPSETS = {
     ),
 }
 """Pairs on float[n, 2] x."""
+VALUES = {
+    "a sum and its functions": (
+        "float[n, 2] x, float[n, 2] w",
+        "<float z = {0}> { a = Add (z, x) b = Mul (a, w) s = ReduceSum (b) y = Div (s, w) }",
+        "{ b = Mul (x, w) s = ReduceSum (b) y = Div (s, w) }",
+    ),
+    "a divisor without a sign": (
+        "float[n, 2] x, float[n, 2] w",
+        "<float z = {0}> { a = Add (x, z) b = Abs (a) c = Sqrt (b) y = Div (w, c) }",
+        "{ b = Abs (x) c = Sqrt (b) y = Div (w, c) }",
+    ),
+}
+"""Pairs that are equal up to the signs of zeros."""
 MISSES = {
+    "a neutral element that broadcasts": (
+        "float[m] x",
+        "<float[2] a = {1, 1}> { y = Mul (x, a) }",
+        "{ y = Identity (x) }",
+    ),
+    "zeros that are no neutral elements": (
+        "float[n] x",
+        "<float a = {0}> { b = Add (x, a) y = Abs (b) }",
+        ABS,
+    ),
+    "a negative zero": (
+        "float[n] x",
+        "<float a = {-0.0}> { b = Sub (x, a) y = Abs (b) }",
+        ABS,
+    ),
+    "one as the first of two": (
+        "float[n] x",
+        "<float a = {1}> { b = Div (a, x) y = Abs (b) }",
+        ABS,
+    ),
+    "states that are not all zeros": (
+        "float[t, 1, 2] x, float[1, 2, 2] w",
+        "<float[1, 1, 2] h = {0, -0.0}> { y = RNN <hidden_size = 2> (x, w, w, , , h) }",
+        "{ y = RNN <hidden_size = 2> (x, w, w) }",
+    ),
     "training": (
         "float[n] x, bool t",
         "<float r = {0.5}> { i = Dropout (x, r, t) y = Abs (i) }",
@@ -239,8 +290,17 @@ def test_pairs_of_two_opsets(rule):
     assert sl.verify(*pair, prove=False).equal
 
 
+@pytest.mark.parametrize("case", VALUES)
+def test_pairs_up_to_signs_of_zeros(case):
+    pair = models(*VALUES[case])
+    proof = sl.Proof("proved", "", equality="values")
+    result = check(sl.Certificate.of(*pair, proof).to_dict(), *pair)
+    assert "plus-zero" in result.rules and result.claim.startswith("equal up to the signs")
+    assert_none(*pair)
+
+
 def test_each_rule_has_a_pair():
-    assert PAIRS.keys() | OF_TWO_OPSETS.keys() == RULES.keys()
+    assert PAIRS.keys() | OF_TWO_OPSETS.keys() | {"plus-zero"} == RULES.keys()
 
 
 @pytest.mark.parametrize("case", MISSES)
