@@ -311,6 +311,8 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
     start = time.perf_counter()
     if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
         return None
+    if protos[0].opset_import != protos[1].opset_import:  # soon seen, and conversions differ here
+        return None
     size = protos[0].ByteSize()
     if size != protos[1].ByteSize() or size > _LARGE or external_tensors(protos[0]):
         return None
