@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+import onnx
+
 from ..ir import Array, Operator, Signal
 from .element_types import types_named
 
@@ -64,7 +66,7 @@ class Case:
     ) -> None:
         self.signature = signature
         self._places = places
-        self.attributes = attributes
+        self.attributes = dict(attributes)
         self.outputs = outputs
         self.reads_sizes = self.reads_constants = False
 
@@ -120,6 +122,11 @@ class Case:
         """The elements of an operand that is a constant; None for any other."""
         self.reads_constants = True
         return self.signature.constant(self._places[operand]) if self.has(operand) else None
+
+    def literal(self, name: str, tensor: onnx.TensorProto) -> str:
+        """Make a tensor an operand of the text, under a name; return the operand."""
+        self.attributes[name] = tensor
+        return f"@{name}"
 
     def unfit(self, reason: str) -> NoReturn:
         """Refuse the node."""

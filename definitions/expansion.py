@@ -258,6 +258,8 @@ class _Writer:
     def _array(self, operand: Operand, type_str: str, bound: Mapping[str, int]) -> Any:
         """The elements of a constant operand."""
         value = operand.value if operand.kind != "attribute" else self._value(operand.name)
+        if isinstance(value, onnx.TensorProto):
+            return value
         if isinstance(value, tuple | list) and all(isinstance(one, int) for one in value):
             elem_type = bound.get(type_str, onnx.TensorProto.INT64)
             return np.array(value, helper.tensor_dtype_to_np_dtype(elem_type))
@@ -307,7 +309,8 @@ def _info(name: str, elem_type: int) -> onnx.ValueInfoProto:
 
 
 def _constant(name: str, array: Any) -> onnx.NodeProto:
-    tensor = onnx.numpy_helper.from_array(array)
+    is_tensor = isinstance(array, onnx.TensorProto)
+    tensor = array if is_tensor else onnx.numpy_helper.from_array(array)
     return helper.make_node("Constant", [], [name], value=tensor)
 
 

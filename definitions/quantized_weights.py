@@ -7,12 +7,17 @@ The codes are unpacked by shifts. Of constant weights these are computed once, a
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
+from onnx.numpy_helper import from_array
 
+from ..ir import Array
 from .case import Case
 from .registry import defines
 
 _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
+_MOST_UNPACKED = 1 << 26
+"""Bytes of weights whose codes are written as bytes; more are unpacked at run time."""
 
 
 def unpack(source: str, bits: int, axis: int, shape: str, result: str) -> str:
@@ -70,9 +75,35 @@ def _packed_zeros(case: Case, blocks: int, result: str) -> str:
         {result} = Slice <starts = [0], ends = [{blocks}], axes = [1]> (zerosU)"""
 
 
+def _packed(case: Case) -> Array | None:
+    """The bytes of constant weights; None for others."""
+    packed = case.constant("b")
+    size = case["n"] * _blocks(case) * case["block"]
+    if packed is not None and packed.size * 8 != size * case["bits"]:
+        case.unfit("its weights have another size than its attributes say")
+    return packed
+
+
+def _codes(case: Case, shape: list[int]) -> str:
+    """Nodes of codesI, the codes as bytes; those of a constant are unpacked here."""
+    bits, packed = case["bits"], _packed(case)
+    if packed is None or packed.size > _MOST_UNPACKED:
+        return unpack("b", bits, 3, str(shape), "codesI")
+    parts = [packed >> at & (1 << bits) - 1 for at in range(0, 8, bits)]
+    codes = np.stack(parts, axis=-1).reshape(shape)
+    return f"codesI = Identity ({case.literal('codes', from_array(codes))})"
+
+
+def _first_columns(case: Case, value: str, result: str) -> str:
+    """A node that cuts the padding of the last block, if there is any."""
+    if case["k"] % case["block"] == 0:
+        return f"{result} = Identity ({value})"
+    return f"{result} = Slice <starts = [0], ends = [{case['k']}], axes = [1]> ({value})"
+
+
 def _product(case: Case) -> str:
     """Nodes of the product with the first k columns of w."""
-    return f"""cut = Slice <starts = [0], ends = [{case["k"]}], axes = [1]> (w)
+    return f"""{_first_columns(case, "w", "cut")}
         turned = Transpose <perm = [1, 0]> (cut)  p = MatMul (a, turned)  y = Add (p, bias)"""
 
 
@@ -86,10 +117,19 @@ def matmul_n_bits_21(case: Case) -> str:
     zeros = f"zerosI = Expand <shape = [{n}, {blocks}]> ({1 << (bits - 1)})"
     if case.has("zeros"):
         zeros = _packed_zeros(case, blocks, "zerosI")
-    return f"""{unpack("b", bits, 3, f"[{n}, {blocks * block}]", "codesI")} {zeros}
-        codes = Cast <to = {to}> (codesI)  zero = Cast <to = {to}> (zerosI)
+    codes, unpacked = (
+        "codes",
+        f"""{unpack("b", bits, 3, f"[{n}, {blocks * block}]", "codesI")}
+        codes = Cast <to = {to}> (codesI)""",
+    )
+    packed = _packed(case) if bits == 4 else None
+    if packed is not None:  # ONNX has the codes in the same bytes
+        tensor = onnx.TensorProto(data_type=to, dims=[n, blocks * block])
+        tensor.raw_data = packed.tobytes()
+        codes, unpacked = case.literal("codes", tensor), ""
+    return f"""{unpacked} {zeros} zero = Cast <to = {to}> (zerosI)
         scale = Reshape <shape = [{n}, {blocks}]> (scales)
-        w = DequantizeLinear <axis = 1, block_size = {block}> (codes, scale, zero)
+        w = DequantizeLinear <axis = 1, block_size = {block}> ({codes}, scale, zero)
         {_product(case)}"""
 
 
@@ -105,7 +145,7 @@ def matmul_n_bits(case: Case) -> str:
         zeros = f"{_packed_zeros(case, blocks, 'zerosI')} zerosF = Cast <to = {kind}> (zerosI)"
     elif case.has("zeros") and not is_packed:
         zeros = f"zerosF = Reshape <shape = [{n}, {blocks}]> (zeros)"
-    before = f"""{unpack("b", bits, 3, f"[{n}, {blocks}, {block}]", "codesI")} {zeros}
+    before = f"""{_codes(case, [n, blocks, block])} {zeros}
         codes = Cast <to = {kind}> (codesI)  scale = Reshape <shape = [{n}, {blocks}]> (scales)"""
     place = "zeroB" if zeros else f"{1 << (bits - 1)}.0"
     if not case.has("groups"):
@@ -116,7 +156,7 @@ def matmul_n_bits(case: Case) -> str:
     spread = "zeroB = Gather <axis = 1> (zerosF, groups)" if zeros else ""
     return f"""{before} {spread} scaleB = Gather <axis = 1> (scale, groups)
         rows = Reshape <shape = [{n}, {blocks * block}]> (codes)
-        columns = Slice <starts = [0], ends = [{case["k"]}], axes = [1]> (rows)
+        {_first_columns(case, "rows", "columns")}
         d = Sub (columns, {place})  w = Mul (d, scaleB) {_product(case)}"""
 
 

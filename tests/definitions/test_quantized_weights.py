@@ -1,8 +1,10 @@
 """Packed weights beside onnxruntime's kernels."""
 
 import numpy as np
+import onnx
 import pytest
-from kernels import assert_kernel, pack
+import straightline as sl
+from kernels import assert_kernel, lowered, one_node, pack
 
 DRAW = np.random.default_rng(0)
 
@@ -27,6 +29,23 @@ def test_matmul_n_bits(bits, opset):
         order = DRAW.integers(0, blocks, k).astype(np.int32)
         inputs = [a, b, scales, zeros, order]
         assert_kernel(operator, inputs, constants=(1, 2, 3, 4), **settings)
+
+
+@pytest.mark.parametrize(("opset", "elem_type"), [(17, "FLOAT"), (21, "UINT4")])
+def test_codes_of_constant_weights_are_written(opset, elem_type):
+    """Those of 4 bits stand in the same bytes from opset 21 on."""
+    b = pack(DRAW.integers(0, 16, (512, 32, 16)), 4)
+    inputs = [floats(2, 512), b, floats(512, 32)]
+    settings = {"K": 512, "N": 512, "block_size": 16, "opset": opset, "constants": (1, 2)}
+    assert_kernel("com.microsoft.MatMulNBits", inputs, **settings)
+    model = one_node("com.microsoft.MatMulNBits", inputs, **settings)
+    graph = lowered(model).graph
+    assert "BitShift" not in [node.op_type for node in graph.node]
+    types = [onnx.TensorProto.DataType.Name(tensor.data_type) for tensor in graph.initializer]
+    assert elem_type in types
+    wrong = one_node("com.microsoft.MatMulNBits", inputs, **{**settings, "N": 256})
+    result = sl.transform(wrong, (), target="onnx", verify=False)
+    assert "another size" in result.untaken[0].reason
 
 
 @pytest.mark.parametrize("kind", [0, 1])
