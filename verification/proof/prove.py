@@ -668,6 +668,7 @@ class _Question:
             execution = MergingExecution(*arguments, original=original)
         else:
             execution = RecordedExecution(*arguments)
+        execution.over_reals = self.notion == "reals"
         if original is not None:
             execution.assumed = dict(original.assumed)
         return execution

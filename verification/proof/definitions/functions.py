@@ -13,10 +13,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from ....definitions import Unfit, definitions_of, expansion_of, is_foreign
-from ....definitions.signatures import signature_of
-from ....facts.fact import UNKNOWN
-from ....ir import Array, OnnxError, Tensor, ask_onnx
+from ....ir import OnnxError, Tensor, ask_onnx
 from ....reference.functions import specialize
 from ..terms.op_semantics import schema_of
 from ..terms.term import Args, Head, Term
@@ -110,25 +107,6 @@ class Definition(NamedTuple):
 DEFINITIONS: dict[str, Definition] = {}
 """Definitions of operators of the default domain."""
 
-FOREIGN = (
-    Definition(OVER_REALS_ONLY, fails_alike=True, broadcasts=True),
-    Definition(None, is_exact=True, fails_alike=True, broadcasts=True),
-)
-"""Definitions of operators outside of ONNX, the graphs of `definitions/`: those that hold over the
-reals, and those of which kernels give the bits."""
-
-
-BY_DEFINITION = "computes its definition"
-
-
-def definition_of(head: Head) -> Definition | None:
-    """Definition of a head; None if it has none."""
-    definition = DEFINITIONS.get(head.name)
-    if definition is not None or head.op is None or not is_foreign(head.op):
-        return definition
-    graphs = definitions_of(head.op, head.imports)
-    return FOREIGN[all(graph.exact for graph in graphs)] if graphs else None
-
 
 def defined(
     *names: str,
@@ -178,10 +156,7 @@ def defined_by_onnx(
 
 def function_of(application: Application) -> onnx.FunctionProto | None:
     """Function that defines an application; None if there is none."""
-    definition = definition_of(application.head)
-    if definition in FOREIGN:
-        is_open = application.over_reals or definition.is_exact
-        return _foreign_function(application) if is_open else None
+    definition = DEFINITIONS.get(application.head.name)
     if definition is None or not (application.over_reals or definition.holds(application)):
         return None
     if definition.formula is None:
@@ -193,25 +168,6 @@ def function_of(application: Application) -> onnx.FunctionProto | None:
     if text is None:
         return None
     return specialize(_parsed(op.op_type, text, definition.opset), op.attributes.values())
-
-
-def _foreign_function(application: Application) -> onnx.FunctionProto | None:
-    """Function of an operator outside of ONNX."""
-    head, args = application.head, application.args
-    assert head.op is not None
-
-    def constant(index: int) -> Array | None:
-        tensor = application.tensor(index)
-        return None if tensor is None else tensor.numpy()
-
-    facts = [UNKNOWN if arg is None else arg.fact for arg in args]
-    outputs = [*[None] * application.output, application.output]
-    try:
-        signature = signature_of(head.op, args, facts, outputs, constant)
-        expansion = expansion_of(signature, head.imports)
-    except Unfit:
-        return None
-    return None if expansion is None else expansion.proto
 
 
 @functools.lru_cache(maxsize=1 << 10)

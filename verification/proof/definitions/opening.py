@@ -8,7 +8,7 @@ from ....ir import Operator
 from ..terms.exact_operators import is_exact
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
-from .functions import Application, definition_of, function_of
+from .functions import DEFINITIONS, Application, function_of
 
 Demand = tuple[Head, Args]
 """Operator and its operands."""
@@ -49,19 +49,19 @@ class Definitions:
         result = None if below is None else self.of(below)
         if below is None or result is None:
             return None
-        definition = definition_of(below.head)
-        assert definition is not None
-        if not (definition.is_exact or is_exact(below.head.name, (*below.args, below))):
+        if not (
+            DEFINITIONS[below.head.name].is_exact or is_exact(below.head.name, (*below.args, below))
+        ):
             self.assumed.add(below.head.name)
         for mover in reversed(chain):
             result = self._terms.rebuild(mover, (result, *mover.args[1:]))
         return result
 
-    def head_of(self, term: Term) -> Head:
-        """Head of a term, or of what a term moves."""
+    def name_of(self, term: Term) -> str:
+        """Operator of a term, or of what a term moves."""
         while term.head.name in MOVEMENTS and term.args[0] is not None:
             term = term.args[0]
-        return term.head
+        return term.head.name
 
     def demands(self, head: Head, args: Args) -> list[Demand]:
         """Nodes of the definition of an operator that fail only where the operator does."""
@@ -73,7 +73,7 @@ class Definitions:
             if (outer, operands) in visited:
                 continue
             visited.add((outer, operands))
-            definition = definition_of(outer)
+            definition = DEFINITIONS.get(outer.name)
             if definition is None or not definition.fails_alike:
                 continue
             function = function_of(Application(outer, operands, 0, True, self._terms.tensor))
@@ -86,7 +86,7 @@ class Definitions:
 
     def of(self, term: Term) -> Term | None:
         """Definition of a term; None if there is none for its types and ranks."""
-        if definition_of(term.head) is None:
+        if term.head.name not in DEFINITIONS:
             return None
         if term not in self._opened:
             self._opened[term] = self._open(term)
@@ -116,8 +116,7 @@ def _keeps_shape(term: Term, result: Term) -> bool:
     if one is not None and one == other:
         return True
     kinds = [arg.fact.elem_type for arg in term.args if arg is not None]
-    definition = definition_of(term.head)
-    assert definition is not None
+    definition = DEFINITIONS[term.head.name]
     alike = len(kinds) > 1 and any(kind in (0, kinds[0]) for kind in kinds[1:])
     if alike and not definition.broadcasts:
         return False

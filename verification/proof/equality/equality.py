@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
-from ..definitions.functions import BY_DEFINITION, FOREIGN, definition_of
+from ..definitions.functions import DEFINITIONS
 from ..definitions.opening import Definitions
 from ..reals import rounded
 from ..reals.real_terms import RealTerms, reads_bits
@@ -210,12 +210,7 @@ class Comparison:
     @property
     def definitions(self) -> set[str]:
         """Assumptions that operators compute their definitions."""
-        foreign = {
-            f"{term.head.name} {BY_DEFINITION}"
-            for term, form in self.terms.opened[self.longer_forms.over_reals].items()
-            if form is not None and definition_of(term.head) in FOREIGN
-        }
-        return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened} | foreign
+        return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened}
 
     @property
     def rounded_constants(self) -> set[str]:
@@ -362,8 +357,8 @@ class Comparison:
         below = one.operands[0], other.operands[0]
         if len(self._needed) >= _MANY_PAIRS or below[0].head is below[1].head:
             return True
-        heads = [self.longer_forms.head_of(term) for term in below]
-        return heads[0].name != heads[1].name and any(map(definition_of, heads))
+        names = [self.longer_forms.name_of(term) for term in below]
+        return names[0] != names[1] and any(name in DEFINITIONS for name in names)
 
     def _anywhere(self, one: Term, other: Term) -> list[Pair] | None:
         """Pair at any position, in a long comparison, whose slices at known ones are many."""
@@ -409,9 +404,8 @@ class Comparison:
 
     def _longer(self, one: Term, other: Term) -> list[Pair] | None:
         """Definitions, where only one side has one and the other side computes."""
-        heads = [self.longer_forms.head_of(term) for term in (one, other)]
-        names = [head.name for head in heads]
-        defined = [definition_of(head) is not None for head in heads]
+        names = [self.longer_forms.name_of(term) for term in (one, other)]
+        defined = [name in DEFINITIONS for name in names]
         computes = all(
             is_longer or name in ELEMENTWISE for name, is_longer in zip(names, defined, strict=True)
         )

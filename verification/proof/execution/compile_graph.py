@@ -178,6 +178,12 @@ class Program:
         return len(self.steps) + _INSIDE * inside
 
 
+def compile_function(heads: Heads, function: onnx.FunctionProto) -> Program:
+    """Compile a function by itself."""
+    model = onnx.ModelProto(functions=[function])
+    return Compiler(heads, model).function(function)
+
+
 class _Scope:
     """Names of a graph during compilation.
 
@@ -426,6 +432,11 @@ class Compiler:
         is_commutative = is_commutative and not head.attribute("broadcast")
         rest = bodies, None, head.applications, is_commutative
         return Operation(op.qualname, width, head, version, *rest)
+
+    def function(self, function: onnx.FunctionProto) -> Program:
+        """Compile one of the model's functions, without attributes."""
+        key = key_of(function.domain, function.name, function.overload)
+        return self._function(key, onnx.NodeProto(), 0)
 
     def _function(self, key: FunctionKey, node: onnx.NodeProto, depth: int) -> Program:
         attributes = tuple(sorted(a.SerializeToString(deterministic=True) for a in node.attribute))

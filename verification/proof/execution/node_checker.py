@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, NoReturn
 import onnx
 import onnx.defs
 
+from ....definitions import definitions_of
 from ....definitions.registry import IN_ONNX_DOMAIN
 from ....facts.fact import Fact
-from ....ir import normal_domain
+from ....ir import Operator, normal_domain
 from ....ir.subgraph_arity import BODIES
 from ....reference.bodies import label
 from ..terms.budget import OpenError
@@ -41,6 +42,9 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
     """
     domain = normal_domain(node.domain)
     if domain not in imports:
+        op = Operator(node.op_type, domain=domain)
+        if definitions_of(op, imports):
+            return  # onnxruntime reads domains of its own without an import
         raise InvalidError(f"{label(node)} is of domain '{domain}', which is not imported")
     version, op_type = imports[domain], node.op_type
     attributes = tuple([attribute.name for attribute in node.attribute])

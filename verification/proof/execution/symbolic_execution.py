@@ -7,10 +7,11 @@ from typing import Any
 
 import onnx
 
-from ....definitions import definitions_of
-from ....facts.fact import Shape
+from ....definitions import Expansion, Unfit, definitions_of, expansion_of, is_foreign
+from ....definitions.signatures import signature_of
+from ....facts.fact import UNKNOWN, Shape
 from ....facts.polynomial import Dimension
-from ....ir import Tensor, normal_domain
+from ....ir import Array, Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
 from ....ops.departing import uncopied_outputs
 from ....ops.departures import has_rows
@@ -23,7 +24,7 @@ from ..terms.op_semantics import FIRST_PLAIN, is_known, schema_of
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .before_opset_7 import lifted
-from .compile_graph import ABSENT, Program, Step
+from .compile_graph import ABSENT, Program, Step, compile_function
 from .departing_nodes import Departing, assumption_of, assumption_of_body
 from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
 from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
@@ -52,6 +53,8 @@ def construct(*names: str) -> Callable[[Construct], Construct]:
     return register
 
 
+BY_DEFINITION = "computes its definition"
+
 Value = Term | None
 Frame = list[Value]
 
@@ -78,6 +81,8 @@ class Execution:
         seen: variables of all loops so far.
         is_untouched: whether a body runs for the facts of its outputs without an iteration.
         growth: numbers that iterations add to states of loops, by node.
+        over_reals: whether only real numbers count, so that kernels of operators outside of ONNX
+            may round as they like.
     """
 
     def __init__(
@@ -103,7 +108,9 @@ class Execution:
         self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
+        self.over_reals = False
         self._safety = Safety(terms)
+        self._definitions: dict[Expansion, Program] = {}
         self._negated: set[Value] = set()
         self._calls: dict[Hashable, tuple[list[Value], Log, list[str]]] = {}
         self._noted: dict[Hashable, int] = {}
@@ -253,6 +260,10 @@ class Execution:
                 self._require_types(step, args, types)
             else:
                 operation.valid.add(types)
+        if step.head.op is not None and is_foreign(step.head.op):
+            expansion = self._definition(step, args)
+            if expansion is not None:
+                return self._by_definition(step, args, expansion)
         if operation.is_plain:
             return self._plain(step, args)
         construct = CONSTRUCTS.get(operation.op_type)
@@ -395,6 +406,36 @@ class Execution:
         own = self.terms.heads.own("drawn", (self.side, self.drawn, head))
         facts = self.terms.facts_of(head, args, step.operation.width)
         return self.terms.raw(own, (*args, *self.iteration), facts)
+
+    def _definition(self, step: Step, args: tuple[Value, ...]) -> Expansion | None:
+        """Definition of an operator outside of ONNX, if the notion of equality allows for it."""
+        head, outputs = step.head, step.node.output
+        assert head.op is not None
+
+        def constant(index: int) -> Array | None:
+            tensor = self.terms.tensor(args[index]) if index < len(args) else None
+            return tensor.numpy() if tensor is not None and tensor.is_readable else None
+
+        facts = [UNKNOWN if arg is None else arg.fact for arg in args]
+        present = [name or None for name in outputs]
+        try:
+            signature = signature_of(head.op, args, facts, present, constant)
+            expansion = expansion_of(signature, head.imports)
+        except Unfit:
+            return None
+        is_allowed = expansion is not None and (self.over_reals or expansion.definition.exact)
+        return expansion if is_allowed else None
+
+    def _by_definition(
+        self, step: Step, args: tuple[Value, ...], expansion: Expansion
+    ) -> Sequence[Value]:
+        """Outputs of an operator outside of ONNX as those of its definition."""
+        program = self._definitions.get(expansion)
+        if program is None:
+            program = compile_function(self.terms.heads, expansion.proto)
+            self._definitions[expansion] = program
+        self.departing[step.head, args] = f"{step.head.name} {BY_DEFINITION}"
+        return self._call(program, args, step.operation.width)
 
     def _call(self, program: Program, args: tuple[Value, ...], width: int) -> list[Value]:
         """Outputs of a function call, cached by arguments unless it draws."""
