@@ -566,7 +566,7 @@ class _Question:
             other = self._run(1, runs[1], inputs)
             require_same_defaults(*self.defaults)
             ran = _Ran(terms, inputs, runs, (one, other))
-            loops = self.iterates or terms.generalized
+            loops = self.iterates or terms.generalized or any(each.unopened for each, _ in runs)
             if self.notion == "bits" and not (loops or terms.case or self.trace):
                 self.ran = ran
             return self._comparison(ran)

@@ -83,6 +83,7 @@ class Execution:
         growth: numbers that iterations add to states of loops, by node.
         over_reals: whether only real numbers count, so that kernels of operators outside of ONNX
             may round as they like.
+        unopened: whether only that kept a node from being executed by its definition.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Execution:
         self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
-        self.over_reals = False
+        self.over_reals = self.unopened = False
         self._safety = Safety(terms)
         self._definitions: dict[Expansion, Program] = {}
         self._negated: set[Value] = set()
@@ -423,8 +424,10 @@ class Execution:
             expansion = expansion_of(signature, head.imports)
         except Unfit:
             return None
-        is_allowed = expansion is not None and (self.over_reals or expansion.definition.exact)
-        return expansion if is_allowed else None
+        if expansion is None or self.over_reals or expansion.definition.exact:
+            return expansion
+        self.unopened = True
+        return None
 
     def _by_definition(
         self, step: Step, args: tuple[Value, ...], expansion: Expansion
