@@ -257,6 +257,7 @@ class FitTarget(Pass):
         for scan in scans:
             context.rewritten(self, scan, scan.path, _OWN_VALUES(target=self.target.name))
         trimmed = trim_absent_inputs(model)
+        trimmed |= self.target.standard and drop_unused_imports(model)
         count = name_colliding_nodes(model) if self.target.names_nodes else 0
         if count:
             what = _NAMED(nodes=count, target=self.target.name)
@@ -300,6 +301,18 @@ def size_options(model: Model) -> Iterator[str]:
     for value in inputs:
         if any(dim is None or dim == "" for dim in value.shape or ()):
             yield f"--shape {value.name}=..."
+
+
+def drop_unused_imports(model: Model) -> bool:
+    """Remove imports of domains of which a graph has no operator; ONNX's own stay."""
+    changed = False
+    for root in model.roots():
+        nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
+        used = {normal_domain(node.domain) for node in nodes} | {""}
+        for domain in [d for d in root.opset_imports if normal_domain(d) not in used]:
+            del root.opset_imports[domain]
+            changed = True
+    return changed
 
 
 def trim_absent_inputs(model: Model) -> bool:

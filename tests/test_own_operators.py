@@ -1,5 +1,6 @@
 """The tutorial on operators of one's own, run as it is written."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -40,6 +41,14 @@ def test_the_command_of_the_page_leaves_no_operator_of_another_domain(folder):
     assert "computes its definition" in " ".join(result.output.split())
     nodes = onnx.load("out.onnx").graph.node
     assert [node.op_type for node in nodes] == ["Mul", "Sigmoid", "Mul"]
+
+
+def test_the_table_is_that_of_the_definitions():
+    path = Path(__file__).parent.parent / "dev" / "tools" / "definitions.py"
+    spec = importlib.util.spec_from_file_location("tools_definitions", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.with_table(PAGE) == PAGE, "run python dev/tools/definitions.py"
 
 
 def test_a_mistake_in_the_file_is_one_line(folder):
