@@ -304,12 +304,12 @@ def size_options(model: Model) -> Iterator[str]:
 
 
 def drop_unused_imports(model: Model) -> bool:
-    """Remove imports of domains of which a graph has no operator; ONNX's own stay."""
+    """Remove imports of domains without operators, but for ONNX's own."""
     changed = False
     for root in model.roots():
         nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
-        used = {normal_domain(node.domain) for node in nodes} | {""}
-        for domain in [d for d in root.opset_imports if normal_domain(d) not in used]:
+        domains = {normal_domain(node.domain) for node in nodes} | {""}
+        for domain in [d for d in root.opset_imports if normal_domain(d) not in domains]:
             del root.opset_imports[domain]
             changed = True
     return changed
