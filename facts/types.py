@@ -14,8 +14,11 @@ INTEGER_BITS = {
 """The element types of integers, with their bits."""
 PLAIN_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 """The element types of floats in which runtimes compute."""
+IEEE_FLOATS = (onnx.TensorProto.FLOAT16, *PLAIN_FLOATS)
+"""The element types of floats that numpy has, too."""
 PLAIN_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 """The element types of integers for which most operators have kernels."""
+PLAIN_NUMBERS = (*PLAIN_FLOATS, *PLAIN_INTEGERS)
 
 
 def agreed(one: onnx.TypeProto | None, other: onnx.TypeProto | None) -> onnx.TypeProto | None:

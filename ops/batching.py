@@ -12,18 +12,12 @@ import enum
 from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-import onnx
-
 from ..facts.fact import UNKNOWN, Fact, Shape, integers
 from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
 from ..facts.types import INTEGER_BITS
 from ..ir import Node, Operator, Tensor, Value, attribute_message
 from .builder import Builder
-
-INTEGERS = tuple(INTEGER_BITS)
-"""The element types whose sums and products are the same in each order."""
 
 REORDERED = "would add or multiply floats in another order"
 """Why such a reduction is computed iteration by iteration where each bit counts."""
@@ -257,7 +251,7 @@ class Batch:
     def keeps_order(self) -> bool:
         """Test for a first input whose sums and products may not change order: of floats alone
         that may change a rounding or overflow."""
-        return self.exact and self.require(0).fact.elem_type not in INTEGERS
+        return self.exact and self.require(0).fact.elem_type not in INTEGER_BITS
 
     def unvarying(self, result: Value) -> Value:
         """Mark a result as the same in every iteration; it has no batch axis."""
@@ -423,8 +417,7 @@ class Batch:
 
     def number(self, number: float, label: str = "_number") -> Value:
         """A constant of the type of the first input."""
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(self.require(0).fact.elem_type)
-        return self.emit.constant(np.array(number, dtype), self.label(label))
+        return self.emit.number(number, self.require(0).fact.elem_type, self.label(label))
 
     def vector(self, *numbers: int) -> Value:
         """A constant vector of int64."""

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..facts.types import INTEGER_BITS
 from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
 from ..limits import allowed, limit
 from .departing import loses_sign
 from .departures import other_numbers
 from .element_types import ElementTypes
-from .operand_view import INTEGERS, Application, ShapeOf, ValueOperand, may_hold_negative_zero
+from .operand_view import Application, ShapeOf, ValueOperand, may_hold_negative_zero
 from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
 
 
@@ -93,6 +94,15 @@ class Builder:
         """A constant."""
         return self.graph.add_initializer(label, Tensor(array=array))
 
+    def integer(self, number: int, label: str) -> Value:
+        """A constant scalar of int64."""
+        return self.constant(np.array(number, np.int64), label)
+
+    def number(self, number: Any, elem_type: int, label: str) -> Value:
+        """A constant of an element type."""
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        return self.constant(np.array(number, dtype), label)
+
     def add(
         self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
     ) -> Value:
@@ -132,7 +142,7 @@ class Builder:
             yes = self.add("And", [condition, one], f"{label}_taken")
             no = self.add("Not", [condition], f"{label}_not")
             return self.add("Or", [yes, self.add("And", [no, other], f"{label}_else")], label)
-        if elem_type in INTEGERS or not self.loses_sign(condition, one, other, whole):
+        if elem_type in INTEGER_BITS or not self.loses_sign(condition, one, other, whole):
             return self._where(condition, one, other, label)
         keeps = self.keeps_signs()
         # The opposite of a condition of one element costs nothing, that of a mask does.
@@ -142,8 +152,7 @@ class Builder:
             return self._where(condition, one, other, label)
         if not elem_type:
             raise RewriteError(f"needs a Where of {one}, whose element type is unknown")
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-        least = self.constant(np.array(-np.inf, dtype), "least")
+        least = self.number(-np.inf, elem_type, "least")
         opposite = self._opposite(condition)
         first = self._where(opposite, least, one, f"{label}_taken")
         second = self._where(condition, least, other, f"{label}_else")
@@ -362,13 +371,21 @@ class Builder:
 
         All attributes are written: onnx2torch 1.5 takes an absent `reverse` for 1.
         """
-        at = self.constant(np.array(axis, np.int64), "axis")
+        at = self.integer(axis, "axis")
         return self.add("CumSum", [value, at], label, exclusive=exclusive, reverse=reverse)
 
     def reverse(self, value: Value, label: str) -> Value:
         """A value with its first axis reversed (steps are inputs from opset 10 on)."""
         bounds = [self.vector((n,), "bound") for n in (-1, np.iinfo(np.int64).min, 0, -1)]
         return self.add("Slice", [value, *bounds], label)
+
+    def numbers(self, end: Value, label: str) -> Value:
+        """The numbers from 0 to below a scalar, from opset 11 on."""
+        return self.add("Range", [self.integer(0, "k"), end, self.integer(1, "k")], label)
+
+    def reshape(self, value: Value, sizes: Sequence[int], label: str) -> Value:
+        """A value reshaped to constant sizes."""
+        return self.add("Reshape", [value, self.vector(tuple(sizes), "sizes")], label)
 
     def size(self, value: Value, axis: int, label: str) -> Value:
         """The size of an axis, int64 of shape [1]."""

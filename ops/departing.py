@@ -16,7 +16,6 @@ from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
 from .operand_view import (
-    INTEGERS,
     Application,
     Operand,
     count,
@@ -48,7 +47,7 @@ _EXACT = 2.0**53 - 1
 def sums_integers(application: Application) -> bool:
     """Test for a reduction of integers that may exceed a double or the type."""
     elem_type = application.elem_type()
-    if elem_type not in INTEGERS:
+    if elem_type not in INTEGER_BITS:
         return False
     if application.op_type == "Einsum":
         return _sums_alone(application.attribute("equation", b""))
@@ -107,7 +106,7 @@ def _sums_alone(equation: bytes | str) -> bool:
 def powers_integers(application: Application) -> bool:
     """Test for a power of integers that a double, or the type, may not hold."""
     elem_type = application.elem_type()
-    if elem_type not in INTEGERS or application.elem_type(1) not in INTEGERS:
+    if elem_type not in INTEGER_BITS or application.elem_type(1) not in INTEGER_BITS:
         return False
     try:
         most = magnitude(application.operand(0)) ** magnitude(application.operand(1))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..facts.fact import integers, vector
 from ..facts.polynomial import product
 from ..ir import Value
@@ -120,6 +118,5 @@ def _resolved(batch: Batch, target: Value, elements: Sequence[object]) -> Value:
 
 def counted(batch: Batch) -> Value:
     """The iteration numbers, a vector."""
-    zero, one = (batch.emit.constant(np.array(n, np.int64), batch.label("_n")) for n in (0, 1))
-    end = batch.emit.add("Reshape", [batch.iterations, batch.vector()], batch.label("_end"))
-    return batch.emit.add("Range", [zero, end, one], batch.label("_iterations"))
+    end = batch.emit.scalar(batch.iterations, batch.label("_end"))
+    return batch.emit.numbers(end, batch.label("_iterations"))

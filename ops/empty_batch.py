@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 
+from ..facts.magnitudes import LAST_OF_64_BITS
 from ..ir import Value
 from .batching import Batch, Unbatchable
 
@@ -17,18 +17,12 @@ def with_a_row(batch: Batch, value: Value, elem_type: int) -> Value:
         raise Unbatchable("has an input of unknown type")
     emit, label = batch.emit, batch.label("_row")
     sizes = emit.add("Shape", [value], label)
-    rest = emit.add("Slice", [sizes, batch.vector(1), batch.vector(np.iinfo(np.int64).max)], label)
-    some = emit.add("Cast", [rows_of(batch, value)], label, to=onnx.TensorProto.BOOL)
+    rest = emit.slice(sizes, 1, LAST_OF_64_BITS, label)
+    some = emit.add("Cast", [emit.size(value, 0, label)], label, to=onnx.TensorProto.BOOL)
     none = emit.add("Cast", [emit.add("Not", [some], label)], label, to=onnx.TensorProto.INT64)
     zero = onnx.helper.make_tensor("zero", elem_type, [1], [0])
     row = emit.add("ConstantOfShape", [emit.concat([none, rest], 0, label)], label, value=zero)
     return emit.concat([value, row], 0, label)
-
-
-def rows_of(batch: Batch, value: Value) -> Value:
-    """The number of rows of a value, a vector of one int64."""
-    sizes = batch.emit.add("Shape", [value], batch.label("_rows"))
-    return batch.emit.add("Gather", [sizes, batch.vector(0)], batch.label("_rows"))
 
 
 def without_it(batch: Batch, result: Value, value: Value) -> Value:
@@ -41,5 +35,6 @@ def without_it(batch: Batch, result: Value, value: Value) -> Value:
     """
     if batch.extent.certain:
         return result
-    bounds = [batch.vector(0), rows_of(batch, value), batch.vector(0)]
+    rows = batch.emit.size(value, 0, batch.label("_rows"))
+    bounds = [batch.vector(0), rows, batch.vector(0)]
     return batch.emit.add("Slice", [result, *bounds], batch.label())

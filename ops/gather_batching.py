@@ -62,8 +62,7 @@ def after_iterations(batch: Batch, tuples: Value, rank: int) -> Value:
     """
     emit, label = batch.emit, batch.label("_iteration")
     numbers = emit.unsqueeze(counted(batch), tuple(range(1, 1 + rank)), label)
-    sizes = emit.add("Shape", [tuples], label)
-    sizes = emit.add("Slice", [sizes, batch.vector(0), batch.vector(rank)], label)
+    sizes = emit.slice(emit.add("Shape", [tuples], label), 0, rank, label)
     whole = emit.concat([sizes, batch.vector(1)], 0, label)
     return emit.concat([emit.add("Expand", [numbers, whole], label), tuples], rank, label)
 

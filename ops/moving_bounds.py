@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from ..facts.fact import Fact
 from ..facts.magnitudes import LAST_OF_32_BITS
 from ..facts.polynomial import Dimension
-from ..facts.types import PLAIN_FLOATS, PLAIN_INTEGERS
+from ..facts.types import PLAIN_NUMBERS
 from ..ir import Value
 from .batching import DIFFERING, Batch, Bounds, Kind, Partial, Unbatchable
 from .schema_queries import ALLOWZERO, MIN_OF_INTEGERS
 from .sliding_windows import JOINS, OVERLAPPING, neutral, pad_rows
 
-_SUMMED = (*PLAIN_FLOATS, *PLAIN_INTEGERS)
-"""The element types of which onnxruntime has running sums."""
 _POWERS = tuple([1 << digit for digit in range(62)])
 _WINDOWS = (Kind.WINDOW, Kind.CUT_WINDOW)
 
@@ -39,7 +37,7 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
         kind: the elements that the bounds leave.
     """
     emit, label = batch.emit, batch.label("_bound")
-    if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in _SUMMED:
+    if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in PLAIN_NUMBERS:
         raise Unbatchable(DIFFERING)
     size = emit.size(data, axis, label)
     start, end = (_inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)

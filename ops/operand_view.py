@@ -23,7 +23,6 @@ from .element_types import ElementTypes
 
 _T = onnx.TensorProto
 FLOATS = frozenset((_T.FLOAT, _T.DOUBLE, _T.FLOAT16, _T.BFLOAT16))
-INTEGERS = frozenset(INTEGER_BITS)
 _UNSIGNED = frozenset((_T.BOOL, _T.UINT8, _T.UINT16, _T.UINT32, _T.UINT64))
 
 _MOST_READ = 1 << 12

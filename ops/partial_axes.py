@@ -18,15 +18,12 @@ import onnx
 
 from ..facts.fact import Fact
 from ..facts.polynomial import Dimension, product
+from ..facts.types import IEEE_FLOATS
 from ..ir import Value
 from .axes import AxisMap
 from .batching import DIFFERING, Batch, Operand, Partial, Unbatchable
 from .builder import Builder
 from .schema_queries import MIN_OF_INTEGERS
-
-FLOATS = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
-"""The types of which no operation fails on any number, and that have neutral elements."""
-
 
 PAST_THE_END = "takes elements of which some may lie past the end on some iterations"
 """Why a Slice is computed iteration by iteration that is not padded."""
@@ -59,7 +56,8 @@ def along_axis(
         risky: the inputs some elements of which make it fail.
     """
     parts, shape = batch.parts(), batch.results[0].shape
-    if any(index in risky and batch.require(index).fact.elem_type not in FLOATS for index in parts):
+    types = [batch.require(index).fact.elem_type for index in parts if index in risky]
+    if any(elem_type not in IEEE_FLOATS for elem_type in types):
         raise Unbatchable("takes padding of a type with which it may fail")
     for axis in range(len(shape or ())):
         match = axis_map(axis)
@@ -186,7 +184,7 @@ def filled(batch: Batch, index: int, neutral: float) -> Batch:
         neutral: a number that does not change the result.
     """
     operand, part = batch.require(index), batch.part(index)
-    if operand.fact.elem_type not in FLOATS:
+    if operand.fact.elem_type not in IEEE_FLOATS:
         raise Unbatchable(DIFFERING)
     number = batch.number(neutral, "_fill")
     value = _read_past_the_end(batch, operand.value, part, number)
@@ -269,7 +267,7 @@ def window(
         read; and which elements there are.
     """
     emit = batch.emit
-    if batch.require(0).fact.elem_type not in (*FLOATS, onnx.TensorProto.BOOL):
+    if batch.require(0).fact.elem_type not in (*IEEE_FLOATS, onnx.TensorProto.BOOL):
         raise Unbatchable(PAST_THE_END)
     size = emit.size(data, axis, batch.label("_size"))
     places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import onnx
 
+from ..facts.types import PLAIN_FLOATS
 from ..ir import Value
 from .batching import DIFFERING, Batch, Unbatchable
 from .partial_axes import filled, once
 
-_SUMMED = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
-"""The element types with the running sums that keep an infinity or NaN to its own iterations."""
 _WEIGHTS = ("Softmax", "Exp", "Sigmoid")
 _SAME = ("Identity", "Cast", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "ReduceSum")
 
@@ -24,7 +22,7 @@ def product_of_parts(batch: Batch, rule: Callable[[Batch], Sequence[Value]]) -> 
         batch: the MatMul.
         rule: the rule for whole operands.
     """
-    if batch.keeps_order or batch.require(0).fact.elem_type not in _SUMMED:
+    if batch.keeps_order or batch.require(0).fact.elem_type not in PLAIN_FLOATS:
         raise Unbatchable(DIFFERING)
     one, other = batch.part(0), batch.part(1)
     batch = batch if one.zeros else filled(batch, 0, 0.0)

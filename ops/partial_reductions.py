@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-import numpy as np
 import onnx
 
 from ..facts.polynomial import Dimension, product
@@ -74,7 +73,7 @@ def _masked(batch: Batch, axes: Collection[int], rule: Callable[[Batch], Sequenc
         (result,) = once(whole, rule)
     if op_type not in _SUMS or part.occupied or part.present is None or part.count is not None:
         return result
-    first = emit.constant(np.array(0, np.int64), batch.label("_first"))
+    first = emit.integer(0, batch.label("_first"))
     some = emit.add("Gather", [part.present, first], batch.label("_some"), axis=1)
     return _zero_of_nothing(batch, result, some, axes)
 

@@ -69,8 +69,7 @@ def repeated(batch: Batch, start: Value, steps: Value, axis: int) -> Value:
         axis: the axis on one iteration.
     """
     emit, label, data = batch.emit, batch.label("_last"), batch.require(0)
-    sizes = emit.add("Shape", [data.value], label)
-    size = emit.add("Gather", [sizes, batch.vector(axis + data.batched)], label, axis=0)
+    size = emit.size(data.value, axis + data.batched, label)
     last = emit.add("Sub", [size, batch.vector(1)], label)
     alone = emit.add("Equal", [start, last], label)
     return emit.add("Where", [alone, batch.vector(0), steps], label)

@@ -23,9 +23,6 @@ from .scan_layout import declaration, move_axis
 OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
 
-_FROM_THE_END = np.iinfo(np.int64).min
-
-
 _ONE = (Dimension.constant(1),)
 
 
@@ -129,8 +126,7 @@ class Feeding:
         for value in reads_of(self.loop_view.node):
             shape = self.same(value).fact.shape or ()
             if dim in shape:
-                sizes = self.emit.add("Shape", [self.same(value).value], "sizes")
-                return self.emit.add("Gather", [sizes, self.integers(shape.index(dim))], "size")
+                return self.emit.size(self.same(value).value, shape.index(dim), "size")
         raise Unbatchable(f"computes values of a size {dim} that only run time tells")
 
     def integers(self, *numbers: int) -> Value:
@@ -187,8 +183,7 @@ class Feeding:
         if first.size is not None and first.size > 1:
             return self.integers(first.count(self._shape(first)).value or 0)
         axis = first.axis % len(self._shape(first))
-        shape = self.emit.add("Shape", [self.same(first.source).value], "shape")
-        return self.emit.add("Gather", [shape, self.integers(axis)], "iterations")
+        return self.emit.size(self.same(first.source).value, axis, "iterations")
 
     def _shape(self, scanned: ScanInput) -> Shape:
         shape = self.same(scanned.source).fact.shape
@@ -280,7 +275,7 @@ class Feeding:
 
     def _iteration(self, rank: int) -> Operand:
         """Emit the iteration numbers, of the rank that the body declares."""
-        numbers = self._range(self._limit())
+        numbers = self.emit.numbers(self._limit(), "numbers")
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "iteration")
         shape = (Dimension.constant(1),) * rank
@@ -299,7 +294,7 @@ class Feeding:
             return self.emit.squeeze(self.iterations, 0, "limit")
         bound, is_open = self.same(maximum), most is None or most.less(0) is not False
         if is_open and bound.fact.shape == () and self.emit.opset >= MIN_OF_INTEGERS:
-            return self.emit.add("Max", [bound.value, self._zero], "limit")
+            return self.emit.add("Max", [bound.value, self.emit.integer(0, "k")], "limit")
         if is_open:
             return self.emit.squeeze(self.iterations, 0, "limit")
         if bound.fact.shape == ():
@@ -315,15 +310,7 @@ class Feeding:
 
     def numbers(self, end: Value) -> Value:
         """Emit the numbers from 0 to below the element of a vector."""
-        return self._range(self.emit.squeeze(end, 0, "limit"))
-
-    def _range(self, limit: Value) -> Value:
-        zero, one = self._zero, self._constant(np.array(1, np.int64))
-        return self.emit.add("Range", [zero, limit, one], "numbers")
-
-    @lazy_property
-    def _zero(self) -> Value:
-        return self._constant(np.array(0, np.int64))
+        return self.emit.numbers(self.emit.squeeze(end, 0, "limit"), "numbers")
 
     def elements(self, scanned: ScanInput) -> Operand:
         """Emit a scan input, elements first and in the order of iteration."""
@@ -358,7 +345,7 @@ class Feeding:
     def reverse(self, value: Value) -> Value:
         """Reverse the first axis of a value; a second reversal restores the value."""
         if value not in self.reversals:
-            other = self.cut(value, [-1], [_FROM_THE_END], [0], [-1])
+            other = self.emit.reverse(value, f"{value.name}_cut")
             self.reversals[value], self.reversals[other] = other, value
         return self.reversals[value]
 

@@ -8,7 +8,7 @@ e = Gather (s, i)                     reads row i, which the iteration before wr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .affine_reads import Index
 from .loop_view import LoopView, State
 
 _MOVES = ("Unsqueeze", "Squeeze", "Reshape", "Expand")
+"""The operators that may repeat elements, and keep them otherwise."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Store:
         """Emit one of the written rows, with or without its axis."""
         label = f"{self.state.argument.name}_written"
         if len(self.rows) > 1:
-            place = emit.constant(np.array(position, np.int64), "place")
+            place = emit.integer(position, "place")
             return emit.add("Gather", [self.update, place], label, axis=0)
         if keeps or not self.keeps_axis or self.axis is None:
             return emit.add("Identity", [self.update], label)
@@ -137,11 +138,11 @@ class RowAccesses:
         at, update, shape = node.input(1), node.input(2), self._inference.fact(state.initial).shape
         if at is None or update is None or not shape:
             return None
-        if node.attribute("reduction", b"none") not in (b"none", "none"):
+        if reduction_of(node) != "none":
             return None
-        own = self._sizes(at)
+        own = sizes_of(self._inference, at)
         if node.is_op("ScatterElements"):
-            axis, place = node.attribute("axis", 0), self._repeated(at)
+            axis, place = node.attribute("axis", 0), repeated(at, self._indices.__contains__)
             whole = (Dimension.constant(1), *shape[1:])
             fits = self._inference.fact(at).shape == self._inference.fact(update).shape == whole
             if axis not in (0, -len(shape)) or place is None or not fits:
@@ -161,14 +162,6 @@ class RowAccesses:
             return None
         rows = tuple([Row(self._indices[place], place) for place in places])
         return Store(state, node, rows, 0, own != [1])
-
-    def _repeated(self, value: Value) -> Value | None:
-        """The induction variable that all elements of a value equal; None for other values."""
-        source: Value | None = value
-        while source is not None and source not in self._indices:
-            node = source.producer
-            source = node.input(0) if node is not None and node.is_op(*_MOVES) else None
-        return source
 
     def _appended(self, state: State, node: Node) -> Store | None:
         """Match one more row behind the others."""
@@ -215,7 +208,7 @@ class RowAccesses:
         if node.is_op("Slice"):
             return self._slice(node, store)
         at = node.input(1)
-        sizes = None if at is None else self._sizes(at)
+        sizes = None if at is None else sizes_of(self._inference, at)
         if at is None or sizes is None:
             return None
         if node.is_op("Gather"):
@@ -309,14 +302,14 @@ class RowAccesses:
         """
         start, distance = row.index.start, row.index.step * steps
         if row.at is None:
-            return emit.constant(np.array(-steps, np.int64), "place")
+            return emit.integer(-steps, "place")
         if start.value is not None:
-            return emit.constant(np.array(start.value - distance, np.int64), "place")
+            return emit.integer(start.value - distance, "place")
         first = self._before(row.at, emit)
         if first is None:
             return None
         first = emit.scalar(first, "place")
-        return emit.add("Sub", [first, emit.constant(np.array(distance, np.int64), "k")], "place")
+        return emit.add("Sub", [first, emit.integer(distance, "k")], "place")
 
     def _before(self, value: Value, emit: Builder) -> Value | None:
         """Emit an index as the first iteration has it."""
@@ -359,9 +352,25 @@ class RowAccesses:
         never = self._extent.never_negative
         return behind is not None and never(place) and never(behind)
 
-    def _sizes(self, value: Value) -> list[int | None] | None:
-        shape = self._inference.fact(value).shape
-        return None if shape is None else [dim.value for dim in shape]
+
+def reduction_of(node: Node) -> str:
+    """The reduction of a ScatterND or ScatterElements."""
+    name = node.attribute("reduction", "none")
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def repeated(value: Value | None, is_one: Callable[[Value], bool]) -> Value | None:
+    """The value that passes a test and that all elements of another one equal; None for others."""
+    while value is not None and not is_one(value):
+        node = value.producer
+        value = node.input(0) if node is not None and node.is_op(*_MOVES) else None
+    return value
+
+
+def sizes_of(inference: ShapeInference, value: Value) -> list[int | None] | None:
+    """The sizes of a value as numbers; None for an unknown rank."""
+    shape = inference.fact(value).shape
+    return None if shape is None else [dim.value for dim in shape]
 
 
 def written_before(store: Store, row: Row) -> tuple[int, int] | None:

@@ -132,7 +132,7 @@ class BlockFeeding(Feeding):
         self.holds = self.emit.constant(np.array(True), "holds")
         self.loop = self._add_loop()
         is_padded = not shorter or bool(used_outputs(loop_view))
-        self.offsets = self._range(self.block) if is_padded else None
+        self.offsets = self.emit.numbers(self.block, "offsets") if is_padded else None
         self.length: Value | None = None
         number, self.condition, states = self._enter_body()
         start = self.emit.add("Mul", [number, self.block], "start")
@@ -151,7 +151,7 @@ class BlockFeeding(Feeding):
 
     def _number(self, number: int) -> Value:
         """Emit a constant scalar of int64."""
-        return self.emit.constant(np.array(number, np.int64), "k")
+        return self.emit.integer(number, "k")
 
     def _most_rows(self, block_bytes: int) -> Value:
         """Emit the number of iterations whose largest value fits a block, at least 1.
@@ -362,7 +362,7 @@ class BlockBatcher(Batcher):
         state, rows = vertex.state, self.every(vertex.element)
         initial, label = self.feeding.same(state.initial), vertex.element.name
         if initial.fact.elem_type in PLAIN_INTEGERS:  # onnxruntime's ReduceSum departs
-            last = self.emit.constant(np.array(-1, np.int64), "last")
+            last = self.emit.integer(-1, "last")
             sums = self.emit.running_sum(rows, label)
             total = self.emit.add("Gather", [sums, last], label, axis=0)
         else:

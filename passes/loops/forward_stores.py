@@ -26,6 +26,7 @@ import onnx
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
+from ...facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ...ir import Graph, Value
 from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
@@ -33,6 +34,7 @@ from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, read
+from ..iteration.new_bodies import own_output
 from ..iteration.row_accesses import Load, Row, RowAccesses, Store, distinct, written_before
 from ..iteration.scan_layout import declaration
 from ..utils.sites import Site, SitePass
@@ -41,8 +43,7 @@ _FORWARDED = Message("stores-forwarded", "{count} reads of '{state}' need no buf
 _MOST_STATES = 16
 """The limit of iterations whose rows new states hold."""
 _FILLED = (
-    *(onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE),
-    *(onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL),
+    *(*IEEE_FLOATS, *PLAIN_INTEGERS, onnx.TensorProto.BOOL),
     *(onnx.TensorProto.INT8, onnx.TensorProto.UINT8),
 )
 """The element types of which a row stands for one that is not there."""
@@ -240,7 +241,7 @@ class _Writer:
                 info = declaration(f"{name.name}_before", self._type())
                 registers[position, steps] = body.add_input(info.name, info)
                 older = registers.get((position, steps - 1))
-                rows.append(row if older is None else _own(body, older))
+                rows.append(row if older is None else own_output(older, (), Builder(body)))
                 infos.append(info)
         states, initial = len(self._loop_view.states), [firsts[key] for key in registers]
         results, all_infos = list(body.outputs), list(body.output_infos)
@@ -321,8 +322,3 @@ class _Writer:
         joined = emit.concat([rows, filler], 0, label)
         first = emit.constant(np.zeros(1 if self._keeps else (), np.int64), "k")
         return emit.add("Gather", [joined, first], label, axis=0)
-
-
-def _own(body: Graph, value: Value) -> Value:
-    """A value of its own for a result of a body."""
-    return Builder(body).add("Identity", [value], value.name)

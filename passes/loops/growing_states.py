@@ -133,11 +133,7 @@ def _emit_whole(each: GrowingState, rows: Operand, feeding: Feeding) -> list[Val
     emit, initial = feeding.emit, feeding.same(each.state.initial).value
     joined = concat_rows(rows.value, each.axis, rows.fact.shape or (), emit)
     whole = emit.concat([initial, joined], each.axis, each.state.argument.name)
-    at, sizes = feeding.integers(each.axis), [(initial, "start"), (whole, "total")]
-    start, total = (
-        emit.add("Gather", [emit.add("Shape", [value], "sizes"), at], label)
-        for value, label in sizes
-    )
+    start, total = (emit.size(v, each.axis, "size") for v in (initial, whole))
     return [whole, start, feeding.numbers(total), total]
 
 

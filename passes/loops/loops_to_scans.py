@@ -16,8 +16,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from ...analysis.iterations.block_places import is_in_block
 from ...analysis.iterations.body_inputs import condition_tensor
 from ...analysis.iterations.zero_iterations import ScanElements, in_doubt
@@ -236,7 +234,7 @@ class _Conversion:
     def _runs(self, emitter: Builder, loop_view: LoopView) -> Value:
         """Emit the test for a first iteration."""
         assert loop_view.maximum is not None
-        zero = emitter.constant(np.array(0, np.int64), "none")
+        zero = emitter.integer(0, "none")
         some = emitter.add("Greater", [loop_view.maximum, zero], "some")
         start = loop_view.start
         array = None if start is None else decided(self.inference.fact(start))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...ir import Fold, Graph, Value
 from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
@@ -55,12 +53,11 @@ class ScanSources:
         start = selection.start.value
         if selection.step == -1 or not start:
             return self._iota
-        offset = self.emit.constant(np.array(start, np.int64), "start")
+        offset = self.emit.integer(start, "start")
         return self.emit.add("Add", [self._iota, offset], "places")
 
     @lazy_property
     def _iota(self) -> Value:
         assert self.loop_view.maximum is not None
-        zero, one = (self.emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
         count = self.emit.scalar(self.loop_view.maximum, "iterations")
-        return self.emit.add("Range", [zero, count, one], "numbers")
+        return self.emit.numbers(count, "numbers")

@@ -134,7 +134,7 @@ class _Conversion:
         loop = add_holder(graph, like, {}, ["body"], inputs, labels, node.name)
         last = None
         if any(scanned.backward for scanned in loop_view.scan_inputs):
-            one = emitter.constant(np.array(1, np.int64), "one")
+            one = emitter.integer(1, "one")
             last = emitter.add("Sub", [iterations, one], "last")
         self._add_body(loop, plan, last)
         results = list(loop.outputs[: len(node.outputs)])
@@ -147,7 +147,7 @@ class _Conversion:
 
     def _iterations(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:
-            return emitter.constant(np.array(plan.length, np.int64), "iterations")
+            return emitter.integer(plan.length, "iterations")
         first = plan.loop_view.scan_inputs[0]
         shape = emitter.add("Shape", [first.source], f"{first.source.name}_shape")
         axis = emitter.constant(np.array(self._axis(first), np.int64), "axis")
@@ -211,9 +211,7 @@ class _Conversion:
             shape = emitter.concat(parts, 0, "shape")
             value = emitter.add("Reshape", [value, shape], label, allowzero=1)
         if stacked.backward:
-            bounds = ((-1,), (np.iinfo(np.int64).min,), (0,), (-1,))
-            vectors = [emitter.vector(numbers, "bound") for numbers in bounds]
-            value = emitter.add("Slice", [value, *vectors], label)
+            value = emitter.reverse(value, label)
         element = self.inference.fact(stacked.result).shape
         rank = 1 if element is None else len(element) + 1
         return emitter.transpose(value, move_axis(rank, 0, stacked.axis % rank), label)

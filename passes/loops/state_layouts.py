@@ -18,12 +18,11 @@ from ...facts.fact import element, integers
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
+from ...ops.slice_view import read_slice
 from ..iteration.loop_view import LoopView, State
+from ..iteration.row_accesses import reduction_of, repeated, sizes_of
 from ..iteration.scan_layout import move_axis
 from ..utils.replace_all_uses import replace_values
-
-_MOVES = ("Unsqueeze", "Squeeze", "Reshape", "Expand")
-"""The operators that may repeat elements, and keep them otherwise."""
 
 
 def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> str | None:
@@ -49,8 +48,8 @@ def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> lis
         if not -rank <= axis < rank or axis % rank == 0:
             return None
         parts = [v.producer for v in node.inputs if v is not None]
-        cuts = [part for part in parts if part is not None and part.is_op("Slice")]
-        mine = any(_sliced_axis(cut, rank, inference) == axis % rank for cut in cuts)
+        views = [read_slice(part, inference.fact) for part in parts]
+        mine = any(view is not None and view.axis == axis % rank for view in views)
         return move_axis(rank, axis % rank, 0) if mine else None
     if node.is_op("ScatterND"):
         column = _column_of(node, inference) if len(body.uses(state.argument)) > 1 else None
@@ -72,7 +71,7 @@ def _column_of(node: Node, inference: ShapeInference) -> Value | None:
     buffer, at = node.inputs[:2]
     pairs = None if at is None else at.producer
     shape = None if buffer is None else inference.fact(buffer).shape
-    plain = node.attribute("reduction", b"none") in (b"none", "none") and not node.op.references
+    plain = reduction_of(node) == "none" and not node.op.references
     if not plain or pairs is None or not pairs.is_op("Concat") or len(pairs.inputs) != 2:
         return None
     sizes = [None if v is None else inference.fact(v).shape for v in pairs.inputs]
@@ -82,18 +81,14 @@ def _column_of(node: Node, inference: ShapeInference) -> Value | None:
         return None
     numbers, place = pairs.inputs
     assert numbers is not None
-    return _repeated(place, inference) if _counts_all(numbers, shape[0], inference) else None
+    if not _counts_all(numbers, shape[0], inference):
+        return None
 
+    def is_one(value: Value) -> bool:
+        sizes = sizes_of(inference, value)
+        return sizes is not None and {1}.issuperset(sizes)
 
-def _repeated(value: Value | None, inference: ShapeInference) -> Value | None:
-    """The value of one element that all elements of another one equal; None for others."""
-    while value is not None:
-        shape = inference.fact(value).shape
-        if shape is not None and all(dim == 1 for dim in shape):
-            return value
-        node = value.producer
-        value = node.inputs[0] if node is not None and node.is_op(*_MOVES) else None
-    return None
+    return repeated(place, is_one)
 
 
 def _counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool:
@@ -118,15 +113,6 @@ def _turns(node: Node, perm: Sequence[int]) -> bool:
 
 def _inverse(perm: Sequence[int]) -> list[int]:
     return [perm.index(axis) for axis in range(len(perm))]
-
-
-def _sliced_axis(node: Node, rank: int, inference: ShapeInference) -> int | None:
-    """The one axis of a Slice; None for others."""
-    axes = node.input(3)
-    numbers = None if axes is None else integers(inference.fact(axes))
-    if numbers is None or numbers.size != 1 or node.op.references:
-        return None
-    return int(numbers.reshape(-1)[0]) % rank
 
 
 class _Layout:
@@ -194,14 +180,14 @@ class _Layout:
         elif moved is None:
             return
         elif node.is_op("ScatterND") and axis == 1 and (at := _column_of(node, self._inference)):
-            place = emit.add("Reshape", [at, emit.vector((1, 1), "one_place")], "place")
+            place = emit.reshape(at, (1, 1), "place")
             assert node.inputs[2] is not None
             row = emit.unsqueeze(node.inputs[2], 0, "row")
             self._enter(node, emit.apply(node.op, [moved, place, row], label))
         elif node.is_op("Transpose") and _turns(node, self._perm):
             self._enter(node, None)
             self._loop_view.body.replace_uses(node.output(), moved)
-        elif node.is_op("Slice") and _sliced_axis(node, rank, self._inference) == axis:
+        elif (view := read_slice(node, self._inference.fact)) and view.axis == axis:
             inputs = [moved, *node.inputs[1:3], emit.vector((0,), "axis"), *node.inputs[4:]]
             self._enter(node, emit.apply(node.op, inputs, label))
         elif node.is_op("Gather") and node.attribute("axis", 0) % rank == axis:

@@ -21,7 +21,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Shape, element
+from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Node, Value
@@ -30,8 +30,9 @@ from ...ops.builder import Builder
 from ...ops.slice_view import SliceView, read_slice
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
+from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State, read
-from ..iteration.row_accesses import RowAccesses
+from ..iteration.row_accesses import RowAccesses, reduction_of, sizes_of
 from ..utils.sites import Site, SitePass
 from .state_layouts import carry_rows_first
 
@@ -106,6 +107,7 @@ class _Stores:
             feeding = Feeding(self._loop_view, self._inference)
         except Unbatchable:
             return []
+        self._injective = InjectiveIndices(self._loop_view, feeding, self._certain)
         self._number = feeding.number
         self._extent = feeding.extent(self._certain)
         self._accesses = RowAccesses(self._loop_view, self._inference, self._indices, self._extent)
@@ -220,14 +222,10 @@ class _Stores:
         view = read_slice(None if value is None else value.producer, self._inference.fact)
         return None if view is None or view.source is not buffer or view.axis else view
 
-    def _sizes(self, value: Value) -> list[int | None] | None:
-        shape = self._inference.fact(value).shape
-        return None if shape is None else [dim.value for dim in shape]
-
     def _following(self, place: Value, count: int) -> list[Value]:
         """Emit the places of consecutive rows."""
         emit = Builder(self._body)
-        if not self._sizes(place):
+        if not sizes_of(self._inference, place):
             place = emit.unsqueeze(place, 0, "place")
         offsets = [emit.vector((offset,), "offset") for offset in range(1, count)]
         return [place, *(emit.add("Add", [place, offset], "place") for offset in offsets)]
@@ -242,8 +240,7 @@ class _Stores:
             buffer, at, rows = node.inputs
             if buffer is None or at is None or rows is None or len(places) == _MOST_ROWS:
                 return None
-            plain = node.attribute("reduction", b"none") in (b"none", "none")
-            if not plain or node.op.references or not self._is_row(at):
+            if reduction_of(node) != "none" or node.op.references or not self._is_row(at):
                 return None
             places.insert(0, at)
             updates.insert(0, rows)
@@ -262,22 +259,17 @@ class _Stores:
         node = state.result.producer
         if node is None or not node.is_op("ScatterND") or node.input(0) is not state.argument:
             return None
-        if node.attribute("reduction", b"none") not in (b"none", "none") or node.op.references:
+        if reduction_of(node) != "none" or node.op.references:
             return None
-        numbers, update = self._source(node.inputs[1]), node.inputs[2]
-        shape = self._inference.fact(node.inputs[1]).shape if node.inputs[1] is not None else None
-        if numbers is None or not numbers.is_op("Range") or update is None or len(shape or ()) != 2:
+        _, at, update = node.inputs
+        numbers, shape = self._source(at), None if at is None else self._inference.fact(at).shape
+        start = None if numbers is None or not numbers.is_op("Range") else numbers.inputs[0]
+        if at is None or start is None or update is None or len(shape or ()) != 2:
             return None
-        start, end, step = numbers.inputs
-        first, last = (None if v is None else self._indices.get(v) for v in (start, end))
-        if first is None or last is None or start is None or first.step != last.step:
+        match = self._injective.consecutive(at)
+        if match is None or match[1] > _MOST_ROWS:
             return None
-        count = (last.start - first.start).value
-        if count is None or not 0 < count <= _MOST_ROWS or step is None:
-            return None
-        if element(self._inference.fact(step)) != 1:
-            return None
-        return _Store(node, self._following(start, count), [update])
+        return _Store(node, self._following(start, match[1]), [update])
 
     def _source(self, value: Value | None) -> Node | None:
         """The node before an Unsqueeze or another node that only moves elements."""
@@ -290,7 +282,7 @@ class _Stores:
     def _is_row(self, at: Value) -> bool:
         """Test for the place of one row that is never negative."""
         index = self._indices.get(at)
-        if index is None or self._sizes(at) != [1, 1]:
+        if index is None or sizes_of(self._inference, at) != [1, 1]:
             return False
         return self._extent.never_negative(self._at(index))
 
@@ -311,9 +303,10 @@ class _Stores:
         """Replace the last node of a store by one ScatterND."""
         result = store.node.output()
         emit, label = Builder(self._body), result.name
-        shape = emit.vector((1, 1), "one_place")
         places = [
-            place if self._sizes(place) == [1, 1] else emit.add("Reshape", [place, shape], "place")
+            place
+            if sizes_of(self._inference, place) == [1, 1]
+            else emit.reshape(place, (1, 1), "place")
             for place in store.places
         ]
         at, rows = (

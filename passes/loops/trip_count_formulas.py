@@ -83,7 +83,7 @@ class TripCountFormulas:
         """
         number = None if flags else constant_iterations(ends, most)
         if number is not None:
-            return self.emit.constant(np.array(number, np.int64), "iterations")
+            return self.emit.integer(number, "iterations")
         iterations = [self._iterations(end) for end in ends]
         iterations += [self._iterations_of_flag(flag, before) for flag, before in flags]
         narrow = any(not end.wide for end in ends)
@@ -244,7 +244,7 @@ class TripCountFormulas:
 
     def _number(self, number: int) -> Value:
         if number not in self.constants:
-            self.constants[number] = self.emit.constant(np.array(number, np.int64), "number")
+            self.constants[number] = self.emit.integer(number, "number")
         return self.constants[number]
 
     def _plus(self, value: Value, number: int, op_type: str = "Add") -> Value:

@@ -106,7 +106,7 @@ def emit_sizes(emitter: Builder, sizes: Sequence[Size], label: str) -> Value:
     """Emit an int64 vector of sizes, read from values where they are not numbers."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
-        return emitter.constant(np.array(numbers, np.int64), label)
+        return emitter.vector(tuple(numbers), label)
     parts = []
     for size in sizes:
         if isinstance(size, int):

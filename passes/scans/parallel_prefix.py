@@ -76,8 +76,7 @@ class OneOperator:
         number = _NEUTRAL.get(self.op.op_type)
         if number is None:
             return rows if self.op.op_type in _IDEMPOTENT else None
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        same = emit.constant(np.array(number, dtype), "same")
+        same = emit.number(number, fact.elem_type, "same")
         return emit.add("Expand", [same, emit.add("Shape", [rows], "shape")], "same")
 
 
@@ -150,14 +149,9 @@ def _in_blocks(emit: Builder, monoid: Monoid, rows: Value, fact: Fact) -> Value:
     (before,) = _straight(
         emit, monoid, [emit.concat([first, blocks], 0, "blocks")], [fact], distances
     )
-    count, most = (
-        emit.add("Gather", [emit.add("Shape", [value], "shape"), zero], "count")
-        for value in (rows, blocks)
-    )
-    start, step, divisor = (
-        emit.constant(np.array(number, np.int64), "k") for number in (0, 1, 1 << _BLOCK_STEPS)
-    )
-    numbers = emit.add("Range", [start, emit.squeeze(count, 0, "count"), step], "numbers")
+    count, most = (emit.size(value, 0, "count") for value in (rows, blocks))
+    divisor = emit.integer(1 << _BLOCK_STEPS, "k")
+    numbers = emit.numbers(emit.squeeze(count, 0, "count"), "numbers")
     # The least of both is the first; the other one shows that there is such a row.
     places = emit.add("Min", [most, emit.add("Div", [numbers, divisor], "places")], "places")
     early = emit.add("Gather", [before, places], "early", axis=0)
@@ -250,8 +244,7 @@ def _count_steps(emit: Builder, rows: Value, first: int, reach: Value | None) ->
     """Emit the number of steps that some rows take."""
     distances, count = emit.vector(DISTANCES[first:], "distances"), reach
     if count is None:
-        shape = emit.add("Shape", [rows], "shape")
-        count = emit.add("Gather", [shape, emit.vector((0,), "zero")], "count")
+        count = emit.size(rows, 0, "count")
     needed = emit.add("Less", [distances, count], "needed")
     needed = emit.add("Cast", [needed], "needed", to=onnx.TensorProto.INT64)
     return emit.reduce("ReduceSum", needed, (0,), "steps")

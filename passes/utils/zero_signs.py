@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import onnx
 
+from ...facts.types import INTEGER_BITS
 from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ops import rules_of
 from ...ops.builder import Builder
 from ...ops.element_types import ElementTypes
-from ...ops.operand_view import INTEGERS
 
 _FORGETFUL = frozenset(
     [
@@ -82,7 +82,7 @@ def tells_signs(value: Value) -> bool:
             following = _following(read, user)
             if following is None or len(visited) > _MOST_READERS:
                 return True
-            new = [v for v in following if v not in visited and types.of(v) not in INTEGERS]
+            new = [v for v in following if v not in visited and types.of(v) not in INTEGER_BITS]
             visited.update(new)
             waiting += new
     return False

@@ -19,6 +19,7 @@ from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
 from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State
+from ..iteration.row_accesses import reduction_of
 from ..utils.stacked_rows import concat_rows
 from .reduced_writes import find_reduced_write, scatter_reduced
 
@@ -88,8 +89,7 @@ def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | 
         return None
     if node.is_op("SequenceInsert") and (len(others) == 1 or _inserts_first(node)):
         return Write(state, node, others[0])
-    overwrites = node.attribute("reduction", b"none") in (b"none", "none")
-    if node.is_op("ScatterND", "ScatterElements") and overwrites:
+    if node.is_op("ScatterND", "ScatterElements") and reduction_of(node) == "none":
         index, element = others
         test = injective.is_injective if node.is_op("ScatterND") else injective.is_one_number
         return Write(state, node, element, index) if test(index) else None

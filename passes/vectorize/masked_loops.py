@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import onnx
 
 from ...facts.bounds import known
@@ -138,7 +137,7 @@ def _limits(loop_view: LoopView, around: NodeBatcher) -> Value:
         vectors.append(emit.squeeze(every, axes, value.name) if axes else every)
     if len(vectors) == 1:
         return vectors[0]
-    zero = emit.constant(np.array(0, np.int64), "zero")
+    zero = emit.integer(0, "zero")
     return emit.add("Where", [vectors[1], vectors[0], zero], "limits")
 
 

@@ -24,6 +24,7 @@ from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
 from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import State
+from ..iteration.row_accesses import reduction_of
 from ..utils.stacked_rows import concat_rows
 
 _REDUCTIONS = {"Add": "add", "Mul": "mul", "Max": "max", "Min": "min"}
@@ -42,7 +43,7 @@ def find_reduced_write(body: Graph, state: State, injective: InjectiveIndices) -
         return None
     if state.argument.pinned or state.result.pinned or len(body.uses(state.result)) != 1:
         return None
-    reduction = _reduction(node)
+    reduction = reduction_of(node)
     write = None
     if reduction == "none":
         write = _combined(body, state, node, injective)
@@ -53,11 +54,6 @@ def find_reduced_write(body: Graph, state: State, injective: InjectiveIndices) -
     if write is None or body.root.opset() < _OPSETS.get(write.reduction, 1 << 30):
         return None
     return write if _has_places(write, injective) else None
-
-
-def _reduction(node: Node) -> str:
-    name = node.attribute("reduction", "none")
-    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def _combined(body: Graph, state: State, node: Node, injective: InjectiveIndices) -> Write | None:

@@ -73,7 +73,7 @@ class _StepScan:
         if not self.direction.backward:
             return emit.constant(np.array(0, np.int32), "first")
         count = emit.scalar(of.size(1 if of.layer.batch_first else 0, "count"), "count")
-        last = emit.add("Sub", [count, emit.constant(np.array(1, np.int64), "one")], "last")
+        last = emit.add("Sub", [count, emit.integer(1, "one")], "last")
         return emit.add("Cast", [last], "first", to=onnx.TensorProto.INT32)
 
     def _fill(self, body: Graph, names: list[str]) -> None:

@@ -20,6 +20,7 @@ import onnx
 
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
+from ....facts.types import PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_NUMBERS
 from ....ir import Array, Value
 from ...scans.parallel_prefix import MOST_STEP_BYTES
 from ...utils.select import select
@@ -29,9 +30,6 @@ from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_produ
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, reduce_step, replace_rows, weigh_last
 from .semirings import (
-    FLOATS,
-    INTEGERS,
-    NUMBERS,
     RESET,
     SEMIRINGS,
     SUMS,
@@ -102,15 +100,15 @@ def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
     plain, (factor,) = step.plain, step.plain.weights
     if factor is None:
         return "its next value does not depend on it"
-    if fact.elem_type not in NUMBERS:
+    if fact.elem_type not in PLAIN_NUMBERS:
         return "steps of its element type do not compose"
     numbers = reader.array_of(factor)
     is_large = numbers is not None and not bool(np.all(np.abs(numbers) <= 1))
-    if fact.elem_type in FLOATS and is_large:
+    if fact.elem_type in PLAIN_FLOATS and is_large:
         return "powers of its factor may overflow"
     is_sum = factor.number != 1.0 or not is_zero(plain.offset)
     wraps = factor.number != 1.0 or not reader.counts
-    if fact.elem_type in INTEGERS and plain.is_bounded and is_sum and wraps:
+    if fact.elem_type in PLAIN_INTEGERS and plain.is_bounded and is_sum and wraps:
         return "its sums may wrap, and bounds do not"
     return ""
 
@@ -123,7 +121,7 @@ def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Re
     """
     steps = reader.together(reader.read())
     matrix = _constant_weights(reader, steps) if reader.semiring is SUMS else None
-    if matrix is not None and fact.elem_type in FLOATS:
+    if matrix is not None and fact.elem_type in PLAIN_FLOATS:
         powers = powers_of(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
         if len(matrix) <= WIDEST and not steps[0].is_reset and is_full(powers):
             offsets = [reader.rows_of(step.plain.offset or reader.nothing) for step in steps]
@@ -158,7 +156,7 @@ def _compose(
     parts, power = _parts(reader, steps)
     first = 0
     if width > 1:
-        first = _fill(reader, parts, width, fact.elem_type in FLOATS)
+        first = _fill(reader, parts, width, fact.elem_type in PLAIN_FLOATS)
     swaps, old = _swaps(steps), recurrence.states[0].result
     product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old)
     is_scaled = steps[0].plain.is_bounded and (power is not None or Place(0, 0) in parts)
@@ -177,7 +175,7 @@ def _compose(
         after = recurrence.iterations.feeding.cut(states[0], [1], [_END], [0])
         states = [recurrence.iterations.emit.concat([recurrence.first_row(), after], 0, "rows")]
     is_moved = width > 1 or power is not None or {Place(0, 0), Place(0, 1)} & parts.keys()
-    exact = not semiring.rounds or fact.elem_type in INTEGERS or not is_moved
+    exact = not semiring.rounds or fact.elem_type in PLAIN_INTEGERS or not is_moved
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"
     return replace_rows(recurrence, states, f"{what} steps of doubling distance", exact)
 

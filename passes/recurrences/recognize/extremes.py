@@ -17,6 +17,7 @@ import numpy as np
 import onnx
 
 from ....facts.fact import Fact
+from ....facts.types import PLAIN_FLOATS
 from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...iteration.loop_view import State
@@ -25,8 +26,7 @@ from .recurrence import Recurrence, Replacement
 from .step_functions import Comparison
 
 _TYPES = onnx.TensorProto
-_FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE)
-_INDEXED = (*_FLOATS, _TYPES.INT32)
+_INDEXED = (*PLAIN_FLOATS, _TYPES.INT32)
 """The types with an ArgMax in onnxruntime."""
 
 
@@ -88,7 +88,7 @@ def _companions(
 
 def _has_order(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> bool:
     """Test for an initial value that is comparable, and more than the stand-in for NaN."""
-    if fact.elem_type not in _FLOATS:
+    if fact.elem_type not in PLAIN_FLOATS:
         return fact.elem_type in _INDEXED
     (state,) = recurrence.states
     tensor = state.initial.constant
@@ -104,7 +104,7 @@ def _candidates(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> V
     """Emit the candidates of all iterations, a stand-in for each NaN."""
     iterations, (state,) = recurrence.iterations, recurrence.states
     rows = broadcast(recurrence, comparison.candidate, fact.shape or ())
-    if fact.elem_type not in _FLOATS:
+    if fact.elem_type not in PLAIN_FLOATS:
         return rows
     stand = iterations.feeding.same(state.initial).value
     if comparison.is_last:

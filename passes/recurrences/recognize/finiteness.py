@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 
 from ....facts.fact import Fact
+from ....facts.types import IEEE_FLOATS, INTEGER_BITS
 from ....ir import Array, Value
 from ...iteration.induction_variables import is_invariant
 from ...iteration.loop_view import LoopView
@@ -61,7 +62,7 @@ class Finiteness:
         if value in self._outside:
             return self.magnitude(self._outside[value], depth + 1)
         elem_type = self._fact(value).elem_type
-        if elem_type in _WHOLE:
+        if elem_type == onnx.TensorProto.BOOL or elem_type in INTEGER_BITS:
             return _largest(elem_type)
         node = value.producer
         if node is not None and node.is_op("ConstantOfShape") and not node.op.references:
@@ -87,12 +88,12 @@ def _largest(elem_type: int) -> float | None:
 
     None for other element types.
     """
-    if elem_type == _TYPES.BOOL:
+    if elem_type == onnx.TensorProto.BOOL:
         return 1.0
-    if elem_type not in (*_WHOLE, *_FLOATS):
+    if elem_type not in (*INTEGER_BITS, *IEEE_FLOATS):
         return None
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    if elem_type in _FLOATS:
+    if elem_type in IEEE_FLOATS:
         return float(np.finfo(dtype).max) / 2
     return float(max(-int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)))
 
@@ -109,13 +110,6 @@ def _of_array(array: Array) -> float | None:
         return None
     return float(np.abs(array.astype(np.float64)).max(initial=0.0))
 
-
-_TYPES = onnx.TensorProto
-_FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE, _TYPES.FLOAT16)
-_WHOLE = (
-    *(_TYPES.BOOL, _TYPES.INT8, _TYPES.INT16, _TYPES.INT32, _TYPES.INT64),
-    *(_TYPES.UINT8, _TYPES.UINT16, _TYPES.UINT32, _TYPES.UINT64),
-)
 
 _OF_FIRST = (
     *("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Expand", "Flatten", "Tile"),

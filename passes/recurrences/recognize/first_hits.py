@@ -15,6 +15,7 @@ import onnx
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact, element, integers
 from ....facts.polynomial import Dimension
+from ....facts.types import PLAIN_INTEGERS
 from ....ir import Node, Value
 from ....ops.batching import Operand
 from .coefficients import broadcast
@@ -23,7 +24,6 @@ from .recurrence import Recurrence, Replacement
 _TYPES = onnx.TensorProto
 _MOST = {"Less": 0, "LessOrEqual": -1, "Equal": -1}
 """The largest bound of each test that no number from 0 on passes."""
-_INTEGERS = (_TYPES.INT32, _TYPES.INT64)
 
 
 class _Hit(NamedTuple):
@@ -118,7 +118,7 @@ def _is_unset(recurrence: Recurrence, test: Node, argument: Value) -> bool:
     bound = test.input(1)
     numbers = None if bound is None else integers(recurrence.fact(bound))
     fact = recurrence.fact(argument)
-    if numbers is None or fact.elem_type not in _INTEGERS:
+    if numbers is None or fact.elem_type not in PLAIN_INTEGERS:
         return False
     same = recurrence.fact(test.output()).shape == fact.shape
     return same and bool(np.all(numbers <= _MOST[test.op_type]))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
@@ -104,11 +103,9 @@ class Packing:
     def pack(self, source: Value) -> Value:
         """Pack the input, [iterations, batch, elements], with live elements first."""
         emit = self._emit
-        shape = emit.add("Shape", [self._counts], "shape")
-        iterations = emit.add("Gather", [shape, emit.vector((0,), "k")], "iterations")
+        iterations = emit.size(self._counts, 0, "iterations")
         # Keys fall from the trip count for live elements, and from 0 for the rest.
-        zero, one = (emit.constant(np.array(n, np.int64), "k") for n in (0, 1))
-        numbers = emit.add("Range", [zero, emit.scalar(iterations, "iterations"), one], "numbers")
+        numbers = emit.numbers(emit.scalar(iterations, "iterations"), "numbers")
         keys = emit.add("Mul", [self._counts, iterations], "keys")
         keys = emit.add("Sub", [keys, emit.unsqueeze(numbers, (1, 2), "numbers")], "keys")
         _, order = emit.several(
@@ -129,8 +126,7 @@ class Packing:
     def _gather(self, source: Value, places: Value) -> Value:
         """Emit a gather of elements, row by row."""
         ones = self._emit.vector((1, 1), "ones")
-        shape = self._emit.add("Shape", [source], "shape")
-        width = self._emit.add("Gather", [shape, self._emit.vector((2,), "k")], "width")
+        width = self._emit.size(source, 2, "width")
         shape = self._emit.concat([ones, width], 0, "shape")
         places = self._emit.add("Expand", [places, shape], "places")
         return self._emit.add("GatherElements", [source, places], source.name, axis=0)

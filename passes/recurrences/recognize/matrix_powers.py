@@ -16,6 +16,7 @@ import onnx
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
+from ....facts.types import PLAIN_FLOATS
 from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...scans.parallel_prefix import DISTANCES, Monoid
@@ -23,7 +24,6 @@ from ..weights import Unfit
 from .coefficients import broadcast
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, replace_rows
-from .semirings import FLOATS
 
 WIDEST = 16
 """The largest width of a matrix of which powers pay."""
@@ -79,7 +79,7 @@ def raise_matrix(
     together = emit.concat([emit.unsqueeze(row, rank + 1, "row") for row in rows], rank + 1, "rows")
     monoid = _multiply(emit, np.swapaxes(powers, 1, 2))
     (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1)
-    columns = [emit.constant(np.array(index, np.int64), "k") for index in range(len(rows))]
+    columns = [emit.integer(index, "k") for index in range(len(rows))]
     values = [emit.add("Gather", [joined, at], "all", axis=rank + 1) for at in columns]
     return replace_rows(recurrence, values, _LABEL, False)
 
@@ -102,7 +102,7 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
     (state,) = recurrence.states
     fact, emit = recurrence.fact(state.initial).without_content(), recurrence.iterations.emit
     match = _product(recurrence)
-    if match is None or fact.elem_type not in FLOATS or not fact.shape or not is_small(fact):
+    if match is None or fact.elem_type not in PLAIN_FLOATS or not fact.shape or not is_small(fact):
         return None
     matrix, added, is_left = match
     if not len(matrix) == matrix.shape[-1] <= WIDEST or recurrence.fact(added).shape != fact.shape:

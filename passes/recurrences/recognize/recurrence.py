@@ -194,8 +194,7 @@ class AllIterations(Batcher):
         own, other = (self.inference.fact(value).shape for value in (first.source, source))
         if not own or not other or own[first.axis] != other[axis]:
             return
-        shape = self.emit.add("Shape", [self.feeding.same(source).value], "shape")
-        count = self.emit.add("Gather", [shape, self.feeding.integers(axis)], "iterations")
+        count = self.emit.size(self.feeding.same(source).value, axis, "iterations")
         self.emit.graph.replace_uses(self.feeding.iterations, count)
         self.feeding.iterations = count
 

@@ -23,6 +23,7 @@ import onnx
 
 from ....facts.fact import Fact
 from ....facts.polynomial import product
+from ....facts.types import IEEE_FLOATS, INTEGER_BITS, PLAIN_INTEGERS
 from ....ir import Graph, Operator, Value
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
@@ -33,13 +34,8 @@ from .recurrence import Recurrence, Replacement
 from .step_functions import Bounded, Part, Step, StepReader
 
 _TYPES = onnx.TensorProto
-_FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE, _TYPES.FLOAT16)
-_COMMON = (*_FLOATS, _TYPES.INT32, _TYPES.INT64)
+_COMMON = (*IEEE_FLOATS, *PLAIN_INTEGERS)
 """The element types with kernels of CumSum, ReduceMax and ReduceMin in runtimes."""
-_INTEGERS = (
-    *(_TYPES.INT8, _TYPES.INT16, _TYPES.INT32, _TYPES.INT64),
-    *(_TYPES.UINT8, _TYPES.UINT16, _TYPES.UINT32, _TYPES.UINT64),
-)
 _END = np.iinfo(np.int64).max
 
 _SHORT = 64
@@ -49,7 +45,7 @@ _ROUNDING = ("Add", "Mul")
 """The operators whose order may change bits of all but integers."""
 
 _LAST: dict[str, tuple[str, tuple[int, ...]]] = {
-    "Mul": ("ReduceProd", _FLOATS),
+    "Mul": ("ReduceProd", IEEE_FLOATS),
     "Max": ("ReduceMax", _COMMON),
     "Min": ("ReduceMin", _COMMON),
     "And": ("ReduceMin", (_TYPES.BOOL,)),
@@ -75,7 +71,7 @@ def reduce_step(
     if step.is_reset:
         if is_sum and still and step.fresh.number is not None and fact.elem_type == _TYPES.BOOL:
             return _truth(recurrence, reader, step, fact)
-        if is_sum and (still or fact.elem_type in (*_INTEGERS, _TYPES.BOOL)):
+        if is_sum and (still or fact.elem_type in (*INTEGER_BITS, _TYPES.BOOL)):
             return _hold(recurrence, reader, step, fact)
         return None
     if is_sum and still:
@@ -134,9 +130,9 @@ def accumulate(
     )
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
-    exact = kind not in _ROUNDING or fact.elem_type in _INTEGERS
+    exact = kind not in _ROUNDING or fact.elem_type in INTEGER_BITS
     joins = iterations.options.costs == "none" or _joins_initial(recurrence, fact)
-    if sums and fact.elem_type in _FLOATS and not joins:
+    if sums and fact.elem_type in IEEE_FLOATS and not joins:
         return _reduced_sums(recurrence, added, exact)
     rows = emit.concat([recurrence.first_row(), added], 0, state.argument.name)
     if sums:
@@ -196,7 +192,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, is_number:
         largest = emit.reduce(reduction, numbers, (0,), "last_number")
         return emit.add("Cast", [largest], "last", to=_TYPES.BOOL)
     last = emit.reduce(reduction, rows, (0,), "last")
-    if reduction == "ReduceProd" or elem_type not in _FLOATS or is_number:
+    if reduction == "ReduceProd" or elem_type not in IEEE_FLOATS or is_number:
         return last
     flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
     count = emit.reduce("ReduceSum", flags, (0,), "nans")
@@ -252,7 +248,9 @@ def weigh_last(
         recurrence.iterations.feeding,
     )
     (weight,), offset = step.plain.weights, step.plain.offset
-    if step.is_reset or step.plain.is_bounded or fact.elem_type not in _FLOATS or emit.opset < 12:
+    if step.is_reset or step.plain.is_bounded or emit.opset < 12:
+        return None
+    if fact.elem_type not in IEEE_FLOATS:
         return None
     if weight is None or weight.number is not None or weight.batched or offset is None:
         return None
@@ -326,7 +324,7 @@ def _sums(recurrence: Recurrence, reader: StepReader, plain: Bounded, fact: Fact
     sums = emit.running_sum(emit.concat([zeros, rows], 0, "rows"), "sums")
     if not truth:
         return sums
-    two = emit.constant(np.array(2, np.int64), "two")
+    two = emit.integer(2, "two")
     return emit.add("Cast", [emit.add("Mod", [sums, two], "odd")], "odd", to=_TYPES.BOOL)
 
 
@@ -354,7 +352,7 @@ def _held(
     flag = reader.rows_of(reset, np.dtype(bool))
     first = recurrence.first_row()
     joined = emit.concat([first, rows], 0, "rows")
-    one, zero = (emit.constant(np.array(n, np.int64), "k") for n in (1, 0))
+    one, zero = (emit.integer(n, "k") for n in (1, 0))
     iteration = emit.add("Add", [feeding.numbers(feeding.iterations), one], "iterations")
     iteration = emit.unsqueeze(iteration, tuple(range(1, 1 + len(fact.shape or ()))), "iterations")
     places = emit.add("Where", [flag, iteration, zero], "places")

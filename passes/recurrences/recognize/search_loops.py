@@ -258,7 +258,7 @@ class _Search:
         emit, number = Builder(body), body.inputs[0]
         value = emit.squeeze(number, 0, "iteration") if number.shape else number
         if start:
-            offset = emit.constant(np.array(start, np.int64), "start")
+            offset = emit.integer(start, "start")
             value = emit.add("Add", [value, offset], "place")
         value = emit.unsqueeze(value, 0, "place") if each.keeps_axis else value
         body.set_input(each.node, 1, value)
@@ -278,7 +278,7 @@ class _Search:
         first = emit.add("ArgMax", [all_hits], "first", axis=0, keepdims=0)
         size = emit.add("Size", [hits], "size")
         met = emit.add("Less", [first, size], "met")
-        one, endless = (emit.constant(np.array(n, np.int64), "k") for n in (1, _ENDLESS))
+        one, endless = (emit.integer(n, "k") for n in (1, _ENDLESS))
         iterations = emit.add(
             "Where", [met, emit.add("Add", [first, one], "iterations"), endless], "iterations"
         )
@@ -318,7 +318,7 @@ class _End:
 
     def emit(self, emit: Builder) -> Value:
         """Emit the number of iterations up to the end."""
-        axis, start = (emit.constant(np.array(n, np.int64), "k") for n in (self.axis, self.start))
+        axis, start = (emit.integer(n, "k") for n in (self.axis, self.start))
         shape = emit.add("Shape", [self.source], "shape")
         size = emit.add("Gather", [shape, axis], "size", axis=0)
         return emit.add("Sub", [size, start], "size") if self.start else size

@@ -21,14 +21,12 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
+from ....facts.types import PLAIN_FLOATS, PLAIN_NUMBERS
 from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...utils.select import select
 
 _TYPES = onnx.TensorProto
-FLOATS = (_TYPES.FLOAT, _TYPES.DOUBLE)
-INTEGERS = (_TYPES.INT32, _TYPES.INT64)
-NUMBERS = (*FLOATS, *INTEGERS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,18 +48,18 @@ class Semiring:
     is_ordered: bool = False
 
 
-SUMS = Semiring("Add", "Mul", NUMBERS, rounds=True)
+SUMS = Semiring("Add", "Mul", PLAIN_NUMBERS, rounds=True)
 TRUTH = Semiring("Xor", "And", (_TYPES.BOOL,))
 SEMIRINGS = (
-    Semiring("Max", "Min", NUMBERS),
-    Semiring("Min", "Max", NUMBERS),
+    Semiring("Max", "Min", PLAIN_NUMBERS),
+    Semiring("Min", "Max", PLAIN_NUMBERS),
     TRUTH,
     Semiring("Or", "And", (_TYPES.BOOL,)),
     SUMS,
-    Semiring("Max", "Add", FLOATS, rounds=True),
-    Semiring("Min", "Add", FLOATS, rounds=True),
-    Semiring("Max", "Mul", FLOATS, rounds=True, is_ordered=True),
-    Semiring("Min", "Mul", FLOATS, rounds=True, is_ordered=True),
+    Semiring("Max", "Add", PLAIN_FLOATS, rounds=True),
+    Semiring("Min", "Add", PLAIN_FLOATS, rounds=True),
+    Semiring("Max", "Mul", PLAIN_FLOATS, rounds=True, is_ordered=True),
+    Semiring("Min", "Mul", PLAIN_FLOATS, rounds=True, is_ordered=True),
 )
 """Sums of integers wrap, and bounds do not: integers have no row of both. Exact rows
 come first: over them, states that only change places keep their bits."""

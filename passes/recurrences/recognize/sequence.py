@@ -62,9 +62,7 @@ class Sequence3:
         size = self.shape[self.batch_axis].value
         if size is not None:
             return self.emit.vector((size,), "k")
-        shape = self.emit.add("Shape", [self._same(self.hidden.initial)], "shape")
-        axis = self.emit.vector((self.batch_axis,), "k")
-        return self.emit.add("Gather", [shape, axis], "batch", axis=0)
+        return self.emit.size(self._same(self.hidden.initial), self.batch_axis, "batch")
 
     def _same(self, value: Value) -> Value:
         return self.recurrence.iterations.feeding.same(value).value

@@ -9,10 +9,10 @@ import pytest
 from harness import as_model, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from straightline import ir, reference, rewrite
+from straightline.facts.types import PLAIN_INTEGERS
 from straightline.ops.builder import Builder
 from straightline.passes import RaiseRecurrences
 from straightline.passes.recurrences.recognize.semirings import (
-    INTEGERS,
     RESET,
     SEMIRINGS,
     SUMS,
@@ -264,7 +264,7 @@ def product_of(semiring, form, elem_type):
     """A product; None where a form is no step of a row."""
     places = tuple(FORMS[form])
     width = 2 if any(place.row == 1 for place in places) else 1
-    if width == 1 and (semiring is not SUMS or elem_type in INTEGERS):
+    if width == 1 and (semiring is not SUMS or elem_type in PLAIN_INTEGERS):
         places = tuple(place for place in places if place.column < 2)  # no bounds
     return Product(semiring, width, places, elem_type)
 
@@ -284,7 +284,7 @@ def test_a_product_of_steps_is_a_step_and_what_both_do(semiring, form, seed):
         fed = matrices_of(dice, product, seed > 0 and not semiring.rounds)
         outputs = reference.run(products_of(product, 4), fed)
         places, count = product.places, len(product.places)
-        rounds = semiring.rounds and elem_type not in INTEGERS
+        rounds = semiring.rounds and elem_type not in PLAIN_INTEGERS
         for place, one, other in zip(places, outputs[:count], outputs[count:], strict=True):
             if place.column < product.width and RESET in places:
                 continue  # the weights of a constant are not read
