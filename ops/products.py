@@ -21,8 +21,7 @@ from .batching import DIFFERING, Batch, Unbatchable
 from .cost_estimates import EACH, elements
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import by_rows
-from .partial_axes import whole
-from .partial_products import product_of_parts
+from .partial_axes import product_of_parts, whole
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import ALL_OPERANDS, OperandRanks, OperatorRules, Shapes, describes
 

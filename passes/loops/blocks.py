@@ -9,7 +9,7 @@ block, as in `vectorize-loops`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +22,8 @@ from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
-from ...facts.types import PLAIN_INTEGERS
-from ...ir import Node, Operator, Signal, Value
+from ...facts.types import PLAIN_FLOATS, PLAIN_INTEGERS
+from ...ir import Graph, Node, Operator, Signal, Value
 from ...ir.copying import empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
@@ -41,7 +41,6 @@ from ..vectorize.batch_interpreter import Batcher
 from ..vectorize.loop_distribution import Distribution
 from ..vectorize.nested_control_flow import compute_nested
 from ..vectorize.residual_loop import ResidualOutputs, label_of, plan_residual_loop, rebuild
-from .block_sums import find_sums
 
 _LARGE = 1 << 10
 """The number by which open sizes are compared."""
@@ -538,3 +537,42 @@ def _rows_info(stacked: ScanOutput, fact: Fact) -> onnx.ValueInfoProto:
 
 def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:
     return declaration(name, onnx.helper.make_tensor_type_proto(elem_type, []))
+
+
+"""The element types with kernels of ReduceSum in runtimes."""
+
+
+def find_sums(
+    states: Iterable[State], body: Graph, inference: ShapeInference, exact: bool
+) -> Iterator[Write]:
+    """Yield the states that only add up a value of each iteration, or subtract one.
+
+    Args:
+        states: the states.
+        body: the graph of an iteration.
+        inference: the facts of the model's values.
+        exact: keep the order of additions of floats.
+    """
+    for state in states:
+        node, own, fact = state.result.producer, state.argument, inference.fact(state.initial)
+        if fact.shape is None or inference.fact(state.result).shape != fact.shape:
+            continue
+        if fact.elem_type not in (*PLAIN_FLOATS, *PLAIN_INTEGERS) or (
+            exact and fact.elem_type in PLAIN_FLOATS
+        ):
+            continue
+        term = None if node is None else _term(node, own)
+        alone = body.users(own) == [node] and body.users(state.result) == [body]
+        alone = alone and body.outputs.count(state.result) == 1
+        if node is not None and term is not None and alone:
+            yield Write(state, node, term)
+
+
+def _term(node: Node, own: Value) -> Value | None:
+    """The value that a node adds to a state or subtracts from it; None for another node."""
+    if not node.is_op("Add", "Sub") or own not in node.inputs:
+        return None
+    one, other = node.inputs
+    if one is other or (node.is_op("Sub") and one is not own):
+        return None
+    return other if one is own else one

@@ -25,17 +25,17 @@ from ...facts.fact import UNKNOWN, Fact, constant_fact, decided, element
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
-from ...ir import Graph, Node, Operator, Template, Value, upstream
+from ...ir import Fold, Graph, Node, Operator, Template, Value, upstream
+from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..costs.table import Costs, cost_table
 from ..iteration.affine_reads import ElementRead, Selection, element_reads
 from ..iteration.loop_view import LoopView, read_replaceable
 from ..iteration.new_bodies import add_input, all_labels, fact_declaration, set_own_outputs
-from ..iteration.scan_layout import add_choice, add_holder, replace_outputs
+from ..iteration.scan_layout import add_choice, add_holder, move_axis, replace_outputs
 from ..iteration.splice import clean, drop_dead_nodes
 from ..utils.sites import Site, SitePass
-from .scan_sources import ScanSources
 
 _SCAN = Message("loop-to-scan", "is a Scan now")
 _GUARDED_SCAN = Message(
@@ -341,3 +341,56 @@ def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value]:
         nothing = emitter.graph.add_initializer(one.result.name, row.none())
         outputs.append(emitter.add("Identity", [nothing], one.result.name))
     return outputs
+
+
+class ScanSources:
+    """The scan inputs of a Scan, the scanned axis first.
+
+    onnxruntime crashes on some empty tensors with another scanned axis.
+
+    Attributes:
+        values: the scan inputs.
+        backward: for each, true if scanned from its end.
+    """
+
+    def __init__(self, graph: Graph, loop_view: LoopView, fold: Fold) -> None:
+        self.emit = Builder(graph, fold)
+        self.loop_view = loop_view
+        self.values: list[Value] = []
+        self.backward: list[bool] = []
+
+    def add(self, selection: Selection, rank: int, whole: bool) -> None:
+        """Scan the elements of a selection; `whole` if they are all along the axis."""
+        source, axis = selection.source, selection.axis
+        tensor = self.loop_view.body.initializers.get(source)
+        if tensor is not None:
+            source = self.emit.graph.add_initializer(source.name, tensor)
+        if not whole:
+            rows = [source, self._indices(selection)]
+            source = self.emit.add("Gather", rows, f"{source.name}_read", axis=axis)
+        first = self.emit.transpose(source, move_axis(rank, axis, 0), f"{source.name}_first")
+        self.values.append(first)
+        self.backward.append(selection.step == -1)
+
+    def add_numbers(self) -> None:
+        """Scan the iteration numbers, of the rank that the body declares."""
+        assert self.loop_view.iteration is not None
+        numbers, rank = self._iota, len(self.loop_view.iteration.shape or ())
+        if rank:
+            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "numbers")
+        self.values.append(numbers)
+        self.backward.append(False)
+
+    def _indices(self, selection: Selection) -> Value:
+        """The positions of the elements along the axis; backward from the last one."""
+        start = selection.start.value
+        if selection.step == -1 or not start:
+            return self._iota
+        offset = self.emit.integer(start, "start")
+        return self.emit.add("Add", [self._iota, offset], "places")
+
+    @lazy_property
+    def _iota(self) -> Value:
+        assert self.loop_view.maximum is not None
+        count = self.emit.scalar(self.loop_view.maximum, "iterations")
+        return self.emit.numbers(count, "numbers")

@@ -7,7 +7,7 @@ from layers import PARAMETERS
 from onnx import TensorProto
 from straightline import ir, reference
 from straightline.ops.builder import Builder
-from straightline.passes.recurrences.expand.activations import Activations
+from straightline.passes.recurrences.expand.steps import Activations
 from straightline.passes.recurrences.weights import Unfit
 from straightline.reference.overrides.recurrent import _FUNCTIONS
 

@@ -8,8 +8,8 @@ from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.builder import Builder
 from straightline.passes.iteration.scan_layout import read_scan
-from straightline.passes.scans.elements import Rows, element_shape, slices, zeros_of
 from straightline.passes.scans.shapes import ScanShapes
+from straightline.passes.scans.unroll_scans import Rows, element_shape, slices, zeros_of
 
 
 def scan_of(attributes, signature, version=9, used="e", body="float[3] a, float[2] e", lens=""):

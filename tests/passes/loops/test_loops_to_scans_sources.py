@@ -9,7 +9,7 @@ from straightline.analysis.constants.folding import Folder
 from straightline.facts.polynomial import Dimension
 from straightline.passes.iteration.affine_reads import Selection
 from straightline.passes.iteration.loop_view import read
-from straightline.passes.loops.scan_sources import ScanSources
+from straightline.passes.loops.loops_to_scans import ScanSources
 
 TEXT = """g (float[N, 3] x, int64 n) => (float[?, 3] y) <bool yes = {1}> {
     y = Loop (n, yes) <body = b (int64[1] i, bool c) => (bool c2, float[3] r) {
