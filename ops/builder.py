@@ -389,7 +389,7 @@ class Builder:
 
     def size(self, value: Value, axis: int, label: str) -> Value:
         """The size of an axis, int64 of shape [1]."""
-        sizes = self.add("Shape", [value], label)
+        sizes = self.add("Shape", [value], "sizes")
         return self.add("Gather", [sizes, self.vector((axis,), label)], label)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:

@@ -131,7 +131,7 @@ class BlockFeeding(Feeding):
         self.holds = self.emit.constant(np.array(True), "holds")
         self.loop = self._add_loop()
         is_padded = not shorter or bool(used_outputs(loop_view))
-        self.offsets = self.emit.numbers(self.block, "offsets") if is_padded else None
+        self.offsets = self.emit.numbers(self.block, "numbers") if is_padded else None
         self.length: Value | None = None
         number, self.condition, states = self._enter_body()
         start = self.emit.add("Mul", [number, self.block], "start")

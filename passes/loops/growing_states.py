@@ -133,7 +133,10 @@ def _emit_whole(each: GrowingState, rows: Operand, feeding: Feeding) -> list[Val
     emit, initial = feeding.emit, feeding.same(each.state.initial).value
     joined = concat_rows(rows.value, each.axis, rows.fact.shape or (), emit)
     whole = emit.concat([initial, joined], each.axis, each.state.argument.name)
-    start, total = (emit.size(v, each.axis, "size") for v in (initial, whole))
+    start, total = (
+        emit.size(value, each.axis, label)
+        for value, label in ((initial, "start"), (whole, "total"))
+    )
     return [whole, start, feeding.numbers(total), total]
 
 
