@@ -389,8 +389,8 @@ class Builder:
 
     def size(self, value: Value, axis: int, label: str) -> Value:
         """The size of an axis, int64 of shape [1]."""
-        sizes = self.add("Shape", [value], "sizes")
-        return self.add("Gather", [sizes, self.vector((axis,), label)], label)
+        shape = self.add("Shape", [value], "shape")
+        return self.add("Gather", [shape, self.vector((axis,), "k")], label)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
         """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""

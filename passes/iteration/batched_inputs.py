@@ -275,7 +275,7 @@ class Feeding:
 
     def _iteration(self, rank: int) -> Operand:
         """Emit the iteration numbers, of the rank that the body declares."""
-        numbers = self.emit.numbers(self._limit(), "numbers")
+        numbers = self._range(self._limit())
         if rank:
             numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "iteration")
         shape = (Dimension.constant(1),) * rank
@@ -294,7 +294,7 @@ class Feeding:
             return self.emit.squeeze(self.iterations, 0, "limit")
         bound, is_open = self.same(maximum), most is None or most.less(0) is not False
         if is_open and bound.fact.shape == () and self.emit.opset >= MIN_OF_INTEGERS:
-            return self.emit.add("Max", [bound.value, self.emit.integer(0, "k")], "limit")
+            return self.emit.add("Max", [bound.value, self._zero], "limit")
         if is_open:
             return self.emit.squeeze(self.iterations, 0, "limit")
         if bound.fact.shape == ():
@@ -310,7 +310,14 @@ class Feeding:
 
     def numbers(self, end: Value) -> Value:
         """Emit the numbers from 0 to below the element of a vector."""
-        return self.emit.numbers(self.emit.squeeze(end, 0, "limit"), "numbers")
+        return self._range(self.emit.squeeze(end, 0, "limit"))
+
+    def _range(self, limit: Value) -> Value:
+        return self.emit.add("Range", [self._zero, limit, self.emit.integer(1, "k")], "numbers")
+
+    @lazy_property
+    def _zero(self) -> Value:
+        return self.emit.integer(0, "k")
 
     def elements(self, scanned: ScanInput) -> Operand:
         """Emit a scan input, elements first and in the order of iteration."""

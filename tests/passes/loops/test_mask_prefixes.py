@@ -18,12 +18,12 @@ def test_attention():
             <int64 zero = {{0}}, int64 one = {{1}}, bool yes = {{1}}, int64[1] k0 = {{0}},
              int64[1] k1 = {{1}}, int64[1] end = {{-1}}, float low = {{-inf}},
              int64[1] axes = {{0}}, int64[1] axes_1 = {{1}}, int64 k = {{0}}, int64 k_1 = {{1}}> {{
-        sh = Shape (x) n = Gather (sh, zero) sizes = Shape (past) start = Gather (sizes, axes)
+        sh = Shape (x) n = Gather (sh, zero) shape = Shape (past) start = Gather (shape, axes)
         v = Loop (n, yes) <body = b (int64 i_1, bool c_1) => (bool c_1, float[1, 2] v_1) {{
             e_1 = Gather (x, i_1) q_1 = Unsqueeze (e_1, k0) v_1 = Exp (q_1)
         }}>
         v_joined = Squeeze (v, axes_1) rows = Concat <axis = 0> (past, v_joined)
-        sizes_1 = Shape (rows) total = Gather (sizes_1, axes) limit = Squeeze (total, axes)
+        shape_1 = Shape (rows) total = Gather (shape_1, axes) limit = Squeeze (total, axes)
         numbers = Range (k, limit, k_1)
         other, y = Loop (n, yes, past) <body = b (int64 i, bool c, float[L, 2] z)
                 => (bool d, float[M, 2] u, float[2] r)

@@ -39,10 +39,10 @@ SCATTERS = """a = Mul (i, two) b = Add (a, one) p = Reshape (a, place) q = Resha
 def test_slices():
     after = (
         AT
-        + """h = Slice (s, k, a, k) l = Slice (s, b, end, k) place_1 = Reshape (a, one_place)
+        + """h = Slice (s, k, a, k) l = Slice (s, b, end, k) place_1 = Reshape (a, sizes)
         t = ScatterND (s, place_1, u)"""
     )
-    after = loop(after).replace("[N, 3] t) {", "[N, 3] t) <int64[2] one_place = {1, 1}> {")
+    after = loop(after).replace("[N, 3] t) {", "[N, 3] t) <int64[2] sizes = {1, 1}> {")
     assert_rewrites(StoreRows(), loop(SLICES), after, list(feeds()))
 
 

@@ -182,7 +182,7 @@ def test_a_masked_cell_before_and_after():
             (h0, x, masks) }}"""
     after = f"""{HEAD} g (float[2, 4] h0, float[5, 2, 4] x, bool[5, 2, 1] masks, float[4, 4] u)
         => (float[2, 4] h1)
-        <int64[1] k = {{0}}, int64 k_1 = {{0}}, int64 k_2 = {{1}}, int64[0] scalar = {{}},
+        <int64[1] k = {{0}}, int64[0] scalar = {{}}, int64 k_1 = {{0}}, int64 k_2 = {{1}},
          int64[2] axes = {{1, 2}}, int64[2] ones = {{1, 1}}, int64[1] k_3 = {{2}},
          int64[1] axes_1 = {{1}},
          float[1, 4, 4] weights = {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}}> {{
