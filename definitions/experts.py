@@ -109,6 +109,8 @@ def _weights(case: Case, layer: int) -> str:
     """Nodes that compute the numbers of one layer's weights."""
     bits = case[f"bits{layer}"] or case["bits"]
     w, s, z = f"w{layer}", f"s{layer}", f"z{layer}"
+    if bits not in (2, 4, 8):
+        case.unfit(f"codes of {bits} bits are not known")
     width = case.known_size(w, 2) * 8 // bits
     rows = case.known_size(w, 1)
     kind, block = case.elem_type("x"), case["block"] or width

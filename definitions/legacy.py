@@ -38,6 +38,8 @@ def image_scaler(case: Case) -> str:
 @defines("(floats x) => (y) { y = Crop <border = @border, scale = @scale ?> (x) }", **_FACTS)
 def crop(case: Case) -> str:
     """A Slice of the last two axes."""
+    if len(case["border"]) != 4 or len(case["scale"] or (0, 0)) != 2:
+        case.unfit("its border has four numbers, its scale two")
     first, top, right, bottom = case["border"]
     if case["scale"] is not None:
         height, width = case["scale"]

@@ -118,6 +118,8 @@ def grid_sample(case: Case) -> str:
 def unfold(case: Case) -> str:
     """Windows along an axis, in a new last one."""
     rank = case.rank("x")
+    if not -rank <= case["dim"] < rank:
+        case.unfit("its axis is not one of x")
     axis = case["dim"] % rank
     order = [*range(axis + 1), *range(axis + 2, rank + 1), axis + 1]
     size = case.size("x", axis)

@@ -137,6 +137,8 @@ def _whole_pads(case: Case) -> list[int]:
         case.unfit("the pads of its windows depend on sizes")
     kernel, strides = case["kernel"], case["strides"] or (1, 1)
     pads = list(case["pads"] or (0, 0, 0, 0))
+    if (len(kernel), len(strides), len(pads)) != (2, 2, 4):
+        case.unfit("its attributes do not fit an image")
     for axis in (0, 1):
         room = case.known_size("x", 2 + axis) + pads[axis] + pads[2 + axis] - kernel[axis]
         pads[2 + axis] += -room % strides[axis]

@@ -72,6 +72,9 @@ def masked_max_pool(case: Case) -> str:
         case.unfit("the pads of its windows depend on sizes")
     rank, kernel = case.rank("x"), case["kernel"]
     spatial, axis = rank - 2, rank - 1
+    lists = (kernel, 1), (case["strides"], 1), (case["pads"], 2)
+    if spatial < 1 or any(len(one) != each * spatial for one, each in lists if one):
+        case.unfit("its attributes do not fit the rank of its input")
     pads = case["pads"] or (0,) * 2 * spatial
     strides = case["strides"] or (1,) * spatial
     sides = [0] * (rank - 1) + [pads[spatial - 1]] + [0] * (rank - 1) + [pads[-1]]

@@ -131,6 +131,8 @@ def softmax(case: Case) -> str:
     axes = [case["axis"]]
     if case["opset"] < 13:
         rank = case.rank("x")
+        if not -rank <= case["axis"] < rank:
+            case.unfit("its axis is not one of x")
         axes = list(range(case["axis"] % rank, rank))
     return _between(
         case,
@@ -250,6 +252,8 @@ def _along(case: Case, value: str, result: str) -> str:
     if case.rank("scale") == 0:
         return f"{result} = Identity ({value})"
     rank = case.rank("x")
+    if not -rank <= _axis(case) < rank:
+        case.unfit("its axis is not one of x")
     axes = [axis for axis in range(rank) if axis != _axis(case) % rank]
     return f"{result} = Unsqueeze <axes = {axes}> ({value})"
 

@@ -255,6 +255,8 @@ _AFTER = "k = Where (validU, n, nothing)  y = Identity (k)"
 def _gather(case: Case) -> tuple[int, str]:
     """The axis of blocks after a Gather, and the nodes of that."""
     rank, more = case.rank("data"), case.rank("indices") - 1
+    if not all(-rank <= axis < rank for axis in (case["gather"], case["quantize"])):
+        case.unfit("its axes are not those of data")
     gather, quantize = case["gather"] % rank, case["quantize"] % rank
     names = ["data", *(["zeros"] if case.has("zeros") else [])]
     is_signed = case.elem_type("data") == onnx.TensorProto.INT4

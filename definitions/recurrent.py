@@ -23,7 +23,9 @@ def dynamic_quantize_lstm(case: Case) -> str:
     """An LSTM whose products are of integers: a Scan for each direction."""
     if case.has("lengths") or case["clip"] or case["coupled"]:
         case.unfit("lengths, clip and coupled gates have no definition")
-    directions = {"forward": [0], "reverse": [1], "bidirectional": [0, 1]}[case["direction"]]
+    directions = {"forward": [0], "reverse": [1], "bidirectional": [0, 1]}.get(case["direction"])
+    if directions is None:
+        case.unfit(f"there is no direction '{case['direction']}'")
     names = [name.lower() for name in case["activations"] or ()]
     if names not in ([], ["sigmoid", "tanh", "tanh"] * len(directions)):
         case.unfit("only sigmoid, tanh and tanh have a definition")
