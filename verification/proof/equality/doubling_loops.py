@@ -15,6 +15,7 @@ that the recurrence does not compute.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import onnx
@@ -24,6 +25,7 @@ from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import ONE
 from ..arithmetic.trip_counts import parts_of_least
+from ..reals.field import Real
 from ..reals.real_terms import FLOATS, RealTerms
 from ..simplify.slices import entry_of
 from ..terms.free_variables import Bound, binding
@@ -167,11 +169,17 @@ class DoublingLoops:
                 return self._over_reals or joined.fact.elem_type not in FLOATS
         law = _Law(self._terms, step)
         parts = [part for each in step.joined.values() for part in _inside(each, step)]
-        if not all(part.head.name in _RING for part in parts):
-            return False
+        names = {part.head.name for part in parts}
         if self._over_reals and all(part.fact.elem_type in FLOATS for part in parts):
             reals = RealTerms(self._terms, self._pushdown.settled)
-            return all(reals.equal(*law.sides(state)) for state in step.joined)
+            sides = [law.sides(state) for state in step.joined]
+            if names <= _RING:
+                return all(reals.equal(*pair) for pair in sides)
+            extreme = "Max" if "Max" in names else "Min"
+            sums = partial(_extremes, reals, extreme)
+            return names == {"Add", extreme} and all(sums(a) == sums(b) for a, b in sides)
+        if not names <= _RING:
+            return False
         if step.powers or not all(part.fact.elem_type in INTEGER_BITS for part in parts):
             return False
         polynomials = ModularPolynomials(Induction(self._terms, self._pushdown))
@@ -240,6 +248,33 @@ def _applied(
 def _first_powers(terms: Terms, step: _Step) -> dict[Term, Term]:
     """First powers `c^1` in the place of powers."""
     return {power: terms.view(base, power.shape) for power, base in step.powers.items()}
+
+
+def _extremes(reals: RealTerms, extreme: str, term: Term) -> frozenset[int]:
+    """Sums of which a term is the maximum or minimum: Add distributes over these.
+
+    Returns:
+        The numbers of the sums as real functions.
+    """
+    field = reals.field
+
+    def sums(part: Term) -> list[Real]:
+        if part.head.name == "view" and _long(part.shape) == _long(part.operands[0].shape):
+            return sums(part.operands[0])
+        if part.is_op(extreme):
+            return [each for operand in part.operands for each in sums(operand)]
+        if part.is_op("Add"):
+            one, other = map(sums, part.operands)
+            if len(one) * len(other) <= _MOST_NODES:
+                return [field.add(a, b) for a in one for b in other]
+        return [reals.of(part)]
+
+    return frozenset(field.identify(each) for each in sums(term))
+
+
+def _long(shape: Shape) -> Shape:
+    """Shape without axes of size 1."""
+    return tuple([dim for dim in shape if dim.value != 1])
 
 
 class _Law:

@@ -61,6 +61,14 @@ STEPS = {
         "w = Mul (late_q, early) v = Add (w, late)",
         "v_q = Mul (early_q, late_q)",
     ),
+    "sum above a bound": (
+        "p = Add (f, s) s_next = Max (p, e)",
+        "w = Add (late_q, early) v = Max (w, late)",
+    ),
+    "sum below a bound": (
+        "p = Add (f, s) s_next = Min (p, e)",
+        "w = Add (late_q, early) v = Min (w, late)",
+    ),
     "matrix of zeros": (
         "p = Mul (f, s) s_next = Sub (p, e)",
         "w = Mul (late_q, early) v = Sub (w, late)",
@@ -144,6 +152,11 @@ NEAR = {
         "joined": "w = Add (d, d) f = Cast <to = 1> (w) k = Pow (c, f) u = Mul (k, early) "
         "v = Add (u, late)"
     },
+    "bounds of earlier sums": {"joined": "w = Add (early_q, early) v = Max (w, late)"},
+    "bounds of twice a sum": {
+        "joined": "u = Add (late_q, early) w = Add (u, late_q) v = Max (w, late)"
+    },
+    "both bounds": {"joined": "w = Add (late_q, early) u = Min (w, late) v = Max (u, early)"},
     "no factors": {"joined": WEIGHTED, "joined_q": "v_q = Add (early_q, late_q)"},
     "factors that stay": {"joined": WEIGHTED, "joined_q": "v_q = Max (late_q, late_q)"},
     "the first row, too": {"first": "zero"},
@@ -157,7 +170,7 @@ NEAR = {
 
 
 @pytest.mark.sample(15)
-@pytest.mark.parametrize("step", ["maximum", "linear", "one factor"])
+@pytest.mark.parametrize("step", ["maximum", "linear", "one factor", "sum above a bound"])
 @pytest.mark.parametrize("change", NEAR)
 def test_near_misses_are_not_proved(change, step):
     one, other = models(step, **NEAR[change])
