@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
-from ....facts.polynomial import Dimension
+from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..terms.term import Term
 from ..terms.term_manager import Terms
@@ -27,10 +27,10 @@ def gemm(terms: Terms, term: Term) -> Term | None:
         terms.op("Transpose", head, x, perm=[1, 0]) if head.attribute(flag, 0) else x
         for x, flag in ((a, "transA"), (b, "transB"))
     ]
-    product = _scaled(terms, term, terms.op("MatMul", head, *turned), "alpha")
+    scaled = _scaled(terms, term, terms.op("MatMul", head, *turned), "alpha")
     if not rest or rest[0] is None:
-        return product
-    return terms.op("Add", head, product, _scaled(terms, term, rest[0], "beta"))
+        return scaled
+    return terms.op("Add", head, scaled, _scaled(terms, term, rest[0], "beta"))
 
 
 def _scaled(terms: Terms, gemm_term: Term, x: Term, name: str) -> Term:
@@ -54,11 +54,11 @@ def convolution(terms: Terms, term: Term) -> Term | None:
     x, weights, bias = term.args
     if x is None or weights is None or bias is None or len(bias.fact.shape or ()) != 1:
         return None
-    (product,) = terms.apply(term.head, (x, weights))[:1]
-    if product is None or product.fact.shape != term.shape:
+    (result,) = terms.apply(term.head, (x, weights))[:1]
+    if result is None or result.fact.shape != term.shape:
         return None
     channels = (bias.shape[0], *[ONE] * (len(term.shape) - 2))
-    return terms.op("Add", _FIRST_OPSET, product, terms.view(bias, channels))
+    return terms.op("Add", _FIRST_OPSET, result, terms.view(bias, channels))
 
 
 @rewriting("AveragePool")
@@ -110,12 +110,17 @@ def largest(terms: Terms, term: Term) -> Term | None:
 
 @rewriting("MatMul")
 def product_of_pieces(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a product along a Concat to the sum of the products of its pieces."""
+    """Rewrite a product of vectors to a sum, and one along a Concat to those of its pieces."""
     a, b = term.args
     if a is None or b is None or term.fact.elem_type not in FLOATS:
         return None
     if len(a.fact.shape or ()) < 2 or len(b.fact.shape or ()) < 2:
         return None
+    length = a.shape[-1]
+    if length.value != 1 and product(a.shape) == product(b.shape) == length == b.shape[-2]:
+        factors = [terms.view(each, (length,)) for each in (a, b)]
+        each = terms.op("Mul", _FIRST_OPSET, *factors)
+        return terms.view(terms.op("ReduceSum", _FIRST_OPSET, each, axes=[0]), term.shape)
     axes = len(a.shape) - 1, len(b.shape) - 2
     for number, (x, axis) in enumerate(zip((a, b), axes, strict=True)):
         pieces = _pieces(terms, x, axis)

@@ -362,3 +362,25 @@ def test_rows_below_functions():
         status(before, model(signature, flat.format("rows").replace("Tanh (t)", "Neg (t)"), SHAPES))
         != "proved"
     )
+
+
+DOT = "(float[3] x, float[3] z) => (float[a, b] y)"
+UNIT_AXES = "p = Unsqueeze (x, first) q = Unsqueeze (z, last) r = Transpose (q) "
+
+
+@pytest.mark.parametrize(
+    ("nodes", "equal"),
+    [
+        ("m = Mul (p, r) s = ReduceSum (m, last) y = Identity (s)", True),
+        ("m = Mul (p, r) y = ReduceMean <axes = [1]> (m)", False),
+        ("m = Add (p, r) y = ReduceSum (m, last)", False),
+        ("m = Mul (p, p) y = ReduceSum (m, last)", False),
+        ("y = MatMul (r, q)", False),
+    ],
+)
+def test_a_product_of_two_vectors_is_a_sum(nodes, equal):
+    constants = "<int64[1] first = {0}, int64[1] last = {1}>"
+    product, other = (
+        model(DOT, UNIT_AXES + each, constants) for each in ("y = MatMul (p, q)", nodes)
+    )
+    assert (status(product, other) == "proved") is equal
