@@ -110,7 +110,7 @@ def largest(terms: Terms, term: Term) -> Term | None:
 
 @rewriting("MatMul")
 def product_of_pieces(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a product of vectors to a sum, and one along a Concat to those of its pieces."""
+    """Rewrite a product of vectors, and one along a Concat, to a sum."""
     a, b = term.args
     if a is None or b is None or term.fact.elem_type not in FLOATS:
         return None
