@@ -31,6 +31,7 @@ MASKS = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(
     ("causal", "past", "opset"), [(0, False, 11), (1, False, 17), (0, True, 21), (1, True, 13)]

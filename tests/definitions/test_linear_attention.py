@@ -13,6 +13,7 @@ def floats(*shape):
     return DRAW.standard_normal(shape).astype(np.float32)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("heads", "groups"), [(2, 2), (4, 2), (1, 2)])
 @pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
 def test_rules(heads, groups, rule):
