@@ -136,6 +136,56 @@ def negate_equal(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.emit("Not", [same])]
 
 
+@decomposes("Less", "Greater")
+def swap_operands(draft: NodeDraft) -> Sequence[Value | None]:
+    """The opposite comparison of the operands in the other order."""
+    opposite = {"Less": "Greater", "Greater": "Less"}[draft.node.op_type]
+    return [draft.emit(opposite, [draft.input(1), draft.input(0)])]
+
+
+@decomposes("MatMul")
+def multiply_matrices(draft: NodeDraft) -> Sequence[Value | None]:
+    """A product of matrices, of which a vector is one row or one column."""
+    ranks = [draft.rank(index) for index in (0, 1)]
+    if 1 not in ranks or None in ranks:
+        draft.refuse("no operand is a vector, or a rank is not known")
+    operands = [
+        draft.unsqueeze(draft.required(index), [index]) if ranks[index] == 1 else draft.input(index)
+        for index in (0, 1)
+    ]
+    product = draft.emit("MatMul", operands, "product")
+    axes = [axis for axis, index in ((-2, 0), (-1, 1)) if ranks[index] == 1]
+    rank = max(2, *[rank or 0 for rank in ranks])
+    return [draft.along("Squeeze", product, [rank + axis for axis in axes])]
+
+
+@decomposes("RNN", "GRU", "LSTM")
+def start_from_zeros(draft: NodeDraft) -> Sequence[Value | None]:
+    """The operator with initial states of zeros where they are absent."""
+    absent = [place for place in _STATES[draft.node.op_type] if draft.input(place) is None]
+    if not absent or (draft.source >= 14 and draft.attribute("layout")):
+        draft.refuse("its initial states are present, or the batch comes first")
+    weights, batch = draft.shape(2), (draft.shape() or [None] * 2)[1]
+    if weights is None or weights[0] is None or weights[2] is None:
+        draft.refuse_unknown("the shape of its weights")
+    dtype, sizes = draft.required_dtype(0, "zeros"), (weights[0], weights[2])
+    if batch is not None:
+        zeros = draft.const(np.zeros((sizes[0], batch, sizes[1]), dtype), "zeros")
+    else:
+        shape = draft.emit("Shape", [draft.data], "shape")
+        rows = draft.emit("Gather", [shape, draft.ints([1], "place")], "rows")
+        first, last = (draft.ints([size], "size") for size in sizes)
+        whole = draft.emit("Concat", [first, rows, last], "shape", axis=0)
+        zeros = draft.emit("Expand", [draft.const(np.array(0, dtype), "zero"), whole], "zeros")
+    for place in absent:
+        draft.set_input(place, zeros)
+    return draft.repeat()
+
+
+_STATES = {"RNN": (5,), "GRU": (5,), "LSTM": (5, 6)}
+"""Inputs of recurrent operators that are zeros where they are absent."""
+
+
 @decomposes("GlobalMaxPool")
 def reduce_channels(draft: NodeDraft) -> Sequence[Value | None]:
     """The maximum over all axes after the first two."""

@@ -305,10 +305,10 @@ class _Legalizer:
             if opset:  # else no operator of ONNX's own can stand there
                 yield _expansion(op_type, opset, DECOMPOSITIONS[name_of(node)])
             return
-        if op_type in RECURRENT:
-            yield from expansions(node, self.target, self.legality.types, self.budget, self._folder)
         if op_type in DECOMPOSITIONS:
             yield _expansion(op_type, opset, DECOMPOSITIONS[op_type])
+        if op_type in RECURRENT:
+            yield from expansions(node, self.target, self.legality.types, self.budget, self._folder)
         for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
             yield _expansion(op_type, version)
         first = first_opset(op_type)

@@ -23,7 +23,8 @@ BROUGHT = {"google", "typing_extensions"}
 alone read."""
 OTHERS = {
     "tests": {"torch"},
-    "dev": {"onnxoptimizer", "onnxsim", "onnxslim", "polygraphy", "torch", "transformers"},
+    "dev": {"onnxoptimizer", "onnxsim", "onnxslim", "polygraphy", "torch", "transformers"}
+    | {"MNN", "_tools", "cv2"},
 }
 """What is compared with where it happens to be installed."""
 

@@ -79,7 +79,7 @@ def test_names_are_completed():
     from straightline.cli.completing import target_names
 
     assert target_names("onnx") == [
-        *("onnx2torch", "onnxruntime", "onnxruntime-web", "onnxruntime-webnn")
+        *("onnx", "onnx2torch", "onnxruntime", "onnxruntime-web", "onnxruntime-webnn")
     ]
 
 

@@ -25,6 +25,8 @@ CASES = {
         {"a": np.array(7), "b": np.array(-1)},
     ),
     "Xor": ("y = Xor (t, u)", "bool[2, 4] t, bool[4] u", {"t": T, "u": T[0]}),
+    "Less": ("y = Less (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
+    "Greater": ("y = Greater (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
     "GlobalMaxPool": ("y = GlobalMaxPool (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "Split": (
         "y, z = Split <axis = 1> (x, s)",
@@ -226,6 +228,35 @@ def test_an_input_of_another_rank_is_put_in_a_row(name, opset):
     assert not fitted(model, lacking(), passes=()).changed
 
 
+@pytest.mark.parametrize("opset", [13, 17])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,)), ((4,), (5, 4, 3)), ((2, 5, 4), (4,))],
+)
+def test_a_vector_is_multiplied_as_a_matrix(a, b, opset):
+    numbers = np.random.default_rng(0)
+    feed = {name: numbers.random(shape, np.float32) for name, shape in (("a", a), ("b", b))}
+    node = one_node("y = MatMul (a, b)", f"float{list(a)} a, float{list(b)} b", opset)
+    form = Form(ranks={"A": (2, 3), "B": (2, 3)})
+    outcome = fitted(node, lacking(forms={"MatMul": (form,)}), feed, passes=())
+    assert "MatMul" in operators(outcome) and not outcome.untaken
+    assert not fitted(node, lacking(), passes=()).changed
+
+
+@pytest.mark.parametrize("batch", ["2", "n"])
+@pytest.mark.parametrize(("name", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_absent_states_are_zeros(name, gates, batch):
+    """tract 0.23.9 refuses an LSTM without initial states over a batch of more than one."""
+    numbers = np.random.default_rng(0)
+    shapes = {"x": (3, 2, 3), "w": (1, gates * 4, 3), "r": (1, gates * 4, 4)}
+    feed = {key: numbers.random(shape, np.float32) for key, shape in shapes.items()}
+    inputs = f"float[t, {batch}, 3] x, float[1, {gates * 4}, 3] w, float[1, {gates * 4}, 4] r"
+    node = one_node(f"y, h = {name} <hidden_size = 4> (x, w, r)", inputs, outputs="y, h")
+    states = ("initial_h", "initial_c") if name == "LSTM" else ("initial_h",)
+    outcome = fitted(node, lacking(forms={name: (Form(present=states),)}), feed, passes=())
+    assert name in operators(outcome) and not outcome.untaken
+
+
 def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
     target = lacking(forms={"Gather": (Form(ranks={"indices": (0, 1)}),)})
     node = one_node("y = Gather (x, i)", "float[4] x, int64[a, b] i")
@@ -235,7 +266,18 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
 
 def test_every_spelling_is_tested():
     own = {name for name in DECOMPOSITIONS if not name.startswith("ai.onnx.ml.")}
-    assert own == {*CASES, *IN_A_ROW, "Constant", "Pad", "Slice", "Softplus"}
+    assert own == {
+        *CASES,
+        *IN_A_ROW,
+        "Constant",
+        "GRU",
+        "LSTM",
+        "MatMul",
+        "Pad",
+        "RNN",
+        "Slice",
+        "Softplus",
+    }
 
 
 NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])

@@ -15,8 +15,8 @@ from straightline.targets.target_file import parse
 
 SHIPPED = (
     *("coreml", "iree", "mnn", "ncnn", "onnx", "onnx2torch", "onnxruntime", "onnxruntime-web"),
-    *("onnxruntime-webnn", "openvino"),
-    *("qnn", "rknn", "tensorrt", "tflite", "tidl", "tinygrad", "tvm"),
+    *("onnxruntime-webnn", "opencv", "openvino"),
+    *("qnn", "rknn", "tensorrt", "tflite", "tidl", "tinygrad", "tract", "tvm"),
 )
 
 

@@ -71,4 +71,7 @@ CLIENTS = (
         17,
     ),
     Client("tinygrad", _ADAPTERS + "tinygrad", ("tinygrad",), ("tinygrad",), 17, ("clang",)),
+    Client("mnn", _ADAPTERS + "mnn", ("MNN",), ("mnn",), 17),
+    Client("opencv", _ADAPTERS + "opencv", ("cv2",), ("opencv-python-headless",), 17),
+    Client("tract", _ADAPTERS + "tract", ("tract",), ("tract",), 17),
 )

@@ -10,6 +10,7 @@ into the list by hand: as a form, or by leaving the operator out.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 import time
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from straightline.targets import find
+from straightline.targets.target import Form
 
 from .client import CLIENTS, Client
 from .client_run import classify
@@ -50,7 +52,10 @@ def main() -> None:
         sys.exit(f"error: {client.obstacle}")
     start = time.time()
     trials = list[Trial]()
-    for trial in trials_of(client, cases(find(client.name), options.only, options.opset or OPSETS)):
+    target = find(client.name)
+    if options.every:
+        target = dataclasses.replace(target, operators=None, lacks={}, forms={}, anywhere=Form())
+    for trial in trials_of(client, cases(target, options.only, options.opset or OPSETS)):
         trials.append(trial)
         if options.json and len(trials) % _BLOCK == 1:  # so that nothing tried is lost
             _keep(trials, Path(options.json))
@@ -75,6 +80,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="operators whose name holds this")
     meaning = "an opset besides those of the tests"
     parser.add_argument("--opset", type=int, action="append", help=meaning)
+    parser.add_argument("--every", action="store_true", help="operators and forms not listed, too")
     parser.add_argument("--json", help="a file for each trial")
     return parser.parse_args()
 
