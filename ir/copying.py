@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import onnx
 
@@ -42,11 +43,23 @@ def without_symbols(info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
 
 def dims_of(type_: onnx.TypeProto) -> Sequence[onnx.TensorShapeProto.Dimension]:
     """The dimensions of the tensor inside a type; none for another kind of type."""
+    tensor = _tensor_inside(type_)
+    return () if tensor is None else tensor.shape.dim
+
+
+def forget_shape(type_: onnx.TypeProto) -> None:
+    """Drop the shape of the tensor inside a type, in place."""
+    tensor = _tensor_inside(type_)
+    if tensor is not None:
+        tensor.ClearField("shape")
+
+
+def _tensor_inside(type_: onnx.TypeProto) -> Any:
     kind = type_.WhichOneof("value")
     while kind in ("sequence_type", "optional_type"):
         type_ = getattr(type_, kind).elem_type
         kind = type_.WhichOneof("value")
-    return getattr(type_, kind).shape.dim if kind in ("tensor_type", "sparse_tensor_type") else ()
+    return getattr(type_, kind) if kind in ("tensor_type", "sparse_tensor_type") else None
 
 
 @takes(source=Graph, target=Graph)

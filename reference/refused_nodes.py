@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 import onnx
 from onnx import shape_inference
 
+from ..ir.copying import forget_shape
 from ..ir.io.external_data import external_tensors
 from ..ir.io.protobuf.message_headers import copy_without
 from ..ir.onnx_errors import OnnxError, ask_onnx, one_line
@@ -105,8 +106,7 @@ def _forget_sizes(graph: onnx.GraphProto) -> None:
     """Drop declarations of a graph and its bodies, except inputs and types of outputs."""
     del graph.value_info[:]
     for info in graph.output:
-        if info.type.HasField("tensor_type"):
-            info.type.tensor_type.ClearField("shape")
+        forget_shape(info.type)
     for node in graph.node:
         for body in subgraphs(node):
             _forget_sizes(body)

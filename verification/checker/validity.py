@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import onnx
 
+from ...ir.copying import forget_shape
 from ...ir.onnx_errors import OnnxError, one_line
 from ...reference.bodies import subgraphs
 from ...reference.refused_nodes import infer_strictly, inference_query
@@ -31,6 +32,5 @@ def _forget_inputs(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         for body in subgraphs(node):
             for info in body.input:
-                if info.type.HasField("tensor_type"):
-                    info.type.tensor_type.ClearField("shape")
+                forget_shape(info.type)
             _forget_inputs(body)
