@@ -25,6 +25,7 @@ from ..costs.goal import GOALS, Goal, GoalName
 from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
 from ..costs.trip_counts import MANY
+from ..scans.parallel_prefix import joins_rows
 from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
 from ..utils.search_budget import SearchBudget
 from ..utils.trial import try_passes
@@ -38,6 +39,9 @@ _SHIPPED = "onnxruntime"
 _LARGE = Message(
     "form-takes-memory",
     "a form that would run faster on small inputs takes {memory}; allow it with {option}",
+)
+_COSTLY = Message(
+    "raised-form-slower", "an operator could compute it, and by the costs a run would take longer"
 )
 _CLEAR = 0.7
 """The largest ratio of run times by which running both branches of an If is clearly faster."""
@@ -90,7 +94,29 @@ class Accelerate(Pass):
                 break
         if budget.left_out:
             context.remarks.add_on_model(self, model, "noted", budget.remark)
+        self._explain(model, context, budget)
         return changed
+
+    def _explain(self, model: Model, context: PassContext, budget: SearchBudget) -> None:
+        """Remark what keeps each loop from an operator, which only trials have seen."""
+        stages = [stage for stages in self.alternatives for stage in stages]
+        passes = [each for stage in stages if isinstance(stage, Repeated) for each in stage.passes]
+        raising = [each for each in passes if isinstance(each, registry.RaiseRecurrences)]
+        loops = [node for node in _loops(model) if not joins_rows(node)]
+        if not raising or not loops:
+            return
+        trial = try_passes(raising[:1], budget.copy(model), context, repeat=False)
+        reasons = {
+            each.path: each.reason for each in trial.context.remarks if each.action == "kept"
+        }
+        known = {
+            node
+            for remark, node in context.remarks.entries
+            if (remark.pass_name, remark.action) == (raising[0].name, "kept")
+        }
+        for node in loops:
+            if node not in known:
+                context.kept(raising[0], node, reasons.get(node.path, _COSTLY()))
 
     def _shrink(self, model: Model, context: PassContext, budget: SearchBudget) -> bool:
         """Run the last passes until they change nothing with new facts of all values.
