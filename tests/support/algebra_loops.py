@@ -14,7 +14,7 @@ import onnx
 LENGTHS = (0, 1, 2, 3, 6, 19, 37)
 FORMS = ("loop", "constant", "condition", "scan", "reverse")
 ASKED = ("last", "all", "before")
-TYPES = {"float": 1, "double": 11, "int64": 7, "int32": 6, "bool": 9}
+TYPES = {"float": 1, "double": 11, "float16": 10, "int64": 7, "int32": 6, "bool": 9}
 _SHAPES = ("", "[3]", "[2,2]")
 
 _ROWS = {
@@ -24,6 +24,7 @@ _ROWS = {
         "u": "u = Exp (f)",
         "n": "n = Neg (f)",
     },
+    "float16": {"v": "v = Cast <to = 10> (e)", "o": "o = Cast <to = 10> (f)"},
     "int64": {
         "v": "v = Cast <to = 7> (e)",
         "o": "o = Cast <to = 7> (f)",
@@ -141,6 +142,8 @@ BODIES: dict[str, Body] = {
         flip_flop="a = Not (s) s2 = Where (q, a, s)",
         toggled_latch="a = Not (s) b = And (a, k) s2 = Or (b, q)",
         equal="s2 = Equal (s, q)",
+        chosen_by_itself="a = And (s, q) b = Not (s) d = And (b, k) s2 = Or (a, d)",
+        of_itself="a = Xor (s, q) b = Or (s, k) d = And (a, b) s2 = Not (d)",
     ),
     **_two(
         "float",
@@ -195,6 +198,13 @@ BODIES: dict[str, Body] = {
         shift_register="s2 = Xor (t, q) a = And (s, k) t2 = Xor (a, t)",
         reachable="a = And (s, q) s2 = Or (a, t) b = And (s, k) t2 = Or (b, q)",
     ),
+    **_two(
+        "float16",
+        half_viterbi="a = Add (s, v) b = Add (t, o) s2 = Max (a, b) t2 = Max (t, v)",
+        half_lag="d = Tanh (v) a = Mul (t, d) s2 = Add (a, o) t2 = Identity (s)",
+    ),
+    "half_linear": Body("float16", "d = Tanh (v) a = Mul (s, d) s2 = Add (a, o)"),
+    "lag": Body("float", "s2 = Add (t, e) t2 = Identity (s)", "st"),
     "argument_of_largest": Body(
         "float", "h = Greater (e, s) s2 = Where (h, e, s) t2 = Where (h, i, t)", "st", "t=int64"
     ),

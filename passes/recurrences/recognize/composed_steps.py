@@ -20,7 +20,7 @@ import onnx
 
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
-from ....facts.types import PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_NUMBERS
+from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ....ir import Array, Value
 from ...scans.parallel_prefix import MOST_STEP_BYTES
 from ...utils.select import select
@@ -30,6 +30,7 @@ from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_produ
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, reduce_step, replace_rows, weigh_last
 from .semirings import (
+    NUMBERS,
     RESET,
     SEMIRINGS,
     SUMS,
@@ -100,11 +101,11 @@ def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
     plain, (factor,) = step.plain, step.plain.weights
     if factor is None:
         return "its next value does not depend on it"
-    if fact.elem_type not in PLAIN_NUMBERS:
+    if fact.elem_type not in (*NUMBERS, _BOOL):
         return "steps of its element type do not compose"
     numbers = reader.array_of(factor)
     is_large = numbers is not None and not bool(np.all(np.abs(numbers) <= 1))
-    if fact.elem_type in PLAIN_FLOATS and is_large:
+    if fact.elem_type in IEEE_FLOATS and is_large:
         return "powers of its factor may overflow"
     is_sum = factor.number != 1.0 or not is_zero(plain.offset)
     wraps = factor.number != 1.0 or not reader.counts
@@ -121,9 +122,10 @@ def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Re
     """
     steps = reader.together(reader.read())
     matrix = _constant_weights(reader, steps) if reader.semiring is SUMS else None
-    if matrix is not None and fact.elem_type in PLAIN_FLOATS:
-        powers = powers_of(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
-        if len(matrix) <= WIDEST and not steps[0].is_reset and is_full(powers):
+    if matrix is not None and len(matrix) <= WIDEST and not steps[0].is_reset:
+        powers = powers_of(matrix)
+        # A zero would make NaN of an infinity in another state.
+        if fact.elem_type in PLAIN_INTEGERS or is_full(powers):
             offsets = [reader.rows_of(step.plain.offset or reader.nothing) for step in steps]
             return raise_matrix(recurrence, offsets, powers, fact)
     if len(steps) > _WIDEST:
@@ -133,16 +135,11 @@ def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Re
 
 def _constant_weights(reader: StepReader, steps: Sequence[Step]) -> Array | None:
     """The matrix of constant factors: row i computes state i; None for others."""
-    rows = []
-    for step in steps:
-        arrays = [
-            np.array(0) if weight is None else reader.array_of(weight)
-            for weight in step.plain.weights
-        ]
-        if any(array is None or array.size != 1 for array in arrays):
-            return None
-        rows.append([float(array.reshape(())) for array in arrays if array is not None])
-    return np.array(rows, np.float64)
+    weights = [reader.array_of(weight or ZERO) for step in steps for weight in step.plain.weights]
+    numbers = [array.reshape(()) for array in weights if array is not None and array.size == 1]
+    if len(numbers) < len(weights):
+        return None
+    return np.array(numbers).reshape(len(steps), len(steps))
 
 
 # Compositions ------------------------------------------------------------------------------------
@@ -156,7 +153,7 @@ def _compose(
     parts, power = _parts(reader, steps)
     first = 0
     if width > 1:
-        first = _fill(reader, parts, width, fact.elem_type in PLAIN_FLOATS)
+        first = _fill(reader, parts, width, fact.elem_type in IEEE_FLOATS)
     swaps, old = _swaps(steps), recurrence.states[0].result
     product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old)
     is_scaled = steps[0].plain.is_bounded and (power is not None or Place(0, 0) in parts)
@@ -240,8 +237,9 @@ def _fill(reader: StepReader, parts: dict[Place, Coefficient], width: int, float
     while not products(whole, width) <= whole:
         whole |= products(whole, width)
     certain = frozenset(place for place in own if flag_of(place) not in parts)
-    if floats and certain == own != whole == products(own, width):
-        return 1
+    after = products(own, width)
+    if certain == own != whole and products(after, width) == after:
+        return 1  # as of states that change places, or of a factor beside a 0
     while not certain <= products(certain, width):
         certain &= products(certain, width)
     for place in whole - own:

@@ -16,7 +16,7 @@ import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
-from ....facts.types import PLAIN_FLOATS
+from ....facts.types import IEEE_FLOATS
 from ....ir import Node, Operator, Value
 from ...scans.parallel_prefix import OneOperator
 from .coefficients import broadcast
@@ -48,7 +48,7 @@ def raise_log_sum(recurrence: Recurrence) -> Replacement | str:
         return _NO_LOG
     (state,) = recurrence.states
     fact = recurrence.fact(state.initial).without_content()
-    if fact.elem_type not in PLAIN_FLOATS or fact.shape is None:
+    if fact.elem_type not in IEEE_FLOATS or fact.shape is None:
         return _NO_LOG
     result = skip_identities(state.result)
     plain, scaled = _plain(result, state.argument), _scaled(result, state.argument)

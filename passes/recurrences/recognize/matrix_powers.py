@@ -16,7 +16,7 @@ import onnx
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
-from ....facts.types import PLAIN_FLOATS
+from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...scans.parallel_prefix import DISTANCES, Monoid
@@ -33,29 +33,27 @@ _LABEL = "linear steps of doubling distance"
 _END = np.iinfo(np.int64).max
 
 
-def powers_of(matrix: Array, dtype: np.dtype) -> Array:
-    """The powers of a matrix for each distance.
+def powers_of(matrix: Array) -> Array:
+    """The powers of a matrix for each distance; those of integers wrap.
 
     Raises:
         Unfit: a large element of one.
     """
-    powers = [matrix.astype(np.float64)]
+    rounds = matrix.dtype.kind == "f"
+    powers = [matrix.astype(np.float64) if rounds else matrix]
     with np.errstate(all="ignore"):
         for _ in DISTANCES[1:]:
             powers.append(powers[-1] @ powers[-1])
     table = np.stack(powers)
-    if not np.isfinite(table).all() or np.abs(table).max(initial=0.0) > _LARGEST:
+    is_large = not np.isfinite(table).all() or np.abs(table).max(initial=0.0) > _LARGEST
+    if rounds and is_large:
         raise Unfit("powers of its factors may overflow")
-    return table.astype(dtype)
+    return table.astype(matrix.dtype)
 
 
 def is_full(powers: Array) -> bool:
-    """Test for powers without zeros from the second on.
-
-    A zero would make NaN of an infinity in another state.
-    """
-    path = powers[1] != 0
-    return bool(path.all())
+    """Test for powers without zeros from the second on."""
+    return bool((powers[1] != 0).all())
 
 
 def raise_matrix(
@@ -81,7 +79,7 @@ def raise_matrix(
     (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1)
     columns = [emit.integer(index, "k") for index in range(len(rows))]
     values = [emit.add("Gather", [joined, at], "all", axis=rank + 1) for at in columns]
-    return replace_rows(recurrence, values, _LABEL, False)
+    return replace_rows(recurrence, values, _LABEL, fact.elem_type in PLAIN_INTEGERS)
 
 
 def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
@@ -102,13 +100,13 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
     (state,) = recurrence.states
     fact, emit = recurrence.fact(state.initial).without_content(), recurrence.iterations.emit
     match = _product(recurrence)
-    if match is None or fact.elem_type not in PLAIN_FLOATS or not fact.shape or not is_small(fact):
+    if match is None or fact.elem_type not in IEEE_FLOATS or not fact.shape or not is_small(fact):
         return None
     matrix, added, is_left = match
     if not len(matrix) == matrix.shape[-1] <= WIDEST or recurrence.fact(added).shape != fact.shape:
         return None
     try:
-        powers = powers_of(matrix, onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
+        powers = powers_of(matrix)
     except Unfit:
         return None
     recurrence.require_room(fact)

@@ -14,7 +14,7 @@ from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
 from ...iteration.batched_inputs import Feeding
-from ...iteration.dependence_graph import DependenceGraph
+from ...iteration.dependence_graph import DependenceGraph, Vertex
 from ...iteration.induction_variables import is_invariant
 from ...iteration.loop_view import LoopView, State
 from ...iteration.memory import IterationMemory, MemoryBounds
@@ -210,22 +210,34 @@ class AllIterations(Batcher):
     # States --------------------------------------------------------------------------------------
 
     def _solve_all(self) -> None:
-        """Solve the states, in the order of their dependences."""
+        """Solve the states, in the order of their dependences.
+
+        Raises:
+            Unbatchable: the first obstacle of each state that depends on no other one with one.
+        """
         import networkx as nx
 
         graph = DependenceGraph(self.loop_view, (), self.enter_independent()).graph
         nodes = self.loop_view.body.nodes()
+        obstacles: list[str] = []
+        blocked = set[Vertex]()
         # Tarjan's algorithm finds a component after those that depend on it.
         for members in reversed(list(nx.strongly_connected_components(graph))):
             states = tuple([state for state in self.loop_view.states if state in members])
             solved = self.operands.keys() | {state.argument for state in self._finals}
-            if not states or states[0].argument in solved:
+            if not states or states[0].argument in solved or states[0] in blocked:
                 continue
-            if len(members) > 1 or graph.has_edge(states[0], states[0]):
-                own = tuple([node for node in nodes if node in members])
-                self._solve(Recurrence(states, own, self))
-            else:
-                self.compute(states[0])
+            try:
+                if len(members) > 1 or graph.has_edge(states[0], states[0]):
+                    own = tuple([node for node in nodes if node in members])
+                    self._solve(Recurrence(states, own, self))
+                else:
+                    self.compute(states[0])
+            except Unbatchable as obstacle:
+                obstacles.append(str(obstacle))
+                blocked |= members | nx.descendants(graph, states[0])
+        if obstacles:
+            raise Unbatchable("; it ".join(obstacles))
 
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""

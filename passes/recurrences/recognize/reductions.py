@@ -80,7 +80,7 @@ def reduce_step(
         sums = _sums(recurrence, reader, plain, fact)
         joined = _join(recurrence.iterations.emit, recurrence.first_row(), sums, fact)
         return replace_rows(recurrence, [joined], "a parity", True)
-    kind, part = _operation(plain)
+    kind, part = _operation(plain, reader.semiring.act)
     if is_sum:
         kind, part = "Add", plain.offset
     comparison = reader.comparison
@@ -96,13 +96,13 @@ def is_zero(part: Part) -> bool:
     return part is None or part.number == 0.0
 
 
-def _operation(plain: Bounded) -> tuple[str, Part]:
+def _operation(plain: Bounded, act: str) -> tuple[str, Part]:
     """The operation of a function with one coefficient, and that; no coefficient for others."""
     (weight,) = plain.weights
     if not is_zero(plain.offset) or weight is None:
         return "", None
     if not plain.is_bounded:
-        return "Mul", weight if weight.number is None else None
+        return act, weight if weight.number is None else None
     if weight.number != 1.0 or (plain.lower is not None and plain.upper is not None):
         return "", None
     return ("Min", plain.upper) if plain.lower is None else ("Max", plain.lower)
@@ -248,9 +248,9 @@ def weigh_last(
         recurrence.iterations.feeding,
     )
     (weight,), offset = step.plain.weights, step.plain.offset
-    if step.is_reset or step.plain.is_bounded or emit.opset < 12:
-        return None
-    if fact.elem_type not in IEEE_FLOATS:
+    # Numbers of iterations are no float16.
+    types = (_TYPES.FLOAT, _TYPES.DOUBLE)
+    if step.is_reset or step.plain.is_bounded or fact.elem_type not in types or emit.opset < 12:
         return None
     if weight is None or weight.number is not None or weight.batched or offset is None:
         return None

@@ -21,12 +21,13 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ....facts.types import PLAIN_FLOATS, PLAIN_NUMBERS
+from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...utils.select import select
 
 _TYPES = onnx.TensorProto
+NUMBERS = (*IEEE_FLOATS, *PLAIN_INTEGERS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,18 +49,18 @@ class Semiring:
     is_ordered: bool = False
 
 
-SUMS = Semiring("Add", "Mul", PLAIN_NUMBERS, rounds=True)
+SUMS = Semiring("Add", "Mul", NUMBERS, rounds=True)
 TRUTH = Semiring("Xor", "And", (_TYPES.BOOL,))
 SEMIRINGS = (
-    Semiring("Max", "Min", PLAIN_NUMBERS),
-    Semiring("Min", "Max", PLAIN_NUMBERS),
+    Semiring("Max", "Min", NUMBERS),
+    Semiring("Min", "Max", NUMBERS),
     TRUTH,
     Semiring("Or", "And", (_TYPES.BOOL,)),
     SUMS,
-    Semiring("Max", "Add", PLAIN_FLOATS, rounds=True),
-    Semiring("Min", "Add", PLAIN_FLOATS, rounds=True),
-    Semiring("Max", "Mul", PLAIN_FLOATS, rounds=True, is_ordered=True),
-    Semiring("Min", "Mul", PLAIN_FLOATS, rounds=True, is_ordered=True),
+    Semiring("Max", "Add", IEEE_FLOATS, rounds=True),
+    Semiring("Min", "Add", IEEE_FLOATS, rounds=True),
+    Semiring("Max", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
+    Semiring("Min", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
 )
 """Sums of integers wrap, and bounds do not: integers have no row of both. Exact rows
 come first: over them, states that only change places keep their bits."""

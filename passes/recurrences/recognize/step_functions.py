@@ -30,7 +30,7 @@ from ...utils.select import as_select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient, Coefficients, is_positive
 from .recurrence import Recurrence
-from .semirings import SUMS, Semiring, neutral
+from .semirings import SUMS, TRUTH, Semiring, neutral
 
 _BOOL = onnx.TensorProto.BOOL
 _NARROW = (_BOOL, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
@@ -148,6 +148,7 @@ class StepReader(Coefficients):
         self._has_bounds = semiring is SUMS and self._width == 1
         self._values: dict[Value, Step] = {}
         self._comparisons: dict[Value, Comparison] = {}
+        self._obstacles: dict[Value | None, Unfit] = {}
         self.progress = 0
         self.restored: Coefficient | None = None
         self.worst = ZERO
@@ -164,8 +165,11 @@ class StepReader(Coefficients):
             weights = tuple([self.one if other is state else None for other in states])
             self._values[state.argument] = Step(Bounded(weights))
         for node in self._recurrence.nodes:
-            self._visit(node)
-            self.progress += 1
+            try:
+                self._visit(node)
+            except Unfit as reason:  # parts of a select are never read
+                self._obstacles |= dict.fromkeys(node.outputs, reason)
+            self.progress += not self._obstacles
         steps = [self._of(state.result) for state in states]
         if self.semiring.is_ordered:
             offsets = [part for step in steps for part in (step.plain.offset, step.fresh) if part]
@@ -182,6 +186,9 @@ class StepReader(Coefficients):
         if comparison is not None:
             self._comparisons[node.output()] = comparison
         elif rule is None or (node.op_type in _OF_TRUTH) > (self._type == _BOOL):
+            for value in node.inputs:
+                if value in self._obstacles:
+                    raise self._obstacles[value]
             raise Unfit(f"{node} makes the next value")
         else:
             self._values[node.output()] = rule(self, node)
@@ -206,12 +213,18 @@ class StepReader(Coefficients):
     @property
     def comparison(self) -> Comparison | None:
         """The comparison that alone decides the next value; None for others."""
-        others = [node for node in self._recurrence.nodes if not node.is_op("Identity")]
+        others = [
+            node
+            for node in self._recurrence.nodes
+            if not node.is_op("Identity") and self._obstacles.keys().isdisjoint(node.outputs)
+        ]
         return next(iter(self._comparisons.values()), None) if len(others) == 2 else None
 
     def _of(self, value: Value | None) -> Step:
         if value is None:
             raise Unfit("an operand is absent")
+        if value in self._obstacles:
+            raise self._obstacles[value]
         if value not in self._values:
             self._values[value] = self._constant(self._coefficient(value))
         return self._values[value]
@@ -250,6 +263,8 @@ class StepReader(Coefficients):
             one, other = other, one
         if other.is_constant or not (one.is_reset or other.is_reset):
             return self._map(one, lambda plain: function(plain, other.plain))
+        if self.semiring is TRUTH:
+            return Step(function(*[self._unconditional(step).plain for step in (one, other)]))
         raise Unfit("it is joined with itself where a condition may replace it")
 
     # Sums and products ---------------------------------------------------------------------------
@@ -366,10 +381,13 @@ class StepReader(Coefficients):
     def _negate(self, node: Node) -> Step:
         step = self._of(node.inputs[0])
         if self._type == _BOOL:
-            return self._binary(node, "Xor", step, self._constant(ONE))
+            return self._negation(node, step)
         if self.semiring.act != "Mul" and not step.is_constant:
             raise Unfit(f"{node} makes the next value")
         return self._negative(step)
+
+    def _negation(self, node: Node, step: Step) -> Step:
+        return self._binary(node, "Xor", step, self._constant(ONE))
 
     def _divide(self, node: Node) -> Step:
         one, other = self._operands(node)
@@ -487,8 +505,15 @@ class StepReader(Coefficients):
         condition, *branches = match
         if condition in self._comparisons:
             return self._better(node, self._comparisons[condition], *branches)
-        flag = self._flag(condition, node)
-        return self._choose_step(flag, *[self._of(value) for value in branches])
+        steps = [self._of(value) for value in branches]
+        if condition in self._values and self.semiring is TRUTH and self._width == 1:
+            return self._choose_by_state(node, self._of(condition), *steps)
+        return self._choose_step(self._flag(condition, node), *steps)
+
+    def _choose_by_state(self, node: Node, flag: Step, one: Step, other: Step) -> Step:
+        """A choice between truth values by another one."""
+        parts = [self._conjunction(flag, one), self._conjunction(self._negation(node, flag), other)]
+        return self._binary(node, "Xor", *parts)
 
     def _compare(self, node: Node) -> Comparison | None:
         """Match a comparison of a value of the iteration with a function of the state.
@@ -575,9 +600,24 @@ class StepReader(Coefficients):
         if one.is_constant:
             one, other = other, one
         if not other.is_constant:
-            raise Unfit(f"{node} joins it with itself")
+            if self._width > 1:
+                raise Unfit(f"{node} joins states by no sum")
+            if fixed is ZERO:
+                return self._conjunction(one, other)
+            both = self._conjunction(*[self._negation(node, step) for step in (one, other)])
+            return self._negation(node, both)
         branches = [one, self._constant(fixed)]
         return self._choose_step(other.fresh, *(branches[::-1] if fixed is ONE else branches))
+
+    def _conjunction(self, one: Step, other: Step) -> Step:
+        """The conjunction of two functions of one state: (p s + q) (r s + t), and s s = s."""
+        plains = [self._unconditional(step).plain for step in (one, other)]
+        (p, q), (r, t) = (
+            [part or ZERO for part in (*each.weights, each.offset)] for each in plains
+        )
+        terms = [self._product(*pair) for pair in ((p, r), (p, t), (q, r))]
+        weight = functools.reduce(self._plus, terms)
+        return Step(Bounded((weight,), self._product(q, t)))
 
     def _equal(self, node: Node) -> Step:
         if self._type != _BOOL:
@@ -646,12 +686,14 @@ class StepReader(Coefficients):
         """Steps that one condition replaces, or none, which then is a choice of weights."""
         if len({(step.reset.number, step.reset.value) for step in steps}) == 1:
             return list(steps)
-        return [
-            Step(self._choose_plain(step.reset, self._constant(step.fresh).plain, step.plain))
-            if step.is_reset and not step.is_constant
-            else Step(step.plain)
-            for step in steps
-        ]
+        return [self._unconditional(step) for step in steps]
+
+    def _unconditional(self, step: Step) -> Step:
+        """The step with its condition as a choice of weights."""
+        if not step.is_reset or step.is_constant:
+            return Step(step.plain)
+        fresh = self._constant(step.fresh).plain
+        return Step(self._choose_plain(step.reset, fresh, step.plain))
 
     @property
     def counts(self) -> bool:

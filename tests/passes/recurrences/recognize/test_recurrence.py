@@ -96,6 +96,22 @@ def test_states_that_only_swap_values(length):
         np.testing.assert_array_equal(one, other if length % 2 == 0 else {0: y, 1: x}[other is y])
 
 
+def test_each_state_has_its_first_obstacle():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float[2] y, float[2] z, int64 n) => (float[2] p, float[2] q, float[2] r)
+            <bool yes = {1}> {
+        p, q, r = Loop (n, yes, x, y, z) <body = f (int64 i, bool c, float[2] a, float[2] b,
+            float[2] d)
+            => (bool c2, float[2] s, float[2] t, float[2] u) {
+            c2 = Identity (c) s0 = Mul (a, a) s = Exp (s0) t = Sin (b) u = Mul (d, s) }>
+    }"""
+    parts = [
+        "it carries 'b', which no operator computes: Sin 'p/t' makes the next value",
+        "it carries 'a', which no operator computes: Mul 'p/s0' multiplies it by itself",
+    ]
+    assert_keeps(RaiseRecurrences(), text, "; ".join(parts))
+
+
 def test_straight_steps_of_several_nodes_are_not_written_by_default():
     pass_ = RaiseRecurrences(exact=True, straight=True)
     assert_keeps(pass_, SWAP, "take more than four nodes each")
