@@ -10,13 +10,7 @@ from written_loops import CASES
 
 LENGTHS = (0, 1, 2, 7, 37)
 KEPT = {
-    "assign_where_mask": "a write by a mask of one row",
-    "assign_split_concat": "a write between the parts of a Split",
-    "prev_in_place_concat": "a Slice of one row of the initial buffer, of unknown size",
     "two_rnn_steps": "two steps of an RNN in an iteration",
-    "if_append": "rows that a condition lets in",
-    "if_append_concat": "the same by Concat",
-    "if_write": "a write that a condition lets in",
     "frames_zero_crossings": "two parts of a frame, of other lengths where it is short",
     "frames_preemphasis": "the same",
     "frames_runtime_hop": "a hop that is an input",

@@ -8,6 +8,8 @@
     a = Relu(x)
     b = Neg(x)
     y = Where(c, a, b)
+
+Of an If that adds a row to a state of a loop, or none, the row is computed before it.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.safety.select_legality import unselectable, without_select
 from ...analysis.safety.speculation import Hazard
 from ...facts.fact import Fact
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Graph, Template
+from ...ir import Graph, Template, Value, copy_node
 from ...ops.builder import Builder
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
@@ -36,6 +39,8 @@ _CONSTANT = Message(
 _HAZARD = Message("branch-may-fail", "its {branch} cannot run when it is not taken: {cause}")
 _NO_SELECT = Message("output-not-selectable", "its output '{output}' {cause}")
 _SELECTED = Message("selected", "both branches run, selects choose")
+_BEFORE = Message("row-before", "what '{branch}' adds to '{state}' is computed before it")
+_ADDING = ("SequenceInsert", "Concat", "ScatterND", "ScatterElements")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +66,8 @@ class IfsToSelects(SitePass):
         )
         older = without_select(site.graph.root.opset())
         require_none(older or caller_attribute(node) or externally_named(node))
+        if _is_in_loop(site.graph) and _compute_before(site):
+            return
         _convert(site, _outputs(site))
         site.rewritten(_SELECTED())
 
@@ -71,6 +78,42 @@ def _is_in_loop(graph: Graph) -> bool:
         assert holder.graph is not None
         holder = holder.graph.holder
     return holder is not None
+
+
+def _compute_before(site: Site) -> bool:
+    """Move what computes a row in front of an If that adds it to a state, or returns the state.
+
+    Returns:
+        true after a change.
+    """
+    graph, node = site.graph, site.node
+    if len(node.outputs) != 1 or graph.holder is None:
+        return False
+    for adds, keeps in (_BRANCHES, _BRANCHES[::-1]):
+        branch, state = node.body(adds), skip_identities(node.body(keeps).outputs[0])
+        last = skip_identities(branch.outputs[0]).producer
+        if state not in graph.inputs or last is None or last.graph is not branch:
+            continue
+        if not last.is_op(*_ADDING) or last.input(0) is not state:
+            continue
+        before = [
+            each for each in branch.nodes() if each is not last and not each.is_op("Identity")
+        ]
+        safe = not site.visits.speculation.survey(before)
+        if not before or not safe or any(each.bodies for each in before):
+            continue
+        values: dict[Value, Value] = {}
+        moved = [each for each in branch.nodes() if each is not last]
+        moved = [each for each in moved if branch.outputs[0] not in each.outputs]
+        for each in moved:
+            copy_node(each, graph, values)
+        for old, new in values.items():
+            branch.replace_uses(old, new)
+        for each in reversed(moved):
+            branch.remove(each)
+        site.rewritten(_BEFORE(branch=adds, state=state.name))
+        return True
+    return False
 
 
 def _outputs(site: Site) -> list[Fact]:

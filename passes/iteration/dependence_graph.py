@@ -25,6 +25,9 @@ class Write:
         reads: the nodes that read the state at the index, and combine it with the element; those
             that insert the earlier elements.
         earlier: the elements that the iteration inserts before the element.
+        chooser: the If or Where by which only some iterations write; None if all do.
+        flag: its condition.
+        negated: true if the iterations write in which the condition does not hold.
     """
 
     state: State
@@ -34,6 +37,9 @@ class Write:
     reduction: str = "none"
     reads: tuple[Node, ...] = ()
     earlier: tuple[Value, ...] = ()
+    chooser: Node | None = None
+    flag: Value | None = None
+    negated: bool = False
 
 
 Vertex = Node | State | Write
@@ -111,5 +117,6 @@ class DependenceGraph:
         if isinstance(vertex, Write):
             places = [value for node in vertex.reads for value in node.inputs]
             own = {vertex.state.argument, *(v for node in vertex.reads for v in node.outputs)}
-            return (vertex.element, vertex.index, *(v for v in places if v not in own))
+            places = [value for value in places if value not in own]
+            return (vertex.element, vertex.index, vertex.flag, *places)
         return () if vertex in self._independent else (vertex.result,)

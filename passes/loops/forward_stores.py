@@ -215,10 +215,17 @@ class _Writer:
     def _replace(self, one: _Read, registers: dict[tuple[int, int], Value]) -> None:
         load, graph = one.load, one.load.node.graph
         assert graph is not None
-        if not one.steps:
-            graph.set_input(load.node, 0, self._store.state.initial)
+        inside, label, old = Builder(graph), load.node.output().name, self._store.state.initial
+        if not one.steps and load.node.is_op("Slice") and load.row is not None:
+            assert load.row.at is not None
+            inputs, axis = [old, load.row.at], self._store.axis or 0
+            row = inside.add("Gather", inputs, label, axis=axis)  # of one row, unlike a Slice
+            graph.replace_uses(load.node.output(), row)
+            graph.remove(load.node)
             return
-        inside, label = Builder(graph), load.node.output().name
+        if not one.steps:
+            graph.set_input(load.node, 0, old)
+            return
         value = registers[one.position, one.steps]
         if load.keeps and not self._keeps:
             value = inside.unsqueeze(value, self._store.axis or 0, label)
@@ -262,18 +269,20 @@ class _Writer:
         """The type of a row, which the reads of it have."""
         facts = [self._inference.fact(one.load.node.output()) for one in self._reads if one.steps]
         shapes = {
-            fact.shape if fact.shape is None else self._without_axis(one.load, fact.shape)
+            fact.shape if fact.shape is None else self._shape_of_row(one.load, fact.shape)
             for one, fact in zip([r for r in self._reads if r.steps], facts, strict=True)
         }
         shape = shapes.pop() if len(shapes) == 1 else None
         fact = dataclasses.replace(facts[0], shape=shape, content=None)
         return fact.type_proto(private=False)
 
-    def _without_axis(self, load: Load, shape: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
-        if self._keeps or not load.keeps:
+    def _shape_of_row(self, load: Load, shape: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
+        """The shape in which new states hold a row that a node reads."""
+        if not load.keeps:
             return shape
         axis = self._store.axis or 0
-        return (*shape[:axis], *shape[axis + 1 :])
+        one = (Dimension.constant(1),) if self._keeps else ()
+        return (*shape[:axis], *one, *shape[axis + 1 :])
 
     def _first(self, position: int, steps: int) -> Value | None:
         """Emit the row that an iteration so many before the first one would have written."""

@@ -34,10 +34,12 @@ from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State, read
 from ..iteration.row_accesses import RowAccesses, reduction_of, sizes_of
 from ..utils.sites import Site, SitePass
+from .sliced_writes import slice_writes
 from .state_layouts import carry_rows_first
 
 _STORED = Message("row-stored", "'{state}' is written by one ScatterND in each iteration")
 _MOVED = Message("state-moved", "'{state}' is carried with the axis first that the body writes")
+_SLICED = Message("write-sliced", "'{state}' is written between slices of it")
 _OLDEST = 11
 """The first opset of ScatterND."""
 _MOST_ROWS = 16
@@ -63,7 +65,7 @@ class StoreRows(SitePass):
     """Write rows of a buffer by one ScatterND in each iteration."""
 
     name: ClassVar[str] = "store-rows"
-    works_on: ClassVar[tuple[str, ...]] = ("Concat", "ScatterND")
+    works_on: ClassVar[tuple[str, ...]] = ("Concat", "ScatterND", "Split", "Where")
     sites: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     repeats: ClassVar[bool] = True
     keeps_facts_of_others: ClassVar[bool] = False
@@ -72,6 +74,8 @@ class StoreRows(SitePass):
         """Rewrite the stores of one loop."""
         if site.graph.root.opset() < _OLDEST or not site.holds(*self.works_on):
             return
+        for name in slice_writes(read(site.node), site.inference, site.is_certain):
+            site.rewritten(_SLICED(state=name))
         loop_view = read(site.node)
         moved = carry_rows_first(loop_view, site.inference)
         if moved is not None:

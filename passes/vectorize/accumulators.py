@@ -2,15 +2,21 @@
 
 s = SequenceEmpty ()                                a = Scan <...> (x)  or what gives all rows
 t = Loop (n, , s) <... u2 = SequenceInsert (u, e)   t = SplitToSequence <keepdims = 0> (a)
+
+Where a condition lets only some iterations write, their rows and places are compressed:
+
+t = If (c) <... t = Concat (s, e)},                 t = Concat (s, Compress (es, cs))
+   ... {t = Identity (s)}>
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 import onnx
 
-from ...analysis.iterations.trip_count import whole_number
+from ...analysis.iterations.trip_count import skip_identities, whole_number
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Operator, Value
@@ -35,18 +41,14 @@ def find_writes(loop_view: LoopView, injective: InjectiveIndices) -> Iterator[Wr
     """
     for state in loop_view.states:
         node = _only_link(loop_view.body, state)
-        if node is not None:
-            write = _as_write(state, node, injective)
-            if write is not None:
-                yield write
-                continue
-        write = _inserted(loop_view.body, state)
+        write = (
+            (None if node is None else _as_write(state, node, injective))
+            or _inserted(loop_view.body, state)
+            or _chosen(loop_view.body, state, injective)
+            or find_reduced_write(loop_view.body, state, injective)
+        )
         if write is not None:
             yield write
-            continue
-        reduced = find_reduced_write(loop_view.body, state, injective)
-        if reduced is not None:
-            yield reduced
 
 
 def _only_link(body: Graph, state: State) -> Node | None:
@@ -77,6 +79,55 @@ def _inserted(body: Graph, state: State) -> Write | None:
         return None
     *earlier, last = elements
     return Write(state, nodes[-1], last, reads=tuple(nodes[:-1]), earlier=tuple(earlier))
+
+
+def _chosen(body: Graph, state: State, injective: InjectiveIndices) -> Write | None:
+    """Match a write that a condition lets some iterations make, by an If or a Where."""
+    chooser = state.result.producer
+    if chooser is None or not chooser.is_op("If", "Where") or chooser.graph is not body:
+        return None
+    flag, alone = chooser.inputs[0], len(body.uses(state.result)) == 1 and len(chooser.outputs) == 1
+    if flag is None or not alone or state.argument.pinned or state.result.pinned:
+        return None
+    shape = injective.inference.fact(flag).shape
+    if shape is None or any(size != 1 for size in shape):
+        return None
+    ways = _branches(body, chooser) if chooser.is_op("If") else _operands(body, chooser)
+    for negated in (False, True):
+        (one, node), (other, _) = ways[::-1] if negated else ways
+        if other is not state.argument or node is None or one is not node.output():
+            continue
+        if not node.is_op(*_COLLECTING) or set(body.users(state.argument)) - {chooser, node}:
+            continue
+        if chooser.is_op("Where") and not node.is_op("ScatterND", "ScatterElements"):
+            continue
+        write = _as_write(state, node, injective)
+        if write is not None:
+            return dataclasses.replace(write, chooser=chooser, flag=flag, negated=negated)
+    return None
+
+
+_Way = tuple[Value | None, Node | None]
+"""The value that a choice returns, and the only node that computes it."""
+
+
+def _branches(body: Graph, chooser: Node) -> list[_Way]:
+    """The ways of an If."""
+    ways: list[_Way] = []
+    for name in ("then_branch", "else_branch"):
+        graph = chooser.body(name)
+        result = skip_identities(graph.outputs[0])
+        others = [node for node in graph.nodes() if not node.is_op("Identity")]
+        ways.append((result, others[0] if len(others) == 1 else None))
+    return ways
+
+
+def _operands(body: Graph, chooser: Node) -> list[_Way]:
+    """The ways of a Where, which alone reads them."""
+    return [
+        (value, None if value is None or len(body.uses(value)) != 1 else value.producer)
+        for value in chooser.inputs[1:]
+    ]
 
 
 def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | None:
@@ -122,7 +173,7 @@ def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feed
     element = operand(write.element)
     if element.fact.shape is None:
         raise Unbatchable(f"collects '{write.element.name}', whose rank is not known")
-    rows = feeding.every(element, write.element.name)
+    rows = _let_in(write, feeding.every(element, write.element.name), operand, feeding)
     if write.node.is_op("SequenceInsert"):
         rows = _interleaved(write, rows, element.fact.shape, operand, feeding)
         return _as_sequence(write, rows, element.fact.shape, feeding)
@@ -131,6 +182,20 @@ def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feed
     if write.reduction != "none":
         return scatter_reduced(write, rows, operand, feeding)
     return _scatter_rows(write, rows, operand, feeding)
+
+
+def _let_in(
+    write: Write, rows: Value, operand: Callable[[Value], Operand], feeding: Feeding
+) -> Value:
+    """Emit the rows of the iterations that write."""
+    if write.flag is None:
+        return rows
+    flag, emit = operand(write.flag), feeding.emit
+    flags = emit.add(
+        "Reshape", [feeding.every(flag, write.flag.name), feeding.integers(-1)], "flags"
+    )
+    flags = emit.add("Not", [flags], "flags") if write.negated else flags
+    return emit.add("Compress", [rows, flags], "let_in", axis=0)
 
 
 def _interleaved(
@@ -209,10 +274,11 @@ def _scatter_rows(
     emit, index, element = feeding.emit, operand(write.index), operand(write.element)
     if not index.batched or not index.fact.shape:
         raise Unbatchable(f"writes to places '{write.index.name}' that are not known")
-    if write.node.is_op("ScatterND") and _is_whole(write, index.fact, element.fact, feeding):
+    whole = write.flag is None and _is_whole(write, index.fact, element.fact, feeding)
+    if write.node.is_op("ScatterND") and whole:
         inner = tuple(range(1, len(index.fact.shape)))
         return emit.squeeze(rows, inner, "rows") if inner else rows
-    indices = index.value
+    indices = _let_in(write, index.value, operand, feeding)
     if write.node.is_op("ScatterElements"):
         indices, rows = _concat_all(write, [(indices, index.fact), (rows, element.fact)], feeding)
     initial = feeding.same(write.state.initial).value

@@ -285,7 +285,9 @@ def _with_writers(inside: Iterable[Vertex]) -> set[object]:
     for vertex in inside:
         own = {vertex}
         if isinstance(vertex, Write):
-            own = {vertex.state, vertex.node, *vertex.reads}
+            own = {vertex.state, vertex.chooser or vertex.node, *vertex.reads}
+            if vertex.node.graph is vertex.state.argument.graph:
+                own.add(vertex.node)
         vertices |= own
     return vertices
 

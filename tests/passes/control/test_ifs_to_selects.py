@@ -202,6 +202,29 @@ def test_an_operator_of_another_domain_is_kept():
     assert_keeps(IfsToSelects(), text, "is of domain 'other', where any operator may fail")
 
 
+ADDS = """g (float[N, 2] x, bool[N] m, seq(float[2]) s0, int64 n, float[M] y0) => (seq(float[2]) y)
+    <bool yes = {1}> {
+    y = Loop (n, yes, s0) <body = b (int64 i, bool c, seq(float[2]) s) => (bool c2, seq(float[2]) t)
+        { c2 = Identity (c) e = Gather (x, i) p = Gather (m, i)
+        %s t = If (p) <then_branch = d () => (seq(float[2]) r) { %s r = SequenceInsert (s, %s) },
+            else_branch = o () => (seq(float[2]) q) { q = Identity (s) }> }> }"""
+
+
+def test_what_a_branch_adds_is_computed_before_it():
+    pass_ = IfsToSelects()
+    rows = "f = Exp (e) h = Neg (f)"
+    model = run_passes(HEAD + ADDS % ("", rows, "h"), pass_).model
+    (loop,) = model.graph.node
+    (body,) = [attribute.g for attribute in loop.attribute]
+    assert [node.op_type for node in body.node][-3:] == ["Exp", "Neg", "If"]
+    assert not run_passes(HEAD + ADDS % (rows, "", "h"), pass_).changed
+    fails = "v = Shape (y0) w = Reshape (e, v) h = Exp (w)"
+    assert not run_passes(HEAD + ADDS % ("", fails, "h"), pass_).changed
+    feeds = {"x": X[:2, :2], "m": np.array([True, False]), "s0": [X[0, :2]], "n": np.array(2)}
+    feeds["y0"] = X[0, :2]
+    assert_equal_outputs(HEAD + ADDS % ("", rows, "h"), model, feeds)
+
+
 def test_sequences_are_kept():
     kept(
         """

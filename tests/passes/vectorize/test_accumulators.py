@@ -239,3 +239,76 @@ def test_a_list_to_which_each_iteration_adds_twice(before):
     assert not set(op_types(result.model.graph)) & {"Loop", "SplitToSequence", "SequenceInsert"}
     for n in (1, 5):
         assert_same(model, result.model, {"x": numbers(5, 3), "h0": numbers(3), "n": np.array(n)})
+
+
+LET_IN = """g (float[N, 3] x, bool[N] m, float[5, 3] b0, float[K, 3] c0) => ({out} y)
+        <bool yes = {{1}}, int64[1] v0 = {{0}}, int64[2] v11 = {{1, 1}}, int64[2] v13 = {{1, 3}},
+        int64 zero = {{0}}> {{
+    sh = Shape (x) n = Gather (sh, zero) r0 = ConstantOfShape (v13) start = SequenceConstruct (r0)
+    s_last = Loop (n, yes, {initial}) <body = b (int64 i, bool c, {type} s)
+            => (bool c2, {type} t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) p = Gather (m, i) u = Unsqueeze (f, v0)
+        j = Reshape (i, v11) {body} }}> {after} }}"""
+CHOICES = {
+    "a list": ("seq(float[1, 3])", "start", "SequenceInsert (s, u)"),
+    "rows": ("float[?, 3]", "c0", "Concat <axis = 0> (s, u)"),
+    "rows in front": ("float[?, 3]", "c0", "Concat <axis = 0> (u, s)"),
+    "a buffer": ("float[5, 3]", "b0", "ScatterND (s, j, u)"),
+}
+
+
+def let_in(name, body, after=""):
+    type_, initial, write = CHOICES[name]
+    out = "float[M, 3]" if name == "a list" else type_.replace("?", "M")
+    last = (
+        "y = ConcatFromSequence <axis = 0> (s_last)"
+        if name == "a list"
+        else "y = Identity (s_last)"
+    )
+    text = LET_IN.format(type=type_, initial=initial, body=body % {"write": write, "type": type_},
+        out=out, after=last)  # fmt: skip
+    return as_model(HEAD + text)
+
+
+BY_IF = "t = If (p) <then_branch = a () => (%(type)s r) { r = %(write)s }, else_branch = d ()"
+BY_IF += " => (%(type)s q) { q = Identity (s) }>"
+OTHERWISE = (
+    "t = If (p) <then_branch = a () => (%(type)s r) { r = Identity (s) }, else_branch = d ()"
+)
+OTHERWISE += " => (%(type)s q) { q = %(write)s }>"
+BY_WHERE = "k = Reshape (p, v11) w = %(write)s t = Where (k, w, s)"
+NOT_WHERE = "w = %(write)s t = Where (p, s, w)"
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        *[(name, body) for name in CHOICES for body in (BY_IF, OTHERWISE)],
+        *[("a buffer", body) for body in (BY_WHERE, NOT_WHERE)],
+    ],
+)
+def test_a_condition_lets_some_iterations_write(name, body):
+    model = let_in(name, body)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph)
+    assert "Compress" in op_types(result.model.graph)
+    for n in (0, 1, 5):
+        flags = np.arange(n) % 3 != 1
+        fed = {"x": numbers(n, 3), "m": flags, "b0": numbers(5, 3), "c0": numbers(1, 3)}
+        assert_same(model, result.model, fed)
+        assert_same(model, result.model, {**fed, "m": np.zeros(n, bool)})
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("a buffer", BY_IF.replace("q = Identity (s)", "q = Neg (s)")),
+        ("a buffer", "h = Reshape (p, v11) g = Expand (h, at5) w = %(write)s t = Where (g, w, s)"),
+        ("a buffer", "w = %(write)s z = Neg (s) t = Where (p, w, z)"),
+        ("rows", BY_IF.replace("If (p)", "If (l)").replace("t =", "o = Size (s)"
+            " r0 = Cast <to = 9> (o) l = And (p, r0) t =", 1)),
+    ],
+)  # fmt: skip
+def test_other_choices_stay(name, body):
+    body = body.replace("h = Resh", "at5 = Constant <value_ints = [5, 1]> () h = Resh")
+    assert "Loop" in op_types(vectorized(let_in(name, body)).model.graph)
