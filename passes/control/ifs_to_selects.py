@@ -81,7 +81,7 @@ def _is_in_loop(graph: Graph) -> bool:
 
 
 def _compute_before(site: Site) -> bool:
-    """Move what computes a row in front of an If that adds it to a state, or returns the state.
+    """Compute a row before the If that may add it to a state.
 
     Returns:
         true after a change.

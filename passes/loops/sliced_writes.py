@@ -80,10 +80,10 @@ class _Writes:
         counts = [self._count(value) for value in parts]
         if not -len(shape) <= axis < len(shape) or len(parts) != len(node.outputs):
             return False
-        known = [count for count in counts if count is not None]
-        rest = shape[axis] - sum((start for start, _ in known), Dimension.constant(0))
-        is_whole = rest == 0 and not sum(step for _, step in known)
-        if len(known) < len(parts) or not is_whole or not all(map(self._never_negative, known)):
+        certain = [count for count in counts if count is not None]
+        rest = shape[axis] - sum((start for start, _ in certain), Dimension.constant(0))
+        is_whole = rest == 0 and not sum(step for _, step in certain)
+        if len(certain) < len(parts) or not is_whole or not all(map(self._never_negative, certain)):
             return False
         emit, cuts = Builder(self._body), dict[Value, Value]()
         start: Value | None = None
@@ -116,7 +116,7 @@ class _Writes:
     # Masks ---------------------------------------------------------------------------------------
 
     def cut_mask(self, state: State, node: Node) -> bool:
-        """Replace a Where that takes a row at one place of a state by a Concat."""
+        """Replace a Where with a mask of one place by a Concat."""
         shape = self._inference.fact(state.initial).shape
         match = self._mask(node, state, shape) if shape else None
         if match is None or not shape:

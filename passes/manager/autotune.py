@@ -109,13 +109,13 @@ class Accelerate(Pass):
         reasons = {
             each.path: each.reason for each in trial.context.remarks if each.action == "kept"
         }
-        known = {
+        remarked = {
             node
             for remark, node in context.remarks.entries
             if (remark.pass_name, remark.action) == (raising[0].name, "kept")
         }
         for node in loops:
-            if node not in known:
+            if node not in remarked:
                 context.kept(raising[0], node, reasons.get(node.path, _COSTLY()))
 
     def _shrink(self, model: Model, context: PassContext, budget: SearchBudget) -> bool:

@@ -82,7 +82,7 @@ def _inserted(body: Graph, state: State) -> Write | None:
 
 
 def _chosen(body: Graph, state: State, injective: InjectiveIndices) -> Write | None:
-    """Match a write that a condition lets some iterations make, by an If or a Where."""
+    """Match a write under a condition, by an If or a Where."""
     chooser = state.result.producer
     if chooser is None or not chooser.is_op("If", "Where") or chooser.graph is not body:
         return None
