@@ -108,8 +108,7 @@ def copy_model(model: Model) -> Model:
     copy.functions = {key: copy_function(own) for key, own in model.functions.items()}
     copy.graph.header = model.graph.header
     copy_graph(model.graph, copy.graph, {})
-    copy.mark_as_loaded()
-    return copy
+    return copy  # not as a file has it: labels of a changed model may be equal
 
 
 def copy_function(function: Function) -> Function:

@@ -163,6 +163,21 @@ def test_a_model_with_functions_and_listed_constants_is_written_the_same() -> No
         ir.verify(given)
 
 
+def test_equal_labels_of_a_changed_model_are_written_as_different_names() -> None:
+    model = ir.parse("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, bool c) => (float[2] y) { y = If (c) <
+            then_branch = t () => (float[2] v) { w = Neg (x) v = Exp (w) },
+            else_branch = e () => (float[2] u) { u = Neg (x) }> }""")
+    branch = node(model, "y").body("then_branch")
+    label, (neg, exp) = "v", branch.nodes()
+    outer = model.graph.add_node(neg.op, neg.inputs, [label])
+    branch.set_input(exp, 0, outer.output())
+    branch.remove(neg)
+    copy = copied(model)
+    assert not copy.is_as_loaded
+    ir.verify(ir.load(copy))
+
+
 def test_training_refers_to_the_values_of_its_model(model: Model) -> None:
     model.training_info.append(onnx.TrainingInfoProto())
     with pytest.raises(ir.ModelError, match="training information"):
