@@ -95,6 +95,10 @@ class Premises:
             raise Unproven(f"the elements of {self.name(index)} are not known to be integers")
         return bounds
 
+    def is_at_least(self, number: Dimension, least: Dimension | int) -> bool:
+        """Test whether a number is certainly not below another one."""
+        return number.less(least) is False
+
     def axis(self, rank: int, default: int, extra: int = 0) -> int:
         """The attribute `axis`, counted from the front."""
         return axis_of(self.node.attribute("axis", default), rank + extra)
@@ -120,7 +124,7 @@ class Premises:
         """Demand that an input's elements are positions in axes of all these sizes."""
         low, high = self.bounds(index)
         for size in sizes:
-            if (low + size).less(0) is not False or high.less(size) is not True:
+            if not (self.is_at_least(low + size, 0) and self.is_at_least(size, high + 1)):
                 raise Unproven(
                     f"{self.name(index)} may be out of range for an axis of size {shown(size)}"
                     f"{_known_range(low, high)}"

@@ -52,13 +52,17 @@ def range_of(elem_type: int) -> tuple[int, int]:
 _BOOL = onnx.TensorProto.BOOL
 TOTAL = "total"
 """Head of a sum in Z; its key holds the coefficients."""
+LEAST = "least"
+"""Head of a minimum of sizes."""
+QUOTIENT = "divided"
+"""Head of a size by a number; its key holds the number."""
 
 _FACTORS = {"Add": (1, 1), "Sub": (1, -1), "Neg": (-1,)}
 _ATOM = "@"
 _MOST_TERMS = 32
 """Limit of summands that are visited."""
 _MOST_PRODUCTS = 8
-_LARGEST_SIZE = 1 << 62
+_LONGEST = 1 << 62
 """Upper bound of a size: no tensor has so many elements along an axis."""
 _LARGEST = (1 << 63) - 1
 
@@ -139,22 +143,39 @@ def entry_range(terms: Terms, term: Term) -> tuple[int, int] | None:
     return (min(numbers), max(numbers)) if numbers else None
 
 
-def _quotient_range(terms: Terms, term: Term) -> tuple[int, int] | None:
-    """Range of a quotient of sizes: of a dividend of at least 0, a divisor of at least 1."""
+def quotient_of(term: Term) -> tuple[Dimension, Dimension] | None:
+    """Dividend, at least 0, and divisor, at least 1, of a quotient of sizes."""
     while term.head.name == "view" and term.args[0] is not None:
         term = term.args[0]
+    if term.head.name == QUOTIENT:
+        size = element(term.operands[0].fact)
+        return (size, Dimension.constant(term.head.key)) if size.less(0) is False else None
     if not term.is_op("Div") or not all(map(is_one_integer, term.args)):
         return None
     dividend, divisor = (element(arg.fact) for arg in term.operands)
     if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
         return None
-    if dividend.less(0) is not False or divisor.less(1) is not False:
+    is_size = dividend.less(0) is False and divisor.less(1) is False
+    return (dividend, divisor) if is_size else None
+
+
+def _quotient_range(terms: Terms, term: Term) -> tuple[int, int] | None:
+    """Range of a quotient of sizes."""
+    operands = quotient_of(term)
+    if operands is None:
         return None
+    dividend, divisor = operands
     is_less = dividend.less(divisor)
     if is_less:
         return 0, 0
     low, high = int(is_less is False), range_of(term.fact.elem_type)[1]
     return low, min(highest(terms, dividend), high)
+
+
+def range_of_atom(terms: Terms, term: Term) -> tuple[int, int]:
+    """Range of a term that is no sum. A minimum is one of sizes."""
+    number = _alone(terms, term)
+    return max(number.low, 0) if term.head.name == LEAST else number.low, number.high
 
 
 def atom(term: Term, low: int, high: int) -> LinearSum:
@@ -183,12 +204,15 @@ def _highest_sum(terms: Terms, size: Dimension) -> int:
         if not symbols:
             total += factor
         elif factor > 0:
-            total += factor * (_highest(terms, symbols[0]) if len(symbols) == 1 else _LARGEST)
+            total += factor * (
+                highest_of_symbol(terms, symbols[0]) if len(symbols) == 1 else _LARGEST
+            )
     return total
 
 
-def _highest(terms: Terms, symbol: str) -> int:
+def highest_of_symbol(terms: Terms, symbol: str) -> int:
+    """Upper bound of a size, or of another number of at least 0."""
     count = terms.counts.get(symbol)
     if count is not None:
         return count.high
-    return _LARGEST if symbol.startswith(PRIVATE) else _LARGEST_SIZE
+    return _LARGEST if symbol.startswith(PRIVATE) else _LONGEST

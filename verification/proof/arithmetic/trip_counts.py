@@ -24,8 +24,8 @@ from ..terms.free_variables import COMPARED
 from ..terms.linear_sum import LinearSum
 from ..terms.term import Term, fingerprint
 from ..terms.term_manager import Terms
-from .blocks import cover
 from .exact_integers import (
+    LEAST,
     TOTAL,
     atom,
     highest,
@@ -34,9 +34,8 @@ from .exact_integers import (
     range_of,
     unwrap,
 )
+from .inequalities import is_never_negative
 
-LEAST = "least"
-"""Head of a minimum of sizes."""
 _MOST_PARTS = 16
 _ZERO = Dimension.constant(0)
 _SCALAR = Fact(onnx.TensorProto.INT64, ())
@@ -196,24 +195,7 @@ def _is_more(terms: Terms, size: Dimension, other: Dimension) -> bool:
         return False
     if size.value is not None and highest(terms, other) <= size.value:
         return True
-    is_more = (size - other).less(0) is False or _is_more_counted(terms, size - other)
-    return is_more or cover(terms, size, other)
-
-
-def _is_more_counted(terms: Terms, size: Dimension) -> bool:
-    """Test whether a number is at least 0, by the numbers of its trip counts.
-
-    A trip count max(n, 0) is n if that is never negative, and at least n else.
-    """
-    numbers = {}
-    for name in size.symbols & terms.counts.keys():
-        monomials = [monomial for monomial in size.terms if name in monomial]
-        is_added = monomials == [(name,)] and size.terms[(name,)] > 0
-        if is_added or terms.counts[name].low >= 0:
-            numbers[name] = terms.counts[name]
-    least_of_all = size.replaced({name: number.form for name, number in numbers.items()})
-    atoms = {atom for number in numbers.values() for atom in number.atoms}
-    return atoms.isdisjoint(least_of_all.symbols) and least_of_all.less(0) is False
+    return is_never_negative(terms, size - other)
 
 
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64

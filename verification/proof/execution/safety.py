@@ -13,10 +13,12 @@ from ....facts.fact import UNKNOWN, Fact
 from ....facts.polynomial import Dimension
 from ....facts.safety_context import Premises, Unproven
 from ....facts.types import INTEGER_BITS
+from ....ir import Node
 from ....ops import OperatorRules, rules_of
 from ....ops.elementwise import Elementwise
 from ....ops.rules import OLDEST_OPSET, Total
-from ..arithmetic.exact_integers import highest, is_one_integer, linear_sum, without_counts
+from ..arithmetic.exact_integers import is_one_integer, linear_sum, without_counts
+from ..arithmetic.inequalities import is_never_negative
 from ..arithmetic.padded_sizes import is_filled
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
@@ -98,9 +100,6 @@ class Safety:
             return ""
         if head.name == "Reshape" and is_filled(self._terms, args):
             return ""
-        numbers = [self._up_to_numbers(each) for each in operands]
-        if not self._fault(head, args, count, numbers):
-            return ""
         counted = [Known(UNKNOWN) if arg is None else self._by_counts(arg) for arg in args]
         return fault if self._fault(head, args, count, counted) else ""
 
@@ -117,14 +116,6 @@ class Safety:
         bounds = Bounds(Dimension.constant(0), size - 1)
         operands[place] = Known(operands[place].fact, bounds)
         return not self._fault(head, args, 1, operands)
-
-    def _up_to_numbers(self, operand: Known) -> Known:
-        """Fact with a number as upper bound, in the place of a size."""
-        bounds = operand.bounds
-        if bounds is None or bounds.high.value is not None:
-            return operand
-        high = Dimension.constant(highest(self._terms, bounds.high))
-        return Known(operand.fact, Bounds(bounds.low, high))
 
     def is_size(self, term: Term) -> bool:
         """Test whether a number is certainly not negative."""
@@ -156,7 +147,7 @@ class Safety:
         constants = present([self._terms.tensor(arg) for arg in args])
         node = self._terms.facts.node(head, args, constants, count)
         try:
-            rules.require_safe(Premises(node, operands, head.opset))
+            rules.require_safe(_Premises(node, operands, head.opset, self._terms))
         except Unproven as unproven:
             return str(unproven)
         return ""
@@ -268,6 +259,18 @@ class Safety:
                 total = total + part.replaced(ends)
             size = total
         return size
+
+
+class _Premises(Premises):
+    """Premises that compare sizes by all that a proof knows of them."""
+
+    def __init__(self, node: Node, inputs: Sequence[Known], opset: int, terms: Terms) -> None:
+        super().__init__(node, inputs, opset)
+        self._terms = terms
+
+    def is_at_least(self, number: Dimension, least: Dimension | int) -> bool:
+        """Test whether a number is certainly not below another one."""
+        return is_never_negative(self._terms, number - least)
 
 
 def _is_followed(fact: Fact) -> bool:

@@ -8,15 +8,12 @@ import onnx
 
 from ....facts.fact import FOLLOWED, Fact, Shape, element, vector
 from ....facts.polynomial import Dimension
-from ..arithmetic.exact_integers import is_one_integer
+from ..arithmetic.exact_integers import QUOTIENT, is_one_integer
 from ..arithmetic.trip_counts import at_least, not_negative
 from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
 from .zero_sizes import at_least_ones
-
-QUOTIENT = "divided"
-"""Head of a size by a number; its key holds the number."""
 
 
 @rule("Max", constants=True)
