@@ -186,7 +186,8 @@ def _divided(batch: Batch, total: Value, count: Value, others: int, axes: Collec
         axes: the reduced axes.
     """
     emit, label, rank = batch.emit, batch.label("_count"), _rank_without(batch, axes)
-    count = emit.add("Max", [count, batch.number(1, "_count")], label)
+    if not batch.part(0).occupied:
+        count = emit.add("Max", [count, batch.number(1, "_count")], label)
     if others != 1:
         count = emit.add("Mul", [count, batch.number(others, "_count")], label)
     if batch.varies(0) or batch.part(0).bounds is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import onnx
+from onnx.helper import tensor_dtype_to_np_dtype
 
 from ....facts.fact import element
 from ....facts.polynomial import Dimension
@@ -46,6 +48,26 @@ def of_a_sum(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
         return None
     parts = [terms.op("Cast", head, part, to=to) for part in x.operands]
     return [terms.op(x.head.name, x.head, *parts)]
+
+
+@canonical_form("Max")
+def most_of_casts(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Rewrite Max(Cast(n), 1.0) to Cast(Max(n, 1)): casts of integers keep their order."""
+    for x, other in (args, args[::-1]) if len(args) == 2 else ():
+        tensor = terms.tensor(other)
+        if x is None or not x.is_op("Cast") or tensor is None or not tensor.is_readable:
+            continue
+        (n,), numbers = x.operands, tensor.numpy()
+        kind = n.fact.elem_type
+        if kind not in SIGNED or x.fact.elem_type not in WHOLE_IN or numbers.size != 1:
+            continue
+        number = float(numbers.reshape(()))
+        if np.signbit(number) or number >= 1 << 24 or not number.is_integer():
+            continue
+        floor = terms.constant(numbers.astype(tensor_dtype_to_np_dtype(kind)))
+        to = x.head.attribute("to")
+        return [terms.op("Cast", x.head, terms.op("Max", head, n, floor), to=to)]
+    return None
 
 
 def _magnitude(terms: Terms, term: Term) -> int:

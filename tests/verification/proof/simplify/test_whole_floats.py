@@ -71,3 +71,27 @@ def test_a_sum_of_small_integers_is_exact(kind, name):
 )
 def test_other_sums_wrap_or_round(pair):
     assert_open(*pair)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted"),
+    [
+        ("d = Cast <to = 11> (n) y = Max (d, f1)", "l = Max (n, one) y = Cast <to = 11> (l)"),
+        ("d = Cast <to = 11> (n) y = Max (f0, d)", "y = Cast <to = 11> (n)"),
+        ("k = Add (n, one) d = Cast <to = 11> (k) y = Max (d, f1)", "y = Cast <to = 11> (k)"),
+    ],
+)
+def test_a_cast_of_integers_keeps_their_order(nodes, wanted):
+    text = TEXT.replace("(int64 y)", "(double y)")
+    assert_proved(text.format(nodes), text.format("k = Add (n, one) " * ("k)" in wanted) + wanted))
+
+
+@pytest.mark.parametrize("bound", ["half", "two"])
+def test_a_larger_bound_or_one_that_is_no_integer_counts(bound):
+    text = TEXT.replace("(int64 y)", "(double y)")
+    node = f"k = Add (n, one) d = Cast <to = 11> (k) y = Max (d, {bound})"
+    assert_open(
+        text.format(node), text.format("k = Add (n, one) l = Neg (k) y = Cast <to = 11> (l)")
+    )
+    if bound == "two":
+        assert_open(text.format(node), text.format("k = Add (n, one) y = Cast <to = 11> (k)"))
