@@ -24,7 +24,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 def inner(state, result, rows="float[2,3] w"):
     """Sums the rows that a Loop stacks, of which there may be none."""
     return f"""
-        u_{result}, v_{result} = Loop (n, t, {state}) <body = bb (int64 j, bool d, float[2,3] a)
+        u_{result}, v_{result} = Loop (count, t, {state}) <body = bb (int64 j, bool d, float[2,3] a)
                 => (bool d2, float[2,3] n, {rows}) {{
             d2 = Identity (d) n = Relu (a) w = Add (a, a)
         }}>
@@ -35,7 +35,7 @@ SHARED = "<int64 two = {2}, bool t = {1}, int64[1] ax = {0}>"
 INSIDE = {
     "Loop": (
         UnrollLoops(),
-        f"""g (float[2,3] x, int64 n) => (float[2,3] y) {SHARED} {{
+        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (two, t, x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
                 c2 = Identity (c) {inner("s", "so")}
             }}>
@@ -43,7 +43,7 @@ INSIDE = {
     ),
     "Loop, by the state's type": (
         UnrollLoops(),
-        f"""g (float[2,3] x, int64 n) => (float[2,3] y) {SHARED} {{
+        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (two, t, x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
                 c2 = Identity (c) {inner("s", "so", "float[] w")}
             }}>
@@ -51,7 +51,7 @@ INSIDE = {
     ),
     "Scan": (
         UnrollScans(),
-        f"""g (float[4,2,3] x, int64 n) => (float[4,2,3] y) {SHARED} {{
+        f"""g (float[4,2,3] x, int64 count) => (float[4,2,3] y) {SHARED} {{
             y = Scan <num_scan_inputs = 1, body = b (float[2,3] s) => (float[2,3] so) {{
                 {inner("s", "so")}
             }}> (x)
@@ -59,7 +59,7 @@ INSIDE = {
     ),
     "If": (
         InlineIfs(),
-        f"""g (float[2,3] x, int64 n) => (float[2,3] y) {SHARED} {{
+        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = If (t) <
                 then_branch = b () => (float[2,3] so) {{ {inner("x", "so")} }},
                 else_branch = e () => (float[2,3] no) {{ no = Identity (x) }}
@@ -68,8 +68,8 @@ INSIDE = {
     ),
     "Loop in a Loop that stays": (
         UnrollLoops(),
-        f"""g (float[2,3] x, int64 n) => (float[2,3] y) {SHARED} {{
-            y = Loop (iteration, t, x) <body = o (int64 k, bool e, float[2,3] q) => (bool e2, p) {{
+        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
+            y = Loop (count, t, x) <body = o (int64 k, bool e, float[2,3] q) => (bool e2, p) {{
                 e2 = Identity (e)
                 p = Loop (two, t, q) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
                     c2 = Identity (c) {inner("s", "so")}
@@ -79,7 +79,7 @@ INSIDE = {
     ),
     "SequenceMap": (
         LowerSequences(),
-        f"""g (float[2,3] x, int64 n) => (float[2,3] y) {SHARED} {{
+        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             q = SequenceConstruct (x, x)
             r = SequenceMap <body = b (float[2,3] s) => (float[2,3] so) {{
                 {inner("s", "so")}
@@ -89,8 +89,8 @@ INSIDE = {
     ),
     "function": (
         InlineFunctions(always=True),
-        f"""g (float[2,3] x, int64 n) => (float[2,3] y) {{ y = local.f (x, iteration) }}
-        <domain: "local", opset_import: ["" : 18]> f (s, iteration) => (so) {{
+        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {{ y = local.f (x, count) }}
+        <domain: "local", opset_import: ["" : 18]> f (s, count) => (so) {{
             t = Constant <value = bool {{1}}> () ax = Constant <value_ints = [0]> ()
             {inner("s", "so")}
         }}""",
@@ -104,15 +104,15 @@ def test_a_loop_of_no_iterations_in_a_copy_gives_the_sizes_that_its_body_declare
     result = run_passes(HEAD + text, pass_)
     assert result.changed
     for iterations in (0, -1, 2):
-        feeds = {"x": np.stack([X] * 4) if kind == "Scan" else X, "iteration": np.array(iterations)}
+        feeds = {"x": np.stack([X] * 4) if kind == "Scan" else X, "count": np.array(iterations)}
         assert_equal_outputs(HEAD + text, result.model, feeds)
 
 
 def test_a_state_that_is_forwarded_leaves_the_sizes_it_told():
     """The body's input tells the shape of `w`; afterwards no node reads that input."""
-    text = """g (float[?,?] x, int64 n) => (float[?,?] y)
+    text = """g (float[?,?] x, int64 count) => (float[?,?] y)
         <bool t = {1}, int64[1] ax = {0}> {
-        u, v = Loop (iteration, t, x) <body = b (int64 i, bool c, float[2,3] a)
+        u, v = Loop (count, t, x) <body = b (int64 i, bool c, float[2,3] a)
                 => (bool c2, float[2,3] n, float[] w) {
             c2 = Identity (c) n = Identity (a) w = Add (a, a)
         }>
@@ -121,15 +121,15 @@ def test_a_state_that_is_forwarded_leaves_the_sizes_it_told():
     result = run_passes(HEAD + text, ForwardInvariants())
     assert result.changed
     for iterations in (0, 2):
-        assert_equal_outputs(HEAD + text, result.model, {"x": X, "iteration": np.array(iterations)})
+        assert_equal_outputs(HEAD + text, result.model, {"x": X, "count": np.array(iterations)})
 
 
 def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
     """An exporter wrote down the sizes of the first iteration; the second one's are others."""
-    text = f"""g (float[2] x, int64 n) => (float[K] y) {SHARED} {{
+    text = f"""g (float[2] x, int64 count) => (float[K] y) {SHARED} {{
         y = Loop (two, t, x) <body = b (int64 i, bool c, float[N] s) => (bool c2, float[M] so) {{
             c2 = Identity (c)
-            u, v = Loop (iteration, t, s) <body = bb (int64 j, bool d, float[2] a)
+            u, v = Loop (count, t, s) <body = bb (int64 j, bool d, float[2] a)
                     => (bool d2, float[2] n, float[2] w) {{
                 d2 = Identity (d) n = Relu (s) w = Add (s, s)
             }}>
@@ -142,7 +142,7 @@ def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
     assert [o.type.tensor_type.shape.dim[0].dim_value for o in body.output[1:]] == [4, 4]
     for iterations in (1, 2):
         assert_equal_outputs(
-            HEAD + text, result.model, {"x": X[0, :2], "iteration": np.array(iterations)}
+            HEAD + text, result.model, {"x": X[0, :2], "count": np.array(iterations)}
         )
 
 

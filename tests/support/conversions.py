@@ -246,7 +246,7 @@ def assert_carried_everywhere(
     for place in places:
         before = placed(body, opset, signature, place)
         fed = dict(feeds)
-        steering = {"branch": ["go"], "body": ["go", "iterations"]}.get(place, [])
+        steering = {"branch": ["go"], "body": ["go", "count"]}.get(place, [])
         fed |= {name: np.array(True if name == "go" else 2) for name in steering}
         wanted = reference.run(before, fed)[0]
         before.graph.output[0].CopyFrom(_declared("y", wanted))
