@@ -69,8 +69,8 @@ LOAD = option(
     "Run a Python file with passes, rewrite rules, or operators and their adapters, or read a file"
     " with definitions of operators. Repeatable.",
     "--rules",
-    "--load",
     "--define",
+    "--load",
     metavar="FILE",
 )
 FORCE = of_output(

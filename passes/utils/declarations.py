@@ -106,8 +106,13 @@ def _ranked(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto | None:
     return onnx.helper.make_tensor_type_proto(fact.elem_type, [None] * len(fact.shape))
 
 
-def complete_outputs(model: Model, inference: ShapeInference) -> bool:
+def complete_outputs(model: Model, inference: ShapeInference, *, named: bool = False) -> bool:
     """Declare inferred numbers for open sizes of a model's outputs, and shapes where none stood.
+
+    Args:
+        model: the model.
+        inference: facts about its values.
+        named: replace names of sizes, too; by default a caller's names stay.
 
     OpenCV 5.0 refuses an output without a shape,
     and compilers of static shapes one of open size.
@@ -115,7 +120,7 @@ def complete_outputs(model: Model, inference: ShapeInference) -> bool:
     infos = []
     for value, info in zip(model.graph.outputs, model.graph.output_infos, strict=True):
         infos.append(info)
-        if (type_ := _completed(info.type, inference, value)) is not None:
+        if (type_ := _completed(info.type, inference, value, named)) is not None:
             infos[-1] = onnx.ValueInfoProto()
             infos[-1].CopyFrom(info)
             infos[-1].type.CopyFrom(type_)
@@ -125,13 +130,11 @@ def complete_outputs(model: Model, inference: ShapeInference) -> bool:
 
 
 def _completed(
-    declared: onnx.TypeProto, inference: ShapeInference, value: Value
+    declared: onnx.TypeProto, inference: ShapeInference, value: Value, named: bool
 ) -> onnx.TypeProto | None:
     """A type with the inferred sizes that an output's declaration lacks; None if it lacks none."""
     tensor = declared.tensor_type
-    is_open = not tensor.HasField("shape") or any(
-        not dim.HasField("dim_value") for dim in tensor.shape.dim
-    )
+    is_open = not tensor.HasField("shape") or any(_is_open(dim, named) for dim in tensor.shape.dim)
     if declared.WhichOneof("value") != "tensor_type" or not is_open:
         return None
     fact = inference.fact(value)
@@ -145,9 +148,13 @@ def _completed(
         type_.CopyFrom(inferred)
     elif len(dims) == len(sizes):
         for dim, size in zip(dims, sizes, strict=True):
-            if size.HasField("dim_value") and not dim.HasField("dim_value"):
+            if size.HasField("dim_value") and _is_open(dim, named):
                 dim.dim_value = size.dim_value
     return None if type_ == declared else type_
+
+
+def _is_open(dim: onnx.TensorShapeProto.Dimension, named: bool) -> bool:
+    return not dim.HasField("dim_value") and (named or not dim.dim_param)
 
 
 def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:

@@ -233,7 +233,7 @@ def output_sizes(model):
     {
         "float": ["N", 4],
         "float[N, 4]": ["N", 4],
-        "float[A, B]": ["A", 4],
+        "float[A, B]": ["A", "B"],
         "float[?, ?]": [0, 4],
     }.items(),
 )
