@@ -114,7 +114,7 @@ def test_loops_as_scans_and_scans_as_loops():
             rewritten.extend(r.pass_name for r in result.remarks if r.action == "rewritten")
 
     convert()
-    assert rewritten.count("loops-to-scans") > 5 and rewritten.count("scans-to-loops") > 5
+    assert min(map(rewritten.count, ("loops-to-scans", "scans-to-loops"))) > 2
 
 
 def test_recurrences_mixed_with_what_is_none():
@@ -136,8 +136,8 @@ def test_recurrences_mixed_with_what_is_none():
                 assert_same(model, result.model, read)
 
     divide()
-    assert said.count("all iterations are computed at once") > 10
-    assert sum("once, for all iterations" in reason for reason in said) > 5
+    assert said.count("all iterations are computed at once") > 5
+    assert sum("once, for all iterations" in reason for reason in said) > 2
 
 
 @settings(quick, max_examples=examples(4))

@@ -109,13 +109,12 @@ def _ranked(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto | None:
 def complete_outputs(model: Model, inference: ShapeInference, *, named: bool = False) -> bool:
     """Declare inferred numbers for open sizes of a model's outputs, and shapes where none stood.
 
+    OpenCV 5.0 refuses an output without a shape, and compilers of static shapes one of open size.
+
     Args:
         model: the model.
         inference: facts about its values.
         named: replace names of sizes, too; by default a caller's names stay.
-
-    OpenCV 5.0 refuses an output without a shape,
-    and compilers of static shapes one of open size.
     """
     infos = []
     for value, info in zip(model.graph.outputs, model.graph.output_infos, strict=True):

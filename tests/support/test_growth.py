@@ -162,4 +162,5 @@ def test_all_trials_of_hints_add_at_most_what_one_rewrite_may(monkeypatch, name,
     found = sl.inspect(CASES[name](6), max_nodes=most)
     assert len(grown) > 1 and most // 3 < sum(grown) <= most
     assert any("which was not tried" in each.reason for each in found.constructs) == cut
-    assert not (cut and found.hints)
+    raised = ("--passes", "straighten{exact=false}")  # it adds little, and is never cut
+    assert not (cut and [hint for hint in found.hints if hint.options != raised])
