@@ -123,7 +123,9 @@ def test_what_cannot_be_encoded_is_replaced(environment):
     model = onnx.load("in.onnx")
     model.graph.node[1].name = "große Schleife 大\x1b[2J"
     onnx.save(model, "größe.onnx")
-    code, errors, found = shell("rewrite größe.onnx öut.onnx --no-verify", **environment)
+    code, errors, found = shell(
+        "rewrite größe.onnx öut.onnx --no-verify", COLUMNS="200", **environment
+    )
     assert (code, errors) == (0, "")
     assert os.path.exists("öut.onnx")
     assert r"gro\xdfe Schleife \u5927\x1b[2J" in found

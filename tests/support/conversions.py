@@ -213,8 +213,8 @@ def placed(body: str, opset: int, signature: str, place: str) -> Any:
             else_branch = e () => (r) {{ {otherwise} }}>"""
         other = ", bool go"
     elif place == "body":
-        inner = f"""unused, y = Loop (count, go, go) <body = body (int64 i, bool on, bool was) => (
-            on_2, was_2, q) {{ on_2 = Identity (on) was_2 = Identity (was) {then} }}>"""
+        inner = f"""unused, y = Loop (count, go, go) <body = body (
+            int64 iteration, bool on, bool was) => (on_2, was_2, q) {{ on_2 = Identity (on) was_2 = Identity (was) {then} }}>"""
         other = ", int64 count, bool go"
     elif place == "function":
         inner = f"y = local.F ({names})"
