@@ -214,7 +214,8 @@ def placed(body: str, opset: int, signature: str, place: str) -> Any:
         other = ", bool go"
     elif place == "body":
         inner = f"""unused, y = Loop (count, go, go) <body = body (
-            int64 iteration, bool on, bool was) => (on_2, was_2, q) {{ on_2 = Identity (on) was_2 = Identity (was) {then} }}>"""
+            int64 iteration, bool on, bool was) => (on_2, was_2, q) {{
+            on_2 = Identity (on) was_2 = Identity (was) {then} }}>"""
         other = ", int64 count, bool go"
     elif place == "function":
         inner = f"y = local.F ({names})"
