@@ -79,6 +79,7 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
     sl.reference.run(as_model(HEAD + text), feeds)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_larger_inputs_that_go_beyond_are_looked_for_and_noted(run, name):
     text, _, maxima, shown = MODELS[name]

@@ -65,6 +65,7 @@ GONE = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("what", GONE)
 def test_windows_that_must_be_whole(what):
     form, start, body = GONE[what]

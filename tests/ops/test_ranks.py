@@ -33,6 +33,7 @@ def answer(rule, arrays):
         found = None if array is None else len(array) if is_length else array.ndim
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("name", sorted(set(TELLING) & set(FAMILIES)))
 def test_ranks_are_those_of_results(name):
     told = 0

@@ -51,6 +51,7 @@ def label(case: Case) -> str:
     return f"{operators[0] if operators else ''}-{source and source[1]}-{case.target}"
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize("case", [c for c in CASES if c.refused], ids=label)
 def test_is_refused_for_a_true_reason(case: Case) -> None:
     model = onnx.parser.parse_model(case.text)

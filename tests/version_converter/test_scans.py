@@ -121,6 +121,7 @@ DECLARED = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("how", DECLARED)
 @pytest.mark.parametrize("text", [LENGTHS, LENGTHS.replace("BACKWARD", "1"), NESTED])
 def test_rows_of_several_lengths(text, how):

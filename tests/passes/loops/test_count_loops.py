@@ -213,6 +213,7 @@ def test_invariant_conditions():
 ROUNDED = "w = Cast <to = 1> (J) z = Cast <to = 1> (END) d = Less (w, z)"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "end", [6, 2**24, 2**24 + 1, 2**25 + 3, 2**30 - 1, 2**31 - 1, -(2**24) - 1]
 )

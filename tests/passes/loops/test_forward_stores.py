@@ -165,6 +165,7 @@ READS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("case", READS)
 def test_rows_that_iterations_before_wrote(case):
     model = as_model(ROWS % READS[case])

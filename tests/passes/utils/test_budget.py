@@ -108,6 +108,7 @@ def nodes(model):
     return sum(len(graph) for graph in ir.load(model).graphs())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", TWICE)
 def test_copies_of_bodies_inside_count_for_what_follows(name):
     """Each copy of the body has its own copy of the branches."""

@@ -266,6 +266,7 @@ a = Transpose <perm = [1, 2, 0]> (x) y = Transpose <perm = [1, 2, 0]> (a)
 """
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize(("inputs", "before", "after"), list(rules_in(RULES)))
 def test_near_misses_stay_open(inputs, before, after):
     for one, other in itertools.permutations([model_of(inputs, side) for side in (before, after)]):

@@ -38,6 +38,7 @@ def test_tuples_become_indices_into_the_first_axes():
     )
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("sizes", ["3, 4, 5", "A, B, C"])
 @pytest.mark.parametrize("shape", [(2, 1), (2, 2), (2, 3), (2, 2, 2), (3,)])
 @pytest.mark.parametrize("kind", ["float", "bool"])

@@ -283,6 +283,7 @@ def test_sums_and_products_over_axes_from_run_time(op_type, axes, keep):
         )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("op_type", ["ReduceL1", "ReduceSumSquare", "ReduceProd", "ReduceSum"])
 def test_sums_and_products_of_integers(op_type):
     x = np.array([[3, -2, 5], [1, 7, -4]])
@@ -349,6 +350,7 @@ def test_a_longer_form_of_another_type_is_refused_in_one_sentence():
     assert_refuses("y = ReduceLogSum (x, a)", 18, 17, reason, "int32[2, 3] x, int64[1] a")
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("type_", ["int32", "int64", "uint32", "uint64"])
 @pytest.mark.parametrize("axes", [[0], [-1], [1, 0]])
 @pytest.mark.parametrize("keep", [0, 1])

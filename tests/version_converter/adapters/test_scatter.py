@@ -218,6 +218,7 @@ def test_below_opset_9_elements_are_gathered_from_the_data_or_the_updates():
     )
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("type_", ["float", "int64", "bool"])
 @pytest.mark.parametrize(
     ("axis", "indices"),

@@ -289,6 +289,7 @@ def test_what_axes_need():
     assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[A] t")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("scales", [(0.6, 0.7), (0.6, 1.5), (1.5, 2.3), (1.0, 0.6), (0.5, 1.0)])
 def test_the_nearest_pixel_of_a_smaller_picture_is_the_one_above(scales, known):

@@ -113,6 +113,7 @@ TRUTH_VALUES = [
 ]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("body", TRUTH_VALUES)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_truth_values(body, is_all):
@@ -177,6 +178,7 @@ ROWS = (
 )
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("name", ALGEBRA)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_steps_that_compose(name, is_all):

@@ -89,6 +89,7 @@ def feeds_of(*lengths, longest=2):
     }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("said", ["", BACK])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_a_scan_of_lengths_that_run_time_tells_is_its_form_in_later_opsets(sizes, said):
@@ -236,6 +237,7 @@ def unrolled(iterations, axis, back, out_axis, out_back):
     return SCAN % ("2, 2", " ".join(nodes))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_axes_and_directions_say_what_is_read_and_where_it_goes(way):
     assert_proved(scan("2, 2", *way), unrolled(2, *way))

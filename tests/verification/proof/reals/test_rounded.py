@@ -162,6 +162,7 @@ SUMS = {
 """Rewrites with constants that are sums, or no arrays."""
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", [*FOLDS, *SUMS])
 def test_constants_fold(name):
     pair = (FOLDS | SUMS)[name]
