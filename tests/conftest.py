@@ -46,7 +46,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     deselect_all_but_samples(config, items)
     gc.freeze()  # the tests themselves: no collection visits them again
-    gc.set_threshold(200_000, 20, 1000)  # a collection of all takes seconds at the end
+    gc.set_threshold(1_000_000, 20, 1000)  # a collection of all takes seconds at the end
 
 
 def _limit_memory():
