@@ -110,7 +110,7 @@ def straighten(job: Job) -> None:
 def declare(job: Job) -> None:
     """Declare outputs whose sizes follow from fixed inputs, or for a target."""
     if job.request.fixes_inputs or job.request.options.target is not None:
-        job.changed |= complete_outputs(job.model, ShapeInference(job.model), named=True)
+        job.changed |= complete_outputs(job.model, ShapeInference(job.model), names=True)
 
 
 LINE: tuple[Callable[[Job], None], ...] = (bind, passes, convert, straighten, declare)

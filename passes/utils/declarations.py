@@ -106,7 +106,7 @@ def _ranked(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto | None:
     return onnx.helper.make_tensor_type_proto(fact.elem_type, [None] * len(fact.shape))
 
 
-def complete_outputs(model: Model, inference: ShapeInference, *, named: bool = False) -> bool:
+def complete_outputs(model: Model, inference: ShapeInference, *, names: bool = False) -> bool:
     """Declare inferred numbers for open sizes of a model's outputs, and shapes where none stood.
 
     OpenCV 5.0 refuses an output without a shape, and compilers of static shapes one of open size.
@@ -114,12 +114,12 @@ def complete_outputs(model: Model, inference: ShapeInference, *, named: bool = F
     Args:
         model: the model.
         inference: facts about its values.
-        named: replace names of sizes, too; by default a caller's names stay.
+        names: replace names of sizes, too; by default those of the caller stay.
     """
     infos = []
     for value, info in zip(model.graph.outputs, model.graph.output_infos, strict=True):
         infos.append(info)
-        if (type_ := _completed(info.type, inference, value, named)) is not None:
+        if (type_ := _completed(info.type, inference, value, names)) is not None:
             infos[-1] = onnx.ValueInfoProto()
             infos[-1].CopyFrom(info)
             infos[-1].type.CopyFrom(type_)
@@ -129,11 +129,11 @@ def complete_outputs(model: Model, inference: ShapeInference, *, named: bool = F
 
 
 def _completed(
-    declared: onnx.TypeProto, inference: ShapeInference, value: Value, named: bool
+    declared: onnx.TypeProto, inference: ShapeInference, value: Value, names: bool
 ) -> onnx.TypeProto | None:
     """A type with the inferred sizes that an output's declaration lacks; None if it lacks none."""
     tensor = declared.tensor_type
-    is_open = not tensor.HasField("shape") or any(_is_open(dim, named) for dim in tensor.shape.dim)
+    is_open = not tensor.HasField("shape") or any(_is_open(dim, names) for dim in tensor.shape.dim)
     if declared.WhichOneof("value") != "tensor_type" or not is_open:
         return None
     fact = inference.fact(value)
@@ -147,13 +147,13 @@ def _completed(
         type_.CopyFrom(inferred)
     elif len(dims) == len(sizes):
         for dim, size in zip(dims, sizes, strict=True):
-            if size.HasField("dim_value") and _is_open(dim, named):
+            if size.HasField("dim_value") and _is_open(dim, names):
                 dim.dim_value = size.dim_value
     return None if type_ == declared else type_
 
 
-def _is_open(dim: onnx.TensorShapeProto.Dimension, named: bool) -> bool:
-    return not dim.HasField("dim_value") and (named or not dim.dim_param)
+def _is_open(dim: onnx.TensorShapeProto.Dimension, names: bool) -> bool:
+    return not dim.HasField("dim_value") and (names or not dim.dim_param)
 
 
 def correct_type(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto:
