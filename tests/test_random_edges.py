@@ -9,7 +9,7 @@ from rewrite_faults import WAYS, in_process
 
 
 @pytest.mark.parametrize(
-    ("draws", "numbers"), [("loops", (5, 7, 12, 22)), ("flat", range(10, 20))], ids=DRAWS
+    ("draws", "numbers"), [("loops", (5, 12, 22)), ("flat", range(10, 15))], ids=DRAWS
 )
 def test_random_models_at_edges(draws, numbers):
     assert [(n, faults) for n in numbers if (faults := check(draws, [*WAYS], n, in_process))] == []

@@ -121,7 +121,7 @@ def test_calls_in_bodies_of_calls_are_run_or_an_error():
 
 
 def test_a_constant_that_deep_calls_in_bodies_compute_is_found_when_they_are_inlined():
-    model = chain(300)
+    model = chain(200)
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32([1]), "k"))
     model.graph.node[0].input[0] = "k"
     del model.graph.input[:]

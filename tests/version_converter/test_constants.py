@@ -44,7 +44,7 @@ def chain(steps):
     return [helper.make_node("Neg", [f"a{i}"], [f"a{i + 1}"]) for i in range(steps)]
 
 
-@pytest.mark.parametrize("links", [ladder(60), ladder_of_joins(30), chain(1000)])
+@pytest.mark.parametrize("links", [ladder(60), ladder_of_joins(30), chain(600)])
 def test_what_joins_again_is_looked_at_once(links):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     model = summed("zero", links)
