@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A rewrite survives a fault of one pass; who looks for faults wants to see it.
 conversions fuzz attack: export STRAIGHTLINE_FAULTS = raise
 
-.PHONY: demo test lint types pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel clean
+.PHONY: demo test lint types pytest pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -22,7 +22,11 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed  ## rewrite a real model and show what happened
 	$(PY) examples/demo.py
 
-test: lint types  ## linting, strict type checking, all tests
+# mypy has one process: the tests run beside it.
+test: lint  ## linting, strict type checking, all tests
+	$(MAKE) --no-print-directory --jobs=2 types pytest
+
+pytest: $(VENV)/.installed
 	$(PY) -m pytest -n 2
 
 lint: $(VENV)/.installed

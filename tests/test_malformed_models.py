@@ -29,6 +29,7 @@ def command(folder: Any, *arguments: object) -> Any:
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
+@pytest.mark.sample(168)
 @pytest.mark.parametrize("function", PUBLIC)
 @pytest.mark.parametrize("name", malformed.REFUSED)
 def test_public_functions(name: str, function: str) -> None:

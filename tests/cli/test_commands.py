@@ -23,6 +23,7 @@ ENDS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("command", ENDS)
 def test_each_json_document_says_the_exit_code(folder, run, command):
     write(folder / "in.onnx", DECIDED_BY_INPUTS)

@@ -88,6 +88,7 @@ WEAK = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("line", WEAK)
 def test_a_weaker_guarantee_needs_a_file_of_the_user(run, folder, monkeypatch, line):
     file = folder / "models/straightline.toml"

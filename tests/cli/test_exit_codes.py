@@ -111,6 +111,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sample(17)
 @pytest.mark.parametrize("given", WRONG)
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_wrong_value_is_one_line_that_names_the_option_and_what_it_takes(given, form, capsys):

@@ -32,6 +32,7 @@ def check(count, past, total, ends, packed=False, dtype=np.float32, **settings):
 CALLS = [(3, None, 3, (2, 2)), (1, 4, 5, (4, 3)), (1, 8, 5, (4, 4)), (3, 4, 7, (6,))]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("packed", [False, True])
 def test_prompts_and_tokens(call, packed):

@@ -36,6 +36,7 @@ def bound(declared, value):
     return arrays["v"]
 
 
+@pytest.mark.sample(27)
 @pytest.mark.parametrize(
     ("declared", "value", "expected"),
     [

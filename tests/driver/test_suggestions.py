@@ -95,6 +95,7 @@ def test_what_a_single_iteration_decides_is_no_hint():
 LEFT = [case for case in CASES if re.match("test_(if|loop|sequence_map|affine_grid_3d)", case.name)]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("case", LEFT, ids=lambda case: case.name)
 def test_hints_on_the_models_of_the_backend(case):
     check_hints(case.model)

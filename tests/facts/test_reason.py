@@ -76,6 +76,7 @@ def test_text_is_appended_before_the_options():
     assert reason.code == "n"
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_remark_gives_its_code_and_arguments_as_json(name):
     model = onnx.parser.parse_model(HEAD + MODELS[name][0])

@@ -215,6 +215,7 @@ def test_the_default_pipeline_with_values(text: str) -> None:
     sl.inspect(onnx.parser.parse_model(text))
 
 
+@pytest.mark.sample(42)
 @TEXTS
 @pytest.mark.parametrize("target", [8, 9, 10, 11, 13, 18, 25])
 def test_conversion(text: str, target: int) -> None:

@@ -84,6 +84,7 @@ def test_a_loop_beside_weights_is_rewritten(folder: Path) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.sample(26)
 @pytest.mark.parametrize("kind", registry.PASSES, ids=lambda kind: kind.name)
 def test_no_pass_reads_what_it_does_not_need(folder: Path, kind: type) -> None:
     model = with_files(LOOP, folder, WEIGHTS)

@@ -18,6 +18,7 @@ def test_what_is_asked_by_default_stands_in_the_table():
     assert Limits.of(3, None, 0.5) == Limits(3, limit("max_memory"), 0.5)
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", LIMITS)
 def test_each_limit_is_used_and_explained(name):
     one = LIMITS[name]

@@ -44,6 +44,7 @@ def test_what_keeps_the_shape(rule):
 REDUCTIONS = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("opset", [11, 13, 18])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_reductions(reduction, opset):
@@ -166,6 +167,7 @@ GEMMS = {
 }
 
 
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("opset", [12, 17])
 @pytest.mark.parametrize("rule", GEMMS)
 def test_products_of_floats(rule, opset):

@@ -47,6 +47,7 @@ IMAGE_RULES = {
 }
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("opset", [13, 18])
 @pytest.mark.parametrize("rule", IMAGE_RULES)
 def test_images_against_the_loop(rule, opset):

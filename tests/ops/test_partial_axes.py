@@ -118,6 +118,7 @@ def test_a_mean_of_windows_needs_no_select_but_for_nothing():
     assert "Where" not in op_types(vectorized(rows).model.graph)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("keepdims", [0, 1])
 @pytest.mark.parametrize("form", [ROWS, COLUMNS, SPARSE, APART, VECTOR])
 @pytest.mark.parametrize("kind", ["Sum", "Mean"])
@@ -218,6 +219,7 @@ OPERATORS = ("Abs", "Exp", "Neg", "Sqrt", "Reciprocal", "Floor")
 REDUCTIONS = ("Sum", "Mean", "Max", "Min", "L1", "L2", "SumSquare", "Prod", "LogSumExp")
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_windows(seed):
     dice = random.Random(seed)

@@ -14,6 +14,7 @@ TEXT = """g (float[N, 2] x, int64 n) => (float[M, 2] z) <int64[1] at = {{0}}, in
 KINDS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "SumSquare")
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("bounds", ["s1, t1, at", "at, t1, at"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts(kind, bounds):

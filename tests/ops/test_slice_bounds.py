@@ -46,6 +46,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(("body", "kind"), KINDS)
 def test_kinds(body, kind, monkeypatch):
     found = []

@@ -273,6 +273,7 @@ g (float[2] x, int64 n, bool c) => (float[2] y) {
 <domain: "d", opset_import: ["" : 17]> f (h) => (r) { r = Sin (h) }"""
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("index", range(len(sl.passes.straighten().passes)))
 def test_each_pass_of_the_default_pipeline_may_fail_after_its_work(monkeypatch, index):
     kind = type(sl.passes.straighten().passes[index])

@@ -6,6 +6,7 @@ import pytest
 import zero_iterations
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("seed", [*range(6), 5335, 5018, 20287])
 def test_rewrites_have_the_sizes_of_the_original(seed):
     model = zero_iterations.drawn_model(random.Random(seed))

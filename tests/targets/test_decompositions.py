@@ -70,6 +70,7 @@ def text_of(name, opset):
     return one_node("y, z = Split <axis = 1, split = [1, 3]> (x)", inputs, opset, "y, z")
 
 
+@pytest.mark.sample(32)
 @pytest.mark.parametrize("opset", [9, 17, 21])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):

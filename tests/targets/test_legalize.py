@@ -12,6 +12,7 @@ X = RNG.standard_normal((2, 4)).astype(np.float32)
 PLACES = RNG.integers(0, 4, (2, 3))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("node", "inputs", "feed", "opset"),
     [

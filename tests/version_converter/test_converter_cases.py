@@ -63,6 +63,7 @@ def test_is_refused_for_a_true_reason(case: Case) -> None:
         assert compare(model, converted), "take it for convertible in converter_cases.txt"
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("target", sorted({case.target for case in CASES}))
 def test_is_converted_right(target: int) -> None:
     compared = 0

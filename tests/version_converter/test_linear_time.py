@@ -17,6 +17,7 @@ sys.modules[SPEC.name] = BENCHMARK
 SPEC.loader.exec_module(BENCHMARK)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("target", [21, 11])
 @pytest.mark.parametrize("name", BENCHMARK.BLOCKS)
 def test_a_model_of_joins_is_converted_with_linear_work(name: str, target: int) -> None:

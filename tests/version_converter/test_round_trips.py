@@ -45,6 +45,7 @@ def assert_all_equal(steps, feeds):
             assert_equal(got, wanted)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("lengths", [True, False])
 @pytest.mark.parametrize("direction", [0, 1])
 @pytest.mark.parametrize(("batch", "length"), [(1, 4), (2, 4), ("B", "T")])

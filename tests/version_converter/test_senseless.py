@@ -294,6 +294,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(22)
 @pytest.mark.parametrize(("said", "nodes", "source", "target", "signature"), CASES)
 def test_what_is_refused(said: str, nodes: str, source: int, target: int, signature: str) -> None:
     assert_refuses(said_with_constants(nodes), source, target, re.escape(said), signature)

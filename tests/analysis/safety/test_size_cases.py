@@ -58,6 +58,7 @@ def truth(nodes, n, m):
     return bool(sl.reference.run(ir.to_proto(model), feeds)[0].item())
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_each_run_belongs_to_a_case(name):
     nodes = CONDITIONS[name]

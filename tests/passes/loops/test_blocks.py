@@ -21,6 +21,7 @@ def assert_same(before, after, feed, exact=True):
             np.testing.assert_allclose(one, other, rtol=0 if exact else 1e-5, atol=1e-6)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("opset", [13, 18])
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 8, 9, 21])
 def test_rows_of_open_size(length, opset):

@@ -67,6 +67,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(name):
     text = loop(FORMS[name], more="q0 = ReduceMax <keepdims = 1> (q) " if name == "mask" else "")

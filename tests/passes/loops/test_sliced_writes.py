@@ -38,6 +38,7 @@ WRITES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("body", "options"), WRITES)
 def test_no_loop_is_left(body, options):
     text = loop(body, **options)

@@ -58,6 +58,7 @@ APPENDED["inits"] = "s03 = Constant <value_ints = [0, 3]> () none = ConstantOfSh
 BOTH = {"inits": "both = Concat <axis = 0> (x, x)", "first": "both", "sizes": "[M, 3]"}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("text", "left"),
     [

@@ -89,6 +89,7 @@ def test_sizes_known_at_run_time_only():
     )
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("sizes", ["int32", "int64"])
 @pytest.mark.parametrize("opset", [13, 18, 25])
 @pytest.mark.parametrize("given", [[5], [2, 3], [0, 5, 0]])

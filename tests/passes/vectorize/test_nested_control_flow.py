@@ -32,6 +32,7 @@ INNER = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("inner", INNER)
 @pytest.mark.parametrize("outer", ["Loop", "Scan"])
 def test_a_recurrence_inside_a_map(inner, outer):

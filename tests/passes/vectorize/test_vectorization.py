@@ -80,6 +80,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("what", BODIES)
 @pytest.mark.parametrize("kind", ["Loop", "Scan"])
 def test_what_is_left(kind, what):

@@ -35,6 +35,7 @@ def coupled_model(classes, scores):
     )
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("classes", [2, 3, 6])
 @pytest.mark.parametrize("size", [0.3, 3, 30])
 def test_chances_of_every_size(classes, size):

@@ -273,6 +273,7 @@ def models(inputs, before, after, opsets=(18, 18)):
     return [of_text(text, opset) for text, opset in zip(texts, opsets, strict=True)]
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("rule", PAIRS)
 def test_pairs(rule):
     pair = models(*PAIRS[rule])

@@ -48,6 +48,7 @@ FAILING = {
 }
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("what", FAILING)
 def test_a_node_that_may_fail_needs_a_twin(what):
     before, after = GIVEN % "", GIVEN % FAILING[what]

@@ -639,6 +639,7 @@ y = Size (x) => h = Shape (x) y = ReduceProd <keepdims = 0> (h)
 """
 
 
+@pytest.mark.sample(181)
 @pytest.mark.parametrize(("inputs", "before", "after"), list(rules_in(RULES)))
 def test_right_rules_are_proved_in_both_directions(inputs, before, after):
     for one, other in itertools.permutations([model_of(inputs, side) for side in (before, after)]):

@@ -39,6 +39,7 @@ def test_the_last_of_equal_elements_is_the_first_from_behind():
     )
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("keep", [0, 1])

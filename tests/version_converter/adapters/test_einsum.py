@@ -21,6 +21,7 @@ def test_a_product_of_matrices_in_another_order():
     )
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize(
     "equation",
     [

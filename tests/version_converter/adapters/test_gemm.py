@@ -28,6 +28,7 @@ def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
 @pytest.mark.parametrize("turned", ["", "transA = 1", "transB = 1, transA = 1"])
 def test_integers(element, turned):

@@ -59,6 +59,7 @@ def test_what_is_compared_in_opset_7_is_tiled_to_the_shape_of_the_sum():
     )
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("op_type", ["Max", "Min"])
 @pytest.mark.parametrize(
     "shapes", [((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((0, 3), (1, 1))]

@@ -172,6 +172,7 @@ def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("pads", [[1, 0, 2, 1], [-1, 1, 0, -2], [0, 0, 0, 0], [0, 3, 0, 0]])
 @pytest.mark.parametrize("value", ["", ", v"])
 def test_run_time_pads_are_blocks_before_and_after(pads, value):

@@ -32,6 +32,7 @@ RANGES = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("elem_type", "operands"), RANGES)
 def test_numbers_are_counted_exactly(elem_type, operands):
     dtype = {"float": "float32", "double": "float64"}.get(elem_type, elem_type)

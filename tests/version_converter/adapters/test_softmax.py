@@ -53,6 +53,7 @@ def test_an_axis_moves_to_the_end_and_back():
     )
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2])
 def test_normalised_along_one_axis_or_over_rows(op_type, axis):

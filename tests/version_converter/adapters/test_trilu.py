@@ -88,6 +88,7 @@ def test_text_is_refused():
     assert_refuses("y = Trilu (x)", 14, 13, reason, "string[2, 2] x")
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("upper", [0, 1])
 @pytest.mark.parametrize("shift", [None, -3, -1, 0, 1, 3])
 @pytest.mark.parametrize("shape", ["2, 4", "3, 3", "2, 3, 2"])

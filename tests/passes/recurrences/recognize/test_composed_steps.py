@@ -21,6 +21,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("body", STEPS)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_linear_recurrences(body, is_all):

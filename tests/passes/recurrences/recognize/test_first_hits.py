@@ -38,6 +38,7 @@ def test_elements():
         assert_same(text, model, numbers(length), exact=True, w0=np.array([-1, 3, -5]))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("test", ["Less", "LessOrEqual", "Equal", "Greater", "GreaterOrEqual"])
 @pytest.mark.parametrize("kind", ["float", "int32"])
 def test_values_that_look_like_unset_ones(kind, test):

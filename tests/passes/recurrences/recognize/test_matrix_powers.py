@@ -28,6 +28,7 @@ def text_of(body, is_all=True):
     return loop(NUMBERS + body + more, STATES, outputs)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("what", BODIES)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_two_states(what, is_all):
@@ -65,6 +66,7 @@ def test_scalars_without_a_loop():
         assert_same(text, result.model, numbers(length), s0=s0, t0=np.array(-0.5, np.float32))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("what", BODIES)
 def test_infinities_stay_in_their_elements(what, odd):
@@ -120,6 +122,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("what", PRODUCTS)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_a_state_times_a_constant_matrix(what, is_all):

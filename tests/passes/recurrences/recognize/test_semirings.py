@@ -39,6 +39,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", BODIES)
 def test_two_states(name):
     text = loop(
@@ -112,6 +113,7 @@ def test_combinations_of_each_row(seed):
                 np.testing.assert_allclose(one.astype(np.float32), wide, atol=0.02 * most)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("odd", [np.inf, np.nan])
 @pytest.mark.parametrize(
     "name",
@@ -171,6 +173,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("body", ["Viterbi of two labels", "second order, by the input"])
 def test_one_condition_for_all_states(name, body):

@@ -15,6 +15,7 @@ SUMS = [
 ]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("body", SUMS)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_sums(body, is_all):

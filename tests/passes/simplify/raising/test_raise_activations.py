@@ -36,6 +36,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("nodes", "opset", "operator"), FORMS)
 def test_spellings(nodes, opset, operator):
     source = text(nodes, CUBE, CONSTANTS, opset)

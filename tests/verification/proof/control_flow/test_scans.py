@@ -253,6 +253,7 @@ def test_axes_may_be_counted_from_the_end(way):
         assert_proved(scan(sizes, *way), scan(sizes, axis - 2, back, out_axis - 2, out_back))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("way", WAYS)
 def test_run_time_lengths_differ_with_axes_and_directions(way):
     sizes = "2, n" if way[0] else "n, 2"

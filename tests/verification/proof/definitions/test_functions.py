@@ -482,6 +482,7 @@ FAILING = [
 ]
 
 
+@pytest.mark.sample(66)
 @pytest.mark.parametrize("case", FAILING, ids=lambda c: c.op_type)
 def test_an_operator_fails_where_its_definition_does(case):
     assert DEFINITIONS[case.op_type].fails_alike

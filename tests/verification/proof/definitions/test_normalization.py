@@ -81,6 +81,7 @@ MISSES = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("miss", MISSES)
 def test_a_near_miss_stays_open(miss):
     name, old, new = MISSES[miss]

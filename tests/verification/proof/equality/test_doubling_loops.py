@@ -110,6 +110,7 @@ def differs(one, other, t="float"):
     return False
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", [name for name in STEPS if name not in UNEQUAL])
 def test_steps_of_doubling_distance_are_a_recurrence_over_the_reals(name):
     one, other = models(name)

@@ -52,6 +52,7 @@ def final(name, t, init=None, op=None, values=VALUES):
     return one, model(nodes, t)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("t", ["float", "int64"])
 @pytest.mark.parametrize("name", FINAL)
 def test_a_last_state_is_a_reduction(name, t):
@@ -67,6 +68,7 @@ def test_a_last_state_is_a_reduction(name, t):
             np.testing.assert_array_equal(mine, its)
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("t", ["float", "int64"])
 @pytest.mark.parametrize(
     ("name", "init", "op", "values"),
@@ -114,6 +116,7 @@ def test_sums_are_elements_of_a_cumsum(name, t):
         np.testing.assert_array_equal(mine, its)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("t", ["float", "int64"])
 @pytest.mark.parametrize(
     ("init", "out", "call"),
@@ -192,6 +195,7 @@ def chosen(name, op, changes=(), t="float"):
     ]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("op", ["Add", "Mul"])
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("t", ["float", "int64"])

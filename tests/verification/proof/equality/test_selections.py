@@ -72,6 +72,7 @@ def test_the_best_row_its_place_and_another_row_there():
     )
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -28,6 +28,7 @@ def test_forms_of_one_quotient(before, after):
     assert proof(f"{BEFORE} {before}", f"{AFTER} {after}").proved
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     "after",
     [

@@ -77,6 +77,7 @@ NODES = [
 ]
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("node", NODES)
 def test_parts_of_each_kind_of_operator(node):
     proto = model(

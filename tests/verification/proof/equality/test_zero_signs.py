@@ -125,6 +125,7 @@ def test_signs_of_zeros_are_alike(name, backwards):
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", PAIRS)
 def test_bits_tell_signs_apart(name):
     before, after = (model(nodes) for nodes in PAIRS[name])

@@ -11,6 +11,7 @@ OPEN = ("Split", "Tile", "Clip", "GlobalLpPool", "LpPool")
 """Forms that the proof does not know: equal by name only."""
 
 
+@pytest.mark.sample(19)
 @pytest.mark.parametrize("form", OLDER_FORMS, ids=str)
 def test_a_form_and_its_newer_one_are_proved_equal(form: OlderForm) -> None:
     proof = prove(form.model, convert_version(form.model, 7))
@@ -18,6 +19,7 @@ def test_a_form_and_its_newer_one_are_proved_equal(form: OlderForm) -> None:
     assert bool(proof) is not is_open, proof
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("opset", "before", "after"),
     [

@@ -57,6 +57,7 @@ def test_the_rewrite_need_not_divide(before, after):
     assert prove(*models(before, after), equality="reals", search=False).proved
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -166,6 +166,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_longer_forms_are_equal_over_the_reals(before, after):
     proof = prove(before, after, equality="reals")

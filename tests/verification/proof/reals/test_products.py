@@ -18,6 +18,7 @@ def status(before, after):
     return prove(before, after, equality="reals").status
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("a", "b", "c"), [*itertools.product((0, 1), (0, 1), ("[5]", "[4, 1]", ""))]
 )
@@ -159,6 +160,7 @@ CONV = (
 )
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("before", "after", "is_equal"),
     [

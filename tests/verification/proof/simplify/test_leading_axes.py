@@ -59,6 +59,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(("sizes", "row", "whole", "other"), PAIRS)
 def test_an_operator_on_each_row_is_one_on_all_rows(sizes, row, whole, other):
     rows = TEXT % (sizes, ROWS % (sizes, row))
