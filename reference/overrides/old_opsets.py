@@ -125,10 +125,15 @@ class _BatchNormalization(OpRun):
             raise EvaluationError("training mode before version 14 is not implemented")
         if not options.get("spatial", 1):
             raise EvaluationError("spatial=0 is not implemented")
-        channels = (-1, *(1,) * (x.ndim - 2))
-        deviation = np.sqrt(var + options["epsilon"]).reshape(channels)
-        centered = (x - mean.reshape(channels)) / deviation
-        return (centered * scale.reshape(channels) + bias.reshape(channels),)
+        return (_normalized(x, scale, bias, mean, var, options["epsilon"]),)
+
+
+def _normalized(x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: float) -> Any:
+    """Normalize by given statistics; scaled first, as in onnx.reference, large numbers overflow."""
+    channels = (-1, *(1,) * (x.ndim - 2))
+    deviation = np.sqrt(var + np.asarray(epsilon, var.dtype)).reshape(channels)
+    centered = (x - mean.reshape(channels)) / deviation
+    return centered * scale.reshape(channels) + bias.reshape(channels)
 
 
 class _MixedNormalization(load_op("", "BatchNormalization", 14)):  # type: ignore[misc]
@@ -139,6 +144,8 @@ class _MixedNormalization(load_op("", "BatchNormalization", 14)):  # type: ignor
         types = {each.dtype for each in operands}
         wide = np.float64 if np.dtype(np.float64) in types else np.float32
         wider = [each.astype(wide) for each in operands] if len(types) > 1 else operands
+        if not options.get("training_mode"):
+            return (_normalized(*wider, epsilon=options["epsilon"]).astype(operands[0].dtype),)
         results = super()._run(*wider, **options)
         kinds = (operands[0].dtype, operands[3].dtype, operands[3].dtype)
         return tuple([each.astype(kind) for each, kind in zip(results, kinds, strict=False)])

@@ -58,8 +58,18 @@ def test_batch_normalization_of_several_types_is_one_in_the_widest(own, factors,
     wide = np.float64 if "double" in kinds else np.float32
     x, s, b, m, v = (each.astype(wide).reshape(-1, 1)[:2] for each in feeds.values())
     x = feeds["x"].astype(wide)
-    expected = (s * (x - m) / np.sqrt(v + wide(np.float32(1e-5))) + b).astype(feeds["x"].dtype)
+    expected = ((x - m) / np.sqrt(v + wide(np.float32(1e-5))) * s + b).astype(feeds["x"].dtype)
     assert_same(reference.run(model, feeds), [expected], rtol=1e-15 if own == "double" else 1e-7)
+
+
+@pytest.mark.parametrize("opset", [9, 14, 15])
+def test_batch_normalization_of_large_numbers_does_not_overflow(opset):
+    """onnxruntime scales by the deviation first; onnx.reference by the factor."""
+    text = "g (float[1, 1, 2] x, float[1] s, float[1] v) => (float[1, 1, 2] y) {"
+    model = parse(text + " y = BatchNormalization (x, s, s, s, v) }", opset)
+    x = np.float32([[[-3e38, 3e38]]])
+    (y,) = reference.run(model, {"x": x, "s": np.float32([2]), "v": np.float32([4])})
+    np.testing.assert_allclose(y, x, rtol=1e-5)
 
 
 def test_batch_normalization_in_training_mode_is_refused():
