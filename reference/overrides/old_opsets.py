@@ -145,7 +145,9 @@ class _MixedNormalization(load_op("", "BatchNormalization", 14)):  # type: ignor
         wide = np.float64 if np.dtype(np.float64) in types else np.float32
         wider = [each.astype(wide) for each in operands] if len(types) > 1 else operands
         if not options.get("training_mode"):
-            return (_normalized(*wider, epsilon=options["epsilon"]).astype(operands[0].dtype),)
+            x, scale, bias, mean, var = wider
+            result = _normalized(x, scale, bias, mean, var, options["epsilon"])
+            return (result.astype(operands[0].dtype),)
         results = super()._run(*wider, **options)
         kinds = (operands[0].dtype, operands[3].dtype, operands[3].dtype)
         return tuple([each.astype(kind) for each, kind in zip(results, kinds, strict=False)])
