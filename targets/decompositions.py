@@ -26,6 +26,8 @@ from .classical import CLASSICAL
 
 DECOMPOSITIONS: dict[str, Decomposition] = dict(CLASSICAL)
 """Decompositions by operator."""
+_STATES = {"RNN": (5,), "GRU": (5,), "LSTM": (5, 6)}
+"""Inputs of recurrent operators that are zeros where they are absent."""
 
 
 def decomposes(*op_types: str) -> Callable[[Decomposition], Decomposition]:
@@ -180,10 +182,6 @@ def start_from_zeros(draft: NodeDraft) -> Sequence[Value | None]:
     for place in absent:
         draft.set_input(place, zeros)
     return draft.repeat()
-
-
-_STATES = {"RNN": (5,), "GRU": (5,), "LSTM": (5, 6)}
-"""Inputs of recurrent operators that are zeros where they are absent."""
 
 
 @decomposes("GlobalMaxPool")

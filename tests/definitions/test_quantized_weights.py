@@ -33,7 +33,7 @@ def test_matmul_n_bits(bits, opset):
 
 @pytest.mark.parametrize(("opset", "elem_type"), [(17, "FLOAT"), (21, "UINT4")])
 def test_codes_of_constant_weights_are_written(opset, elem_type):
-    """Those of 4 bits stand in the same bytes from opset 21 on."""
+    """Weights of 4 bits keep their bytes from opset 21 on."""
     b = pack(DRAW.integers(0, 16, (512, 32, 16)), 4)
     inputs = [floats(2, 512), b, floats(512, 32)]
     settings = {"K": 512, "N": 512, "block_size": 16, "opset": opset, "constants": (1, 2)}

@@ -1,4 +1,4 @@
-"""What a body is given on each iteration, in the rank that it declares."""
+"""Inputs of a body in each iteration, in the declared rank."""
 
 import numpy as np
 import onnx

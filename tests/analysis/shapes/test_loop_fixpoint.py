@@ -1,4 +1,4 @@
-"""What holds of carried values on every iteration."""
+"""Facts about carried values that hold in every iteration."""
 
 import pytest
 from harness import as_model

@@ -1,4 +1,4 @@
-"""What bodies tell of the elements of their scan outputs before any iteration."""
+"""Facts of bodies about the elements of their scan outputs, before any iteration."""
 
 import pytest
 from harness import as_model

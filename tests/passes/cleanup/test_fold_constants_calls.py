@@ -102,7 +102,7 @@ def test_bodies_in_bodies_and_functions():
 
 
 def test_each_iteration_by_itself():
-    """What a call gives out for the number of an iteration."""
+    """The output of a call on the number of an iteration."""
     text = """g (float[3] x) => (float[3] y) <int64 two = {2}, float f = {0.4}> {
         y = Loop (two, , x) <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t) {
             d, n = local.pick (s, i, c)

@@ -1,4 +1,4 @@
-"""What a body reads one element of on each iteration."""
+"""Reads of one element of a value in each iteration."""
 
 import pytest
 from harness import as_model

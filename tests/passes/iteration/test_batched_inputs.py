@@ -1,4 +1,4 @@
-"""How many iterations there are, and what each is handed."""
+"""The number of iterations, and the inputs of each."""
 
 import numpy as np
 import pytest

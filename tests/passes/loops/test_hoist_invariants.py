@@ -1,4 +1,4 @@
-"""What all iterations share is computed before the Loop or Scan, unless that could be felt."""
+"""Invariants leave a Loop or Scan, unless results could differ."""
 
 import numpy as np
 import onnx

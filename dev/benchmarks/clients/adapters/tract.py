@@ -20,10 +20,10 @@ def load(model: bytes) -> Run:
         network = tract.onnx().load(str(file))
 
     def run(feeds: Arrays) -> list[np.ndarray]:
-        given = [np.ascontiguousarray(feeds[name]) for name in names]
-        for place, array in enumerate(given):
+        arrays = [np.ascontiguousarray(feeds[name]) for name in names]
+        for place, array in enumerate(arrays):
             elem_type = tract.Tensor.from_numpy(array).datum_type().name.lower()
             network.set_input_fact(place, ",".join([*map(str, array.shape), elem_type]))
-        return [one.to_numpy() for one in network.into_model().into_runnable().run(given)]
+        return [one.to_numpy() for one in network.into_model().into_runnable().run(arrays)]
 
     return run
