@@ -78,6 +78,8 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         return [x]
     if x.shape[axis].less(start + size) is True:
         raise OpenError("a node reads after the end of an axis on all inputs")
+    if start.less(0) is True:  # -1, from the front of an axis of size 0
+        raise OpenError("a node reads before the start of an axis on all inputs")
     whole = uncut(terms, x, _part_shape(x, axis, size)) if start == 0 else None
     if whole is not None:
         return [whole]

@@ -1,4 +1,4 @@
-"""WeightFiles that are clamped, and other small numbers: a rule gives what the reference does."""
+"""Positions that are clamped, and other small numbers: a rule gives what the reference does."""
 
 import attacked_rules
 import pytest

@@ -1,4 +1,4 @@
-"""WeightFiles in tensors: a node that fails for certain is not equal to one that does not."""
+"""Positions in tensors: a node that fails for certain is not equal to one that does not."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.reference import run
 from straightline.verification.proof.simplify.slices import even_steps
-from straightline.verification.proof.terms.budget import Budget
+from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
 
 PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
@@ -185,6 +185,15 @@ def test_a_constant_without_rows_has_no_row_at_an_unknown_place():
     empty = terms.constant(np.zeros((0, 2), np.float32))
     row = terms.narrow(empty, 0, Dimension.symbol("n") - 1, Dimension.constant(1))
     assert row.head.name == "narrow"
+
+
+@pytest.mark.parametrize("elements", [np.zeros((0, 2), np.float32), np.zeros(0, np.int64)])
+def test_a_slice_from_before_the_start_of_an_axis_leaves_the_proof_open(elements):
+    terms = Terms(Budget())
+    empty = terms.constant(elements)
+    with pytest.raises(OpenError, match="before the start"):
+        terms.narrow(empty, 0, Dimension.constant(-1), Dimension.constant(1))
+    assert terms.narrow(empty, 0, Dimension.constant(0), Dimension.constant(0)) is empty
 
 
 def test_as_many_of_the_last_elements_as_there_are_is_all():
