@@ -2,7 +2,9 @@
 
 Kernels differ in their rounding, and so do a model and its rewrite. What a model does not compute
 but compares or moves stays, and so does a sum, product or quotient that needs no rounding.
-Operators that may add up in any order get moved operands, too: `1e20 + 1 - 1e20` is 0 or 1.
+Operators that may add up in any order get moved operands, too: `1e20 + 1 - 1e20` is 0 or 1. Where
+the magnitudes of their terms overflow together, the result becomes a NaN or an infinity, by the
+seed: `3e38 + 3e38 - inf` is -inf in one order and NaN in the other.
 """
 
 from __future__ import annotations
@@ -44,6 +46,14 @@ _STASHING = {"GroupNormalization": 21, "LayerNormalization": 17, "RMSNormalizati
 they do."""
 
 
+_SUMMING = {
+    "AveragePool", "Conv", "ConvTranspose", "Einsum", "FusedMatMul", "Gemm", "GlobalAveragePool",
+    "MatMul", "Mean", "ReduceL1", "ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sum",
+    "TransposeMatMul",
+}  # fmt: skip
+"""Operators of which the result is finite in every order if it is finite for absolute operands."""
+_CHOOSING = 9
+"""Opset that has Where."""
 _SCALING = {"Resize", "Upsample"}
 """Operators whose scales are floats, whatever the data."""
 
@@ -106,7 +116,7 @@ class _Nudging:
             if bodies or roundings == 0:
                 nodes.append(node)
                 continue
-            coarse = self._stash_epsilon(node)
+            coarse, sums = self._stash_epsilon(node), self._overflow(node, types)
             if roundings is None and not _compares(node):
                 for place, name in enumerate(node.input):
                     if name not in constants and types.get(name) in _EPSILONS:
@@ -117,7 +127,9 @@ class _Nudging:
                 if types.get(name) in _EPSILONS:
                     node.output[place] = label = f"straightline_nudged_{next(self._numbers)}"
                     exactness = _exactness(node, types[name]) if self._keeps_exact else ()
-                    nodes.extend(self._moved(label, name, types[name], coarse, exactness))
+                    result = sums[-1].input[2] if sums else name
+                    nodes.extend(self._moved(label, result, types[name], coarse, exactness))
+            nodes.extend(sums)
         copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
         graph.node.extend(copies)
@@ -130,6 +142,50 @@ class _Nudging:
             return 0.0
         types = [field.i for field in node.attribute if field.name == "stash_type"]
         return _EPSILONS.get((types or [TensorProto.FLOAT])[0], 0.0)
+
+    def _overflow(self, node: onnx.NodeProto, types: Mapping[str, int]) -> list[onnx.NodeProto]:
+        """Nodes that replace elements of a sum whose finite terms may overflow, by a Where.
+
+        The last one chooses between a NaN or an infinity and the moved result, its third operand.
+        """
+        elem_type = types.get(node.output[0])
+        if node.op_type not in _SUMMING or self._opset < _CHOOSING or elem_type not in _EPSILONS:
+            return []
+        label = f"straightline_sum_{node.output[0]}"
+        dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+        special = np.inf if self._seed % 2 else np.nan
+        numbers = {"none": 0.0, "inf": np.inf, "special": special}
+        nodes = [
+            helper.make_node(
+                "Constant",
+                [],
+                [f"{label}_{key}"],
+                value=numpy_helper.from_array(np.array(n, dtype)),
+            )
+            for key, n in numbers.items()
+        ]
+        absolute = onnx.NodeProto.FromString(node.SerializeToString())
+        absolute.output[0] = f"{label}_of_magnitudes"
+        for field in absolute.attribute:
+            if field.name in ("alpha", "beta"):
+                field.f = abs(field.f)
+        for place, name in enumerate(
+            node.input[: 1 if node.op_type.startswith("Reduce") else None]
+        ):
+            if name:
+                absolute.input[place] = f"{label}_finite_{place}"
+                nodes += _finite_magnitude(name, absolute.input[place], label)
+        return [
+            *nodes,
+            absolute,
+            helper.make_node("Less", [absolute.output[0], f"{label}_inf"], [f"{label}_fits"]),
+            helper.make_node("Not", [f"{label}_fits"], [f"{label}_overflows"]),
+            helper.make_node(
+                "Where",
+                [f"{label}_overflows", f"{label}_special", f"{label}_moved"],
+                [node.output[0]],
+            ),
+        ]
 
     def _moved(
         self,
@@ -170,6 +226,16 @@ class _Nudging:
             factor_name = f"{label}_where"
             yield helper.make_node("Where", inputs, [factor_name])
         yield helper.make_node("Mul", [name, factor_name], [result])
+
+
+def _finite_magnitude(name: str, result: str, label: str) -> list[onnx.NodeProto]:
+    """Nodes that compute the absolute value of what is finite, and 0 elsewhere."""
+    size, fits = f"{result}_size", f"{result}_fits"
+    return [
+        helper.make_node("Abs", [name], [size]),
+        helper.make_node("Less", [size, f"{label}_inf"], [fits]),
+        helper.make_node("Where", [fits, size, f"{label}_none"], [result]),
+    ]
 
 
 def _compares(node: onnx.NodeProto) -> bool:

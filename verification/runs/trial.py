@@ -39,6 +39,7 @@ _REPEATS = 16  # runs of a random model to see an output change
 _PATIENCE = 20.0  # time limit of an adversarial sample, relative to the quickest plain one
 _LEAST_PATIENCE = 2.0  # seconds
 _PERTURBED = 2  # number of perturbed runs
+_PERTURBED_FIXED = 4  # with those of inputs that stay: the largest number would become an infinity
 _PERTURBED_EXACT = 6  # the same where a threshold may have been hit on purpose
 _MOST_RERUNS = 96  # perturbed runs; then numbers of separating samples are not compared
 _MOST_VOID = 8  # limit of candidates of a sample that another runtime may refuse
@@ -527,7 +528,8 @@ class Trial:
         if accepted.exact and self._reruns >= _MOST_RERUNS:
             return [p if p.kind != "values" else Difference(total=p.total) for p in parts]
         moved: list[list[Any]] = []
-        for seed in range(_PERTURBED_EXACT if accepted.exact else _PERTURBED):
+        most = _PERTURBED_FIXED if accepted.adversarial else _PERTURBED
+        for seed in range(_PERTURBED_EXACT if accepted.exact else most):
             others = self._rerun_rounded(accepted, seed)
             if isinstance(others, RuntimeFailure):
                 if not accepted.adversarial:
@@ -554,7 +556,7 @@ class Trial:
         self._reruns += 1
         failure: RuntimeFailure | None = None
         for source in dict.fromkeys((self._pair.nudged(seed), self._pair.before)):
-            keeps = accepted.exact and source is not self._pair.before
+            keeps = (accepted.exact or seed >= _PERTURBED) and source is not self._pair.before
             feeds = accepted.feeds if keeps else perturb(accepted.feeds, seed)
             try:
                 return self._worker.run(source, feeds, fresh=self._pair.random)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import pytest
 import straightline as sl
 from harness import run_in_onnxruntime
 from straightline.verification.runs.perturbation import nudge
@@ -69,3 +70,46 @@ def test_what_another_type_holds_moves_by_its_unit():
         model = onnx.parser.parse_model(text.replace("TYPE", str(stash)))
         before, after = (run_in_onnxruntime(m, {"x": x})[0] for m in (model, nudge(model, 0)))
         assert least < np.abs(after - before).max() < max(100 * least, 1e-14)
+
+
+SUMS = {
+    "matmul": ("float[1, 4] x, float[4, 1] w", "y = MatMul (x, w)"),
+    "gemm": ("float[1, 4] x, float[4, 1] w", "y = Gemm <alpha = -1.0> (x, w)"),
+    "sum": ("float[1, 4] x, float[4, 1] w", "p = MatMul (x, w) y = ReduceSum (p)"),
+    "body": (
+        "float[1, 4] x, float[4, 1] w",
+        "c = Constant <value = bool {1}> () y = If (c) <then_branch = t () => (float[1, 1] a)"
+        " { a = MatMul (x, w) }, else_branch = e () => (float[1, 1] b) { b = MatMul (x, w) }>",
+    ),
+}
+MOST = np.finfo(np.float32).max
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_that_may_overflow_are_any_special_value(name):
+    inputs, nodes = SUMS[name]
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g ({inputs}) => (float[1, 1] y) {{ {nodes} }}'
+    model = onnx.parser.parse_model(text)
+
+    def runs(row):
+        feeds = {"x": np.array([row], np.float32), "w": np.ones((4, 1), np.float32)}
+        return [run_in_onnxruntime(nudge(model, seed), feeds)[0].item() for seed in (2, 3)]
+
+    assert np.array_equal(runs([MOST, MOST, -MOST, -np.inf]), [np.nan, np.inf], equal_nan=True)
+    assert np.isinf(runs([1, 2, 3, -np.inf])).all()
+    assert np.isnan(runs([1, np.nan, 3, MOST])).all()
+    assert np.isfinite(runs([MOST, 1, 2, 3])).any()
+
+
+def test_rows_that_are_multiplied_together_are_equal_on_special_values():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[64, 8] x, float[8, 8] w) => (float[64, 8] y) <int64 n = {64}, bool yes = {1}> {
+      y = Loop (n, yes) <body = row (int64 i, bool c) => (bool d, float[8] r) {
+        d = Identity (c) e = Gather <axis = 0> (x, i) m = MatMul (e, w) r = Relu (m) }> }"""
+    loop = onnx.parser.parse_model(text)
+    rewrite = sl.rewrite(loop, verify=False)
+    assert [node.op_type for node in rewrite.graph.node] == ["MatMul", "Relu"]
+    for seed in range(3):
+        assert sl.verify(loop, rewrite, prove=False, samples=3, seed=seed)
+    rewrite.graph.node[1].op_type = "Abs"
+    assert sl.verify(loop, rewrite, prove=False, samples=3).status == "different"
