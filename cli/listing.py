@@ -1,17 +1,34 @@
-"""Commands `passes` and `targets`."""
+"""Commands `passes`, `rules` and `targets`."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from . import interrupts, report
 from .exit_codes import finish
-from .options import JSON, LOAD, flag, option
+from .options import JSON, LOAD, TYPER, flag, option
 
 if TYPE_CHECKING:
     from ..display import Block
+
+NAMES: Any = dataclasses.field(
+    default=None,
+    metadata={
+        TYPER: typer.Argument(
+            metavar="[NAME]...",
+            help="Rules, or operators in them, to show before and after; globs are allowed.",
+            show_default=False,
+        )
+    },
+)
+_OPERATOR = re.compile(r"= (\w+) [<(]")
 
 
 def list_targets(
@@ -67,16 +84,17 @@ def list_passes(load: list[Path] | None = LOAD, as_json: bool = JSON) -> int:
 
 
 def list_rules(
+    names: list[str] | None = NAMES,
     load: list[Path] | None = LOAD,
     prove: bool = flag("Prove every rule now, in all cases.", "--prove"),
     as_json: bool = JSON,
 ) -> int:
-    """Show every rewrite rule, before and after, with its proof."""
-    from ..display import Table
+    """Show the rewrite rules: all names, or some rules before and after, each with its proof."""
     from ..passes import load_file
     from ..passes.simplify.rule_set import all_rules, describe
 
     interrupts.raise_from_now_on()
+    shipped = {rule.name for rule, _ in all_rules()}
     for file in load or ():
         load_file(file)
     rules = all_rules()
@@ -85,6 +103,38 @@ def list_rules(
 
         rules = [(rule, None if rule.trusted else require_proof(rule)) for rule, _ in rules]
     items = [describe(rule, proof) for rule, proof in rules]
+    if names:
+        items = [item for item in items if _matches(item, names)]
+        if not items:
+            raise typer.BadParameter(f"no rule and no operator of one is {' or '.join(names)}")
+    own = [item for item in items if names or item["name"] not in shipped]
+    blocks = [] if names else _rule_names(items)
+    return _list(items, [*blocks, *([_rule_table(own)] if own else [])], as_json)
+
+
+def _matches(item: dict[str, Any], names: Sequence[str]) -> bool:
+    """Test whether a glob matches the name or an operator of a rule."""
+    operators = _OPERATOR.findall(" ".join([*item["before"], item["after"]]))
+    texts = [name.lower() for name in (item["name"], *operators)]
+    return any(fnmatchcase(name, glob.lower()) for glob in names for name in texts)
+
+
+def _rule_names(items: Sequence[dict[str, Any]]) -> list[Block]:
+    """The names of rules by their class of exactness, and how to see one."""
+    from ..display import Line, Table
+
+    rows = []
+    for exactness in ("bits", "values", "reals"):
+        own = [item["name"] for item in items if item["exactness"] == exactness]
+        rows.append((exactness, str(len(own)), ", ".join(own) or "none"))
+    hint = "before and after: straightline rules NAME, or an operator such as Gemm"
+    return [Table(("Exactness", "Rules", "Names"), rows), Line(hint)]
+
+
+def _rule_table(items: Sequence[dict[str, Any]]) -> Block:
+    """The table of rules before and after."""
+    from ..display import Table
+
     rows = [
         (
             [item["name"], item["exactness"], f"opset {item['opsets']['first']}"],
@@ -93,7 +143,7 @@ def list_rules(
         )
         for item in items
     ]
-    return _list(items, [Table(("Rule", "Before and after", "Proof"), rows)], as_json)
+    return Table(("Rule", "Before and after", "Proof"), rows)
 
 
 def _proof_of(proof: dict[str, Any]) -> str:

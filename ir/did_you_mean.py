@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from .kinds import takes
 
 _MOST_LISTED = 30
+_MOST_BESIDE = 24
+"""The limit of names that are listed beside suggestions."""
+_MOST_SUGGESTED = 3
 _ALIKE = 0.7
 """The least similarity ratio of a suggestion (`difflib.get_close_matches`)."""
 _LONGEST = 200
@@ -16,16 +19,21 @@ _LONGEST = 200
 @takes(name=str, known=Iterable)
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The most similar name, case ignored; None where none is similar."""
+    return next(iter(_alike(name, known, 1)), None)
+
+
+def _alike(name: str, known: Iterable[str], count: int) -> list[str]:
+    """The most similar names, the nearest one first."""
     from difflib import get_close_matches
 
     lower = {other.lower(): other for other in known if len(other) <= _LONGEST}
-    matches = get_close_matches(name[:_LONGEST].lower(), lower, n=1, cutoff=_ALIKE)
-    return lower[matches[0]] if matches else None
+    matches = get_close_matches(name[:_LONGEST].lower(), lower, n=count, cutoff=_ALIKE)
+    return [lower[match] for match in matches]
 
 
 @takes(name=str, known=Iterable)
 def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
-    """The end of a sentence about an unknown name: a suggestion and all names.
+    """The end of a sentence about an unknown name: suggestions, and all names unless many.
 
     Args:
         name: the unknown name.
@@ -33,9 +41,14 @@ def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
         are: the words before the list.
     """
     offered = list(known)
-    match = nearest(name, offered)
-    question = "" if match is None else f"did you mean '{match}'? "
-    return f"{question}{are} {list_names(offered)}"
+    if len(offered) <= _MOST_BESIDE:
+        match = nearest(name, offered)
+        question = "" if match is None else f"did you mean '{match}'? "
+        return f"{question}{are} {list_names(offered)}"
+    *others, last = [f"'{match}'" for match in _alike(name, offered, _MOST_SUGGESTED)] or [""]
+    if not last:
+        return f"{are} {list_names(offered)}"
+    return f"did you mean {' or '.join(filter(None, (', '.join(others), last)))}?"
 
 
 def list_names(names: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from ..model import Model
 from ..onnx_errors import Boundary
 from .deserialize import deserialize
 from .external_data import external_tensors, files_of, load_external_data
+from .foreign_content import description
 from .protobuf.message_depth import is_nested_too_deep
 from .serialize import serialize
 
@@ -214,7 +215,7 @@ def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
             raise LoadError(
                 f"{what} cannot be read: its graphs are nested deeper than protobuf reads, about 30"
             ) from error
-        raise LoadError(f"{what} is not an ONNX model: its bytes do not parse") from error
+        raise LoadError(f"{what} is not an ONNX model: {description(content)}") from error
     return require_graph(proto, what)
 
 

@@ -41,7 +41,7 @@ def model(folder):
         ("max-memory = 1.5", "max-memory: write a number of bytes, or a text"),
         ("verify = 'no'", 'verify: write true or false, not "no"'),
         ("passes = ['x']", 'passes: write a text, not ["x"]'),
-        ("passes = 'unrol-loops'", "did you mean 'unroll-loops'?"),
+        ("passes = 'unrol-loops'", "did you mean 'unroll-loops' or"),
         ("set = 3", "set: write a table, such as { NAME = ... }, not 3"),
         ("set = {n = 2024-01-01}", "set: 2024-01-01 is a date or a time"),
         ("shape = {x = 3}", 'shape: write a list such as [1, "?", 512], not 3'),

@@ -3,6 +3,7 @@
 import json
 
 import onnx
+import pytest
 from straightline.cli.commands import app
 from typer.testing import CliRunner
 
@@ -37,7 +38,33 @@ def test_passes_are_listed_with_their_options():
     assert "unroll-loops" in {item["name"] for item in json.loads(run("passes", "--json").output)}
 
 
-def test_rules_are_listed_with_their_proofs():
+def test_rules_are_listed_by_name():
     result = run("rules")
     assert result.exit_code == 0
-    assert "mul-by-one" in result.stdout and "proved" in result.stdout
+    assert "mul-by-one" in result.stdout and "->" not in result.stdout
+    assert len(result.stdout.splitlines()) < 100
+
+
+@pytest.mark.parametrize("name", ["mul-by-one", "MUL-BY-*", "mul"])
+def test_a_rule_is_shown_with_its_proof(name):
+    result = run("rules", name)
+    assert result.exit_code == 0
+    assert "mul-by-one" in result.stdout and "->" in result.stdout and "proved" in result.stdout
+    assert "neg-of-neg" not in result.stdout
+
+
+def test_rules_of_a_file_are_shown_beside_the_names(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(
+        "import straightline as sl\n@sl.rule()\nclass NegateOnce(sl.Rule):\n"
+        "    'Negate once.'\n"
+        "    before = '(x) => (y) { a = Neg (x) b = Neg (a) y = Neg (b) }'\n"
+        "    after = '(x) => (y) { y = Neg (x) }'\n"
+    )
+    out = run("rules", "--rules", str(file)).stdout
+    assert out.count("->") == 1 and "negate-once" in out
+
+
+def test_an_unknown_rule_is_an_error():
+    result = run("rules", "nothing-like-it")
+    assert result.exit_code == 2 and "no rule" in result.output
