@@ -81,7 +81,7 @@ def form_of(
 
     Args:
         node: the node, which holds no bodies.
-        within: the operators that it helps to replace.
+        within: the operators that it helps to replace, and the labels of ways.
         types: the types of its values.
         constants: the constants among its values.
     """

@@ -8,7 +8,7 @@ of operators in all opsets that some clients lack.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -17,30 +17,22 @@ from ..ir import Array, Value
 from ..version_converter.adapters.bitwise import subtract_from_all_ones
 from ..version_converter.adapters.cast import cast_to_known_type
 from ..version_converter.adapters.non_zero import coordinates
+from ..version_converter.adapters.reshape import drop_allowzero
 from ..version_converter.adapters.reverse_sequence import gather_backwards
-from ..version_converter.engine import Decomposition
 from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import NodeDraft
 from ..version_converter.snippets import numbers_below
 from .classical import CLASSICAL
+from .forms import DECOMPOSITIONS, decomposes, decompositions_of
 
-DECOMPOSITIONS: dict[str, Decomposition] = dict(CLASSICAL)
-"""Decompositions by operator."""
+__all__ = ["DECOMPOSITIONS", "decomposes", "decompositions_of"]
+
 _STATES = {"RNN": (5,), "GRU": (5,), "LSTM": (5, 6)}
 """Inputs of recurrent operators that are zeros where they are absent."""
 
 
-def decomposes(*op_types: str) -> Callable[[Decomposition], Decomposition]:
-    """Register a decomposition of operators into others of the same opset. It refuses before it
-    adds any node."""
-
-    def register(spelling: Decomposition) -> Decomposition:
-        DECOMPOSITIONS.update(dict.fromkeys(op_types, spelling))
-        return spelling
-
-    return register
-
-
+for _name, _form in CLASSICAL.items():
+    decomposes(_name)(_form)
 decomposes("BitwiseNot")(subtract_from_all_ones)
 decomposes("CastLike")(cast_to_known_type)
 decomposes("ReverseSequence")(gather_backwards)
@@ -143,22 +135,6 @@ def swap_operands(draft: NodeDraft) -> Sequence[Value | None]:
     """The opposite comparison of the operands in the other order."""
     opposite = {"Less": "Greater", "Greater": "Less"}[draft.node.op_type]
     return [draft.emit(opposite, [draft.input(1), draft.input(0)])]
-
-
-@decomposes("MatMul")
-def multiply_matrices(draft: NodeDraft) -> Sequence[Value | None]:
-    """A product of matrices, of which a vector is one row or one column."""
-    ranks = [draft.rank(index) for index in (0, 1)]
-    if 1 not in ranks or None in ranks:
-        draft.refuse("no operand is a vector, or a rank is not known")
-    operands = [
-        draft.unsqueeze(draft.required(index), [index]) if ranks[index] == 1 else draft.input(index)
-        for index in (0, 1)
-    ]
-    product = draft.emit("MatMul", operands, "product")
-    axes = [axis for axis, index in ((-2, 0), (-1, 1)) if ranks[index] == 1]
-    rank = max(2, *[rank or 0 for rank in ranks])
-    return [draft.along("Squeeze", product, [rank + axis for axis in axes])]
 
 
 @decomposes("RNN", "GRU", "LSTM")
@@ -284,6 +260,12 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
         return [rest]
     more = draft.ints(np.maximum(pads, 0).tolist(), "pads")
     return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
+@decomposes("Reshape", where=lambda node, _: "allowzero" in node.op.attributes)
+def write_no_zeros(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Reshape without allowzero, for a shape whose zeros are known."""
+    return drop_allowzero(draft) or draft.repeat()
 
 
 @decomposes("NonZero")

@@ -42,12 +42,14 @@ from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
 from ..version_converter.kept_signs import FORMS, keep_signs, selects_of
+from .declarations import drop_open_declarations
 from .legality import Legality
-from .legalize import NodeReplacement, legalize
+from .legalize import legalize
 from .name_repair import name_colliding_nodes, name_open_sizes
 from .outputs import forwarded_inputs, shared_outputs
 from .scan_captures import pass_captures
 from .target import Target, TargetError
+from .write_out import NodeReplacement
 
 Stages = tuple[Pass, ...]
 _MOST_ROUNDS = 3
@@ -61,6 +63,11 @@ _OWN_VALUES = Message(
 )
 _NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
 _SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} wants names")
+_DECLARATIONS = Message(
+    "declarations-dropped",
+    "{values} declared types with open sizes were dropped, as {target} refuses numbers in the place"
+    " of names",
+)
 _SIZES = Message(
     "known-sizes",
     "{target} compiles some operators with known sizes only; where it refuses the result, fix them"
@@ -266,7 +273,11 @@ class FitTarget(Pass):
         if sizes:
             what = _SIZES_NAMED(sizes=sizes, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return bool(loops or scans) or trimmed or count > 0 or sizes > 0
+        open_ = drop_open_declarations(model) if self.target.known_declarations else 0
+        if open_:
+            what = _DECLARATIONS(values=open_, target=self.target.name)
+            context.remarks.add_on_model(self, model, "rewritten", what)
+        return bool(loops or scans) or trimmed or count + sizes + open_ > 0
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:
         """Name the options that fix open sizes of inputs, where the target wants known ones."""

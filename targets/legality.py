@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import onnx
@@ -14,6 +14,7 @@ from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..ops.schemas import default_of, formals, schema_at
 from ..version_converter.types import Types
+from .prose_defaults import default_in_prose
 from .target import Form, Target
 
 
@@ -45,7 +46,7 @@ class Legality:
             if name_of(node) in names:
                 schema = _schema(node)
                 forms = self.target.forms[name_of(node)]
-                absent = {n: m for f in forms for n, m in _unwritten(node, f, schema).items()}
+                absent = {n: m for f in forms for n, m in self._unwritten(node, f, schema).items()}
                 if absent:
                     yield node, absent
 
@@ -61,6 +62,22 @@ class Legality:
             for name, value in _named_inputs(node, _schema(node)) if inputs else ():
                 if name in inputs and value.constant is not None and value.producer is not None:
                     yield value
+
+    def fused_operands(self) -> Iterator[tuple[Node, int]]:
+        """Operands that the client fuses wrongly with the nodes that read them."""
+        names = {
+            name for name, forms in self.target.forms.items() if any(f.not_from for f in forms)
+        }
+        for node in self._nodes() if names else ():
+            if name_of(node) in names:
+                places = range(len(node.inputs))
+                yield from ((node, index) for index in places if self.is_fused(node, index))
+
+    def is_fused(self, node: Node, index: int) -> bool:
+        """Test for an operand that the client fuses wrongly with the node that reads it."""
+        name = _name_at(_formals(_schema(node))[0], index)
+        forms = self.target.forms.get(name_of(node), ())
+        return any(_comes_from(name, node.inputs[index], form) for form in forms)
 
     def _nodes(self) -> Iterator[Node]:
         """All nodes of the roots that the target reads."""
@@ -103,9 +120,11 @@ class Legality:
     def _misfits(self, node: Node, form: Form) -> Iterator[str]:
         """The differences of a node from a supported form."""
         schema = _schema(node)
+        for name in self._unwritten(node, form, schema):
+            yield f"with {name} written out"
         yield from _wrong_attributes(node, form, schema)
         inputs = list(_named_inputs(node, schema))
-        open_ = set(_formal_inputs(schema)) - {name for name, _ in inputs}
+        open_ = set(_formals(schema)[0]) - {name for name, _ in inputs}
         yield from (f"with '{name}'" for name in form.present if name in open_)
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
@@ -113,6 +132,9 @@ class Legality:
             yield "with branches whose outputs have the same ranks"
         for name, value in inputs:
             yield from self._wrong_values(name, value, form)
+        if form.ranks or form.types:
+            for name, value in (*inputs, *_named(node.outputs, _formals(schema)[1])):
+                yield from self._wrong_types_at(name, value, form)
         has_types = form.element_types is not None or form.lacks_element_types
         if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
@@ -137,16 +159,40 @@ class Legality:
             yield f"with a '{name}' that is no constant"
         if name in form.nonnegative and _is_negative(value):
             yield f"without negative numbers in '{name}'"
-        if name in form.ranks:
-            rank, ranks = self.types.rank(value), form.ranks[name]
-            if rank is not None and rank not in ranks:
-                yield f"with '{name}' of rank {_listed(ranks)}, not {rank}"
+        if _comes_from(name, value, form) and value.producer is not None:
+            yield f"with a '{name}' that is no result of {value.producer.op_type}"
         if form.static and (name in form.static or "*" in form.static):
             shape = self.types.shape(value)
             if shape is None or None in shape:
                 yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
         if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
             yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
+
+    def _wrong_types_at(self, name: str, value: Value, form: Form) -> Iterator[str]:
+        """The differences of an input or output from a supported rank and type."""
+        rank, ranks = self.types.rank(value), form.ranks.get(name)
+        if ranks is not None and rank is not None and rank not in ranks:
+            yield f"with '{name}' of rank {_listed(ranks)}, not {rank}"
+        number, names = self.types.elem_type(value), form.types.get(name)
+        type_ = None if number is None else TensorProto.DataType.Name(number).lower()
+        if names is not None and type_ is not None and type_ not in names:
+            yield f"with '{name}' of type {' or '.join(names)}, not {type_}"
+
+    def _unwritten(self, node: Node, form: Form, schema: Any) -> dict[str, onnx.AttributeProto]:
+        """The defaults of attributes that a form needs written and a node lacks."""
+        if schema is None:
+            return {}
+        absent = [name for name in form.written if name not in node.op.attributes]
+        defaults = {
+            name: schema.attributes[name].default_value
+            for name in absent
+            if default_of(schema, name) is not None
+        }
+        for name in absent:
+            numbers = default_in_prose(node, name, self.types) if name not in defaults else None
+            if numbers is not None and name in schema.attributes:
+                defaults[name] = onnx.helper.make_attribute(name, numbers)
+        return defaults
 
     def _wrong_types(self, node: Node, form: Form, schema: Any) -> Iterator[str]:
         inputs = [pair for pair in _named_inputs(node, schema) if not _is_place(*pair, schema)]
@@ -205,8 +251,6 @@ def _opset(node: Node) -> int:
 
 
 def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
-    for name in _unwritten(node, form, schema):
-        yield f"with {name} written out"
     for name in form.unwritten:
         if name in node.op.attributes:
             yield f"without {name}"
@@ -218,18 +262,6 @@ def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
         value = _attribute(node, name, schema)
         if value is not None and value in values:
             yield f"with another {name} than {value!r}"
-
-
-def _unwritten(node: Node, form: Form, schema: Any) -> dict[str, onnx.AttributeProto]:
-    """The defaults of attributes that a form needs written and a node lacks."""
-    if schema is None:
-        return {}
-    absent = [name for name in form.written if name not in node.op.attributes]
-    return {
-        name: schema.attributes[name].default_value
-        for name in absent
-        if default_of(schema, name) is not None
-    }
 
 
 def _attribute(node: Node, name: str, schema: Any) -> Any:
@@ -250,15 +282,30 @@ def _listed(values: tuple[Any, ...]) -> str:
     return " or ".join(repr(value) for value in values)
 
 
-def _formal_inputs(schema: Any) -> list[str]:
-    """The names of the inputs in a schema."""
-    return [] if schema is None else [parameter.name for parameter in formals(schema)[0]]
+def _formals(schema: Any) -> tuple[list[str], list[str]]:
+    """The names of the inputs and outputs in a schema."""
+    if schema is None:
+        return [], []
+    inputs, outputs = formals(schema)
+    return [parameter.name for parameter in inputs], [parameter.name for parameter in outputs]
 
 
 def _named_inputs(node: Node, schema: Any) -> Iterator[tuple[str, Value]]:
     """The inputs of a node with their names in its schema, else with numbers."""
-    formal = _formal_inputs(schema)
-    for index, value in enumerate(node.inputs):
+    return _named(node.inputs, _formals(schema)[0])
+
+
+def _named(values: Sequence[Value | None], names: Sequence[str]) -> Iterator[tuple[str, Value]]:
+    for index, value in enumerate(values):
         if value is not None:
-            name = formal[min(index, len(formal) - 1)] if formal else str(index)
-            yield name, value
+            yield _name_at(names, index), value
+
+
+def _name_at(names: Sequence[str], index: int) -> str:
+    return names[min(index, len(names) - 1)] if names else str(index)
+
+
+def _comes_from(name: str, value: Value | None, form: Form) -> bool:
+    """Test for an operand that an operator computes which a form excludes."""
+    producer = None if value is None else value.producer
+    return producer is not None and name_of(producer) in form.not_from.get(name, ())

@@ -10,7 +10,6 @@ operators.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
 from ..ir import Graph, Model, Node, Value, normal_domain
@@ -42,11 +41,12 @@ from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset
 from ..version_converter.subgraph_extraction import Cut, Gap, identity_source
 from .body_templates import BodyTemplate, NodeForm, OpaqueConstants, form_of
-from .decompositions import DECOMPOSITIONS
+from .decompositions import DECOMPOSITIONS, decompositions_of
 from .legality import Legality, name_of
 from .outputs import isolate_outputs, shared_outputs
 from .recurrences import RECURRENT, expansions
 from .target import Target
+from .write_out import NodeReplacement, write_out
 
 Way = Callable[[Model], None]
 """Replaces the node of a scratch model by others, in place."""
@@ -62,20 +62,6 @@ _OPSET = 17
 """The opset of ONNX's operators in a model that had none, where the target supports it."""
 
 
-class NodeReplacement(NamedTuple):
-    """A node that others replaced.
-
-    Attributes:
-        op_type: its operator.
-        path: its place.
-        what: a summary of the nodes that replaced it.
-    """
-
-    op_type: str
-    path: str
-    what: str
-
-
 def legalize(
     model: Model, target: Target, budget: Budget
 ) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
@@ -84,8 +70,10 @@ def legalize(
     Args:
         model: the model.
         target: the target.
-        budget: limit of added nodes. Returns: the replacements, and the other unsupported nodes
-            with reasons.
+        budget: limit of added nodes.
+
+    Returns:
+        the replacements, and the other unsupported nodes with reasons.
     """
     if model.functions and not target.functions:
         _inline_functions(model, budget)
@@ -140,8 +128,8 @@ class _Legalizer:
     Args:
         model: the model, changed in place.
         target: the target.
-        budget: limit of added nodes. within: the operators that this model replaces, outermost
-            first.
+        budget: limit of added nodes.
+        within: the operators that this model replaces and the labels of ways, outermost first.
         templates: the bodies for nodes by form, or the reasons why there are none, shared by all
             models of one replacement.
     """
@@ -169,7 +157,7 @@ class _Legalizer:
     def run(self) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
         """Replace until every unsupported node was tried. Replacements are supported, so that this
         ends."""
-        self._write_out()
+        self._replaced += write_out(Legality(self.target, self.model))
         while True:
             unsupported = self.legality.unsupported()
             if all(node in self._tried for node in unsupported):
@@ -183,23 +171,6 @@ class _Legalizer:
             for node in new:
                 if not self._is_removed(node):
                     self._tried[node] = self._replace(node)
-
-    def _write_out(self) -> None:
-        """Write out defaults that the target needs, and constants as initializers."""
-        for node, defaults in list(self.legality.unwritten_defaults()):
-            assert node.graph is not None
-            attributes = [*node.op.attributes.values(), *defaults.values()]
-            node.graph.set_operator(node, node.op.with_attributes(attributes))
-            summary = f"{', '.join(defaults)} written out"
-            self._replaced.append(NodeReplacement(node.op_type, node.path, summary))
-        for value in dict.fromkeys(self.legality.constants_to_hoist()):
-            holder, graph = value.producer, value.graph
-            assert holder is not None and graph is not None and value.constant is not None
-            self._replaced.append(
-                NodeReplacement(holder.op_type, holder.path, "made an initializer")
-            )
-            graph.supersede(value, graph.add_initializer(value.name, value.constant))
-            graph.remove(holder)
 
     def _is_removed(self, node: Node) -> bool:
         """Test whether a node, or a node around it, was removed."""
@@ -282,31 +253,39 @@ class _Legalizer:
     def _first_success(self, node: Node, constants: Constants | None = None) -> Cut | str:
         """Return a copy of a node after the first way that succeeds; the reasons if none does."""
         reasons = dict[str, None]()
-        for way in self._ways(node):
+        for label, way in self._ways(node):
+            if label in self.within:
+                continue
             cut = self._cut(node, constants)
             reason = cut.obstacle()
             if reason is not None:
                 return reason
-            reason = self._failure(cut.scratch, way, name_of(node))
+            reason = self._failure(cut.scratch, way, label)
             if reason is None:
                 return cut
             reasons[reason] = None
         return "; ".join(filter(None, reasons))
 
-    def _ways(self, node: Node) -> Iterator[Way]:
-        """Yield ways to replace a node, the shortest first."""
+    def _ways(self, node: Node) -> Iterator[tuple[str, Way]]:
+        """Yield ways to replace a node, the shortest first, with labels.
+
+        A decomposition has a label of its own, since one may need another one of its operator. The
+        other ways replace an operator altogether, but not one that a decomposition left.
+        """
         assert node.graph is not None
-        op_type, opset = node.op_type, node.graph.root.opset()
+        op_type, opset, name = node.op_type, node.graph.root.opset(), name_of(node)
         if is_defined(node):
             nearest = self.target.opsets.nearest
-            yield lambda scratch: write_definition(scratch, opset or nearest(_OPSET))
+            yield name, lambda scratch: write_definition(scratch, opset or nearest(_OPSET))
             return
-        if normal_domain(node.op.domain):
-            if opset:  # else no operator of ONNX's own can stand there
-                yield _expansion(op_type, opset, DECOMPOSITIONS[name_of(node)])
-            return
-        if op_type in DECOMPOSITIONS:
-            yield _expansion(op_type, opset, DECOMPOSITIONS[op_type])
+        for form in decompositions_of(name, node, self.legality.types) if opset else ():
+            yield f"{name} by {form.__name__}", _expansion(op_type, opset, form)
+        is_left = any(label.startswith(f"{name} by ") for label in self.within)
+        if not normal_domain(node.op.domain) and not is_left:
+            yield from ((name, way) for way in self._own_ways(node, op_type, opset))
+
+    def _own_ways(self, node: Node, op_type: str, opset: int) -> Iterator[Way]:
+        """Yield ways to replace one of ONNX's own operators altogether."""
         if op_type in RECURRENT:
             yield from expansions(node, self.target, self.legality.types, self.budget, self._folder)
         for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
@@ -324,8 +303,9 @@ class _Legalizer:
         facts = self.legality.types, constants or self._constants
         return Cut(self.model, node.graph, [node], *facts, self._calls)
 
-    def _failure(self, scratch: Model, way: Way, name: str) -> str | None:
+    def _failure(self, scratch: Model, way: Way, label: str) -> str | None:
         """Try one way, and return the reason why it failed; None on success."""
+        name = label.partition(" ")[0]
         try:
             way(scratch)
         except Refused as refusal:
@@ -333,7 +313,7 @@ class _Legalizer:
         except ConversionError as error:
             reasons = dict.fromkeys(failure.reason for failure in error.failures)
             return "; ".join(why for why in reasons if not why.startswith(f"{name} does not exist"))
-        within = (*self.within, name)
+        within = (*self.within, label)
         has_ifs = any(node.is_op("If") for node in scratch.graph.unordered_nodes())
         tidy = _STRAIGHTEN if has_ifs else _TIDY  # some functions branch on known facts
         context = PassContext(default_passes=_STRAIGHTEN, supports=self.target.lists)

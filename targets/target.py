@@ -80,7 +80,10 @@ class Form:
         nonnegative: inputs that must hold no negative number, where they are constants.
         present: inputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
-        ranks: by input, the ranks that it may have.
+        ranks: by input or output, the ranks that it may have.
+        types: by input or output, the element types that it may have.
+        not_from: by input, operators that must not compute it, since the client fuses the two
+            wrongly.
         static: inputs whose whole shape must be known.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
         same_ranks: true if the branches of an If must give outputs of the same ranks.
@@ -101,6 +104,8 @@ class Form:
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    types: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    not_from: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
     max_outputs: int | None = None
     same_ranks: bool = False
@@ -132,6 +137,8 @@ class Target:
         names_nodes: true if it names unnamed nodes by operator and number without a check for
             collisions.
         names_sizes: true if it refuses inputs with open sizes that have no names.
+        known_declarations: true if it refuses other sizes than values inside declare, by names or
+            numbers.
         anywhere: the form of every operator.
         forms: by operator, the supported forms; a node must have one of them.
         passes: its pipeline, if it differs from the default one.
@@ -155,6 +162,7 @@ class Target:
     names_nodes: bool = False
     names_sizes: bool = False
     known_sizes: bool = False
+    known_declarations: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None

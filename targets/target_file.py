@@ -18,12 +18,13 @@ from .target import Form, Opsets, Source, Target, TargetError, Tried
 
 _FLAGS = (
     *("functions", "own_outputs", "own_conditions", "own_scans", "names_nodes", "names_sizes"),
-    *("known_sizes", "standard"),
+    *("known_sizes", "known_declarations", "standard"),
 )
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (
     *("constant", "initializers", "computed", "nonnegative", "present", "absent", "static"),
 )
+_PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {
     "about": "a text",
     "opsets": "two numbers",
@@ -47,7 +48,7 @@ _FORM_KEYS = {
     "attributes": "a table",
     "lacks_attributes": "a table",
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
-    "ranks": "a table",
+    **dict.fromkeys(_PLACE_TABLES, "a table"),
     "max_outputs": "a number",
     "same_ranks": "true or false",
     "max_rank": "a number",
@@ -179,7 +180,7 @@ class _Reader:
             self._fail(at[:-1], "write a table")
         self._require_operator(at[:-1], operator)
         self._require(table, _FORM_KEYS, at)
-        attributes, inputs = _names_of(operator)
+        attributes, inputs, outputs = _names_of(operator)
         for key in ("attributes", "lacks_attributes"):
             for name, values in table.get(key, {}).items():
                 self._require_name(f"{at}{key}.{name}", name, attributes, "attribute")
@@ -188,14 +189,34 @@ class _Reader:
         for key in _ATTRIBUTE_LISTS:
             for name in table.get(key, ()):
                 self._require_name(f"{at}{key}", name, attributes, "attribute")
-        for key in (*_INPUT_LISTS, "ranks"):
+        for key in (*_INPUT_LISTS, "not_from"):
             for name in table.get(key, ()):
                 self._require_name(f"{at}{key}", name, inputs, "input")
+        for key in ("ranks", "types"):
+            for name in table.get(key, ()):
+                self._require_name(f"{at}{key}", name, outputs, "input or output")
+        self._check_places(at, table)
+        fields = {key: _frozen(value) for key, value in table.items()}
+        return Form(**{**fields, **self._limits(at, table)})
+
+    def _check_places(self, at: str, table: Mapping[str, Any]) -> None:
+        """Check the lists of a form by input or output."""
         for name, ranks in table.get("ranks", {}).items():
             if not _is_list(ranks, int):
                 self._fail(f"{at}ranks.{name}", "write a list of numbers")
-        fields = {key: _frozen(value) for key, value in table.items()}
-        return Form(**{**fields, **self._limits(at, table)})
+        for key in ("types", "not_from"):
+            for name, items in table.get(key, {}).items():
+                if not _is_list(items, str):
+                    self._fail(f"{at}{key}.{name}", "write a list of texts")
+                for item in items:
+                    if key == "types":
+                        self._require_type(f"{at}{key}.{name}", item)
+                    else:
+                        self._require_operator(f"{at}{key}.{name}", item)
+
+    def _require_type(self, key: str, name: str) -> None:
+        if name not in _TYPES:
+            self._fail(key, f"there is no type '{name}'; {instead(name, _TYPES)}")
 
     def _limits(self, at: str, table: Mapping[str, Any]) -> dict[str, Any]:
         """Check and parse the limits of rank and types, of one form or of all."""
@@ -204,8 +225,7 @@ class _Reader:
             self._fail(f"{at}max_rank", f"a rank is 0 or more, not {rank}")
         for key in ("element_types", "lacks_element_types"):
             for name in table.get(key, ()):
-                if name not in _TYPES:
-                    self._fail(at + key, f"there is no type '{name}'; {instead(name, _TYPES)}")
+                self._require_type(at + key, name)
         names = table.get("element_types")
         return {
             "max_rank": rank,
@@ -249,13 +269,18 @@ def _is_list(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(type(item) is kind for item in value)
 
 
-def _names_of(operator: str) -> tuple[set[str] | None, set[str] | None]:
-    """The attributes and inputs of an operator in any opset; None where it is not one of ONNX's."""
+def _names_of(
+    operator: str,
+) -> tuple[set[str] | None, set[str] | None, set[str] | None]:
+    """The attributes, the inputs, and the inputs and outputs of an operator in any opset; None
+    where it is not one of ONNX's."""
     if "." in operator:
-        return None, None
+        return None, None, None
     versions = [schema_at(operator, opset) for opset in range(1, MAX_OPSET + 1)]
     schemas = [schema for schema in versions if schema is not None]
+    inputs = {parameter.name for schema in schemas for parameter in schema.inputs}
     return (
         {name for schema in schemas for name in schema.attributes},
-        {parameter.name for schema in schemas for parameter in schema.inputs},
+        inputs,
+        inputs | {parameter.name for schema in schemas for parameter in schema.outputs},
     )

@@ -138,7 +138,7 @@ WITHIN = {
         *("passes/recurrences/recognize", "passes/recurrences/expand"),
     ),
     "version_converter/adapters": ("version_converter",),
-    "targets": ("targets/classical",),
+    "targets": ("targets/classical", "targets/forms"),
 }
 """The same for the rooms of a floor; those that are not named import none of their floor. A floor's
 `__init__.py` stands above its rooms: it names what the floor offers."""

@@ -37,12 +37,18 @@ def narrowed(
         infer: returns facts of the other operands of the readers; most constants need none.
 
     Returns:
-        the least part of which the result is the broadcast; None where it repeats nothing, or
-        another operand of a reader may be smaller.
+        the least part of which the result is the broadcast; None where the node repeats nothing,
+        or another operand of a reader may be smaller.
     """
     whole = results[0].numpy()
     users = graph.users(node.output())
     if len(results) > 1 or whole.dtype == object or graph.root.opset() < _BROADCAST:
+        return None
+    # Clients fuse a scale of as many numbers as there are channels, and read others wrongly.
+    if any(
+        v is not None and v.constant is not None and v.constant.size >= whole.size
+        for v in node.inputs
+    ):
         return None
     small = smallest(whole)
     if 2 * small.nbytes > whole.nbytes or not users:

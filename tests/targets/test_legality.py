@@ -64,6 +64,22 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         (RESIZE, only(static=("X",)), []),
         (
             RESIZE,
+            only(types={"X": ("double", "int64")}),
+            ["npu takes Resize only with 'X' of type double or int64, not float"],
+        ),
+        (RESIZE, only(types={"Y": ("float",)}, ranks={"Y": (2,)}), []),
+        (
+            RESIZE,
+            only(ranks={"Y": (4,)}),
+            ["npu takes Resize only with 'Y' of rank 4, not 2"],
+        ),
+        (
+            RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
+            only(not_from={"scales": ("Neg",)}, why="it fuses them"),
+            ["npu takes Resize only with a 'scales' that is no result of Neg (it fuses them)"],
+        ),
+        (
+            RESIZE,
             {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
             ["npu takes Resize only of other element types than float, as 'X' is"],
         ),

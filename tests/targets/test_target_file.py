@@ -91,6 +91,22 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
             "forms.Gather.ranks.indices: write a list of numbers",
         ),
         (
+            LEAST + SOURCE + "[forms.Erf]\nnot_from = { output = ['Div'] }\n",
+            "forms.Erf.not_from: it has no input 'output'; there are 'input'",
+        ),
+        (
+            LEAST + SOURCE + "[forms.Erf]\nnot_from = { input = ['Divs'] }\n",
+            "forms.Erf.not_from.input: ONNX has no operator 'Divs'; did you mean 'Div'?",
+        ),
+        (
+            LEAST + SOURCE + "[forms.Erf]\ntypes = { output = ['half'] }\n",
+            "forms.Erf.types.output: there is no type 'half'",
+        ),
+        (
+            LEAST + SOURCE + "[forms.Erf]\ntypes = { input = 'float' }\n",
+            "forms.Erf.types.input: write a list of texts",
+        ),
+        (
             LEAST + SOURCE + "[forms.Resize]\nattributes = { modes = [1] }\n",
             "forms.Resize.attributes.modes: it has no attribute 'modes'; did you mean 'mode'?",
         ),

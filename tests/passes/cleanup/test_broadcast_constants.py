@@ -55,6 +55,15 @@ def test_what_stays(opset, sizes, node, reader):
     assert node.split()[2] in kinds
 
 
+@pytest.mark.parametrize("node", ["Identity", "Neg"])
+def test_a_node_that_repeats_nothing(node):
+    text = MODEL % (17, "300, 90", "0", f"t = {node} (w) a = Add (x, t) b = Mul (a, w) y = Neg (b)")
+    ones = ", ".join(["1"] * 90)
+    text = text.replace("float[1, 90] row = {0}", f"float[90] w = {{{ones}}}")
+    model = run_passes(text, FoldConstants(), EliminateDeadNodes()).model
+    assert all(t.dims == [90] for t in model.graph.initializer)
+
+
 def test_the_least_part():
     nan = np.array([np.nan], np.float32)
     for part in (np.arange(3), np.ones((1, 1)), nan, np.array([[0.0], [-0.0]])):

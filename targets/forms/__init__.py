@@ -1,0 +1,8 @@
+"""Forms of operators for clients that lack some ranks, element types or windows."""
+
+from . import ranks as ranks
+from . import types as types
+from . import windows as windows
+from .registered import DECOMPOSITIONS as DECOMPOSITIONS
+from .registered import decomposes as decomposes
+from .registered import decompositions_of as decompositions_of

@@ -1,0 +1,61 @@
+"""Forms of operators for clients that lack some ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import Value
+from ...version_converter.node_draft import NodeDraft
+from .registered import decomposes
+
+_REDUCTIONS = (
+    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
+    *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
+)
+
+
+@decomposes(
+    "MatMul",
+    where=lambda node, types: 1 in (types.rank(node.inputs[0]), types.rank(node.inputs[1])),
+)
+def multiply_matrices(draft: NodeDraft) -> Sequence[Value | None]:
+    """A product of matrices, of which a vector is one row or one column."""
+    ranks = [draft.rank(index) for index in (0, 1)]
+    if 1 not in ranks or None in ranks:
+        draft.refuse("no operand is a vector, or a rank is not known")
+    operands = [
+        draft.unsqueeze(draft.required(index), [index]) if ranks[index] == 1 else draft.input(index)
+        for index in (0, 1)
+    ]
+    product = draft.emit("MatMul", operands, "product")
+    axes = [axis for axis, index in ((-2, 0), (-1, 1)) if ranks[index] == 1]
+    rank = max(2, *[rank or 0 for rank in ranks])
+    return [draft.along("Squeeze", product, [rank + axis for axis in axes])]
+
+
+@decomposes(
+    *_REDUCTIONS, "ArgMax", "ArgMin", where=lambda node, _: node.attribute("keepdims", 1) == 0
+)
+def reduce_then_squeeze(draft: NodeDraft) -> Sequence[Value | None]:
+    """A reduction that keeps its axes, and a Squeeze of them."""
+    axes = _reduced_axes(draft)
+    draft.set("keepdims", 1)
+    reduced = draft.emit(draft.op_type, draft.inputs, "reduced", attributes=draft.attributes)
+    return [draft.along("Squeeze", reduced, axes)]
+
+
+def _reduced_axes(draft: NodeDraft) -> list[int]:
+    """The axes of a reduction, counted from the front."""
+    if draft.node.op_type.startswith("Arg"):
+        return [draft.required_axis(draft.attribute("axis"), "the axis")]
+    if "axes" in draft.schema.attributes:
+        axes = draft.attribute("axes")
+    elif draft.input(1) is None:
+        axes = None
+    else:
+        axes = draft.required_constant(1, "the axes").reshape(-1).tolist()
+    if axes:
+        return sorted({draft.required_axis(axis, "the axes") for axis in axes})
+    if draft.attributes.get("noop_with_empty_axes") and draft.attribute("noop_with_empty_axes"):
+        draft.refuse("without axes it may reduce nothing")
+    return list(range(draft.required_rank("all axes")))

@@ -1,0 +1,33 @@
+"""Defaults of attributes that the specification states in prose alone."""
+
+from __future__ import annotations
+
+from ..ir import Node
+from ..version_converter.types import Types
+
+_ONES = frozenset(("strides", "dilations"))
+_WEIGHTED = ("Conv", "ConvTranspose", "ConvInteger")
+
+
+def default_in_prose(node: Node, name: str, types: Types) -> list[int] | None:
+    """Return the numbers that an absent attribute of a sliding kernel stands for.
+
+    Args:
+        node: the node.
+        name: the attribute.
+        types: the types of its values.
+
+    Returns:
+        the numbers; None where the attribute has no such default, or its length is not known.
+    """
+    kernel: list[int | None] | None = node.attribute("kernel_shape")
+    if kernel is None and node.is_op(*_WEIGHTED):
+        kernel = (types.shape(node.input(1)) or [])[2:]
+    if not kernel:
+        return None
+    if name in _ONES:
+        return [1] * len(kernel)
+    if name == "pads" and node.attribute("auto_pad", b"NOTSET") == b"NOTSET":
+        return [0] * 2 * len(kernel)
+    sizes = [size for size in kernel if size is not None]
+    return sizes if name == "kernel_shape" and len(sizes) == len(kernel) else None

@@ -1,0 +1,63 @@
+"""Nodes that are written otherwise where they stand: defaults, initializers, operands apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..ir import Node, Operator
+from .legality import Legality
+
+_COMMUTE = ("Add", "Mul")
+
+
+class NodeReplacement(NamedTuple):
+    """A node that others replaced.
+
+    Attributes:
+        op_type: its operator.
+        path: its place.
+        what: a summary of the nodes that replaced it.
+    """
+
+    op_type: str
+    path: str
+    what: str
+
+
+def write_out(legality: Legality) -> Iterator[NodeReplacement]:
+    """Write out defaults that the target needs, and constants as initializers; yield what became
+    of nodes."""
+    for node, defaults in list(legality.unwritten_defaults()):
+        assert node.graph is not None
+        attributes = [*node.op.attributes.values(), *defaults.values()]
+        node.graph.set_operator(node, node.op.with_attributes(attributes))
+        yield NodeReplacement(node.op_type, node.path, f"{', '.join(defaults)} written out")
+    for value in dict.fromkeys(legality.constants_to_hoist()):
+        holder, graph = value.producer, value.graph
+        assert holder is not None and graph is not None and value.constant is not None
+        yield NodeReplacement(holder.op_type, holder.path, "made an initializer")
+        graph.supersede(value, graph.add_initializer(value.name, value.constant))
+        graph.remove(holder)
+    for node, index in list(legality.fused_operands()):
+        yield NodeReplacement(node.op_type, node.path, _set_apart(node, index, legality))
+
+
+def _set_apart(node: Node, index: int, legality: Legality) -> str:
+    """Keep a client from fusing a node with the one before it.
+
+    Returns:
+        a summary.
+    """
+    graph, value, other = node.graph, node.input(index), node.input(1 - index)
+    assert graph is not None and value is not None
+    if node.is_op(*_COMMUTE):
+        graph.set_input(node, index, other)
+        graph.set_input(node, 1 - index, value)
+        if not any(legality.is_fused(node, place) for place in (0, 1)):
+            return "operands swapped"
+        graph.set_input(node, index, value)
+        graph.set_input(node, 1 - index, other)
+    apart = graph.add_node(Operator("Identity"), [value], [f"{value.name}_apart"])
+    graph.set_input(node, index, apart.output())
+    return "an Identity before it"

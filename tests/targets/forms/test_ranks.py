@@ -1,0 +1,38 @@
+"""Products of vectors, and reductions to a number."""
+
+import numpy as np
+import pytest
+from straightline.targets import Form
+
+from targets import fitted, lacking, one_node, operators
+
+X = np.array([[1.5, -0.0, np.inf, 4.0], [np.nan, 2.0, -3.0, 0.25]], np.float32)
+NUMBERS = np.arange(8, dtype=np.float32).reshape(2, 4)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(
+    ("node", "shape", "opset"),
+    [
+        ("y = ReduceSum <keepdims = 0> (x, a)", "2, 4", 13),
+        ("y = ReduceMax <axes = [-1, 0], keepdims = 0> (x)", "2, 4", 17),
+        ("y = ReduceMean <keepdims = 0> (x)", "n, 4", 17),
+        ("y = ReduceMin <keepdims = 0> (x, a)", "n, 4", 18),
+        ("y = ArgMax <axis = -1, keepdims = 0> (x)", "2, 4", 17),
+    ],
+)
+def test_a_reduction_keeps_its_axes_before_a_squeeze(node, shape, opset):
+    name = node.split()[2]
+    text = one_node(f"a = Constant <value_ints = [0, 1]> () {node}", f"float[{shape}] x", opset)
+    form = {name: (Form(attributes={"keepdims": (1,)}),)}
+    outcome = fitted(text, lacking(forms=form), {"x": NUMBERS}, passes=())
+    assert {name, "Squeeze"} <= set(operators(outcome)) and not outcome.untaken
+
+
+def test_a_number_alone_has_a_form_of_its_own():
+    text = one_node("y = ReduceMax <keepdims = 0> (x)", "float[4] x", opset=18)
+    form = {"ReduceMax": (Form(ranks={"reduced": (1, 2)}),)}
+    outcome = fitted(text, lacking(forms=form), {"x": X[0]}, passes=())
+    assert operators(outcome) == ["ReduceMax", "Squeeze"]
+    plain = one_node("y = ReduceMax <axes = [0], keepdims = 0> (x)", "float[2, 4] x")
+    assert operators(fitted(plain, lacking(forms=form), passes=())) == ["ReduceMax"]

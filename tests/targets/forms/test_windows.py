@@ -1,0 +1,75 @@
+"""Padding in numbers, and kernels of one axis."""
+
+import numpy as np
+import pytest
+from straightline.targets import Form
+
+from targets import fitted, lacking, one_node, operators
+
+RNG = np.random.default_rng(0)
+IMAGE = RNG.standard_normal((1, 3, 7, 6)).astype(np.float32)
+SIGNAL = RNG.standard_normal((1, 4, 9)).astype(np.float32)
+WEIGHTS = RNG.standard_normal((3, 3, 2, 3)).astype(np.float32)
+NOTSET = Form(attributes={"auto_pad": ("NOTSET",)})
+
+
+def pads_of(outcome):
+    (node,) = outcome.ir.graph.nodes()
+    return node.attribute("pads")
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("side", ["VALID", "SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
+@pytest.mark.parametrize("op", ["Conv", "MaxPool", "AveragePool", "ConvTranspose"])
+def test_padding_is_written_in_numbers(op, side, strides):
+    operands = "(x, w)" if op.startswith("Conv") else "(x)"
+    kernel = "" if op.startswith("Conv") else ", kernel_shape = [2, 3]"
+    node = f'y = {op} <auto_pad = "{side}", strides = {list(strides)}{kernel}> {operands}'
+    text = one_node(node, "float[1, 3, 7, 6] x, float[3, 3, 2, 3] w")
+    feed = {"x": IMAGE, "w": WEIGHTS}
+    if op == "ConvTranspose" and side != "VALID":
+        (left,) = fitted(text, lacking(forms={op: (NOTSET,)}), passes=()).untaken
+        assert "depends on its output" in left.reason
+    else:
+        outcome = fitted(text, lacking(forms={op: (NOTSET,)}), feed, passes=())
+        assert len(pads_of(outcome)) == 4 and not outcome.untaken
+
+
+def test_valid_padding_is_zeros_for_open_sizes():
+    """MTCNN of keras2onnx."""
+    node = 'y = MaxPool <auto_pad = "VALID", kernel_shape = [3, 3]> (x)'
+    text = one_node(node, "float[1, 3, h, w] x")
+    target = lacking(forms={"MaxPool": (NOTSET,)})
+    assert pads_of(fitted(text, target, {"x": IMAGE}, passes=())) == [0, 0, 0, 0]
+    open_ = one_node(node.replace("VALID", "SAME_UPPER"), "float[1, 3, h, w] x")
+    (left,) = fitted(open_, target).untaken
+    assert "the size that it slides over is not known" in left.reason
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "y = Conv <strides = [2], pads = [1, 0], group = 2> (x, w)",
+        "y = Conv (x, w, b)",
+        "y = ConvTranspose <strides = [3], output_padding = [1]> (x, w)",
+        "y = MaxPool <kernel_shape = [2], pads = [0, 1]> (x)",
+        'y = AveragePool <kernel_shape = [3], auto_pad = "SAME_UPPER"> (x)',
+    ],
+)
+def test_a_kernel_of_one_axis_slides_over_images(node):
+    op, weights = node.split()[2], "4, 2, 3" if "group" in node else "4, 4, 3"
+    text = one_node(node, f"float[n, 4, 9] x, float[{weights}] w, float[4] b")
+    w = RNG.standard_normal([int(n) for n in weights.split(",")]).astype(np.float32)
+    feed = {"x": SIGNAL, "w": w, "b": SIGNAL[0, :, 0].copy()}
+    target = lacking(forms={op: (Form(ranks={"X": (4, 5)}),)})
+    outcome = fitted(text, target, feed, passes=())
+    assert operators(outcome) == sorted([op, "Squeeze", "Unsqueeze"]) and not outcome.untaken
+
+
+def test_indices_of_maxima_keep_their_axis():
+    node = "y, z = MaxPool <kernel_shape = [2]> (x)"
+    text = one_node(node, "float[1, 4, 9] x", outputs="y, z")
+    target = lacking(forms={"MaxPool": (Form(ranks={"X": (4,)}),)})
+    (left,) = fitted(text, target, passes=()).untaken
+    assert "the indices of its maxima are used" in left.reason

@@ -1,0 +1,35 @@
+"""Defaults of sliding kernels that no schema states."""
+
+import pytest
+from straightline.targets import Form
+
+from targets import fitted, lacking, one_node
+
+WEIGHTS = "float[1, 4, 8, 8] x, float[4, 4, 2, 1] w"
+POOL = "y = MaxPool <kernel_shape = [2, 2]> (x)"
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "numbers"),
+    [
+        ("strides", POOL, [1, 1]),
+        ("dilations", POOL, [1, 1]),
+        ("pads", POOL, [0, 0, 0, 0]),
+        ("storage_order", POOL, 0),
+        ("strides", "y = Conv (x, w)", [1, 1]),
+        ("kernel_shape", "y = Conv (x, w)", [2, 1]),
+        ("group", "y = Conv (x, w)", 1),
+    ],
+)
+def test_a_default_is_written(name, node, numbers):
+    """MNN pools with a stride of the kernel where none is written."""
+    target = lacking(forms={node.split()[2]: (Form(written=(name,)),)})
+    outcome = fitted(one_node(node, WEIGHTS), target, passes=())
+    (left,) = outcome.ir.graph.nodes()
+    assert left.attribute(name) == numbers and not outcome.untaken
+
+
+def test_padding_that_sizes_decide_has_no_default():
+    node = 'y = MaxPool <kernel_shape = [2, 2], auto_pad = "VALID"> (x)'
+    target = lacking(forms={"MaxPool": (Form(written=("pads",)),)})
+    assert not fitted(one_node(node, WEIGHTS), target, passes=()).changed

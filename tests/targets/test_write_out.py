@@ -1,0 +1,41 @@
+"""Nodes that a client would fuse wrongly with those before them."""
+
+import numpy as np
+import pytest
+from straightline.targets import Form
+
+from targets import fitted, lacking, one_node
+
+X = np.linspace(-3, 3, 8, dtype=np.float32)
+
+
+def reads(outcome, name):
+    """The producers of the operands of a node."""
+    (node,) = outcome.ir.graph.nodes_of(name)
+    return [value.producer and value.producer.op_type for value in node.inputs]
+
+
+def test_operands_of_a_sum_are_swapped():
+    """MNN makes an approximate Gelu of Erf before Add."""
+    text = one_node("k = Constant <value = float {1}> () e = Erf (x) y = Add (e, k)", "float[8] x")
+    target = lacking(forms={"Add": (Form(not_from={"A": ("Erf",)}),)})
+    outcome = fitted(text, target, {"x": X})
+    assert reads(outcome, "Add") == ["Constant", "Erf"] and not outcome.untaken
+
+
+@pytest.mark.parametrize(
+    ("node", "form", "operands"),
+    [
+        ("y = Erf (d)", ("Erf", "input"), ["Identity"]),
+        ("y = Sub (d, x)", ("Sub", "A"), ["Identity", None]),
+        ("y = Add (d, d)", ("Add", "A"), ["Identity", "Div"]),
+    ],
+)
+def test_an_identity_stands_between(node, form, operands):
+    """OpenCV crashes on some graphs with Div before Erf."""
+    text = one_node(f"d = Div (x, x) {node}", "float[8] x")
+    name, place = form
+    target = lacking(forms={name: (Form(not_from={place: ("Div",)}),)})
+    outcome = fitted(text, target, {"x": X})
+    assert reads(outcome, name) == operands and not outcome.untaken
+    assert fitted(outcome.model, target).opset == outcome.opset
