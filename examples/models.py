@@ -115,6 +115,40 @@ DECODER = """decoder (float[24, 4] x, float[4] s) => (float[4] last, float[24, 4
     }> (s, x)
 }"""
 
+# A GRU over open many words, written out by hand as torch.jit.script exports it.
+TAGGER = """tagger (float[T, 1, 32] words) => (float[T, 1, 32] tags) {
+    zero = Constant <value_int = 0> ()
+    yes = Constant <value = bool {1}> ()
+    start = ConstantOfShape <value = float[1] {0}> (state_shape)
+    shape = Shape (words)
+    n = Gather (shape, zero)
+    last, tags = Loop (n, yes, start) <
+        body = step (int64 i, bool c, float[1, 32] h) =>
+            (bool d, float[1, 32] next, float[1, 32] tag) {
+        one = Constant <value = float {1}> ()
+        d = Identity (c)
+        word = Gather <axis = 0> (words, i)
+        word_z = MatMul (word, wz)
+        word_r = MatMul (word, wr)
+        word_n = MatMul (word, wn)
+        state_z = MatMul (h, uz)
+        state_r = MatMul (h, ur)
+        sum_z = Add (word_z, state_z)
+        sum_r = Add (word_r, state_r)
+        update = Sigmoid (sum_z)
+        reset = Sigmoid (sum_r)
+        kept = Mul (reset, h)
+        state_n = MatMul (kept, un)
+        sum_n = Add (word_n, state_n)
+        new = Tanh (sum_n)
+        rest = Sub (one, update)
+        fresh = Mul (rest, new)
+        old = Mul (update, h)
+        next = Add (fresh, old)
+        tag = Identity (next)
+    }>
+}"""
+
 # A maximum over a batch, and a guard for a batch without rows.
 POOLED = """pooled (float[N, 4] x) => (float[4] y) <
     int64 zero = {0}, float[4] zeros = {0, 0, 0, 0}
@@ -139,6 +173,21 @@ MODELS = {
 }
 
 
+def tagger() -> onnx.ModelProto:
+    """The model of TAGGER, with its weights."""
+    model = onnx.parser.parse_model(HEADER + TAGGER)
+    rng = np.random.default_rng(0)
+    arrays = {
+        name: rng.normal(0, 0.2, (32, 32)).astype(np.float32)
+        for name in ("wz", "wr", "wn", "uz", "ur", "un")
+    }
+    arrays["state_shape"] = np.array([1, 32])
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()
+    )
+    return model
+
+
 def write(folder: Path) -> None:
     """Write every model into a folder, and an array for the input of one."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,10 +196,11 @@ def write(folder: Path) -> None:
     new = onnx.parser.parse_model(HEADER.replace("17", "18") + NEW)
     onnx.save(new, folder / "new.onnx")
     onnx.save(onnx.parser.parse_model(HEADER + POOLED), folder / "pooled.onnx")
+    onnx.save(tagger(), folder / "tagger.onnx")
     np.save(folder / "rate.npy", np.array(16000, np.int64))
 
 
 if __name__ == "__main__":
     where = Path(sys.argv[1] if sys.argv[1:] else ".")
     write(where)
-    print(f"{', '.join(MODELS)}, pooled and new: .onnx files in {where}")
+    print(f"{', '.join(MODELS)}, pooled, tagger and new: .onnx files in {where}")
