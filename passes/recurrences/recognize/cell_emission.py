@@ -286,7 +286,7 @@ class _Emission:
 
 
 _RULES = {**RULES, **ONE_STEP}
-_LOSES_NAN = "of which onnxruntime may make a number of a NaN"
+_LOSES_NAN = "which onnxruntime may compute as a number where it is a NaN"
 
 
 def raise_cell(recurrence: Recurrence) -> Replacement | str:

@@ -110,7 +110,7 @@ def test_what_is_offered_for_an_exported_gru_holds_with_infinities():
         float[12, 4] wh, float[12] bi, float[12] bh) => (float[B, 4] y, float[T, B, 4] h1)
         {{ {TORCH} }}""")
     (remark,) = [r for r in parse_pipeline("straighten").run(model).remarks if "GRU" in r.reason]
-    assert "of which onnxruntime may make a number of a NaN" in remark.reason
+    assert "which onnxruntime may compute as a number where it is a NaN" in remark.reason
     offered = remark.reason.split("--passes '")[1].split("'")[0]
     after = parse_pipeline(offered).run(model).model
     assert "GRU" in op_types(after.graph)
