@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from . import batch, interop, ir, passes, reference, report, targets, versions
     from .batch.errors import BatchError
-    from .definitions.define import define
     from .definitions.pattern import RuleError
     from .display.package_version import __version__
     from .driver.assumptions import AssumptionError
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from .verification.counterexample import Counterexample
     from .verification.mismatch import MismatchError, NotVerifiedError, NotVerifiedWarning
     from .verification.proof.result import Condition, Proof
+    from .verification.runs.kernel_check import define
     from .verification.runs.options import VerifyError
     from .verification.runs.sample_shapes import SampleShapeError
     from .verification.runs.verdict import Verdict
@@ -139,7 +139,6 @@ _HOMES = {
         ".ir.kinds": "KindError",
         ".passes": "PassOptionError Pipeline PluginError Remark Result RewriteError StrictError",
         ".passes.new_nodes": "EmissionError",
-        ".definitions.define": "define",
         ".definitions.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
@@ -157,6 +156,7 @@ _HOMES = {
         ".verification.counterexample": "Counterexample",
         ".verification.mismatch": "MismatchError NotVerifiedError NotVerifiedWarning",
         ".verification.proof.result": "Condition Proof",
+        ".verification.runs.kernel_check": "define",
         ".verification.runs.options": "VerifyError",
         ".verification.runs.sample_shapes": "SampleShapeError",
         ".verification.runs.verdict": "Verdict",

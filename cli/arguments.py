@@ -150,6 +150,11 @@ class ModelArguments:
     """Arguments about what is read and run."""
 
     load: list[Path] | None = shared.LOAD
+    check: bool = shared.flag(
+        "Compare the definitions of --define with the kernels of onnxruntime first, on drawn"
+        " nodes; one that contradicts its kernel is an error.",
+        "--check",
+    )
     max_input_size: int | None = shared.MAX_INPUT_SIZE
 
 

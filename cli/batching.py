@@ -13,6 +13,7 @@ import typer
 from . import exit_codes, interrupts, parsing, report
 from .arguments import LOCAL
 from .config_options import Applied, Configured, dict_of
+from .loading import load_files
 from .pages import tell_page
 from .rerun_command import command_again
 
@@ -137,6 +138,8 @@ def _config(session: Session) -> JobConfig:
 
     session.check()
     about = session.about
+    if about.check:
+        load_files(about)
     return JobConfig(
         dataclasses.replace(session.rewriting, hints=False),
         session.verification,

@@ -23,6 +23,7 @@ from .arguments import (
 from .batching import worst
 from .config_options import Applied, Configured, dict_of
 from .exit_codes import finish
+from .loading import load_files
 from .options import argument, flag, of_output, option, verifying, whole
 from .parsing import STREAM, contents
 from .piping import read_model
@@ -96,10 +97,8 @@ class Check:
             Error: a model cannot be read, or an option does not fit it.
         """
         from ..driver.policies import judge_model, judge_rewrite
-        from ..passes import load_file
 
-        for file in self.about.load or ():
-            load_file(file)
+        load_files(self.about)
         most, policies = self.about.max_input_size, self.policies()
         source = read_model(model, most)
         if self.rewritten:

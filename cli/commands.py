@@ -34,6 +34,7 @@ from .counterexamples import folder_blocks, require_folder, with_folder, write_c
 from .diffing import diff
 from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_rules, list_targets
+from .loading import load_files
 from .options import argument, flag, verifying
 from .parsing import Given, contents
 from .piping import Command, read_model
@@ -292,14 +293,12 @@ def inspect(
     table.target()
     from ..driver.inspect import inspect_model
     from ..limits import governed
-    from ..passes import load_file
 
     interrupts.raise_from_now_on()
     options = table.options()
     context.with_resource(governed(options.limits))
     context.with_resource(logged(verbose))
-    for file in about.load or ():
-        load_file(file)
+    load_files(about)
     model = read_model(source, about.max_input_size)
     if picture is not None:
         from ..report import write_svg

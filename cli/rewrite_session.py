@@ -21,6 +21,7 @@ from .arguments import (
 )
 from .config_options import applied_to, dict_of
 from .exit_codes import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
+from .loading import load_files
 from .pages import require_page, tell_page, write_page
 from .parsing import files_in
 from .piping import read_model, require_place, write_model
@@ -103,14 +104,12 @@ class Session:
         """
         from ..driver.calls import transform_model
         from ..limits import governed
-        from ..passes import load_file
 
         verification, output = self.verification, self.output
         interrupts.raise_from_now_on()
         options = self.rewriting
         self.context.with_resource(governed(options.limits))
-        for file in self.about.load or ():
-            load_file(file)
+        load_files(self.about)
         self.context.with_resource(logged(output.verbose))
         with (
             printed(output.print_after, output.print_before),

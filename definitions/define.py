@@ -40,12 +40,6 @@ def define(text: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         RuleError: the file cannot be read, or a definition is invalid.
-
-    >>> import straightline as sl
-    >>> sl.define('''
-    ... before (floats x) => (y) { y = com.acme.HalfTanh (x) }
-    ... after (x) => (y) { h = Mul (x, 0.5)  y = Tanh (h) }''')
-    ['com.acme.HalfTanh']
     """
     is_path = isinstance(text, os.PathLike) or "=>" not in text
     content, place = str(text), "definition"

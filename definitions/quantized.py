@@ -318,6 +318,16 @@ def dequantize(case: Case) -> str:
         p = Mul (dF, scaleA)  y = Cast <to = {case.elem_type("scale")}> (p)"""
 
 
+def _require_columns(case: Case, *operands: str) -> None:
+    """Require that operands have one element, or one for each column of b."""
+    for name in filter(case.has, operands):
+        if case.rank(name) == 0 or (case.rank(name) == 1 and case.size(name, 0) == 1):
+            continue
+        is_row = case.rank(name) == 1 or case.size(name, -2) == 1
+        if not is_row or case.rank("b") < 2 or case.rank(name) > case.rank("b"):
+            case.unfit(f"'{name}' is not one number for each column of 'b'")
+
+
 @defines(
     """(byteA a, byteB b, floats aScale, floats bScale, byteA aZero, byteB bZero, floats bias)
     => (y) { y = com.microsoft.MatMulIntegerToFloat
@@ -326,6 +336,7 @@ def dequantize(case: Case) -> str:
 )
 def matmul_integer_to_float(case: Case) -> str:
     """The product of the integers, times both scales, plus the bias."""
+    _require_columns(case, "bScale", "bZero", "bias")
     return f"""i = MatMulInteger (a, b, aZero?, bZero?)
         f = Cast <to = {case.elem_type("aScale")}> (i)  scale = Mul (aScale, bScale)
         p = Mul (f, scale)  y = Add (p, bias)"""
@@ -338,6 +349,7 @@ def matmul_integer_to_float(case: Case) -> str:
 )
 def dynamic_quantize_matmul(case: Case) -> str:
     """The product with a, quantized over the whole tensor to 8 bits."""
+    _require_columns(case, "bScale", "bZero", "bias")
     return """q, aScale, aZero = DynamicQuantizeLinear (a)  i = MatMulInteger (q, b, aZero, bZero?)
         f = Cast <to = 1> (i)  scale = Mul (aScale, bScale)  p = Mul (f, scale)
         y = Add (p, bias)"""

@@ -115,6 +115,11 @@ def forget(name: str) -> None:
     _functions.clear()
 
 
+def own_names() -> list[str]:
+    """The operators that users have defined."""
+    return list(_registered)
+
+
 def _add(table: dict[str, list[Definition]], definition: Definition) -> None:
     table.setdefault(definition.name, []).append(definition)
 

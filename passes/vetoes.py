@@ -19,8 +19,11 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import onnx
+
+from ..analysis.shapes.inference import ShapeInference
 from ..facts.reason import Message, Reason
-from ..ir import Error, Model, Node, Operator
+from ..ir import Error, Function, Model, Node, Operator, Value
 from ..ir.faults import described, raises_faults, warn_of_fault
 from ..limits import governed
 from ..ops.builder import RewriteError
@@ -191,9 +194,14 @@ def _nodes_at(places: Collection[Place], model: Model) -> Iterator[Node]:
 def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iterator[None]:
     """Give nodes operators that no pass knows; their copies get the originals back, too."""
     originals: dict[str, Operator] = {}
+    declared = _declare_outputs(nodes, model)
+    versions: dict[Model | Function, dict[str, int]] = {}
     for number, node in enumerate(nodes):
         assert node.graph is not None
-        op = originals[str(number)] = node.op
+        op, root = node.op, node.graph.root
+        originals[str(number)] = op
+        if op.domain in root.opset_imports:
+            versions.setdefault(root, {})[op.domain] = root.opset_imports[op.domain]
         hidden = Operator(f"{_KEPT}{op.op_type}", op.attributes, _DOMAIN, str(number), op.extra)
         node.graph.set_operator(node, hidden)
     context.analyses.invalidate()
@@ -205,7 +213,34 @@ def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iter
                 if node.op.attributes is not op.attributes:
                     op = op.with_attributes(node.op.attributes.values())
                 graph.set_operator(node, op)
+    for value, info in declared.items():
+        value.info = info
+    infos = model.graph.value_infos
+    model.graph.value_infos = [
+        entry for entry in infos if not isinstance(entry, Value) or entry not in declared
+    ]
+    for root, imports in versions.items():  # the pass may have dropped what seemed unused
+        root.opset_imports = {**imports, **root.opset_imports}
     context.analyses.invalidate()
+
+
+def _declare_outputs(
+    nodes: Collection[Node], model: Model
+) -> dict[Value, onnx.ValueInfoProto | None]:
+    """Declare outputs of nodes that lack a type, and return what they had instead.
+
+    Nothing infers the types of a hidden operator, which nodes after it may need. Declarations
+    inside of bodies have a meaning of their own and stay.
+    """
+    inference = ShapeInference(model)
+    declared: dict[Value, onnx.ValueInfoProto | None] = {}
+    outer = [node for node in nodes if node.graph is model.graph]
+    for value in [value for node in outer for value in node.outputs]:
+        if value is not None and value.type is None:
+            declared[value] = value.info
+            value.type = inference.fact(value).type_proto(private=False)
+            model.graph.value_infos.append(value)
+    return declared
 
 
 def _places_of(error: BaseException) -> Iterator[Place]:

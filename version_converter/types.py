@@ -12,9 +12,9 @@ from ..analysis.shapes.inference import ShapeInference
 from ..analysis.shapes.onnx_inference_cache import OnnxFacts
 from ..analysis.shapes.ranks import Ranks
 from ..definitions import Expansion
-from ..facts.fact import UNKNOWN, Fact, decided, vector
+from ..facts.fact import UNKNOWN, Fact, decided, is_settled, vector
 from ..facts.polynomial import Dimension
-from ..facts.types import agreed
+from ..facts.types import IEEE_FLOATS, agreed
 from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
 from ..ir.lazy import lazy_property
 from ..ops.element_types import ElementTypes, version_of_root
@@ -173,7 +173,12 @@ class Types:
         if new.constant is None:
             self._ranks.forget(new)
             for inference in self._around(old):
-                inference.assume(new, _together(inference.fact(new), inference.fact(old)))
+                fact = inference.fact(old)
+                if not (
+                    is_settled(fact) and fact.elem_type in IEEE_FLOATS
+                ):  # of floats, all is known
+                    fact = _together(inference.fact(new), fact)
+                inference.assume(new, fact)
 
     def _facts(self, value: Value) -> list[Fact]:
         return [inference.fact(value) for inference in self._around(value)]

@@ -18,6 +18,8 @@ from straightline.passes.vetoes import (
     is_alarm,
     warn_of,
 )
+from straightline.targets import find
+from straightline.targets.fit_target import FitTarget
 from texts import HEADER, LOOP
 
 WHY = Message("internal-error", "internal error in {pass_name}{place}")(pass_name="p", place="")
@@ -135,3 +137,16 @@ def test_a_fault_names_the_constructs_of_its_frames(monkeypatch):
     assert isinstance(caught.value.__cause__, IndexError)
     with pytest.raises(IndexError):  # nobody would run it again
         run_pass(Raising(at=("b",)), loaded(text), PassContext())
+
+
+def test_a_hidden_node_keeps_its_type_and_the_import_of_its_domain():
+    # The definition of ScaledSiLU depends on the type of its operand.
+    text = """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+        g (float[2] x) => (float[2] y) {
+            a = com.microsoft.QuickGelu (x)  b = Exp (a)
+            y = com.microsoft.ScaledSiLU (b) }"""
+    model = ir.parse(text)
+    place = "QuickGelu", "a"
+    run_under(on(FitTarget(find("onnx"), ((),)), *place), FitTarget(find("onnx"), ((),)), model)
+    assert [node.op_type for node in model.graph.nodes() if node.domain] == ["QuickGelu"]
+    assert model.opset_imports["com.microsoft"] == 1

@@ -37,12 +37,17 @@ class RowByRow:
             if size.value == 1:
                 continue
             index = self._induction.symbol(size)
-            rows = [self._pushdown.of(term, axis, index, ONE) for term in (one, other)]
-            stays = [row.head.name == "narrow" and row.args[0] in (one, other) for row in rows]
-            # A slice of an input stays one, and may be what is left of the other side.
-            if all(stays) or any(stays[n] and (one, other)[n].args for n in (0, 1)):
-                continue
-            return rows[0], rows[1]
+            rows, is_open = [], True
+            for term in (one, other):
+                row = self._pushdown.of(term, axis, index, ONE)
+                stays = row.head.name == "narrow" and row.args[0] in (one, other)
+                # A slice of an input stays one, and may be what is left of the other side.
+                if stays and term.args:
+                    break
+                rows.append(row)
+                is_open = is_open and stays
+            if len(rows) == 2 and not is_open:
+                return rows[0], rows[1]
         return None
 
     def shared(self, one: Term, other: Term) -> set[Term]:

@@ -1,0 +1,23 @@
+"""Schemas of onnxruntime's operators."""
+
+import onnx
+from straightline.runtimes.kernel_schemas import kernel_schema
+
+FLOAT, UINT8 = onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8
+
+
+def test_types_and_attributes_of_an_operator():
+    schema = kernel_schema("com.microsoft", "QLinearSigmoid", 17)
+    (name, types), (_, scales), *_ = schema.inputs
+    assert name == "T" and UINT8 in types and list(scales) == [FLOAT]
+    assert kernel_schema("com.microsoft", "QuickGelu", 17).attributes == {"alpha": "FLOAT"}
+
+
+def test_the_version_is_that_of_the_opset():
+    assert kernel_schema("", "Clip", 6).attributes.keys() == {"min", "max"}
+    assert not kernel_schema("", "Clip", 13).attributes
+
+
+def test_an_operator_that_onnxruntime_lacks():
+    assert kernel_schema("com.acme", "Swish", 17) is None
+    assert kernel_schema("", "Gelu", 17) is None
