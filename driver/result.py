@@ -319,7 +319,7 @@ class Outcome(Generic[M]):
         if self.untaken:
             yield Line(self.untaken_sum, "left")
         elif self.target is not None:
-            yield Line(f"{self.target.name} takes all of it, by its list")
+            yield Line(f"{self.target.name} supports every node, according to its operator list")
         yield from hint_blocks(self.hints, hint)
         yield from note_lines(self.remarks)
         if self.verdict is not None:
@@ -365,7 +365,7 @@ def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:
 def memory_lines(before: PeakMemory | None, after: PeakMemory | None) -> Iterator[Line]:
     """Yield a line on the peak memory of two models, where it differs."""
     if before is not None and after is not None and before != after:
-        yield Line(f"values that are alive at a time: at most {before} before, {after} after")
+        yield Line(f"peak activation memory: at most {before} before, {after} after")
 
 
 def memory_dict(before: PeakMemory | None, after: PeakMemory | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one who is asked before anything is computed before run time.
+"""Work limits for compile-time evaluation.
 
 Everything is counted, so that what is computed is the same on every machine. Work is counted in
 steps of about a nanosecond. Only what nobody can count beforehand is timed, in a process that can

@@ -96,7 +96,7 @@ def _sizes(
         ("constants take", size_text(before.weights), size_text(after.weights)),
     ]
     if memory[0] is not None and memory[1] is not None:
-        rows.append(("values alive at a time, at most", str(memory[0]), str(memory[1])))
+        rows.append(("peak activation memory, at most", str(memory[0]), str(memory[1])))
     one, other = stored
     if one is not None and other is not None:
         rows.append(("files take", size_text(one), size_text(other)))

@@ -49,9 +49,7 @@ _SELECT_NODES = 4
 _RANDOM = Message(
     "copies-draw", "it draws random numbers ({node}), and each copy would draw, live or not"
 )
-_PREDICATED = Message(
-    "predicated", "{trips} iterations written out, selects keep what the live ones give"
-)
+_PREDICATED = Message("predicated", "unrolled to {trips} iterations; Where picks the live results")
 
 
 @dataclasses.dataclass(frozen=True)

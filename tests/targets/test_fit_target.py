@@ -50,7 +50,7 @@ def test_control_flow_goes_then_the_opset_then_operators():
     said = [(r.op_type, r.action) for r in outcome.remarks]
     assert said[:2] == [("Loop", "rewritten"), ("Model", "rewritten")]
     assert "opset 20 became 17, which npu reads; changed: Gelu 1" in str(outcome)
-    assert "npu takes all of it, by its list" in str(outcome)
+    assert "npu supports every node, according to its operator list" in str(outcome)
     assert outcome.to_dict()["target"] == {"name": "npu", "takes_all": True, "left": []}
 
 

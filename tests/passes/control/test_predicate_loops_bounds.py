@@ -47,7 +47,7 @@ def test_a_part_of_the_condition_is_a_bound(maximum, go):
     ]
     assert_predicates(text, feeds)
     (remark,) = run_passes(text, PredicateLoops()).remarks
-    assert remark.reason.startswith("3 iterations written out")
+    assert remark.reason.startswith("unrolled to 3 iterations")
 
 
 def test_a_maximum_that_run_time_tells_ends_a_loop_too():
