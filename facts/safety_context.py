@@ -99,6 +99,16 @@ class Premises:
         """Test whether a number is certainly not below another one."""
         return number.less(least) is False
 
+    def at_least(self, dim: Dimension, least: int, what: str) -> None:
+        """Demand that a size is not below a number; else the node fails in all runtimes."""
+        fits = self.is_at_least(dim, least)
+        require(fits, f"{what} of size {shown(dim)} may be less than {least}")
+
+    def equal(self, one: Dimension, other: Dimension, what: str) -> None:
+        """Demand that two sizes are equal; else the node fails in all runtimes."""
+        if not (self.is_at_least(one, other) and self.is_at_least(other, one)):
+            same(one, other, what)
+
     def axis(self, rank: int, default: int, extra: int = 0) -> int:
         """The attribute `axis`, counted from the front."""
         return axis_of(self.node.attribute("axis", default), rank + extra)
@@ -119,6 +129,11 @@ class Premises:
         """Demand that an input holds one element."""
         one = all(dim == 1 for dim in self.shape(index))
         require(one, f"{self.name(index)} may not hold exactly one element")
+
+    def positions(self, index: int, size: Dimension) -> None:
+        """Demand that an input's elements are positions in an axis; else the node fails in all
+        runtimes."""
+        self.within(index, [size])
 
     def within(self, index: int, sizes: Sequence[Dimension]) -> None:
         """Demand that an input's elements are positions in axes of all these sizes."""

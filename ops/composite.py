@@ -64,6 +64,9 @@ class Attention(OperatorRules):
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit without broadcasting, and onnxruntime refuses empty tensors."""
         node = premises.node
+        if not (premises.has(4) or premises.has(5)):
+            premises.require_rank(1, (3, 4))
+            premises.at_least(premises.shape(1)[-2], 1, "the keys")
         require(not premises.has(6), "it has lengths of rows")
         counts = [int(node.attribute(f"{name}_num_heads", 0)) for name in ("q", "kv")]
         operands = zip((0, 1, 2), (counts[0], counts[1], counts[1]), strict=True)

@@ -12,7 +12,7 @@ import onnx
 from ..facts.bounds import Bounds, Known
 from ..facts.fact import MAX_CONTENT, Content, Fact, Symbols, element, integers, vector
 from ..facts.polynomial import Dimension
-from ..facts.safety_context import Premises, at_least, require
+from ..facts.safety_context import Premises, require
 from ..ir import Node, Value
 from .agreement import is_integer
 from .axis_map import Named, PassesAxes, number_of, opset_of
@@ -75,7 +75,7 @@ class ConstantOfShape(OperatorRules):
 
     def prove_safe(self, premises: Premises) -> None:
         for dim in premises.content(0):
-            at_least(dim, 0, "an axis")
+            premises.at_least(dim, 0, "an axis")
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0])

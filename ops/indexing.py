@@ -93,7 +93,7 @@ class Gather(Moving):
 
     def prove_safe(self, premises: Premises) -> None:
         shape = premises.shape(0)
-        premises.within(1, [shape[premises.axis(len(shape), 0)]])
+        premises.positions(1, shape[premises.axis(len(shape), 0)])
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         indices, own = inputs[1].dims, range(len(inputs[0].dims))[node.attribute("axis", 0)]

@@ -110,7 +110,7 @@ def prove_fit(premises: Premises, lhs: int, rhs: int) -> None:
     """Demand that two inputs can be multiplied as matrices."""
     one, other = premises.shape(lhs), premises.shape(rhs)
     require(bool(one) and bool(other), "an operand is a scalar")
-    same(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
+    premises.equal(one[-1], other[-2] if len(other) > 1 else other[0], "the inner sizes")
     broadcast([one[:-2], other[:-2]])
 
 
@@ -256,7 +256,7 @@ class Gemm(OperatorRules):
             one = one[::-1]
         if premises.node.attribute("transB", 0):
             other = other[::-1]
-        same(one[1], other[0], "the inner sizes")
+        premises.equal(one[1], other[0], "the inner sizes")
         if premises.has(2):
             broadcast_to(premises.shape(2), (one[0], other[1]), "the bias")
 

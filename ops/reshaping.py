@@ -11,7 +11,7 @@ from ..facts.attribute_or_input import listed_numbers
 from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.polynomial import Dimension, product
-from ..facts.safety_context import Premises, at_least, broadcast, distinct_axes, require, same
+from ..facts.safety_context import Premises, broadcast, distinct_axes, require, shown
 from ..ir import Node, Operator, Value
 from .axes import ONE, AxisMap, positions, stretched
 from .axis_map import Named, PassesAxes, Rowwise
@@ -185,10 +185,10 @@ class Reshape(SizedByVector, Moving):
         dims = _checked(premises, target, source)
         total, new_total = product(source), product(dims)
         if len(dims) == len(target):
-            same(total, new_total, "the number of elements")
+            premises.equal(total, new_total, "the number of elements")
             return
         require(len(dims) == len(target) - 1, f"{premises.name(1)} may hold -1 twice")
-        at_least(new_total, 1, "the rest of the new shape, which decides the axis of -1,")
+        premises.at_least(new_total, 1, "the rest of the new shape, which decides the axis of -1,")
         require(
             total.divided_by(new_total) is not None, "the new shape may not divide the elements"
         )
@@ -264,7 +264,8 @@ def _checked(premises: Premises, target: Sequence[Dimension], source: Shape) -> 
             if size != own:
                 is_copy = size.value is None and own.vanishes_with(size)
                 least = 0 if is_copy or not copies_zeros else 1
-                at_least(size, least, "an axis of the new shape")
+                what = f"an axis of the new shape of size {shown(size)} may be less than {least}"
+                require(premises.is_at_least(size, least), what)
             dims.append(size)
     return dims
 
@@ -291,7 +292,7 @@ class Squeeze(PassesAxes, SizedByVector, Moving):
         axes = premises.axes(1)
         shape = premises.shape(0) if axes else ()
         for axis in distinct_axes(axes or (), len(shape)):
-            same(shape[axis], 1, "a squeezed axis")
+            premises.equal(shape[axis], ONE, "a squeezed axis")
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axes" if node.input(1) is None else 1: listed_numbers(node, inputs, "axes", 1)}
@@ -378,7 +379,7 @@ class Expand(Growing, Moving):
     def prove_safe(self, premises: Premises) -> None:
         target = tuple(premises.content(1))
         for dim in target:
-            at_least(dim, 0, "an axis of the new shape")
+            premises.at_least(dim, 0, "an axis of the new shape")
         broadcast([premises.shape(0), target])
 
     def batch(self, batch: Batch) -> Sequence[Value]:

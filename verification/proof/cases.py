@@ -13,18 +13,16 @@ import onnx
 
 from ...facts.named_dimensions import Minima
 from ...facts.polynomial import Dimension
+from .arithmetic.inequalities import at_least, least_sizes
 from .execution.inputs import symbol_of
 from .execution.obligations import Log
-from .execution.positive_sizes import positive_sizes
+from .execution.safety import Safety
 from .terms.budget import OpenError
 from .terms.term import Args
 from .terms.term_manager import STEADY, Terms
 
 Case = dict[str, Dimension]
 """Sizes by symbol."""
-
-_LESS = "-"
-"""Beginning of the suffix of a size less its least number. No input declares such a name."""
 
 _MOST_COMPARED = 4
 """Limit of numbers up to which sizes split."""
@@ -49,25 +47,20 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
         terms: the terms of both models.
         before: obligations of the original.
     """
-    names = {name for each in before if not each.guards for name in positive_sizes(*each[:2])}
-    return _positive(sorted(name for name in names if may_fix(terms, name)))
+    safety = Safety(terms)
+    numbers = [n for each in before if not each.guards for n in safety.demands(*each[:3])]
+    names = sorted(name for name in least_sizes(numbers) if may_fix(terms, name))
+    return _positive(names)
 
 
 def _positive(names: Iterable[str]) -> Case:
     """Case in which sizes are 1 or more."""
-    return _at_least(dict.fromkeys(names, 1))
+    return at_least(dict.fromkeys(names, 1))
 
 
 def case_of_minima(minima: Minima) -> Case:
     """Case in which sizes of inputs are at least some numbers."""
-    return _at_least({symbol_of(name): least for name, least in minima.items()})
-
-
-def _at_least(minima: Minima) -> Case:
-    """Case in which symbols are at least some numbers: these, and symbols for the rest."""
-    return {
-        name: Dimension.symbol(f"{name}{_LESS}{least}") + least for name, least in minima.items()
-    }
+    return at_least({symbol_of(name): least for name, least in minima.items()})
 
 
 def cases_by_sizes(terms: Terms, *, with_iterations: bool) -> list[Case]:

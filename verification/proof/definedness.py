@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...facts.fact import Fact, vector
-from ...facts.polynomial import Dimension, product
+from ...facts.fact import Fact
+from ...facts.polynomial import Dimension
 from ...facts.types import INTEGER_BITS
 from ...ir import normal_domain
 from ...ir.lazy import lazy_property
@@ -22,11 +22,9 @@ from ...ops.axes import ONE
 from ...ops.elementwise import Elementwise
 from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
-from .arithmetic.padded_sizes import unpadded
 from .canonicalize.casts import in_type
 from .execution.certain_failures import must_fail
 from .execution.index_ranges import (
-    ALONG_ONE_AXIS,
     bare,
     columns_fit,
     index_range,
@@ -53,10 +51,9 @@ from .execution.obligations import (
     guards_by_demand,
     in_both_branches,
 )
-from .execution.positive_sizes import fits_with, positive_sizes
 from .execution.safety import Safety
 from .node_forms import NEWER_NAMES, forms_of, may_hold_zero
-from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of, sized_as
+from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
 from .terms.term import Args, Head, Term, speaks_of_no_axis
@@ -77,8 +74,6 @@ _MOST_LOOPS = 8
 _DIVIDING = ("Div", "Mod")
 """Operators that fail for the same operands."""
 
-_ALONG = ("Softmax", "LogSoftmax", "ArgMax", "ArgMin")
-"""Operators that may fail because of the size of one axis."""
 _LAST = -1
 _KEEPING = ("view", "narrow", "reversed", "Gather", "Transpose")
 """Heads whose elements are some of those of their first operand."""
@@ -153,9 +148,9 @@ class Definedness:
         self._by_head: dict[Head, list[Obligation]] | None = None
         self._by_shapes: dict[Hashable, list[Obligation]] = {}
         self._turns: Counter[Hashable] = Counter()
-        self._fits_below = False
+        self._has_fitting = False
+        self._facts: dict[frozenset[Hashable], Collection[Dimension]] = {}
         self._loops: list[Guard] | None = None
-        self._reach: dict[tuple[Term, int], int] | None = None
 
     @lazy_property
     def _premises(self) -> dict[Demand, list[Guards]]:
@@ -165,7 +160,7 @@ class Definedness:
             demands = *_demands(self.terms, each), *self._elements(each), *self._later(each)
             if each.head.name != "GatherND":  # runtimes do not look at the indices of empty rows
                 demands = *demands, *index_range(self.terms, each.head, each.args)
-            for demand in (*demands, *_fitting(self.terms, each.head, each.args)):
+            for demand in demands:
                 premises.setdefault(demand, []).append(each.guards)
         return premises
 
@@ -200,15 +195,13 @@ class Definedness:
         self._open_definitions()
         if any(self._holds(demand, around) for demand in demands):
             return
-        if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
+        if self._is_safe(obligation, around):
             return
-        if self._reads_row_by_row(obligation, around):
+        if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
             return
         if self._fits(obligation, around) or self._picks(obligation, around):
             return
-        if self._reaches_as_far(obligation) or self._has_types(obligation, around):
-            return
-        if self._has_elements(obligation):
+        if self._has_types(obligation, around):
             return
         if not self._has_twin(obligation, around):
             raise UndefinedError(obligation, fault)
@@ -230,6 +223,31 @@ class Definedness:
         for index, name in enumerate(obligation.node.input):
             fault = fault.replace(f"'i{index}'", repr(name))
         return fault
+
+    def _is_safe(self, obligation: Obligation, around: set[Hashable]) -> bool:
+        """Test whether a node cannot fail for the sizes with which the original runs."""
+        if obligation.head.op is None:
+            return False
+        key = frozenset(around)
+        if key not in self._facts:
+            self._facts[key] = dict.fromkeys(
+                number
+                for number, guards in self._numbers.items()
+                if any(self._assumptions_of(each, around, ()) == set() for each in guards)
+            )
+        facts = self._facts[key]
+        return bool(facts) and not self._safety.fault(*obligation[:3], facts)
+
+    @lazy_property
+    def _numbers(self) -> dict[Dimension, list[Guards]]:
+        """Numbers that are at least 0 where the original's nodes run, with their guards."""
+        numbers: dict[Dimension, list[Guards]] = {}
+        for each in self._before:
+            for number in self._safety.demands(*each[:3]):
+                is_open = number.less(0) is None and not self.terms.symbols.vary(number.symbols)
+                if is_open and each.guards not in numbers.get(number, ()):
+                    numbers.setdefault(number, []).append(each.guards)
+        return numbers
 
     def _holds(self, demand: Demand, around: set[Hashable]) -> bool:
         """Test whether the original has the same demand, at least as often."""
@@ -273,27 +291,6 @@ class Definedness:
                 iterations.add(guard.iterations)
         return iterations
 
-    def _reaches_as_far(self, obligation: Obligation) -> bool:
-        """Test whether the original gathers at constant indices as far along an axis."""
-        if self._reach is None:
-            self._reach = {}
-            for each in self._before:
-                axis, reach = _axis_of_gather(each), self._reach_of(each)
-                is_certain = self._assumptions_of(each.guards, set(), ()) == set()
-                if axis is not None and is_certain:
-                    self._reach[axis] = max(reach, self._reach.get(axis, 0))
-        axis, reach = _axis_of_gather(obligation), self._reach_of(obligation)
-        return axis is not None and 0 < reach <= self._reach.get(axis, 0)
-
-    def _reach_of(self, obligation: Obligation) -> int:
-        """Least size of the axis for the indices of a Gather; 0 unless they are constant."""
-        indices = obligation.args[1] if len(obligation.args) > 1 else None
-        if indices is None or self.terms.tensor(indices) is None:
-            return 0
-        bounds = self._safety.known(indices).bounds
-        low, high = (None, None) if bounds is None else (bounds.low.value, bounds.high.value)
-        return 0 if low is None or high is None else max(high + 1, -low)
-
     def _has_tensor(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has a tensor of the same sizes."""
         if obligation.head.name == "Expand" and not is_one(obligation.args[0]):
@@ -312,19 +309,22 @@ class Definedness:
             return False
         if head.attribute("broadcast") or not _needs_a_fit_only(rules, obligation.args):
             return False
-        if all(self._holds(pair, around) for pair in _fitting(self.terms, head, obligation.args)):
-            return True
-        self._add_fitting_below()
-        pairs = _fitting_below(self.terms, head, obligation.args)
-        return all(self._holds(pair, around) for pair in pairs)
+        self._add_fitting()
+        # The sources of one operand fit each other, or the node that computes it fails.
+        inside = [broadcast_from(arg) for arg in obligation.args if arg is not None]
+        return all(
+            self._holds((kind, pair), around)
+            for kind, pair in _fitting(self.terms, head, obligation.args)
+            if not any(sources.issuperset(pair) for sources in inside)
+        )
 
-    def _add_fitting_below(self) -> None:
+    def _add_fitting(self) -> None:
         """Add what the operands of the original fit, and those of the definitions in it."""
-        if self._fits_below:
+        if self._has_fitting:
             return
-        self._fits_below = True
+        self._has_fitting = True
         for each in itertools.chain(self._before, self._inside_definitions()):
-            for demand in _fitting_below(self.terms, each.head, each.args):
+            for demand in _fitting(self.terms, each.head, each.args):
                 self._premises.setdefault(demand, []).append(each.guards)
 
     def _has_types(self, obligation: Obligation, around: set[Hashable]) -> bool:
@@ -371,26 +371,6 @@ class Definedness:
             for term in _of_type_of([value])
         ]
 
-    def _has_elements(self, obligation: Obligation) -> bool:
-        """Test whether a Reshape cannot fail where the original needs sizes of at least 1."""
-        if obligation.head.name != "Reshape":
-            return False
-        vary = self.terms.symbols.vary
-        sizes = self._positive_sizes
-        positive = frozenset(s for s in sizes if not vary(Dimension.symbol(s).symbols))
-        return fits_with(obligation.head, obligation.args, positive)
-
-    @lazy_property
-    def _positive_sizes(self) -> Set[str]:
-        """Symbols of sizes that are at least 1 wherever the original runs."""
-        is_certain = self._assumptions_of
-        each_of = [
-            positive_sizes(each.head, each.args)
-            for each in self._before
-            if is_certain(each.guards, set(), ()) == set()
-        ]
-        return frozenset().union(*each_of)
-
     def _picks(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has all indices of which a node takes some."""
         head, args = obligation.head, obligation.args
@@ -403,12 +383,25 @@ class Definedness:
         index: Term | None = first
         while index is not None:
             rows = ranges_of_rows(self.terms, self.comparison.pushdown.of, place, index, loops)
-            by_row = any(self._holds(demand, around | {key}) for key, demand in rows)
+            by_row = any(self._reads(demand, around | {key}) for key, demand in rows)
             if by_row or self._holds((place, (index,)), around):
                 fits = head.name == "Gather"
                 return fits or self._safety.holds_within(head, args, 1, place.key)
             index = index.args[0] if index.head.name in (*_KEEPING, "Expand") else None
         return False
+
+    def _reads(self, demand: tuple[Head, tuple[Term]], around: set[Hashable]) -> bool:
+        """Test whether the original demands the positions that equal indices are."""
+        if self._holds(demand, around):
+            return True
+        place, (index,) = demand
+        others = [other for other in self._premises if other[0] is place][:_MOST_TWINS]
+        return any(
+            other[1][0] is not None
+            and self.comparison.holds(other[1][0], index)
+            and self._holds(other, around)
+            for other in others
+        )
 
     def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:
         """Demands that each size of a new tensor is not negative."""
@@ -457,40 +450,6 @@ class Definedness:
                     self.positive |= positive | first
                     return True
         return False
-
-    def _reads_row_by_row(self, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Test whether a loop of the original reads at each index of a Gather.
-
-        The tensor may be empty along other axes, so that its rows show nothing.
-        """
-        if obligation.head.name != "Gather":
-            return False
-        x, indices = obligation.args
-        shape = None if indices is None else indices.fact.shape
-        for guard in self._loops_of_before() if shape is not None and len(shape) == 1 else ():
-            if indices is None or not shape or shape[0] != guard.iterations or guard.key in around:
-                continue
-            symbol = Dimension.symbol(str(guard.key))
-            row = self.comparison.pushdown.of(indices, 0, symbol, ONE)
-            index = self.terms.view(row, ())
-            first = self._assumptions_of((guard,), around, ())
-            for demand in self._reads_of(obligation.head, x):
-                if first is None or not self.comparison.holds(demand[1][1], index):
-                    continue
-                positive = self._assumptions(demand, around | {guard.key})
-                if positive is not None:
-                    self.positive |= positive | first
-                    return True
-        return False
-
-    def _reads_of(self, head: Head, x: Term | None) -> list[tuple[Head, tuple[Term, Term]]]:
-        """Demands of the original that read one element along an axis of a tensor."""
-        reads: list[tuple[Head, tuple[Term, Term]]] = []
-        for other, args in self._premises:
-            index = args[1] if other is head and x is not None and args[0] is x else None
-            if x is not None and index is not None and index.fact.shape == ():
-                reads.append((other, (x, index)))
-        return reads[:_MOST_TWINS]
 
     def _loops_of_before(self) -> list[Guard]:
         """Loops of the original that a trip count ends."""
@@ -613,16 +572,6 @@ def _of_type_of(values: Iterable[Term | None]) -> list[Term]:
     return alike
 
 
-def _axis_of_gather(obligation: Obligation) -> tuple[Term, int] | None:
-    """Operand and axis of a Gather; None for other operators."""
-    head, args = obligation.head, obligation.args
-    if head.name != "Gather" or args[0] is None or not args[0].fact.shape:
-        return None
-    if speaks_of_no_axis(head, args):
-        return None
-    return args[0], head.attribute("axis", 0) % len(args[0].fact.shape)
-
-
 def _shapes_of(obligation: Obligation) -> Hashable:
     """Operator of a node and the shapes of its operands."""
     shapes = [None if arg is None else arg.fact.shape for arg in obligation.args]
@@ -641,8 +590,6 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
     if head.name == "Reshape" and not may_hold_zero(args[1]):
         demands.append((terms.heads.own("reshape"), (without_views(args[0]), args[1])))
-    if head.name == "Reshape":
-        demands += _of_elements(terms, head, args)
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in _OF_AN_AXIS and args[0].fact.shape:
@@ -661,42 +608,18 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     return demands
 
 
-def _of_elements(terms: Terms, head: Head, args: Args) -> list[Demand]:
-    """Demand that so many elements have such sizes.
-
-    That is what a Reshape needs that copies no axis, and one that pads for sizes of 0 instead.
-    """
-    pieces, sizes = unpadded(terms, args)
-    copies = not head.attribute("allowzero", 0) and may_hold_zero(args[1])
-    if not (pieces or copies) and args[0] is not None and args[1] is not None:
-        pieces, sizes = (args[0],), vector(args[1].fact) or ()
-    shapes = [piece.fact.shape for piece in pieces]
-    if len(shapes) != 1 or shapes[0] is None or not sizes or None in sizes:
-        return []
-    count = terms.size(product(shapes[0]))
-    return [(terms.heads.own("elements"), (count, terms.sizes(sizes)))]
-
-
 def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:
-    """Demands that two operands of an elementwise operator broadcast, for each two of other
-    shapes."""
-    return _pairs(terms, map(sized_as, _that_broadcast(head, args)))
-
-
-def _fitting_below(terms: Terms, head: Head, args: Args) -> list[Demand]:
     """Demands that two terms broadcast from which elementwise operators compute the operands.
 
-    The operands fit if and only if these do.
+    The operands fit if and only if these do. Scalars fit all, and terms of one shape each other.
     """
-    sources = map(broadcast_from, _that_broadcast(head, args))
-    return _pairs(terms, itertools.chain.from_iterable(sources))
-
-
-def _that_broadcast(head: Head, args: Args) -> list[Term]:
-    """Operands of an elementwise operator that are no scalars."""
     if head.name not in ELEMENTWISE or head.attribute("broadcast"):
         return []
-    return [arg for arg in args if arg is not None and arg.fact.shape != ()]
+    operands = [arg for arg in args if arg is not None and arg.fact.shape != ()]
+    sources = set[Term]().union(*map(broadcast_from, operands))
+    kind = terms.heads.own("fitting")
+    pairs = itertools.combinations(sorted(sources, key=lambda term: term.number), 2)
+    return [(kind, pair) for pair in pairs if not has_shape_of(*pair)]
 
 
 def _needs_a_fit_only(rules: type[Elementwise], args: Args) -> bool:
@@ -707,13 +630,6 @@ def _needs_a_fit_only(rules: type[Elementwise], args: Args) -> bool:
     risky = [args[place] for place in rules.risky_inputs]
     kinds = [0 if arg is None else arg.fact.elem_type for arg in risky]
     return bool(kinds) and all(kind and kind not in INTEGER_BITS for kind in kinds)
-
-
-def _pairs(terms: Terms, operands: Iterable[Term]) -> list[Demand]:
-    """Demands that each two of some terms fit, but for those that have one shape."""
-    kind = terms.heads.own("fitting")
-    pairs = itertools.combinations(sorted(set(operands), key=lambda term: term.number), 2)
-    return [(kind, pair) for pair in pairs if not has_shape_of(*pair)]
 
 
 def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
@@ -729,17 +645,13 @@ def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
 def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
     """Demand on an axis, whatever its place: it has elements, or holds some positions."""
     shape = None if args[0] is None else args[0].fact.shape
-    if not shape or head.name not in ("Gather", "TopK", *_ALONG) or speaks_of_no_axis(head, args):
+    if not shape or head.name not in ("Gather", "TopK") or speaks_of_no_axis(head, args):
         return []
     size = shape[head.attribute("axis", _LAST if head.name == "TopK" else 0) % len(shape)]
     if head.name == "TopK":
         count = args[1] if len(args) > 1 else None
         return [] if count is None else [(terms.heads.own("TopK", size), (bare(terms, count),))]
-    if head.name == "Gather":
-        return [*index_range(terms, head, args)]
-    if head.opset < ALONG_ONE_AXIS:
-        return []
-    return [(terms.heads.own("along", (head.name, size, product(shape))), ())]
+    return [*index_range(terms, head, args)]
 
 
 def _of_convolution(terms: Terms, head: Head, args: Args) -> list[Demand]:

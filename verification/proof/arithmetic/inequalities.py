@@ -16,7 +16,7 @@ wrap, since the parts of a linear sum stay within their type (`exact_integers.py
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ....facts.fact import element
 from ....facts.polynomial import Dimension
@@ -27,23 +27,58 @@ from .exact_integers import LEAST, highest_of_symbol, quotient_of, range_of_atom
 
 _MOST_FACTS = 24
 """Limit of facts, and of those that remain while unknowns are eliminated."""
+_MOST_KNOWN = 8
+"""Limit of known numbers that a question rests on."""
 _MOST_CASES = 3
 """Limit of maxima and minima that are told apart, one after the other."""
 _SYMBOL, _SUM = 32, 8
 """Steps of the facts of a symbol, and of a sum of two of them."""
+_LESS = "-"
+"""Beginning of the suffix of a size less its least number. No input declares such a name."""
 _ZERO = Dimension.constant(0)
 _Row = dict[Monomial, int]
 _Case = tuple[Dimension, Sequence[Dimension]]
 """Number that a maximum or minimum is, and numbers that are then at least 0."""
 
 
-def is_never_negative(terms: Terms, size: Dimension) -> bool:
-    """Test whether a number is at least 0 for all values of its symbols."""
+def is_never_negative(terms: Terms, size: Dimension, facts: Collection[Dimension] = ()) -> bool:
+    """Test whether a number is at least 0 for all values of its symbols.
+
+    Args:
+        terms: the terms, which define the symbols.
+        size: the number.
+        facts: numbers that are known to be at least 0.
+    """
     is_negative = size.less(0)
+    if is_negative is not None or size in facts:
+        return not is_negative
+    case = [fact for fact in facts if not fact.symbols.isdisjoint(size.symbols)][:_MOST_KNOWN]
+    if case and size.replaced(at_least(least_sizes(case))).less(0) is False:
+        return True
     defined = (terms.counts, terms.limits, terms.sized)
-    if is_negative is None and any(name in each for name in size.symbols for each in defined):
-        return _Facts(terms).imply(size, (), _MOST_CASES)
-    return is_negative is False
+    if case or any(name in each for name in size.symbols for each in defined):
+        return _Facts(terms).imply(size, case, _MOST_CASES)
+    return False
+
+
+def least_sizes(facts: Iterable[Dimension]) -> dict[str, int]:
+    """Least numbers of symbols, by numbers that are at least 0."""
+    minima: dict[str, int] = {}
+    for number in facts:
+        (product, factor), *others = [(m, f) for m, f in number.terms.items() if m] or [((), 0)]
+        rest = number.terms.get((), 0)
+        if others or factor <= 0 or rest >= 0:
+            continue
+        least = -(rest // factor) if len(product) == 1 else 1
+        minima.update({name: max(least, minima.get(name, 1)) for name in product})
+    return minima
+
+
+def at_least(minima: Mapping[str, int]) -> dict[str, Dimension]:
+    """Sizes of symbols that are at least some numbers: these, and symbols for the rest."""
+    return {
+        name: Dimension.symbol(f"{name}{_LESS}{least}") + least for name, least in minima.items()
+    }
 
 
 class _Facts:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from ....facts.fact import Shape, element, vector
 from ....facts.polynomial import Dimension, product
 from ..terms.term import Args, Term
 from ..terms.term_manager import ZERO, Terms
+from .inequalities import is_never_negative
 from .trip_counts import at_least
 
 
@@ -56,24 +57,15 @@ def zero_sizes(terms: Terms, joined: Term, whole: Shape) -> list[Dimension] | No
     return sizes if fits and _is_zero(terms, condition, product(sizes)) else None
 
 
-def unpadded(terms: Terms, args: Args) -> tuple[Sequence[Term], Sequence[Dimension]]:
-    """Pieces that a Reshape pads if a size is zero, and the sizes.
-
-    Both are empty for another Reshape.
-    """
+def is_filled(terms: Terms, args: Args, facts: Collection[Dimension]) -> bool:
+    """Test whether a Reshape pads for sizes of zero, and has the elements of others."""
     joined, target = args if len(args) == 2 else (None, None)
-    whole = None if target is None else sizes_in(target)
+    whole = None if joined is None or target is None else sizes_in(target)
     sizes = None if joined is None or whole is None else zero_sizes(terms, joined, tuple(whole))
-    return ((), ()) if joined is None or sizes is None else (joined.operands[:-1], sizes)
-
-
-def is_filled(terms: Terms, args: Args) -> bool:
-    """Test whether a Reshape cannot fail, since it pads where a size is zero.
-
-    Else its tensor has the elements of the sizes.
-    """
-    pieces, sizes = unpadded(terms, args)
-    return bool(pieces) and product(sizes) == sum([piece.shape[0] for piece in pieces], ZERO)
+    if joined is None or sizes is None:
+        return False
+    missing = product(sizes) - sum([piece.shape[0] for piece in joined.operands[:-1]], ZERO)
+    return all(is_never_negative(terms, size, facts) for size in (missing, -missing))
 
 
 def _is_zero(terms: Terms, condition: Term, size: Dimension) -> bool:

@@ -6,10 +6,10 @@ of them is derived here from terms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ....facts.bounds import Bounds, Known, greatest, join, known, least
-from ....facts.fact import UNKNOWN, Fact
+from ....facts.fact import UNKNOWN
 from ....facts.polynomial import Dimension
 from ....facts.safety_context import Premises, Unproven
 from ....facts.types import INTEGER_BITS
@@ -25,6 +25,7 @@ from ..terms.constants import present
 from ..terms.facts import largest
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
+from .demands import demands_of, is_followed
 
 _ELEMENTS = 1024
 """Elements of a constant that are read in one step."""
@@ -52,7 +53,6 @@ class Safety:
         self._terms = terms
         self._by_facts = terms.safe
         self._bounds = terms.bounds
-        self._counted: dict[Term, Known] | None = None
 
     def is_total(self, head: Head) -> bool:
         """Test whether an operator cannot fail on any operands."""
@@ -90,25 +90,38 @@ class Safety:
             return False
         return largest([arg.fact.shape for arg in args if arg is not None]) is not None
 
-    def fault(self, head: Head, args: Args, count: int) -> str:
-        """Reason why an operator may fail; empty if it cannot."""
+    def fault(self, head: Head, args: Args, count: int, facts: Collection[Dimension] = ()) -> str:
+        """Reason why an operator may fail; empty if it cannot.
+
+        Args:
+            head: the operator.
+            args: its operands.
+            count: number of outputs of its node.
+            facts: numbers that are known to be at least 0.
+        """
         if self.holds_by_facts(head, args, count):
             return ""
+        if head.name == "Reshape" and is_filled(self._terms, args, facts):
+            return ""
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
-        fault = self._fault(head, args, count, operands)
-        if not fault or self._reads_before_length(head, args):
-            return ""
-        if head.name == "Reshape" and is_filled(self._terms, args):
-            return ""
-        counted = [Known(UNKNOWN) if arg is None else self._by_counts(arg) for arg in args]
-        return fault if self._fault(head, args, count, counted) else ""
+        fault = self._fault(head, args, count, operands, facts)
+        return "" if self._reads_before_length(head, args) else fault
 
-    def _by_counts(self, root: Term) -> Known:
-        """Fact with bounds in which numbers stand in the place of trip counts."""
-        other = Safety(self._terms)
-        self._counted = {} if self._counted is None else self._counted
-        other._bounds = other._counted = self._counted
-        return other.known(root)
+    def demands(self, head: Head, args: Args, count: int) -> Sequence[Dimension]:
+        """Numbers that are at least 0 wherever an operator runs.
+
+        Args:
+            head: the operator.
+            args: its operands.
+            count: number of outputs of its node.
+        """
+        if head.op is None or head.opset < OLDEST_OPSET:
+            return ()
+        operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
+        constants = present([self._terms.tensor(arg) for arg in args])
+        return demands_of(
+            self._terms.facts.node(head, args, constants, count), operands, head.opset
+        )
 
     def holds_within(self, head: Head, args: Args, place: int, size: Dimension) -> bool:
         """Test whether an operator cannot fail if an operand holds positions below a size."""
@@ -133,7 +146,14 @@ class Safety:
         length = self._terms.op("SequenceLength", head, args[0])
         return bounds.high.less(not_negative(self._terms, length)) is True
 
-    def _fault(self, head: Head, args: Args, count: int, operands: Sequence[Known]) -> str:
+    def _fault(
+        self,
+        head: Head,
+        args: Args,
+        count: int,
+        operands: Sequence[Known],
+        facts: Collection[Dimension] = (),
+    ) -> str:
         assert head.op is not None
         rules = rules_of(head.op)
         if isinstance(rules, Total) or head.name in _DRAWS_FROM_ANYTHING:
@@ -147,7 +167,7 @@ class Safety:
         constants = present([self._terms.tensor(arg) for arg in args])
         node = self._terms.facts.node(head, args, constants, count)
         try:
-            rules.require_safe(_Premises(node, operands, head.opset, self._terms))
+            rules.require_safe(_Premises(node, operands, head.opset, self._terms, facts))
         except Unproven as unproven:
             return str(unproven)
         return ""
@@ -177,7 +197,7 @@ class Safety:
     def _operands(self, term: Term) -> Sequence[Term]:
         """Terms whose bounds those of a term follow from."""
         name, fact = term.head.name, term.fact
-        if _is_followed(fact) or fact.elem_type not in INTEGER_BITS:
+        if is_followed(fact) or fact.elem_type not in INTEGER_BITS:
             return ()
         if id(fact) in self._terms.facts.empty:
             return ()
@@ -195,7 +215,7 @@ class Safety:
     def _fact_of(self, term: Term) -> Known:
         if id(term.fact) in self._terms.facts.empty:
             return Known(term.fact, _OF_NOTHING)
-        if _is_followed(term.fact):
+        if is_followed(term.fact):
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
         operands = self._operands(term)
@@ -242,9 +262,8 @@ class Safety:
     def _extreme(self, size: Dimension, *, below: bool) -> Dimension:
         """Smallest or largest value of a size, over the iterations of the loops around it."""
         limits = self._terms.limits
-        if self._bounds is self._counted:
-            size = without_counts(self._terms, size)
         for _ in range(_NESTED):
+            size = without_counts(self._terms, size)
             if size.symbols.isdisjoint(limits):
                 break
             total = Dimension.constant(0)
@@ -264,17 +283,18 @@ class Safety:
 class _Premises(Premises):
     """Premises that compare sizes by all that a proof knows of them."""
 
-    def __init__(self, node: Node, inputs: Sequence[Known], opset: int, terms: Terms) -> None:
+    def __init__(
+        self,
+        node: Node,
+        inputs: Sequence[Known],
+        opset: int,
+        terms: Terms,
+        facts: Collection[Dimension],
+    ) -> None:
         super().__init__(node, inputs, opset)
         self._terms = terms
+        self._facts = facts
 
     def is_at_least(self, number: Dimension, least: Dimension | int) -> bool:
         """Test whether a number is certainly not below another one."""
-        return is_never_negative(self._terms, number - least)
-
-
-def _is_followed(fact: Fact) -> bool:
-    """Test for a tensor of which each element is a known size."""
-    content = fact.content
-    elements = [] if content is None else list(content.reshape(-1))
-    return bool(elements) and all(isinstance(each, Dimension) for each in elements)
+        return is_never_negative(self._terms, number - least, self._facts)

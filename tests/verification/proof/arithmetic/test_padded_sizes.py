@@ -5,9 +5,9 @@ from proofs import assert_open, assert_proved
 
 GRAPH = """g (float[R, 16] x, float[B, S] u, bool t) => (float[K, L, M] y)
     <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] all = {{-1}}, int64[1] c = {{16}},
-     int64[1] eight = {{8}}, int64[1] two = {{2}}, float[1] pad = {{0}}> {{
+     int64[1] two = {{2}}, float[1] pad = {{0}}> {{
         b = Shape <end = 1> (u) t2 = Shape <start = 1> (u) s = Concat <axis = 0> (b, t2, c)
-        wide = Concat <axis = 0> (b, t2, two, eight) {} e = Unsqueeze (x, zero) y = Exp (e) }}"""
+        wide = Concat <axis = 0> (b, t2, two, two) {} e = Unsqueeze (x, zero) y = Exp (e) }}"""
 PADDED = """is = Equal (s, zero) ones = Where (is, one, s)
     n = ReduceProd (ones, zero) m = ReduceProd (s, zero) none = Equal (m, zero)
     miss = Where (none, n, zero) fill = Expand (pad, miss) flat = Reshape (x, all)

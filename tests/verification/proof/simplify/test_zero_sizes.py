@@ -28,6 +28,7 @@ LONG = """is = Equal (s, zero) ones = Where (is, one, s)
     [
         ("", ""),
         ("ones = Where (is, one, s)", "ones = Max (one, s)"),
+        ("ones = Where (is, one, s)", "ones = Where (is, two, s)"),
         ("is = Equal (s, zero)", "is = Equal (zero, s)"),
         ("Where (open, far, s)", "Identity (s)"),
     ],
@@ -44,7 +45,6 @@ def test_minus_one_beside_sizes_by_which_the_original_divides():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("ones = Where (is, one, s)", "ones = Where (is, two, s)"),
         ("Where (is, one, s)", "Where (is, one, turned)"),
         ("is = Equal (s, zero)", "is = Equal (s, one)"),
         ("miss = Where (none, n, zero)", "miss = Where (none, zero, n)"),

@@ -1,4 +1,4 @@
-"""Sizes beside -1 in the target shape of a Reshape: the original needs elements along them."""
+"""Sizes that the original demands: of products, indices, and beside -1 in a target shape."""
 
 import numpy as np
 import pytest
@@ -88,6 +88,32 @@ def test_a_target_shape_with_unknown_elements():
     for last in ("one", "rest"):
         before = text % (last, "v = Reshape (x, s) y = Exp (v)")
         assert_open(before, text % (last, "e = Exp (x) y = Reshape (e, s)"))
+
+
+PRODUCTS = """g (float[n, k] x, float[m, p] w, float[q, k] u, float[q, r] v, bool c)
+    => (float[n, p] y) <int64 third = {2}, int64 fourth = {3}> { %s y = Neg (z) }"""
+PRODUCT = "z = MatMul (x, w)"
+IN_A_BRANCH = """z = If (c) <then_branch = a () => (float[s, t] d) { d = MatMul (x, w) },
+    else_branch = b () => (float[s, t] e) { e = Identity (x) }>"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_proved"),
+    [
+        (PRODUCT, "o = MatMul (u, w)", True),
+        (PRODUCT, "o = Gemm (u, v)", False),
+        (PRODUCT, "o = MatMul (v, w)", False),
+        (IN_A_BRANCH, "o = MatMul (u, w)", False),
+        (f"h = Gather (u, fourth) {PRODUCT}", "o = Gather (v, third)", True),
+        (f"h = Gather (u, third) {PRODUCT}", "o = Gather (v, fourth)", False),
+        (f"h = Gather <axis = 1> (u, fourth) {PRODUCT}", "o = Gather (w, third)", True),
+        ("h = Gather <axis = 1> (u, fourth)", "o = Gather (w, third)", False),
+    ],
+)
+def test_sizes_that_products_and_indices_of_the_original_demand(before, after, is_proved):
+    before = before if "z = " in before else f"{before} z = Identity (x)"
+    check = assert_proved if is_proved else assert_open
+    check(PRODUCTS % before, PRODUCTS % f"{before} {after}")
 
 
 CACHE = ", float[B, 2, P, 4] c, float[B, 2, P, 4] d"
