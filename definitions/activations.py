@@ -21,10 +21,11 @@ for _name, _sum, _short, _long in (
     _inputs = "floats x, floats b" if "b" in _name else "floats x"
     for _since, _nodes in ((20, _short), (11, _long)):
         _before = f"({_inputs}) => (y) {{ y = com.microsoft.{_name} }}"
-        ship(_before, f"{_sum} {_nodes}", since=_since, **_FACTS)
+        ship(_before, f"{_sum} {_nodes}", since=_since, rows="* x", **_FACTS)
 ship(
     "(floats x) => (y) { y = com.microsoft.QuickGelu <alpha = @alpha ? 1.702> (x) }",
     "(x) => (y) { scaled = Mul (x, @alpha)  s = Sigmoid (scaled)  y = Mul (x, s) }",
+    rows="* x",
     **_FACTS,
 )
 ship(
@@ -47,6 +48,7 @@ def bias_split_gelu(case: Case) -> str:
 
 @defines(
     "(floats x, scale) => (y) { y = com.microsoft.ScaledSiLU <alpha = @alpha ? 1.0> (x, scale?) }",
+    rows="* x",
     **_FACTS,
 )
 def scaled_silu(case: Case) -> str:

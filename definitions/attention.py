@@ -17,16 +17,19 @@ _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
 LOWEST = "-3.4028234663852886e38"
 
 
-def to_heads(name: str, heads: int, result: str) -> str:
-    """Nodes that give a value [B, S, N D] an axis of heads: [B, N, S, D]."""
-    return f"""{result}Split = Reshape <shape = [0, 0, {heads}, -1]> ({name})
+def to_heads(name: str, heads: int, result: str, head: int | None = None) -> str:
+    """Nodes that give a value [B, S, N D] an axis of heads: [B, N, S, D].
+
+    An open size of a head is -1, which an empty batch does not decide.
+    """
+    return f"""{result}Split = Reshape <shape = [0, 0, {heads}, {head or -1}]> ({name})
         {result} = Transpose <perm = [0, 2, 1, 3]> ({result}Split)"""
 
 
-def from_heads(name: str, result: str) -> str:
-    """Nodes that merge the axis of heads again."""
+def from_heads(name: str, result: str, size: int | None = None) -> str:
+    """Nodes that merge the axis of heads again, into one of a size."""
     return f"""{result}Moved = Transpose <perm = [0, 2, 1, 3]> ({name})
-        {result} = Reshape <shape = [0, 0, -1]> ({result}Moved)"""
+        {result} = Reshape <shape = [0, 0, {size or -1}]> ({result}Moved)"""
 
 
 def length_of(name: str, axis: int, result: str) -> str:
@@ -143,6 +146,11 @@ def weighted(scaling: str, bias: str, masks: str) -> str:
     return " ".join([*scores, "weights = Softmax <axis = -1> (scores) heads = MatMul (weights, v)"])
 
 
+def _rows_of_attention(case: Case) -> str:
+    stays = any(map(case.has, ("mask_index", "past", "bias", "past_length")))
+    return "" if stays or "present" in case.outputs else "x"
+
+
 @defines(
     """(float x, float w, float b, int32 mask_index, float past, float bias, int32 past_length)
     => (y, present) { y, present = com.microsoft.Attention <num_heads = @heads, scale = @scale ?,
@@ -150,6 +158,7 @@ def weighted(scaling: str, bias: str, masks: str) -> str:
     past_present_share_buffer = @shares ? 0, qkv_hidden_sizes = @sizes ?,
     rotary_embedding_dim = @rotary_size ? 0>
     (x, w, b?, mask_index?, past?, bias?, past_length?) }""",
+    rows=_rows_of_attention,
     differs="a row that is masked whole by the default filter value is as if it was not masked",
     **_FACTS,
 )
@@ -178,12 +187,13 @@ def self_attention(case: Case, sizes: Sequence[int], bias: str = "") -> str:
         pasts = "k = Identity (newK)  v = Identity (newV)"
     return f"""product = MatMul (x, w)  all = Add (product, b)
         qFlat, kFlat, vFlat = Split <axis = 2, split = {list(sizes)}> (all)
-        {to_heads("qFlat", heads, "q")} {to_heads("kFlat", heads, "newK")}
-        {to_heads("vFlat", heads, "newV")} {pasts}
+        {to_heads("qFlat", heads, "q", sizes[0] // heads)}
+        {to_heads("kFlat", heads, "newK", sizes[1] // heads)}
+        {to_heads("vFlat", heads, "newV", sizes[2] // heads)} {pasts}
         keys = Unsqueeze <axes = [0]> (k)  values = Unsqueeze <axes = [0]> (v)
         present = Concat <axis = 0> (keys, values)
         {weighted(scale, bias, masked(case, "mask_index", case["causal"]))}
-        {from_heads("heads", "y")}"""
+        {from_heads("heads", "y", sizes[2])}"""
 
 
 def _projected(case: Case, name: str, result: str) -> str:
@@ -192,7 +202,8 @@ def _projected(case: Case, name: str, result: str) -> str:
         if case.has("b"):
             case.unfit("it adds a bias to keys that have heads")
         return f"{result} = Identity ({name})"
-    return to_heads(f"{name}B", case["heads"], result)
+    head = head_size(case, name, case["heads"])
+    return to_heads(f"{name}B", case["heads"], result, head)
 
 
 def _biased(case: Case) -> str:
@@ -215,8 +226,14 @@ _MULTI_HEAD = """(float query, float key, float value, float b, int32 mask, floa
     (query, key?, value?, b?, mask?, bias?, past_key?, past_value?, past_length?, indirection?) }"""
 
 
+def _rows_of_heads(case: Case) -> str:
+    stays = any(map(case.has, ("mask", "bias", "past_length")))
+    return "" if stays else "query key value past_key past_value"
+
+
 @defines(
     _MULTI_HEAD,
+    rows=_rows_of_heads,
     differs="unidirectional with more keys than queries and no past: the last row sees all keys",
     **_FACTS,
 )
@@ -229,13 +246,18 @@ def multi_head_attention(case: Case) -> str:
         counts = case.size("query", 1), case.size("key", axis)
         if None not in counts and counts[0] != counts[1]:
             case.unfit("onnxruntime 1.32 does not mask the last row of fewer queries than keys")
-    scale = scaled(case, head_size(case, "query", case["heads"]))
-    masks = masked(case, "mask", case["causal"])
-    return f"""{_biased(case)} {to_heads("queryB", case["heads"], "q")}
+    heads = case["heads"]
+    head = head_size(case, "query", heads)
+    scale, masks = scaled(case, head), masked(case, "mask", case["causal"])
+    size = case.size("value", case.rank("value") - 1)
+    if size is not None and case.rank("value") == 4:
+        size *= heads
+    return f"""{_biased(case)} {to_heads("queryB", heads, "q", head)}
         {_projected(case, "key", "newK")} {_projected(case, "value", "newV")}
         k = Concat <axis = 2> (past_key, newK)  v = Concat <axis = 2> (past_value, newV)
         present_key = Identity (k)  present_value = Identity (v)
-        {weighted(scale, bias_of(case), masks)} {from_heads("heads", "y")}"""
+        {weighted(scale, bias_of(case), masks)}
+        {from_heads("heads", "y", size)}"""
 
 
 @defines(

@@ -32,6 +32,9 @@ class Definition:
         tried: the runtime and version whose kernel was compared; empty for none.
         differs: the difference of that kernel from its documentation.
         summary: the operator in a few words.
+        rows: the operands that may vary from row to row while the others are the same for all,
+            such as "* a b; * a": with "*" they get any number of axes in front, else their first
+            axes are such rows. A function returns it for a case, "" for none.
     """
 
     before: str
@@ -42,6 +45,7 @@ class Definition:
     tried: str = ""
     differs: str = ""
     summary: str = ""
+    rows: str | Callable[[Case], str] = ""
 
     @lazy_property
     def pattern(self) -> Pattern:

@@ -37,8 +37,8 @@ def _operands(case: Case) -> tuple[str, int | None]:
         sizes = [heads * head, groups * head, groups * head]
         words = f"q0, k0, v0 = Split <axis = 2, split = {sizes}> (query)"
     return (
-        f"""{words} {to_heads("q0", heads, "qH")} {to_heads("k0", groups, "kH")}
-        {to_heads("v0", groups, "newV")}""",
+        f"""{words} {to_heads("q0", heads, "qH", head)} {to_heads("k0", groups, "kH", head)}
+        {to_heads("v0", groups, "newV", head)}""",
         head,
     )
 
@@ -160,6 +160,11 @@ def _weights(case: Case) -> str:
         weights = Slice (all, [0], [-1], [3])"""
 
 
+def _rows(case: Case) -> str:
+    stays = case.has("positions") or case.has("bias")
+    return "" if stays else "query key value past_key past_value lengths"
+
+
 @defines(
     """(floats query, floats key, floats value, floats past_key, floats past_value, int32 lengths,
     int32 total_length, floats cos, floats sin, int64 positions, floats bias, floats sink)
@@ -172,6 +177,7 @@ def _weights(case: Case) -> str:
     v_quant_type = @v_type ? "NONE", qk_norm_epsilon = @epsilon ?>
     (query, key?, value?, past_key?, past_value?, lengths, total_length, cos?, sin?, positions?,
     bias?, sink?) }""",
+    rows=_rows,
     differs="a first prompt reads the first of its positions only; rows of the cache behind the"
     " last one are zeros",
     **_FACTS,
@@ -184,5 +190,5 @@ def group_query_attention(case: Case) -> str:
     operands, head = _operands(case)
     return f"""{operands} {_places(case)} {_rotated(case, head)} {_cached(case)}
         {_scores(case).replace("SCALED", scaled(case, head))} {_weights(case)}
-        heads = MatMul (weights, vR)  {from_heads("heads", "yW")}
+        heads = MatMul (weights, vR)  {from_heads("heads", "yW", head and head * case["heads"])}
         {narrowed(case, "query", "y")}"""

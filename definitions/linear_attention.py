@@ -53,6 +53,7 @@ RULES = ("linear", "gated", "delta", "gated_delta")
     y, present = com.microsoft.LinearAttention <q_num_heads = @heads, kv_num_heads = @groups,
     scale = @scale ? 0.0, update_rule = @rule ? "gated_delta", chunk_size = @chunk ? 64,
     state_window = @window ? 0> (query, key, value, past?, decay?, beta?) }""",
+    rows="query key value past decay beta",
     differs="keys that are no unit vectors may overflow",
     **_FACTS,
 )
@@ -107,6 +108,7 @@ def linear_attention(case: Case) -> str:
     com.microsoft.CausalConvWithState <activation = @activation ? "none", ndim = @ndim ? 1,
     dilation = @dilation ? 1, channels_last = @last ? 0, state_window = @window ? 0,
     state_update_capacity = @capacity ? 0> (x, w, b?, past?) }""",
+    rows="x past",
     **_FACTS,
 )
 def causal_convolution(case: Case) -> str:

@@ -29,6 +29,10 @@ def _axes(case: Case, axis: int, operand: str) -> list[int]:
     return [-1] if axis == -1 else list(range(axis % case.rank(operand), case.rank(operand)))
 
 
+def _rows(case: Case) -> str:
+    return "* x" if case["axis"] < 0 else ""
+
+
 def _centered(axes: list[int], epsilon: str) -> str:
     """Nodes of a LayerNormalization of xW."""
     return f"""meanW = ReduceMean <axes = {axes}, keepdims = 1> (xW)  d = Sub (xW, meanW)
@@ -53,7 +57,7 @@ def _layer(case: Case, nodes: str) -> str:
     return f"{_widened(case, 'x', 'gamma', 'beta')} {nodes} {_narrowed(case, 'y', 'x')}"
 
 
-@defines(_LAYER, since=17, **_FACTS)
+@defines(_LAYER, since=17, rows=_rows, **_FACTS)
 def layer_normalization_17(case: Case) -> str:
     """LayerNormalization below opset 17."""
     if case.is_typed("x", "double"):
@@ -62,7 +66,7 @@ def layer_normalization_17(case: Case) -> str:
     return _layer(case, f"yW, mean, inv = LayerNormalization {attributes} (xW, gammaW, betaW)")
 
 
-@defines(_LAYER, **_FACTS)
+@defines(_LAYER, rows=_rows, **_FACTS)
 def layer_normalization(case: Case) -> str:
     """LayerNormalization below opset 17."""
     return _layer(case, _centered(_axes(case, case["axis"], "x"), "@epsilon"))
@@ -72,7 +76,7 @@ _SIMPLIFIED = f"""(floats x, floats gamma) => (y, inv) {{
     y, inv = SimplifiedLayerNormalization {_AFFINE} (x, gamma) }}"""
 
 
-@defines(_SIMPLIFIED, since=23, **_FACTS)
+@defines(_SIMPLIFIED, since=23, rows=_rows, **_FACTS)
 def simplified_23(case: Case) -> str:
     """RMSNormalization."""
     if "inv" in case.outputs or case.is_typed("x", "double"):
@@ -82,7 +86,7 @@ def simplified_23(case: Case) -> str:
     return f"{_widened(case, 'x', 'gamma')} {nodes} {_narrowed(case, 'y', 'x')}"
 
 
-@defines(_SIMPLIFIED, **_FACTS)
+@defines(_SIMPLIFIED, rows=_rows, **_FACTS)
 def simplified(case: Case) -> str:
     """RMSNormalization."""
     nodes = _uncentered(_axes(case, case["axis"], "x"), "@epsilon")
@@ -108,7 +112,7 @@ def _skipping(case: Case, nodes: str) -> str:
         {nodes} {_narrowed(case, "y", "input")}"""
 
 
-@defines(_SKIP, since=17, differs=_ORDER, **_FACTS)
+@defines(_SKIP, since=17, rows="input skip", differs=_ORDER, **_FACTS)
 def skip_17(case: Case) -> str:
     """LayerNormalization of input + skip + bias."""
     return _skipping(
@@ -116,13 +120,13 @@ def skip_17(case: Case) -> str:
     )
 
 
-@defines(_SKIP, differs=_ORDER, **_FACTS)
+@defines(_SKIP, rows="input skip", differs=_ORDER, **_FACTS)
 def skip(case: Case) -> str:
     """LayerNormalization of input + skip + bias."""
     return _skipping(case, _centered([-1], "@epsilon"))
 
 
-@defines(_SKIP_SIMPLIFIED, since=23, **_FACTS)
+@defines(_SKIP_SIMPLIFIED, since=23, rows="input skip", **_FACTS)
 def skip_simplified_23(case: Case) -> str:
     """RMSNormalization of input + skip + bias."""
     if "inv" in case.outputs:
@@ -130,7 +134,7 @@ def skip_simplified_23(case: Case) -> str:
     return _skipping(case, "yW = RMSNormalization <epsilon = @epsilon> (xW, gammaW)")
 
 
-@defines(_SKIP_SIMPLIFIED, **_FACTS)
+@defines(_SKIP_SIMPLIFIED, rows="input skip", **_FACTS)
 def skip_simplified(case: Case) -> str:
     """RMSNormalization of input + skip + bias."""
     return _skipping(case, _uncentered([-1], "@epsilon"))

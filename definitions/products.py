@@ -34,7 +34,24 @@ _MATMUL = """(floats a, floats b) => (y) { y = com.microsoft.FusedMatMul <alpha 
     (a, b) }"""
 
 
-@defines(_MATMUL, **_FACTS)
+def rows_of_pair(case: Case) -> str:
+    """Operands among a and b that may have more axes in front, where the two broadcast."""
+    ranks = case.rank("a"), case.rank("b")
+    each = [
+        rows
+        for rows, fits in (("* a", ranks[0] >= ranks[1]), ("* b", ranks[1] >= ranks[0]))
+        if fits
+    ]
+    return "; ".join([*each, *(["* a b"] if len(each) == 2 else [])])
+
+
+def rows_of_product(case: Case) -> str:
+    """Rows of matrices at their places."""
+    moves = case["moveA"] or case["moveB"]
+    return "" if moves or min(case.rank("a"), case.rank("b")) < 2 else rows_of_pair(case)
+
+
+@defines(_MATMUL, rows=rows_of_product, **_FACTS)
 def fused_matmul(case: Case) -> str:
     """alpha A' B'."""
     if case["transA"] and case.rank("b") == 1 and case.rank("a") > 1:
@@ -48,6 +65,7 @@ def fused_matmul(case: Case) -> str:
 @defines(
     """(floats a, floats b) => (y) { y = com.microsoft.TransposeMatMul <alpha = @alpha ? 1.0,
     transA = @transA ? 0, transB = @transB ? 0, moveA = @moveA ? 0, moveB = @moveB ? 0> (a, b) }""",
+    rows=rows_of_product,
     **_FACTS,
 )
 def transpose_matmul(case: Case) -> str:
@@ -55,10 +73,16 @@ def transpose_matmul(case: Case) -> str:
     return fused_matmul(case)
 
 
+def _rows_of_gemm(case: Case) -> str:
+    is_row = not case.has("c") or case.rank("c") < 2 or case.size("c", 0) == 1
+    return "a" if is_row and not case["transA"] else ""
+
+
 @defines(
     """(floats a, floats b, floats c) => (y) { y = com.microsoft.FusedGemm <alpha = @alpha ? 1.0,
     beta = @beta ? 1.0, transA = @transA ? 0, transB = @transB ? 0, activation = @name ?,
     activation_alpha = @p ?, activation_beta = @q ?, activation_gamma = @r ?> (a, b, c?) }""",
+    rows=_rows_of_gemm,
     **_FACTS,
 )
 def fused_gemm(case: Case) -> str:
@@ -73,6 +97,7 @@ def fused_gemm(case: Case) -> str:
     activation = @name ?, activation_params = @parameters ?, auto_pad = @auto_pad ?,
     dilations = @dilations ?, group = @group ?, kernel_shape = @kernel_shape ?, pads = @pads ?,
     strides = @strides ?> (x, w, b?, z?) }""",
+    rows="x z",
     **_FACTS,
 )
 def fused_conv(case: Case) -> str:

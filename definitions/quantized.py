@@ -7,6 +7,7 @@ after the zero point is added, which differs where a number stands in the middle
 from __future__ import annotations
 
 from .case import Case
+from .products import rows_of_pair
 from .registry import defines
 
 _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
@@ -65,7 +66,7 @@ def _zero(case: Case, name: str) -> str:
     return f"{name}F" if case.has(name) else "0.0"
 
 
-@defines(_binary("Add"), **_FACTS)
+@defines(_binary("Add"), rows=rows_of_pair, **_FACTS)
 def add(case: Case) -> str:
     """The sum of the numbers, rounded after the zero point is added."""
     zeros = {name: _zero(case, name) for name in ("aZero", "bZero", "cZero")}
@@ -76,7 +77,7 @@ def add(case: Case) -> str:
         u = Mul (aF, aRatio)  sum = Add (u, t) {round_to(case, "sum", "a", "c")}"""
 
 
-@defines(_binary("Mul"), **_FACTS)
+@defines(_binary("Mul"), rows=rows_of_pair, **_FACTS)
 def mul(case: Case) -> str:
     """The product of the numbers, rounded after the zero point is added."""
     zeros = {name: _zero(case, name) for name in ("aZero", "bZero", "cZero")}
@@ -102,13 +103,13 @@ def _number(case: Case) -> str:
     return numbers_of(case, "x", "xScale", "xZero", "f")
 
 
-@defines(_unary("Sigmoid"), **_FACTS)
+@defines(_unary("Sigmoid"), rows="* x", **_FACTS)
 def sigmoid(case: Case) -> str:
     """Sigmoid of the numbers."""
     return _between(case, "g = Sigmoid (f)")
 
 
-@defines(_unary("LeakyRelu", "<alpha = @alpha ? 0.01>"), **_FACTS)
+@defines(_unary("LeakyRelu", "<alpha = @alpha ? 0.01>"), rows="* x", **_FACTS)
 def leaky_relu(case: Case) -> str:
     """LeakyRelu of the numbers."""
     return _between(case, "g = LeakyRelu <alpha = @alpha> (f)")
@@ -328,10 +329,16 @@ def _require_columns(case: Case, *operands: str) -> None:
             case.unfit(f"'{name}' is not one number for each column of 'b'")
 
 
+def _rows_of_integers(case: Case) -> str:
+    is_plain = min(case.rank("a"), case.rank("b")) > 1 and case.rank("b") == 2
+    return "* a" if is_plain and not (case.has("aZero") and case.rank("aZero")) else ""
+
+
 @defines(
     """(byteA a, byteB b, floats aScale, floats bScale, byteA aZero, byteB bZero, floats bias)
     => (y) { y = com.microsoft.MatMulIntegerToFloat
         (a, b, aScale, bScale, aZero?, bZero?, bias?) }""",
+    rows=_rows_of_integers,
     **_FACTS,
 )
 def matmul_integer_to_float(case: Case) -> str:

@@ -107,7 +107,7 @@ def _product(case: Case) -> str:
         turned = Transpose <perm = [1, 0]> (cut)  p = MatMul (a, turned)  y = Add (p, bias)"""
 
 
-@defines(_N_BITS, since=21, differs=_LEVEL, **_FACTS)
+@defines(_N_BITS, since=21, rows="* a", differs=_LEVEL, **_FACTS)
 def matmul_n_bits_21(case: Case) -> str:
     """MatMul with a DequantizeLinear by blocks."""
     blocks, n, bits, block = _blocks(case), case["n"], case["bits"], case["block"]
@@ -133,7 +133,7 @@ def matmul_n_bits_21(case: Case) -> str:
         {_product(case)}"""
 
 
-@defines(_N_BITS, differs=_LEVEL, **_FACTS)
+@defines(_N_BITS, rows="* a", differs=_LEVEL, **_FACTS)
 def matmul_n_bits(case: Case) -> str:
     """MatMul with the differences of codes and zero points, times the scale of their block."""
     blocks, n, bits, block = _blocks(case), case["n"], case["bits"], case["block"]

@@ -198,12 +198,16 @@ class Expansion:
         definition: its definition.
         opset: the version of the operators.
         proto: the graph as a function.
+        rows: the operands that may vary from row to row, as `Definition.rows` writes them.
     """
 
-    def __init__(self, definition: Definition, opset: int, proto: onnx.FunctionProto) -> None:
+    def __init__(
+        self, definition: Definition, opset: int, proto: onnx.FunctionProto, rows: str = ""
+    ) -> None:
         self.definition = definition
         self.opset = opset
         self.proto = proto
+        self.rows = rows
 
     @lazy_property
     def function(self) -> Function:
@@ -281,9 +285,10 @@ def _first(
 
 def _expanded(definition: Definition, case: Case, opset: int) -> Expansion:
     """The expansion in an opset, or in the next one that has all operators."""
+    rows = definition.rows if isinstance(definition.rows, str) else definition.rows(case)
     while True:
         try:
-            return Expansion(definition, opset, expand(definition, case, opset))
+            return Expansion(definition, opset, expand(definition, case, opset), rows)
         except TooOld as error:
             opset = error.since
 

@@ -54,9 +54,11 @@ def _turned(case: Case, angles: str) -> str:
     head = _size_of_head(case)
     size = case["size"] or head
     is_4d = case.rank("x") == 4
-    split = "Identity (xW)" if is_4d else f"Reshape <shape = [0, 0, -1, {head}]> (xW)"
+    whole = None if is_4d else case.size("x", 2)  # -1 is not decided where an axis is empty
+    heads = -1 if whole is None or whole % head else whole // head
+    split = "Identity (xW)" if is_4d else f"Reshape <shape = [0, 0, {heads}, {head}]> (xW)"
     axis = -3 if is_4d else -2
-    joined = "yW = Identity (r)" if is_4d else "yW = Reshape <shape = [0, 0, -1]> (r)"
+    joined = "yW = Identity (r)" if is_4d else f"yW = Reshape <shape = [0, 0, {whole or -1}]> (r)"
     return f"""{widened(case, "x", "x", "cos", "sin")} heads = {split} {angles}
         cosH = Unsqueeze <axes = [{axis}]> (c)  sinH = Unsqueeze <axes = [{axis}]> (s)
         {rotated("heads", "cosH", "sinH", size, bool(case["interleaved"]), "r")}
@@ -69,7 +71,11 @@ _ROTARY = """(floats x, int64 positions, floats cos, floats sin) => (y) { y =
     (x, positions, cos, sin) }"""
 
 
-@defines(_ROTARY, differs="scale is ignored", **_FACTS)
+def _rows(case: Case) -> str:
+    return "x positions" if case.rank("positions") == 2 else ""
+
+
+@defines(_ROTARY, rows=_rows, differs="scale is ignored", **_FACTS)
 def rotary_embedding(case: Case) -> str:
     """Rotation of pairs of elements by the angles of their positions."""
     places = "places = Identity (positions)"

@@ -71,6 +71,9 @@ class Remark:
 BY_DEFINITION = Message("by-definition", "replaced by its definition: {operators}")
 """Replacement of an operator outside of ONNX whose kernel may round in other places."""
 
+OF_ROWS = Message("of-rows", "{operators} of all iterations at once")
+"""Operators outside of ONNX on more rows, which is proved by their definitions."""
+
 
 def notion_of(remarks: Iterable[Remark], claim: Equality) -> Equality:
     """The notion of equality that passes keep, with the replacements that they made.
@@ -79,7 +82,8 @@ def notion_of(remarks: Iterable[Remark], claim: Equality) -> Equality:
         remarks: their remarks.
         claim: the notion that they claim for all models.
     """
-    is_rounded = any(remark.code == BY_DEFINITION.code for remark in remarks)
+    codes = BY_DEFINITION.code, OF_ROWS.code
+    is_rounded = any(remark.code in codes for remark in remarks)
     return weakest([claim, "reals"]) if is_rounded else claim
 
 

@@ -50,6 +50,7 @@ class Feeding:
         depth: the number of calls around the current node.
         windows: the batched values that are windows of rows.
         defined: the operators outside of ONNX that their definitions replaced.
+        of_rows: those that stayed, on all rows, although their kernels may round.
         adds_loops: true after the emission of loops that may be vectorized themselves.
 
     Raises:
@@ -85,6 +86,7 @@ class Feeding:
         self.windows: dict[Value, Window] = {}
         self.depth = 0
         self.defined: dict[str, None] = {}
+        self.of_rows: dict[str, None] = {}
         self.adds_loops = False
         self.number = inference.symbols.fresh()
         self.iterations = self._count()

@@ -22,6 +22,7 @@ from ..iteration.new_bodies import own_output
 from ..iteration.scan_layout import add_holder, declaration, move_axis
 from .batch_interpreter import NodeBatcher
 from .if_conversion import compute_call, compute_choice
+from .kept_operators import compute_kept
 from .masked_loops import compute_masked
 
 
@@ -75,7 +76,8 @@ def compute_nested(node: Node, around: NodeBatcher) -> None:
         Unbatchable: an unbatchable inner node, or a trip count that may vary.
     """
     if not node.bodies:
-        compute_call(node, around)
+        if not compute_kept(node, around):
+            compute_call(node, around)
         return
     if node.is_op("If"):
         _compute_if(node, around)

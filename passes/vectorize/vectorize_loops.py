@@ -24,7 +24,7 @@ from ...ops.partial_reductions import ORDERED
 from ..iteration.loop_view import LoopView, read
 from ..iteration.memory import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.sequence_maps import read_map, read_tensors
-from ..remarks import BY_DEFINITION
+from ..remarks import BY_DEFINITION, OF_ROWS
 from ..utils.sites import Site, SitePass
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}")
@@ -90,6 +90,8 @@ class VectorizeLoops(SitePass):
         defined = vectorization.feeding.defined
         if defined:
             site.rewritten(BY_DEFINITION(operators=", ".join(defined)))
+        if vectorization.feeding.of_rows:
+            site.rewritten(OF_ROWS(operators=", ".join(vectorization.feeding.of_rows)))
         if loop is None:
             site.rewritten(Reason.join([_AT_ONCE(), *([] if growth is None else [growth])]))
             return
