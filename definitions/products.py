@@ -35,7 +35,7 @@ _MATMUL = """(floats a, floats b) => (y) { y = com.microsoft.FusedMatMul <alpha 
 
 
 def rows_of_pair(case: Case) -> str:
-    """Operands among a and b that may have more axes in front, where the two broadcast."""
+    """Operands that may have more axes in front, where a and b broadcast."""
     ranks = case.rank("a"), case.rank("b")
     each = [
         rows

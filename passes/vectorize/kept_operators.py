@@ -1,4 +1,4 @@
-"""Operators outside of ONNX for all iterations at once, by what their definitions say of rows.
+"""Operators outside of ONNX on the rows of all iterations, where their definitions permit it.
 
     y = Loop (n, , w) { t = com.microsoft.SkipLayerNormalization (s[i], r[i], g) }
 ->
@@ -52,7 +52,7 @@ def compute_kept(node: Node, around: NodeBatcher) -> bool:
         except Unbatchable:
             continue
         for value, result, fact in zip(node.outputs, results, facts, strict=True):
-            if value is not None:
+            if value is not None and result is not None:
                 around.require_room(node, fact)
                 around.operands[value] = Operand(result, True, fact)
         if not expansion.definition.exact:
