@@ -1,4 +1,4 @@
-"""Write docs/conversion-places.md: longer forms of operators, in every place, between all opsets.
+"""Write docs/conversion-places.md and its data: longer forms, in every place, between all opsets.
 
     python dev/tools/conversion_places.py [--only Resize GatherND]
 
@@ -11,6 +11,7 @@ takes them, in onnxruntime; down and up again must give equal outputs too.
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,21 +25,21 @@ from longer_forms.running import Runner, compare, samples_of
 from straightline import convert_version
 from straightline.version_converter import ConversionError
 
-TARGET = Path(__file__).parents[2] / "docs" / "conversion-places.md"
+DOCS = Path(__file__).parents[2] / "docs"
+TARGET = DOCS / "conversion-places.md"
+DATA = DOCS / "data" / "conversion-places.csv"
 OPSETS = range(7, 28)
 
 HEAD = """\
 # Longer forms, in every place
 
-The results of all longer forms, written by `python dev/tools/conversion_places.py`. Each operator
-stands in a graph, in the branches of an If, in the body of a Loop and in a function, in each source
-opset from 7 to 27 that has it, and is converted to each other one; the column is the target. Every
-result runs in the reference, and in onnxruntime if that supports the model, on two samples, one of
-them with special values. So does every result that is converted up to the newest opset again.
+An operator that an older opset lacks, or supports for fewer types, becomes a longer form. Each form stands in a graph, in the branches of an If, in the body of a Loop and in a function, in each
+source opset from 7 to 27 that has it, and is converted to each other one. Every result runs in the reference, and in onnxruntime if that supports the model, on two
+samples, one of them with special values. So does every result that is converted up to the newest opset again.
 
-= : equal outputs in both; r : equal in the reference, and onnxruntime does not support the opset or
-the operator; - : refused, with a reason below; x : wrong. Where the sign depends on the source
-opset, each sign has its count."""
+The table shows the sources of each form, and the targets that refuse it in some place. [All results](data/conversion-places.csv) hold a row for each form and place, and a column for each
+target: `=` equal outputs in both; `r` equal in the reference, and onnxruntime does not support the opset or the operator; `-` refused. Where the sign depends on the
+source opset, each sign has its count. `python dev/tools/conversion_places.py` writes both."""
 
 Key = tuple[str, str]
 """A case and its place; or a case and why it is refused."""
@@ -113,10 +114,10 @@ def numbers(text: str) -> set[int]:
     return {number for end in ends for number in range(int(end[0]), int(end[-1]) + 1)}
 
 
-def line(case: Case, place: str, row: Row) -> str:
+def columns_of(case: Case, place: str, row: Row) -> list[str]:
+    """The line of the data of one case in one place."""
     cells = [cell(row.signs[target]) for target in OPSETS]
-    back = "".join(sorted(row.back))
-    return f"| {' | '.join([case.name, place, spans(row.sources), *cells, back])} |"
+    return [case.name, place, spans(row.sources), *cells, "".join(sorted(row.back))]
 
 
 def cell(signs: Mapping[str, int]) -> str:
@@ -126,11 +127,10 @@ def cell(signs: Mapping[str, int]) -> str:
     return " ".join(f"{count} {sign}" for sign, count in sorted(signs.items()))
 
 
-def counted(lines: Iterable[str]) -> str:
-    """How many conversions some lines of the table tell of, by sign."""
+def counted(lines: Iterable[Sequence[str]]) -> str:
+    """The number of conversions in some lines of the data, by sign."""
     total: dict[str, int] = defaultdict(int)
-    for told in lines:
-        _, _, sources, *cells, _ = columns(told)
+    for _, _, sources, *cells, _ in lines:
         for target, signs in zip(OPSETS, cells, strict=True):
             several = signs.split()
             if len(several) == 1:
@@ -144,43 +144,54 @@ def columns(line: str) -> list[str]:
     return [column.strip() for column in line.strip().strip("|").split("|")]
 
 
-def written() -> tuple[dict[Key, str], dict[Key, str]]:
-    """The lines of the page as it is: of the table by case and place, and of the reasons."""
-    lines = [line for line in TARGET.read_text().splitlines() if line.startswith("| ")]
-    lines = [line for line in lines if not line.startswith("| what ")]
-    table, reasons = {}, {}
-    for told in lines:
-        name, second, *rest = columns(told)
-        if second in PLACES:
-            table[name, second] = told
-        else:
-            reasons[name, rest[0]] = told
-    return table, reasons
+def written() -> tuple[dict[Key, list[str]], dict[Key, list[str]]]:
+    """The lines of the data by case and place, and the reasons of the page by case."""
+    with DATA.open(newline="", encoding="utf-8") as file:
+        _, *lines = csv.reader(file)
+    page = TARGET.read_text(encoding="utf-8").partition("## Why refused")[2]
+    reasons = [columns(line) for line in page.splitlines() if line.startswith("| ")][1:]
+    return {(row[0], row[1]): row for row in lines}, {(row[0], row[2]): row for row in reasons}
 
 
-def page(cases: Sequence[Case]) -> str:
-    """The whole page, with all that is not among these cases as it stands there."""
+def refresh(cases: Sequence[Case]) -> None:
+    """Write the data and the page, with all that is not among these cases as it stands there."""
     names = {case.name for case in cases}
     table, reasons = ({k: v for k, v in d.items() if k[0] not in names} for d in written())
     for case, place, row in rows(cases):
-        table[case.name, place] = line(case, place, row)
-        print(table[case.name, place], flush=True)
+        table[case.name, place] = columns_of(case, place, row)
+        print(*table[case.name, place], flush=True)
         for reason, targets in row.reasons.items():
-            before = columns(reasons.get((case.name, reason), ""))[1:2]
+            before = reasons.get((case.name, reason), [])[1:2]
             both = targets.union(*map(numbers, before))
-            reasons[case.name, reason] = f"| {case.name} | {spans(sorted(both))} | {reason} |"
+            reasons[case.name, reason] = [case.name, spans(sorted(both)), reason]
     order = {case.name: number for number, case in enumerate(CASES)}
     told, why = (
         [lines[key] for key in sorted(lines, key=lambda key: order[key[0]])]
         for lines in (table, reasons)
     )
-    head = [
-        f"| what | place | written in | {' | '.join(map(str, OPSETS))} | down and up |",
-        "|---" * (len(OPSETS) + 4) + "|",
-    ]
-    refused = ["## Why refused", "", "| what | targets | reason |", "|---|---|---|"]
-    total = f"Conversions: {counted(told)}."
-    return "\n".join([HEAD, "", total, "", *head, *told, "", *refused, *why]) + "\n"
+    with DATA.open("w", newline="", encoding="utf-8") as file:
+        head = ["what", "place", "written in", *map(str, OPSETS), "down and up"]
+        csv.writer(file, lineterminator="\n").writerows([head, *told])
+    TARGET.write_text(page(told, why), encoding="utf-8")
+
+
+def page(told: Sequence[Sequence[str]], reasons: Sequence[Sequence[str]]) -> str:
+    """The page of some lines of the data and reasons of refusals."""
+    lines = [HEAD, "", f"Conversions: {counted(told)}.", "", "| what | written in | refused to |"]
+    lines.append("|---|---|---|")
+    names = dict.fromkeys(name for name, *_ in told)
+    for name in names:
+        of_case = [row for row in told if row[0] == name]
+        refused = {
+            target
+            for _, _, _, *cells, _ in of_case
+            for target, signs in zip(OPSETS, cells, strict=True)
+            if "-" in signs
+        }
+        lines.append(f"| {name} | {of_case[0][2]} | {spans(sorted(refused)) or 'none'} |")
+    lines += ["", "## Why refused", "", "| what | targets | reason |", "|---|---|---|"]
+    lines += [f"| {' | '.join(row)} |" for row in reasons]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
@@ -190,7 +201,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     cases = [case for case in CASES if any(part in case.name for part in options.only)]
-    TARGET.write_text(page(cases))
+    refresh(cases)
 
 
 if __name__ == "__main__":
