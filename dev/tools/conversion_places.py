@@ -33,13 +33,17 @@ OPSETS = range(7, 28)
 HEAD = """\
 # Longer forms, in every place
 
-An operator that an older opset lacks, or supports for fewer types, becomes a longer form. Each form stands in a graph, in the branches of an If, in the body of a Loop and in a function, in each
-source opset from 7 to 27 that has it, and is converted to each other one. Every result runs in the reference, and in onnxruntime if that supports the model, on two
-samples, one of them with special values. So does every result that is converted up to the newest opset again.
+An operator that an older opset lacks, or supports for fewer types, becomes a longer form. Each form
+stands in a graph, in the branches of an If, in the body of a Loop and in a function, in each source
+opset from 7 to 27 that has it, and is converted to each other one. Every result runs in the
+reference, and in onnxruntime if that supports the model, on two samples, one of them with special
+values. So does every result that is converted up to the newest opset again.
 
-The table shows the sources of each form, and the targets that refuse it in some place. [All results](data/conversion-places.csv) hold a row for each form and place, and a column for each
-target: `=` equal outputs in both; `r` equal in the reference, and onnxruntime does not support the opset or the operator; `-` refused. Where the sign depends on the
-source opset, each sign has its count. `python dev/tools/conversion_places.py` writes both."""
+The table shows the sources of each form, and the targets that refuse it in some place.
+[All results](data/conversion-places.csv) hold a row for each form and place, and a column for each
+target: `=` equal outputs in both; `r` equal in the reference, and onnxruntime does not support the
+opset or the operator; `-` refused. Where the sign depends on the source opset, each sign has its
+count. `python dev/tools/conversion_places.py` writes both."""
 
 Key = tuple[str, str]
 """A case and its place; or a case and why it is refused."""
