@@ -11,8 +11,6 @@ from straightline import reference
 from straightline.passes import RaiseRecurrences
 
 KEPT = {
-    "forward_in_logarithms": "logarithms of sums of states that depend on each other",
-    "log_sum_by_softplus": "of infinities it makes another NaN than the other forms",
     "viterbi_by_comparison": "a NaN decides otherwise than in a maximum",
 }
 """The bodies that stay in a loop, with the reason."""

@@ -26,6 +26,8 @@ REMAINING = {
     "passes/recurrences/recognize/finiteness.py": "operators that keep numbers finite",
     "passes/recurrences/recognize/recurrence.py": "operators by which a state looks like a cell",
     "passes/recurrences/recognize/rules.py": "rules of cells, one function each",
+    "passes/recurrences/recognize/intervals.py": "bounds of integers in a recurrence",
+    "passes/recurrences/recognize/log_sums.py": "rules of logarithms of sums",
     "passes/recurrences/recognize/reductions.py": "steps of a reduction with what they become",
     "passes/recurrences/recognize/search_loops.py": "operators exact in a batch",
     "passes/recurrences/recognize/sink_products.py": "operators that a product is moved over",

@@ -108,6 +108,10 @@ BODIES: dict[str, Body] = {
         log_sum_plain_with_decay="s1 = Sub (s, half) a = Exp (s1) b = Exp (e) d = Add (a, b)"
         " s2 = Log (d)",
         log_sum_by_softplus="a = Sub (e, s) b = Softplus (a) s2 = Add (s, b)",
+        log_sum_of_magnitudes="m = Max (s, e) a = Sub (s, e) b = Abs (a) h = Neg (b)"
+        " l = Softplus (h) s2 = Add (m, l)",
+        reset_log_sum="a = Sub (e, s) b = Softplus (a) d = Add (s, b) s2 = Where (k, f, d)",
+        softplus_of_sum="a = Sub (s, e) s2 = Softplus (a)",
         better_of_sums="a = Add (s, e) b = Add (s, f) s2 = Max (a, b)",
         better_by_a_comparison="h = Greater (e, s) s2 = Where (h, e, s)",
         better_after_decay="a = Mul (s, half) h = Less (a, e) s2 = Where (h, e, a)",
@@ -132,6 +136,12 @@ BODIES: dict[str, Body] = {
         first_index="h = Less (s, nought) l = And (h, k) s2 = Where (l, i, s)",
         hash="a = Mul (s, three) b = Add (a, v) s2 = Where (g, o, b)",
         whole_bounds="a = Max (s, v) s2 = Min (a, o)",
+        saturated_from_anywhere="a = Add (s, one) s2 = Min (a, three)",
+        counted_down="a = Sub (s, one) b = Max (a, nought) s2 = Where (k, three, b)",
+        wheel_from_anywhere="a = Mul (s, three) b = Add (a, v) s2 = Mod (b, three)",
+        guarded_wheel="a = Sub (s, j) b = Mod (a, three) s2 = Where (g, b, s)",
+        clipped_count="a = Add (s, v) s2 = Clip (a, nought, three)",
+        first_of_some="h = Less (s, nought) a = Where (k, v, s) s2 = Where (h, a, s)",
     ),
     **_one(
         "bool",
@@ -190,6 +200,7 @@ BODIES: dict[str, Body] = {
         "int64",
         fibonacci="s2 = Add (s, t) t2 = Identity (s)",
         pell="a = Mul (s, three) s2 = Sub (a, t) t2 = Add (s, v)",
+        wheels="a = Add (s, t) s2 = Mod (a, three) b = Sub (t, j) t2 = Mod (b, three)",
         whole_bottleneck="a = Min (s, v) s2 = Max (a, t) b = Min (s, o) t2 = Max (b, v)",
         longest_run="a = Add (s, one) s2 = Where (k, a, nought) t2 = Max (t, s2)",
     ),

@@ -19,6 +19,7 @@ from ....ops.builder import Builder
 from ...utils.select import select
 from ..weights import Unfit
 from .recurrence import Recurrence
+from .semirings import combine
 
 _BOOL = onnx.TensorProto.BOOL
 _POSITIVE = ("Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt")
@@ -64,6 +65,7 @@ _NUMPY: dict[str, Callable[..., Array]] = {
     "Xor": np.logical_xor,
     "And": np.logical_and,
     "Or": np.logical_or,
+    "LogSumExp": np.logaddexp,
 }
 """The operators on constants; integers are never divided."""
 
@@ -232,7 +234,7 @@ class Coefficients:
         constant = None if array is None else emit.constant(array, "k")
         return Coefficient(
             None,
-            emit.add(op_type, values, "combined") if constant is None else constant,
+            combine(emit, op_type, values, self._type) if constant is None else constant,
             any(operand.batched for operand in operands),
             any(operand.whole for operand in operands),
             array,

@@ -23,13 +23,16 @@ from ....facts.polynomial import Dimension
 from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ....ir import Array, Value
 from ...scans.parallel_prefix import MOST_STEP_BYTES
-from ...utils.select import select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient
+from .intervals import FAR
+from .log_sums import LogReader
 from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_product
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, reduce_step, replace_rows, weigh_last
+from .restored_nans import lost_nans, with_nans
 from .semirings import (
+    LOGARITHMS,
     NUMBERS,
     RESET,
     SEMIRINGS,
@@ -42,7 +45,8 @@ from .semirings import (
 )
 from .step_functions import Step, StepReader
 
-_BOOL = onnx.TensorProto.BOOL
+_TYPES = onnx.TensorProto
+_BOOL = _TYPES.BOOL
 _END = np.iinfo(np.int64).max
 _WIDEST = 3
 """The largest number of states; a step takes the third power of it in nodes."""
@@ -68,7 +72,8 @@ def raise_step(recurrence: Recurrence) -> Replacement | str:
     for semiring in SEMIRINGS:
         if fact.elem_type not in semiring.types:
             continue
-        reader = StepReader(recurrence, fact, semiring)
+        is_log = semiring is LOGARITHMS
+        reader = LogReader(recurrence, fact) if is_log else StepReader(recurrence, fact, semiring)
         try:
             return _raise_several(recurrence, reader, fact)
         except Unfit as obstacle:  # that of the row that explains the most nodes
@@ -83,7 +88,7 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement | str:
     try:
         (step,) = reader.read()
     except Unfit as reason:
-        return f"it is no linear recurrence: {reason}"
+        return _raise_logarithm(recurrence, fact) or f"it is no linear recurrence: {reason}"
     reduced = reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
         return reduced
@@ -94,6 +99,40 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement | str:
     if summed is None and not is_small(fact):
         return "it is a linear recurrence of a state too large for steps of doubling distance"
     return summed or _compose(recurrence, reader, [step], fact)
+
+
+def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | str | None:
+    """Replace a logarithm of sums of exponentials; None for another state."""
+    if fact.elem_type not in IEEE_FLOATS:
+        return None
+    reader = LogReader(recurrence, fact)
+    try:
+        (step,) = reader.read()
+    except Unfit:
+        return None
+    if reader.is_plain and not step.is_reset and step.plain.weights == (reader.one,):
+        return _sum_exponentials(recurrence, reader, step)
+    if not is_small(fact):
+        return "it is a logarithm of a sum too large for steps of doubling distance"
+    return _compose(recurrence, reader, [step], fact)
+
+
+def _sum_exponentials(recurrence: Recurrence, reader: LogReader, step: Step) -> Replacement:
+    """Replace a state by logarithms of sums of exponentials, which overflow as in the Loop."""
+    emit, first, offset = recurrence.iterations.emit, recurrence.first_row(), step.plain.offset
+    assert offset is not None
+    rows = emit.concat([reader.enter(first), reader.rows_of(offset)], 0, "rows")
+    sums = emit.running_sum(emit.add("Exp", [rows], "exponentials"), "sums")
+    every = _from_first(recurrence, [reader.leave(emit.add("Log", [sums], "logarithms"))])
+    return replace_rows(recurrence, every, "CumSum of exponentials", False)
+
+
+def _from_first(recurrence: Recurrence, rows: Sequence[Value]) -> list[Value]:
+    """Emit rows of which the first ones are the initial values as they are."""
+    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    after = [feeding.cut(one, [1], [_END], [0]) for one in rows]
+    firsts = [recurrence.first_row(index) for index in range(len(rows))]
+    return [emit.concat(list(pair), 0, "rows") for pair in zip(firsts, after, strict=True)]
 
 
 def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
@@ -108,10 +147,10 @@ def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
     if fact.elem_type in IEEE_FLOATS and is_large:
         return "powers of its factor may overflow"
     is_sum = factor.number != 1.0 or not is_zero(plain.offset)
-    wraps = factor.number != 1.0 or not reader.counts
-    if fact.elem_type in PLAIN_INTEGERS and plain.is_bounded and is_sum and wraps:
-        return "its sums may wrap, and bounds do not"
-    return ""
+    if fact.elem_type not in PLAIN_INTEGERS or not (plain.is_bounded and is_sum):
+        return ""
+    is_settled = factor.number == 1.0 and reader.is_settled
+    return "" if is_settled else "its sums may wrap, and bounds do not"
 
 
 def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Replacement:
@@ -156,35 +195,40 @@ def _compose(
         first = _fill(reader, parts, width, fact.elem_type in IEEE_FLOATS)
     swaps, old = _swaps(steps), recurrence.states[0].result
     product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old)
-    is_scaled = steps[0].plain.is_bounded and (power is not None or Place(0, 0) in parts)
+    is_bounded = steps[0].plain.is_bounded
+    is_scaled = is_bounded and (power is not None or Place(0, 0) in parts)
+    is_wide = is_bounded and fact.elem_type in PLAIN_INTEGERS and Place(0, 1) in parts
     rows = _rows(recurrence, reader, parts, fact, is_scaled)
+    if is_wide:
+        product = dataclasses.replace(product, elem_type=_TYPES.INT64)
+        rows = _widened(recurrence, reader, dict(zip(parts, rows, strict=True)))
     if first:
         product, rows = _first_step(recurrence, product, rows)
-    facts = [Fact(_BOOL, fact.shape) if place.is_flag else fact for place in product.places]
+    facts = [
+        Fact(_BOOL if place.is_flag else product.elem_type, fact.shape) for place in product.places
+    ]
     joined = recurrence.prefixes(product, rows, facts, first=first)
     values = dict(zip(product.places, joined, strict=True))
     # Of a constant, the tightest bound.
     column = max(place.column for place in product.places)
     states = [values[Place(row, column)] for row in range(width)]
     if reader.restored is not None:
-        states = [_restored(recurrence, reader, reader.restored, states[0], fact)]
-    if is_scaled:
-        after = recurrence.iterations.feeding.cut(states[0], [1], [_END], [0])
-        states = [recurrence.iterations.emit.concat([recurrence.first_row(), after], 0, "rows")]
+        states = [with_nans(recurrence, reader.rows_of(reader.restored), states[0], fact)]
+    states = [reader.leave(rows) for rows in states]
+    if is_wide:
+        emit = recurrence.iterations.emit
+        after = emit.add("Cast", [states[0]], "after", to=fact.elem_type)
+        states = [emit.concat([recurrence.first_row(), after], 0, "rows")]
+    if is_scaled or isinstance(reader, LogReader):
+        states = _from_first(recurrence, states)
+    if isinstance(reader, LogReader) and not reader.is_plain:
+        states = lost_nans(recurrence, reader, parts, states, fact)
     is_moved = width > 1 or power is not None or {Place(0, 0), Place(0, 1)} & parts.keys()
     exact = not semiring.rounds or fact.elem_type in PLAIN_INTEGERS or not is_moved
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"
+    if isinstance(reader, LogReader):
+        what = "logarithms of sums in"
     return replace_rows(recurrence, states, f"{what} steps of doubling distance", exact)
-
-
-def _restored(
-    recurrence: Recurrence, reader: StepReader, source: Coefficient, rows: Value, fact: Fact
-) -> Value:
-    """Emit rows with the NaN of the values that made them."""
-    emit = recurrence.iterations.emit
-    raw = emit.concat([recurrence.first_row(), reader.rows_of(source)], 0, "raw")
-    flag, old = emit.add("IsNaN", [raw], "nan"), recurrence.states[0].result
-    return select(emit, flag, raw, rows, fact.elem_type, "restored", old)
 
 
 def _swaps(steps: Sequence[Step]) -> bool:
@@ -215,9 +259,9 @@ def _parts(
     if width == 1:
         (weight,), plain = steps[0].plain.weights, steps[0].plain
         assert weight is not None
-        if weight.number is None and not weight.batched and reader.is_float:
-            power = reader.value_of(weight)
-        if weight.number == 1.0 or power is not None:
+        if weight.number is None and not weight.batched and reader.semiring is SUMS:
+            power = reader.value_of(weight) if reader.is_float else None
+        if weight.number == reader.one.number or power is not None:
             del parts[Place(0, 0)]
         if plain.is_bounded and is_zero(plain.offset):
             del parts[Place(0, 1)]
@@ -262,7 +306,8 @@ def _rows(
     Of the first row, weights are never read.
     """
     emit, rows = recurrence.iterations.emit, []
-    firsts = [recurrence.first_row(index) for index in range(len(recurrence.states))]
+    indices = range(len(recurrence.states))
+    firsts = [reader.enter(recurrence.first_row(index)) for index in indices]
     yes = None
     for place, part in parts.items():
         first = firsts[place.row]
@@ -282,6 +327,33 @@ def _rows(
         own = reader.rows_of(part, np.dtype(bool) if place.is_flag else None)
         rows.append(emit.concat([first, own], 0, "rows"))
     return rows
+
+
+def _widened(
+    recurrence: Recurrence, reader: StepReader, rows: Mapping[Place, Value]
+) -> list[Value]:
+    """Emit rows of bounded sums from the first iteration on, in 64 bits.
+
+    None wraps there. The first row is the constant function of what the iteration makes of the
+    initial value.
+    """
+    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    (state,) = recurrence.states
+    start = {state.argument: feeding.same(state.initial)}
+    (after,) = recurrence.iterations.replay(recurrence.nodes, start, [state.result])
+    first = feeding.cut(feeding.every(after, "first"), [0], [1], [0])
+    wide = []
+    for place, value in rows.items():
+        if place.is_flag:
+            wide.append(feeding.cut(value, [1], [_END], [0]))
+            continue
+        own = emit.concat([first, feeding.cut(value, [2], [_END], [0])], 0, "rows")
+        own = emit.add("Cast", [own], "wide", to=_TYPES.INT64)
+        if reader.fills and place.column > 1:
+            least, most = (emit.integer(end, "far") for end in (-FAR, FAR))
+            own = emit.add("Min", [emit.add("Max", [own, least], "bound"), most], "bound")
+        wide.append(own)
+    return wide
 
 
 def _first_step(

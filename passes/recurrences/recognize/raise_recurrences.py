@@ -120,12 +120,12 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         # Most models have no loop, and need no raiser.
         from .cell_emission import raise_cell
         from .composed_steps import raise_step
-        from .first_hits import raise_first
-        from .log_sums import raise_log_sum
+        from .finite_states import raise_finite
+        from .observations import raise_observed
         from .recurrence import AllIterations
         from .registers import raise_register
 
-        raisers = [*(raise_step, raise_first, raise_register, raise_log_sum, raise_cell)]
+        raisers = [*(raise_step, raise_finite, raise_observed, raise_register, raise_cell)]
         iterations = AllIterations(loop_view, inference, self, certain, raisers)
         if not iterations.replacements:
             raise Unbatchable("carries nothing that an operator could compute")

@@ -65,11 +65,13 @@ class Recurrence:
         states: the states, at least one, in the order of the Loop or Scan.
         nodes: the nodes of the body on that cycle, in order; none if states only swap values.
         iterations: the batch interpreter of values that do not depend on them.
+        is_once: true if at most one iteration replaces an element of the state.
     """
 
     states: tuple[State, ...]
     nodes: tuple[Node, ...]
     iterations: AllIterations
+    is_once: bool = False
 
     def fact(self, value: Value) -> Fact:
         """The fact of a value of the body in one iteration."""
@@ -308,6 +310,30 @@ class AllIterations(Batcher):
             super().compute_node(node)
         else:
             self.operands[node.output()] = super().operand(source)
+
+    def replay(
+        self, nodes: Sequence[Node], operands: Mapping[Value, Operand], results: Sequence[Value]
+    ) -> list[Operand]:
+        """Compute nodes of a cycle from other operands of some of its values.
+
+        Args:
+            nodes: the nodes, producers first.
+            operands: the operands of these.
+            results: the values to compute.
+
+        Raises:
+            Unbatchable: no batching rule.
+        """
+        self.operands.update(operands)
+        try:
+            for node in nodes:
+                if operands.keys().isdisjoint(node.outputs):
+                    self.compute_node(node)
+            return [self.operand(value) for value in results]
+        finally:
+            computed = [v for node in nodes for v in node.outputs if v is not None]
+            for value in (*operands, *computed):
+                self.operands.pop(value, None)
 
     def _missing(self, value: Value) -> Node | None:
         """The node of the body that must still be computed for a value."""

@@ -347,7 +347,7 @@ def _held(
     )
     numbers = Fact(_TYPES.INT64, fact.shape)
     is_all = is_every_read(recurrence)
-    if is_all and not is_small(numbers):
+    if is_all and not is_small(numbers) and not recurrence.is_once:
         return "it is kept by elements, and steps of doubling distance pay for small states"
     flag = reader.rows_of(reset, np.dtype(bool))
     first = recurrence.first_row()
@@ -359,7 +359,10 @@ def _held(
     start = emit.add("Expand", [zero, emit.add("Shape", [first], "shape")], "start")
     places = emit.concat([start, places], 0, "places")
     if is_all:
-        (places,) = recurrence.prefixes(OneOperator(Operator("Max")), [places], [numbers])
+        if recurrence.is_once:
+            places = emit.running_sum(places, "places")
+        else:
+            (places,) = recurrence.prefixes(OneOperator(Operator("Max")), [places], [numbers])
         every = emit.add("GatherElements", [joined, places], "values", axis=0)
         every = feeding.cut(every, [1], [_END], [0])
         return Replacement("a Gather of rows", True, {state: every})

@@ -51,6 +51,7 @@ class Semiring:
 
 SUMS = Semiring("Add", "Mul", NUMBERS, rounds=True)
 TRUTH = Semiring("Xor", "And", (_TYPES.BOOL,))
+LOGARITHMS = Semiring("LogSumExp", "Add", IEEE_FLOATS, rounds=True)
 SEMIRINGS = (
     Semiring("Max", "Min", NUMBERS),
     Semiring("Min", "Max", NUMBERS),
@@ -61,20 +62,40 @@ SEMIRINGS = (
     Semiring("Min", "Add", IEEE_FLOATS, rounds=True),
     Semiring("Max", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
     Semiring("Min", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
+    LOGARITHMS,
 )
 """Sums of integers wrap, and bounds do not: integers have no row of both. Exact rows
 come first: over them, states that only change places keep their bits."""
 
 
+COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
+"""The extreme that a choice of the first operand makes."""
+OPPOSITE = {"Max": "Min", "Min": "Max"}
+
+
 def neutral(operator: str, dtype: np.dtype[np.generic]) -> Array:
     """The number that an operator joins without an effect."""
-    if operator in ("Max", "Min"):
-        is_least = operator == "Max"
+    if operator in ("Max", "Min", "LogSumExp"):
+        is_least = operator != "Min"
         if dtype.kind == "f":
             return np.array(-np.inf if is_least else np.inf, dtype)
         limits = np.iinfo(dtype.name)
         return np.array(limits.min if is_least else limits.max, dtype)
     return np.array(operator in ("Mul", "And"), dtype)
+
+
+def combine(emit: Builder, op_type: str, operands: Sequence[Value], elem_type: int) -> Value:
+    """Emit an operator of a row; log (exp (a) + exp (b)) is that of infinities, too."""
+    if op_type != "LogSumExp":
+        return emit.add(op_type, operands, "combined")
+    most, least = (emit.add(kind, operands, "bound") for kind in ("Max", "Min"))
+    zero, one = (emit.number(number, elem_type, "k") for number in (0, 1))
+    # The distance of two equal infinities is NaN.
+    same, distance = (emit.add(kind, [least, most], "distance") for kind in ("Equal", "Sub"))
+    ratio = emit.add("Exp", [emit.select(same, zero, distance, "distance", elem_type)], "ratio")
+    return emit.add(
+        "Add", [most, emit.add("Log", [emit.add("Add", [ratio, one], "sum")], "more")], "sum"
+    )
 
 
 OFFSET, LOWER, UPPER = range(3)
@@ -199,7 +220,9 @@ class Product:
         return joined
 
     def _reduce(self, emit: Builder, terms: Sequence[Value]) -> Value:
-        return functools.reduce(lambda a, b: emit.add(self.semiring.join, [a, b], "sum"), terms)
+        return functools.reduce(
+            lambda *pair: combine(emit, self.semiring.join, pair, self.elem_type), terms
+        )
 
     def _nothing(self, emit: Builder) -> Value:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)

@@ -29,17 +29,12 @@ from ....ops.schema_queries import takes
 from ...utils.select import as_select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient, Coefficients, is_positive
+from .intervals import FAR, SMALL, Intervals
+from .joined_values import joined_values
 from .recurrence import Recurrence
-from .semirings import SUMS, TRUTH, Semiring, neutral
+from .semirings import COMPARISONS, OPPOSITE, SUMS, TRUTH, Semiring, neutral
 
 _BOOL = onnx.TensorProto.BOOL
-_NARROW = (_BOOL, onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
-"""The element types whose numbers are small."""
-_SMALL = 1 << 20
-"""A number of which 2^40 fit 64 bits; a tensor has fewer rows."""
-_DEEPEST = 8
-"""The limit of nodes before a value that is certainly small."""
-
 Part = Coefficient | None
 """A coefficient; None where it is absent, as the neutral element of the sum."""
 
@@ -122,10 +117,6 @@ class Comparison:
         return self.candidate, self.before
 
 
-COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
-_OPPOSITE = {"Max": "Min", "Min": "Max"}
-
-
 class StepReader(Coefficients):
     """The functions that the values of a cycle are of its states.
 
@@ -139,6 +130,7 @@ class StepReader(Coefficients):
         restored: the values whose NaN the next value takes, and the steps do not; None for none.
         worst: the number that stands for NaN in the steps.
         modulus: the positive divisor of which the next value is the rest; None for none.
+        fills: true if a condition may leave out a bound.
     """
 
     def __init__(self, recurrence: Recurrence, fact: Fact, semiring: Semiring = SUMS) -> None:
@@ -153,6 +145,7 @@ class StepReader(Coefficients):
         self.restored: Coefficient | None = None
         self.worst = ZERO
         self.modulus: Coefficient | None = None
+        self.fills = False
 
     def read(self) -> list[Step]:
         """The function that an iteration applies, for each state.
@@ -179,6 +172,12 @@ class StepReader(Coefficients):
         return steps
 
     def _visit(self, node: Node) -> None:
+        joined = joined_values(node, self._recurrence.fact)
+        if joined is not None and node.op_type in _REDUCTIONS:
+            steps = [self._of(value) for value in joined]
+            combine = functools.partial(self._binary, node, _REDUCTIONS[node.op_type])
+            self._values[node.output()] = functools.reduce(combine, steps)
+            return
         rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
         if self._recurrence.fact(node.output()).shape != self._shape:
             raise Unfit(f"{node} may change its shape")
@@ -206,8 +205,8 @@ class StepReader(Coefficients):
         return self._neutral(self.semiring.join)
 
     def _neutral(self, operator: str) -> Coefficient:
-        if operator in ("Max", "Min"):
-            return self._unbounded(operator == "Max", False)
+        if operator in ("Max", "Min", "LogSumExp"):
+            return self._unbounded(operator != "Min", False)
         return ONE if neutral(operator, self._dtype) else ZERO
 
     @property
@@ -225,6 +224,8 @@ class StepReader(Coefficients):
             raise Unfit("an operand is absent")
         if value in self._obstacles:
             raise self._obstacles[value]
+        if value in self._comparisons:
+            raise Unfit(f"{value.producer} makes the next value")
         if value not in self._values:
             self._values[value] = self._constant(self._coefficient(value))
         return self._values[value]
@@ -292,7 +293,7 @@ class StepReader(Coefficients):
             if not other.is_constant:
                 raise Unfit(f"{node} multiplies it by itself")
             return self._map(one, lambda plain: self._scale(plain, other.fresh))
-        if self._has_bounds and kind in _OPPOSITE:
+        if self._has_bounds and kind in OPPOSITE:
             return self._pair(one, other, functools.partial(self._extreme, kind))
         raise Unfit(f"{node} makes the next value")
 
@@ -533,7 +534,7 @@ class StepReader(Coefficients):
         kind = COMPARISONS.get(node.op_type)
         if kind is None or None in inputs:
             return None
-        for (one, other), own in ((inputs, kind), (inputs[::-1], _OPPOSITE[kind])):
+        for (one, other), own in ((inputs, kind), (inputs[::-1], OPPOSITE[kind])):
             if other in self._values and not self._values[other].is_constant:
                 assert one is not None and other is not None
                 if one not in self._values or self._values[one].is_constant:
@@ -560,7 +561,7 @@ class StepReader(Coefficients):
         `restored` has them.
         """
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
-        kind = _OPPOSITE[kind]
+        kind = OPPOSITE[kind]
         self._comparisons.clear()  # the candidate is no longer what it compares as
         if not self.is_float:
             return self._binary(node, kind, before, candidate)
@@ -660,6 +661,7 @@ class StepReader(Coefficients):
             first, second = (
                 self._unbounded(least, scaled) if bound is None else bound for bound in pair
             )
+            self.fills |= None in pair
             bounds.append(self._choose(flag, first, second))
         return Bounded(weights, offset, *bounds)
 
@@ -682,6 +684,14 @@ class StepReader(Coefficients):
         present = self._choose(flag, first, second, truth=True)
         return dataclasses.replace(chosen, present=None if present.number == 1.0 else present)
 
+    def enter(self, rows: Value) -> Value:
+        """Emit initial values as those that the steps change."""
+        return rows
+
+    def leave(self, rows: Value) -> Value:
+        """Emit the values that steps made as those of the states."""
+        return rows
+
     def together(self, steps: Sequence[Step]) -> list[Step]:
         """Steps that one condition replaces, or none, which then is a choice of weights."""
         if len({(step.reset.number, step.reset.value) for step in steps}) == 1:
@@ -700,24 +710,26 @@ class StepReader(Coefficients):
         """Test for sums of small numbers, which no possible number of iterations makes wrap."""
         if self._type != onnx.TensorProto.INT64:
             return False
-        own = {value for node in self._recurrence.nodes for value in node.outputs}
-        own |= {state.argument for state in self._recurrence.states}
-        values = [state.initial for state in self._recurrence.states]
-        values += [v for node in self._recurrence.nodes for v in node.inputs if v and v not in own]
-        return all(self._is_small(value) for value in values)
+        intervals = Intervals(self._recurrence)
+        ends = [end for own in intervals.begins() or intervals.limits for end in own]
+        return intervals.are_sums_small() and max(map(abs, ends)) <= SMALL
 
-    def _is_small(self, value: Value, depth: int = 0) -> bool:
-        """Test for certainly small integers, or truth values."""
-        if value.constant is not None and value.constant.is_readable:
-            array = value.constant.numpy()
-            return array.dtype.kind in "iub" and not bool(np.any(abs(array.astype(float)) > _SMALL))
-        if self._recurrence.fact(value).elem_type in _NARROW:
-            return True
-        node = value.producer
-        if node is None or not node.is_op("Cast", "Identity", "Neg", "Where") or depth > _DEEPEST:
+    @property
+    def is_settled(self) -> bool:
+        """Test for integers that wrap in no iteration after the first one.
+
+        Sums of steps do not wrap, either. Bounds that a condition may leave out are at the ends of
+        the element type.
+        """
+        intervals = Intervals(self._recurrence)
+        settled = intervals.settled() if intervals.are_sums_small() else None
+        if settled is None:
             return False
-        operands = node.inputs[1:] if node.is_op("Where") else node.inputs[:1]
-        return all(v is not None and self._is_small(v, depth + 1) for v in operands)
+        (ends,) = settled
+        room = (
+            FAR if self.fills and self._type == onnx.TensorProto.INT64 else intervals.limits[0][1]
+        )
+        return -room <= ends[0] + 1 and ends[1] <= room
 
     @property
     def is_float(self) -> bool:
@@ -746,6 +758,7 @@ def _folded(kind: str) -> Callable[[StepReader, Node], Step]:
     return lambda reader, node: reader._fold(node, kind)
 
 
+_REDUCTIONS = {"ReduceSum": "Add", "ReduceProd": "Mul", "ReduceMax": "Max", "ReduceMin": "Min"}
 _OF_TRUTH = ("Not", "Xor", "And", "Or", "Equal")
 _RULES: dict[str, Callable[[StepReader, Node], Step]] = {
     "Identity": lambda reader, node: reader._of(node.inputs[0]),

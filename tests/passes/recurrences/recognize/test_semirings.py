@@ -312,6 +312,7 @@ def test_a_product_of_steps_is_a_step_and_what_both_do(semiring, form, seed):
 
 NUMPY = {
     **{"Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum},
+    "LogSumExp": np.logaddexp,
     **{"Xor": np.logical_xor, "And": np.logical_and, "Or": np.logical_or},
 }
 

@@ -1,4 +1,4 @@
-"""States that the first iteration with a condition sets."""
+"""States that comparisons with bounds read, such as first indices."""
 
 import numpy as np
 import pytest
@@ -56,12 +56,33 @@ def test_values_that_look_like_unset_ones(kind, test):
         assert_same(text, model, numbers(length, special), exact=True, w0=start)
 
 
+READS = {
+    "or": STORE.replace("And", "Or"),
+    "kept where both hold": STORE.replace("(both, i, w)", "(both, w, i)"),
+    "other way around": STORE,
+    "nested": "d = Where (g, i, w) w2 = Where (free, d, w)",
+    "not": "taken = Not (free) d = Where (g, i, w) w2 = Where (taken, w, d)",
+    "two bounds": "two = Constant <value = int64 {2}> () late = Greater (w, two)"
+    " any = Or (free, late) both = And (any, g) w2 = Where (both, i, w)",
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_other_reads(name):
+    less = LESS.replace("Less (w, zero)", "Less (zero, w)") if "around" in name else LESS
+    text = loop(SUM + less + READS[name] + " r = Identity (w2)", "int64 w w0", "int64 r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        for start in (-3, 0, 1, 9):
+            assert_same(text, model, numbers(length), exact=True, w0=np.array(start))
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        SUM + LESS + STORE.replace("And", "Or"),
-        SUM + LESS + STORE.replace("(both, i, w)", "(both, w, i)"),
-        SUM + LESS.replace("Less (w, zero)", "Less (zero, w)") + STORE,
+        SUM + "j = Sub (n, i) free = Less (w, j) both = And (g, free) w2 = Where (both, i, w)",
+        SUM + LESS + "v = Add (w, i) both = And (g, free) w2 = Where (both, v, w)",
+        LESS + "j = Cast <to = 7> (free) v = Mul (w, j) w2 = Add (v, j)",
     ],
 )
 def test_near_misses(body):

@@ -1,0 +1,258 @@
+"""States of few values, as tables of the next value for each.
+
+s' = Mod (s + e, 3)         rows of [f (0), f (1), f (2)], of which two are joined by one Gather:
+
+(late after early)[v] = late[early[v]]
+
+Which values there are follows from the bounds of the nodes between a state and its next value:
+wrapping sums, remainders, counters between bounds, choices by the state. The first iteration, which
+may begin at another value, is the constant function of its result; where iterations may keep that
+value, it is one more column.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import onnx
+
+from ....facts.fact import Fact, constant_fact
+from ....facts.polynomial import Dimension
+from ....ir import Node, Value
+from ....ops.batching import Operand
+from ....ops.builder import Builder
+from ..weights import Unfit
+from .intervals import Interval, Intervals, hull
+from .recurrence import Recurrence, Replacement
+from .reductions import is_small, replace_rows
+
+_TYPES = onnx.TensorProto
+_MOST = 16
+"""The largest number of values, which are the columns of a table."""
+_MOST_NODES = 64
+"""The limit of nodes that compute tables."""
+_END = np.iinfo(np.int64).max
+_NO_TABLE = "it is no state of few values"
+
+
+def raise_finite(recurrence: Recurrence) -> Replacement | str:
+    """Replace integers and truth values of which there are few."""
+    facts = [recurrence.fact(state.initial).without_content() for state in recurrence.states]
+    shape = facts[0].shape
+    own = [*(state.result for state in recurrence.states), *_outputs(recurrence.nodes)]
+    if shape is None or any(recurrence.fact(value).shape != shape for value in own):
+        return _NO_TABLE
+    if any(fact.shape != shape for fact in facts):
+        return _NO_TABLE
+    try:
+        ranges, keeps = _closed(recurrence)
+    except Unfit as reason:
+        return f"{_NO_TABLE}: {reason}"
+    count = _count(ranges) + keeps
+    table = Fact(_TYPES.INT32, (*shape, Dimension.constant(count)))
+    if not is_small(table) or count * len(recurrence.nodes) > _MOST_NODES:
+        return "it is a state of few values whose tables are too large for steps"
+    recurrence.require_room(table)
+    rows = _Tables(recurrence, ranges, keeps).rows()
+    (joined,) = recurrence.prefixes(_compose(len(shape) + 1), [rows], [table])
+    return _replacement(recurrence, ranges, joined, facts, keeps)
+
+
+def _outputs(nodes: Sequence[Node]) -> list[Value]:
+    return [value for node in nodes for value in node.outputs if value is not None]
+
+
+def _compose(axis: int) -> Callable[..., list[Value]]:
+    """The composition of tables along an axis."""
+
+    def join(
+        emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
+    ) -> list[Value]:
+        return [emit.add("GatherElements", [*late, *early], "tables", axis=axis)]
+
+    return join
+
+
+class _Tables:
+    """The tables of all iterations, one row each.
+
+    Args:
+        recurrence: the states.
+        ranges: their values.
+        keeps: true if the initial value is one more column.
+    """
+
+    def __init__(self, recurrence: Recurrence, ranges: Sequence[Interval], keeps: bool) -> None:
+        self._keeps = keeps
+        self._recurrence = recurrence
+        self._ranges = ranges
+        self._emit = recurrence.iterations.emit
+        self._shape = recurrence.fact(recurrence.states[0].initial).shape or ()
+        self._axis = len(self._shape) + 1
+
+    def rows(self) -> Value:
+        """Emit the rows."""
+        feeding, states = self._recurrence.iterations.feeding, self._recurrence.states
+        values = itertools.product(*(range(first, last + 1) for first, last in self._ranges))
+        columns = [self._column(self._constants(value)) for value in values]
+        start = {state.argument: feeding.same(state.initial) for state in states}
+        after = self._column(start)
+        columns += [after] * self._keeps
+        first = feeding.cut(after, [0], [1], [0])
+        constant = self._emit.concat([first] * len(columns), self._axis, "first")
+        table = self._emit.concat(columns, self._axis, "tables")
+        return self._emit.concat([constant, feeding.cut(table, [1], [_END], [0])], 0, "rows")
+
+    def _constants(self, values: Sequence[int]) -> dict[Value, Operand]:
+        pairs = zip(self._recurrence.states, values, strict=True)
+        return {state.argument: self._constant(state.argument, value) for state, value in pairs}
+
+    def _constant(self, argument: Value, number: int) -> Operand:
+        elem_type = self._recurrence.fact(argument).elem_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
+        sizes = [dim.value or 0 for dim in self._shape]
+        value = self._emit.constant(np.full(sizes, number, dtype), "state")
+        assert value.constant is not None
+        return Operand(value, False, constant_fact(value.constant))
+
+    def _column(self, states: Mapping[Value, Operand]) -> Value:
+        """Emit the number of the next values, with an axis of size 1."""
+        own = self._recurrence
+        results = own.iterations.replay(own.nodes, states, [one.result for one in own.states])
+        values = [own.iterations.feeding.every(operand, "next") for operand in results]
+        code = _code(self._emit, values, self._ranges)
+        if self._keeps:
+            code = self._or_beyond(values[0], code)
+        return self._emit.unsqueeze(code, self._axis, "column")
+
+    def _or_beyond(self, value: Value, code: Value) -> Value:
+        """Emit the number of a value, one more than all for the initial one."""
+        ((first, last),), emit = self._ranges, self._emit
+        elem_type = self._recurrence.fact(self._recurrence.states[0].initial).elem_type
+        ends = [emit.number(end, elem_type, "end") for end in (first, last)]
+        inside = emit.add(
+            "And",
+            [
+                emit.add("GreaterOrEqual", [value, ends[0]], "inside"),
+                emit.add("LessOrEqual", [value, ends[1]], "inside"),
+            ],
+            "inside",
+        )
+        beyond = emit.number(last - first + 1, _TYPES.INT32, "beyond")
+        return emit.add("Where", [inside, code, beyond], "code")
+
+
+def _replacement(
+    recurrence: Recurrence,
+    ranges: Sequence[Interval],
+    joined: Value,
+    facts: Sequence[Fact],
+    keeps: bool,
+) -> Replacement:
+    """Replace states by the values in constant tables."""
+    emit, rows = recurrence.iterations.emit, []
+    types = [fact.elem_type for fact in facts]
+    for index, value in enumerate(_decode(recurrence, ranges, joined, types)):
+        first = recurrence.first_row(index)
+        if keeps:
+            beyond = emit.number(ranges[0][1] + 1, types[0], "beyond")
+            value = emit.add(
+                "Where", [emit.add("Equal", [value, beyond], "kept"), first, value], "value"
+            )
+        rows.append(emit.concat([first, value], 0, "rows"))
+    return replace_rows(recurrence, rows, "tables in steps of doubling distance", True)
+
+
+def _decode(
+    recurrence: Recurrence, ranges: Sequence[Interval], joined: Value, types: Sequence[int]
+) -> list[Value]:
+    """Read all values from the first column of tables, which are constant."""
+    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    axis = len(recurrence.fact(recurrence.states[0].initial).shape or ()) + 1
+    code = emit.squeeze(feeding.cut(joined, [0], [1], [axis]), axis, "code")
+    digits: list[Value] = []
+    for first, last in ranges[:0:-1]:
+        size = emit.number(last - first + 1, _TYPES.INT32, "k")
+        digits.append(emit.add("Mod", [code, size], "digit"))
+        code = emit.add("Div", [code, size], "code")
+    values = []
+    for digit, (first, _), elem_type in zip([code, *digits[::-1]], ranges, types, strict=True):
+        if first:
+            digit = emit.add("Add", [digit, emit.number(first, _TYPES.INT32, "k")], "value")
+        values.append(emit.add("Cast", [digit], "value", to=elem_type))
+    return values
+
+
+def prefix_tables(
+    recurrence: Recurrence, firsts: Sequence[Value], columns: Sequence[Sequence[Value]]
+) -> list[Value]:
+    """Emit truth values before each iteration, iterations first.
+
+    Args:
+        recurrence: the states that they belong to.
+        firsts: the initial ones, one row each.
+        columns: for each combination of all, the false ones first, the next ones.
+
+    Raises:
+        Unfit: tables too large for steps of doubling distance.
+    """
+    shape = recurrence.fact(recurrence.states[0].initial).shape or ()
+    table = Fact(_TYPES.INT32, (*shape, Dimension.constant(len(columns))))
+    if not is_small(table):
+        raise Unfit("its tables are too large for steps")
+    recurrence.require_room(table)
+    emit, feeding, axis = recurrence.iterations.emit, recurrence.iterations.feeding, len(shape) + 1
+    ranges = [(0, 1)] * len(firsts)
+    codes = [emit.unsqueeze(_code(emit, row, ranges), axis, "column") for row in (firsts, *columns)]
+    first = emit.concat([codes[0]] * len(columns), axis, "first")
+    rows = emit.concat([first, emit.concat(codes[1:], axis, "tables")], 0, "rows")
+    (joined,) = recurrence.prefixes(_compose(axis), [rows], [table])
+    before = feeding.cut(joined, [0], [-1], [0])
+    return _decode(recurrence, ranges, before, [_TYPES.BOOL] * len(firsts))
+
+
+def _code(emit: Builder, values: Sequence[Value], ranges: Sequence[Interval]) -> Value:
+    """Emit the number of a combination of values, of which the last one counts fastest."""
+    code = None
+    for value, (first, last) in zip(values, ranges, strict=True):
+        digit = emit.add("Cast", [value], "digit", to=_TYPES.INT32)
+        if first:
+            digit = emit.add("Sub", [digit, emit.number(first, _TYPES.INT32, "k")], "digit")
+        if code is not None:
+            size = emit.number(last - first + 1, _TYPES.INT32, "k")
+            digit = emit.add("Add", [emit.add("Mul", [code, size], "code"), digit], "code")
+        code = digit
+    assert code is not None
+    return code
+
+
+# Values that a state may have --------------------------------------------------------------------
+
+
+def _closed(recurrence: Recurrence) -> tuple[list[Interval], bool]:
+    """The values of each state from the first iteration on.
+
+    Returns:
+        their intervals, and true if a single state may keep its initial value as well.
+
+    Raises:
+        Unfit: no few values.
+    """
+    intervals = Intervals(recurrence)
+    starts = [intervals.begins(), intervals.next(intervals.limits), intervals.replaced()]
+    for index, ranges in enumerate(starts):
+        while ranges is not None and _count(ranges) <= _MOST:
+            values = itertools.product(*(range(first, last + 1) for first, last in ranges))
+            after = [intervals.next([(v, v) for v in value]) for value in values]
+            whole = [hull(ends) for ends in zip(ranges, *after, strict=True)]
+            if whole == ranges:
+                return ranges, index == 2
+            ranges = whole
+    raise Unfit(f"it may have more than {_MOST}")
+
+
+def _count(ranges: Sequence[Interval]) -> int:
+    return math.prod(last - first + 1 for first, last in ranges)

@@ -1,0 +1,77 @@
+"""States of few values, as tables."""
+
+import numpy as np
+import pytest
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+
+VALUES = (
+    "one1 = Constant <value = KIND {1}> () two = Constant <value = KIND {2}> ()"
+    " no = Constant <value = KIND {0}> () three = Constant <value = KIND {3}> ()"
+    " v = Cast <to = TYPE> (e) g = Greater (e, nil) k = Less (e, half) j = Cast <to = TYPE> (g) "
+)
+BODIES = {
+    "remainder": "a = Mul (s, two) b = Add (a, v) s2 = Mod (b, three)",
+    "remainder of a product": "a = Mul (s, v) s2 = Mod (a, three)",
+    "saturated": "a = Add (s, v) b = Max (a, no) s2 = Min (b, three)",
+    "clipped": "a = Sub (s, v) s2 = Clip (a, no, two)",
+    "steps up and down": "a = Add (s, one1) b = Sub (s, one1) d = Where (g, a, b)"
+    " s2 = Clip (d, no, three)",
+    "chosen by the state": "a = Add (s, one1) b = Mod (a, three) h = Equal (b, two)"
+    " s2 = Where (h, no, b)",
+    "guarded": "a = Add (s, j) b = Mod (a, three) s2 = Where (k, b, s)",
+    "guarded and reset": "a = Add (s, v) b = Clip (a, no, two) d = Where (k, s, b)"
+    " s2 = Where (g, one1, d)",
+    "divided": "a = Add (s, v) b = Clip (a, no, three) s2 = Div (b, two)",
+    "flag": "h = Greater (s, v) l = And (h, k) s2 = Cast <to = TYPE> (l)",
+}
+
+
+def text_of(name, kind="int64", shape="[3]", is_all=True):
+    body = f"{VALUES}{BODIES[name]}" + (" r = Identity (s2)" if is_all else "")
+    body = body.replace("KIND", kind).replace("TYPE", {"int64": "7", "int32": "6"}[kind])
+    if not shape:
+        first = "at = Constant <value = int64 {0}> () e = Gather (row, at) "
+        body = body.replace(" v = Cast", f" {first}v = Cast").replace("(x, i)", "(x, i)")
+    row = f"{kind}{shape}"
+    text = loop(body, f"{row} s s0", f"{row} r" if is_all else "")
+    return text if shape else text.replace("e = Gather (x, i)", "row = Gather (x, i)")
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("shape", ["", "[3]"])
+@pytest.mark.parametrize("is_all", [True, False])
+def test_tables(name, kind, shape, is_all):
+    text = text_of(name, kind, shape, is_all)
+    model = raised(text, kept=["Scan"])
+    info = np.iinfo(kind)
+    for length in LENGTHS:
+        for start in (0, 2, -5, info.max, info.min):
+            fed = np.full(shape and (3,), start, kind)
+            assert_same(text, model, numbers(length), exact=True, s0=fed)
+
+
+def test_two_states_of_one_table():
+    body = VALUES.replace("KIND", "int64").replace("TYPE", "7")
+    body += "a = Add (s, t) s2 = Mod (a, three) b = Add (s, one1) d = Mul (b, t) t2 = Mod (d, two)"
+    text = loop(body + " r = Add (s2, t2)", "int64 s s0; int64 t t0", "int64 r")
+    model = raised(text.replace(" v = Cast <to = 7> (e)", ""), kept=["Scan"])
+    for length in LENGTHS:
+        for first, second in ((0, 1), (7, -3)):
+            fed = {"s0": np.array(first), "t0": np.array(second)}
+            assert_same(text, model, numbers(length), exact=True, **fed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Add (s, v) seventeen = Constant <value = int64 {17}> () s2 = Mod (a, seventeen)",
+        "a = Add (s, v) s2 = Mod (a, v)",
+        "a = Add (s, v) s2 = Max (a, no)",
+        "a = Cast <to = 1> (s) b = Add (a, e) s2 = Cast <to = 7> (b)",
+    ],
+)
+def test_more_values_stay(body):
+    text = f"{VALUES}{body}".replace("KIND", "int64").replace("TYPE", "7")
+    assert "carries 's'" in reason(loop(text, "int64[3] s s0"))

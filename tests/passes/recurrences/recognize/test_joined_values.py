@@ -1,0 +1,47 @@
+"""Reductions of states and values that are stacked."""
+
+import numpy as np
+import pytest
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+
+STACK = "at = Constant <value = int64[1] {AXIS}> () a = Unsqueeze (s, at) d = Unsqueeze (e, at) "
+STACK += "p = Concat <axis = AXIS> (a, d) "
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize(
+    "reduction",
+    [
+        "ReduceSum <keepdims = 0> (p, at)",
+        "ReduceMax <axes = [AXIS], keepdims = 0> (p)",
+        "ReduceMin <axes = [AXIS], keepdims = 0> (p)",
+        "ReduceLogSumExp <axes = [AXIS], keepdims = 0> (p)",
+    ],
+)
+def test_one_element_of_each(axis, reduction):
+    body = f"{STACK} s2 = {reduction} r = Identity (s2)".replace("AXIS", str(axis))
+    text = loop(body, "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=np.array([0.5, -1, 2], np.float32))
+
+
+@pytest.mark.parametrize(
+    "reduction",
+    [
+        "ReduceSum <keepdims = 0> (p, other)",
+        "ReduceMean <axes = [0], keepdims = 0> (p)",
+        "ReduceL2 <axes = [0], keepdims = 0> (p)",
+    ],
+)
+def test_others_stay(reduction):
+    head = STACK.replace("AXIS", "0") + "other = Constant <value = int64[1] {1}> () "
+    shape = "[2]" if "other" in reduction else "[3]"
+    text = loop(f"{head} s2 = {reduction}".replace("(s, at)", "(s, at)"), f"float{shape} s s0")
+    if shape == "[2]":
+        text = loop(
+            "two = Constant <value = int64[1] {2}> () zero = Constant <value = int64[1] {0}> () "
+            f"f = Slice (e, zero, two) {head.replace('(e, at)', '(f, at)')} s2 = {reduction}",
+            "float[2] s s0",
+        )
+    assert "carries 's'" in reason(text)
