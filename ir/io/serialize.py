@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
+from itertools import islice
 
 import onnx
-from google.protobuf.message import Message
 
 from ..attributes import LARGE
 from ..constant import constant_operator, takes_any, widen
@@ -25,14 +25,14 @@ from .protobuf.node_bytes import (
     OF_FUNCTION,
     OF_GRAPH,
     characters,
-    encode_node,
+    encode_nodes,
     encode_operator,
     to_bytes,
     with_sizes,
 )
 
-_BLOCK = 1 << 20
-"""The number of characters of one block for protobuf."""
+_BLOCK = 1 << 13
+"""The most fields that protobuf is given at once."""
 _CACHE_SIZE = 10_000
 """The most operators in the cache of encodings."""
 
@@ -136,27 +136,6 @@ class _Encodings(dict[Operator, str | None]):
         return self[op]
 
 
-class _Fields:
-    """Writer of encoded fields to a message, a block at a time."""
-
-    def __init__(self, message: Message) -> None:
-        self._message = message
-        self._pending: list[str] = []
-        self._size = 0
-
-    def add(self, field: str) -> None:
-        """Append a field."""
-        self._pending.append(field)
-        self._size += len(field)
-        if self._size > _BLOCK:
-            self.flush()
-
-    def flush(self) -> None:
-        """Merge the pending fields into the message."""
-        self._message.MergeFromString(to_bytes(self._pending))
-        self._pending, self._size = [], 0
-
-
 class _Writer:
     """Writer that fills messages from graphs."""
 
@@ -184,29 +163,27 @@ class _Writer:
         self.write_annotations(graph, proto)
 
     def write_functions(self, functions: Iterable[Function], proto: onnx.ModelProto) -> None:
-        fields = _Fields(proto)
+        fields: list[str] = []
         for function in functions:
             encoding = self.encode_function(function)
+            if encoding is not None:
+                fields.append(encoding)
+            if encoding is None or len(fields) == _BLOCK:
+                proto.MergeFromString(to_bytes(fields))
+                fields.clear()
             if encoding is None:
-                fields.flush()
                 self.write_function(function, proto.functions.add())
-            else:
-                fields.add(encoding)
-        fields.flush()
+        proto.MergeFromString(to_bytes(fields))
 
     def encode_function(self, function: Function) -> str | None:
         """Encode a function as a field of a model; None where it has rare fields."""
         graph, stated = function.graph, function.stated
         if isinstance(stated, onnx.FunctionProto) or graph.initializers or graph.value_infos:
             return None
-        nodes = graph.nodes()
-        self.enter(graph, nodes)
-        encodings = []
-        for node in nodes:
-            encoding = self._encodings[node.op]
-            if encoding is None:
-                return None
-            encodings.append(self.encode_node(OF_FUNCTION, encoding, node))
+        self.enter_sources(graph)
+        fields, varying = self.encode(OF_FUNCTION, graph.nodes())
+        if varying is not None:
+            return None
         names = self._sized
         return encode_function(
             stated.domain,
@@ -214,7 +191,7 @@ class _Writer:
             function.opset_imports,
             [names[value] for value in graph.inputs],
             [names[value] for value in graph.outputs],
-            encodings,
+            fields,
         )
 
     def write_function(self, function: Function, proto: onnx.FunctionProto) -> None:
@@ -290,31 +267,25 @@ class _Writer:
 
     def write_nodes(self, graph: Graph, proto: onnx.GraphProto | onnx.FunctionProto) -> None:
         """Write the nodes of a graph; as bytes, where only their names vary."""
-        nodes = graph.nodes()
         field = OF_GRAPH if isinstance(proto, onnx.GraphProto) else OF_FUNCTION
-        self.enter(graph, nodes)
-        encodings, names, fields = self._encodings, self._sized, _Fields(proto)
-        for node in nodes:
-            encoding = encodings[node.op]
-            if encoding is None:
-                fields.flush()
-                self.write_node(node, proto.node.add())
-            else:
-                name = names[node] if node.name else None
-                fields.add(encode_node(field, encoding, node.inputs, node.outputs, name, names))
-        fields.flush()
+        self.enter_sources(graph)
+        nodes = iter(graph.nodes())
+        while True:
+            fields, varying = self.encode(field, islice(nodes, _BLOCK))
+            proto.MergeFromString(to_bytes(fields))
+            if varying is not None:
+                self.write_node(varying, proto.node.add())
+            elif not fields:
+                break
 
-    def encode_node(self, field: str, encoding: str, node: Node) -> str:
-        names = self._sized
-        name = names[node] if node.name else None
-        return encode_node(field, encoding, node.inputs, node.outputs, name, names)
+    def encode(self, field: str, nodes: Iterable[Node]) -> tuple[list[str], Node | None]:
+        """Encode nodes up to the first that is written as a message."""
+        return encode_nodes(field, nodes, self._encodings, self.names.chosen, self._sized)
 
-    def enter(self, graph: Graph, nodes: Sequence[Node]) -> None:
-        """Encode the names that a graph defines, for its nodes and nested ones."""
-        outputs = [value for node in nodes for value in node.outputs if value is not None]
-        own = [node for node in nodes if node.name]
-        items: list[Value | Node] = [*graph.inputs, *graph.initializers, *outputs, *own]
-        self._sized.update(zip(items, with_sizes(self.names.of(items)), strict=True))
+    def enter_sources(self, graph: Graph) -> None:
+        """Encode the names of a graph's inputs and initializers."""
+        sources: list[Value | Node] = [*graph.inputs, *graph.initializers]
+        self._sized.update(zip(sources, with_sizes(self.names.of(sources)), strict=True))
 
     def write_node(self, node: Node, proto: onnx.NodeProto) -> None:
         names = self.names

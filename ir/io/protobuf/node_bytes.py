@@ -6,9 +6,11 @@ objects take twice the time for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...node import Node
+from ...operator import Operator
 from .wire import varint
 
 OF_GRAPH, OF_FUNCTION = "\x0a", "\x3a"
@@ -64,34 +66,52 @@ NO_NAME = with_sizes([""])[0]
 """The encoding of an absent input or output."""
 
 
-def encode_node(
+def encode_nodes(
     field: str,
-    rest: str,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    name: str | None,
-    names: Mapping[Any, str],
-) -> str:
-    """Encode a node as a field of a graph or function, in characters.
+    nodes: Iterable[Node],
+    rests: Mapping[Operator, str | None],
+    chosen: Mapping[Any, str],
+    names: dict[Any, str],
+) -> tuple[list[str], Node | None]:
+    """Encode nodes as fields of a graph or function, in characters, up to the first that varies.
 
     Args:
         field: `OF_GRAPH` or `OF_FUNCTION`.
-        rest: its encoding without names.
-        inputs: its inputs.
-        outputs: its outputs.
-        name: its name, `with_sizes`, if it has one.
-        names: the names of inputs and outputs, `with_sizes`.
+        nodes: the nodes, each after those that it reads.
+        rests: the encoding of an operator without names; None where it varies by node.
+        chosen: the names of values and nodes that differ from their labels.
+        names: the names of values, `with_sizes`, extended by the outputs.
+
+    Returns:
+        the fields, and the node that varies, if there is one.
     """
-    node = rest
-    if len(inputs) + len(outputs) > _MANY:
-        reads = "".join([f"\n{names[one]}" for one in inputs])
-        gives = "".join([f"\x12{names[one]}" for one in outputs])
-        node = f"{rest}{reads}{gives}"
-    else:  # in half the time
-        for one in inputs:
-            node = f"{node}\n{names[one]}"
+    texts: list[str] = []
+    find, sizes = chosen.get, _SIZES
+    for node in nodes:
+        inputs, outputs, label = node.inputs, node.outputs, node.name
+        rest = rests[node.op]
         for one in outputs:
-            node = f"{node}\x12{names[one]}"
-    if name is not None:
-        node = f"{node}\x1a{name}"
-    return f"{field}{_SIZES[len(node)]}{node}"
+            if one is not None:
+                name = find(one, one.name)
+                if not name.isascii():
+                    name = characters(name.encode())
+                names[one] = f"{sizes[len(name)]}{name}"
+        if rest is None:
+            return texts, node
+        text = rest
+        if len(inputs) + len(outputs) > _MANY:
+            reads = "".join([f"\n{names[one]}" for one in inputs])
+            gives = "".join([f"\x12{names[one]}" for one in outputs])
+            text = f"{rest}{reads}{gives}"
+        else:  # in half the time
+            for one in inputs:
+                text = f"{text}\n{names[one]}"
+            for one in outputs:
+                text = f"{text}\x12{names[one]}"
+        if label:
+            name = find(node, label)
+            if not name.isascii():
+                name = characters(name.encode())
+            text = f"{text}\x1a{sizes[len(name)]}{name}"
+        texts.append(f"{field}{sizes[len(text)]}{text}")
+    return texts, None
