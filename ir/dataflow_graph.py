@@ -62,23 +62,23 @@ class Topology:
                 continue
             elif type(current) is dict:
                 current[vertex] = NO_ATTRIBUTES
-            elif len(current) < FEW:
-                users[source] = (*current, vertex)
             else:
-                users[source] = neighbours((*current, vertex))
+                users[source] = extended(current, (vertex,))
             feeding.append(source)
         self.sources[vertex] = tuple(feeding) if len(feeding) <= FEW else neighbours(feeding)
         users[vertex] = ()
 
-    def feed(self, source: Hashable, users: Sequence[Hashable]) -> None:
-        """Add users of a vertex that already list it among their sources."""
+    def feed(self, rows: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> None:
+        """Add users of vertices that already list these among their sources."""
         self.changes += 1
-        current = self.users[source]
-        if type(current) is dict:
-            for user in users:
-                current[user] = NO_ATTRIBUTES
-        else:
-            self.users[source] = _with(current, users)
+        users = self.users
+        for source, more in rows:
+            current = users[source]
+            if type(current) is dict:
+                for user in more:
+                    current[user] = NO_ATTRIBUTES
+            else:
+                users[source] = extended(current, more)
 
     def connect(self, source: Hashable, target: Hashable) -> None:
         """Add the edge from `source` to `target`; both must be present."""
@@ -87,11 +87,11 @@ class Topology:
         if not users:
             self.users[source] = (target,)
         elif target not in users:
-            self.users[source] = _with(users, (target,))
+            self.users[source] = extended(users, (target,))
         if not sources:
             self.sources[target] = (source,)
         elif source not in sources:
-            self.sources[target] = _with(sources, (source,))
+            self.sources[target] = extended(sources, (source,))
         if target is not self.sink:
             if not self.late:
                 self.late = set()
@@ -197,7 +197,7 @@ def neighbours(vertices: Sequence[Any]) -> Neighbours:
     return tuple(vertices) if len(vertices) <= FEW else dict.fromkeys(vertices, NO_ATTRIBUTES)
 
 
-def _with(present: Neighbours, more: Sequence[Any]) -> Neighbours:
+def extended(present: Neighbours, more: Sequence[Any]) -> Neighbours:
     """Append distinct vertices to neighbours, without those that are already there."""
     if type(present) is tuple:
         if len(more) == 1 and len(present) < FEW:

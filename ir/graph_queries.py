@@ -177,7 +177,7 @@ class GraphQueries:
 
     def unordered_nodes(self) -> Iterator[Node]:
         """The nodes in order of insertion."""
-        return (v for v in self._topology.sources if type(v) is Node)
+        return iter([v for v in self._topology.sources if type(v) is Node])
 
     def latest_nodes(self) -> Iterator[Node]:
         """The nodes in reverse order of insertion."""

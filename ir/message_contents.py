@@ -69,8 +69,9 @@ def check_tensor(tensor: onnx.TensorProto, what: str, name: object = "") -> None
     count = math.prod(dims)
     if count * bits > 8 * _SMALL or tensor.data_location:
         return
-    if tensor.HasField("raw_data"):
-        length, needed, unit = len(tensor.raw_data), -(-count * bits // 8), "bytes"
+    length = len(tensor.raw_data)
+    if length or tensor.HasField("raw_data"):
+        needed, unit = -(-count * bits // 8), "bytes"
     else:
         length = len(getattr(tensor, _FIELDS[elem_type]))
         needed, unit = _entries(elem_type, count), "elements"

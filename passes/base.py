@@ -210,14 +210,14 @@ class Meter:
         growth: the same with the nodes in their bodies, less the nodes that they replace. Copies
             of copies make it the larger one where bodies are nested.
         folded_bytes: bytes that folding constants has added; those that it freed count.
-        folded_room: limit of these; None before the first fold.
+        folded_room: returns the limit of these; None before the first fold.
         seconds: time of each pass by its name, all its runs together.
     """
 
     added_nodes: int = 0
     growth: int = 0
     folded_bytes: int = 0
-    folded_room: int | None = None
+    folded_room: Callable[[], int] | None = None
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import onnx
 
 from ..analysis.conformance import Conformance, rank_fault
-from ..ir import Error, Function, Model, Node, Operator
+from ..ir import Error, Function, Graph, Model, Node, Operator
 from ..ir.lazy import lazy_property
 from ..ir.places import FunctionKey, normal_domain
 from ..ops import rules_of
@@ -30,7 +30,8 @@ class NewNodes:
         self._before: dict[Node, Operator] = {
             node: node.op for graph in model.graphs() for node in graph.unordered_nodes()
         }
-        self._added: dict[Node, str] = {}
+        self._added: list[tuple[str, list[Node]]] = []
+        self._latest: dict[Graph, Node] = {}
         has_ranks: dict[str, bool] = {}
         self._ranks: set[tuple[str, str | None]] = set()
         for node, op in self._before.items():
@@ -42,10 +43,14 @@ class NewNodes:
     def note(self, pass_name: str) -> None:
         """Record the nodes that a pass has added."""
         for graph in self._model.graphs():
+            latest, added = self._latest.get(graph), []
             for node in graph.latest_nodes():
-                if node in self._before or node in self._added:
+                if node is latest or node in self._before:
                     break
-                self._added[node] = pass_name
+                added.append(node)
+            if added:
+                self._latest[graph] = added[0]
+                self._added.append((pass_name, added))
 
     def require_conformance(self) -> None:
         """Check new and changed nodes, apart from copies of others.
@@ -64,8 +69,9 @@ class NewNodes:
                     continue
                 fault = conformance.fault(node)
                 if fault is not None and not self._is_copy(node, conformance):
+                    adders = [name for name, added in self._added if node in added]
                     raise EmissionError(
-                        f"{self._added.get(node, 'a pass')} emitted {node.op_type} '{node.path}',"
+                        f"{(*adders, 'a pass')[0]} emitted {node.op_type} '{node.path}',"
                         f" which {fault}; nothing was written"
                     )
 

@@ -74,8 +74,10 @@ def write_definitions(model: Model) -> list[Remark]:
         node
         for graph in model.graphs()
         for node in graph.unordered_nodes()
-        if node.op_type in IN_ONNX_DOMAIN and is_defined(node)
+        if node.op.op_type in IN_ONNX_DOMAIN and is_defined(node)
     ]
+    if not nodes:
+        return []
     remarks: list[Remark] = []
     types = Types(model)
     facts = types, Constants(types, Folder(model)), CallGraph(model.functions)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import onnx
 
 from ..definitions.registry import IN_ONNX_DOMAIN
-from ..ir import Function, Graph, Model, Node
+from ..ir import Function, Graph, Model, Node, Operator
 from ..ops.schemas import Actual, Schema, default_of, formals, schema_at, tensor_text, type_fault
 from . import scans
 from .attribute_to_input import MOVES
@@ -21,8 +21,8 @@ _MOST_REMEMBERED = 10_000
 """Size of the caches of forms, for all models."""
 
 ElemTypes = tuple[int | None, ...]
-Key = tuple[str | int, ...]
-"""A version and the form of a node."""
+Key = tuple[Operator | str | int, ...]
+"""A version and the form of a node, by its very operator or what that says."""
 _Steps = tuple[int | None, int | None, dict[ElemTypes, int | None]]
 """Next steps of nodes of a form: for unknown types, for types valid in all versions, and by types
 of inputs and outputs."""
@@ -96,18 +96,17 @@ class Worklist:
 
     def _next(self, node: Node, version: int) -> int | None:
         """The next version after which a node is due; None if there is none."""
-        op, inputs, outputs = node.op, node.inputs, node.outputs
-        # What Form.of sees; a plain tuple takes a third of the time.
-        key: Key = version, op.qualname, *op.attributes, len(inputs), len(outputs)
+        inputs, outputs = node.inputs, node.outputs
+        if self._functions and node.op.function_key in self._functions:
+            return None
+        key: Key = version, node.op, len(inputs), len(outputs)
         if None in inputs:
             key += tuple([i for i, value in enumerate(inputs) if value is None])
-        if self._functions and op.function_key in self._functions:
-            return None
-        if op.op_type in IN_ONNX_DOMAIN and _is_foreign(op.op_type, version):
-            return None  # what its definition says is converted at the end
         steps = self._steps.get(key)
         if steps is None:
-            steps = self._steps[key] = self._without_types(node, version)
+            said = (version, node.op.qualname, *node.op.attributes, *key[2:])  # as OperatorForm.of
+            steps = self._steps.get(said) or self._without_types(node, version)
+            self._steps[key] = self._steps[said] = steps
         doubtful, certain, by_types = steps
         if doubtful == certain:
             return certain
@@ -120,7 +119,10 @@ class Worklist:
         return by_types[types]
 
     def _without_types(self, node: Node, version: int) -> _Steps:
-        if node.domain not in ("", "ai.onnx"):
+        op = node.op
+        # What a definition says is converted at the end.
+        is_defined = op.op_type in IN_ONNX_DOMAIN and _is_foreign(op.op_type, version)
+        if is_defined or op.domain not in ("", "ai.onnx"):
             return None, None, {}
         form = OperatorForm.of(node)
         return self._first(form, version), self._first(form, version, any_types=True), {}

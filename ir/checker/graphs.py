@@ -91,11 +91,13 @@ class GraphChecker:
         if has_odd_text(graph, _MANY):
             raise TypeError
         "".join([info.name for info in (*graph.input, *graph.output)])
-        "".join([tensor.name for tensor in graph.initializer])
         for infos in (graph.input, graph.output, graph.value_info):
             self._check_infos(infos, place)
+        names = []
         for tensor in graph.initializer:
-            check_tensor(tensor, "initializer '{}'", tensor.name)
+            names.append(name := tensor.name)
+            check_tensor(tensor, "initializer '{}'", name)
+        "".join(names)
         for sparse in graph.sparse_initializer:
             "".join((sparse.values.name,))
             check_sparse(sparse, "sparse initializer '{}'", sparse.values.name)

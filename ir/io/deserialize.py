@@ -99,7 +99,7 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
 
 
 def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
-    nodes = list(proto.graph.node)  # keeps protobuf's Python objects alive
+    nodes, tensors = list(proto.graph.node), list(proto.graph.initializer)
     frame = Frame(proto)
     model = Model(model_header(proto), base_dir)
     model.opset_imports = versions_of(imports_of(proto.opset_import), "the model")
@@ -116,6 +116,7 @@ def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
     reader.pin_names(scope, named_tensors_of_training(model.training_info))
     _mark_trained(model, scope)
     model.mark_as_loaded()
+    del tensors  # protobuf makes its Python objects once as long as they live
     return model
 
 

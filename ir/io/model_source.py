@@ -119,9 +119,9 @@ def read_open(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
     Raises:
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
     """
-    if isinstance(source, Readable) and not isinstance(source, _PLAIN):
-        return _read_open(source, max_bytes)
-    return source
+    if isinstance(source, _PLAIN) or not isinstance(source, Readable):
+        return source
+    return _read_open(source, max_bytes)
 
 
 def _read_open(stream: Readable, max_bytes: int) -> ModelFile:

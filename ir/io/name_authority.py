@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import filterfalse
 
@@ -91,15 +92,13 @@ def name_nodes(model: Model) -> int:
     count = 0
     for root in model.roots():
         nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
-        unnamed: dict[str, list[Node]] = {}
+        unnamed: dict[str, list[Node]] = defaultdict(list)
         for node in nodes:
             if not node.name:
-                unnamed.setdefault(node.op.op_type, []).append(node)
+                unnamed[node.op.op_type].append(node)
         names = _UsedNames(_names_like(nodes, unnamed.keys())) if unnamed else _UsedNames()
         for op_type, alike in unnamed.items():
-            for node, name in zip(alike, names.numbered(op_type, len(alike)), strict=True):
-                write_name(node, name)
-            count += len(alike)
+            count += len(list(map(write_name, alike, names.numbered(op_type, len(alike)))))
     return count
 
 
@@ -134,9 +133,8 @@ class _Namer:
         self.values.names |= graph.reserved
         nodes = list(graph.unordered_nodes())
         values = [*graph.initializers, *_outputs_of(nodes)]
-        for value in values:
-            if value.pinned:
-                self.give(value, value.name)
+        for value in [value for value in values if value.pinned]:
+            self.give(value, value.name)
         chosen = self.chosen
         self.give_all([value for value in values if value not in chosen], self.values)
         self.give_all([node for node in nodes if node.name], self.nodes)

@@ -66,8 +66,13 @@ class Operators:
                 small.add(op_type)
             if len(outputs) != 1 or not outputs[0] or "" in inputs:
                 return
-            content = after_names(node.SerializePartialToString(), inputs, outputs, name)
-            op = find((content, len(inputs), 1))
+            content, count = node.SerializePartialToString(), len(inputs)
+            names = f"{''.join(inputs)}{outputs[0]}{name}"
+            if len(names) <= _SHORT and names.isascii():  # without a call
+                content = content[len(names) + 2 * count + (4 if name else 2) :]
+            else:
+                content = after_names(content, inputs, outputs, name)
+            op = find((content, count, 1))
             if op is None:
                 if node.domain:
                     return
@@ -128,11 +133,9 @@ def after_names(content: bytes, inputs: Sequence[str], outputs: Sequence[str], n
             end.
     """
     text = "".join((*inputs, *outputs, name))
-    if text.isascii() and (
-        len(text) <= _SHORT or max(map(len, (*inputs, *outputs, name))) <= _SHORT
-    ):
-        count = len(inputs) + len(outputs)
-        return content[len(text) + 2 * (count + 1 if name else count) :]
+    size, count = len(text), len(inputs) + len(outputs)
+    if text.isascii() and (size <= _SHORT or max(map(len, (*inputs, *outputs, name))) <= _SHORT):
+        return content[size + 2 * (count + 1 if name else count) :]
     at, end = 0, len(content)
     while at < end and content[at] in (_READS, _GIVES, _NAMED):
         size = content[at + 1]

@@ -275,7 +275,7 @@ class _Writer:
             proto.MergeFromString(to_bytes(fields))
             if varying is not None:
                 self.write_node(varying, proto.node.add())
-            elif not fields:
+            elif len(fields) < _BLOCK:
                 break
 
     def encode(self, field: str, nodes: Iterable[Node]) -> tuple[list[str], Node | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
@@ -40,7 +41,7 @@ class HeldResults:
         self._parts: dict[Value, Tensor] = {}
         self.size = 0
         if meter.folded_room is None:
-            meter.folded_room = max(limit("folded_bytes"), _size(folder.model) // 10)
+            meter.folded_room = _room(folder.model)
 
     def admits(self, node: Node, results: Sequence[Tensor]) -> bool:
         """Test whether the results of a node may be constants at once: the model does not grow.
@@ -85,17 +86,24 @@ class HeldResults:
             others = [value for value in maker.outputs if value is not None and value not in finals]
             if dying.issuperset(user for value in others for user in _users(value)):
                 dying.add(maker)
-        growth = sum(map(_bytes, finals.values())) - _freed(dying) - _NODE * len(dying)
-        assert self.meter.folded_room is not None
-        fits = self.meter.folded_bytes + growth <= self.meter.folded_room
-        if finals and fits:
-            self.meter.folded_bytes += growth
+        fits = bool(finals) and self._takes_room(finals, dying)
+        if fits:
             for value, tensor in finals.items():
                 graph = value.graph
                 assert graph is not None
                 graph.replace_uses(value, graph.add_initializer(value.name, tensor))
         idle = [maker for maker in reversed(makers) if _is_idle(maker)]
-        return bool(finals and fits) or bool(idle)
+        return fits or bool(idle)
+
+    def _takes_room(self, finals: Mapping[Value, Tensor], dying: set[Node]) -> bool:
+        """Test whether there is room for results in the place of nodes, and count it."""
+        meter = self.meter
+        growth = sum(map(_bytes, finals.values())) - _freed(dying) - _NODE * len(dying)
+        assert meter.folded_room is not None
+        fits = meter.folded_bytes + growth <= meter.folded_room()
+        if fits:
+            meter.folded_bytes += growth
+        return fits
 
     def hold(self, results: Mapping[Value, Tensor], part: Tensor | None = None) -> None:
         """Keep results for nodes that depend on them, while there is memory.
@@ -174,9 +182,19 @@ def _bytes(tensor: Tensor) -> int:
     return tensor.size * onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).itemsize
 
 
-def _size(model: Model) -> int:
-    """Bytes of a model, about: those of its constants, and some for each node."""
+def _room(model: Model) -> Callable[[], int]:
+    """Return a function of the bytes that folding may add, which follow the model as it is now.
+
+    Its bytes are about those of its constants, and some for each node.
+    """
     graphs = list(model.graphs())
     nodes = sum(map(len, graphs))
-    elements = sum(tensor.size for graph in graphs for tensor in graph.initializers.values())
-    return _NODE * nodes + 4 * elements
+    tensors = [tensor for graph in graphs for tensor in graph.initializers.values()]
+
+    @functools.cache
+    def room() -> int:
+        elements = sum(tensor.size for tensor in tensors)
+        tensors.clear()
+        return max(limit("folded_bytes"), (_NODE * nodes + 4 * elements) // 10)
+
+    return room

@@ -150,6 +150,7 @@ class _LoopUnroller:
         carried: Sequence[Value | None] = loop.inputs[2:]
         scanned: list[list[Value]] = [[] for _ in body.outputs[1 + states :]]
         condition = inputs.condition
+        report, work = context.instrumentation.report_step, f"unrolling {site.path}"
         for iteration in range(iterations):
             arguments = [inputs.iteration(iteration), condition, *carried]
             results = template.step(arguments, f"_{iteration}")
@@ -158,7 +159,7 @@ class _LoopUnroller:
             carried = results[1 : 1 + states]
             for column, value in zip(scanned, results[1 + states :], strict=True):
                 column.append(template.place(value))
-            context.instrumentation.report_step(f"unrolling {site.path}", iteration, iterations)
+            report(work, iteration, iterations)
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(scanned)]
         record_facts(context, inference, loop, facts, outputs)

@@ -88,8 +88,8 @@ def test_vertices_that_are_wired_already_are_made_known_to_what_feeds_them() -> 
     before = other.changes
     for name in names:
         other.sources[name], other.users[name] = ("a",), ()
-        other.feed("a", [name])
-        other.feed("a", [name])
+        other.feed([("a", [name])])
+        other.feed([("a", [name])])
     assert other.changes > before
     assert list(other.users["a"]) == list(one.users["a"]) == names
     assert list(other.sources) == list(one.sources) == ["a", *names]
