@@ -20,7 +20,7 @@ from ..graph import NodeRow
 from ..operator import Operator
 from ..places import FunctionKey, key_of
 from .protobuf.message_headers import copy_unknown, has_unknown
-from .protobuf.wire import varint_at
+from .protobuf.node_bytes import SHORT, after_names
 
 Check = Callable[[onnx.NodeProto, Sequence[str], Sequence[str]], None]
 """Checks a node with its inputs and outputs before its reading, and raises."""
@@ -30,12 +30,6 @@ _SMALL = 1 << 12
 
 _FEW = 16
 """The most elements of a tensor among the attributes of operators that are shared."""
-
-_READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
-"""The tags of the inputs, outputs and name of a node. All other fields follow these."""
-
-_SHORT = 127
-"""The largest size that one byte encodes."""
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 _TENSOR = onnx.AttributeProto.TENSOR
@@ -68,7 +62,7 @@ class Operators:
                 return
             content, count = node.SerializePartialToString(), len(inputs)
             names = f"{''.join(inputs)}{outputs[0]}{name}"
-            if len(names) <= _SHORT and names.isascii():  # without a call
+            if len(names) <= SHORT and names.isascii():  # without a call
                 content = content[len(names) + 2 * count + (4 if name else 2) :]
             else:
                 content = after_names(content, inputs, outputs, name)
@@ -121,32 +115,6 @@ def _key(node: onnx.NodeProto, inputs: Sequence[str], outputs: Sequence[str]) ->
     if "" in inputs or "" in outputs:
         return content, *map(bool, inputs), None, *map(bool, outputs)
     return content, len(inputs), len(outputs)
-
-
-def after_names(content: bytes, inputs: Sequence[str], outputs: Sequence[str], name: str) -> bytes:
-    """The bytes of a node after its inputs, outputs and name. A field for an empty name belongs to
-    the rest.
-
-    Args:
-        content: the encoded node.
-        inputs, outputs, name: its names; where each is short, their total length decides where they
-            end.
-    """
-    text = "".join((*inputs, *outputs, name))
-    size, count = len(text), len(inputs) + len(outputs)
-    if text.isascii() and (size <= _SHORT or max(map(len, (*inputs, *outputs, name))) <= _SHORT):
-        return content[size + 2 * (count + 1 if name else count) :]
-    at, end = 0, len(content)
-    while at < end and content[at] in (_READS, _GIVES, _NAMED):
-        size = content[at + 1]
-        if size > _SHORT:
-            size, at = varint_at(content, at + 1, end)
-            at += size
-        elif size or content[at] != _NAMED:
-            at += 2 + size
-        else:
-            break
-    return content[at:]
 
 
 @functools.cache

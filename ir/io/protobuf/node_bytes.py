@@ -11,10 +11,14 @@ from typing import Any
 
 from ...node import Node
 from ...operator import Operator
-from .wire import varint
+from .wire import varint, varint_at
 
 OF_GRAPH, OF_FUNCTION = "\x0a", "\x3a"
 """The tags of a node of a graph and of a function."""
+_READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
+"""The tags of the inputs, outputs and name of a node. All other fields follow these."""
+SHORT = 127
+"""The largest size that one byte encodes."""
 _MANY = 16
 """The most inputs and outputs that are appended one by one, which takes quadratic time."""
 
@@ -115,3 +119,29 @@ def encode_nodes(
             text = f"{text}\x1a{sizes[len(name)]}{name}"
         texts.append(f"{field}{sizes[len(text)]}{text}")
     return texts, None
+
+
+def after_names(content: bytes, inputs: Sequence[str], outputs: Sequence[str], name: str) -> bytes:
+    """The bytes of a node after its inputs, outputs and name. A field for an empty name belongs to
+    the rest.
+
+    Args:
+        content: the encoded node.
+        inputs, outputs, name: its names; where each is short, their total length decides where they
+            end.
+    """
+    text = f"{''.join(inputs)}{''.join(outputs)}{name}"
+    size, count = len(text), len(inputs) + len(outputs)
+    if text.isascii() and (size <= SHORT or max(map(len, (*inputs, *outputs, name))) <= SHORT):
+        return content[size + 2 * (count + 1 if name else count) :]
+    at, end = 0, len(content)
+    while at < end and content[at] in (_READS, _GIVES, _NAMED):
+        size = content[at + 1]
+        if size > SHORT:
+            size, at = varint_at(content, at + 1, end)
+            at += size
+        elif size or content[at] != _NAMED:
+            at += 2 + size
+        else:
+            break
+    return content[at:]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 from straightline import ir
-from straightline.ir.io.operator_interning import Operators, after_names
+from straightline.ir.io.operator_interning import Operators
 from straightline.ir.operator import Operator
 
 names = st.sampled_from(
@@ -167,13 +167,6 @@ def test_the_bytes_for_writing_are_those_of_the_operator(node: onnx.NodeProto) -
     assert op.encoding in (None, message.SerializeToString())
     assert message.metadata_props == node.metadata_props and message.doc_string == node.doc_string
     assert op.has_extra == (op.extra is not None)
-
-
-def test_what_is_behind_names() -> None:
-    assert after_names(b"", [], [], "") == b""
-    assert after_names(onnx.NodeProto(input=["a"]).SerializeToString(), ["a"], [], "") == b""
-    empty = onnx.NodeProto(name="", op_type="Neg")
-    assert after_names(empty.SerializeToString(), [], [], "") == empty.SerializeToString()
 
 
 def test_rows_end_at_the_first_node_that_is_not_plain() -> None:

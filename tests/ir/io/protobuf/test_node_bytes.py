@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from onnx import helper
 from straightline.ir import Node, Operator, Value
-from straightline.ir.io.operator_interning import after_names
 from straightline.ir.io.protobuf.node_bytes import (
     OF_FUNCTION,
     OF_GRAPH,
+    after_names,
     characters,
     encode_nodes,
     encode_operator,
@@ -63,3 +63,10 @@ def test_an_operator_alone(op_type: str, domain: str, overload: str) -> None:
         expected.overload = overload
     assert onnx.NodeProto.FromString(said) == expected
     assert said == expected.SerializeToString()
+
+
+def test_what_is_behind_names() -> None:
+    assert after_names(b"", [], [], "") == b""
+    assert after_names(onnx.NodeProto(input=["a"]).SerializeToString(), ["a"], [], "") == b""
+    empty = onnx.NodeProto(name="", op_type="Neg")
+    assert after_names(empty.SerializeToString(), [], [], "") == empty.SerializeToString()
