@@ -9,7 +9,7 @@ import onnx
 
 from ....definitions import Expansion, Unfit, definitions_of, expansion_of, is_foreign
 from ....definitions.signatures import signature_of
-from ....facts.fact import UNKNOWN, Shape
+from ....facts.fact import UNKNOWN, Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
@@ -142,13 +142,19 @@ class Execution:
             fixed[own] = around[outer]
         for place, tensor in program.constants:
             fixed[place] = self.constant(tensor)
+        certain = set[tuple[int, Fact]]()  # of all iterations
+
+        def demand_sizes(value: Value, dims: Sequence[Dim]) -> None:
+            if value is not None and (id(dims), value.fact) not in certain:
+                if self._demand_sizes(program, value, dims):
+                    certain.add((id(dims), value.fact))
 
         def call(inputs: Sequence[Value]) -> list[Value]:
             frame = fixed.copy()
             for place, value in zip(program.inputs, inputs, strict=True):
                 frame[place] = value
             for k, dims in program.declared_inputs.items():
-                self._demand_sizes(program, inputs[k], dims)
+                demand_sizes(inputs[k], dims)
             results = self._run(program, frame)
             for place, declared, name in program.types:
                 value = frame[place]
@@ -159,7 +165,7 @@ class Execution:
             if around is not None and any(result is None for result in results):
                 raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():
-                self._demand_sizes(program, results[k], dims)
+                demand_sizes(results[k], dims)
             return results
 
         return call
@@ -188,13 +194,18 @@ class Execution:
         symbols = size.symbols | other.symbols
         return size != other and symbols <= names | {n for d in case.values() for n in d.symbols}
 
-    def _demand_sizes(self, program: Program, value: Value, dims: Sequence[Dim]) -> None:
-        """Demand the sizes that a body declares, with which runtimes make room for its values."""
-        if value is None or _is_certain(dims, value.fact.shape):
-            return
+    def _demand_sizes(self, program: Program, value: Term, dims: Sequence[Dim]) -> bool:
+        """Demand the sizes that a body declares, with which runtimes make room for its values.
+
+        Returns:
+            true if they are certain.
+        """
+        if _is_certain(dims, value.fact.shape):
+            return True
         head = self.terms.heads.own(AS_DECLARED, tuple(dims))
         body = onnx.NodeProto(op_type="Body", name=program.proto.name)
         self.log.append(Obligation(head, (value,), 1, self.guards, body, path=self.path))
+        return False
 
     def constant(self, message: onnx.TensorProto | onnx.SparseTensorProto) -> Term:
         """Term of an initializer."""
@@ -230,12 +241,11 @@ class Execution:
                 else:
                     results = operation.applications.get(args, ())
                     if len(results) < len(outputs):
-                        head, width = step.head, operation.width
-                        results = (
-                            terms.opaque(head, args, facts)
-                            if facts
-                            else terms.apply(head, args, width)
-                        )
+                        head = step.head
+                        if facts:
+                            results = terms.opaque(head, args, facts)
+                        else:
+                            results = terms.apply(head, args, operation.width)
                     if facts:
                         operation.settled[args] = results
             if len(outputs) == 1 == len(results) and outputs[0] != ABSENT and results[0]:
