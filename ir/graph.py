@@ -102,7 +102,7 @@ class Graph(GraphQueries):
             node = plain_node(op, inputs, label, name, graph)
             values[label] = node.outputs[0]  # type: ignore[assignment]
             nodes.append(node)
-            feeding: list[Node | Value] = []
+            feeding: list[Any] = []
             for value in inputs:  # as Topology.insert does, in two thirds of the time
                 source = value.producer or value  # type: ignore[union-attr]
                 current = users[source]
@@ -342,7 +342,7 @@ class Graph(GraphQueries):
         present = self._topology.sources
         try:
             for value in values:
-                vertex = value.producer
+                vertex: Node | Value | None = value.producer
                 if vertex is None or vertex.graph is not self:
                     vertex = value if value in present else self._capture(value)
                 sources.append(vertex)

@@ -10,11 +10,24 @@ the model.
 
 from __future__ import annotations
 
-from ...ir import Graph, Model, Node, Operator
+from collections.abc import Callable, Hashable
+
+from ...analysis.constants.equal import content_key
+from ...ir import Graph, Model, Node, Operator, Tensor
+from .value_numbering import merge_constants
 
 
-def end_branches_in_nodes(model: Model) -> None:
-    """Return each initializer that is the output of a branch through an Identity."""
+def end_branches_in_nodes(
+    model: Model, key_of: Callable[[Tensor], Hashable | None] = content_key
+) -> None:
+    """Return each initializer that is the output of a branch through an Identity.
+
+    Equal ones stayed apart as outputs; they are merged, or the next rewrite would.
+
+    Args:
+        model: the model.
+        key_of: the key of equal initializers.
+    """
     for graph in model.graphs():
         if graph.holder is None or not graph.holder.is_op("If"):
             continue
@@ -25,6 +38,7 @@ def end_branches_in_nodes(model: Model) -> None:
                 outputs[place] = node.output()
         if outputs != list(graph.outputs):
             graph.set_outputs(outputs)
+            merge_constants(graph, key_of=key_of)
 
 
 def ends_branch(graph: Graph, node: Node) -> bool:

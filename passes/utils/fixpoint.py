@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
+from ...analysis.constants.equal import ContentKeys
 from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node
@@ -52,7 +53,7 @@ def finish(model: Model, context: PassContext, changed: bool) -> None:
             if may_run:
                 correct.run(model, context)
         declare_slices(model, lambda: context.inference(model).fact)
-        end_branches_in_nodes(model)
+        end_branches_in_nodes(model, ContentKeys(context.analyses.keys).of)
 
 
 def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repeat: bool) -> bool:

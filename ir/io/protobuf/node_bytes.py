@@ -77,17 +77,17 @@ def encode_nodes(
     chosen: Mapping[Any, str],
     names: dict[Any, str],
 ) -> tuple[list[str], Node | None]:
-    """Encode nodes as fields of a graph or function, in characters, up to the first that varies.
+    """Encode nodes in characters, up to the first whose operator is large.
 
     Args:
         field: `OF_GRAPH` or `OF_FUNCTION`.
         nodes: the nodes, each after those that it reads.
-        rests: the encoding of an operator without names; None where it varies by node.
+        rests: the encoding of an operator without names; None for a large one.
         chosen: the names of values and nodes that differ from their labels.
         names: the names of values, `with_sizes`, extended by the outputs.
 
     Returns:
-        the fields, and the node that varies, if there is one.
+        the fields, and the node with the large operator, if there is one.
     """
     texts: list[str] = []
     find, sizes = chosen.get, _SIZES

@@ -145,9 +145,10 @@ class Execution:
         certain = set[tuple[int, Fact]]()  # of all iterations
 
         def demand_sizes(value: Value, dims: Sequence[Dim]) -> None:
-            if value is not None and (id(dims), value.fact) not in certain:
-                if self._demand_sizes(program, value, dims):
-                    certain.add((id(dims), value.fact))
+            if value is None or (id(dims), value.fact) in certain:
+                return
+            if self._demand_sizes(program, value, dims):
+                certain.add((id(dims), value.fact))
 
         def call(inputs: Sequence[Value]) -> list[Value]:
             frame = fixed.copy()
