@@ -104,9 +104,9 @@ class Worklist:
             key += tuple([i for i, value in enumerate(inputs) if value is None])
         steps = self._steps.get(key)
         if steps is None:
-            said = (version, node.op.qualname, *node.op.attributes, *key[2:])  # as OperatorForm.of
-            steps = self._steps.get(said) or self._without_types(node, version)
-            self._steps[key] = self._steps[said] = steps
+            form = (version, node.op.qualname, *node.op.attributes, *key[2:])  # as OperatorForm.of
+            steps = self._steps.get(form) or self._without_types(node, version)
+            self._steps[key] = self._steps[form] = steps
         doubtful, certain, by_types = steps
         if doubtful == certain:
             return certain

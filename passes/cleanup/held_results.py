@@ -183,9 +183,9 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _room(model: Model) -> Callable[[], int]:
-    """Return a function of the bytes that folding may add, which follow the model as it is now.
+    """Return a function of the bytes that folding may add to a model as it is now.
 
-    Its bytes are about those of its constants, and some for each node.
+    A model has about the bytes of its constants, and some for each node.
     """
     graphs = list(model.graphs())
     nodes = sum(map(len, graphs))
