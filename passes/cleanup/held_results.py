@@ -183,9 +183,9 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _room(model: Model) -> Callable[[], int]:
-    """Return a function of the bytes that folding may add to a model as it is now.
+    """Make a function that returns the bytes that folding may add to a model.
 
-    A model has about the bytes of its constants, and some for each node.
+    The model counts as it is now, with the bytes of its constants and some for each node.
     """
     graphs = list(model.graphs())
     nodes = sum(map(len, graphs))
