@@ -141,8 +141,12 @@ class Pattern:
         return {*self.parameters, *self.producers()}
 
     def operators(self) -> set[str]:
-        """The operators of its nodes."""
+        """The operators of its nodes, those outside of ONNX with their domain in front."""
         return {node.op_type for node in self.nodes}
+
+    def standard_operators(self) -> set[str]:
+        """The operators of its nodes that are ONNX's own."""
+        return {op_type for op_type in self.operators() if "." not in op_type}
 
 
 def parse_pattern(text: str) -> Pattern:

@@ -74,6 +74,9 @@ BY_DEFINITION = Message("by-definition", "replaced by its definition: {operators
 OF_ROWS = Message("of-rows", "{operators} of all iterations at once")
 """Operators outside of ONNX on more rows, which is proved by their definitions."""
 
+RAISED = Message("raised-operator", "by the rule {rule}, which {target} runs faster")
+"""Operator of a runtime in the place of nodes, which is proved by its definition."""
+
 
 def notion_of(remarks: Iterable[Remark], claim: Equality) -> Equality:
     """The notion of equality that passes keep, with the replacements that they made.
@@ -82,7 +85,7 @@ def notion_of(remarks: Iterable[Remark], claim: Equality) -> Equality:
         remarks: their remarks.
         claim: the notion that they claim for all models.
     """
-    codes = BY_DEFINITION.code, OF_ROWS.code
+    codes = BY_DEFINITION.code, OF_ROWS.code, RAISED.code
     is_rounded = any(remark.code in codes for remark in remarks)
     return weakest([claim, "reals"]) if is_rounded else claim
 

@@ -47,6 +47,7 @@ from .legality import Legality
 from .legalize import legalize
 from .name_repair import name_colliding_nodes, name_open_sizes
 from .outputs import forwarded_inputs, shared_outputs
+from .raising import raise_operators
 from .scan_captures import pass_captures
 from .target import Target, TargetError
 from .write_out import NodeReplacement
@@ -256,6 +257,7 @@ class FitTarget(Pass):
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions, captures and names as the target wants them."""
+        raised = self.target.raises and raise_operators(model, self.name, context, self.target.name)
         loops = isolate_conditions(model) if self.target.own_conditions else []
         for loop in loops:
             what = _OWN_CONDITION(target=self.target.name)
@@ -277,7 +279,7 @@ class FitTarget(Pass):
         if open_:
             what = _DECLARATIONS(values=open_, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return bool(loops or scans) or trimmed or count + sizes + open_ > 0
+        return bool(loops or scans) or raised or trimmed or count + sizes + open_ > 0
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:
         """Name the options that fix open sizes of inputs, where the target wants known ones."""

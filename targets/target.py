@@ -139,6 +139,8 @@ class Target:
         names_sizes: true if it refuses inputs with open sizes that have no names.
         known_declarations: true if it refuses other sizes than values inside declare, by names or
             numbers.
+        raises: true if it runs some operators outside of ONNX faster than the nodes that they
+            stand for.
         anywhere: the form of every operator.
         forms: by operator, the supported forms; a node must have one of them.
         passes: its pipeline, if it differs from the default one.
@@ -163,6 +165,7 @@ class Target:
     names_sizes: bool = False
     known_sizes: bool = False
     known_declarations: bool = False
+    raises: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
     passes: str | None = None

@@ -18,7 +18,7 @@ from .target import Form, Opsets, Source, Target, TargetError, Tried
 
 _FLAGS = (
     *("functions", "own_outputs", "own_conditions", "own_scans", "names_nodes", "names_sizes"),
-    *("known_sizes", "known_declarations", "standard"),
+    *("known_sizes", "known_declarations", "standard", "raises"),
 )
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (

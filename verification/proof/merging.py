@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...definitions import is_foreign
+from .equality.equality import Comparison
 from .equality.slice_pushdown import SlicePushdown
-from .execution.compile_graph import Program
+from .execution.compile_graph import Program, Step
 from .execution.cut_points import outputs_of
 from .execution.symbolic_execution import Execution, Frame, Value
 from .reals import rounded
@@ -66,11 +68,12 @@ class MergingExecution(RecordedExecution):
         # Normal forms of the comparison look beyond cuts, which a few values need.
         settled = SlicePushdown(self.terms).settled
         self._reals = [RealTerms(self.terms, settle) for settle in (self._settled, settled)]
+        self._assumptions: set[str] = set()
 
     @property
     def rounded_constants(self) -> set[str]:
         """Assumptions about constants of the rewrite that count as exact functions of others."""
-        return rounded.assumptions(reals.rounded for reals in self._reals)
+        return rounded.assumptions(reals.rounded for reals in self._reals) | self._assumptions
 
     def _run_main(self, program: Program, frame: Frame) -> list[Value]:
         values = self._original.values()
@@ -81,7 +84,7 @@ class MergingExecution(RecordedExecution):
             for at, value in outputs_of(self, step, frame):
                 original = values.get(names[at])
                 is_shared = value in shared
-                if original is not None and self._is_equal(original, value):
+                if original is not None and self._is_equal(original, value, step):
                     value, is_shared = original, True
                 if is_shared:
                     self._cut(value)
@@ -98,10 +101,29 @@ class MergingExecution(RecordedExecution):
         is_part = term.head.name in ("narrow", "view") or term.fact.elem_type not in FLOATS
         return self._pushdown.settled(term) if is_part else term
 
-    def _is_equal(self, one: Term, other: Term) -> bool:
+    def _is_equal(self, one: Term, other: Term, step: Step) -> bool:
         if one is other:
             return True
         kinds = one.fact.elem_type, other.fact.elem_type
         if kinds[0] != kinds[1] or kinds[0] not in FLOATS:
             return False
-        return any(reals.equal(one, other) for reals in self._reals)
+        if any(reals.equal(one, other) for reals in self._reals):
+            return True
+        # An operator of a runtime stands for nodes that moved and computed elsewhere.
+        op = step.head.op
+        return op is not None and is_foreign(op) and self._equal_by_rules(one, other)
+
+    def _equal_by_rules(self, one: Term, other: Term) -> bool:
+        """Compare two terms by all rules, and assume what these assume."""
+        comparison = Comparison(self.terms, over_reals=True)
+        try:
+            if one.fact.shape != other.fact.shape or not comparison.holds(one, other):
+                return False
+            if comparison.positive:
+                return False  # it holds for loops with an iteration only
+            self._assumptions |= comparison.rounded_constants | comparison.assumptions
+            self._assumptions |= comparison.definitions
+            return True
+        finally:
+            self.terms.comparing = False
+            comparison.release()

@@ -1,7 +1,9 @@
 """Rules of straightline, by theme, in the order in which they are tried."""
 
+from ..rules.registry import RAISED as RAISED
 from ..rules.registry import SHIPPED as SHIPPED
 from . import arithmetic as arithmetic
+from . import attention as attention
 from . import bounds as bounds
 from . import broadcasting as broadcasting
 from . import casts as casts

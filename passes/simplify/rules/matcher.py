@@ -97,7 +97,7 @@ class Matcher:
     @property
     def is_usable(self) -> bool:
         """Test that the opset has the operators."""
-        operators = self.pattern.operators() | self.rule.result.operators()
+        operators = self.pattern.standard_operators() | self.rule.result.standard_operators()
         return all(data_types(op_type, self.opset) for op_type in operators)
 
     def _needed(self) -> str:

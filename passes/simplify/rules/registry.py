@@ -25,12 +25,21 @@ Kind = TypeVar("Kind", bound=type[Rule])
 SHIPPED: list[Rule] = []
 """The rules of straightline, in the order in which they are tried; a test proves them."""
 
+RAISED: list[Rule] = []
+"""Rules that bring in operators of a runtime, for a target that gains by them."""
+
 _registered: dict[str, tuple[Rule, RuleProof | None]] = {}
 
 
 def shipped(kind: Kind) -> Kind:
     """Add a rule of straightline's own."""
     SHIPPED.append(kind(checked=False))
+    return kind
+
+
+def raised(kind: Kind) -> Kind:
+    """Add a rule of straightline's own that brings in operators of a runtime."""
+    RAISED.append(kind(checked=False))
     return kind
 
 

@@ -177,7 +177,11 @@ class _Emission:
             op, inputs = self._operator(node, inputs)
             labels = [self.labels.get(n, f"{self.root.output().name}_{n}") for n in node.outputs]
             name = self.root.name if node is self.plan.result.nodes[-1] else ""
-            outputs = self.emit.several(op, inputs, labels, name)
+            if op.domain:
+                self.emit.graph.root.opset_imports.setdefault(op.domain, 1)
+                outputs = self.emit.add_unchecked(op, inputs, labels, name)
+            else:
+                outputs = self.emit.several(op, inputs, labels, name)
             values.update(zip(node.outputs, outputs, strict=True))
         return values
 
@@ -216,7 +220,8 @@ class _Emission:
         """The operator in the form of the opset, with its operands."""
         attributes = resolved(node, self.match.attributes)
         insert_lists(node.op_type, self.emit.opset, attributes, inputs, self._list)
-        op = Operator(node.op_type)
+        domain, _, op_type = node.op_type.rpartition(".")
+        op = Operator(op_type, domain=domain)
         messages = [attribute_message(name, value) for name, value in attributes.items()]
         return op.with_attributes(messages), inputs
 

@@ -60,9 +60,8 @@ def opsets_of(rule: Rule, pattern: Pattern) -> list[int]:
     end = min(rule.until or newest + 1, newest + 1)
     opsets, before = list[int](), None
     for opset in range(rule.since, end):
-        schemas = [
-            schema_at(op, opset) for op in sorted(pattern.operators() | rule.result.operators())
-        ]
+        operators = pattern.standard_operators() | rule.result.standard_operators()
+        schemas = [schema_at(op, opset) for op in sorted(operators)]
         versions = [0 if s is None or s.deprecated else s.since_version for s in schemas]
         if all(versions) and versions != before:
             opsets.append(opset)

@@ -63,6 +63,8 @@ class TypeClasses:
         return name, self._allowed_of(leader)
 
     def _read(self, side: int, number: int, node: PatternNode, opset: int) -> None:
+        if "." in node.op_type:
+            return  # outside of ONNX: types are those that the rule states
         schema = schema_at(node.op_type, opset)
         if schema is None or schema.deprecated:
             self.usable = False

@@ -1,0 +1,87 @@
+"""Operators of com.microsoft in the place of nodes, for onnxruntime alone."""
+
+import numpy as np
+import onnx
+import pytest
+import straightline as sl
+from kernels import assert_equal, run_kernel
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
+ANGLES = """half = Mul (places, rates)  both = Concat <axis = -1> (half, half)
+    cos = Cos (both)  sin = Sin (both)  one = Constant <value_ints = [1]> ()
+    c = Unsqueeze (cos, one)  z = Unsqueeze (sin, one)"""
+ROTATED = """zero = Constant <value_ints = [0]> ()  four = Constant <value_ints = [4]> ()
+    all = Constant <value_ints = [9223372036854775807]> ()
+    axis = Constant <value_ints = [3]> ()  first = Slice (x, zero, four, axis)
+    second = Slice (x, four, all, axis)  minus = Neg (second)
+    turned = Concat <axis = -1> (minus, first)  real = Mul (x, c)  imag = Mul (turned, z)
+    y = Add (real, imag)"""
+BY_ANGLES = f"""{HEAD} g (float[B, 2, S, 8] x, float[1, S, 1] places) => (float[B, 2, S, 8] y)
+    <float[1, 1, 4] rates = {{1, 0.5, 0.25, 0.125}}> {{ {ANGLES} {ROTATED} }}"""
+
+
+def raised(model, **settings):
+    result = sl.transform(model, target="onnxruntime", **settings)
+    return result, [node.op_type for node in result.model.graph.node if node.domain]
+
+
+def draw(batch, length):
+    draw = np.random.default_rng(0)
+    x = draw.standard_normal((batch, 2, length, 8)).astype(np.float32)
+    places = np.arange(3, 3 + length, dtype=np.float32).reshape(1, length, 1)
+    return {"x": x, "places": places}
+
+
+def test_a_rotation_is_one_node_and_proved():
+    model = onnx.parser.parse_model(BY_ANGLES)
+    result, operators = raised(model)
+    assert operators == ["RotaryEmbedding"] and result.verdict.proved
+    assert any("by the rule rotary-embedding" in remark.reason for remark in result.remarks)
+    for feeds in (draw(3, 5), draw(1, 1), draw(2, 0), draw(0, 4)):
+        assert_equal(run_kernel(model, feeds), run_kernel(result.model, feeds))
+
+
+def tables(angles):
+    cosines, sines = (np.concatenate([f(angles)] * 2, 3) for f in (np.cos, np.sin))
+    model = onnx.parser.parse_model(f"""{HEAD} g (float[B, 2, 3, 8] x) => (float[B, 2, 3, 8] y)
+        <float[1, 1, 3, 8] c, float[1, 1, 3, 8] z> {{ {ROTATED} }}""")
+    for name, array in (("c", cosines), ("z", sines)):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return model
+
+
+def test_a_rotation_by_tables():
+    model = tables(np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4))
+    result, operators = raised(model)
+    assert operators == ["RotaryEmbedding"] and result.verdict.proved
+    feeds = {"x": draw(2, 3)["x"]}
+    assert_equal(run_kernel(model, feeds), run_kernel(result.model, feeds))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Concat <axis = -1> (minus, first)", "Concat <axis = -1> (first, minus)"),
+        ("Mul (turned, z)", "Mul (turned, c)"),
+        ("[1, S, 1] places", "[B, S, 1] places"),
+        ("minus = Neg (second)", "minus = Abs (second)"),
+    ],
+)
+def test_other_rotations_stay(old, new):
+    assert old in BY_ANGLES
+    _, operators = raised(onnx.parser.parse_model(BY_ANGLES.replace(old, new)), verify=False)
+    assert not operators
+
+
+def test_tables_of_other_halves_stay():
+    model = tables(np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4))
+    array = onnx.numpy_helper.to_array(model.graph.initializer[0]).copy()
+    array[0, 0, 1, 6] += 1
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(array, "c"))
+    assert not raised(model, verify=False)[1]
+
+
+@pytest.mark.parametrize("target", ["openvino", "onnx", None])
+def test_no_other_target_gets_it(target):
+    result = sl.transform(onnx.parser.parse_model(BY_ANGLES), target=target, verify=False)
+    assert not any(node.domain for node in result.model.graph.node)
