@@ -84,7 +84,10 @@ class MergingExecution(RecordedExecution):
             for at, value in outputs_of(self, step, frame):
                 original = values.get(names[at])
                 is_shared = value in shared
-                if original is not None and self._is_equal(original, value, step):
+                if original is not None and (
+                    self._is_equal(original, value)
+                    or (_is_raised(step) and self._equal_by_rules(original, value))
+                ):
                     value, is_shared = original, True
                 if is_shared:
                     self._cut(value)
@@ -101,17 +104,13 @@ class MergingExecution(RecordedExecution):
         is_part = term.head.name in ("narrow", "view") or term.fact.elem_type not in FLOATS
         return self._pushdown.settled(term) if is_part else term
 
-    def _is_equal(self, one: Term, other: Term, step: Step) -> bool:
+    def _is_equal(self, one: Term, other: Term) -> bool:
         if one is other:
             return True
         kinds = one.fact.elem_type, other.fact.elem_type
         if kinds[0] != kinds[1] or kinds[0] not in FLOATS:
             return False
-        if any(reals.equal(one, other) for reals in self._reals):
-            return True
-        # An operator of a runtime stands for nodes that moved and computed elsewhere.
-        op = step.head.op
-        return op is not None and is_foreign(op) and self._equal_by_rules(one, other)
+        return any(reals.equal(one, other) for reals in self._reals)
 
     def _equal_by_rules(self, one: Term, other: Term) -> bool:
         """Compare two terms by all rules, and assume what these assume."""
@@ -127,3 +126,8 @@ class MergingExecution(RecordedExecution):
         finally:
             self.terms.comparing = False
             comparison.release()
+
+
+def _is_raised(step: Step) -> bool:
+    """Test for an operator of a runtime, which stands for nodes that moved and computed."""
+    return step.head.op is not None and is_foreign(step.head.op)
