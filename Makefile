@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A rewrite survives a fault of one pass; who looks for faults wants to see it.
 conversions fuzz attack: export STRAIGHTLINE_FAULTS = raise
 
-.PHONY: demo test lint types pytest pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel clean
+.PHONY: demo test lint types pytest pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel release clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -137,6 +137,12 @@ wheel: $(VENV)/.installed  ## a wheel in dist, checked as the registry checks it
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 	$(BIN)/twine check --strict dist/*.whl
 	$(BIN)/check-wheel-contents dist/*.whl
+
+release: wheel  ## wheel and source archive of the version in dist, checked, and the tag for them
+	rm -f dist/*.tar.gz
+	$(PY) -c "from setuptools import build_meta; print(build_meta.build_sdist('dist'))"
+	$(BIN)/twine check --strict dist/*
+	$(PY) dev/tools/release.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
