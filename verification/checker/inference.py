@@ -6,7 +6,8 @@ A rule says what holds wherever the operator does not fail; 0 and None are unkno
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import onnx
 
@@ -16,11 +17,6 @@ from .sizes import part_of_shape, sizes_in, whole_numbers
 from .terms import ABSENT, UNKNOWN, Fact, Head, Shape, Terms
 
 Args = tuple[int, ...]
-Rule = Callable[[Terms, Head, Args, int], "Shape | None"]
-"""Function of the terms, a head, its arguments and the index of an output."""
-
-RULES: dict[str, Rule] = {}
-"""Rules for shapes by operator."""
 _STRING, _INT64 = onnx.TensorProto.STRING, onnx.TensorProto.INT64
 _NO_END = 1 << 62
 """End of a Slice that no size reaches."""
@@ -28,19 +24,76 @@ _BROADCASTING = 7
 """First version of arithmetic that broadcasts without attributes."""
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, rule))
-        return rule
+class _Unknown(Exception):
+    """The shape of an output does not follow from what is known."""
 
-    return register
+
+class _Output(NamedTuple):
+    """Output of an operator on arguments. Asking for what is unknown ends a rule."""
+
+    terms: Terms
+    head: Head
+    args: Args
+    output: int
+
+    def arg(self, place: int) -> int:
+        """Argument, which may be absent."""
+        return self.args[place] if place < len(self.args) else ABSENT
+
+    def shape(self, place: int = 0) -> Shape:
+        """Shape of an operand."""
+        return known(self.terms.fact(self.arg(place)).shape)
+
+    def shapes(self) -> list[Shape]:
+        """Shapes of all operands."""
+        return [self.shape(place) for place in range(len(self.args))]
+
+    def axis(self, default: int = 0) -> int:
+        """Axis of the first operand, from the front."""
+        return _place(self.head.integer("axis", default), len(self.shape()))
+
+    def has(self, place: int, name: str) -> bool:
+        """Test for an operand, or the attribute that it once was."""
+        return self.arg(place) != ABSENT or self.head.attribute(name) is not None
+
+    def numbers(self, place: int, name: str) -> list[int] | None:
+        """Numbers of an operand, or of the attribute that it once was; None if it is left out."""
+        arg = self.arg(place)
+        return self.head.integers(name) if arg == ABSENT else known(self.terms.numbers(arg))
+
+    def sizes(self, place: int) -> Shape:
+        """Elements of a list of sizes."""
+        is_list = self.terms.fact(self.arg(place)).rank == 1
+        return known(sizes_in(self.terms, self.arg(place)) if is_list else None)
+
+
+T = TypeVar("T")
+
+
+def known(value: T | None) -> T:
+    """Value that is known."""
+    if value is None:
+        raise _Unknown
+    return value
+
+
+def _place(axis: int, rank: int) -> int:
+    """Axis counted from the front."""
+    return known(axis % rank if -rank <= axis < rank else None)
+
+
+Rule = Callable[[_Output], "Sequence[Dim]"]
+"""Function to the shape of an output."""
 
 
 def fact_of_output(terms: Terms, head: Head, args: Args, output: int) -> Fact:
     """Fact of an output of an operator without bodies."""
     elem_type = _elem_type(terms, head, args, output)
     rule = RULES.get(head.name) if head.version and head.key is None else None
-    shape = None if rule is None else rule(terms, head, args, output)
+    try:
+        shape = None if rule is None else tuple(rule(_Output(terms, head, args, output)))
+    except _Unknown:
+        shape = None
     if shape is not None and any(isinstance(dim, int) and dim < 0 for dim in shape):
         shape = None
     return Fact(elem_type, shape)
@@ -106,50 +159,6 @@ def _result(name: str, version: int, domain: str, output: int) -> tuple[str, int
     return variable, int(onnx.TensorProto.DataType.Value(only[7:-1].upper())) if is_tensor else 0
 
 
-def _shape(terms: Terms, args: Args, position: int = 0) -> Shape | None:
-    return terms.fact(args[position]).shape if position < len(args) else None
-
-
-def _axis(shape: Sequence[Dim], axis: int) -> int | None:
-    """Axis counted from the front; None if there is none."""
-    return axis % len(shape) if -len(shape) <= axis < len(shape) else None
-
-
-@_rule(
-    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "CastLike"),
-    *("Ceil", "Celu", "Clip", "Cos", "Cosh", "CumSum", "DequantizeLinear", "Elu", "Erf", "Exp"),
-    *("Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf", "IsNaN"),
-    *("InstanceNormalization", "LRN", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax"),
-    *("BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "Mish", "Neg", "Not"),
-    *("PRelu", "QuantizeLinear", "Reciprocal", "Relu", "ReverseSequence", "Round", "ScatterND"),
-    *("GroupNormalization", "RMSNormalization", "ScatterElements", "Selu", "Shrink", "Sigmoid"),
-    *("Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "Trilu"),
-    *("Swish", "ThresholdedRelu", "EyeLike"),
-)
-def _of_first(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return None if output else _shape(terms, args)
-
-
-@_rule("Dropout")
-def _dropout(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return _shape(terms, args)
-
-
-@_rule(
-    *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal"),
-    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Or", "Pow", "Sub"),
-    *("Where", "Xor"),
-)
-def _broadcast(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shapes = [_shape(terms, args, position) for position in range(len(args))]
-    return None if head.version < _BROADCASTING else broadcast(shapes)
-
-
-@_rule("Max", "Mean", "Min", "Sum")
-def _variadic(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return None if head.version <= _BROADCASTING else _broadcast(terms, head, args, output)
-
-
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     """Shape of operands that broadcast; a size is unknown where two have other names."""
     complete = [shape for shape in shapes if shape is not None]
@@ -170,48 +179,34 @@ def _wider(dims: Sequence[Dim]) -> Dim:
     return 1 if not wide else next(iter(wide)) if len(wide) == 1 else None
 
 
-_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+def _broadcast(o: _Output) -> Shape:
+    first = _BROADCASTING + (o.head.name in _VARIADIC)
+    return known(broadcast(o.shapes()) if o.head.version >= first else None)
 
 
-@_rule(*[f"Reduce{name}" for name in _REDUCTIONS])
-def _reduction(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, axes = _shape(terms, args), head.integers("axes")
-    if len(args) > 1:
-        axes = terms.numbers(args[1])
-        if axes is None:
-            return None
-    if shape is None:
-        return None
-    if not axes and head.integer("noop_with_empty_axes"):
+def _reduction(o: _Output) -> Sequence[Dim]:
+    shape, axes = o.shape(), o.numbers(1, "axes")
+    if not axes and o.head.integer("noop_with_empty_axes"):
         return shape
-    places = {_axis(shape, axis) for axis in axes or range(len(shape))}
-    return None if None in places else _reduced(shape, places, head.integer("keepdims", 1))
+    return _reduced(shape, axes or range(len(shape)), o.head.integer("keepdims", 1))
 
 
-def _reduced(shape: Shape, axes: set[int | None], keepdims: int) -> Shape:
-    if keepdims:
-        return tuple([1 if k in axes else dim for k, dim in enumerate(shape)])
-    return tuple([dim for k, dim in enumerate(shape) if k not in axes])
+def _reduced(shape: Shape, axes: Iterable[int], keepdims: int = 0) -> Sequence[Dim]:
+    places = {_place(axis, len(shape)) for axis in axes}
+    kept = [1 if k in places else dim for k, dim in enumerate(shape)]
+    return kept if keepdims else [dim for k, dim in enumerate(shape) if k not in places]
 
 
-@_rule("ArgMax", "ArgMin")
-def _arg(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    axis = None if shape is None else _axis(shape, head.integer("axis"))
-    return None if axis is None else _reduced(shape or (), {axis}, head.integer("keepdims", 1))
+def _with(shape: Shape, axis: int, *sizes: Dim) -> Shape:
+    """Shape with other sizes in the place of an axis."""
+    return (*shape[:axis], *sizes, *shape[axis + 1 :])
 
 
-@_rule("Concat")
-def _concat(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shapes = [terms.fact(arg).shape for arg in args]
-    first = shapes[0]
-    axis = None if first is None else _axis(first, head.integer("axis"))
-    complete = [shape for shape in shapes if shape is not None and len(shape) == len(first or ())]
-    if axis is None or len(complete) < len(shapes):
-        return None
-    columns = list(zip(*complete, strict=True))
-    total = functools.reduce(add, columns[axis])
-    return tuple([total if k == axis else _agreed(dims) for k, dims in enumerate(columns)])
+def _concat(o: _Output) -> Shape:
+    shapes, axis = o.shapes(), o.axis()
+    columns = list(zip(*shapes, strict=False))
+    total = functools.reduce(add, known(columns[axis] if axis < len(columns) else None))
+    return _with(tuple(map(_agreed, columns)), axis, total)
 
 
 def _agreed(dims: Sequence[Dim]) -> Dim:
@@ -221,70 +216,42 @@ def _agreed(dims: Sequence[Dim]) -> Dim:
     return next(iter(numbers)) if len(numbers) == 1 else names[0] if names else None
 
 
-@_rule("Transpose")
-def _transpose(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, perm = _shape(terms, args), head.integers("perm")
-    if shape is None:
-        return None
+def _transpose(o: _Output) -> Sequence[Dim]:
+    shape, perm = o.shape(), o.head.integers("perm")
     order = [*range(len(shape))][::-1] if perm is None else perm
-    return tuple([shape[k] for k in order]) if sorted(order) == [*range(len(shape))] else None
+    return [shape[_place(k, len(shape))] for k in order]
 
 
-@_rule("Squeeze")
-def _squeeze(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    axes = terms.numbers(args[1]) if len(args) > 1 else head.integers("axes")
-    if shape is None or not axes:  # which axes are 1 may be unknown
-        return None
-    places = {_axis(shape, axis) for axis in axes}
-    return None if None in places else _reduced(shape, places, 0)
-
-
-@_rule("Unsqueeze")
-def _unsqueeze(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    axes = terms.numbers(args[1]) if len(args) > 1 else head.integers("axes")
-    if shape is None or axes is None:
-        return None
+def _unsqueeze(o: _Output) -> Sequence[Dim]:
+    shape, axes = o.shape(), known(o.numbers(1, "axes"))
     rank = len(shape) + len(axes)
-    places = {_axis([1] * rank, axis) for axis in axes}
-    if None in places or len(places) < len(axes):
-        return None
+    places = {_place(axis, rank) for axis in axes}
     rest = iter(shape)
-    return tuple([1 if k in places else next(rest) for k in range(rank)])
+    return [1 if k in places else known(next(rest, -1)) for k in range(rank)]
 
 
-@_rule("Flatten")
-def _flatten(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, axis = _shape(terms, args), head.integer("axis", 1)
-    if shape is None or not -len(shape) <= axis <= len(shape):
-        return None
-    split = axis + len(shape) if axis < 0 else axis
+def _flatten(o: _Output) -> Sequence[Dim]:
+    shape, axis = o.shape(), o.head.integer("axis", 1)
+    split = len(shape) if axis == len(shape) else o.axis(1)
     return multiply(*shape[:split]), multiply(*shape[split:])
 
 
-@_rule("Reshape")
-def _reshape(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+def _reshape(o: _Output) -> Sequence[Dim]:
     """Take a name in the target for a size unless 0 would copy another one: there is none behind
     the last axis, and it may be 0, too."""
-    shape, target = _shape(terms, args), sizes_in(terms, args[1]) if len(args) > 1 else None
-    if target is None or head.version < 5 or terms.fact(args[1]).rank != 1:
-        return None
+    shape, target = o.terms.fact(o.arg(0)).shape, o.sizes(1)
     sizes: list[Dim] = []
     for k, dim in enumerate(target):
         own = None if shape is None else 0 if k >= len(shape) else shape[k]
         copied = rename(own, {dim: 0}) if isinstance(dim, str) else own
         copies = not isinstance(dim, int) and copied != 0
-        if head.integer("allowzero") or (dim != 0 and not copies) or dim == own:
-            sizes.append(dim)
-        else:
-            sizes.append(own if dim == 0 else None)
-    if -1 not in sizes:
-        return tuple(sizes)
-    place = sizes.index(-1)
-    rest = sizes[:place] + sizes[place + 1 :]
-    sizes[place] = None if shape is None or -1 in rest else _quotient(shape, rest)
-    return tuple(sizes)
+        is_kept = o.head.integer("allowzero") or (dim != 0 and not copies) or dim == own
+        sizes.append(dim if is_kept else own if dim == 0 else None)
+    if -1 in sizes:
+        place = sizes.index(-1)
+        rest = sizes[:place] + sizes[place + 1 :]
+        sizes[place] = None if shape is None or -1 in rest else _quotient(shape, rest)
+    return sizes
 
 
 def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
@@ -297,84 +264,35 @@ def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
     return divide(multiply(*sizes), multiply(*rest))
 
 
-@_rule("Gather")
-def _gather(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, indices = _shape(terms, args), _shape(terms, args, 1)
-    axis = None if shape is None else _axis(shape, head.integer("axis"))
-    if shape is None or indices is None or axis is None:
-        return None
-    return (*shape[:axis], *indices, *shape[axis + 1 :])
+def _tile(o: _Output) -> Sequence[Dim]:
+    shape, repeats = o.shape(), known(whole_numbers(o.terms, o.arg(1)))
+    return [multiply(dim, n) for dim, n in zip(shape, repeats, strict=False)]
 
 
-@_rule("GatherElements")
-def _gather_elements(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return _shape(terms, args, 1)
-
-
-@_rule("Shape")
-def _shape_of(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    if shape is None:
-        return (None,)
-    return (len(part_of_shape(shape, head.integer("start"), head.integer("end", len(shape)))),)
-
-
-@_rule("Size")
-def _size(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return ()
-
-
-@_rule("ConstantOfShape")
-def _filled(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    return sizes_in(terms, args[0]) if terms.fact(args[0]).rank == 1 else None
-
-
-@_rule("Expand")
-def _expand(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    fits = len(args) > 1 and terms.fact(args[1]).rank == 1
-    return broadcast([_shape(terms, args), sizes_in(terms, args[1])]) if fits else None
-
-
-@_rule("Tile")
-def _tile(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, repeats = _shape(terms, args), whole_numbers(terms, args[1]) if len(args) > 1 else None
-    if shape is None or repeats is None or len(shape) != len(repeats):
-        return None
-    pairs = zip(shape, repeats, strict=True)
-    return tuple([multiply(dim, n) for dim, n in pairs])
-
-
-@_rule("Slice")
-def _slice(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+def _slice(o: _Output) -> Sequence[Dim]:
     """Keep the sizes of other axes, also where the ends of some are unknown."""
-    shape = _shape(terms, args)
-    if shape is None:
-        return None
-    if head.version < 10:
-        lists: list[Sequence[Dim] | None] = [
-            head.integers(name) for name in ("starts", "ends", "axes")
-        ]
-        steps: Sequence[Dim] | None = None
-    else:
-        lists = [sizes_in(terms, arg) for arg in (*args, ABSENT, ABSENT)[1:4]]
-        steps = sizes_in(terms, args[4]) if len(args) > 4 else None
-    starts, ends, axes = lists
-    has_axes = head.attribute("axes") is not None or (len(args) > 3 and args[3] != ABSENT)
-    if not has_axes and starts is not None:
-        axes = [*range(len(starts))]
-    places = [_axis(shape, n) if isinstance(n, int) else None for n in axes or ()]
-    if axes is None or None in places:
-        return (None,) * len(shape)
-    count, sizes = len(places), list(shape)
-    unknown: list[Dim] = [None] * count
-    if steps is None and len(args) <= 4:
-        steps = [1] * count
-    rows = [one if one is not None and len(one) == count else unknown for one in (starts, ends)]
-    strides = steps if steps is not None and len(steps) == count else unknown
-    for place, start, end, step in zip(places, *rows, strides, strict=True):
-        assert place is not None
+    sizes = [*o.shape()]
+    lists: list[Sequence[Dim] | None] = [o.head.integers(name) for name in _PARTS]
+    if o.head.version >= 10:
+        lists = [sizes_in(o.terms, arg) for arg in (*o.args[1:], *[ABSENT] * 4)[:4]]
+    starts, ends, axes, steps = lists
+    if not o.has(3, "axes") and starts is not None:
+        axes = range(len(starts))
+    if axes is None or not all(isinstance(axis, int) for axis in axes):
+        return [None] * len(sizes)
+    count, unknown = len(axes), [None] * len(axes)
+    steps = steps if o.has(4, "") else [1] * count
+    rows = [
+        row if row is not None and len(row) == count else unknown for row in (starts, ends, steps)
+    ]
+    for axis, start, end, step in zip(axes, *rows, strict=True):
+        assert isinstance(axis, int)
+        place = _place(axis, len(sizes))
         sizes[place] = _cut(sizes[place], start, end, step)
-    return tuple(sizes)
+    return sizes
+
+
+_PARTS = ("starts", "ends", "axes", "steps")
 
 
 def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
@@ -389,71 +307,55 @@ def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     return dim if (start, step) == (0, 1) and end >= _NO_END else None
 
 
-@_rule("Split")
-def _split(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    axis = None if shape is None else _axis(shape, head.integer("axis"))
-    if shape is None or axis is None:
-        return None
-    parts = terms.numbers(args[1]) if len(args) > 1 else head.integers("split")
-    has_sizes = len(args) > 1 or head.attribute("split") is not None
+def _split(o: _Output) -> Shape:
+    shape, axis = o.shape(), o.axis()
+    arg = o.arg(1)
+    parts = o.head.integers("split") if arg == ABSENT else o.terms.numbers(arg)
     dim, size = shape[axis], None
-    if parts is not None and len(parts) == head.outputs:
-        size = parts[output]
-    elif not has_sizes and isinstance(dim, int) and dim % head.outputs == 0:
-        size = dim // head.outputs
-    return (*shape[:axis], size, *shape[axis + 1 :])
+    if parts is not None and len(parts) == o.head.outputs:
+        size = parts[o.output]
+    elif not o.has(1, "split") and isinstance(dim, int) and dim % o.head.outputs == 0:
+        size = dim // o.head.outputs
+    return _with(shape, axis, size)
 
 
-@_rule("Pad")
-def _pad(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    pads = terms.numbers(args[1]) if len(args) > 1 else head.integers("pads")
-    if shape is None:
-        return None
-    rank = len(shape)
-    if pads is None or len(pads) != 2 * rank or len(args) > 3:
+def _pad(o: _Output) -> Sequence[Dim]:
+    shape, rank = o.shape(), len(o.shape())
+    pads = o.head.integers("pads") if len(o.args) < 2 else o.terms.numbers(o.args[1])
+    if pads is None or len(pads) != 2 * rank or len(o.args) > 3:
         return (None,) * rank
     ends = zip(shape, pads[:rank], pads[rank:], strict=True)
-    return tuple([add(dim, a + b) for dim, a, b in ends])
+    return [add(dim, a + b) for dim, a, b in ends]
 
 
-@_rule("MatMul")
-def _matmul(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    one, other = _shape(terms, args), _shape(terms, args, 1)
-    if not one or not other:
-        return None
-    batch = broadcast([one[:-2], other[:-2]])
-    rows, columns = one[-2:-1], other[-1:] if len(other) > 1 else ()
-    return None if batch is None else (*batch, *rows, *columns)
+def _matmul(o: _Output) -> Sequence[Dim]:
+    one, other = o.shape(), o.shape(1)
+    batch = known(broadcast([one[:-2], other[:-2]]) if one and other else None)
+    return (*batch, *one[-2:-1], *(other[-1:] if len(other) > 1 else ()))
 
 
-@_rule("Gemm")
-def _gemm(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    one, other = _shape(terms, args), _shape(terms, args, 1)
-    if one is None or other is None or len(one) != 2 or len(other) != 2:
-        return None
-    return one[1 if head.integer("transA") else 0], other[0 if head.integer("transB") else 1]
+def _gemm(o: _Output) -> Sequence[Dim]:
+    one, other = o.shape(), o.shape(1)
+    fits = len(one) == len(other) == 2
+    sides = one[::-1] if o.head.integer("transA") else one, other
+    if o.head.integer("transB"):
+        sides = sides[0], other[::-1]
+    return known((sides[0][0], sides[1][1]) if fits else None)
 
 
-@_rule("Conv")
-def _conv(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, weights = _shape(terms, args), _shape(terms, args, 1)
-    if shape is None or weights is None or len(shape) != len(weights) or len(shape) < 3:
-        return None
-    kernel: Sequence[Dim] = head.integers("kernel_shape") or weights[2:]
-    return (shape[0], weights[0], *_windows(head, shape[2:], kernel))
+def _conv(o: _Output) -> Sequence[Dim]:
+    shape, weights = o.shape(), o.shape(1)
+    fits = len(shape) == len(weights) > 2
+    kernel = known((o.head.integers("kernel_shape") or weights[2:]) if fits else None)
+    return (shape[0], weights[0], *_windows(o.head, shape[2:], kernel))
 
 
-@_rule("AveragePool", "MaxPool", "LpPool")
-def _pool(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, kernel = _shape(terms, args), head.integers("kernel_shape")
-    if shape is None or kernel is None or len(kernel) != len(shape) - 2:
-        return None
-    return (*shape[:2], *_windows(head, shape[2:], kernel))
+def _pool(o: _Output) -> Sequence[Dim]:
+    shape, kernel = o.shape(), known(o.head.integers("kernel_shape"))
+    return (*shape[:2], *_windows(o.head, shape[2:], kernel))
 
 
-def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Shape:
+def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Sequence[Dim]:
     """Numbers of windows with explicit pads."""
     count = len(sizes)
     strides = head.integers("strides") or [1] * count
@@ -462,9 +364,8 @@ def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Shape:
     is_plain = head.attribute("auto_pad") in (None, b"NOTSET") and not head.integer("ceil_mode")
     if not is_plain or not len(kernel) == len(strides) == len(gaps) == len(pads) // 2 == count:
         return (None,) * count
-    ends = [a + b for a, b in zip(pads[:count], pads[count:], strict=True)]
-    rows = zip(sizes, kernel, ends, strides, gaps, strict=True)
-    return tuple([_window(size, wide, pad, stride, gap) for size, wide, pad, stride, gap in rows])
+    rows = zip(sizes, kernel, pads[:count], pads[count:], strides, gaps, strict=True)
+    return [_window(size, wide, a + b, stride, gap) for size, wide, a, b, stride, gap in rows]
 
 
 def _window(size: Dim, wide: Dim, pad: int, stride: int, gap: int) -> Dim:
@@ -474,48 +375,99 @@ def _window(size: Dim, wide: Dim, pad: int, stride: int, gap: int) -> Dim:
     return room // stride + 1 if room >= 0 else None
 
 
-@_rule("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
-def _global(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    return None if shape is None else (*shape[:2], *[1] * len(shape[2:]))
+def _top(o: _Output) -> Shape:
+    numbers = o.terms.numbers(o.arg(1))
+    return _with(o.shape(), o.axis(-1), numbers[0] if numbers else None)
 
 
-@_rule("TopK")
-def _top(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, k = _shape(terms, args), terms.numbers(args[1]) if len(args) > 1 else None
-    axis = None if shape is None else _axis(shape, head.integer("axis", -1))
-    if shape is None or axis is None:
-        return None
-    return (*shape[:axis], k[0] if k is not None and len(k) == 1 else None, *shape[axis + 1 :])
-
-
-@_rule("NonZero")
-def _non_zero(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    return (len(shape), None) if shape else None
-
-
-@_rule("Range")
-def _range(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
+def _range(o: _Output) -> Sequence[Dim]:
     """Count steps of 1 from a size to another one that is not smaller."""
-    ends = [sizes_in(terms, arg) for arg in args]
+    ends = [sizes_in(o.terms, arg) for arg in o.args]
     if len(ends) != 3 or not all(each is not None and len(each) == 1 for each in ends):
         return (None,)
     start, limit, step = [each[0] for each in ends if each is not None]
     count = add(limit, start, -1)
-    return (count if step == 1 and terms.is_size(count) else None,)
+    return (count if step == 1 and o.terms.is_size(count) else None,)
 
 
-@_rule("ConvTranspose", "DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
-def _same_rank(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape = _shape(terms, args)
-    return None if shape is None else (None,) * len(shape)
+def _recurrent(o: _Output) -> Sequence[Dim]:
+    count = 2 if o.head.attribute("direction") == b"bidirectional" else 1
+    shape = o.terms.fact(o.arg(0)).shape
+    if shape is None or len(shape) != 3 or o.head.integer("layout"):
+        return (None,) * (3 if o.output else 4)
+    state = (count, shape[1], o.head.attribute("hidden_size"))
+    return state if o.output else (shape[0], *state)
 
 
-@_rule("GRU", "LSTM", "RNN")
-def _recurrent(terms: Terms, head: Head, args: Args, output: int) -> Shape | None:
-    shape, count = _shape(terms, args), 2 if head.attribute("direction") == b"bidirectional" else 1
-    if shape is None or len(shape) != 3 or head.integer("layout"):
-        return (None,) * (3 if output else 4)
-    state = (count, shape[1], head.attribute("hidden_size"))
-    return state if output else (shape[0], *state)
+def _shape_of(o: _Output) -> Sequence[Dim]:
+    shape = o.terms.fact(o.arg(0)).shape
+    if shape is None:
+        return (None,)
+    return (len(part_of_shape(shape, o.head.integer("start"), o.head.integer("end", len(shape)))),)
+
+
+def _features(o: _Output) -> Sequence[Dim]:
+    """Count the indices; a result of one axis has another one before it."""
+    return _with(o.shape(), known(len(o.shape()[1:]) or None), multiply(*o.shape(1)))
+
+
+_OF_FIRST = (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "CastLike"),
+    *("Ceil", "Celu", "Clip", "Cos", "Cosh", "CumSum", "DequantizeLinear", "Elu", "Erf", "Exp"),
+    *("Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf", "IsNaN"),
+    *("InstanceNormalization", "LRN", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax"),
+    *("BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "Mish", "Neg", "Not"),
+    *("PRelu", "QuantizeLinear", "Reciprocal", "Relu", "ReverseSequence", "Round", "ScatterND"),
+    *("GroupNormalization", "RMSNormalization", "ScatterElements", "Selu", "Shrink", "Sigmoid"),
+    *("Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "Trilu"),
+    *("Swish", "ThresholdedRelu", "EyeLike", "ai.onnx.ml::Scaler"),
+)
+_BROADCAST = (
+    *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal"),
+    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Or", "Pow", "Sub"),
+    *("Where", "Xor"),
+)
+_VARIADIC = ("Max", "Mean", "Min", "Sum")
+_REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+_LIKE = ("ConvTranspose", "DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),
+    **dict.fromkeys((*_BROADCAST, *_VARIADIC), _broadcast),
+    **dict.fromkeys([f"Reduce{name}" for name in _REDUCED], _reduction),
+    **dict.fromkeys(_LIKE, lambda o: (None,) * len(o.shape())),
+    **dict.fromkeys(("AveragePool", "MaxPool", "LpPool"), _pool),
+    **dict.fromkeys(
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
+        lambda o: (*o.shape()[:2], *[1] * len(o.shape()[2:])),
+    ),
+    **dict.fromkeys(
+        ("ArgMax", "ArgMin"),
+        lambda o: _reduced(o.shape(), [o.axis()], o.head.integer("keepdims", 1)),
+    ),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+    "ai.onnx.ml::ArrayFeatureExtractor": _features,
+    "Concat": _concat,
+    "ConstantOfShape": lambda o: o.sizes(0),
+    "Conv": _conv,
+    "Dropout": lambda o: o.shape(),
+    "Expand": lambda o: known(broadcast([o.shape(), o.sizes(1)])),
+    "Flatten": _flatten,
+    "Gather": lambda o: _with(o.shape(), o.axis(), *o.shape(1)),
+    "GatherElements": lambda o: o.shape(1),
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    "NonZero": lambda o: (known(len(o.shape()) or None), None),
+    "Pad": _pad,
+    "Range": _range,
+    "Reshape": _reshape,
+    "Shape": _shape_of,
+    "Size": lambda o: (),
+    "Slice": _slice,
+    "Split": _split,
+    "Squeeze": lambda o: _reduced(o.shape(), known(o.numbers(1, "axes") or None)),
+    "Tile": _tile,
+    "TopK": _top,
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+}
+"""Rules for shapes by operator."""
