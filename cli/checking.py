@@ -24,7 +24,7 @@ def check_certificate(
     Whatever the checker cannot derive again is refused.
     """
     from ..display import Line
-    from ..verification.checker.check import check_certificate as check
+    from ..verification.certificate_check import check_certificate as check
 
     interrupts.raise_from_now_on()
     models = [read_model(path, max_input_size) for path in (before, after)]

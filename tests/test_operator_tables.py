@@ -51,6 +51,8 @@ REMAINING = {
     "verification/checker/departing.py": "operators that a runtime computes otherwise",
     "verification/checker/folding.py": "operators that the checker computes, without `ops/`",
     "verification/checker/meaning.py": "versions that changed what an operator means",
+    "verification/checker/inference.py": "operators whose operands broadcast, without `ops/`",
+    "verification/checker/movement.py": "operators on single elements, without `ops/`",
     "verification/checker/rules.py": "operators that its rules are about, without `ops/`",
     "verification/checker/sizes.py": "operators that the checker follows, without `ops/`",
     "verification/checker/signs.py": "operators that carry signs of zeros, without `ops/`",

@@ -18,7 +18,7 @@ from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
-from .checker.check import FORMAT, VERSION
+from .certificate_check import FORMAT, VERSION
 from .checker.terms import CertificateError
 from .derivation import derive
 from .proof.result import Proof

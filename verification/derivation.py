@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
-from .checker.check import derivation_of, replayed
+from .certificate_check import derivation_of, replayed
 from .checker.replay import Replay
-from .checker.rules import NOTIONS, RULES, arrays_of
+from .checker.rules import NOTIONS, RULES
 from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Head, Node, Terms
 from .second_opinion import agrees
 
 _WHOLE = (6, 7, 9)
 """Element types of sizes, positions and conditions: int32, int64, bool."""
 _MOST = 1000
-_MOST_STEPS, _MOST_ROUNDS = 20_000, 8
+_TOTAL = "total"
+"""Rule that makes nothing equal, and is for nodes that may fail."""
+_MOST_STEPS, _MOST_ROUNDS, _MOST_TWINS = 20_000, 8, 8
 
 
 def derive(
@@ -68,14 +70,32 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
         return numbers.get(term, term)
 
     steps = []
-    for rule, term, derived in search.steps:
-        step = rule, number(term)
+    for rule, term, derived in _needed(search, executed):
+        step, size = (rule, number(term)), len(terms.nodes)
         result = replay.derive(*step)
         if result is None:
             raise CertificateError(f"the step of '{rule}' does not hold without others")
         numbers[derived] = result
-        steps += [step] if replay.accept(*step, result) else []
+        is_new = replay.accept(*step, result) or len(terms.nodes) > size
+        steps += [step] if is_new else []
     return steps
+
+
+def _needed(search: Search, executed: int) -> list[tuple[str, int, int]]:
+    """Steps that show something new, or build terms that others are about."""
+    needed, steps = set[int](), list[tuple[str, int, int]]()
+    for step in reversed(search.steps):
+        shows_more, first, last = search.built[step]
+        if not shows_more and not any(first <= term < last for term in needed):
+            continue
+        steps.append(step)
+        stack = [step[1]]
+        while stack:
+            at = stack.pop()
+            if at >= executed and at not in needed:
+                needed.add(at)
+                stack += search.terms.nodes[at].args
+    return steps[::-1]
 
 
 @functools.cache
@@ -86,6 +106,7 @@ def _rules_of(notion: str, operator: str) -> list[str]:
         name
         for name, rule in RULES.items()
         if rule.notion in notions and (not rule.operators or operator in rule.operators)
+        if name != _TOTAL
     ]
 
 
@@ -97,6 +118,7 @@ class Search:
 
     Attributes:
         steps: the steps so far: rule, term, and the term that is equal to it.
+        built: for each step whether it shows something new, and the terms that it built.
         stuck: first pair of terms that no rule makes equal.
     """
 
@@ -105,6 +127,7 @@ class Search:
         self.terms: Terms = replay.terms
         self.steps: list[tuple[str, int, int]] = []
         self.stuck: tuple[int, int] | None = None
+        self.built: dict[tuple[str, int, int], tuple[bool, int, int]] = {}
         self._notion = "bits"
         self._tried: dict[int, tuple[str, int]] = {}
         self._derived: set[tuple[str, int]] = set()
@@ -154,6 +177,9 @@ class Search:
                 return False
         for application in list(self.replay.undefined()):
             self._simplify(application.term, own=True)
+        for application in list(self.replay.undefined()):
+            for member in self.terms.members(application.term):
+                self._make(_TOTAL, member)
         return self._is_complete()
 
     def _close(self, one: int, other: int) -> None:
@@ -195,29 +221,31 @@ class Search:
             self.stuck = pair
 
     def _operands(self, a: int, b: int) -> list[tuple[int, int]]:
-        """Pairs of operands that make two terms equal if they are."""
-        nodes = self.terms.nodes
-        heads: dict[tuple[Head, int, int], Node] = {}
-        for member in self.terms.members(a):
-            node = nodes[member]
-            heads.setdefault((node.head, node.output, len(node.args)), node)
-        for member in self.terms.members(b):
-            node = nodes[member]
-            twin = heads.get((node.head, node.output, len(node.args)))
-            if twin is not None and node.args:
-                pairs = list(zip(twin.args, node.args, strict=True))
-                if len(pairs) == 2 and node.head.name in COMMUTATIVE:
-                    swapped = list(zip(twin.args, node.args[::-1], strict=True))
-                    pairs = max(pairs, swapped, key=self._likeness)
-                if not any((x == ABSENT) != (y == ABSENT) for x, y in pairs):
-                    return pairs
-        return []
+        """Pairs of operands that make two terms equal, the most alike of all."""
+        nodes, most, best = self.terms.nodes, -1, list[tuple[int, int]]()
+        heads: dict[tuple[Head, int, int], list[Node]] = {}
+        for node in map(nodes.__getitem__, self.terms.members(a)):
+            heads.setdefault((node.head, node.output, len(node.args)), []).append(node)
+        for node in map(nodes.__getitem__, self.terms.members(b)):
+            for twin in heads.get((node.head, node.output, len(node.args)), ())[:_MOST_TWINS]:
+                swaps = len(node.args) == 2 and node.head.name in COMMUTATIVE
+                for args in (node.args, node.args[::-1])[: 1 + swaps]:
+                    pairs = list(zip(twin.args, args, strict=True))
+                    likeness = sum(self._likeness(*pair, 2) for pair in pairs)
+                    if likeness > most and not any((x < 0) != (y < 0) for x, y in pairs):
+                        most, best = likeness, pairs
+        return best
 
-    def _likeness(self, pairs: Sequence[tuple[int, int]]) -> int:
-        """Number of pairs that are alike at first sight."""
-        find, nodes = self.terms.find, self.terms.nodes
-        same = [2 * (find(a) == find(b)) for a, b in pairs]
-        return sum(same) + sum(nodes[a].head.name == nodes[b].head.name for a, b in pairs)
+    def _likeness(self, a: int, b: int, depth: int) -> int:
+        """Number of operators that are alike at first sight."""
+        if min(a, b) < 0 or self.terms.find(a) == self.terms.find(b):
+            return 3**depth * (a == b or min(a, b) >= 0)
+        one, other = self.terms.nodes[a], self.terms.nodes[b]
+        if one.head.name != other.head.name or not depth:
+            return 0
+        return 1 + sum(
+            self._likeness(*pair, depth - 1) for pair in zip(one.args, other.args, strict=False)
+        )
 
     def _simplify(self, term: int, own: bool = False) -> None:
         """Apply the rules to the terms of a class, after those of its operands."""
@@ -246,19 +274,28 @@ class Search:
         if self._tried.get(term) == state or len(self.steps) >= _MOST_STEPS:
             return
         for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
-            once = (name, term) in self._derived and not name.startswith("movement")
-            derived = None if once else self._derive(name, term)
-            if derived is not None and self.replay.accept(name, term, derived):
-                self._derived.add((name, term))
-                self.steps.append((name, term, derived))
+            self._make(name, term)
         self._tried[term] = self._notion, self.terms.merges
+
+    def _make(self, name: str, term: int) -> None:
+        """Make a step if it shows something new, or builds terms."""
+        size = len(self.terms.nodes)
+        once = (name, term) in self._derived and not name.startswith("movement")
+        derived = None if once else self._derive(name, term)
+        if derived is None:
+            return
+        is_new, step = self.replay.accept(name, term, derived), (name, term, derived)
+        if step not in self.built and (is_new or len(self.terms.nodes) > size):
+            self._derived.add((name, term))
+            self.steps.append(step)
+            self.built[step] = is_new, size, len(self.terms.nodes)
 
     def _derive(self, rule: str, term: int) -> int | None:
         node = self.terms.nodes[term]
         try:
             derived = self.replay.derive(rule, term)
             if rule == "constant-folding" and derived is not None:
-                return derived if agrees(node.head, arrays_of(self.terms, node.args)) else None
+                return derived if agrees(node.head, self.terms.arrays(node.args)) else None
             return derived
         except CertificateError:  # the step is not made
             return None

@@ -3,7 +3,7 @@
 import onnx
 import straightline as sl
 from proofs import model
-from straightline.verification.checker.check import Acceptance, check
+from straightline.verification.certificate_check import Acceptance, check
 from straightline.verification.derivation import derive
 
 PROOF = sl.Proof("proved", "equal for every input", equality="bits")

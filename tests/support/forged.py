@@ -9,7 +9,7 @@ import straightline as sl
 from straightline.facts.notions import Equality
 from straightline.ir import Error, ModelSource
 from straightline.ir.io.fingerprint import digest_of
-from straightline.verification.checker.check import check, derivation_of, replayed
+from straightline.verification.certificate_check import check, derivation_of, replayed
 from straightline.verification.checker.rules import NOTIONS, RULES
 from straightline.verification.checker.terms import CertificateError
 

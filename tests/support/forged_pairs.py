@@ -540,6 +540,95 @@ g (float[n] x) => (y) <float[1] e={0}> { y=Concat<axis=0>(x,e) }
 g (float[n] x) => (y) { y=Cast<to=17>(x) }
 ->
 g (float[n] x) => (y) { y=Cast<to=17,saturate=0>(x) }
+# a row of ones does not fit, 17, 17
+g (float[3] x, float[n] w) => (y) <float one={1}> { s=Shape(w) o=Expand(one,s) y=Identity(x) }
+->
+g (float[3] x, float[n] w) => (y) <float one={1}> { s=Shape(w) o=Expand(one,s) y=Mul(x,o) }
+# a choice that does not fit, 17, 17
+g (float[3] x, float[n] w) => (y) <bool c={1}> { d=Neg(w) y=Identity(x) }
+->
+g (float[3] x, float[n] w) => (y) <bool c={1}> { d=Neg(w) y=Where(c,x,d) }
+# a fill that does not fit, 17, 17
+g (int64[3] x, int64[n] w) => (y) { s=Shape(w) o=ConstantOfShape<value=int64[1] {0}>(s)
+y=Identity(x) }
+->
+g (int64[3] x, int64[n] w) => (y) { s=Shape(w) o=ConstantOfShape<value=int64[1] {0}>(s) y=Add(x,o) }
+# a sum that does not fit is total, 17, 17
+g (float[n] x, float[3] w) => (y) { y=Neg(x) }
+->
+g (float[n] x, float[3] w) => (y) { d=Add(x,w) y=Neg(x) }
+# an integer division is total, 17, 17
+g (int64[n] x, int64[n] w) => (y) { y=Neg(x) }
+->
+g (int64[n] x, int64[n] w) => (y) { d=Div(x,w) y=Neg(x) }
+# a maximum of nothing is total, 18, 18
+g (float[n] x) => (y) <int64[1] a={0}> { y=Neg(x) }
+->
+g (float[n] x) => (y) <int64[1] a={0}> { d=ReduceMax<keepdims=0>(x,a) y=Neg(x) }
+# an axis twice is total, 18, 18
+g (float[2] x) => (y) { y=Neg(x) }
+->
+g (float[2] x) => (y) <int64[2] a={0,0}> { d=ReduceMax(x,a) y=Neg(x) }
+# a remainder of floats is total, 17, 17
+g (float[n] x) => (y) { y=Neg(x) }
+->
+g (float[n] x) => (y) { d=Mod(x,x) y=Neg(x) }
+# a reshape of nothing to zeros is total, 17, 17
+g (float[0] x) => (y) { y=Neg(x) }
+->
+g (float[0] x) => (y) <int64[2] a={0,0}> { d=Reshape(x,a) y=Neg(x) }
+# a product of other lengths is total, 17, 17
+g (float[2,n] x, float[m,2] w) => (y) { y=Neg(x) }
+->
+g (float[2,n] x, float[m,2] w) => (y) { d=MatMul(x,w) y=Neg(x) }
+# indices along an axis of their own size, 17, 17
+g (float[n,3] x, int64[n] i) => (y) { y=Gather<axis=0>(x,i) }
+->
+g (float[n,3] x, int64[n] i) => (y) { y=Identity(x) }
+# rows repeated from one, 17, 17
+g (float[n,1] x, float[n,1] w) => (y) <int64[3] i={0,0,0}> { a=Add(x,w) y=Gather<axis=1>(a,i) }
+->
+g (float[n,1] x, float[n,1] w) => (y) { y=Add(x,w) }
+# an index that is not in range, 17, 17
+g (float[n,2] x) => (y) { y=Identity(x) }
+->
+g (float[n,2] x) => (y) <int64[2] i={0,1}, int64[1] j={2}> { d=Gather<axis=1>(x,j)
+y=Gather<axis=1>(x,i) }
+# axes of one name exchanged, 17, 17
+g (float[n,n] x) => (y) { y=Transpose(x) }
+->
+g (float[n,n] x) => (y) { y=Identity(x) }
+# a view between axes, 17, 17
+g (float[n,2,m] x) => (float[n,m,2] y) { y=Transpose<perm=[0,2,1]>(x) }
+->
+g (float[n,2,m] x) => (float[n,m,2] y) { s=Shape(x) t=Transpose<perm=[0,2,1]>(x) r=Shape(t)
+y=Reshape(x,r) }
+# backwards, 17, 17
+g (float[n,3] x) => (y) <int64[1] s={-1}, int64[1] e={-9}, int64[1] a={1}, int64[1] t={-1}> {
+y=Slice(x,s,e,a,t) }
+->
+g (float[n,3] x) => (y) { y=Identity(x) }
+# columns of another product, 17, 17
+g (float[n,2] x, float[2,2] w) => (y) <int64[1] i={0}> { m=MatMul(x,w) y=Gather<axis=0>(m,i) }
+->
+g (float[n,2] x, float[2,2] w) => (y) <int64[1] i={0}> { v=Gather<axis=0>(w,i) y=MatMul(x,v) }
+# order of float sums, 17, 17
+g (float[n] x, float[n] w, float[n] z) => (y) { a=Add(x,w) y=Add(a,z) }
+->
+g (float[n] x, float[n] w, float[n] z) => (y) { a=Add(w,z) y=Add(x,a) }
+# a sum by halves, 18, 18
+g (float[4] x) => (y) { y=ReduceSum<keepdims=0>(x) }
+->
+g (float[4] x) => (y) <int64[2] s={2,2}> { a,b=Split(x,s) c=ReduceSum<keepdims=0>(a)
+d=ReduceSum<keepdims=0>(b) y=Add(c,d) }
+# nan or not, 17, 17
+g (float[n] x) => (y) { y=Max(x,x) }
+->
+g (float[n] x) => (y) { b=IsNaN(x) z=Sub(x,x) y=Where(b,z,x) }
+# a softplus of another, 22, 22
+g (float[n] x, float[n] w) => (y) { y=Mish(x) }
+->
+g (float[n] x, float[n] w) => (y) { s=Softplus(w) t=Tanh(s) y=Mul(x,t) }
 """
 
 OF_VALUES = r"""

@@ -6,7 +6,6 @@ A name of a size ties all values that have it: runtimes let one use the memory o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import onnx
 
@@ -15,12 +14,8 @@ from .inference import fact_of
 from .polynomials import Dim
 from .terms import ABSENT, Terms
 
-
-class _Place(NamedTuple):
-    """Axis of a value, or the value itself (-1)."""
-
-    term: int
-    axis: int
+_Place = tuple[int, int]
+"""Term with an axis."""
 
 
 def wrong_declarations(
@@ -35,7 +30,7 @@ def wrong_declarations(
             continue
         own = terms.fact(each.term).shape
         for axis, dim in enumerate(fact_of(each.type_).shape or ()):
-            place = _Place(terms.find(each.term), axis)
+            place = (terms.find(each.term), axis)
             derived = own[axis] if own is not None and axis < len(own) else None
             if isinstance(dim, int) and dim not in (derived, original.sizes.get(place)):
                 yield each.name
@@ -102,9 +97,9 @@ class _Original:
                 self._ranks.add((root, len(shape)))
             for axis, dim in enumerate(shape or ()):
                 if isinstance(dim, int):
-                    self.sizes[_Place(root, axis)] = dim
+                    self.sizes[root, axis] = dim
                 elif isinstance(dim, str):
-                    self.names.setdefault(_Place(root, axis), set()).add(dim)
+                    self.names.setdefault((root, axis), set()).add(dim)
 
     def has_type(self, declaration: Declaration) -> bool:
         """Test whether the type of a value is the one that a declaration gives it."""

@@ -46,25 +46,19 @@ def _selects(arrays: Sequence[Array]) -> bool:
     return _has_negative_zero(other) and own != np.broadcast_shapes(own, one.shape)
 
 
+def _steps(arrays: Sequence[Array]) -> Array:
+    return arrays[4] if len(arrays) > 4 else np.ones(1)
+
+
 def _has_negative_zero(array: Array) -> bool:
     return array.dtype.kind == "f" and bool((np.signbit(array) & (array == 0)).any())
 
 
-def _slices(arrays: Sequence[Array]) -> bool:
-    """Test for a Slice backward to a far end."""
-    steps = arrays[4] if len(arrays) > 4 else np.ones(1)
-    return bool((steps < 0).any() and np.isin(arrays[2], _FAR).any())
-
-
-def _has_texts(arrays: Sequence[Array]) -> bool:
-    return arrays[0].dtype.hasobject and arrays[0].ndim > 1
-
-
 _TESTS: dict[str, Callable[[Sequence[Array]], bool]] = {
-    "Gather": _has_texts,
+    "Gather": lambda arrays: arrays[0].dtype.hasobject and arrays[0].ndim > 1,
     "NonZero": lambda arrays: not arrays[0].ndim,
     "ReduceProd": _multiplies,
     "ReduceSum": _sums,
-    "Slice": _slices,
+    "Slice": lambda arrays: bool(np.isin(arrays[2], _FAR).any() and (_steps(arrays) < 0).any()),
     "Where": _selects,
 }

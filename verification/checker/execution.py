@@ -13,7 +13,7 @@ from ...ir import Array, Tensor
 from .inference import common, fact_of, fact_of_output
 from .meaning import head_of, schema_of
 from .sizes import whole_numbers
-from .terms import ABSENT, UNKNOWN, CertificateError, Fact, Head, Terms
+from .terms import ABSENT, UNKNOWN, CertificateError, Fact, Head, Terms, require_unique
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
@@ -138,9 +138,9 @@ class Execution:
         self.bodies: list[tuple[int, str]] = []
         self._terms, self._is_original = terms, is_original
         self._graph = model.graph
-        self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
-        if len(self._functions) < len(model.functions):
-            raise CertificateError("two functions have one name")
+        keys = [(_domain(f.domain), f.name, f.overload) for f in model.functions]
+        self._functions = dict(zip(keys, model.functions, strict=True))
+        require_unique(keys, "functions")
         for domain, name, _ in self._functions:
             if domain in _KNOWN and onnx.defs.has(name, domain):
                 raise CertificateError(f"a function redefines {name}")
@@ -172,9 +172,7 @@ class Execution:
     def _initializers(self, graph: onnx.GraphProto, scope: _Scope) -> None:
         if graph.sparse_initializer:
             raise CertificateError("the checker reads no sparse initializers")
-        names = [tensor.name for tensor in graph.initializer]
-        if len({*names}) < len(names):
-            raise CertificateError("two initializers have one name")
+        require_unique([tensor.name for tensor in graph.initializer], "initializers")
         for tensor in graph.initializer:
             if tensor.name not in scope:
                 scope[tensor.name] = self._terms.constant(Tensor(tensor, base_dir=self._folder))
@@ -319,15 +317,13 @@ class Execution:
         guards, iterations = self._guards, self._iterations
         self._guards = (*guards, len(self.bodies))
         self.bodies.append((ABSENT, name))
-        self._iterations = (
-            *iterations,
-            self._terms.add(Head("variable", key=f"{level} iteration")),
-        )
+        self._iterations += (self._terms.add(Head("variable", key=f"{level} iteration")),)
         self._nodes(graph.node, inner)
         self._declare(graph, inner)
         outputs = [inner[info.name] for info in graph.output]
-        declared = zip([*graph.input, *graph.output], [*variables, *outputs], strict=True)
-        for info, term in declared:
+        for info, term in zip(graph.input, variables, strict=True):
+            self._declared(info, term)
+        for info, term in zip(graph.output, outputs, strict=True):
             self._declared(info, term)
         self._guards, self._iterations = guards, iterations
         mark: tuple[object, ...] = name, len(variables), len(args), len(outputs)
@@ -361,21 +357,18 @@ class Execution:
 
 def _constant(attributes: Sequence[onnx.AttributeProto], folder: Path | None) -> Tensor | Array:
     (message,) = attributes
-    value = onnx.helper.get_attribute_value(message)
-    if message.name == "value":
+    value, kind = onnx.helper.get_attribute_value(message), message.name.removesuffix("s")
+    if kind == "value":
         return Tensor(value, base_dir=folder)
-    if message.name in ("value_int", "value_ints"):
-        return np.array(value, np.int64)
-    if message.name in ("value_float", "value_floats"):
-        return np.array(value, np.float32)
-    raise CertificateError(f"the checker reads no constant by '{message.name}'")
+    if kind not in ("value_int", "value_float"):
+        raise CertificateError(f"the checker reads no constant by '{message.name}'")
+    return np.array(value, np.int64 if kind == "value_int" else np.float32)
 
 
 def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     """Opsets by domain, each once."""
     pairs = {(_domain(entry.domain), entry.version) for entry in entries}
-    if len(dict(pairs)) < len(pairs):
-        raise CertificateError("a domain is imported in two versions")
+    require_unique([domain for domain, _ in pairs], "opsets")
     return dict(pairs)
 
 

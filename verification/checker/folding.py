@@ -34,12 +34,10 @@ MOST_ELEMENTS = 1 << 20
 _EXACT_UP_TO = 1 << 24
 
 
-def is_exact(head: Head, arrays: Sequence[Array | None]) -> bool:
-    """Test whether every runtime has the same bits of an operator on these operands."""
-    if head.name in _MOVING or head.name in _LOGICAL or head.name == "Cast":
-        return True
-    kinds = {array.dtype.kind for array in arrays if array is not None}
-    return head.name in (_WHOLE if kinds <= set("iub") else _ROUNDING_ONCE)
+def rounds(head: Head, *, is_whole: bool) -> bool:
+    """Test whether the last bits of an operator depend on the runtime."""
+    exact = _MOVING | _LOGICAL | (_WHOLE if is_whole else _ROUNDING_ONCE) | {"Cast"}
+    return head.name not in exact
 
 
 def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:

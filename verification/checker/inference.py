@@ -165,9 +165,8 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     if len(complete) < len(shapes) or not complete:
         return None
     rank = max(map(len, complete))
-    return tuple(
-        [_wider([s[k - rank] for s in complete if len(s) >= rank - k]) for k in range(rank)]
-    )
+    columns = [[s[k - rank] for s in complete if len(s) >= rank - k] for k in range(rank)]
+    return tuple(map(_wider, columns))
 
 
 def _wider(dims: Sequence[Dim]) -> Dim:
@@ -193,8 +192,16 @@ def _reduction(o: _Output) -> Sequence[Dim]:
 
 def _reduced(shape: Shape, axes: Iterable[int], keepdims: int = 0) -> Sequence[Dim]:
     places = {_place(axis, len(shape)) for axis in axes}
-    kept = [1 if k in places else dim for k, dim in enumerate(shape)]
-    return kept if keepdims else [dim for k, dim in enumerate(shape) if k not in places]
+    sizes = [1 if k in places else dim for k, dim in enumerate(shape)]
+    return sizes if keepdims else [dim for k, dim in enumerate(shape) if k not in places]
+
+
+def _arg(o: _Output) -> Sequence[Dim]:
+    return _reduced(o.shape(), [o.axis()], o.head.integer("keepdims", 1))
+
+
+def _global(o: _Output) -> Sequence[Dim]:
+    return (*o.shape()[:2], *[1] * len(o.shape()[2:]))
 
 
 def _with(shape: Shape, axis: int, *sizes: Dim) -> Shape:
@@ -206,14 +213,8 @@ def _concat(o: _Output) -> Shape:
     shapes, axis = o.shapes(), o.axis()
     columns = list(zip(*shapes, strict=False))
     total = functools.reduce(add, known(columns[axis] if axis < len(columns) else None))
-    return _with(tuple(map(_agreed, columns)), axis, total)
-
-
-def _agreed(dims: Sequence[Dim]) -> Dim:
-    """One of some equal sizes, a number if there is one."""
-    numbers = {dim for dim in dims if isinstance(dim, int)}
-    names = [dim for dim in dims if dim is not None]
-    return next(iter(numbers)) if len(numbers) == 1 else names[0] if names else None
+    agreed = [min(dims, key=lambda dim: not isinstance(dim, int)) for dims in columns]
+    return _with(tuple(agreed), axis, total)
 
 
 def _transpose(o: _Output) -> Sequence[Dim]:
@@ -227,7 +228,7 @@ def _unsqueeze(o: _Output) -> Sequence[Dim]:
     rank = len(shape) + len(axes)
     places = {_place(axis, rank) for axis in axes}
     rest = iter(shape)
-    return [1 if k in places else known(next(rest, -1)) for k in range(rank)]
+    return [1 if k in places else next(rest, -1) for k in range(rank)]
 
 
 def _flatten(o: _Output) -> Sequence[Dim]:
@@ -336,17 +337,14 @@ def _matmul(o: _Output) -> Sequence[Dim]:
 
 def _gemm(o: _Output) -> Sequence[Dim]:
     one, other = o.shape(), o.shape(1)
-    fits = len(one) == len(other) == 2
-    sides = one[::-1] if o.head.integer("transA") else one, other
-    if o.head.integer("transB"):
-        sides = sides[0], other[::-1]
-    return known((sides[0][0], sides[1][1]) if fits else None)
+    known(len(one) == len(other) == 2 or None)
+    return one[bool(o.head.integer("transA"))], other[not o.head.integer("transB")]
 
 
 def _conv(o: _Output) -> Sequence[Dim]:
     shape, weights = o.shape(), o.shape(1)
-    fits = len(shape) == len(weights) > 2
-    kernel = known((o.head.integers("kernel_shape") or weights[2:]) if fits else None)
+    known(len(shape) == len(weights) > 2 or None)
+    kernel = o.head.integers("kernel_shape") or weights[2:]
     return (shape[0], weights[0], *_windows(o.head, shape[2:], kernel))
 
 
@@ -422,28 +420,21 @@ _OF_FIRST = (
     *("Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "Trilu"),
     *("Swish", "ThresholdedRelu", "EyeLike", "ai.onnx.ml::Scaler"),
 )
-_BROADCAST = (
-    *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal"),
-    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Or", "Pow", "Sub"),
-    *("Where", "Xor"),
-)
+BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
+BROADCASTING |= {"Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Where", "Xor"}
+"""Operators whose operands broadcast, from version 7 on."""
+_BROADCAST = (*BROADCASTING, "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Mean", "Sum")
 _VARIADIC = ("Max", "Mean", "Min", "Sum")
 _REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 _LIKE = ("ConvTranspose", "DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),
-    **dict.fromkeys((*_BROADCAST, *_VARIADIC), _broadcast),
+    **dict.fromkeys(_BROADCAST, _broadcast),
     **dict.fromkeys([f"Reduce{name}" for name in _REDUCED], _reduction),
     **dict.fromkeys(_LIKE, lambda o: (None,) * len(o.shape())),
     **dict.fromkeys(("AveragePool", "MaxPool", "LpPool"), _pool),
-    **dict.fromkeys(
-        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
-        lambda o: (*o.shape()[:2], *[1] * len(o.shape()[2:])),
-    ),
-    **dict.fromkeys(
-        ("ArgMax", "ArgMin"),
-        lambda o: _reduced(o.shape(), [o.axis()], o.head.integer("keepdims", 1)),
-    ),
+    **{f"Global{name}Pool": _global for name in ("Average", "Max", "Lp")},
+    **dict.fromkeys(("ArgMax", "ArgMin"), _arg),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
     "ai.onnx.ml::ArrayFeatureExtractor": _features,
     "Concat": _concat,

@@ -14,7 +14,7 @@ from ...reference.bound_inputs import bound_conditions
 from .execution import Execution
 from .inference import fact_of, refine
 from .polynomials import Dim
-from .terms import CertificateError, Fact, Head, Terms, is_own
+from .terms import CertificateError, Fact, Head, Terms, is_own, require_unique
 from .validity import require_valid
 
 Types = Mapping[str, onnx.TypeProto]
@@ -52,18 +52,13 @@ def execute(
         check_well_formed(proto)
         require_valid(proto, types[0])
     for proto, folder in zip(protos, folders, strict=True):
-        values = {
-            name: terms.constant(bound[name])
-            if name in bound
-            else terms.add(Head("input", key=name), fact=facts[name])
-            for name in types[0]
-            if name in _inputs(proto)
-        }
+        own = [name for name in types[0] if name in _inputs(proto)]
+        values = {n: terms.add(Head("input", key=n), fact=facts[n]) for n in own if n not in bound}
+        values |= {name: terms.constant(bound[name]) for name in own if name in bound}
         defaults.append(_defaults(terms, proto, values, folder))
         execution = Execution(terms, proto, folder, is_original=proto is before)
         names = [info.name for info in proto.graph.output]
-        if len({*names}) < len(names):
-            raise CertificateError("two outputs have one name")
+        require_unique(names, "outputs")
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
     for number, _ in enumerate(terms.nodes):
         refine(terms, number)
@@ -75,9 +70,7 @@ def execute(
 def _inputs(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     """Types of the inputs that a caller passes, in their order."""
     fixed = {t.name for t in model.graph.initializer} if model.ir_version < 4 else set()
-    names = [info.name for info in model.graph.input]
-    if len({*names}) < len(names):
-        raise CertificateError("two inputs have one name")
+    require_unique([info.name for info in model.graph.input], "inputs")
     return {info.name: info.type for info in model.graph.input if info.name not in fixed}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from .declarations import same_below, wrong_declarations
 from .execution import Application, Execution
@@ -28,16 +28,23 @@ class Replay:
         self._weaker: list[tuple[int, int]] = []
         self.terms.is_exact = equality != "reals"
 
+    def judge(self, steps: Iterable[tuple[str, int]]) -> list[int]:
+        """Make all steps, and require that they show both models equal."""
+        results = [self.step(rule, term) for rule, term in steps]
+        self.require_all()
+        return results
+
     def step(self, rule: str, term: int) -> int:
         """Make one step: return the term that a rule derives from another one."""
         if rule not in RULES:
             raise CertificateError(f"the checker has no rule '{rule}'")
         if not 0 <= term < len(self.terms.nodes):
             raise CertificateError(f"there is no term {term} yet")
+        size = len(self.terms.nodes)
         derived = self.derive(rule, term)
         if derived is None:
             raise CertificateError(f"the rule '{rule}' does not apply to term {term}")
-        if not self.accept(rule, term, derived):
+        if not self.accept(rule, term, derived) and len(self.terms.nodes) == size:
             raise CertificateError(f"the step of '{rule}' for term {term} shows nothing new")
         return derived
 
@@ -53,19 +60,13 @@ class Replay:
 
     def accept(self, rule: str, term: int, derived: int) -> bool:
         """Take over what a rule derives. Return whether that was not known before."""
-        key = self._key(term)
+        kind, assumption = RULES[rule].kind, assumption_of(self.terms, rule, term, derived)
         new = self.terms.find(term) != self.terms.find(derived)
-        new |= RULES[rule].kind == "safe" and key not in self._seen
-        assumption = assumption_of(self.terms, rule, self.terms.nodes[term])
-        if assumption is not None:
-            self.assumptions.add(assumption)
-        kind = RULES[rule].kind
-        if kind == "safe":
-            self._safe.append(term)
-        if kind in ("spelling", "weaker"):
-            self._weaker.append((term, derived))
-        if kind == "spelling":
-            self._weaker.append((derived, term))
+        new |= kind == "safe" and self._key(term) not in self._seen
+        self.assumptions |= {assumption} - {""}
+        self._safe += [term] if kind == "safe" else []
+        self._weaker += [(term, derived)] if kind in ("spelling", "weaker") else []
+        self._weaker += [(derived, term)] if kind == "spelling" else []
         if RULES[rule].notion == self.equality == "values":
             self.terms.freeze()
         self.terms.merge(term, derived)

@@ -20,14 +20,14 @@ _CARRYING = {
     *("Mish", "Mul", "Neg", "Pad", "RMSNormalization", "ReduceL2", "ReduceMax", "ReduceMean"),
     *("ReduceMin", "ReduceSum", "ReduceSumSquare", "Relu", "Reshape", "ScatterElements"),
     *("ScatterND", "Shape", "Sigmoid", "Sin", "Slice", "Softmax", "Softplus", "Split", "Sqrt"),
-    *("Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Unsqueeze", "Where", "view"),
+    *("Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Unsqueeze", "Where", "moved"),
 }
 _FIRST = ("Div", "Resize")
 """Operators that carry their first operand only."""
 _CLEAR = {"Abs", "Exp", "ReduceL2", "ReduceSumSquare", "Sigmoid", "Softmax"}
 """Operators whose results have no sign bit, whatever their operands."""
 _MOVING = {"Expand", "Identity", "ReduceMean", "ReduceSum", "Reshape", "Sqrt", "Squeeze"}
-_MOVING |= {"Transpose", "Unsqueeze", "view"}
+_MOVING |= {"Transpose", "Unsqueeze", "moved"}
 _KEEPING = {"Add", "Div", "Mul", "Sum"} | _MOVING
 """Operators whose results have no sign bit if their operands, or the first one, have none."""
 _FLOATS = (0, 1, 10, 11, 16)

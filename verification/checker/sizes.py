@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 import onnx
 
 from ...ir import Array
 from .folding import computed
-from .polynomials import Dim, add, is_multiple_of_2_64, multiply
+from .polynomials import LIMIT, Dim, add, is_multiple_of_2_64, multiply
 from .terms import ABSENT, Head, Node, Shape, Terms
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -79,7 +79,7 @@ def part_of_shape(shape: Sequence[Dim], start: int, end: int) -> Shape:
 def elements_of(terms: Terms, node: Node, read: _Read | None = None) -> Array | None:
     """Elements of one operator, which then does not fail on its operands; None if unknown."""
     head, args = node.head, node.args
-    if not args or not (head.version or head.name == "view"):
+    if not args or not (head.version or head.name == "moved"):
         return None
     if head.name == "Shape":
         shape = terms.fact(args[0]).shape
@@ -89,7 +89,7 @@ def elements_of(terms: Terms, node: Node, read: _Read | None = None) -> Array | 
     if head.name == "Size":
         sizes = terms.fact(args[0]).shape
         return None if sizes is None else _list([multiply(*sizes)]).reshape(())
-    rule = _RULES.get(head.name) or (_moved if head.name in _MOVING else None)
+    rule = _RULES.get(head.name)
     if rule is None:
         return None
     read = {} if read is None else read
@@ -104,11 +104,9 @@ def _list(elements: Sequence[Dim]) -> Array:
     return array
 
 
-def _moved(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+def _ran(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
     """Run an operator on positions, and put the elements there."""
     head, moves_all = node.head, node.head.name == "Concat"
-    if head.name == "Gather" and head.version < 11 and _least(operands[1]) < 0:
-        return None
     data = [one for one in (operands if moves_all else operands[:1]) if one is not None]
     parameters = [] if moves_all else operands[1:]
     if moves_all and len(data) < len(operands):
@@ -118,19 +116,14 @@ def _moved(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array 
         start = sum(array.size for array in arrays if array is not None)
         arrays.append(np.arange(start, start + one.size, dtype=np.int64).reshape(one.shape))
     for parameter, arg in zip(parameters, node.args[len(data) :], strict=True):
-        is_whole = parameter is not None and all(isinstance(n, int) for n in parameter.flat)
-        if arg != ABSENT and not is_whole:
+        least = -1 if head.name == "Gather" and head.version < 11 else -LIMIT - 1
+        plain = parameter is not None and all(type(n) is int and n > least for n in parameter.flat)
+        if arg != ABSENT and not plain:
             return None
         arrays.append(None if parameter is None else parameter.astype(np.int64))
     places = positions(head, arrays, node.output)
     pool = _list([element for one in data for element in one.flat])
     return None if places is None else pool[places.reshape(-1)].reshape(places.shape)
-
-
-def _least(array: Array | None) -> int:
-    if array is None:
-        return -1
-    return min([n if isinstance(n, int) else -1 for n in array.flat], default=0)
 
 
 def positions(head: Head, arrays: Sequence[Array | None], output: int) -> Array | None:
@@ -150,16 +143,13 @@ def _is_small(name: str, arrays: Sequence[Array | None]) -> bool:
     return product * (data.size if name == "Tile" else 1) <= _MOST_ELEMENTS
 
 
-def _viewed(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
-    shape, elements = node.head.key, operands[0]
-    if elements is None or not all(isinstance(dim, int) for dim in shape):
+def _mapped(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    """Elements of a movement between tensors of known sizes."""
+    elements, places = operands[0], node.head.key.array()
+    digits = [digit for axis in node.head.key.axes for digit in axis]
+    if elements is None or not all(isinstance(digit, int) for digit in digits):
         return None
-    return elements.reshape(shape) if math.prod(shape) == elements.size else None
-
-
-def _cast(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
-    """Keep numbers as int64; a size that a narrower type may not hold is unknown."""
-    return operands[0] if node.head.attribute("to") == _INT64 else None
+    return elements.reshape(-1)[places.reshape(-1)].reshape(places.shape)
 
 
 def _filled(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
@@ -173,24 +163,20 @@ def _filled(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array
     return np.full(shape.astype(int), int(element), object)
 
 
-def _chosen(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
-    return _elementwise(operands, lambda c, x, y: x if x == y or c == 1 else y if c == 0 else None)
-
-
-def _elementwise(
-    operands: Sequence[Array | None], function: Callable[..., Dim | bool]
-) -> Array | None:
-    """Apply a function to operands that broadcast."""
-    arrays = [operand for operand in operands if operand is not None]
-    if len(arrays) < len(operands):
+def _combined(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
+    """Apply a function to elements of operands that broadcast, from the left."""
+    arrays, function = [each for each in operands if each is not None], _FUNCTIONS[node.head.name]
+    plain = node.head.name in ("Not", "Where")
+    if len(arrays) < len(operands) or not (plain or node.head.version >= _BROADCASTING):
         return None
     try:
         grid = np.broadcast_arrays(*arrays)
     except ValueError:
         return None
-    results = [function(*row) for row in zip(*[one.flat for one in grid], strict=True)]
-    plain = _list([int(each) if isinstance(each, bool) else each for each in results])
-    return plain.reshape(grid[0].shape)
+    rows = zip(*[one.flat for one in grid], strict=True)
+    results = [function(*row) if plain else reduce(function, row) for row in rows]
+    numbers = _list([int(each) if isinstance(each, bool) else each for each in results])
+    return numbers.reshape(grid[0].shape)
 
 
 def _div(a: Dim, b: Dim) -> Dim:
@@ -234,53 +220,38 @@ def _larger(a: Dim, b: Dim) -> Dim:
     return b if less or more is False else a if more or less is False else None
 
 
-def _all(a: Dim, b: Dim) -> Dim:
-    return 0 if 0 in (a, b) else None if None in (a, b) else 1
-
-
-def _any(a: Dim, b: Dim) -> Dim:
-    return 1 if 1 in (a, b) else None if None in (a, b) else 0
-
-
-def _folded(function: Callable[..., Dim | bool]) -> _Rule:
-    """Rule of an operator that combines elements one by one, from the left."""
-
-    def rule(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
-        if node.head.version < _BROADCASTING:
-            return None
-        result = operands[0]
-        for operand in operands[1:]:
-            result = _elementwise([result, operand], function)
-        return result
-
-    return rule
-
-
 _Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]
 _BROADCASTING = 7
 """First version of arithmetic that broadcasts without attributes."""
-_RULES: dict[str, _Rule] = {
-    "view": _viewed,
-    "Cast": _cast,
-    "ConstantOfShape": _filled,
-    "Where": _chosen,
-    "Not": lambda terms, node, operands: _elementwise(operands, _not),
-    "Add": _folded(add),
-    "Sub": _folded(lambda a, b: add(a, b, -1)),
-    "Mul": _folded(multiply),
-    "Div": _folded(_div),
-    "Mod": _folded(_mod),
-    "Max": _folded(_larger),
-    "Min": _folded(_smaller),
-    "And": _folded(_all),
-    "Or": _folded(_any),
-    "Less": _folded(_less),
-    "Greater": _folded(lambda a, b: _less(b, a)),
-    "LessOrEqual": _folded(lambda a, b: _not(_less(b, a))),
-    "GreaterOrEqual": _folded(lambda a, b: _not(_less(a, b))),
-    "Equal": _folded(_equal),
+_FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
+    "Where": lambda c, x, y: x if x == y or c == 1 else y if c == 0 else None,
+    "Not": _not,
+    "Add": add,
+    "Sub": lambda a, b: add(a, b, -1),
+    "Mul": multiply,
+    "Div": _div,
+    "Mod": _mod,
+    "Max": _larger,
+    "Min": _smaller,
+    "And": lambda a, b: 0 if 0 in (a, b) else None if None in (a, b) else 1,
+    "Or": lambda a, b: 1 if 1 in (a, b) else None if None in (a, b) else 0,
+    "Less": _less,
+    "Greater": lambda a, b: _less(b, a),
+    "LessOrEqual": lambda a, b: _not(_less(b, a)),
+    "GreaterOrEqual": lambda a, b: _not(_less(a, b)),
+    "Equal": _equal,
 }
-"""Operators on single elements."""
+"""Functions of single elements."""
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(_FUNCTIONS, _combined),
+    **dict.fromkeys(_MOVING, _ran),
+    "moved": _mapped,
+    "ConstantOfShape": _filled,
+    # A size that a narrower type may not hold is unknown.
+    "Cast": lambda terms, node, operands: (
+        operands[0] if node.head.integer("to") == _INT64 else None
+    ),
+}
 
-SIZE_OPERATORS = ("Shape", "Size", *_MOVING, *_RULES)
+SIZE_OPERATORS = ("Shape", "Size", *_RULES)
 """Operators whose elements are known where those of their operands are."""

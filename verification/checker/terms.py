@@ -5,8 +5,7 @@ What holds of a term (type, shape, constant) holds of all terms that are equal t
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import onnx
@@ -64,14 +63,6 @@ class Head(NamedTuple):
                 every[key] = message.SerializeToString(deterministic=True)
         return self._replace(attributes=tuple(sorted(every.items())))
 
-    def text(self) -> str:
-        """Text of the head in a certificate."""
-        parts = [f"{self.name}-{self.version}", str(self.key or ""), f"of {self.outputs}"]
-        for key, content in self.attributes:
-            short, digest = len(content) <= 128, hashlib.sha256(content).hexdigest()
-            parts.append(f"{key}={self.attribute(key)!r}" if short else f"{key}=sha256:{digest}")
-        return " ".join(parts).replace("-0 ", " ").replace("  ", " ").replace(" of 1", "")
-
 
 class Fact(NamedTuple):
     """Type and shape of a tensor; 0 and None where unknown."""
@@ -98,6 +89,12 @@ UNKNOWN = Fact()
 def is_own(dim: Dim) -> bool:
     """Test for a size that no input names."""
     return isinstance(dim, str) and dim.startswith(OWN)
+
+
+def require_unique(names: Sequence[object], what: str) -> None:
+    """Require that no name stands for two things."""
+    if len({*names}) < len(names):
+        raise CertificateError(f"two {what} have one name")
 
 
 class Node(NamedTuple):
@@ -173,14 +170,17 @@ class Terms:
         """Fact of the class of a term."""
         if term == ABSENT:
             return UNKNOWN
-        fact = self._facts[self.find(term)]
-        return (
-            fact if fact.shape is None else Fact(fact.elem_type, tuple(map(self.dim, fact.shape)))
-        )
+        elem_type, shape = self._facts[self.find(term)]
+        return Fact(elem_type, None if shape is None else tuple(map(self.dim, shape)))
 
     def tensor(self, term: int) -> Tensor | None:
         """Value of the class of a term, if that is a constant."""
         return None if term == ABSENT else self._tensors.get(self.find(term))
+
+    def arrays(self, args: tuple[int, ...]) -> list[Array | None]:
+        """Values of arguments that are constants."""
+        tensors = map(self.tensor, args)
+        return [None if tensor is None else tensor.numpy() for tensor in tensors]
 
     def numbers(self, term: int) -> list[int] | None:
         """Elements of a small constant of integers."""
@@ -192,15 +192,17 @@ class Terms:
 
     def key(self, node: Node) -> _Key:
         """Key that equal applications share."""
-        args = tuple([arg if arg == ABSENT else self.find(arg) for arg in node.args])
-        head = node.head
+        head, args = node.head, tuple([n if n == ABSENT else self.find(n) for n in node.args])
         if self.is_frozen:
-            pairs = enumerate(node.args)
-            same = [arg == ABSENT or carries(self, node, at) for at, arg in pairs]
+            same = [n == ABSENT or carries(self, node, k) for k, n in enumerate(node.args)]
             args = tuple([a if same[k] else self.exact(node.args[k]) for k, a in enumerate(args)])
         if len(args) == 2 and head.name in COMMUTATIVE and head.version >= 7:
             args = (min(args), max(args))
         return head, node.output, args
+
+    def number(self, node: Node) -> int:
+        """Number of a term that equals an application by congruence."""
+        return self._table[self.key(node)]
 
     def add(
         self, head: Head, args: tuple[int, ...] = (), fact: Fact = UNKNOWN, output: int = 0
@@ -219,10 +221,9 @@ class Terms:
         if number >= MOST_TERMS:
             raise CertificateError(f"there are more than {MOST_TERMS} terms")
         self._table[key] = number
-        if fact.shape is not None and None in fact.shape:
-            sizes = enumerate(fact.shape)
-            own = tuple([f"{OWN}{number}.{k}" if dim is None else dim for k, dim in sizes])
-            fact = Fact(fact.elem_type, own)
+        sizes = enumerate(fact.shape or ())
+        own = tuple([f"{OWN}{number}.{k}" if dim is None else dim for k, dim in sizes])
+        fact = Fact(fact.elem_type, None if fact.shape is None else own)
         self.nodes.append(node._replace(fact=fact))
         self._parent.append(number)
         self._members.append([number])

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from certificates import assert_derived, assert_none, certificate
 from proofs import model
-from straightline.verification.checker.check import check
+from straightline.verification.certificate_check import check
 from straightline.verification.checker.models import execute
 from straightline.verification.checker.terms import CertificateError
 

@@ -88,8 +88,5 @@ def test_two_constants_are_never_equal(terms):
         terms.merge(terms.constant(np.array(1)), terms.constant(np.array(2)))
 
 
-def test_texts_name_what_distinguishes_heads():
-    head = Head("ReduceSum", 13).changed(keepdims=1, axes=None)
-    assert head.text() == "ReduceSum-13 keepdims=1"
-    assert Head("input", key="x").text() == "input x"
+def test_texts_name_types_and_sizes():
     assert Fact(1, ("n", None, 3)).text() == "float[n,?,3]"

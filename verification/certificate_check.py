@@ -1,8 +1,13 @@
-"""Check of a certificate for two models: a replay of its derivation, and nothing else believed."""
+"""Check of a certificate for two models: its steps are replayed by the checker, which judges.
+
+What is read here is the file. The checker gets the models, values of inputs, a notion of equality,
+and steps to try; the claim is about what it says of them.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +15,12 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from ...ir import Array, BaseDir, ModelSource, Tensor, base_dir_of, read, read_bytes, to_proto
-from ...ir.io.fingerprint import digest_of
-from .models import execute
-from .replay import Replay
-from .rules import NOTIONS
-from .terms import CertificateError
+from ..ir import Array, BaseDir, ModelSource, Tensor, base_dir_of, read, read_bytes, to_proto
+from ..ir.io.fingerprint import digest_of
+from .checker.models import execute
+from .checker.replay import Replay
+from .checker.rules import NOTIONS
+from .checker.terms import CertificateError, Head
 
 FORMAT, VERSION = "straightline certificate", 2
 CLAIMS = {
@@ -25,7 +30,7 @@ CLAIMS = {
 }
 """Claims by notion of equality."""
 AGAIN = "prove again with 'straightline verify --certificate'"
-_MOST_BYTES, _MOST_STEPS = 1 << 30, 1 << 20
+_MOST_BYTES, _MOST_STEPS, _LONG = 1 << 30, 1 << 20, 128
 _REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": list, "terms": dict}
 """Keys for the prover. The check demands that they name the assumptions of the derivation."""
 _CHECKED = {"format", "version", "verdict", "equality", "before", "after", "bound", "derivation"}
@@ -111,11 +116,10 @@ def replayed(
 
 def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str, Any]:
     """Derivation for JSON: all that its replay shows."""
-    results = [replay.step(rule, term) for rule, term in steps]
-    replay.require_all()
+    results = replay.judge(steps)
     terms, heads, rows = replay.terms, dict[str, int](), []
     for node in terms.nodes:
-        head = heads.setdefault(node.head.text(), len(heads))
+        head = heads.setdefault(text_of(node.head), len(heads))
         rows.append([head, [*node.args], node.output, node.fact.text()])
     before, after = replay.models.before.outputs, replay.models.after.outputs
     return {
@@ -126,6 +130,18 @@ def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str,
         "rules": sorted({rule for rule, _ in steps}),
         "assumptions": sorted(replay.assumptions),
     }
+
+
+def text_of(head: Head) -> str:
+    """Text of a function symbol."""
+    key = str(head.key or "")
+    if len(key) > _LONG:
+        key = f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
+    parts = [f"{head.name}-{head.version}", key, f"of {head.outputs}"]
+    for name, content in head.attributes:
+        is_long, digest = len(content) > _LONG, hashlib.sha256(content).hexdigest()
+        parts.append(f"{name}=sha256:{digest}" if is_long else f"{name}={head.attribute(name)!r}")
+    return " ".join(parts).replace("-0 ", " ").replace("  ", " ").replace(" of 1", "")
 
 
 def _derivation(document: Any) -> dict[str, Any]:

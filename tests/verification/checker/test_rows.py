@@ -1,0 +1,114 @@
+"""Rules that are data: each row on small tensors, and near misses."""
+
+import itertools
+
+import numpy as np
+import pytest
+from certificates import assert_none, of_text
+from onnx.reference import ReferenceEvaluator
+from straightline.verification.certificate_check import check, replayed
+from straightline.verification.checker.rows import ROWS
+from straightline.verification.checker.rules import RULES
+
+FLOATS = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 3e38, 1e-45], np.float32)
+VALUES = {"float": FLOATS, "int64": np.array([0, 1, -1, 2**63 - 1]), "bool": np.array([0, 1], bool)}
+KINDS = {name: {"float", "int64"} for name in ("Mul", "Div", "Sub", "Add", "Neg", "Where")}
+KINDS |= {name: {"bool"} for name in ("And", "Or", "Not")}
+KINDS |= {"Identity": {"float", "int64", "bool"}, "Mish": {"float"}}
+
+
+def names_in(pattern):
+    """Names of a pattern, in order."""
+    if isinstance(pattern, str):
+        return [pattern]
+    parts = pattern[1:] if isinstance(pattern, tuple) else ()
+    return list(dict.fromkeys(name for part in parts for name in names_in(part)))
+
+
+def kinds_of(row):
+    """Element types of which a row is."""
+    words = {"floats x": {"float"}, "integers x": {"int64"}}
+    allowed = [words[word] for word in row.conditions if word in words]
+    return sorted(KINDS[row.pattern[0]].intersection(*allowed))
+
+
+def written(pattern, kind, nodes, constants):
+    """Name of the value of a pattern, whose nodes are written."""
+    if isinstance(pattern, str):
+        return pattern
+    if not isinstance(pattern, tuple):
+        name = f"k{len(constants)}"
+        own = "bool" if nodes == "Where" else kind
+        constants.append(f"{own} {name} = {{{int(pattern) if own != 'float' else pattern}}}")
+        return name
+    inner = "Where" if pattern[0] == "Where" else nodes
+    parts = [
+        written(part, kind, inner if inner == "Where" and not n else nodes, constants)
+        for n, part in enumerate(pattern[1:])
+    ]
+    nodes.append(f"n{len(nodes)} = {pattern[0]} ({', '.join(parts)})")
+    return f"n{len(nodes) - 1}"
+
+
+def models(row, kind, shape="[n, 2]"):
+    """Models of both sides of a row."""
+    inputs = ", ".join(f"{kind}{shape} {name}" for name in names_in(row.pattern))
+    texts = []
+    for pattern in (row.pattern, row.result):
+        nodes, constants = [], []
+        end = written(pattern, kind, nodes, constants)
+        given = f"<{', '.join(constants)}>" if constants else ""
+        texts.append(f"g ({inputs}) => (y) {given} {{ {' '.join(nodes)} y = Identity ({end}) }}")
+    return [of_text(text, 18) for text in texts]
+
+
+CASES = [(row, kind) for row in ROWS if row.notion != "reals" for kind in kinds_of(row)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("row", "kind"), CASES, ids=[f"{r.name}-{k}" for r, k in CASES])
+def test_both_sides_are_equal_on_all_small_values(row, kind):
+    pair, names = models(row, kind), names_in(row.pattern)
+    grid = list(itertools.product(VALUES[kind], repeat=len(names)))
+    columns = np.array(grid, VALUES[kind].dtype).T
+    feeds = {name: np.stack([column] * 2, 1) for name, column in zip(names, columns, strict=True)}
+    one, other = (ReferenceEvaluator(model).run(None, feeds)[0] for model in pair)
+    assert one.dtype == other.dtype and one.shape == other.shape
+    if row.assumes:
+        assert np.allclose(one, other, equal_nan=True)
+        return
+    assert np.array_equal(one, other, equal_nan=kind == "float")
+    if row.notion == "bits" and kind == "float":
+        assert (np.signbit(one) == np.signbit(other))[~np.isnan(one)].all()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_each_row_is_derived(row):
+    for kind in kinds_of(row):
+        replay = replayed(*models(row, kind), {}, None, row.notion)
+        applications = [replay.models.before.execution.log[-2].term]
+        derived = [replay.derive(row.name, term) for term in applications]
+        assert derived != [None] and RULES[row.name].kind == row.kind
+        (right,) = [replay.models.after.outputs["y"]]
+        node = replay.terms.nodes[right]
+        assert replay.terms.find(derived[0]) == replay.terms.find(node.args[0])
+
+
+@pytest.mark.parametrize("name", ["times-one", "plus-negative-zero", "choice-by-true"])
+def test_an_operand_of_another_shape_is_not_the_result(name):
+    (row,) = [row for row in ROWS if row.name == name]
+    before, after = models(row, "float", "[n]")
+    before.graph.initializer[0].dims[:] = [1, 1]
+    assert_none(before, after)
+
+
+def test_a_name_that_stands_twice_is_one_term():
+    text = "g (float[n] x, float[n] w) => (y) {{ a = Softplus ({}) b = Tanh (a) y = Mul (x, b) }}"
+    mish = "g (float[n] x, float[n] w) => (y) { y = Mish (x) }"
+    pair = [of_text(each, 18) for each in (mish, text.format("x"))]
+    from certificates import certificate
+
+    assert check(certificate(*pair), *pair).assumptions == (
+        "Mish gives the same bits as its definition",
+    )
+    assert_none(pair[0], text.format("w"))

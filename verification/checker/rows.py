@@ -1,0 +1,143 @@
+"""Rules that are data: two patterns of operators that are equal, under conditions.
+
+    Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z"))
+
+A pattern is the name of a term, a number that all elements of a constant are, bit for bit, or an
+operator of today's opset with default attributes on patterns. Operands that commute match in either
+order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import onnx
+
+from .inference import fact_of_output
+from .meaning import head_of
+from .signs import carries_all
+from .terms import ABSENT, COMMUTATIVE, Fact, Head, Node, Terms
+
+Kind = Literal["safe", "spelling", "weaker", "value"]
+_Binding = dict[str, int]
+_FLOATS = (1, 10, 11, 16)
+LONGER = "gives the same bits as its definition"
+"""Assumption about an operator that rounds in between."""
+
+
+class Row(NamedTuple):
+    """Rule as data: its name, what it says of failures (`rules`), and patterns that are equal.
+
+    A condition is a word of `_CONDITIONS` and a name of a pattern.
+    """
+
+    name: str
+    kind: Kind
+    pattern: Any
+    result: Any
+    conditions: tuple[str, ...] = ()
+    notion: str = "bits"
+    assumes: str = ""
+
+
+_LIKE, _FLOAT = ("like x",), ("like x", "floats x")
+ROWS = (
+    Row("identity", "value", ("Identity", "x"), "x"),
+    Row("times-one", "value", ("Mul", "x", 1), "x", _LIKE),
+    Row("divided-by-one", "value", ("Div", "x", 1), "x", _LIKE),
+    Row("minus-zero", "value", ("Sub", "x", 0.0), "x", _LIKE),
+    Row("plus-zero-of-integers", "value", ("Add", "x", 0), "x", ("like x", "integers x")),
+    Row("plus-negative-zero", "value", ("Add", "x", -0.0), "x", _FLOAT),
+    Row("and-true", "value", ("And", "x", 1), "x", _LIKE),
+    Row("or-false", "value", ("Or", "x", 0), "x", _LIKE),
+    Row("choice-by-true", "value", ("Where", 1, "x", "z"), "x", _LIKE),
+    Row("choice-by-false", "value", ("Where", 0, "z", "x"), "x", _LIKE),
+    Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z"), _FLOAT[1:]),
+    Row(
+        *("mish", "spelling", ("Mish", "x"), ("Mul", "x", ("Tanh", ("Softplus", "x")))),
+        assumes=LONGER,
+    ),
+    Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),
+)
+
+
+@functools.cache
+def plain(name: str) -> Head:
+    """Head of an operator of today's opset with default attributes."""
+    return head_of(name, "", onnx.defs.onnx_opset_version(), (), 1)
+
+
+def apply(terms: Terms, name: str, *args: int) -> int:
+    """Term of an operator of today's opset with default attributes."""
+    return terms.add(plain(name), args, fact_of_output(terms, plain(name), args, 0))
+
+
+def derive_row(row: Row) -> Callable[[Terms, Node, Fact], int | None]:
+    """Rule that derives the right pattern of a row where the left one matches."""
+    words = [condition.split() for condition in row.conditions]
+
+    def derive(terms: Terms, node: Node, fact: Fact) -> int | None:
+        derived = None
+        for binding in _in_node(terms, row.pattern, node, {}):
+            if all(_CONDITIONS[word](terms, fact, binding[name]) for word, name in words):
+                derived = _built(terms, row.result, binding, fact)
+                if terms.find(derived) != terms.find(terms.number(node)):
+                    break
+        return derived
+
+    return derive
+
+
+def _in_node(terms: Terms, pattern: Any, node: Node, binding: _Binding) -> Iterator[_Binding]:
+    name, *operands = pattern
+    if node.head != plain(name) or len(node.args) != len(operands) or ABSENT in node.args:
+        return
+    for args in (node.args, node.args[::-1])[: 2 if name in COMMUTATIVE else 1]:
+        bindings = [binding]
+        for operand, arg in zip(operands, args, strict=True):
+            bindings = [more for each in bindings for more in _matches(terms, operand, arg, each)]
+        yield from bindings
+
+
+def _matches(terms: Terms, pattern: Any, term: int, binding: _Binding) -> Iterator[_Binding]:
+    if isinstance(pattern, str):
+        if terms.find(binding.get(pattern, term)) == terms.find(term):
+            yield {pattern: term, **binding}
+    elif isinstance(pattern, tuple):
+        for node in terms.operators(term, pattern[0]):
+            if carries_all(terms, node):
+                yield from _in_node(terms, pattern, node, binding)
+    elif is_filled(terms, term, pattern):
+        yield binding
+
+
+def is_filled(terms: Terms, term: int, number: float) -> bool:
+    """Test for a tensor of one number, bit for bit, where it has elements."""
+    expanded = [node.args[0] for node in terms.operators(term, "Expand")]
+    arrays = [each for each in terms.arrays((term, *expanded)) if each is not None and each.size]
+    for node in terms.operators(term, "ConstantOfShape"):
+        value, zero = node.head.attribute("value"), np.zeros(1, np.float32)
+        arrays.append(zero if value is None else onnx.numpy_helper.to_array(value))
+    plain = [array for array in arrays if array.dtype.kind in "biuf"]
+    pairs = [(array, np.array(number).astype(array.dtype)) for array in plain]
+    return any(e == number and a.tobytes() == e.tobytes() * a.size for a, e in pairs)
+
+
+def _built(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
+    if isinstance(pattern, str):
+        return binding[pattern]
+    if not isinstance(pattern, tuple):
+        kind = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        return terms.constant(np.array(pattern, kind))
+    return apply(terms, pattern[0], *[_built(terms, each, binding, fact) for each in pattern[1:]])
+
+
+_CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
+    "like": lambda terms, fact, term: fact.shape == terms.fact(term).shape is not None,
+    "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,
+    "integers": lambda terms, fact, term: terms.fact(term).elem_type in (*range(2, 8), 12, 13),
+}
+"""Words on the result of the left pattern and a term in it: it has the shape of the result."""
