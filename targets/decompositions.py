@@ -7,6 +7,7 @@ of operators in all opsets that some clients lack.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -246,20 +247,50 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
     """A Slice for what negative pads cut off, and a Pad for the others."""
     if draft.source < 11:
         draft.refuse("its pads are an attribute")
-    pads = draft.required_constant(1, "the pads").astype(np.int64)
-    if (pads >= 0).all() or draft.text("mode") != "constant":
-        draft.refuse("no pad is negative, or its mode depends on what is cut off")
-    axes = draft.input(3) if draft.source >= 18 else None
-    if axes is None:
-        axes = draft.ints(range(len(pads) // 2), "axes")
+    if draft.text("mode") != "constant":
+        draft.refuse("what its mode reads depends on what is cut off")
+    constant = draft.constant(1)
+    if constant is None:
+        return _slice_computed_pads(draft)
+    pads = constant.astype(np.int64)
+    if (pads >= 0).all():
+        draft.refuse("no pad is negative")
     cut = np.maximum(-pads, 0).reshape(2, -1)
     ends = [-int(number) or np.iinfo(np.int64).max for number in cut[1]]
+    axes = _axes_of(draft) or draft.ints(range(len(pads) // 2), "axes")
     places = [draft.ints(cut[0].tolist(), "starts"), draft.ints(ends, "ends"), axes]
     rest = draft.emit("Slice", [draft.data, *places], "rest")
     if (pads <= 0).all():
         return [rest]
     more = draft.ints(np.maximum(pads, 0).tolist(), "pads")
     return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
+def _slice_computed_pads(draft: NodeDraft) -> Sequence[Value | None]:
+    """The form for pads that run time decides."""
+    shape = draft.shape(1)
+    if shape is None or len(shape) != 1 or shape[0] is None:
+        draft.refuse_unknown("the number of its pads")
+    count, zero = shape[0] // 2, draft.const(np.array(0), "zero")
+    pads = draft.as_type(draft.required(1), onnx.TensorProto.INT64)
+    cut = draft.emit("Max", [draft.emit("Neg", [pads], "cut"), zero], "cut")
+    places = [draft.ints([number], "place") for number in (0, count, 2 * count)]
+    starts, less = (
+        draft.emit("Slice", [cut, first, last], "part")
+        for first, last in itertools.pairwise(places)
+    )
+    sizes, axes = draft.emit("Shape", [draft.data], "sizes"), _axes_of(draft)
+    if axes is not None:
+        sizes = draft.emit("Gather", [sizes, axes], "sizes", axis=0)
+    ends = draft.emit("Sub", [sizes, less], "ends")
+    rest = draft.emit("Slice", [draft.data, starts, ends, axes][: 3 + (axes is not None)], "rest")
+    more = draft.emit("Max", [pads, zero], "pads")
+    return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
+def _axes_of(draft: NodeDraft) -> Value | None:
+    """The axes of a Pad, where it names them."""
+    return draft.input(3) if draft.source >= 18 else None
 
 
 @decomposes("Reshape", where=lambda node, _: "allowzero" in node.op.attributes)

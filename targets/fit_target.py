@@ -30,6 +30,7 @@ from ..passes import (
     straighten,
 )
 from ..passes.base import MAY_BE_CONTROL_FLOW, Meter, Part
+from ..passes.cleanup.infer_shapes import InferShapes
 from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.new_nodes import has_onnx_nodes
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
@@ -49,7 +50,7 @@ from .name_repair import name_colliding_nodes, name_open_sizes
 from .outputs import forwarded_inputs, shared_outputs
 from .raising import raise_operators
 from .scan_captures import pass_captures
-from .target import Target, TargetError
+from .target import ANY_SHAPE, Target, TargetError
 from .write_out import NodeReplacement
 
 Stages = tuple[Pass, ...]
@@ -279,7 +280,8 @@ class FitTarget(Pass):
         if open_:
             what = _DECLARATIONS(values=open_, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return bool(loops or scans) or raised or trimmed or count + sizes + open_ > 0
+        declared = ANY_SHAPE in self.target.anywhere.static and InferShapes().run(model, context)
+        return bool(loops or scans) or raised or trimmed or declared or count + sizes + open_ > 0
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:
         """Name the options that fix open sizes of inputs, where the target wants known ones."""

@@ -15,7 +15,7 @@ from ..ir.option_names import by
 from ..ops.schemas import default_of, formals, schema_at
 from ..version_converter.types import Types
 from .prose_defaults import default_in_prose
-from .target import Form, Target
+from .target import ANY_SHAPE, Form, Target
 
 
 class Legality:
@@ -135,6 +135,9 @@ class Legality:
         if form.ranks or form.types:
             for name, value in (*inputs, *_named(node.outputs, _formals(schema)[1])):
                 yield from self._wrong_types_at(name, value, form)
+        if ANY_SHAPE in form.static:
+            open_ = (v for v in node.outputs if v is not None and not self._has_known_shape(v))
+            yield from (f"where sizes do not depend on data, as those of '{v.name}'" for v in open_)
         has_types = form.element_types is not None or form.lacks_element_types
         if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
@@ -157,16 +160,19 @@ class Legality:
             yield f"without '{name}'"
         if name in form.computed and value.constant is not None:
             yield f"with a '{name}' that is no constant"
-        if name in form.nonnegative and _is_negative(value):
+        if name in form.nonnegative and _may_be_negative(value):
             yield f"without negative numbers in '{name}'"
         if _comes_from(name, value, form) and value.producer is not None:
             yield f"with a '{name}' that is no result of {value.producer.op_type}"
-        if form.static and (name in form.static or "*" in form.static):
-            shape = self.types.shape(value)
-            if shape is None or None in shape:
-                yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
+        is_static = name in form.static or ANY_SHAPE in form.static
+        if is_static and not self._has_known_shape(value):
+            yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
         if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
             yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
+
+    def _has_known_shape(self, value: Value) -> bool:
+        shape = self.types.shape(value)
+        return shape is not None and None not in shape
 
     def _wrong_types_at(self, name: str, value: Value, form: Form) -> Iterator[str]:
         """The differences of an input or output from a supported rank and type."""
@@ -219,9 +225,13 @@ def _count_outputs(node: Node) -> int:
     )
 
 
-def _is_negative(value: Value) -> bool:
-    """Test whether a value is a constant with a negative number."""
-    return value.constant is not None and bool((value.constant.numpy() < 0).any())
+def _may_be_negative(value: Value) -> bool:
+    """Test whether a value may hold a negative number: one that is computed may."""
+    if value.constant is not None:
+        return bool((value.constant.numpy() < 0).any())
+    node = value.producer
+    operands = () if node is None or not node.is_op("Max") else node.inputs
+    return all(v is None or v.constant is None or _may_be_negative(v) for v in operands)
 
 
 def _is_place(name: str, value: Value, schema: Any) -> bool:

@@ -11,6 +11,8 @@ from ..ir import Error
 from ..ops.schemas import is_defined
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
+ANY_SHAPE = "*"
+"""Name in `static` for all values of a node."""
 
 
 class TargetError(Error):
@@ -77,14 +79,14 @@ class Form:
         constant: inputs that must be constants.
         initializers: inputs that must be initializers, and not constants of nodes.
         computed: inputs that must not be constants.
-        nonnegative: inputs that must hold no negative number, where they are constants.
+        nonnegative: inputs that must hold no negative number.
         present: inputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
         ranks: by input or output, the ranks that it may have.
         types: by input or output, the element types that it may have.
         not_from: by input, operators that must not compute it, since the client fuses the two
             wrongly.
-        static: inputs whose whole shape must be known.
+        static: inputs whose whole shape must be known; ANY_SHAPE for all inputs and outputs.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
         same_ranks: true if the branches of an If must give outputs of the same ranks.
         max_rank: the highest rank of an input.

@@ -14,7 +14,7 @@ from ..ir import MAX_OPSET, instead, nearest
 from ..ir.io.toml_text import parse_toml
 from ..ops.schemas import operators, schema_at
 from ..version_converter.schemas import OLDEST
-from .target import Form, Opsets, Source, Target, TargetError, Tried
+from .target import ANY_SHAPE, Form, Opsets, Source, Target, TargetError, Tried
 
 _FLAGS = (
     *("functions", "own_outputs", "own_conditions", "own_scans", "names_nodes", "names_sizes"),
@@ -67,7 +67,6 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 }
 _SPAN = re.compile(r"(\d{1,4})(?:(-)(\d{1,4})?)?")
 _TYPES = sorted(name.lower() for name, _ in TensorProto.DataType.items() if name != "UNDEFINED")
-_ANY_SHAPE = "*"
 _LARGE = 10**6
 """Limit of numbers in messages."""
 
@@ -138,7 +137,7 @@ class _Reader:
         return Opsets(first, last)
 
     def _anywhere(self, table: Mapping[str, Any]) -> Form:
-        static = (_ANY_SHAPE,) if table.get("static_shapes") else ()
+        static = (ANY_SHAPE,) if table.get("static_shapes") else ()
         return Form(static=static, **self._limits("", table))
 
     def _listed(self, key: str, items: Iterable[str]) -> dict[str, tuple[Opsets, ...]]:

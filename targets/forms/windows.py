@@ -51,13 +51,22 @@ def _same(draft: NodeDraft, kernel: Sequence[int], *, is_upper: bool) -> list[in
     has_steps = "dilations" in draft.schema.attributes
     if has_steps and max(draft.attribute("dilations") or [1]) > 1:
         draft.refuse("runtimes disagree on auto_pad with dilations")
-    if len(lengths) != axes or len(strides) != axes or None in lengths:
+    if len(lengths) != axes or len(strides) != axes:
         draft.refuse_unknown("the size that it slides over")
     rows = zip(lengths, kernel, strides, strict=True)
-    more = [max((math.ceil(n / s) - 1) * s + k - n, 0) for n, k, s in rows if n is not None]
+    more = [_padding(draft, *row) for row in rows]
     less = [total // 2 for total in more]
     rest = [total - half for total, half in zip(more, less, strict=True)]
     return [*less, *rest] if is_upper else [*rest, *less]
+
+
+def _padding(draft: NodeDraft, length: int | None, size: int, stride: int) -> int:
+    """The padding along an axis for one window for each stride; that of a stride of 1 needs no
+    length."""
+    if length is None and stride > 1:
+        draft.refuse_unknown("the size that it slides over")
+    length = 1 if length is None else length
+    return max((math.ceil(length / stride) - 1) * stride + size - length, 0)
 
 
 @decomposes(

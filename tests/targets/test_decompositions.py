@@ -121,6 +121,18 @@ def test_negative_pads_are_a_slice(pads, axes, left, opset):
     assert not outcome.untaken
 
 
+@pytest.mark.parametrize("pads", [[0, -1, 1, 0], [1, 0, 0, -2], [0, 0, 0, 0], [-1, -1, -1, 2]])
+@pytest.mark.parametrize(("opset", "axes"), [(13, None), (18, [1, 0]), (18, None)])
+def test_computed_pads_may_be_negative(pads, axes, opset):
+    """A crop of a U-Net, for sizes that run time decides."""
+    node = "y = Pad (x, p)" if axes is None else "y = Pad (x, p, , a)"
+    node = f"a = Constant <value_ints = {axes}> () {node}" if axes else node
+    text = one_node(node, "float[n, 4] x, int64[4] p", opset)
+    target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
+    outcome = fitted(text, target, {"x": X, "p": np.array(pads)}, passes=())
+    assert {"Max", "Slice", "Pad"} <= set(operators(outcome)) and not outcome.untaken
+
+
 def test_pads_that_reflect_stay():
     node = 'p = Constant <value_ints = [0, -1, 0, 1]> () y = Pad <mode = "reflect"> (x, p)'
     target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from straightline import ir
 from straightline.driver.options import RewriteOptions
 from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
+from straightline.targets import Form
 from straightline.targets.fit_target import take_over
 from strategies import model_and_feeds
 
-from targets import fitted, lacking, operators
+from targets import fitted, lacking, one_node, operators
 
 X = np.arange(8, dtype=np.float32).reshape(2, 4) / 3
 WHOLE = """<ir_version: 8, opset_import: ["" : 20]>
@@ -314,3 +315,13 @@ def test_the_notion_of_equality_is_that_of_the_passes(passes, notion):
 def test_a_fit_claims_what_its_passes_claim(passes):
     fitted = RewriteOptions(passes, target="onnx2torch").pipeline
     assert fitted.exactness == RewriteOptions(passes).pipeline.exactness
+
+
+def test_all_values_are_declared_for_a_client_of_known_sizes():
+    text = one_node("a = HardSwish (x) y = Neg (a)", "float[n, 4] x")
+    target = lacking("HardSwish", anywhere=Form(static=("*",)))
+    outcome = fitted(text, target, {"x": np.ones((3, 4), np.float32)}, shapes={"x": (3, 4)})
+    inner = {v.name for node in outcome.ir.graph.nodes() for v in node.outputs} - {"y"}
+    infos = outcome.model.graph.value_info
+    sizes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in infos}
+    assert inner <= sizes.keys() and sizes["a"] == [3, 4] and not outcome.untaken

@@ -121,6 +121,11 @@ def test_shapes_that_are_open_are_told_with_what_fixes_them():
     )
 
 
+def test_sizes_that_data_decide_are_told():
+    (reason,) = reasons("y = NonZero (x)", anywhere=Form(static=("*",)))
+    assert reason == "npu takes NonZero only where sizes do not depend on data, as those of 'y'"
+
+
 def test_functions_of_the_model_are_taken_only_where_they_are_listed():
     more = '<domain: "own", opset_import: ["" : 17]> f (a) => (b) { b = Neg (a) }'
     lacks = {"Neg": (Opsets(1, 99),)}

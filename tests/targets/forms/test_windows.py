@@ -36,14 +36,17 @@ def test_padding_is_written_in_numbers(op, side, strides):
         assert len(pads_of(outcome)) == 4 and not outcome.untaken
 
 
-def test_valid_padding_is_zeros_for_open_sizes():
+def test_padding_that_needs_no_sizes():
     """MTCNN of keras2onnx."""
     node = 'y = MaxPool <auto_pad = "VALID", kernel_shape = [3, 3]> (x)'
     text = one_node(node, "float[1, 3, h, w] x")
     target = lacking(forms={"MaxPool": (NOTSET,)})
     assert pads_of(fitted(text, target, {"x": IMAGE}, passes=())) == [0, 0, 0, 0]
-    open_ = one_node(node.replace("VALID", "SAME_UPPER"), "float[1, 3, h, w] x")
-    (left,) = fitted(open_, target).untaken
+    same = node.replace("VALID", "SAME_UPPER")
+    text = one_node(same, "float[1, 3, h, w] x")
+    assert pads_of(fitted(text, target, {"x": IMAGE}, passes=())) == [1, 1, 1, 1]
+    strided = same.replace("<", "<strides = [1, 2], ")
+    (left,) = fitted(one_node(strided, "float[1, 3, h, w] x"), target).untaken
     assert "the size that it slides over is not known" in left.reason
 
 
