@@ -14,6 +14,7 @@ from ..ir.lazy import lazy_property
 from ..ir.option_names import by
 from ..ops.schemas import default_of, formals, schema_at
 from ..version_converter.types import Types
+from .forms.operands import is_whole
 from .prose_defaults import default_in_prose
 from .target import ANY_SHAPE, Form, Target
 
@@ -128,10 +129,17 @@ class Legality:
         yield from (f"with '{name}'" for name in form.present if name in open_)
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
+        if form.max_inputs is not None and len(node.inputs) > form.max_inputs:
+            yield f"with {form.max_inputs} inputs, not {len(node.inputs)}"
+        if form.max_uses is not None and _place_among_equals(node) >= form.max_uses:
+            yield f"{form.max_uses} time{'s' * (form.max_uses > 1)} in a graph"
         if form.same_ranks and not self._has_same_ranks(node):
             yield "with branches whose outputs have the same ranks"
         for name, value in inputs:
             yield from self._wrong_values(name, value, form)
+        for name, value in inputs:
+            if name in form.whole and not is_whole(value, node.outputs[0], self.types):
+                yield f"where '{name}' has the shape of the result, or holds one number"
         if form.ranks or form.types:
             for name, value in (*inputs, *_named(node.outputs, _formals(schema)[1])):
                 yield from self._wrong_types_at(name, value, form)
@@ -156,6 +164,8 @@ class Legality:
             yield f"with a constant '{name}'"
         if name in form.initializers and (value.constant is None or value.producer is not None):
             yield f"with an initializer as '{name}'"
+        if name in form.from_sizes and not _comes_from_sizes(value):
+            yield f"with a '{name}' that is constant or computed from sizes"
         if name in form.absent:
             yield f"without '{name}'"
         if name in form.computed and value.constant is not None:
@@ -223,6 +233,28 @@ def _count_outputs(node: Node) -> int:
         (place for place, v in enumerate(node.outputs, 1) if v is not None and graph.is_used(v)),
         default=0,
     )
+
+
+def _place_among_equals(node: Node) -> int:
+    """The number of nodes of the same operator before a node in its graph."""
+    assert node.graph is not None
+    return list(node.graph.nodes_of(node.op_type)).index(node)
+
+
+def _comes_from_sizes(value: Value) -> bool:
+    """Test for a value that constants and sizes decide."""
+    pending, visited = [value], {value}
+    while pending:
+        one = pending.pop()
+        node = one.producer
+        if one.constant is not None or (node is not None and node.is_op("Shape", "Size")):
+            continue
+        if node is None or node.bodies:
+            return False
+        operands = {operand for operand in node.inputs if operand is not None} - visited
+        visited |= operands
+        pending.extend(operands)
+    return True
 
 
 def _may_be_negative(value: Value) -> bool:

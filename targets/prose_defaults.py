@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import onnx
+
 from ..ir import Node
 from ..version_converter.types import Types
 
@@ -9,8 +11,8 @@ _ONES = frozenset(("strides", "dilations"))
 _WEIGHTED = ("Conv", "ConvTranspose", "ConvInteger")
 
 
-def default_in_prose(node: Node, name: str, types: Types) -> list[int] | None:
-    """Return the numbers that an absent attribute of a sliding kernel stands for.
+def default_in_prose(node: Node, name: str, types: Types) -> list[int] | onnx.TensorProto | None:
+    """Return the value that an absent attribute stands for.
 
     Args:
         node: the node.
@@ -18,8 +20,10 @@ def default_in_prose(node: Node, name: str, types: Types) -> list[int] | None:
         types: the types of its values.
 
     Returns:
-        the numbers; None where the attribute has no such default, or its length is not known.
+        the value; None where the attribute has no such default, or its length is not known.
     """
+    if name == "value" and node.is_op("ConstantOfShape"):
+        return onnx.helper.make_tensor("", onnx.TensorProto.FLOAT, [1], [0.0])
     kernel: list[int | None] | None = node.attribute("kernel_shape")
     if kernel is None and node.is_op(*_WEIGHTED):
         kernel = (types.shape(node.input(1)) or [])[2:]

@@ -87,6 +87,10 @@ class Form:
         not_from: by input, operators that must not compute it, since the client fuses the two
             wrongly.
         static: inputs whose whole shape must be known; ANY_SHAPE for all inputs and outputs.
+        whole: inputs that must have the shape of the result, or hold one number.
+        from_sizes: inputs that must be constants, or computed from sizes alone.
+        max_inputs: the highest number of inputs.
+        max_uses: the highest number of such nodes in a graph.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
         same_ranks: true if the branches of an If must give outputs of the same ranks.
         max_rank: the highest rank of an input.
@@ -109,6 +113,10 @@ class Form:
     types: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     not_from: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    from_sizes: tuple[str, ...] = ()
+    max_inputs: int | None = None
+    max_uses: int | None = None
     max_outputs: int | None = None
     same_ranks: bool = False
     max_rank: int | None = None

@@ -23,6 +23,7 @@ _FLAGS = (
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (
     *("constant", "initializers", "computed", "nonnegative", "present", "absent", "static"),
+    *("whole", "from_sizes"),
 )
 _PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {
@@ -49,7 +50,7 @@ _FORM_KEYS = {
     "lacks_attributes": "a table",
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
     **dict.fromkeys(_PLACE_TABLES, "a table"),
-    "max_outputs": "a number",
+    **dict.fromkeys(("max_inputs", "max_outputs", "max_uses"), "a number"),
     "same_ranks": "true or false",
     "max_rank": "a number",
     "element_types": "a list of texts",

@@ -1,5 +1,6 @@
-"""Forms of operators for clients that lack some ranks, element types or windows."""
+"""Forms of operators for clients that lack some operands, ranks, element types or windows."""
 
+from . import operands as operands
 from . import ranks as ranks
 from . import types as types
 from . import windows as windows

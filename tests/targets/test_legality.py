@@ -63,6 +63,11 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         (RESIZE, only(max_rank=1), ["npu takes Resize only up to rank 1, and 'X' has 2"]),
         (RESIZE, only(static=("X",)), []),
         (
+            "y = Max (x, x, x)",
+            {"forms": {"Max": (Form(max_inputs=2),)}},
+            ["npu takes Max only with 2 inputs, not 3"],
+        ),
+        (
             RESIZE,
             only(types={"X": ("double", "int64")}),
             ["npu takes Resize only with 'X' of type double or int64, not float"],
@@ -124,6 +129,32 @@ def test_shapes_that_are_open_are_told_with_what_fixes_them():
 def test_sizes_that_data_decide_are_told():
     (reason,) = reasons("y = NonZero (x)", anywhere=Form(static=("*",)))
     assert reason == "npu takes NonZero only where sizes do not depend on data, as those of 'y'"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_legal"),
+    [
+        ("s = Shape (x) t = Neg (s) u = Abs (t) y = Reshape (x, u)", True),
+        ("s = Constant <value_ints = [3, 2]> () y = Reshape (x, s)", True),
+        ("s = Cast <to = 7> (x) y = Reshape (x, s)", False),
+        ("y = Reshape (x, z)", False),
+    ],
+)
+def test_sizes_of_a_client_with_symbols(body, is_legal):
+    form = {"Reshape": (Form(from_sizes=("shape",)),)}
+    left = reasons(body, "float[2, 3] x, int64[2] z", forms=form)
+    said = "npu takes Reshape only with a 'shape' that is constant or computed from sizes"
+    assert left == [] if is_legal else left == [said]
+
+
+def test_only_so_many_of_a_kind():
+    branches = "<then_branch = {0}t () => (float[3] {0}u) {{ {0}u = Neg (x) }}, "
+    branches += "else_branch = {0}e () => (float[3] {0}v) {{ {0}v = Exp (x) }}>"
+    body = f"a = If (c) {branches.format('a')} y = If (c) {branches.format('b')}"
+    form = {"If": (Form(max_uses=1),)}
+    assert reasons(body, "float[3] x, bool c", forms=form) == [
+        "npu takes If only 1 time in a graph"
+    ]
 
 
 def test_functions_of_the_model_are_taken_only_where_they_are_listed():

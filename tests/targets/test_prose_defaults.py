@@ -1,5 +1,6 @@
 """Defaults of sliding kernels that no schema states."""
 
+import numpy as np
 import pytest
 from straightline.targets import Form
 
@@ -33,3 +34,11 @@ def test_padding_that_sizes_decide_has_no_default():
     node = 'y = MaxPool <kernel_shape = [2, 2], auto_pad = "VALID"> (x)'
     target = lacking(forms={"MaxPool": (Form(written=("pads",)),)})
     assert not fitted(one_node(node, WEIGHTS), target, passes=()).changed
+
+
+def test_a_value_that_is_not_written_is_zero():
+    text = one_node("y = ConstantOfShape (s)", "int64[2] s")
+    target = lacking(forms={"ConstantOfShape": (Form(written=("value",)),)})
+    outcome = fitted(text, target, {"s": np.array([2, 3])}, passes=())
+    (node,) = outcome.ir.graph.nodes()
+    assert "value" in node.op.attributes and not outcome.untaken

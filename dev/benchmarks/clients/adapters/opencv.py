@@ -17,7 +17,7 @@ def load(model: bytes) -> Run:
 
     def run(feeds: Arrays) -> list[np.ndarray]:
         for name in names:
-            network.setInput(np.ascontiguousarray(feeds[name]), name)
+            network.setInput(np.array(feeds[name], order="C"), name)
         return [np.asarray(one) for one in network.forward(outputs)]
 
     return run

@@ -20,7 +20,7 @@ def load(model: bytes) -> Run:
         network = tract.onnx().load(str(file))
 
     def run(feeds: Arrays) -> list[np.ndarray]:
-        arrays = [np.ascontiguousarray(feeds[name]) for name in names]
+        arrays = [np.array(feeds[name], order="C") for name in names]
         for place, array in enumerate(arrays):
             elem_type = tract.Tensor.from_numpy(array).datum_type().name.lower()
             network.set_input_fact(place, ",".join([*map(str, array.shape), elem_type]))
