@@ -25,11 +25,13 @@ class Legality:
     Args:
         target: the target.
         model: the model.
+        is_part: true for a part of a model, whose inputs may be computed from sizes.
     """
 
-    def __init__(self, target: Target, model: Model) -> None:
+    def __init__(self, target: Target, model: Model, is_part: bool = False) -> None:
         self.target = target
         self.model = model
+        self._is_part = is_part
 
     @lazy_property
     def types(self) -> Types:
@@ -63,6 +65,19 @@ class Legality:
             for name, value in _named_inputs(node, _schema(node)) if inputs else ():
                 if name in inputs and value.constant is not None and value.producer is not None:
                     yield value
+
+    def numbers_with_axes(self) -> Iterator[tuple[Node, int]]:
+        """Constants of one number with axes that neither the client nor the result needs."""
+        names = {name for name, forms in self.target.forms.items() if any(f.scalars for f in forms)}
+        for node in self._nodes() if names else ():
+            if name_of(node) in names:
+                ranks = [self.types.rank(value) or 0 for value in node.inputs]
+                formal, forms = _formals(_schema(node))[0], self.target.forms[name_of(node)]
+                for index, value in enumerate(node.inputs):
+                    name, others = _name_at(formal, index), ranks[:index] + ranks[index + 1 :]
+                    is_wrong = any(name in form.scalars and _has_axes(value) for form in forms)
+                    if is_wrong and max(others, default=0) >= ranks[index]:
+                        yield node, index
 
     def fused_operands(self) -> Iterator[tuple[Node, int]]:
         """Operands that the client fuses wrongly with the nodes that read them."""
@@ -144,8 +159,10 @@ class Legality:
             for name, value in (*inputs, *_named(node.outputs, _formals(schema)[1])):
                 yield from self._wrong_types_at(name, value, form)
         if ANY_SHAPE in form.static:
-            open_ = (v for v in node.outputs if v is not None and not self._has_known_shape(v))
-            yield from (f"where sizes do not depend on data, as those of '{v.name}'" for v in open_)
+            unknown = (v for v in node.outputs if v is not None and not self._has_known_shape(v))
+            yield from (
+                f"where sizes do not depend on data, as those of '{v.name}'" for v in unknown
+            )
         has_types = form.element_types is not None or form.lacks_element_types
         if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
@@ -164,8 +181,10 @@ class Legality:
             yield f"with a constant '{name}'"
         if name in form.initializers and (value.constant is None or value.producer is not None):
             yield f"with an initializer as '{name}'"
-        if name in form.from_sizes and not _comes_from_sizes(value):
+        if name in form.from_sizes and not _comes_from_sizes(value, self._is_part):
             yield f"with a '{name}' that is constant or computed from sizes"
+        if name in form.scalars and _has_axes(value):
+            yield f"with a scalar as '{name}', where it is one number"
         if name in form.absent:
             yield f"without '{name}'"
         if name in form.computed and value.constant is not None:
@@ -235,19 +254,27 @@ def _count_outputs(node: Node) -> int:
     )
 
 
+def _has_axes(value: Value | None) -> bool:
+    """Test for a constant of one number with axes."""
+    tensor = None if value is None else value.constant
+    return tensor is not None and tensor.size == 1 and len(tensor.dims) > 0
+
+
 def _place_among_equals(node: Node) -> int:
     """The number of nodes of the same operator before a node in its graph."""
     assert node.graph is not None
     return list(node.graph.nodes_of(node.op_type)).index(node)
 
 
-def _comes_from_sizes(value: Value) -> bool:
+def _comes_from_sizes(value: Value, is_part: bool) -> bool:
     """Test for a value that constants and sizes decide."""
     pending, visited = [value], {value}
     while pending:
         one = pending.pop()
         node = one.producer
         if one.constant is not None or (node is not None and node.is_op("Shape", "Size")):
+            continue
+        if node is None and is_part:
             continue
         if node is None or node.bodies:
             return False

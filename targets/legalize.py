@@ -132,6 +132,7 @@ class _Legalizer:
         within: the operators that this model replaces and the labels of ways, outermost first.
         templates: the bodies for nodes by form, or the reasons why there are none, shared by all
             models of one replacement.
+        is_part: true for a part of a model.
     """
 
     def __init__(
@@ -141,12 +142,13 @@ class _Legalizer:
         budget: Budget,
         within: tuple[str, ...] = (),
         templates: dict[Hashable, BodyTemplate | str] | None = None,
+        is_part: bool = False,
     ) -> None:
         self.model = model
         self.target = target
         self.budget = budget
         self.within = within
-        self.legality = Legality(target, model)
+        self.legality = Legality(target, model, is_part)
         self._calls = CallGraph(model.functions)
         self._replaced: list[NodeReplacement] = []
         self._tried: dict[Node, str] = {}
@@ -319,7 +321,8 @@ class _Legalizer:
         context = PassContext(default_passes=_STRAIGHTEN, supports=self.target.lists)
         for passes in (tidy, _STRAIGHTEN):
             try_passes(passes, scratch, context)
-            _, rest = _Legalizer(scratch, self.target, self.budget, within, self._templates).run()
+            shared = self.budget, within, self._templates
+            _, rest = _Legalizer(scratch, self.target, *shared, is_part=True).run()
             if not any(node.bodies for node in rest):
                 break
         if any(name_of(node) == name for node in rest):

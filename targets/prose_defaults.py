@@ -24,6 +24,9 @@ def default_in_prose(node: Node, name: str, types: Types) -> list[int] | onnx.Te
     """
     if name == "value" and node.is_op("ConstantOfShape"):
         return onnx.helper.make_tensor("", onnx.TensorProto.FLOAT, [1], [0.0])
+    if name == "axes" and node.op_type.startswith("Reduce"):
+        rank = types.rank(node.input(0))
+        return None if rank is None else list(range(rank))
     kernel: list[int | None] | None = node.attribute("kernel_shape")
     if kernel is None and node.is_op(*_WEIGHTED):
         kernel = (types.shape(node.input(1)) or [])[2:]

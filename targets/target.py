@@ -88,6 +88,7 @@ class Form:
             wrongly.
         static: inputs whose whole shape must be known; ANY_SHAPE for all inputs and outputs.
         whole: inputs that must have the shape of the result, or hold one number.
+        scalars: inputs whose constants of one number must have no axes.
         from_sizes: inputs that must be constants, or computed from sizes alone.
         max_inputs: the highest number of inputs.
         max_uses: the highest number of such nodes in a graph.
@@ -114,6 +115,7 @@ class Form:
     not_from: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     static: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
+    scalars: tuple[str, ...] = ()
     from_sizes: tuple[str, ...] = ()
     max_inputs: int | None = None
     max_uses: int | None = None

@@ -23,7 +23,7 @@ _FLAGS = (
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (
     *("constant", "initializers", "computed", "nonnegative", "present", "absent", "static"),
-    *("whole", "from_sizes"),
+    *("whole", "from_sizes", "scalars"),
 )
 _PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..ir import Node, Operator
+from ..ir import Node, Operator, Tensor
 from .legality import Legality
 
 _COMMUTE = ("Add", "Mul")
@@ -39,6 +39,12 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
         yield NodeReplacement(holder.op_type, holder.path, "made an initializer")
         graph.supersede(value, graph.add_initializer(value.name, value.constant))
         graph.remove(holder)
+    for node, index in list(legality.numbers_with_axes()):
+        graph, operand = node.graph, node.input(index)
+        assert graph is not None and operand is not None and operand.constant is not None
+        number = Tensor(array=operand.constant.numpy().reshape(()))
+        graph.set_input(node, index, graph.add_initializer(operand.name, number))
+        yield NodeReplacement(node.op_type, node.path, "a number without axes")
     for node, index in list(legality.fused_operands()):
         yield NodeReplacement(node.op_type, node.path, _set_apart(node, index, legality))
 

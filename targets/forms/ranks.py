@@ -44,6 +44,15 @@ def reduce_then_squeeze(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.along("Squeeze", reduced, axes)]
 
 
+@decomposes(*_REDUCTIONS, where=lambda node, _: len(node.inputs) < 2 or node.inputs[1] is None)
+def write_all_axes(draft: NodeDraft) -> Sequence[Value | None]:
+    """A reduction with all axes written out."""
+    if "axes" in draft.schema.attributes or draft.attribute("noop_with_empty_axes"):
+        draft.refuse("its axes are an attribute, or it reduces nothing")
+    draft.set_input(1, draft.ints(range(draft.required_rank("all axes")), "axes"))
+    return draft.repeat()
+
+
 def _reduced_axes(draft: NodeDraft) -> list[int]:
     """The axes of a reduction, counted from the front."""
     if draft.node.op_type.startswith("Arg"):

@@ -180,3 +180,15 @@ def test_below_ir_version_4_nothing_that_is_made_becomes_an_input(name):
     outcome = fitted(text, lacking(name, opsets=(7, 8)), {"x": X})
     assert name not in operators(outcome) and not outcome.untaken
     assert outcome.opset == (8, 8) and len(outcome.model.graph.input) == 1
+
+
+@pytest.mark.parametrize("index", ["k", "i"])
+def test_a_part_may_take_computed_sizes(index):
+    """tract knows what sizes decide; a replacement does not see where its operands come from."""
+    k = "k = Constant <value_ints = [0]> () "
+    node = f"{k} s = Shape (x) t = Gather (s, {index}) y = ConstantOfShape (t)"
+    text = one_node(node, "float[n, 4] x, int64[1] i")
+    target = lacking("ConstantOfShape", "Tile", forms={"Expand": (Form(from_sizes=("shape",)),)})
+    outcome = fitted(text, target, passes=())
+    left = [node.op_type for node in outcome.ir.graph.nodes()]
+    assert "Expand" in left and bool(outcome.untaken) == (index == "i")

@@ -14,7 +14,17 @@ from straightline.targets.registry import target_of
 from straightline.targets.target_file import parse
 
 SHIPPED = (
-    *("coreml", "iree", "mnn", "ncnn", "onnx", "onnx2torch", "onnxruntime", "onnxruntime-web"),
+    *(
+        "coreml",
+        "emx",
+        "iree",
+        "mnn",
+        "ncnn",
+        "onnx",
+        "onnx2torch",
+        "onnxruntime",
+        "onnxruntime-web",
+    ),
     *("onnxruntime-webnn", "opencv", "openvino"),
     *("qnn", "rknn", "tensorrt", "tflite", "tidl", "tinygrad", "tract", "tvm"),
 )

@@ -39,3 +39,15 @@ def test_an_identity_stands_between(node, form, operands):
     outcome = fitted(text, target, {"x": X})
     assert reads(outcome, name) == operands and not outcome.untaken
     assert fitted(outcome.model, target).opset == outcome.opset
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"), [("[1, 1]", []), ("[1]", []), ("", []), ("[1, 1, 1]", [1, 1, 1])]
+)
+def test_a_number_has_no_axes_that_nothing_needs(shape, dims):
+    """MNN adds one of rank 4 to the first channel alone, after a Conv."""
+    text = one_node(f"k = Constant <value = float{shape} {{2}}> () y = Add (k, x)", "float[2, 4] x")
+    target = lacking(forms={"Add": (Form(scalars=("A", "B")),)})
+    outcome = fitted(text, target, {"x": X.reshape(2, 4)}, passes=())
+    (node,) = outcome.ir.graph.nodes_of("Add")
+    assert list(node.inputs[0].constant.dims) == dims and bool(outcome.untaken) == (len(dims) > 0)

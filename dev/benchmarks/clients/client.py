@@ -74,4 +74,5 @@ CLIENTS = (
     Client("mnn", _ADAPTERS + "mnn", ("MNN",), ("mnn",), 17),
     Client("opencv", _ADAPTERS + "opencv", ("cv2",), ("opencv-python-headless",), 17),
     Client("tract", _ADAPTERS + "tract", ("tract",), ("tract",), 17),
+    Client("emx", _ADAPTERS + "emx", ("emx_onnx_cgen",), ("emx-onnx-cgen",), 17, ("cc",)),
 )

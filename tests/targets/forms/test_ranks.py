@@ -36,3 +36,17 @@ def test_a_number_alone_has_a_form_of_its_own():
     assert operators(outcome) == ["ReduceMax", "Squeeze"]
     plain = one_node("y = ReduceMax <axes = [0], keepdims = 0> (x)", "float[2, 4] x")
     assert operators(fitted(plain, lacking(forms=form), passes=())) == ["ReduceMax"]
+
+
+@pytest.mark.parametrize(
+    ("name", "opset"), [("ReduceSum", 13), ("ReduceMean", 18), ("ReduceL2", 17)]
+)
+def test_all_axes_are_written(name, opset):
+    """MNN reduces none where none are written."""
+    text = one_node(f"y = {name} (x)", "float[2, 4] x", opset)
+    target = lacking(forms={name: (Form(present=("axes",), written=("axes",)),)})
+    outcome = fitted(text, target, {"x": NUMBERS}, passes=())
+    assert not outcome.untaken and outcome.changed
+    noop = one_node("y = ReduceSum <noop_with_empty_axes = 1> (x)", "float[2, 4] x", 13)
+    if name == "ReduceSum":
+        assert fitted(noop, target, {"x": NUMBERS}, passes=()).untaken
