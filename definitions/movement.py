@@ -19,10 +19,12 @@ _same_everywhere(
     "(T data, indices indices) => (y) { y = com.microsoft.GatherND (data, indices) }",
     "whole = Cast <to = 7> (indices)  y = GatherND (data, whole)",
 )
-_same_everywhere(
-    "Unique in the order of first occurrence",
+ship(
     "(T x) => (y, index, count) { y, index, count = com.microsoft.Unique (x) }",
     "y, first, index, count = Unique <sorted = 0> (x)",
+    summary="Unique in the order of first occurrence",
+    differs="each NaN is a value of its own, which a NaN is not in Unique of onnxruntime",
+    **_FACTS,
 )
 _TRILU = "(T x, int64 k) => (y) { y = com.microsoft.Trilu <upper = @upper ? 1> (x, k?) }"
 _GRID = """(floats x, floats grid) => (y) { y = com.microsoft.GridSample

@@ -85,3 +85,40 @@ def test_tables_of_other_halves_stay():
 def test_no_other_target_gets_it(target):
     result = sl.transform(onnx.parser.parse_model(BY_ANGLES), target=target, verify=False)
     assert not any(node.domain for node in result.model.graph.node)
+
+
+HEADS = """q0 = Reshape (query, parts)  q = Transpose <perm = [0, 2, 1, 3]> (q0)
+    k0 = Reshape (key, parts)  k = Transpose <perm = [0, 2, 3, 1]> (k0)
+    v0 = Reshape (value, parts)  v = Transpose <perm = [0, 2, 1, 3]> (v0)
+    plain = MatMul (q, k)  scaled = Mul (plain, factor)  scores = Add (scaled, bias)
+    weights = Softmax <axis = -1> (scores)  heads = MatMul (weights, v)
+    together = Transpose <perm = [0, 2, 1, 3]> (heads)  y = Reshape (together, whole)"""
+ATTENTION = f"""{HEAD} g (float[B, S, 8] query, float[B, L, 8] key, float[B, L, 8] value,
+    float[B, 1, S, L] bias) => (float[B, S, 8] y)
+    <int64[4] parts = {{0, 0, 2, 4}}, int64[3] whole = {{0, 0, 8}}, float factor = {{0.5}}>
+    {{ {HEADS} }}"""
+
+
+def test_attention_is_one_node_and_proved():
+    model = onnx.parser.parse_model(ATTENTION)
+    result, operators = raised(model)
+    assert operators == ["MultiHeadAttention"] and result.verdict.proved
+    draw = np.random.default_rng(0)
+    for b, s, n in ((2, 3, 5), (1, 1, 1), (0, 2, 2), (2, 0, 3)):
+        shapes = {"query": (b, s, 8), "key": (b, n, 8), "value": (b, n, 8), "bias": (b, 1, s, n)}
+        feeds = {k: draw.standard_normal(shape, np.float32) for k, shape in shapes.items()}
+        assert_equal(run_kernel(model, feeds), run_kernel(result.model, feeds))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[B, 1, S, L] bias", "[B, 1, 1, L] bias"),  # the kernel does not stretch these axes
+        ("Softmax <axis = -1>", "Softmax <axis = -2>"),
+        ("factor = {0.5}", "factor = {0}"),  # the kernel takes it for the default
+    ],
+)
+def test_other_attention_stays(old, new):
+    assert old in ATTENTION
+    model = onnx.parser.parse_model(ATTENTION.replace(old, new))
+    assert not raised(model, verify=False)[1]

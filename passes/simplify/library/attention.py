@@ -1,7 +1,7 @@
 """Parts of attention that onnxruntime computes in one node of com.microsoft.
 
 Measured under onnxruntime 1.32 on one thread: a rotation takes 0.36 to 0.57 of the time of its
-nodes.
+nodes, attention 0.84 to 0.93.
 """
 
 from __future__ import annotations
