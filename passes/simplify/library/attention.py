@@ -144,12 +144,12 @@ _SPLIT = """float key[b, l, w], float value[b, l, u] :
 _WHOLE = """float key[b, n, l, d], float value[b, n, l, d] :
     k = Transpose <perm = [0, 1, 3, 2]> (key)"""
 
-for _name, _summary, *_form in (
+for _name, _summary, _keys, _value, _has_bias in (
     ("Heads", "Attend with heads that are parts of keys and values.", _SPLIT, "v", False),
-    ("BiasedHeads", "The same with a bias of the scores.", _SPLIT, "v", True),
+    ("BiasedHeads", "Attend with heads that are parts, and a bias.", _SPLIT, "v", True),
     ("CachedHeads", "Attend to keys and values that have heads already.", _WHOLE, "value", False),
-    ("BiasedCachedHeads", "The same with a bias of the scores.", _WHOLE, "value", True),
+    ("BiasedCachedHeads", "Attend to keys with heads, and a bias.", _WHOLE, "value", True),
 ):
-    _rule = _heads(_summary, *_form)
+    _rule = _heads(_summary, _keys, _value, _has_bias)
     _rule.__name__ = f"{_name}ToOneNode"
     raised(_rule)
