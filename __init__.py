@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .driver.inspect import Construct, Inspection
     from .driver.result import Outcome
     from .driver.suggestions import Hint
-    from .facts.named_dimensions import BindingError
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
+    from .ir.errors import BindingError
     from .ir.faults import FaultWarning
     from .ir.kinds import KindError
     from .passes import (
@@ -134,7 +134,6 @@ _HOMES = {
         ".driver.result": "Outcome",
         ".driver.suggestions": "Hint",
         ".driver.assumptions": "AssumptionError",
-        ".facts.named_dimensions": "BindingError",
         ".ir": "Error GraphError LoadError ModelError OnnxError SaveError load save",
         ".ir.kinds": "KindError",
         ".passes": "PassOptionError Pipeline PluginError Remark Result RewriteError StrictError",
@@ -142,6 +141,7 @@ _HOMES = {
         ".definitions.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.rule": "Rule",
+        ".ir.errors": "BindingError",
         ".ir.faults": "FaultWarning",
         ".reduction.command": "CommandError",
         ".reduction.reduce": "ReductionError",

@@ -185,7 +185,7 @@ def rewrite(
     max_memory: int | None = None,
     timeout: float | None = None,
     **options: Any,
-) -> Any:
+) -> onnx.ModelProto | onnx_ir.Model | Model:
     """Remove the control flow that is decided before run time.
 
     Args:
@@ -260,7 +260,7 @@ def convert_version(
     max_work: int | None = None,
     max_memory: int | None = None,
     timeout: float | None = None,
-) -> Any:
+) -> onnx.ModelProto | onnx_ir.Model | Model:
     """Convert a model to another version of ONNX's operator set.
 
     All nodes are converted, in every graph, body and function, or none.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..facts.named_dimensions import BindingError
+from ..ir.errors import BindingError
 from ..ir.lazy import lazy_property
 from ..limits import Limits
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten

@@ -13,9 +13,10 @@ from onnx import TensorProto, helper
 
 from ..analysis.iterations.zero_iterations import ScanElements
 from ..analysis.shapes.inference import ShapeInference
-from ..facts.named_dimensions import BindingError, Shapes, is_size, with_sizes
+from ..facts.named_dimensions import Shapes, is_size, with_sizes
 from ..ir import Array, Function, Graph, Model, ModelSource, Node, Tensor, Value, no_input, to_proto
 from ..ir.copying import dims_of
+from ..ir.errors import BindingError
 from ..ops.builder import Builder
 
 Values = Mapping[str, Any]

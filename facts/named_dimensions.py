@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..ir import Error, ModelSource, Value, instead, to_proto
+from ..ir import ModelSource, Value, instead, to_proto
+from ..ir.errors import BindingError
 
 Shapes = Mapping[str, Sequence[int | None]]
 Dims = Mapping[str, int | str]
@@ -18,10 +19,6 @@ Minima = Mapping[str, int]
 """Least sizes by name, which a caller assumes."""
 
 _LEAST = re.compile(r">=\s*(\d{1,18})", re.ASCII)
-
-
-class BindingError(Error):
-    """A value or shape does not fit its input."""
 
 
 def inputs_of(model: ModelSource) -> list[Value]:

@@ -38,6 +38,10 @@ class ModelError(Error):
     """A malformed model: an undefined name, a cycle, a wrong arity."""
 
 
+class BindingError(Error):
+    """A mismatch between a given value, shape or name and the inputs of a model."""
+
+
 class LoadError(Error):
     """A file or object that cannot be read as an ONNX model."""
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from ..ir import Tensor, no_input, read_bytes
-from ..ir.errors import Error, LoadError
+from ..ir.errors import BindingError, Error, LoadError
 from ..ir.message_contents import check_tensor
 from ..ir.onnx_errors import Boundary
 from ..reference.signature import Signature, dims_of, fit, type_text
@@ -26,7 +26,7 @@ from .session import Feeds
 Given = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str | os.PathLike[str]
 
 
-class FeedError(Error):
+class FeedError(BindingError):
     """Given inputs do not fit the model, or their file cannot be read."""
 
 

@@ -22,7 +22,7 @@ from ..bodies import Array, label
 from ..calls import Call, Entered, Turn, in_turn
 from ..conditional import If
 from ..element_types import ElementTypes
-from ..errors import EvaluationError
+from ..errors import EvaluationError, InputNameError
 from ..functions import function_key
 from ..loop import BreakingLoop, Loop
 from ..overrides.batches import BATCH_OPERATORS
@@ -170,7 +170,7 @@ class Evaluator:
             raise EvaluationError(f"feeds is a mapping of input names to values, not {feeds!r}")
         for name in feeds:
             if name not in self._types:
-                raise EvaluationError(no_input(name, self.input_names))
+                raise InputNameError(no_input(name, self.input_names))
         for name in self._types:
             if name not in feeds and name not in self._graph.constants:
                 raise EvaluationError(f"input {name!r} is missing from the feeds")

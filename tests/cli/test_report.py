@@ -16,7 +16,7 @@ from straightline.cli.commands import app
 from straightline.display import visible
 from straightline.driver.calls import inspect, transform
 from straightline.driver.result import remarks_table
-from straightline.facts.named_dimensions import BindingError
+from straightline.ir.errors import BindingError
 from straightline.passes import Remark
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.runs.comparison import Difference

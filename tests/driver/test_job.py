@@ -9,7 +9,7 @@ from straightline.driver.job import Request, count_all_nodes
 from straightline.driver.line import run
 from straightline.driver.options import RewriteOptions
 from straightline.driver.verify import verify
-from straightline.facts.named_dimensions import BindingError
+from straightline.ir.errors import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, PassContext, Pipeline, UnrollLoops
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.runs.options import VerifyOptions

@@ -8,7 +8,7 @@ import straightline as sl
 from onnx import TensorProto
 from straightline import reference
 from straightline.driver.specialize import bind_inputs, typed_values
-from straightline.facts.named_dimensions import BindingError
+from straightline.ir.errors import BindingError
 
 MODEL = """<ir_version: %d, opset_import: ["" : 23]>
 g (float[N, 4] x, float[N, M] w, %s v) => (float[N, 4] y, float[2] z) <float[2] z = {1, 2}> {

@@ -3,11 +3,11 @@
 import pytest
 import straightline as sl
 from straightline.facts.named_dimensions import (
-    BindingError,
     dimension_text,
     minima_of,
     with_dimensions,
 )
+from straightline.ir.errors import BindingError
 from texts import HEADER
 
 NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (float[T, N] y) {

@@ -72,3 +72,19 @@ def test_every_name_that_users_give_has_one(wrong, words):
     with pytest.raises(sl.Error) as caught:
         wrong()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: sl.rewrite(MODEL, values=FEEDS),
+        lambda: sl.inspect(MODEL, shapes={"smaple": (2,)}),
+        lambda: sl.rewrite(MODEL, dims={"N": 2}),
+        lambda: sl.verify(MODEL, MODEL, feeds=FEEDS),
+        lambda: sl.verify(MODEL, MODEL, prove=False, sample_shapes={"smaple": (2,)}),
+        lambda: sl.reference.run(MODEL, FEEDS),
+    ],
+)
+def test_one_class_of_errors_holds_every_wrong_name_of_an_input(call):
+    with pytest.raises(sl.BindingError, match=r"smaple|'N'"):
+        call()

@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 
 from ...facts.named_dimensions import Minima, with_sizes
-from ...ir import Error, instead
+from ...ir import instead
+from ...ir.errors import BindingError
 from ...ir.option_names import by
 from ...reference.signature import Signature, dims_of
 from ...runtimes.feeds import FeedError
@@ -20,7 +21,7 @@ SampleShapes = Mapping[str, Sequence[int | None]]
 _WHOLE = int, np.integer
 
 
-class SampleShapeError(Error):
+class SampleShapeError(BindingError):
     """A shape for samples does not fit its input."""
 
 
