@@ -39,8 +39,10 @@ class Softmax(PassesAxes):
         shape = premises.shape(0)
         older = premises.opset < 13
         axis = premises.axis(len(shape), 1 if older else -1)
+        others = shape[:axis] if older else (*shape[:axis], *shape[axis:][1:])
         for dim in shape[axis:] if older else [shape[axis]]:
-            at_least(dim, 1, f"axis {axis}")
+            if dim not in others:  # else a tensor of that size 0 has no element to compute
+                at_least(dim, 1, f"axis {axis}")
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         return {"axis": node.attribute("axis", 1 if opset_of(node) < 13 else -1)}

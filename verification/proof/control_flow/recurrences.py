@@ -26,9 +26,10 @@ from ..execution.obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..execution.symbolic_execution import Execution, Value
 from ..terms.budget import Budget, OpenError
 from ..terms.free_variables import Bound
-from ..terms.term import Term, descendants
+from ..terms.term import Pair, Term, descendants
 from ..terms.term_manager import STEADY, Terms
-from .scan_outputs import add_all, empty_stack, rows_added, rows_written
+from .growing_states import Form, Iterations, appended, counted
+from .scan_outputs import add_all, empty_stack, rows_added
 
 
 def holds(terms: Terms, condition: Term) -> bool:
@@ -109,6 +110,7 @@ class Recurrence:
         step: its node.
         tag: name of its variables.
         start: number of obligations before it.
+        forms: closed forms of its states; None for variables.
     """
 
     execution: Execution
@@ -120,6 +122,7 @@ class Recurrence:
     step: Step
     tag: str = ""
     start: int = 0
+    forms: Sequence[Form | None] = ()
 
     @property
     def limit(self) -> Term | None:
@@ -303,13 +306,18 @@ def _fixpoint(
         index: symbol of the iteration number.
         earlier: growth of states in an earlier run of it.
     """
-    count, execution = len(loop.inits), loop.execution
+    count, execution, terms = len(loop.inits), loop.execution, loop.execution.terms
     facts = [_hypothesis(fact.fact, loop.tag, k) for k, fact in enumerate(loop.inits)]
-    seeds = [(k, _closed_form(loop, k, step, index)) for k, step in earlier.items() if k < count]
-    closed: dict[int, Term | None] = {k: form for k, form in seeds if form is not None}
+    inits = loop.inits
+    seeds = [(k, counted(terms, inits[k], n, index)) for k, n in earlier.items() if k < count]
+    closed: dict[int, Form | None] = {k: form for k, form in seeds if form is not None}
     growth = {k: earlier[k] for k in closed}
-    for _ in range(MOST_ROUNDS):
-        states = [closed.get(k) or _variable(loop, level, k, fact) for k, fact in enumerate(facts)]
+    for _ in range(MOST_ROUNDS + count):
+        forms = [closed.get(k) for k in range(count)]
+        states = [
+            _variable(loop, level, k, fact) if form is None else form(index)
+            for k, (form, fact) in enumerate(zip(forms, facts, strict=True))
+        ]
         execution.forget(loop.start)
         next_condition, outputs = loop.iteration(index, states)
         changed = False
@@ -317,17 +325,21 @@ def _fixpoint(
             update = outputs[k]
             if update is None:
                 raise OpenError(f"{loop.place} computes no value for a state")
-            if closed.get(k) is not None:
-                if update is not _next(loop, states[k], index):
+            form = closed.get(k)
+            if form is not None:
+                if update is not form(index + 1):
                     if earlier:
                         return _fixpoint(loop, level, index, {})
                     closed[k], facts[k], changed = None, facts[k].without_content(), True
                 continue
             if k not in closed:
-                step = _growth(loop.inits[k], states[k], update)
-                closed[k] = None if step is None else _closed_form(loop, k, step, index)
-                if step is not None and closed[k] is not None:
-                    growth[k], changed = step, True
+                step = _growth(inits[k], states[k], update)
+                form = _closed_form(loop, k, (states[k], update), step, index)
+                if step is not None or form is not None:
+                    closed[k] = form
+                if form is not None:
+                    growth |= {} if step is None else {k: step}
+                    changed = True
                     continue
                 if facts[k].content is not None:
                     facts[k], changed = facts[k].without_content(), True
@@ -336,6 +348,7 @@ def _fixpoint(
             if wider is not None:
                 facts[k], changed = wider, True
         if not changed:
+            loop.forms = forms
             execution.growth[loop.place] = {k: n for k, n in growth.items() if closed[k]}
             return states, next_condition, outputs
     raise OpenError(f"{loop.place}: the shapes of its states have no fixpoint")
@@ -368,32 +381,24 @@ def _growth(init: Term, state: Term, update: Term) -> int | None:
     return step if update.fact.shape == init.fact.shape else None
 
 
-def _closed_form(loop: Recurrence, k: int, step: int, index: Dimension) -> Term | None:
-    """Closed form of a state over the iteration number; None if it has none."""
-    init = loop.inits[k]
-    first = element(init.fact) if init.fact.content is not None else None
-    if not step or not isinstance(first, Dimension):
-        return None if step else init
-    form = first + index * step
-    if not loop.execution.terms.symbols.magnitudes.hold(form, init.fact.elem_type):
-        return None  # it may wrap
-    return _number(loop, form, init)
+def _closed_form(
+    loop: Recurrence, k: int, states: Pair, step: int | None, index: Dimension
+) -> Form | None:
+    """Closed form of a state; None if it has none, or as long as it reads others without one.
 
-
-def _number(loop: Recurrence, number: Dimension, like: Term) -> Term:
-    terms = loop.execution.terms
-    content = content_from(number)
-    assert like.fact.content is not None
-    return terms.content(content.reshape(like.fact.content.shape), like.fact.elem_type)
-
-
-def _next(loop: Recurrence, state: Term, index: Dimension) -> Term:
-    """Closed form on the next iteration."""
-    content = element(state.fact)
-    if state.fact.content is None or not isinstance(content, Dimension):
-        return state
-    (symbol,) = index.symbols
-    return _number(loop, content.replaced({symbol: index + 1}), state)
+    Args:
+        loop: the loop.
+        k: index of the state.
+        states: the state before and after an iteration.
+        step: number that an iteration adds to it; None for any other state.
+        index: symbol of the iteration number.
+    """
+    terms, init = loop.execution.terms, loop.inits[k]
+    if step is not None:
+        return counted(terms, init, step, index)
+    if loop.iterations is None:
+        return None
+    return appended(terms, init, *states, Iterations(index, loop.iterations))
 
 
 def _wider(loop: Recurrence, fact: Fact, update: Fact, k: int) -> Fact | None:
@@ -425,13 +430,9 @@ def _results(
     if loop.condition is None and not holds(terms, next_condition):
         terms.has_two_readings = True
     rows = rows_added(terms, loop.inits, states, next_condition, outputs)
-    writes: dict[int, Term] = {}
-    if loop.iterations is not None and loop.condition is None:
-        index = terms.symbols.named(name)
-        writes = rows_written(terms, loop.iterations, index, states, next_condition, outputs)
     count = len(states)
     live = _live(terms.budget, loop.step.read, states, next_condition, outputs)
-    live -= rows.keys() | writes.keys()
+    live -= rows.keys()
     recurrence, indices = _recurrence(loop, name, states, next_condition, outputs, live)
     iterations = loop.iterations
     if loop.condition is not None or iterations is None:
@@ -443,8 +444,6 @@ def _results(
         elif k in rows:
             stacked = _scan_output(loop, recurrence, name, rows[k], None, iterations)
             results.append(add_all(terms, loop.inits[k], output, rows[k], stacked))
-        elif k in writes:
-            results.append(_scan_output(loop, recurrence, name, writes[k], None, iterations))
         elif k < count:
             results.append(_final(loop, recurrence, states[k], k, indices, iterations))
         else:
@@ -508,10 +507,8 @@ def _final(
         head = terms.heads.own("final", indices.index(k))
         fact = dataclasses.replace(state.fact, shape=_closed_shape(loop, state.fact))
         return terms.keep(head, (recurrence,), fact)
-    content = element(state.fact) if state.fact.content is not None else None
-    if isinstance(content, Dimension):
-        return _number(loop, content.replaced({_name_of_iteration(loop): iterations}), state)
-    return state
+    form = loop.forms[k]
+    return state if form is None else form(iterations)
 
 
 def _closed_shape(loop: Recurrence, fact: Fact) -> tuple[Dimension, ...] | None:

@@ -16,7 +16,6 @@ from ....reference.signature import is_static
 from ..execution.compile_graph import Program, Step
 from ..execution.obligations import SAME_SIZES
 from ..execution.symbolic_execution import Execution, Frame, Value
-from ..simplify.scatter import row_written
 from ..simplify.sequences import elements_of, rows_as_sequence
 from ..simplify.slices import backward
 from ..terms.budget import OpenError
@@ -208,40 +207,6 @@ def _element_of(terms: Terms, update: Term, state: Term) -> Term | None:
     if update.is_op("Concat") and other is state:
         return one
     return other if one is state else None
-
-
-def rows_written(
-    terms: Terms,
-    iterations: Dimension,
-    index: Dimension,
-    states: Sequence[Term],
-    next_condition: Term,
-    outputs: Sequence[Value],
-) -> dict[int, Term]:
-    """Rows of states of which each iteration replaces the one of its number, by state.
-
-    Args:
-        terms: the terms.
-        iterations: trip count; as many rows as the state has.
-        index: iteration number.
-        states: states.
-        next_condition: condition of the body.
-        outputs: outputs of the body; nothing but its update reads such a state.
-    """
-    rows: dict[int, Term] = {}
-    for k, state in enumerate(states):
-        update = outputs[k]
-        if update is None or state.head.name != "bound":
-            continue
-        shape = state.fact.shape
-        row = row_written(terms, state, update, index) if shape and shape[0] == iterations else None
-        if row is not None and update.fact.shape == shape:
-            rows[k] = row
-    if not rows:
-        return {}
-    others = [output for k, output in enumerate(outputs) if k not in rows]
-    reachable = set(descendants([next_condition, *others, *rows.values()]))
-    return {k: row for k, row in rows.items() if states[k] not in reachable}
 
 
 def _goes_on(terms: Terms, init: Term, element: Term) -> bool:

@@ -31,6 +31,7 @@ from .derived_sizes import equal_derivations
 from .doubling_loops import DoublingLoops
 from .folds import Folds
 from .induction import Induction
+from .masks import Masks
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
 from .positions import Positions
@@ -133,6 +134,8 @@ class Comparison:
         terms.symbols.depth += 1
         self._cells = RecurrentCells(terms)
         self._doubling = DoublingLoops(terms, over_reals)
+        self.longer_forms = Definitions(terms, over_reals)
+        self._masks = Masks(terms, self.longer_forms)
         self.pushdown = SlicePushdown(terms, self._open if over_reals else self._doubling.open)
         self.induction = Induction(terms, self.pushdown)
         self.cases = CaseDistinction(terms, self.pushdown)
@@ -148,10 +151,9 @@ class Comparison:
         self._partners: dict[Head, Head] = {}
         self._reals = self._unopened = None
         if over_reals:
-            self._reals = self._unopened = RealTerms(terms, self.pushdown.settled)
+            self._reals = self._unopened = RealTerms(terms, self._settled)
             if any(head.name in GATES for head in terms.heads):
                 self._unopened = RealTerms(terms, SlicePushdown(terms).settled)
-        self.longer_forms = Definitions(terms, over_reals)
         scatters = ScatterLoops(self.induction, self.longer_forms, over_reals)
         folds = Folds(self.induction, over_reals)
         self._rules = (
@@ -159,6 +161,7 @@ class Comparison:
             self._random,
             ModularPolynomials(self.induction).equal,
             self.induction.states,
+            scatters.overwritten,
             scatters.written,
             self.induction.last,
             self.induction.shifted,
@@ -172,7 +175,6 @@ class Comparison:
             Views(terms, over_reals).pushed,
             self.cases.equal,
             self._concats,
-            scatters.overwritten,
             self.induction.stacked,
             swap_operands,
             functools.partial(equal_derivations, terms),
@@ -190,7 +192,11 @@ class Comparison:
 
     def _open(self, term: Term) -> Term | None:
         """Longer form of a term that computes a recurrence; None for other terms."""
-        return self._cells.open(term) or self._doubling.open(term)
+        return self._cells.open(term) or self._doubling.open(term) or self._masks.open(term)
+
+    def _settled(self, term: Term) -> Term:
+        """Normal form of a term over the reals: a scan output without states is no loop."""
+        return self.pushdown.over_all(self.pushdown.settled(term))
 
     def release(self) -> None:
         """Drop the rules, which hold this."""

@@ -82,6 +82,7 @@ class Fold(NamedTuple):
         step: function that returns the states after a row.
         form: function that compares in the form of another term; None for the state after a row.
         join: operator that joins a neutral element and the rows, if that is all.
+        values: the rows, if that is all.
         needs_rows: whether it is something else without a row.
         shorter: the same of all rows but the last one, if it is a term.
         first_row: function that returns the state after the first row, if that is the row.
@@ -94,6 +95,7 @@ class Fold(NamedTuple):
     step: Step
     form: Form | None = None
     join: str = ""
+    values: Term | None = None
     needs_rows: bool = False
     shorter: Term | None = None
     first_row: Callable[[], Term] | None = None
@@ -104,6 +106,7 @@ class Fold(NamedTuple):
         return self._replace(
             joined=self.joined - 1,
             rows=self.rows - 1,
+            values=None,
             starts=self.firsts(),
             step=lambda states, index: step(states, index + 1),
             form=form and (lambda state, index, like: form(state, index + 1, like)),
@@ -199,7 +202,7 @@ class FoldForms:
             return fold
         needs_rows = not JOINS[join].of_none
         first_row = partial(self.row, values, Dimension.constant(0), shape)
-        return fold._replace(join=join, needs_rows=needs_rows, first_row=first_row)
+        return fold._replace(join=join, values=values, needs_rows=needs_rows, first_row=first_row)
 
     def _operand(self, join: str, state: Term, after: Term) -> Term | None:
         """Operand that an operator joins with a state, or that a condition chooses for it. Where
@@ -348,36 +351,11 @@ def _with_start(forms: FoldForms, whole: Term) -> Iterator[Fold]:
         for fold in forms.of(rest):
             if fold.join == whole.head.name:
                 start = forms.terms.view(begin, fold.starts[0].shape)
-                yield fold._replace(
-                    starts=[start], join="", needs_rows=False, shorter=None, first_row=None
-                )
+                yield Fold(0, fold.joined, fold.rows, [start], fold.step, fold.form)
 
 
 _STARTING = frozenset([*REDUCTIONS, "narrow"])
 """Heads of folds from a neutral element."""
-
-
-@reads_fold("narrow")
-def _register(forms: FoldForms, whole: Term) -> Iterator[Fold]:
-    """Window of first rows and of the rows after them: it moves on by a row."""
-    joined, start, size = whole.operands
-    if whole.head.key != 0 or not joined.is_op("Concat") or joined.head.attribute("axis") != 0:
-        return
-    if len(joined.args) != 2 or joined.operands[0].fact.shape is None:
-        return
-    (first, values), terms = joined.operands, forms.terms
-    length, shape = element(size.fact), first.shape[1:]
-    if values.fact.shape is None or first.shape != (length, *values.shape[1:]):
-        return
-
-    def step(states: Sequence[Term], index: Dimension) -> list[Term]:
-        row = forms.row(values, index, (ONE, *shape))
-        if length == 1:
-            return [row]
-        rest = terms.narrow(states[0], 0, ONE, length - 1)
-        return [terms.op("Concat", _OPSET, rest, row, axis=0)]
-
-    yield Fold(0, element(start.fact), values.shape[0], [first], step)
 
 
 @reads_fold("narrow")

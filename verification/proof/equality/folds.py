@@ -13,7 +13,7 @@ from ....facts.polynomial import Dimension, product
 from ..terms.free_variables import binding
 from ..terms.term import Head, Pair, Term, descendants
 from ..terms.term_manager import Terms
-from .fold_forms import Fold, FoldForms, bare, reduced
+from .fold_forms import Fold, FoldForms, bare, both_ways, reduced
 from .induction import Induction, State
 from .new_recurrences import new_recurrence
 from .substitution import instantiate_iteration
@@ -104,6 +104,9 @@ class Folds:
             (last,) = fold.step([before], fold.joined - 1)
             if last.fact.shape == term.fact.shape:
                 return [] if last is term else [(term, last)]
+        pair = self._last_row(term, fold)
+        if pair is not None:
+            return [pair]
         for each in reversed(list(descendants([term]))):
             image = self._image(each) if each.fact.shape == term.fact.shape else None
             match = None if image is None else self._match(image, image.state.iteration + 1, fold)
@@ -112,6 +115,19 @@ class Folds:
                 after = [self._terms.view(term, states[fold.number].shape)] * len(states)
                 pairs = match.fold.pairs(states, image.state.iteration, after)
                 return [*match.pairs, pairs[fold.number]]
+        return None
+
+    def _last_row(self, term: Term, fold: Fold) -> Pair | None:
+        """Row that a term joins with a shorter fold, and the last row."""
+        if fold.values is None:
+            return None
+        for early, row in both_ways(term, fold.join):
+            for other in self._forms.of(early):
+                if other.values is not fold.values or other.joined != fold.joined - 1:
+                    continue
+                is_free = self._forms.reorders(term.fact.elem_type)  # and so is the sign of a 0
+                if other.join == fold.join and (is_free or other.starts == fold.starts):
+                    return row, self._forms.row(fold.values, other.joined, row.shape)
         return None
 
     def logarithm(self, one: Term, other: Term) -> list[Pair] | None:

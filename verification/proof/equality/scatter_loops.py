@@ -13,9 +13,10 @@ from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import ONE
 from ..definitions.opening import Definitions
-from ..simplify.scatter import replaces, row_written
+from ..simplify.scatter import replaces, row_written, write_offset
 from ..terms.free_variables import binding
 from ..terms.term import Head, Pair, Term, descendants
+from ..terms.term_manager import ZERO
 from .induction import Induction
 from .places import Iteration, are_distinct, rows_of, source_of, tuples_of
 from .substitution import Substitution, instantiate_iteration
@@ -72,43 +73,54 @@ class ScatterLoops:
         return None
 
     def overwritten(self, one: Term, other: Term) -> list[Pair] | None:
-        """State of which each iteration writes its own row, and a term row by row.
+        """State of which each iteration writes the next row, and a term (law: strong induction).
 
-        A row that no earlier iteration wrote is that of the initial state.
+        Rows before the one that is written are those of the term, all others the initial ones.
         """
         if (one.head.name == "final") is (other.head.name == "final"):
             return None
         final, whole = (one, other) if one.head.name == "final" else (other, one)
-        (recurrence, *_), number = final.args, final.head.key
+        (recurrence, *_), number, terms = final.args, final.head.key, self._terms
         bound = None if recurrence is None else binding(recurrence)
         iterations = None if recurrence is None else self._induction.iterations(recurrence)
         shape = whole.fact.shape
-        if recurrence is None or bound is None or not shape or shape[0] != iterations:
+        if recurrence is None or bound is None or not shape or iterations is None:
             return None
         state, update = bound.states[number], recurrence.head.parts[number]
-        init, at = recurrence.args[2 + number], self._terms.symbols.named(bound.index)
-        if init is None or init.fact.shape != shape or update.fact.shape != shape:
+        init, at = recurrence.args[2 + number], terms.symbols.named(bound.index)
+        if init is None or not init.fact.shape == update.fact.shape == state.fact.shape == shape:
             return None
-        row = row_written(self._terms, state, update, at) if state.fact.shape == shape else None
+        first = write_offset(update, at)
+        rest = shape[0] - iterations - first
+        row = row_written(terms, state, update, at + first)
+        if row is None or rest.less(0) is not False:
+            return None
         index = self._induction.symbol(iterations)
-        part = self._induction.element(whole, index) if row is not None else None
-        if row is None or part is None:
+        part = self._induction.element(whole, index + first)
+        if part is None:
             return None
-        own = instantiate_iteration(self._terms, recurrence, row, index)
-        before = instantiate_iteration(self._terms, recurrence, state, index)
-        own = self._terms.view(self._unwritten(own, before, init, index), shape[1:])
+        own = instantiate_iteration(terms, recurrence, row, index)
+        before = instantiate_iteration(terms, recurrence, state, index)
+        own = self._with_rows(own, before, (whole, init), index + first)
+        own = terms.view(own, shape[1:])
         if before in descendants([own]):
             return None
-        return [(own, part) if final is one else (part, own)]
+        pairs = [(own, part)]
+        for start, size in ((ZERO, Dimension.constant(first)), (shape[0] - rest, rest)):
+            if size != 0:
+                ends = (terms.narrow(each, 0, start, size) for each in (init, whole))
+                pairs.append((next(ends), next(ends)))
+        return pairs if final is one else [(b, a) for a, b in pairs]
 
-    def _unwritten(self, row: Term, state: Term, init: Term, index: Dimension) -> Term:
-        """Term over a state whose rows from an iteration on are initial ones."""
+    def _with_rows(self, row: Term, state: Term, rows: Pair, place: Dimension) -> Term:
+        """Term that reads other terms in the place of a state, by position."""
         reads: dict[Term, Term] = {}
         for read in descendants([row]):
             if read.head.name == "narrow" and read.head.key == 0 and read.args[0] is state:
                 start, size = (element(each.fact) for each in read.operands[1:])
-                if (start - index).less(0) is False:
-                    reads[read] = self._terms.narrow(init, 0, start, size)
+                is_late = (start - place).less(0) is False
+                if is_late or (place - start - size).less(0) is False:
+                    reads[read] = self._terms.narrow(rows[is_late], 0, start, size)
         return Substitution(self._terms, reads, {}).of(row)
 
     def _pairs(self, final: Term, scatter: Term) -> list[Pair] | None:

@@ -16,12 +16,13 @@ from ....facts.polynomial import Dimension, product
 from ....ops import described
 from ....ops.axes import ONE
 from ..simplify.padding import padded_rows
-from ..simplify.slices import backward, slice_of_its_length
+from ..simplify.slices import backward, is_part, slice_of_its_length
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Term, speaks_of_no_axis
 from ..terms.term_manager import LATE_RULES, ZERO, Terms
+from .maps import over_all
 from .substitution import Substitution, instantiate_scan_output, unrolled
 
 Slice = tuple[Term, int, Dimension, Dimension]
@@ -55,6 +56,7 @@ class SlicePushdown:
         self._open = open_term
         self._known: dict[Slice, Term] = {}
         self._settled: dict[Term, Term] = {}
+        self._maps: dict[Term, Term] = {}
         self.chosen: set[str] = set()
         self.whole: Set[Term] = frozenset()
         self._by_index = False
@@ -218,13 +220,10 @@ class SlicePushdown:
             one = yield x.args[1], axis, start, size  # type: ignore[misc]
             other = yield x.args[2], axis, start, size  # type: ignore[misc]
             return terms.rebuild(x, (x.args[0], one, other))
-        if name == "stacked" and axis == 0 and size.value == 1:
-            return terms.view(instantiate_scan_output(terms, x, start), new)
-        if name == "Concat" and axis == 0 and size.value == 1 and len(x.args) == 2:
-            rest = yield from self._form(x.operands[1])
-            state = _state_at(terms, x.operands[0], rest, start)
-            if state is not None:
-                return state
+        if name == "stacked" and axis == 0:
+            return (yield from self._of_scan_output(x, start, size, part))
+        if name == "Concat" and axis == x.head.attribute("axis") and len(x.args) == 2:
+            return (yield from self._of_pieces(x, axis, start, size, part))
         if name == "final" or (name == "stacked" and axis > 0):
             return (yield from self._of_recurrence(x, axis, start, size, part))
         if name == "reversed" and axis == x.head.key:
@@ -237,6 +236,49 @@ class SlicePushdown:
         if name == "Range":
             return self._of_range(x, start, size) or part
         return (yield from self._of_operator(x, axis, start, size, part))
+
+    def _of_scan_output(self, x: Term, start: Dimension, size: Dimension, part: Term) -> Steps:
+        """Row of a scan output, or rows of all iterations at once."""
+        if size.value == 1:
+            return self._terms.view(instantiate_scan_output(self._terms, x, start), part.shape)
+        rows = yield from self._over_all(x)
+        return part if rows is x else (yield rows, 0, start, size)
+
+    def _of_pieces(
+        self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
+    ) -> Steps:
+        """Slice of two pieces: a state, or the end of the one and the beginning of the other."""
+        terms, (one, other) = self._terms, x.operands
+        if axis == 0 and size.value == 1:
+            rest = yield from self._form(other)
+            state = _state_at(terms, one, rest, start)
+            if state is not None:
+                return state
+        length, late = one.shape[axis], other.shape[axis]
+        ahead, behind = length - start, start + size - length
+        if not is_part(terms, start, ahead, length) or not is_part(terms, ZERO, behind, late):
+            return part
+        pieces = (yield one, axis, start, ahead), (yield other, axis, ZERO, behind)
+        return terms.rebuild(x, pieces)
+
+    def over_all(self, term: Term) -> Term:
+        """Scan output as operators over all iterations; any other term itself."""
+        return self._run(self._over_all(term)) if term.head.name == "stacked" else term
+
+    def _over_all(self, stacked: Term) -> Steps:
+        """Generator of a scan output as operators over all iterations."""
+        if stacked not in self._maps:
+            self._maps[stacked] = stacked
+            rows, bound = over_all(self._terms, stacked), binding(stacked)
+            if rows is not None and bound is not None:
+                (part,) = stacked.head.parts
+                own = yield rows, 0, Dimension.symbol(bound.index), ONE
+                forms = (
+                    (yield from self._form(self._terms.view(own, part.shape))),
+                    (yield from self._form(part)),
+                )
+                self._maps[stacked] = rows if forms[0] is forms[1] else stacked
+        return self._maps[stacked]
 
     def _of_recurrence(
         self, x: Term, axis: int, start: Dimension, size: Dimension, part: Term
@@ -285,9 +327,11 @@ class SlicePushdown:
             if own is None or arg is None:
                 continue
             dims = arg.fact.shape
-            if axes.stretches and dims is not None and dims[own].value == 1:
+            if dims is None or own >= len(dims):
+                return part  # a node that fails may have operands of any rank
+            if axes.stretches and dims[own].value == 1:
                 continue
-            if dims is None or dims[own] != shape[axis]:
+            if dims[own] != shape[axis]:
                 return part
             args[index] = yield arg, own, start, size
         if not is_exact(x.head.name, (*x.args, x)):

@@ -9,8 +9,9 @@ import onnx
 
 from ....facts.fact import Shape
 from ....ops.axes import ONE
-from ..terms.term import Term
+from ..terms.term import Term, descendants
 from ..terms.term_manager import Terms
+from .conditions import TOTAL
 from .real_terms import FLOATS, rewriting
 
 _EXPAND = 13
@@ -18,6 +19,7 @@ _EXPAND = 13
 _HEADS_FIRST = [0, 2, 1, 3]
 _PLAIN = {"softcap": 0.0, "is_causal": 0, "qk_matmul_output_mode": 0}
 """Attributes with the values for which the formula holds."""
+_TOTAL = TOTAL | {"Add", "input"}
 _CACHED = ("present_key", "present_value")
 """Outputs after the first one."""
 
@@ -138,17 +140,42 @@ def turned_rows(terms: Terms, term: Term) -> Term | None:
 
 
 @rewriting("Where")
-def guarded_weights(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a choice of a Softmax wherever it is a number to the Softmax."""
-    condition, _, weights = term.args
-    if condition is None or weights is None:
+def guarded(terms: Terms, term: Term) -> Term | None:
+    """Rewrite a choice between numbers that certainly exist and others to the former.
+
+    The test is for a NaN of a Softmax, or for a size below infinity.
+    """
+    condition, *values = term.operands
+    test = _viewed(condition)
+    if test.is_op("IsNaN") and _viewed(values[1]).is_op("Softmax"):
+        chosen, is_sure = values[1], _viewed(test.operands[0]) is _viewed(values[1])
+    elif test.is_op("Less") and test.operands[0].is_op("Abs"):
+        chosen, is_sure = values[0], _is_infinity(terms, test) and _is_number(terms, test)
+    else:
         return None
-    test, source = _viewed(condition), _viewed(weights)
-    if not test.is_op("IsNaN") or not source.is_op("Softmax") or test.args[0] is None:
+    if not is_sure or condition.fact.shape != term.fact.shape or term.fact.shape is None:
         return None
-    is_same = _viewed(test.args[0]) is source
-    shapes = {condition.fact.shape, weights.fact.shape, term.fact.shape}
-    return weights if is_same and len(shapes) == 1 else None
+    if chosen.fact.shape != term.shape:
+        chosen = terms.op("Expand", _EXPAND, chosen, terms.sizes(term.shape))
+    return chosen if chosen.fact.shape == term.shape else None
+
+
+def _is_infinity(terms: Terms, test: Term) -> bool:
+    tensor = terms.tensor(test.operands[1])
+    return tensor is not None and bool((tensor.numpy() == np.inf).all())
+
+
+def _is_number(terms: Terms, test: Term) -> bool:
+    """Test for a function that has a value for all numbers."""
+    for part in descendants(test.operands[0].operands):
+        tensor = terms.tensor(part)
+        if part.fact.elem_type not in FLOATS:
+            continue
+        if tensor is not None and not np.isfinite(tensor.numpy()).all():
+            return False
+        if tensor is None and part.head.name not in _TOTAL:
+            return False
+    return True
 
 
 def _viewed(term: Term) -> Term:

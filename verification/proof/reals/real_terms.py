@@ -45,6 +45,9 @@ _ODD = frozenset(["Erf", "Sin", "Tan", "Asin", "Atan", "Asinh", "Atanh"])
 _EVEN = frozenset(["Abs", "Cos"])
 
 
+_OF_ZEROS = frozenset(["Concat", "CumSum", "Gather", "GatherElements", "GatherND", "Pad", "Slice"])
+"""Operators of whose zeros all results are 0."""
+
 _STRUCTURE = "structure"
 """Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
 term written out."""
@@ -295,6 +298,8 @@ class RealTerms:
             if real is not None:
                 self.observe(real)
                 return real
+        if term.head.name in _OF_ZEROS and floats and not any(each.monomials for each in floats):
+            return self.field.zero
         return self.opaque(term)
 
     def observe(self, real: Real) -> None:
@@ -502,7 +507,10 @@ class RealTerms:
 
         result = self.moved(real, move)
         if result is None:
-            key = WHOLE, self.field.identify(real), strip(source)
+            long = tuple([dim for dim in source if dim.value != 1])
+            if long != strip(source):
+                return self.reshaped(self.reshaped(real, source, long), long, target)
+            key = WHOLE, self.field.identify(real), long
             result = self.field.atom(key, strip(target))
         return result
 

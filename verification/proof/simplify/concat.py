@@ -95,11 +95,17 @@ def flat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 
 def _side_by_side(terms: Terms, one: Term, two: Term, axis: int) -> Term | None:
     """Two adjacent slices of one tensor as one slice."""
-    if one.head.name != "narrow" or one.head is not two.head or one.head.key != axis:
+    grown = terms.joined.get((one, two))
+    if grown is not None:
+        return grown
+    if two.head.name != "narrow" or two.head.key != axis or one.fact.shape is None:
         return None
-    (below, start, size), (other, behind, more) = one.operands, two.operands
-    begin, length = element(start.fact), element(size.fact)
-    if below is not other or begin + length != element(behind.fact):
+    (below, start, more), length = two.operands, one.shape[axis]
+    begin = element(start.fact) - length
+    is_slice = one.head is two.head and one.args[0] is below
+    if not is_slice and (begin.value != 0 or not below.is_op("CumSum")):
+        return None  # the first row of sums is that of the summands
+    if begin.less(0) is not False or terms.narrow(below, axis, begin, length) is not one:
         return None
     return terms.narrow(below, axis, begin, length + element(more.fact))
 

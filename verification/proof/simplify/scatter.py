@@ -10,8 +10,9 @@ from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..terms.iota import counts
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, rule
+from ..terms.term_manager import ZERO, Terms, rule
 
+_CONCAT = 13
 _ELEMENTS = 1024
 """Elements of indices that are read in one step."""
 
@@ -35,15 +36,38 @@ def scatter_elements(terms: Terms, head: Head, args: Args) -> Sequence[Term | No
 
 @rule("ScatterND", constants=True)
 def scatter_nd(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Return the updates of ScatterND if the indices are all rows in order."""
+    """Return the updates of ScatterND between other rows if the indices are rows in order."""
     data, indices, updates = args
     if data is None or indices is None or updates is None or not replaces(head):
         return None
     shape, places = data.fact.shape, indices.fact.shape
-    if not shape or updates.fact.shape != shape or places is None or len(places) != 2:
+    if not shape or places is None or len(places) < 2 or places[-1].value != 1:
         return None
-    in_order = places[0] == shape[0] and places[1].value == 1 and counts(terms, indices)
-    return [updates] if in_order else None
+    first, count = _first_of_range(terms, indices), product(places[:-1])
+    if first is None or updates.fact.shape != (*places[:-1], *shape[1:]):
+        return None
+    updates = terms.view(updates, (count, *shape[1:]))
+    start, rest = Dimension.constant(first), shape[0] - count - first
+    if rest.less(0) is not False:
+        return None
+    ends = [terms.narrow(data, 0, *each) for each in ((ZERO, start), (start + count, rest))]
+    joined = terms.op("Concat", _CONCAT, ends[0], updates, ends[1], axis=0)
+    return [joined] if joined.fact.shape == shape else None
+
+
+def _first_of_range(terms: Terms, indices: Term) -> int | None:
+    """First one of numbers that follow each other, at least 0; None for others."""
+    if counts(terms, indices):
+        return 0
+    while indices.head.name == "view":
+        indices = indices.operands[0]
+    if indices.is_op("Add") and len(indices.args) == 2:
+        for one, other in (indices.operands, indices.operands[::-1]):
+            numbers = terms.numbers(other)
+            is_range = one.fact.shape == indices.fact.shape and counts(terms, one)
+            if is_range and numbers is not None and len(numbers) == 1 and numbers[0] >= 0:
+                return numbers[0]
+    return None
 
 
 def replaces(head: Head) -> bool:
@@ -71,6 +95,14 @@ def row_written(terms: Terms, state: Term, update: Term, index: Dimension) -> Te
     axis = update.head.attribute("axis", 0)
     same = places.fact.shape == rows.fact.shape == (ONE, *rest)
     return terms.view(rows, rest) if same and axis == 0 else None
+
+
+def write_offset(update: Term, index: Dimension) -> int:
+    """Distance of the row that an update writes from an index; 0 if it is not known."""
+    if not update.is_op("ScatterND", "ScatterElements") or update.args[1] is None:
+        return 0
+    place = _everywhere(update.args[1])
+    return 0 if place is None else max((place - index).value or 0, 0)
 
 
 def _row_between(terms: Terms, state: Term, update: Term, index: Dimension) -> Term | None:

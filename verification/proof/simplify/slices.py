@@ -108,20 +108,24 @@ def _of_numbers(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimens
     tensor = terms.tensor(x)
     if tensor is not None and tensor.is_readable and size.value:
         return _of_constant(terms, tensor, axis, start, size.value)
-    return _of_even_numbers(terms, x, start, size)
+    return _of_even_numbers(terms, x, axis, start, size)
 
 
-def _of_even_numbers(terms: Terms, x: Term, start: Dimension, size: Dimension) -> Term | None:
+def _of_even_numbers(
+    terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension
+) -> Term | None:
     """Element at an unknown position of sizes that grow evenly; None for others."""
     content = x.fact.content
     if x.head.name != "sizes" or content is None or x.fact.elem_type not in _COUNTING:
         return None
-    if content.ndim != 1 or content.size < 2 or size.value != 1 or start.value is not None:
+    numbers = content.reshape(-1)
+    if not 1 < numbers.size == content.shape[axis] or size.value != 1 or start.value is not None:
         return None
-    first, *rest = (other - one for one, other in itertools.pairwise(content))
+    first, *rest = (other - one for one, other in itertools.pairwise(numbers))
     if any(step != first for step in rest):
         return None
-    return terms.sizes([content[0] + start * first], x.fact.elem_type)
+    part = terms.sizes([numbers[0] + start * first], x.fact.elem_type)
+    return terms.view(part, _part_shape(x, axis, size))
 
 
 def _of_constant(

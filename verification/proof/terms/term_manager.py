@@ -85,6 +85,8 @@ class Terms:
         elements: elements of sequences, cached (`simplify/sequences.py`).
         unrolled: states of a recurrence before its first iterations, cached
             (`equality/substitution.py`).
+        joined: slices of the rows of all iterations, by a slice and the row beside it
+            (`control_flow/growing_states.py`).
         opened: definitions of terms, of floats and over the reals, cached (`definitions/`).
     """
 
@@ -118,6 +120,7 @@ class Terms:
         self.bounds: dict[Term, Known] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}
         self.unrolled: dict[Term, list[Operands]] = {}
+        self.joined: dict[Operands, Term] = {}
         self.opened: tuple[dict[Term, Term | None], dict[Term, Term | None]] = {}, {}
         self._tensors: dict[Term, Tensor] = {}
         self.of_original: frozenset[Term] = frozenset()

@@ -210,3 +210,51 @@ def test_rows_that_a_loop_reads_before_it_writes_them():
     assert_open(FORWARD % ("i", "zero", "n"), PLAIN % "x")
     fewer = FORWARD.replace("n = Gather (s, zero)", "m = Gather (s, zero) n = Sub (m, one)")
     assert_open(fewer % ("i", "i", "n"), PLAIN % "x")
+
+
+BEHIND = """g (float[T, 2] x, float[K, 2] a) => (float[N, 2] y)
+    <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] first = {0}, bool t = {1}> {
+    shape = Shape (x) n = Gather <axis = 0> (shape, zero) SIZE
+    b = Expand (START, sizes)
+    y = Loop (n, t, b) <body = step (int64 i, bool c, float[M, 2] s) => (bool d, float[M, 2] u) {
+        d = Identity (c) e = Gather <axis = 0> (x, i)
+        j = Add (i, one) k = Unsqueeze (WRITE, first)
+        o = Gather <axis = 0> (s, READ) v = Add (o, e)
+        r = Unsqueeze (v, first) p = Unsqueeze (k, first)
+        u = ScatterND (s, p, r) }> }"""
+SUMS = """g (float[T, 2] x, float[K, 2] a) => (float[N, 2] y)
+    <int64 zero = {0}, float[1, 2] z = {0, 0}> {
+    s = CumSum (x, zero) y = Concat <axis = 0> (z, s) }"""
+
+
+def behind(write="j", read="i", start="none", size="m = Add (n, one)"):
+    text = BEHIND.replace("WRITE", write).replace("READ", read).replace("START", start)
+    size += " v = Unsqueeze (m, first) w = Constant <value_ints = [2]> ()"
+    size += " sizes = Concat <axis = 0> (v, w)"
+    return text.replace("SIZE", size).replace("zero = {0}", "zero = {0}, float none = {0}", 1)
+
+
+def of_rows_before(before):
+    return prove(model(before, 17), model(SUMS, 17), equality="reals")
+
+
+def test_rows_of_the_rows_before_are_the_states_of_a_fold():
+    assert of_rows_before(behind()).proved
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"read": "j"},
+        {"write": "i"},
+        {"write": "i", "read": "j"},
+        {"read": "zero"},
+        {"size": "m = Add (n, two)"},
+        {"start": "unit"},
+    ],
+)
+def test_other_rows_are_no_such_states(change):
+    text = behind(**change).replace("zero = {0}", "zero = {0}, float unit = {1}", 1)
+    proof = of_rows_before(text)
+    assert not proof.proved
+    assert "valid" not in proof.reason

@@ -43,3 +43,16 @@ def test_rows_of_an_open_number():
         s = Shape (x) n = Gather (s, zero) r = Range (zero, n, one) i = Unsqueeze (r, last) %s }"""
     assert_proved(text % "y = ScatterND (x, i, u)", text % ALL)
     assert_open(text % "j = Sub (i, last) y = ScatterND (x, j, u)", text % ALL)
+
+
+WRITTEN = """g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y)
+    <int64 zero = {0}, int64 one = {1}, int64[1] last = {-1}, int64[1] most = {1}> {
+    s = Shape (u) n = Gather <axis = 0> (s, zero) a = Concat <axis = 0> (x, u)
+    r = Range (zero, n, one) p = Add (r, OFFSET) i = Unsqueeze (p, most)
+    y = ScatterND (a, i, u) }"""
+BEHIND = "g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y) { y = Concat <axis = 0> (x, u) }"
+
+
+@pytest.mark.parametrize(("offset", "is_equal"), [("one", True), ("zero", False), ("last", False)])
+def test_rows_in_order_stand_behind_the_others(offset, is_equal):
+    (assert_proved if is_equal else assert_open)(WRITTEN.replace("OFFSET", offset), BEHIND)
