@@ -130,4 +130,5 @@ class MergingExecution(RecordedExecution):
 
 def _is_raised(step: Step) -> bool:
     """Test for an operator of a runtime, which stands for nodes that moved and computed."""
-    return step.head.op is not None and is_foreign(step.head.op)
+    head = step.operation.head  # None for a function call
+    return head is not None and head.op is not None and is_foreign(head.op)
