@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ..terms.free_variables import binding
-from ..terms.term import Pair, Term
+from ..terms.term import Pair, Term, bottom_up
 from .induction import Induction, State
 from .substitution import instantiate_iteration
 
@@ -81,21 +81,7 @@ class ModularPolynomials:
 
     def _of(self, root: Term) -> Dimension:
         """Polynomial of a term; without recursion."""
-        memo, stack = self._known, [root]
-        while stack:
-            term = stack[-1]
-            if term in memo:
-                stack.pop()
-                continue
-            below = self._operands(term)
-            waiting = [operand for operand in below if operand not in memo]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            self._terms.budget.step()
-            memo[term] = self._combine(term, [memo[operand] for operand in below])
-            stack.pop()
-        return memo[root]
+        return bottom_up(root, self._known, self._operands, self._combine)
 
     def _operands(self, term: Term) -> list[Term]:
         """Operands of a sum or product; none for an atom."""
@@ -132,6 +118,7 @@ class ModularPolynomials:
         return operands
 
     def _combine(self, term: Term, operands: list[Dimension]) -> Dimension:
+        self._terms.budget.step()
         state = self._induction.before_iteration(term)
         name, polynomial = term.head.name, None
         below = term.args[0] if name == "view" else None

@@ -19,7 +19,7 @@ from ....ir import Array, normal_domain
 from ....ops import rules_of
 from ..simplify.no_ops import reduction_of_one
 from ..terms.budget import OpenError
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Term, bottom_up
 from ..terms.term_manager import Terms
 
 _MOST_ELEMENTS = 4096
@@ -72,23 +72,15 @@ class ZeroSigns:
         return self._compute((root, False))
 
     def _compute(self, root: Form) -> Term:
-        stack = [root]
-        while stack:
-            form = stack[-1]
-            if form in self._forms:
-                stack.pop()
-                continue
+        def below(form: Form) -> list[Form | None]:
             term, exact = form
-            needed = self._needed(term.head, term.args, term.fact.elem_type, exact)
-            waiting = [each for each in needed if each is not None and each not in self._forms]
-            if waiting:
-                stack += waiting
-                continue
-            stack.pop()
+            return self._needed(term.head, term.args, term.fact.elem_type, exact)
+
+        def value(form: Form, args: list[Term | None]) -> Term:
             self.terms.budget.step()
-            args = tuple([None if each is None else self._forms[each] for each in needed])
-            self._forms[form] = self._form(*form, args)
-        return self._forms[root]
+            return self._form(*form, tuple(args))
+
+        return bottom_up(root, self._forms, below, value)
 
     def forms(
         self, one: Sequence[Term | None], other: Sequence[Term | None]

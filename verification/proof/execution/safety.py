@@ -23,7 +23,7 @@ from ..arithmetic.padded_sizes import is_filled
 from ..arithmetic.trip_counts import not_negative
 from ..terms.constants import present
 from ..terms.facts import largest
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Term, bottom_up
 from ..terms.term_manager import Terms
 from .demands import demands_of, is_followed
 
@@ -181,18 +181,7 @@ class Safety:
 
     def known(self, root: Term) -> Known:
         """Fact of a term with the bounds of its elements; without recursion."""
-        memo, stack = self._bounds, [root]
-        while stack:
-            term = stack[-1]
-            waiting = [] if term in memo else [t for t in self._operands(term) if t not in memo]
-            if waiting:
-                stack += waiting
-                continue
-            stack.pop()
-            if term not in memo:
-                self._terms.budget.step()
-                memo[term] = self._fact_of(term)
-        return memo[root]
+        return bottom_up(root, self._bounds, self._operands, self._fact_of)
 
     def _operands(self, term: Term) -> Sequence[Term]:
         """Terms whose bounds those of a term follow from."""
@@ -212,13 +201,14 @@ class Safety:
             return ()
         return [arg for arg in args if arg is not None]
 
-    def _fact_of(self, term: Term) -> Known:
+    def _fact_of(self, term: Term, operands: Sequence[Known]) -> Known:
+        """Fact of a term, by those of the operands that its bounds follow from."""
+        self._terms.budget.step()
         if id(term.fact) in self._terms.facts.empty:
             return Known(term.fact, _OF_NOTHING)
         if is_followed(term.fact):
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
-        operands = self._operands(term)
         bounds = self._of_head(term, operands) if operands else self._of_constant(term)
         return known(term.fact, self._of_count(term) if bounds is None else bounds)
 
@@ -239,14 +229,13 @@ class Safety:
         self._terms.budget.step(tensor.size // _ELEMENTS)
         return Bounds(*[Dimension.constant(int(end)) for end in (numbers.min(), numbers.max())])
 
-    def _of_head(self, term: Term, operands: Sequence[Term]) -> Bounds | None:
+    def _of_head(self, term: Term, operands: Sequence[Known]) -> Bounds | None:
         """Bounds of the outputs of a head, from those of its operands."""
-        memo, name = self._bounds, term.head.name
-        if name == "choose":
-            return join(memo[operands[0]].bounds, memo[operands[1]].bounds)
+        if term.head.name == "choose":
+            return join(operands[0].bounds, operands[1].bounds)
         if term.head.op is None:
-            return memo[operands[0]].bounds
-        facts = [Known(UNKNOWN) if arg is None else memo[arg] for arg in term.args]
+            return operands[0].bounds
+        facts = [Known(UNKNOWN) if arg is None else self._bounds[arg] for arg in term.args]
         node = self._terms.facts.node(term.head, term.args, {}, term.index + 1)
         bounds = rules_of(term.head.op).bounds(node, facts)
         return bounds[term.index] if term.index < len(bounds) else None

@@ -21,7 +21,7 @@ from ....ops.axes import ONE
 from ....ops.elementwise import Elementwise, OfEach
 from ..definitions.opening import Definitions
 from ..terms.exact_operators import READS_BITS
-from ..terms.term import Head, Term
+from ..terms.term import Head, Term, bottom_up
 from ..terms.term_manager import Terms
 from .conditions import TOTAL, Conditions
 from .constant_values import MOST_ELEMENTS, WHOLE, ConstantValues, Permutation
@@ -192,28 +192,19 @@ class RealTerms:
 
     def normal(self, root: Term) -> Term:
         """Term equal over the reals, with slices pushed down in all subterms."""
-        stack, memo = [root], self._normals
-        while stack:
-            term = stack[-1]
-            if term in memo:
-                stack.pop()
-                continue
+
+        def below(term: Term) -> Sequence[Term | None]:
             form = self._form(term)
-            parts = [form] if form is not term else self._operands(term)
-            waiting = [part for part in parts if part is not None and part not in memo]
-            if waiting:
-                stack += waiting
-                continue
-            stack.pop()
+            return self._operands(term) if form is term else [form]
+
+        def normal(term: Term, parts: list[Term | None]) -> Term:
             self.terms.budget.step()
-            if form is not term:
-                memo[term] = memo[form]
-            else:
-                args = tuple([None if part is None else memo[part] for part in parts])
-                memo[term] = (
-                    term if args == term.args or not args else self.terms.rebuild(term, args)
-                )
-        return memo[root]
+            if self._form(term) is not term and parts[0] is not None:
+                return parts[0]
+            is_same = not parts or tuple(parts) == term.args
+            return term if is_same else self.terms.rebuild(term, tuple(parts))
+
+        return bottom_up(root, self._normals, below, normal)
 
     def _visit(self, root: Term) -> None:
         """Compute the functions and keys of a term and of its subterms, arguments first."""
@@ -636,11 +627,6 @@ def _scaled(array: Array) -> tuple[Array, Fraction]:
         scaled = array / divisor
         is_exact = bool((scaled * divisor == array).all())
     return (scaled, Fraction(factor)) if is_exact else (array, Fraction(1))
-
-
-def _cancels(parts: Sequence[Array], total: Array) -> bool:
-    """Test whether a sum has elements that are smaller than its largest parts."""
-    return any(bool((np.abs(total) < np.abs(part)).any()) for part in parts)
 
 
 def _is_exact(one: Array, other: Array, rounded: Array) -> bool:

@@ -47,7 +47,7 @@ def covers(one: Term, other: Term) -> bool:
     shape, small = one.fact.shape, other.fact.shape
     if small == () or has_shape_of(one, other):
         return True
-    if shape is None and sized_by(other) <= sized_by(one):
+    if shape is None and broadcast_from(other, unranked=True) <= broadcast_from(one, unranked=True):
         return True
     return shape is not None and broadcast([shape, small]) == shape
 
@@ -68,39 +68,33 @@ def has_shape_of(one: Term, other: Term) -> bool:
     shape = one.fact.shape
     if shape is not None and shape == other.fact.shape:
         return True
-    return sized_as(one) is sized_as(other) or sized_by(one) == sized_by(other)
+    if sized_as(one) is sized_as(other):
+        return True
+    return broadcast_from(one, unranked=True) == broadcast_from(other, unranked=True)
 
 
 _MOST_OPERANDS = 16
 
 
-def sized_by(term: Term) -> frozenset[Term]:
-    """Terms that broadcast to the shape of a term of unknown rank: its elementwise operators add
-    nothing to these."""
-    owners: set[Term] = set()
-    waiting, visited = [term], {term}
-    while waiting:
-        part = waiting.pop()
-        keeps = part.head.name in ELEMENTWISE and not part.index and part.fact.shape is None
-        if not keeps or part.head.attribute("broadcast"):
-            owners.add(part)
-            continue
-        operands = {arg for arg in part.args if arg is not None and arg.fact.shape != ()}
-        waiting += operands - visited
-        visited |= operands
-        if len(visited) > _MOST_OPERANDS:
-            return frozenset([term])
-    return frozenset(owners)
+def broadcast_from(term: Term, *, unranked: bool = False) -> frozenset[Term]:
+    """Terms whose shapes broadcast to that of a term, below its elementwise operators.
 
+    Two terms fit each other if each two of these do.
 
-def broadcast_from(term: Term) -> frozenset[Term]:
-    """Terms whose shapes broadcast to that of a term, below its elementwise operators. Two terms
-    fit each other if each two of these do."""
+    Args:
+        term: the term.
+        unranked: whether to look only below terms of unknown rank.
+    """
     sources: set[Term] = set()
     waiting, visited = [term], {term}
     while waiting:
         part = waiting.pop()
-        if part.head.name not in ELEMENTWISE or part.index or part.head.attribute("broadcast"):
+        keeps = part.head.name in ELEMENTWISE and not part.index
+        if (
+            not keeps
+            or part.head.attribute("broadcast")
+            or (unranked and part.fact.shape is not None)
+        ):
             sources.add(part)
             continue
         operands = {arg for arg in part.args if arg is not None and arg.fact.shape != ()}

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from ....facts.fact import Fact, Shape
 from ....ir import Operator, normal_domain
@@ -272,6 +272,38 @@ def descendants(
         if budget is not None:
             budget.step()
         yield term
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+
+
+def bottom_up(
+    root: _Key,
+    memo: dict[_Key, _Value],
+    below: Callable[[_Key], Sequence[_Key | None]],
+    value: Callable[[_Key, list[Any]], _Value],
+) -> _Value:
+    """Value of a term by those of the terms below it; without recursion.
+
+    Args:
+        root: the term.
+        memo: known values by term; others are added.
+        below: function from a term to those below it.
+        value: function from a term and their values to its value.
+    """
+    stack = [root]
+    while stack:
+        at = stack[-1]
+        parts = () if at in memo else below(at)
+        waiting = [part for part in parts if part is not None and part not in memo]
+        if waiting:
+            stack += waiting
+            continue
+        stack.pop()
+        if at not in memo:
+            memo[at] = value(at, [None if part is None else memo[part] for part in parts])
+    return memo[root]
 
 
 def reach(root: Term | None, visited: set[Term | None]) -> None:
