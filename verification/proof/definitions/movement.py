@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import onnx
 
 from ....facts.types import INTEGER_BITS
@@ -98,7 +100,8 @@ def gather_nd(application: Application) -> str | None:
     row = [] if rank is None or not depth else _numbers(application)[depth:rank]
     if rank is None or not depth or depth > rank or application.attribute("batch_dims", 0):
         return None
-    if not all(row) and not (depth == 1 and _is_within(application)):
+    is_within = _is_within(application, depth)
+    if not all(row) and not is_within:
         return None  # runtimes do not look at the indices of empty rows
     if depth == 1:
         return """(X, Indices) => (Y) {
@@ -106,13 +109,15 @@ def gather_nd(application: Application) -> str | None:
             Places = Squeeze (Indices, Axes)
             Y = Gather <axis = 0> (X, Places)
         }"""
-    shape = ", ".join(map(str, [-1, *row]))
+    first = math.prod(size or 0 for size in _numbers(application)[:depth]) if is_within else -1
     return f"""(X, Indices) => (Y) {{
         Sizes = Shape (X)
         Zero = Constant <value_int = 0> ()
         {_flat_index(depth)}
-        Merged = Constant <value_ints = [{shape}]> ()
-        Rows = Reshape (X, Merged)
+        First = Constant <value_ints = [{first}]> ()
+        Rest = Shape <start = {depth}> (X)
+        Merged = Concat <axis = 0> (First, Rest)
+        Rows = Reshape <allowzero = 1> (X, Merged)
         Y = Gather <axis = 0> (Rows, Flat)
     }}"""
 
@@ -139,12 +144,15 @@ def scatter_nd(application: Application) -> str | None:
     }}"""
 
 
-def _is_within(application: Application) -> bool:
-    """Test whether constant indices are positions in the first axis."""
-    tensor, sizes = application.tensor(1), _numbers(application)
-    places = [] if tensor is None else [int(place) for place in tensor.numpy().reshape(-1)]
-    size = sizes[0] if sizes and places else None
-    return size is not None and all(-size <= place < size for place in places)
+def _is_within(application: Application, depth: int) -> bool:
+    """Test whether constant index tuples are positions in the first axes."""
+    tensor = application.tensor(1)
+    places = [] if tensor is None else tensor.numpy().reshape(-1, depth).T.tolist()
+    sizes = _numbers(application)[: len(places)]
+    return bool(places) and all(
+        size is not None and -size <= min(column, default=0) and max(column, default=0) < size
+        for column, size in zip(places, sizes, strict=True)
+    )
 
 
 def _flat_index(depth: int) -> str:

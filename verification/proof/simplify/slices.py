@@ -15,7 +15,7 @@ import onnx
 
 from ....facts.fact import MAX_CONTENT, Fact, Shape, content_from, element, integers, vector
 from ....facts.magnitudes import FAR_ENDS
-from ....facts.polynomial import Dimension, product
+from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor
 from ..arithmetic.exact_integers import entry_range, is_one_integer, linear_sum
 from ..arithmetic.trip_counts import at_least, least, nonnegative_part, parts_of_least
@@ -534,30 +534,6 @@ def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
         return None
     part = terms.narrow(x, axis, places[0], len(places))
     return [terms.view(part, (*shape[:axis], *shape_of_index, *shape[axis + 1 :]))]
-
-
-@rule("GatherND", constants=True)
-def gather_nd(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
-    """Rewrite GatherND at constant tuples that name elements in order to narrow."""
-    x, index = args
-    shape, tensor = x.fact.shape, terms.tensor(index)
-    if shape is None or tensor is None or head.attribute("batch_dims") or not tensor.is_readable:
-        return None
-    tuples = tensor.numpy()
-    depth = tuples.shape[-1] if tuples.ndim else 0
-    sizes = [dim.value for dim in shape[:depth]]
-    if not tuples.size or not depth or depth > len(shape) or None in sizes:
-        return None
-    rows = tuples.reshape(-1, depth)
-    if (rows < 0).any() or (rows >= np.array(sizes)).any():
-        return None
-    places = np.ravel_multi_index(tuple(rows.T), tuple(size or 0 for size in sizes))
-    if (np.diff(places) != 1).any():
-        return None
-    flat = terms.view(x, (product(shape[:depth]), *shape[depth:]))
-    part = terms.narrow(flat, 0, int(places[0]), len(places))
-    lengths = [Dimension.constant(size) for size in tuples.shape[:-1]]
-    return [terms.view(part, (*lengths, *shape[depth:]))]
 
 
 @rule("Split")
