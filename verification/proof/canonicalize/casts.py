@@ -41,16 +41,6 @@ _NUMBERS = frozenset([_T.BOOL, _T.FLOAT16, _T.FLOAT, _T.DOUBLE])
 
 
 @canonical_form("Cast")
-def there_and_back(
-    terms: Terms, head: Head, args: Args, count: int
-) -> Sequence[Term | None] | None:
-    """Drop a cast to a type that holds all numbers, and back."""
-    (x,) = args
-    below = None if x is None else _narrow(x)
-    return [below] if below is not None and below.fact.elem_type == head.attribute("to") else None
-
-
-@canonical_form("Cast")
 def by_way_of_another(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:

@@ -303,6 +303,7 @@ _LATE_TABLE = [
         for op, below in itertools.product(("Ceil", "Floor", "Round"), repeat=2)
     ],
     ("BitwiseNot(BitwiseNot(x))", "x", _integers),
+    ("Not(Not(x))", "x", _anything),
     ("BitwiseAnd(x, x)", "x", _integers),
     ("BitwiseOr(x, x)", "x", _integers),
     ("Clip(x)", "x", _integers),

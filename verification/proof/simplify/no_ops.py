@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....facts.fact import vector
-from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import REDUCTIONS
-from ..terms.term import Args, Head, Operands, Term, rank_of
+from ..terms.term import Args, Head, Term, rank_of
 from ..terms.term_manager import Terms, canonical_form, rule
 from .slices import backward
 
@@ -137,42 +136,3 @@ def triangle(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     """Omit the diagonal 0, which is the default."""
     numbers = terms.numbers(args[1]) if len(args) > 1 else None
     return terms.apply(head, args[:1], count) if numbers == [0] else None
-
-
-@rule("DepthToSpace", "SpaceToDepth")
-def blocks(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
-    """Rewrite to Reshape, Transpose and Reshape (operator specification)."""
-    (x,) = args
-    shape, size = x.fact.shape, head.attribute("blocksize")
-    if shape is None or len(shape) != 4 or not size:
-        return None
-    batch, channels, height, width = shape
-    block = Dimension.constant(size)
-    if head.name == "SpaceToDepth":
-        rows, columns = height.divided_by(size), width.divided_by(size)
-        if rows is None or columns is None:
-            return None
-        parts = (batch, channels, rows, block, columns, block)
-        perm, result = [0, 3, 5, 1, 2, 4], (batch, channels * block * block, rows, columns)
-    else:
-        depth = channels.divided_by(size * size)
-        if depth is None:
-            return None
-        by_column = head.text("mode") == "CRD"
-        split = (depth, block, block) if by_column else (block, block, depth)
-        parts = (batch, *split, height, width)
-        perm = [0, 1, 4, 2, 5, 3] if by_column else [0, 3, 4, 1, 5, 2]
-        result = (batch, depth, height * block, width * block)
-    turned = terms.op("Transpose", head, terms.view(x, parts), perm=perm)
-    return [terms.view(turned, result)]
-
-
-@rule("Einsum")
-def einsum(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
-    """Rewrite an Einsum that only orders axes to Transpose."""
-    lhs, arrow, output = head.text("equation").replace(" ", "").partition("->")
-    if len(args) != 1 or not arrow or sorted(lhs) != sorted(output) or not lhs.isalpha():
-        return None
-    if len(set(lhs)) != len(lhs) or rank_of(args[0]) != len(lhs):
-        return None
-    return [terms.op("Transpose", head, args[0], perm=[lhs.index(name) for name in output])]

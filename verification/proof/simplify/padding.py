@@ -36,17 +36,6 @@ def fill(terms: Terms, scalar: Tensor | Array, shape: Term | None) -> Term:
     return terms.op("Expand", 13, terms.constant(scalar), shape)
 
 
-@rule("Pad", constants=True)
-def pad(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Drop a Pad of no elements."""
-    x, widths = args[:2]
-    content = None if widths is None else widths.fact.content
-    if x is None or content is None or x.fact.shape is None or len(args) > 3:
-        return None
-    fits = content.shape == (2 * len(x.shape),)
-    return [x] if fits and all(width == 0 for width in content) else None
-
-
 def padded_rows(terms: Terms, term: Term, axis: int) -> Term | None:
     """Pad along one axis by a number of elements as a Concat; None for another term."""
     x, widths = term.args[:2]

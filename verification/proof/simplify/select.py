@@ -71,15 +71,6 @@ def choice(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     return [terms.keep(head, (condition, x, y), terms.either(x.fact, y.fact))]
 
 
-@rule("Not")
-def negation(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
-    """Rewrite Not(Not(x)) to x."""
-    (x,) = args
-    if x.is_op("Not"):
-        return [x.args[0]]
-    return terms.fold(head, args)
-
-
 @rule("And", "Or", constants=True)
 def connective(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite And(x, true), And(x, false), And(x, x), and the same of Or."""

@@ -142,7 +142,9 @@ def test_tuples_in_order_are_a_slice():
     picked = text % "1, 2, 2, 0" + "int64 o = {0}> { y = GatherND (x, i) }"
     assert_proved(picked, text % "0, 0, 0, 0" + flat % (5, 7))
     assert_open(picked, text % "0, 0, 0, 0" + flat % (4, 6))
-    for other in ("2, 0, 1, 2", "1, 2, 2, 1", "1, 2, -2, 0"):
+    from_behind = picked.replace("1, 2, 2, 0", "1, 2, -2, 0")
+    assert_proved(from_behind, text % "0, 0, 0, 0" + flat % (5, 7))
+    for other in ("2, 0, 1, 2", "1, 2, 2, 1", "1, 2, -1, 0"):
         assert_open(picked.replace("1, 2, 2, 0", other), text % "0, 0, 0, 0" + flat % (5, 7))
 
 
