@@ -3,4 +3,3 @@
 from . import attention as attention
 from . import definitions as definitions
 from . import products as products
-from . import rotation as rotation

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import onnx
-
 from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..terms.term import Term
@@ -15,32 +12,6 @@ from .real_terms import FLOATS, rewriting
 
 _FIRST_OPSET = 7
 """First opset with the broadcasting of today."""
-
-
-@rewriting("Gemm")
-def gemm(terms: Terms, term: Term) -> Term | None:
-    """Rewrite Gemm to alpha * MatMul(A', B') + beta * C."""
-    head, (a, b, *rest) = term.head, term.args
-    if a is None or b is None or head.opset < _FIRST_OPSET or term.fact.elem_type not in FLOATS:
-        return None
-    turned = [
-        terms.op("Transpose", head, x, perm=[1, 0]) if head.attribute(flag, 0) else x
-        for x, flag in ((a, "transA"), (b, "transB"))
-    ]
-    scaled = _scaled(terms, term, terms.op("MatMul", head, *turned), "alpha")
-    if not rest or rest[0] is None:
-        return scaled
-    return terms.op("Add", head, scaled, _scaled(terms, term, rest[0], "beta"))
-
-
-def _scaled(terms: Terms, gemm_term: Term, x: Term, name: str) -> Term:
-    """Term times a float attribute."""
-    factor = gemm_term.head.attribute(name, 1.0)
-    if factor == 1.0:
-        return x
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(gemm_term.fact.elem_type)
-    number = terms.constant(np.array(factor, dtype))
-    return terms.op("Mul", gemm_term.head, x, number)
 
 
 @rewriting("Conv", "ConvTranspose")

@@ -1,4 +1,4 @@
-"""RotaryEmbedding over the reals: the formula of the specification, and near misses."""
+"""RotaryEmbedding by its definition, over the reals, and near misses."""
 
 import numpy as np
 import pytest
