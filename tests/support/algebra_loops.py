@@ -75,6 +75,7 @@ BODIES: dict[str, Body] = {
         guarded_largest="a = Max (e, s) s2 = Where (g, a, s)",
         guarded_product="a = Mul (p, s) s2 = Where (k, a, s)",
         cusum="a = Add (s, e) s2 = Max (a, zero)",
+        cusum_by_a_choice="a = Sub (s, e) h = Less (a, zero) s2 = Where (h, zero, a)",
         cusum_with_slack="a = Add (s, e) b = Sub (a, half) s2 = Relu (b)",
         max_plus="a = Add (s, e) s2 = Max (f, a)",
         min_plus="a = Add (e, s) s2 = Min (a, f)",

@@ -25,11 +25,11 @@ from ....ir import Array, Value
 from ...scans.parallel_prefix import MOST_STEP_BYTES
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient
-from .intervals import FAR
+from .intervals import FAR, Intervals
 from .log_sums import LogReader
 from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_product
 from .recurrence import Recurrence, Replacement
-from .reductions import is_small, is_zero, reduce_step, replace_rows, weigh_last
+from .reductions import is_small, is_zero, may_be_nan, reduce_step, replace_rows, weigh_last
 from .restored_nans import lost_nans, with_nans
 from .semirings import (
     LOGARITHMS,
@@ -92,7 +92,7 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement | str:
     reduced = reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
         return reduced
-    obstacle = _obstacle(reader, step, fact)
+    obstacle = _obstacle(recurrence, reader, step, fact)
     if obstacle:
         return f"it is no linear recurrence: {obstacle}"
     summed = weigh_last(recurrence, reader, step, fact)
@@ -135,7 +135,7 @@ def _from_first(recurrence: Recurrence, rows: Sequence[Value]) -> list[Value]:
     return [emit.concat(list(pair), 0, "rows") for pair in zip(firsts, after, strict=True)]
 
 
-def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
+def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> str:
     """The obstacle to compositions of a single step; empty if none."""
     plain, (factor,) = step.plain, step.plain.weights
     if factor is None:
@@ -146,11 +146,15 @@ def _obstacle(reader: StepReader, step: Step, fact: Fact) -> str:
     is_large = numbers is not None and not bool(np.all(np.abs(numbers) <= 1))
     if fact.elem_type in IEEE_FLOATS and is_large:
         return "powers of its factor may overflow"
+    if reader.drops and reader.fills and may_be_nan(recurrence.states[0].initial):
+        return "a bound that replaces a NaN is there under a condition only"
     is_sum = factor.number != 1.0 or not is_zero(plain.offset)
     if fact.elem_type not in PLAIN_INTEGERS or not (plain.is_bounded and is_sum):
         return ""
-    is_settled = factor.number == 1.0 and reader.is_settled
-    return "" if is_settled else "its sums may wrap, and bounds do not"
+    fills = reader.fills and fact.elem_type == _TYPES.INT64
+    if factor.number == 1.0 and Intervals(recurrence).is_settled(fills):
+        return ""
+    return "its sums may wrap, and bounds do not"
 
 
 def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Replacement:
@@ -219,7 +223,7 @@ def _compose(
         emit = recurrence.iterations.emit
         after = emit.add("Cast", [states[0]], "after", to=fact.elem_type)
         states = [emit.concat([recurrence.first_row(), after], 0, "rows")]
-    if is_scaled or isinstance(reader, LogReader):
+    if is_scaled or reader.drops or isinstance(reader, LogReader):
         states = _from_first(recurrence, states)
     if isinstance(reader, LogReader) and not reader.is_plain:
         states = lost_nans(recurrence, reader, parts, states, fact)
@@ -316,14 +320,14 @@ def _rows(
                 true = emit.constant(np.array(True), "yes")
                 yes = emit.add("Expand", [true, emit.add("Shape", [first], "shape")], "first")
             first = yes
-        elif is_scaled and place.column > 1:
+        elif reader.restored is not None or reader.drops:
+            worst = reader.value_of(reader.worst)
+            first = emit.add("Where", [emit.add("IsNaN", [first], "nan"), worst, first], "first")
+        if is_scaled and place.column > 1 and not place.is_flag:
             # A power that underflows to 0 makes NaN of an infinity, as the start of a maximum.
             limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
             least, most = (emit.constant(np.array(n), "finite") for n in (limits.min, limits.max))
             first = emit.add("Min", [emit.add("Max", [first, least], "first"), most], "first")
-        elif reader.restored is not None:
-            worst = reader.value_of(reader.worst)
-            first = emit.add("Where", [emit.add("IsNaN", [first], "nan"), worst, first], "first")
         own = reader.rows_of(part, np.dtype(bool) if place.is_flag else None)
         rows.append(emit.concat([first, own], 0, "rows"))
     return rows

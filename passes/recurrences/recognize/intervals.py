@@ -144,6 +144,23 @@ class Intervals:
             first >= -SMALL and last <= SMALL for first, last in map(self.of, added)
         )
 
+    def counts(self) -> bool:
+        """Test for sums of small numbers, which no possible number of iterations makes wrap."""
+        ends = [end for own in self.begins() or self.limits for end in own]
+        return self.are_sums_small() and max(map(abs, ends)) <= SMALL
+
+    def is_settled(self, fills: bool) -> bool:
+        """Test for a state that wraps in no iteration after the first one.
+
+        Sums of steps do not wrap, either.
+
+        Args:
+            fills: true if bounds that a condition may leave out are at the ends of 64 bits.
+        """
+        settled = self.settled() if self.are_sums_small() else None
+        room = FAR if fills else self.limits[0][1]
+        return settled is not None and -room <= settled[0][0] + 1 and settled[0][1] <= room
+
     def settled(self) -> list[Interval] | None:
         """Bounds of the states from the first iteration on, within which no result wraps.
 

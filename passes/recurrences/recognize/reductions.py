@@ -30,6 +30,7 @@ from ....ops.schema_queries import takes
 from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator
 from .coefficients import Coefficient
 from .extremes import raise_best
+from .intervals import Intervals
 from .recurrence import Recurrence, Replacement
 from .step_functions import Bounded, Part, Step, StepReader
 
@@ -67,7 +68,7 @@ def reduce_step(
     still = is_zero(plain.offset)
     is_sum = weight.number == 1.0 and not plain.is_bounded
     if reader.modulus is not None:
-        return _rest(recurrence, reader, reader.modulus, step)
+        return _rest(recurrence, reader, reader.modulus, step, fact)
     if step.is_reset:
         if is_sum and still and step.fresh.number is not None and fact.elem_type == _TYPES.BOOL:
             return _truth(recurrence, reader, step, fact)
@@ -148,18 +149,19 @@ def accumulate(
             )
         (joined,) = recurrence.prefixes(OneOperator(Operator(kind)), [rows], [fact])
         return replace_rows(recurrence, [joined], f"{kind} in steps of doubling distance", exact)
-    is_number = is_number and not _may_be_nan(state.initial)
+    is_number = is_number and not may_be_nan(state.initial)
     last = _last(emit, reduction, rows, fact.elem_type, is_number)
     return Replacement(describe(reduction, exact), exact, {}, {state: lambda: last})
 
 
 def _rest(
-    recurrence: Recurrence, reader: StepReader, modulus: Coefficient, step: Step
+    recurrence: Recurrence, reader: StepReader, modulus: Coefficient, step: Step, fact: Fact
 ) -> Replacement | str:
     """Replace the rest of a sum by the rest of all sums."""
     (weight,), offset = step.plain.weights, step.plain.offset
     is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
-    if not is_sum or step.is_reset or offset is None or not reader.counts:
+    is_wide = fact.elem_type == _TYPES.INT64 and Intervals(recurrence).counts()
+    if not is_sum or step.is_reset or offset is None or not is_wide:
         return "it is no rest of sums of small numbers, which cannot wrap"
     emit, first = recurrence.iterations.emit, recurrence.first_row()
     sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
@@ -177,7 +179,8 @@ def _is_one_operation(recurrence: Recurrence) -> bool:
     return len(nodes) == 1 and len(nodes[0].inputs) == 2
 
 
-def _may_be_nan(initial: Value) -> bool:
+def may_be_nan(initial: Value) -> bool:
+    """Test for an initial value that is no constant without NaN."""
     tensor = initial.constant
     return tensor is None or not tensor.is_readable or bool(np.isnan(tensor.numpy()).any())
 

@@ -29,7 +29,6 @@ from ....ops.schema_queries import takes
 from ...utils.select import as_select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient, Coefficients, is_positive
-from .intervals import FAR, SMALL, Intervals
 from .joined_values import joined_values
 from .recurrence import Recurrence
 from .semirings import COMPARISONS, OPPOSITE, SUMS, TRUTH, Semiring, neutral
@@ -131,6 +130,7 @@ class StepReader(Coefficients):
         worst: the number that stands for NaN in the steps.
         modulus: the positive divisor of which the next value is the rest; None for none.
         fills: true if a condition may leave out a bound.
+        drops: true if a bound replaces a NaN.
     """
 
     def __init__(self, recurrence: Recurrence, fact: Fact, semiring: Semiring = SUMS) -> None:
@@ -140,12 +140,14 @@ class StepReader(Coefficients):
         self._has_bounds = semiring is SUMS and self._width == 1
         self._values: dict[Value, Step] = {}
         self._comparisons: dict[Value, Comparison] = {}
+        self._numbers = set[Value]()  # never NaN
         self._obstacles: dict[Value | None, Unfit] = {}
         self.progress = 0
         self.restored: Coefficient | None = None
         self.worst = ZERO
         self.modulus: Coefficient | None = None
         self.fills = False
+        self.drops = False
 
     def read(self) -> list[Step]:
         """The function that an iteration applies, for each state.
@@ -547,6 +549,8 @@ class StepReader(Coefficients):
         branches = skip_identities(one), skip_identities(other)
         if branches == comparison.sides[::-1] and self.comparison is not None:
             return self._worse(node, comparison)
+        if branches == comparison.sides[::-1]:
+            return self._bounded(node, comparison)
         if branches != comparison.sides:
             raise Unfit(f"{node} chooses by it")
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
@@ -575,6 +579,28 @@ class StepReader(Coefficients):
         )
         self.restored, self.worst = candidate.fresh, worst
         return self._choose_step(flag, self._constant(worst), step)
+
+    def _bounded(self, node: Node, comparison: Comparison) -> Step:
+        """A function between bounds that a choice spells; a constant bound replaces a NaN of it."""
+        (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
+        kind, bound = OPPOSITE[kind], self.array_of(candidate.fresh)
+        if comparison.only is not None:
+            raise Unfit(f"{node} chooses by it")
+        if not self.is_float or comparison.before in self._numbers:
+            return self._binary(node, kind, before, candidate)
+        (weight,), offset = before.plain.weights, before.plain.offset
+        factor = None if weight is None else self.array_of(weight)
+        plain = factor is not None and bool(np.all(factor > 0)) and not before.plain.is_bounded
+        plain = plain and not (offset is None and weight is self.one)
+        if not plain or bound is None or not bool(np.isfinite(bound).all()):
+            raise Unfit(f"{node} chooses by it")
+        self.drops, worst = True, self._unbounded(kind == "Max", True)
+        offset = None if offset is None else self._number_or(offset, worst)
+        fresh = self._number_or(before.fresh, worst)
+        own = Step(dataclasses.replace(before.plain, offset=offset), before.reset, fresh)
+        self.worst = worst
+        self._numbers.add(node.output())
+        return self._binary(node, kind, own, candidate)
 
     def _number_or(self, value: Coefficient, other: Coefficient) -> Coefficient:
         """A value with each NaN, which no comparison prefers, replaced."""
@@ -704,32 +730,6 @@ class StepReader(Coefficients):
             return Step(step.plain)
         fresh = self._constant(step.fresh).plain
         return Step(self._choose_plain(step.reset, fresh, step.plain))
-
-    @property
-    def counts(self) -> bool:
-        """Test for sums of small numbers, which no possible number of iterations makes wrap."""
-        if self._type != onnx.TensorProto.INT64:
-            return False
-        intervals = Intervals(self._recurrence)
-        ends = [end for own in intervals.begins() or intervals.limits for end in own]
-        return intervals.are_sums_small() and max(map(abs, ends)) <= SMALL
-
-    @property
-    def is_settled(self) -> bool:
-        """Test for integers that wrap in no iteration after the first one.
-
-        Sums of steps do not wrap, either. Bounds that a condition may leave out are at the ends of
-        the element type.
-        """
-        intervals = Intervals(self._recurrence)
-        settled = intervals.settled() if intervals.are_sums_small() else None
-        if settled is None:
-            return False
-        (ends,) = settled
-        room = (
-            FAR if self.fills and self._type == onnx.TensorProto.INT64 else intervals.limits[0][1]
-        )
-        return -room <= ends[0] + 1 and ends[1] <= room
 
     @property
     def is_float(self) -> bool:

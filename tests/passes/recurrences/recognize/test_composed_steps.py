@@ -170,6 +170,11 @@ ALGEBRA = {
     " s2 = Where (k, d, s)",
     "the better of two sums": "a = Add (s, e) b = Add (s, f) s2 = Max (a, b)",
     "the better by a comparison": "g2 = Greater (e, s) h = And (g2, k) s2 = Where (h, e, s)",
+    "CUSUM by a choice": "a = Add (s, e) h = Greater (a, nil) s2 = Where (h, a, nil)",
+    "clamped by choices, reset": "a = Sub (s, e) h = Less (a, nil) b = Where (h, nil, a)"
+    " l = Greater (b, half) d = Where (l, half, b) s2 = Where (k, f, d)",
+    "decayed below a bound": "a = Mul (s, half) b = Sub (a, e) h = GreaterOrEqual (half, b)"
+    " s2 = Where (h, b, half)",
     "a peak that decays": "a = Mul (s, half) g2 = Less (a, e) s2 = Where (g2, e, a)",
     "a select as onnxruntime needs it": "a = Add (s, e) n2 = Xor (k, yes) b = Where (n2, least, a)"
     " d = Where (k, least, s) s2 = Max (b, d)",
@@ -207,6 +212,29 @@ def test_a_nan_is_never_the_better():
     for length in LENGTHS:
         start = np.array([np.nan, 0, 1], np.float32)
         assert_same(text, model, numbers(length, [np.nan, np.inf]), exact=True, s0=start)
+
+
+@pytest.mark.parametrize(
+    "name", ["CUSUM by a choice", "clamped by choices, reset", "decayed below a bound"]
+)
+def test_a_bound_that_is_chosen_replaces_a_nan(name):
+    text = loop(f"{ROWS}{ALGEBRA[name]} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        x = numbers(length, [np.nan] * 9)
+        assert_same(text, model, x, s0=np.array([np.nan, 0, 1], np.float32))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Add (s, e) h = Greater (a, nil) b = Where (h, a, nil) s2 = Where (k, b, s)",
+        "a = Add (s, e) h = Greater (a, f) s2 = Where (h, a, f)",
+        "a = Max (s, e) b = Add (a, f) h = Greater (b, nil) s2 = Where (h, b, nil)",
+    ],
+)
+def test_a_nan_that_a_bound_may_not_replace_stays(body):
+    assert "carries 's'" in reason(loop(ROWS + body, "float[3] s s0"))
 
 
 def test_a_decayed_maximum_may_start_at_minus_infinity():
