@@ -5,7 +5,7 @@
     after (x, b) => (y) { t = Add (x, b)  u = Mul (t, @beta)  s = Sigmoid (u)  y = Mul (t, s) }
 
 A line that begins with `before` begins a definition; `since N` between the two names the first
-opset of the operators after.
+opset of the operators after, `rows * x` the operands that may vary from row to row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .pattern import Pattern, RuleError, parse_pattern
 from .registry import DEFAULT_OPSET, register
 
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
-_KEYWORD = re.compile(r"^\s*(before|since|after)\b", re.MULTILINE)
+_KEYWORD = re.compile(r"^\s*(before|since|rows|after)\b", re.MULTILINE)
 
 
 @takes(text=PATH)
@@ -59,18 +59,20 @@ def _read(content: str, place: str) -> list[Definition]:
     _, *parts = _KEYWORD.split(_COMMENT.sub("", content))
     pairs = list(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True))
     definitions: list[Definition] = []
-    before, since = "", 11
+    before, since, rows = "", 11, ""
     for keyword, part in pairs:
         if keyword == "before":
-            before, since = part, 11
+            before, since, rows = part, 11, ""
         elif keyword == "since":
             if not part.isdigit():
                 raise RuleError(f"{place}: since is followed by an opset, not '{part}'")
             since = int(part)
+        elif keyword == "rows":
+            rows = part
         elif not before:
             raise RuleError(f"{place}: 'after' needs a 'before' above it")
         else:
-            definition = Definition(before, part, since=since, source=place)
+            definition = Definition(before, part, since=since, source=place, rows=rows)
             _check(definition, place)
             definitions.append(definition)
             before = ""
@@ -97,6 +99,9 @@ def _check(definition: Definition, place: str) -> None:
         raise RuleError(f"{place}: {definition.name} has no operand '{unknown[0]}'")
     if len(after.outputs) != len(before.outputs):
         raise RuleError(f"{place}: 'before' and 'after' need the same number of outputs")
+    for name in str(definition.rows).replace("*", " ").replace(";", " ").split():
+        if name not in definition.places:
+            raise RuleError(f"{place}: rows: {definition.name} has no operand '{name}'")
     _require_operators(after, opset, f"{place}: {definition.name}")
 
 
