@@ -115,6 +115,7 @@ class MergingExecution(RecordedExecution):
     def _equal_by_rules(self, one: Term, other: Term) -> bool:
         """Compare two terms by all rules, and assume what these assume."""
         comparison = Comparison(self.terms, over_reals=True)
+        comparison.row_by_row.cuts = self._cuts
         try:
             if one.fact.shape != other.fact.shape or not comparison.holds(one, other):
                 return False

@@ -308,7 +308,8 @@ class _Question:
         room = self._steps_left if share == 1 else len(limits) * (self.whole.steps // share)
         for number, self.loop_steps in enumerate(limits):
             self.generalized = False
-            self.budget = dataclasses.replace(self.whole, steps=room // (len(limits) - number))
+            attempts = 1 if share == 1 and not self.iterates else len(limits) - number
+            self.budget = dataclasses.replace(self.whole, steps=room // attempts)
             answer = self._attempt()
             room -= self.spent
             if not self.generalized or (isinstance(answer, Proof) and answer.proved):

@@ -7,6 +7,8 @@ after the other the movements become positions of slices of the same tensors.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ....ops.axes import ONE
 from ..terms.term import Pair, Term, reach
 from ..terms.term_manager import Terms
@@ -21,12 +23,16 @@ class RowByRow:
         terms: the terms of both models.
         pushdown: pushes slices down.
         induction: source of symbols for positions.
+
+    Attributes:
+        cuts: terms that both sides are known to contain; the search for others ends there.
     """
 
     def __init__(self, terms: Terms, pushdown: SlicePushdown, induction: Induction) -> None:
         self._terms = terms
         self._pushdown = pushdown
         self._induction = induction
+        self.cuts: Collection[Term] = ()
 
     def pair(self, one: Term, other: Term) -> Pair | None:
         """Slices of two terms at an unknown position of the first axis that permits it."""
@@ -52,8 +58,10 @@ class RowByRow:
 
     def shared(self, one: Term, other: Term) -> set[Term]:
         """Terms that both sides contain. A slice of them needs no rule."""
-        visited: tuple[set[Term | None], set[Term | None]] = {None}, {None}
+        # A pair of terms that are cuts themselves still differs.
+        ends = {None, *self.cuts} - {one, other}
+        visited: tuple[set[Term | None], set[Term | None]] = set(ends), set(ends)
         for term, reached in zip((one, other), visited, strict=True):
             reach(term, reached)
-            self._terms.budget.step(len(reached))
+            self._terms.budget.step(len(reached) - len(ends) + 1)
         return {term for term in visited[0] & visited[1] if term is not None and term.args}
