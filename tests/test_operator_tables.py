@@ -48,7 +48,6 @@ REMAINING = {
     "passes/iteration/injective_indices.py": "operators that repeat one number",
     "passes/vectorize/residual_loop.py": "operators worth computing for all iterations at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
-    "verification/checker/departing.py": "operators that a runtime computes otherwise",
     "verification/checker/folding.py": "operators that the checker computes, without `ops/`",
     "verification/checker/meaning.py": "versions that changed what an operator means",
     "verification/checker/inference.py": "operators whose operands broadcast, without `ops/`",

@@ -240,12 +240,15 @@ class Search:
         """Number of operators that are alike at first sight."""
         if min(a, b) < 0 or self.terms.find(a) == self.terms.find(b):
             return 3**depth * (a == b or min(a, b) >= 0)
-        one, other = self.terms.nodes[a], self.terms.nodes[b]
-        if one.head.name != other.head.name or not depth:
+        if not depth:
             return 0
-        return 1 + sum(
-            self._likeness(*pair, depth - 1) for pair in zip(one.args, other.args, strict=False)
-        )
+        nodes, most = self.terms.nodes, 0
+        heads = {nodes[member].head.name: nodes[member].args for member in self.terms.members(a)}
+        for node in map(nodes.__getitem__, self.terms.members(b)):
+            pairs = zip(heads.get(node.head.name, ()), node.args, strict=False)
+            alike = sum(self._likeness(*pair, depth - 1) for pair in pairs)
+            most = max(most, 1 + alike if node.head.name in heads else 0)
+        return most
 
     def _simplify(self, term: int, own: bool = False) -> None:
         """Apply the rules to the terms of a class, after those of its operands."""

@@ -681,6 +681,42 @@ g (float[n] x) => (y) { y=Identity(x) }
 """
 """Pairs that differ also where -0.0 and 0.0 are alike."""
 
+OF_REALS = r"""
+# a rounded inverse, 17, 17
+g (float[n] x) => (y) <float k={3}> { y=Div(x,k) }
+->
+g (float[n] x) => (y) <float k={0.33333334}> { y=Mul(x,k) }
+# a rounded inverse that was folded, 17, 17
+g (float[n] x) => (y) <float k={3}> { r=Reciprocal(k) y=Mul(x,r) }
+->
+g (float[n] x) => (y) <float k={3}, float r={0.3333333}> { y=Mul(x,r) }
+# a number by itself, 17, 17
+g (float[n] x) => (y) { y=Div(x,x) }
+->
+g (float[n] x) => (y) <float o={1}> { s=Shape(x) y=Expand(o,s) }
+# a quotient of another shape, 17, 17
+g (float[1] x, float[1] w) => (y) <float[3] o={1,1,1}> { d=Div(o,w) y=Mul(x,d) }
+->
+g (float[1] x, float[1] w) => (y) { y=Div(x,w) }
+# a quotient of integers, 17, 17
+g (int64[n] x) => (y) <int64 k={2}> { d=Div(x,k) y=Mul(d,k) }
+->
+g (int64[n] x) => (y) { y=Identity(x) }
+# a root of a square, 17, 17
+g (float[n] x) => (y) <float k={2}> { p=Pow(x,k) y=Sqrt(p) }
+->
+g (float[n] x) => (y) { y=Identity(x) }
+# a quotient exchanged, 17, 17
+g (float[n] x, float[n] w) => (y) { y=Div(x,w) }
+->
+g (float[n] x, float[n] w) => (y) { y=Div(w,x) }
+# infinity as a number, 17, 17
+g (float[n] x) => (y) <float o={1}, float z={0}> { i=Div(o,z) y=Mul(x,i) }
+->
+g (float[n] x) => (y) <float z={0}> { y=Div(x,z) r=Neg(x) }
+"""
+"""Pairs that differ also over the reals, or where one is not defined."""
+
 
 def _pairs(text: str) -> dict[str, tuple[tuple[int, ...], str, str]]:
     pairs = {}
@@ -692,4 +728,4 @@ def _pairs(text: str) -> dict[str, tuple[tuple[int, ...], str, str]]:
     return pairs
 
 
-PAIRS, VALUES = _pairs(TEXT), _pairs(OF_VALUES)
+PAIRS, VALUES, REALS = _pairs(TEXT), _pairs(OF_VALUES), _pairs(OF_REALS)

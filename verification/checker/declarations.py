@@ -50,15 +50,11 @@ def same_below(
         if at not in reach:
             reach.add(at)
             stack += terms.nodes[at].args
-    sizes = [
-        {
-            (each.term, *numbers)
-            for each in side
-            if each.term in reach and (numbers := _numbers(each.type_))
-        }
-        for side in (before, after)
+    sides = [
+        [(e.term, *_numbers(e.type_)) for e in side if e.term in reach] for side in (before, after)
     ]
-    return sizes[0] == sizes[1]
+    one, other = ({row for row in side if row[1:]} for side in sides)
+    return one == other
 
 
 def _numbers(type_: onnx.TypeProto) -> list[Dim]:

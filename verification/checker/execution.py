@@ -321,9 +321,7 @@ class Execution:
         self._nodes(graph.node, inner)
         self._declare(graph, inner)
         outputs = [inner[info.name] for info in graph.output]
-        for info, term in zip(graph.input, variables, strict=True):
-            self._declared(info, term)
-        for info, term in zip(graph.output, outputs, strict=True):
+        for info, term in zip([*graph.input, *graph.output], [*variables, *outputs], strict=True):
             self._declared(info, term)
         self._guards, self._iterations = guards, iterations
         mark: tuple[object, ...] = name, len(variables), len(args), len(outputs)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import onnx
 
 from ...ir import Array
 from ...reference.interpreter.evaluator import operator_kernel
-from .departing import departs
 from .terms import Head
 
 _MOVING = {
@@ -29,7 +30,6 @@ _WHOLE |= {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sign", "Sub", "
 _ROUNDING = {"Cos", "CumSum", "Erf", "Exp", "Gemm", "Log", "MatMul", "Pow", "Range"}
 _ROUNDING |= {"ReduceMean", "ReduceSum", "Sigmoid", "Sin", "Softmax", "Tanh"}
 """Operators that round in between: their last bits are an assumption."""
-_DIVIDING = ("Div", "Mod")
 MOST_ELEMENTS = 1 << 20
 _EXACT_UP_TO = 1 << 24
 
@@ -38,6 +38,23 @@ def rounds(head: Head, *, is_whole: bool) -> bool:
     """Test whether the last bits of an operator depend on the runtime."""
     exact = _MOVING | _LOGICAL | (_WHOLE if is_whole else _ROUNDING_ONCE) | {"Cast"}
     return head.name not in exact
+
+
+def is_real(head: Head, arrays: Sequence[Array | None], results: Sequence[Array]) -> bool:
+    """Test whether outputs are those of real numbers: none is rounded."""
+    present = [array for array in arrays if array is not None]
+    if head.name in _MOVING | _LOGICAL or all(a.dtype.kind in "iub" for a in (*present, *results)):
+        return True
+    every, operation = [*present, *results], _OF_REALS.get(head.name)
+    if not operation or any(each.size > 1 << 12 or not _is_finite(each) for each in every):
+        return False
+    *operands, result = [np.vectorize(Fraction, [object])(each.astype(object)) for each in every]
+    return bool(np.all(operation(*operands) == result))
+
+
+_OF_REALS: dict[str, Any] = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
+_OF_REALS |= {"Div": np.true_divide, "Neg": np.negative, "Cast": np.positive}
+_OF_REALS |= {"Reciprocal": lambda array: 1 / array}
 
 
 def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
@@ -83,7 +100,9 @@ def _is_settled(head: Head, arrays: Sequence[Array | None]) -> bool:
     if head.name in _MOVING | _LOGICAL:
         return True
     if kinds <= set("iub"):
-        return head.name in _WHOLE and (head.name not in _DIVIDING or bool((present[1] > 0).all()))
+        return head.name in _WHOLE and (
+            head.name not in ("Div", "Mod") or bool((present[1] > 0).all())
+        )
     settled = head.name in _ROUNDING | _ROUNDING_ONCE
     return settled and kinds <= set("fiub") and all(map(_is_finite, present))
 
@@ -100,3 +119,54 @@ def _is_settled_cast(to: int, array: Array) -> bool:
     ends = [int(np.trunc(end)) for end in (array.min(), array.max())]
     inside = np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max
     return inside and (kind != "f" or max(map(abs, ends)) < _EXACT_UP_TO)
+
+
+_EXACT = 2.0**53
+"""Below this number each integer is exact as a double."""
+_FAR = (np.iinfo(np.int64).max, np.iinfo(np.int32).max)
+
+
+def departs(head: Head, arrays: Sequence[Array | None]) -> bool:
+    """Test for operands on which onnxruntime may compute another result than is specified."""
+    test = _TESTS.get(head.name)
+    present = [array for array in arrays if array is not None]
+    return test is not None and bool(present) and test(present)
+
+
+def _exceeds(total: float, like: Array) -> bool:
+    """Test for a number that a double or the type does not hold."""
+    return like.dtype.kind in "iu" and not total < min(_EXACT, float(np.iinfo(like.dtype).max))
+
+
+def _sums(arrays: Sequence[Array]) -> bool:
+    with np.errstate(over="ignore"):
+        return _exceeds(float(np.sum(np.abs(arrays[0].astype(np.float64)))), arrays[0])
+
+
+def _multiplies(arrays: Sequence[Array]) -> bool:
+    sizes = np.maximum(np.abs(arrays[0].astype(np.float64)), 1)
+    with np.errstate(over="ignore"):
+        return _exceeds(float(np.prod(sizes)), arrays[0])
+
+
+def _selects(arrays: Sequence[Array]) -> bool:
+    """Test for -0.0 in the first value, or in a second one that is broadcast."""
+    condition, one, other = arrays
+    if _has_negative_zero(one):
+        return True
+    own = np.broadcast_shapes(condition.shape, other.shape)
+    return _has_negative_zero(other) and own != np.broadcast_shapes(own, one.shape)
+
+
+def _has_negative_zero(array: Array) -> bool:
+    return array.dtype.kind == "f" and bool((np.signbit(array) & (array == 0)).any())
+
+
+_TESTS: dict[str, Callable[[Sequence[Array]], bool]] = {
+    "Gather": lambda arrays: arrays[0].dtype.hasobject and arrays[0].ndim > 1,
+    "NonZero": lambda arrays: not arrays[0].ndim,
+    "ReduceProd": _multiplies,
+    "ReduceSum": _sums,
+    "Slice": lambda a: len(a) > 3 and bool((a[-1] < 0).any() and np.isin(a[2], _FAR).any()),
+    "Where": _selects,
+}

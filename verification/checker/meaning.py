@@ -26,8 +26,6 @@ _CHANGED = {
 """Versions that mean something else although their schemas extend the one before."""
 _FIRST = 7
 """First opset whose operators broadcast without attributes, some without a new version."""
-_NEGATIVE_AXES = 11
-"""First opset with axes that count from the back."""
 _BODIES = {"If": 1, "Loop": 1, "Scan": 9}
 """Operators with bodies, and the version from which on they mean the same: later ones add types."""
 
@@ -42,8 +40,9 @@ def head_of(name: str, domain: str, version: int, attributes: Attributes, output
     if not domain and first:
         return head._replace(version=min(since, first))
     bare = Head(name, since, attributes)
+    # No axis counts from the back before opset 11.
     negative = min([0, *(bare.integers("axes") or ()), bare.integer("axis")]) < 0
-    return head if domain or (version < _NEGATIVE_AXES and negative) else _newest(head, version)
+    return head if domain or (version < 11 and negative) else _newest(head, version)
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -10,12 +10,15 @@ import onnx
 
 from ...ir import Array, Tensor
 from ...ir.checker import check_well_formed
+from ...ir.copying import forget_shape
+from ...ir.onnx_errors import OnnxError, one_line
+from ...reference.bodies import subgraphs
 from ...reference.bound_inputs import bound_conditions
+from ...reference.refused_nodes import infer_strictly, inference_query
 from .execution import Execution
 from .inference import fact_of, refine
 from .polynomials import Dim
 from .terms import CertificateError, Fact, Head, Terms, is_own, require_unique
-from .validity import require_valid
 
 Types = Mapping[str, onnx.TypeProto]
 
@@ -158,3 +161,26 @@ def _is_narrower(name: str, fact: Fact, other: Fact) -> bool:
     if a is None or b is None:
         return a is not None
     return any(isinstance(x, int) and not isinstance(y, int) for x, y in pairs)
+
+
+def require_valid(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto]) -> None:
+    """Require a model whose types onnx can infer from those of the original's inputs."""
+    query = inference_query(model)
+    for info in query.graph.input:
+        if info.name in inputs:
+            info.type.CopyFrom(inputs[info.name])
+    _forget_inputs(query.graph)
+    try:
+        infer_strictly(query)
+    except OnnxError as error:
+        detail = one_line(error.__cause__ or error)
+        raise CertificateError(f"onnx refuses a node: {detail}") from error
+
+
+def _forget_inputs(graph: onnx.GraphProto) -> None:
+    """Drop the sizes that bodies declare of their inputs: they may be wrong."""
+    for node in graph.node:
+        for body in subgraphs(node):
+            for info in body.input:
+                forget_shape(info.type)
+            _forget_inputs(body)

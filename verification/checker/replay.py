@@ -54,9 +54,10 @@ class Replay:
         if not node.args or (about and node.head.name not in about):
             return None
         is_weaker = NOTIONS.index(RULES[rule].notion) > NOTIONS.index(self.equality)
-        if is_weaker or not carries_all(terms, node):
-            return None
-        return RULES[rule].derive(terms, node, terms.fact(term))
+        terms.is_real |= RULES[rule].notion == "reals" == self.equality
+        is_number = terms.is_real and terms.tensor(term) is not None
+        fits = not is_weaker and not is_number and carries_all(terms, node)
+        return RULES[rule].derive(terms, node, terms.fact(term)) if fits else None
 
     def accept(self, rule: str, term: int, derived: int) -> bool:
         """Take over what a rule derives. Return whether that was not known before."""

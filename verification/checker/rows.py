@@ -61,6 +61,10 @@ ROWS = (
         assumes=LONGER,
     ),
     Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),
+    Row(
+        *("quotient", "value", ("Div", "x", "y"), ("Mul", "x", ("Reciprocal", "y"))),
+        *(_FLOAT[1:], "reals"),
+    ),
 )
 
 
@@ -84,7 +88,9 @@ def derive_row(row: Row) -> Callable[[Terms, Node, Fact], int | None]:
         for binding in _in_node(terms, row.pattern, node, {}):
             if all(_CONDITIONS[word](terms, fact, binding[name]) for word, name in words):
                 derived = _built(terms, row.result, binding, fact)
-                if terms.find(derived) != terms.find(terms.number(node)):
+                if row.notion == "reals" and terms.fact(derived).shape != fact.shape:
+                    derived = None
+                elif terms.find(derived) != terms.find(terms.add(*node[:2], fact, node.output)):
                     break
         return derived
 

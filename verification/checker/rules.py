@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from .folding import fold, rounds
+from .folding import fold, is_real, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
 from .meaning import head_of
 from .movement import MOVING, SINGLE, movement, movement_of_operands
@@ -79,7 +79,11 @@ def constant_folding(terms: Terms, node: Node, fact: Fact) -> int | None:
     if any(arg != ABSENT and terms.tensor(arg) is None for arg in node.args):
         return None
     results = fold(node.head, terms.arrays(node.args))
-    return None if results is None else terms.constant(results[node.output])
+    if results is None or (
+        terms.is_real and not is_real(node.head, terms.arrays(node.args), results)
+    ):
+        return None
+    return terms.constant(results[node.output])
 
 
 @_rule("dropout-in-inference", "Dropout", kind="safe")
@@ -270,7 +274,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits = fits and _fits([shape[:-2] for shape in shapes])
     else:
         fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS)
-    return terms.number(node) if fits else None
+    return terms.add(*node[:2], fact, node.output) if fits else None
 
 
 def _reshapes(terms: Terms, node: Node, shape: Shape) -> bool:

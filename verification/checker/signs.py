@@ -22,8 +22,6 @@ _CARRYING = {
     *("ScatterND", "Shape", "Sigmoid", "Sin", "Slice", "Softmax", "Softplus", "Split", "Sqrt"),
     *("Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Unsqueeze", "Where", "moved"),
 }
-_FIRST = ("Div", "Resize")
-"""Operators that carry their first operand only."""
 _CLEAR = {"Abs", "Exp", "ReduceL2", "ReduceSumSquare", "Sigmoid", "Softmax"}
 """Operators whose results have no sign bit, whatever their operands."""
 _MOVING = {"Expand", "Identity", "ReduceMean", "ReduceSum", "Reshape", "Sqrt", "Squeeze"}
@@ -43,7 +41,7 @@ def carries(terms: Any, node: Any, position: int) -> bool:
     if name == "Pow":  # a zero to a power above 0 is a zero
         powers = terms.tensor(node.args[1])
         return position == 0 and powers is not None and bool((powers.numpy() > 0).all())
-    return name in _FIRST and position == 0
+    return name in ("Div", "Resize") and position == 0
 
 
 def carries_all(terms: Any, node: Any) -> bool:

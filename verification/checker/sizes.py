@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 
@@ -14,8 +15,7 @@ from .polynomials import LIMIT, Dim, add, is_multiple_of_2_64, multiply
 from .terms import ABSENT, Head, Node, Shape, Terms
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
-_MOST_CLASSES = 64
-_MOST_ELEMENTS = 64
+_MOST_CLASSES, _MOST_ELEMENTS, _MOST_REPEATED = 64, 64, 1 << 12
 _Read = dict[int, "Array | None"]
 
 _MOVING = {
@@ -128,19 +128,12 @@ def _ran(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | 
 
 def positions(head: Head, arrays: Sequence[Array | None], output: int) -> Array | None:
     """Output of an operator on positions; None where it fails, or repeats many."""
-    if head.name in ("Expand", "Tile") and not _is_small(head.name, arrays):
-        return None
+    if head.name in ("Expand", "Tile"):
+        every: list[list[int]] = [[] if one is None else [*one.flat] for one in (*arrays, None)]
+        if math.prod([len(every[0]), *[max(int(n), 1) for n in every[1]]]) > _MOST_REPEATED:
+            return None
     results = computed(head, arrays)
     return None if results is None or results[output].dtype != np.int64 else results[output]
-
-
-def _is_small(name: str, arrays: Sequence[Array | None]) -> bool:
-    """Test that an operator that repeats elements has few of them."""
-    data, sizes = (*arrays, None)[:2]
-    if data is None or sizes is None:
-        return False
-    product = int(np.prod(np.maximum(sizes.astype(object), 1))) if sizes.size else 1
-    return product * (data.size if name == "Tile" else 1) <= _MOST_ELEMENTS
 
 
 def _mapped(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:

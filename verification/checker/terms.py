@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import onnx
 
 from ...ir import Array, Error, Tensor
@@ -114,6 +115,8 @@ class Terms:
 
     `merges` counts classes that were joined and sizes that were learned, `elements` holds small
     integers by class, `known` the sums and products that are sizes of tensors of the original.
+    Once `is_real`, terms are equal over the reals: operators on constants are out of sight then,
+    since a fold may have rounded.
     """
 
     def __init__(self) -> None:
@@ -122,7 +125,7 @@ class Terms:
         self.elements: dict[int, Array] = {}
         self.known: set[Dim] = set()
         self.constants: dict[int, Tensor] = {}
-        self.is_exact, self.is_frozen = True, False
+        self.is_exact, self.is_frozen, self.is_real = True, False, False
         self._frozen: list[int] = []
         self._parent: list[int] = []
         self._members: list[list[int]] = []
@@ -161,7 +164,8 @@ class Terms:
 
     def operators(self, term: int, *names: str) -> Iterator[Node]:
         """First outputs of some operators in the class of a term."""
-        for member in self.members(term) if term != ABSENT else ():
+        is_number = self.is_real and self.tensor(term) is not None
+        for member in self.members(term) if term != ABSENT and not is_number else ():
             node = self.nodes[member]
             if node.head.name in names and node.output == 0:
                 yield node
@@ -199,10 +203,6 @@ class Terms:
         if len(args) == 2 and head.name in COMMUTATIVE and head.version >= 7:
             args = (min(args), max(args))
         return head, node.output, args
-
-    def number(self, node: Node) -> int:
-        """Number of a term that equals an application by congruence."""
-        return self._table[self.key(node)]
 
     def add(
         self, head: Head, args: tuple[int, ...] = (), fact: Fact = UNKNOWN, output: int = 0
@@ -253,7 +253,8 @@ class Terms:
             if len(self._users[a]) < len(self._users[b]):
                 a, b = b, a
             self.merges += 1
-            if a in self._tensors and b in self._tensors and self.is_exact:
+            numbers = [self._tensors[n].numpy() for n in (a, b) if n in self._tensors]
+            if len(numbers) > 1 and (self.is_exact or not np.array_equal(numbers[0], numbers[1])):
                 raise CertificateError("two different constants would be equal")
             if b in self._tensors:
                 self._tensors[a] = self._tensors.pop(b)

@@ -1,9 +1,11 @@
 """Operators on constants: what is computed, and what is not certain."""
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
-from straightline.verification.checker.folding import fold, rounds
+from straightline.ops import departures
+from straightline.verification.checker.folding import departs, fold, is_real, rounds
 from straightline.verification.checker.terms import Head
 
 F, N = np.float32, np.int64
@@ -48,3 +50,70 @@ def test_operators_that_round_in_between_are_not_exact():
     assert not rounds(Head("ReduceSum", 13), is_whole=True)
     assert not rounds(Head("Mul", 14), is_whole=False)
     assert not rounds(Head("Gather", 13), is_whole=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "answer"),
+    [
+        ("Mul", [0.5, 3], True),
+        ("Mul", [0.1, 0.1], False),
+        ("Reciprocal", [8], True),
+        ("Reciprocal", [3], False),
+        ("Div", [1, np.inf], False),
+        ("Add", [1, 1e-9], False),
+        ("Sub", [1, 1], True),
+        ("Exp", [0], False),
+        ("Gather", [1.5, 0], True),
+    ],
+)
+def test_results_that_are_rounded_are_not_those_of_real_numbers(name, operands, answer):
+    arrays = [np.array([number], F) for number in operands]
+    if name == "Gather":
+        arrays[1] = arrays[1].astype(N)
+    results = [arrays[0]] if name == "Gather" else [_OPERATIONS[name](*arrays)]
+    assert is_real(Head(name, 13), arrays, results) is answer
+
+
+_OPERATIONS = {"Mul": np.multiply, "Reciprocal": np.reciprocal, "Div": np.divide, "Add": np.add}
+_OPERATIONS |= {"Sub": np.subtract, "Exp": np.exp}
+
+EXAMPLES = [(row, example) for row in departures.table() for example in row.examples]
+
+
+def applications(row, example):
+    """The heads and operands of the nodes of an example that read constants."""
+    head = f'<ir_version: 8, opset_import: ["" : {example.opset}]> '
+    graph = onnx.parser.parse_model(head + example.text).graph
+    known = {name: np.array(v, dtype) for name, (dtype, v) in example.feeds.items()}
+    known |= {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+    for node in graph.node:
+        if node.op_type in row.operators and all(name in known for name in node.input if name):
+            version = onnx.defs.get_schema(node.op_type, example.opset).since_version
+            attributes = tuple((a.name, a.SerializeToString()) for a in node.attribute)
+            op = Head(node.op_type, version, attributes, len(node.output))
+            yield op, [known.get(name) for name in node.input]
+
+
+@pytest.mark.parametrize(("row", "example"), EXAMPLES, ids=[row.name for row, _ in EXAMPLES])
+def test_what_departs_is_not_computed(row, example):
+    for head, arrays in applications(row, example):
+        assert fold(head, arrays) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays"),
+    [
+        ("ReduceSum", [np.array([2**52, 1], N)]),
+        ("ReduceProd", [np.array([0, 3, -4], N)]),
+        ("ReduceSum", [np.array([1e30, 1], F)]),
+        ("Where", [np.array([True]), np.array([0.0], F), np.array([-1.0], F)]),
+        ("Where", [np.array([True]), np.array([0], N), np.array([-1], N)]),
+        ("Slice", [np.arange(3), np.array([0]), np.array([2**63 - 1])]),
+        ("Slice", [np.arange(3), np.array([2]), np.array([-9]), np.array([0]), np.array([-1])]),
+        ("NonZero", [np.array([3, 0])]),
+        ("Gather", [np.array(["a", "b"], object), np.array([1])]),
+        ("Add", [np.array([-0.0], F), np.array([-0.0], F)]),
+    ],
+)
+def test_others_do_not_depart(name, arrays):
+    assert not departs(Head(name, 13), arrays)

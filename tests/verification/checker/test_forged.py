@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from forged import accepted
-from forged_pairs import PAIRS, VALUES
+from forged_pairs import PAIRS, REALS, VALUES
 from proofs import model
 
 
@@ -25,6 +25,14 @@ def test_signs_of_zeros_that_matter_have_no_certificate(name):
     pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
     assert not accepted(*pair, {}, "values")
     assert not accepted(*pair[::-1], {}, "values")
+
+
+@pytest.mark.parametrize("name", REALS)
+def test_rounded_constants_are_no_real_numbers(name):
+    opsets, *texts = REALS[name]
+    pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
+    assert not accepted(*pair, {}, "reals")
+    assert not accepted(*pair[::-1], {}, "reals")
 
 
 NEG = "g (float[n] x) => (y) { y = Neg (x) }"

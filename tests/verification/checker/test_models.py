@@ -6,7 +6,7 @@ import pytest
 from certificates import assert_derived, assert_none, certificate
 from proofs import model
 from straightline.verification.certificate_check import check
-from straightline.verification.checker.models import execute
+from straightline.verification.checker.models import execute, require_valid
 from straightline.verification.checker.terms import CertificateError
 
 
@@ -76,3 +76,36 @@ def test_bound_inputs_are_constants():
         assert isinstance(certificate(before, after, wrong)["derivation"], str)
     with pytest.raises(CertificateError, match="different inputs"):
         execute(before, after, {}, (None, None))
+
+
+def check_types(text):
+    proto = model(text)
+    require_valid(proto, {info.name: info.type for info in proto.graph.input})
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Add (x, d)",
+        "y = Neg (b)",
+        "y = If (b) <then_branch = a () => (u) { u = Neg (b) },"
+        " else_branch = e () => (v) { v = Abs (x) }>",
+        "y = If (b) <then_branch = a () => (int64[n] u) { u = Neg (x) },"
+        " else_branch = e () => (v) { v = Abs (x) }>",
+    ],
+)
+def test_nodes_of_wrong_types_are_refused(nodes):
+    with pytest.raises(CertificateError, match="onnx refuses a node"):
+        check_types(f"g (float[n] x, double[n] d, bool b) => (y) {{ {nodes} }}")
+
+
+def test_sizes_that_a_model_declares_are_not_its_types():
+    check_types("g (float[n] x) => (float[7] y) <float[5] v> { v = Abs (x) y = Neg (v) }")
+
+
+def test_a_sequence_that_a_model_declares_keeps_its_type():
+    check_types(
+        "g (float[n] x, int64 k, bool b) => (seq(float[]) y) { e = SequenceEmpty ()"
+        " y = Loop (k, b, e) <body = l (int64 i, bool c, seq(float[]) s) =>"
+        " (bool d, seq(float[]) t) { d = Identity (c) t = SequenceInsert (s, x) }> }"
+    )

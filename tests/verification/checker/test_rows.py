@@ -58,7 +58,9 @@ def models(row, kind, shape="[n, 2]"):
         nodes, constants = [], []
         end = written(pattern, kind, nodes, constants)
         given = f"<{', '.join(constants)}>" if constants else ""
-        texts.append(f"g ({inputs}) => (y) {given} {{ {' '.join(nodes)} y = Identity ({end}) }}")
+        texts.append(
+            f"g ({inputs}) => (out) {given} {{ {' '.join(nodes)} out = Identity ({end}) }}"
+        )
     return [of_text(text, 18) for text in texts]
 
 
@@ -89,7 +91,7 @@ def test_each_row_is_derived(row):
         applications = [replay.models.before.execution.log[-2].term]
         derived = [replay.derive(row.name, term) for term in applications]
         assert derived != [None] and RULES[row.name].kind == row.kind
-        (right,) = [replay.models.after.outputs["y"]]
+        (right,) = [replay.models.after.outputs["out"]]
         node = replay.terms.nodes[right]
         assert replay.terms.find(derived[0]) == replay.terms.find(node.args[0])
 

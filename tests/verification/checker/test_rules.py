@@ -87,7 +87,7 @@ PAIRS = {
         "<int64[2] a = {0, -1}> { i = Reshape (x, a) y = Abs (i) }",
         "<int64[2] a = {0, -1}> { i = Reshape (x, a) y = Abs (x) }",
     ),
-    "movement: a Reshape to the own shape": (
+    "movement-where-defined: to the own shape": (
         "float[2, 3] x",
         "<int64[2] a = {2, 3}> { i = Reshape (x, a) y = Abs (i) }",
         ABS,
@@ -100,7 +100,7 @@ PAIRS = {
     "total": (
         "float[n, 3] x",
         "{ y = Abs (x) }",
-        "{ d = Concat <axis = 1> (x, x) e = MatMul (x, d) y = Abs (x) }",
+        "{ d = Concat <axis = 1> (x, x) t = Transpose (x) e = MatMul (t, d) y = Abs (x) }",
     ),
     "movement": (
         "float[n, 4, 3] x",
@@ -304,6 +304,30 @@ def test_pairs_of_two_opsets(rule):
     if RULES[rule].kind == "spelling":
         assert rule in check(certificate(*pair[::-1]), *pair[::-1]).rules
     assert sl.verify(*pair, prove=False).equal
+
+
+REALS = {
+    "a product with an inverse": (
+        "float[n, 2] x, float[2] w",
+        "<float o = {1}> { r = Div (o, w) y = Mul (r, x) }",
+        "{ y = Div (x, w) }",
+    ),
+    "a constant that is not rounded": (
+        "float[n, 2] x",
+        "<float k = {8}> { y = Div (x, k) }",
+        "<float k = {0.125}> { y = Mul (x, k) }",
+    ),
+}
+"""Pairs that are equal over the reals."""
+
+
+@pytest.mark.parametrize("case", REALS)
+def test_pairs_over_the_reals(case):
+    pair = models(*REALS[case])
+    proof = sl.Proof("proved", "", equality="reals")
+    result = check(sl.Certificate.of(*pair, proof).to_dict(), *pair)
+    assert "quotient" in result.rules and result.claim.startswith("equal over the reals")
+    assert_none(*pair)
 
 
 @pytest.mark.parametrize("case", VALUES)
