@@ -19,6 +19,7 @@ import onnx
 from ....facts.fact import Fact
 from ....ir import FunctionKey, ModelError, Operator, normal_domain
 from ....ir.checker.graphs import Row, rows_of
+from ....ir.io.protobuf.node_bytes import after_names
 from ....ir.lazy import lazy_property
 from ....ir.places import key_of
 from ....ir.subgraph_arity import BODIES, arity_fault, body_arity, fed_inputs, surplus
@@ -223,6 +224,7 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 Declarations: TypeAlias = Mapping[str, Sequence[onnx.TypeProto]]
 
+_LARGE = {*BODIES, "Constant"}
 _SHORT = 256
 """Limit of attribute bytes up to which nodes share an operation."""
 
@@ -340,7 +342,7 @@ class Compiler:
         results = tuple[int, ...]()
         version, calls = program.imports.get("", 0), bool(self._functions)
         slot_of = slots.__getitem__
-        for node, _, rest, inputs, outputs in rows:
+        for node, op_type, is_bare, inputs, outputs in rows:
             try:
                 places = tuple(map(slot_of, inputs))
             except KeyError:  # captured
@@ -348,7 +350,7 @@ class Compiler:
             if calls:
                 operation = self._look_up(node, places, scope, depth)
             else:
-                kind = b"" if len(rest) > _SHORT or node.domain else rest
+                kind = op_type if is_bare else _content(node, op_type, inputs, outputs)
                 form = kind, version, _present(places), len(outputs)
                 operation = operations.get(form) or self._first(form, node, places, scope, depth)
             if len(outputs) == 1 and outputs[0] not in slots:  # the common case
@@ -489,6 +491,17 @@ def _present(places: tuple[int, ...]) -> Hashable:
     """Return which inputs a node has, or their number where none is absent; a Split is valid or
     not by that."""
     return len(places) if ABSENT not in places else tuple(map(bool, places))
+
+
+def _content(
+    node: onnx.NodeProto, op_type: str, inputs: Sequence[str], outputs: Sequence[str]
+) -> bytes:
+    """Return the bytes of a node without its names, which tell its operation; empty for one of
+    another domain, and one that may hold much."""
+    if node.domain or op_type in _LARGE:
+        return b""
+    content = after_names(node.SerializePartialToString(), inputs, outputs, node.name)
+    return content if len(content) <= _SHORT else b""
 
 
 def subgraphs_of(attribute: onnx.AttributeProto) -> Sequence[onnx.GraphProto]:
