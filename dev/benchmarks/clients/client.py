@@ -19,11 +19,12 @@ class Client:
     """A compiler or runtime that installs from the package registry.
 
     Attributes:
-        name: as in the table, and as `--target` knows it.
+        name: as in the table, and as `--target` knows it, unless `listed` names another list.
         adapter: the module with its `load(model)`, which gives a Run.
         modules: what must be importable for it.
         packages: whose versions are told.
         programs: what must be on the path for it.
+        listed: the target whose list it is given, where it has none of its own.
         opset: that of the third step: one which it documents, or takes best.
     """
 
@@ -33,6 +34,12 @@ class Client:
     packages: tuple[str, ...]
     opset: int
     programs: tuple[str, ...] = ()
+    listed: str = ""
+
+    @property
+    def target(self) -> str:
+        """The name of its list."""
+        return self.listed or self.name
 
     @property
     def obstacle(self) -> str:
@@ -74,5 +81,22 @@ CLIENTS = (
     Client("mnn", _ADAPTERS + "mnn", ("MNN",), ("mnn",), 17),
     Client("opencv", _ADAPTERS + "opencv", ("cv2",), ("opencv-python-headless",), 17),
     Client("tract", _ADAPTERS + "tract", ("tract",), ("tract",), 17),
+    Client("ncnn", _ADAPTERS + "ncnn", ("ncnn", "pnnx"), ("ncnn", "pnnx"), 17),
+    Client(
+        "jaxonnxruntime",
+        _ADAPTERS + "jaxonnxruntime",
+        ("jaxonnxruntime", "jax"),
+        ("jaxonnxruntime", "jax"),
+        17,
+        listed="onnx2torch",
+    ),
+    Client(
+        "onnx2pytorch",
+        _ADAPTERS + "onnx2pytorch",
+        ("onnx2pytorch", "torch"),
+        ("onnx2pytorch", "torch"),
+        17,
+        listed="onnx2torch",
+    ),
     Client("emx", _ADAPTERS + "emx", ("emx_onnx_cgen",), ("emx-onnx-cgen",), 17, ("cc",)),
 )

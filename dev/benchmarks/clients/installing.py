@@ -11,6 +11,7 @@ operators only; where there is none that goes with this torch, it is installed w
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from collections.abc import Sequence
 
 _EXTRA = "clients"
 _PYTORCH = "https://download.pytorch.org/whl/cpu/"
+_ON_TORCH = ("onnx2pytorch", "pnnx")
+"""Clients that would bring the torch of the package registry."""
 PLACES = (f"{_PYTORCH}torch/", f"{_PYTORCH}torchvision/")
 
 
@@ -26,6 +29,8 @@ def main() -> None:
         name = re.split(r"[^\w-]", requirement)[0]
         if name == "onnx2torch":
             reason = _with_torch(requirement, sys.argv[1:] or PLACES)
+        elif name in _ON_TORCH and importlib.util.find_spec("torch") is None:
+            reason = "there is no torch for processors"
         else:
             reason = None if _pip(requirement) else f"{requirement} does not install"
         if reason:

@@ -52,7 +52,7 @@ def main() -> None:
         sys.exit(f"error: {client.obstacle}")
     start = time.time()
     trials = list[Trial]()
-    target = find(client.name)
+    target = find(client.target)
     if options.every:
         target = dataclasses.replace(target, operators=None, lacks={}, forms={}, anywhere=Form())
     for trial in trials_of(client, cases(target, options.only, options.opset or OPSETS)):

@@ -47,11 +47,11 @@ def _sized_in_opset(subject: Subject, opset: int) -> onnx.ModelProto:
 
 def _fitted(subject: Subject, client: Client) -> onnx.ModelProto:
     known = {"shapes": subject.shapes, "values": subject.bound}
-    return sl.transform(subject.before, subject.passes, target=client.name, **known).model
+    return sl.transform(subject.before, subject.passes, target=client.target, **known).model
 
 
 def _fitted_as_it_is(subject: Subject, client: Client) -> onnx.ModelProto:
-    return sl.transform(subject.before, target=client.name).model
+    return sl.transform(subject.before, target=client.target).model
 
 
 STEPS: dict[str, Step] = {

@@ -1,0 +1,18 @@
+"""jaxonnxruntime: the model as operations of JAX, on the processor."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from jaxonnxruntime.backend import Backend
+
+from ..client import Arrays, Run
+
+
+def load(model: bytes) -> Run:
+    program = Backend.prepare(onnx.load_model_from_string(model))
+
+    def run(feeds: Arrays) -> list[np.ndarray]:
+        return [np.asarray(one) for one in program.run(dict(feeds))]
+
+    return run
