@@ -8,6 +8,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+SUMS = frozenset(
+    [
+        *("AveragePool", "Conv", "ConvTranspose", "Einsum", "FusedMatMul", "Gemm"),
+        *("GlobalAveragePool", "MatMul", "Mean", "ReduceL1", "ReduceL2", "ReduceMean"),
+        *("ReduceSum", "ReduceSumSquare", "Sum", "TransposeMatMul"),
+    ]
+)
+"""Operators that add up products: finite in every order if they are so for absolute operands."""
+
 
 def is_float(array: Any) -> bool:
     """Test for an array of floats of any width, or of complex numbers."""

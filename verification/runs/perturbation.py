@@ -22,6 +22,7 @@ from ...ir import Operator
 from ...ir.errors import reason
 from ...ir.places import normal_domain
 from ...ops import rules_of
+from ...ops.agreement import SUMS
 
 _LARGEST = 1 << 26
 """Limit in bytes of a copied model."""
@@ -46,12 +47,6 @@ _STASHING = {"GroupNormalization": 21, "LayerNormalization": 17, "RMSNormalizati
 they do."""
 
 
-_SUMMING = {
-    "AveragePool", "Conv", "ConvTranspose", "Einsum", "FusedMatMul", "Gemm", "GlobalAveragePool",
-    "MatMul", "Mean", "ReduceL1", "ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sum",
-    "TransposeMatMul",
-}  # fmt: skip
-"""Operators of which the result is finite in every order if it is finite for absolute operands."""
 _CHOOSING = 9
 """Opset that has Where."""
 _SCALING = {"Resize", "Upsample"}
@@ -149,7 +144,7 @@ class _Nudging:
         The last one chooses between a NaN or an infinity and the moved result, its third operand.
         """
         elem_type = types.get(node.output[0])
-        if node.op_type not in _SUMMING or self._opset < _CHOOSING or elem_type not in _EPSILONS:
+        if node.op_type not in SUMS or self._opset < _CHOOSING or elem_type not in _EPSILONS:
             return []
         label = f"straightline_sum_{node.output[0]}"
         dtype = helper.tensor_dtype_to_np_dtype(elem_type)
