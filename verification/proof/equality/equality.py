@@ -21,7 +21,7 @@ from ..reals import rounded
 from ..reals.real_terms import RealTerms, reads_bits
 from ..terms.axis_maps import ELEMENTWISE
 from ..terms.budget import OpenError
-from ..terms.exact_operators import assumptions_of, is_exact
+from ..terms.exact_operators import assumptions_of
 from ..terms.printing import in_words
 from ..terms.term import Head, Pair, Term
 from ..terms.term_manager import Terms
@@ -41,7 +41,7 @@ from .scatter_loops import ScatterLoops
 from .shared_atoms import pair_atoms
 from .slice_pushdown import SlicePushdown
 from .splits import equal_parts
-from .transposition import transposed_sums, without_transposition
+from .transposition import transposed_sums
 from .views import Views
 
 
@@ -163,7 +163,6 @@ class Comparison:
             self.induction.states,
             scatters.overwritten,
             scatters.written,
-            self.induction.last,
             self.induction.shifted,
             folds.equal,
             folds.mean,
@@ -180,7 +179,6 @@ class Comparison:
             functools.partial(equal_derivations, terms),
             functools.partial(same_places, terms),
             functools.partial(equal_parts, terms),
-            self._transposed,
             self._functions,
             self._alike,
             self._longer,
@@ -457,19 +455,6 @@ class Comparison:
                 return None
             pairs.append((a, b))
         return pairs
-
-    def _transposed(self, one: Term, other: Term) -> list[Pair] | None:
-        """Transpose of Softmax or the like, and such an operator along its own axis."""
-        if one.is_op("Transpose") is other.is_op("Transpose"):
-            return None
-        forms = [
-            without_transposition(self.terms, self.pushdown, term) or term for term in (one, other)
-        ]
-        if forms[0].head.name != forms[1].head.name:
-            return None
-        if not is_exact(forms[0].head.name, forms):
-            self.pushdown.chosen.add(forms[0].head.name)
-        return [(forms[0], forms[1])]
 
     def _defined(self, one: Term, other: Term) -> list[Pair] | None:
         """Definitions: an operator and its longer form, or two operators with one longer form."""

@@ -129,22 +129,6 @@ class Induction:
             return one, other
         return (one, self.terms.view(other, a)) if product(a) == product(b) else None
 
-    def last(self, one: Term, other: Term) -> list[Pair] | None:
-        """State after a known number of iterations, and a term that is no such state."""
-        if (one.head.name == "final") is (other.head.name == "final"):
-            return None
-        final = one if one.head.name == "final" else other
-        recurrence = final.args[0]
-        iterations = None if recurrence is None else self.iterations(recurrence)
-        if recurrence is None or iterations is None or iterations.value is None:
-            return None
-        state = self.terms.keep(
-            self.terms.heads.own("state", final.head.key),
-            (recurrence, self.terms.size(iterations)),
-            final.fact,
-        )
-        return [(state, other) if final is one else (one, state)]
-
     def variables(self, one: Term, other: Term) -> list[Pair] | None:
         """Induction step: two variables are equal initially, and if equal before then after an
         iteration."""
