@@ -376,6 +376,8 @@ class StepReader(Coefficients):
         return self._binary(node, "Add", one, self._negative(other))
 
     def _negative(self, step: Step) -> Step:
+        if self._dtype.kind == "u":
+            raise Unfit("a number without a sign is subtracted or negated")
         minus = Coefficient(-1.0)
         if step.is_constant:
             return self._constant(self._product(step.fresh, minus))
