@@ -63,7 +63,7 @@ class Replay:
         """Take over what a rule derives. Return whether that was not known before."""
         kind, assumption = RULES[rule].kind, assumption_of(self.terms, rule, term, derived)
         new = self.terms.find(term) != self.terms.find(derived)
-        new |= kind == "safe" and self._key(term) not in self._seen
+        new |= kind != "value" and (self._key(term), self._key(derived)) not in self._seen
         self.assumptions |= {assumption} - {""}
         self._safe += [term] if kind == "safe" else []
         self._weaker += [(term, derived)] if kind in ("spelling", "weaker") else []
@@ -71,8 +71,8 @@ class Replay:
         if RULES[rule].notion == self.equality == "values":
             self.terms.freeze()
         self.terms.merge(term, derived)
-        if kind == "safe":
-            self._seen.add(self._key(term))
+        if kind != "value":
+            self._seen.add((self._key(term), self._key(derived)))
         return new
 
     def require_all(self) -> None:
