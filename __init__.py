@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .reduction.command import CommandError
     from .reduction.reduce import ReductionError
     from .reference import EvaluationError
+    from .reference.errors import InputNameError
     from .runtimes.feeds import FeedError
     from .runtimes.workers import RuntimeFailure
     from .targets import TargetError
@@ -75,6 +76,7 @@ __all__ = [
     "FeedError",
     "GraphError",
     "Hint",
+    "InputNameError",
     "Inspection",
     "KindError",
     "LoadError",
@@ -146,6 +148,7 @@ _HOMES = {
         ".reduction.command": "CommandError",
         ".reduction.reduce": "ReductionError",
         ".reference": "EvaluationError",
+        ".reference.errors": "InputNameError",
         ".runtimes.feeds": "FeedError",
         ".runtimes.workers": "RuntimeFailure",
         ".targets": "TargetError",

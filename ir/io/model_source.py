@@ -275,11 +275,8 @@ def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
 
 def _is_onnx_ir(source: Any) -> TypeGuard[onnx_ir.Model]:
     """Test for a model of onnx_ir, without importing it, which takes long."""
-    if "onnx_ir" not in sys.modules:
-        return False
-    from . import onnx_ir_model
-
-    return onnx_ir_model.is_model(source)
+    model_class = getattr(sys.modules.get("onnx_ir"), "Model", None)
+    return model_class is not None and isinstance(source, model_class)
 
 
 def load(source: ModelSource, base_dir: BaseDir = None) -> Model:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import onnx
 import onnx_ir
 
 from ..errors import LoadError
-
-
-def is_model(source: Any) -> bool:
-    """Test for a model of onnx_ir."""
-    return isinstance(source, onnx_ir.Model)
 
 
 def to_proto(model: onnx_ir.Model) -> onnx.ModelProto:

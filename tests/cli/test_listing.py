@@ -41,8 +41,8 @@ def test_passes_are_listed_with_their_options():
 def test_rules_are_listed_by_name():
     result = run("rules")
     assert result.exit_code == 0
-    assert "mul-by-one" in result.stdout and "->" not in result.stdout
-    assert len(result.stdout.splitlines()) < 100
+    assert "neg-of-neg, not-of-not" in result.stdout
+    assert "t = Neg (x)" not in result.stdout
 
 
 @pytest.mark.parametrize("name", ["mul-by-one", "MUL-BY-*", "mul"])
