@@ -19,9 +19,7 @@ class Replay:
     """Derivation under way, with what its steps assume so far."""
 
     def __init__(self, models: Models, equality: str = "bits") -> None:
-        self.models = models
-        self.equality = equality
-        self.terms = models.terms
+        self.models, self.terms, self.equality = models, models.terms, equality
         self.assumptions = set(models.assumptions)
         self._safe: list[int] = []
         self._seen: set[object] = set()
