@@ -70,8 +70,10 @@ class _Map:
             return None
         if name == "narrow":
             return self._slice(term)
+        if None in term.args:
+            return None
         args = [arg if not self._varies(arg) else self._done.get(arg) for arg in term.operands]
-        if None in args or None in term.args:
+        if None in args:
             return None
         lifted = [arg for arg in args if arg is not None]
         if name == "view":
