@@ -110,6 +110,8 @@ def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | str | 
         (step,) = reader.read()
     except Unfit:
         return None
+    if step.plain.weights == (None,):  # max (s, e) cancels where s does not stand in an exponent
+        return None
     if reader.is_plain and not step.is_reset and step.plain.weights == (reader.one,):
         return _sum_exponentials(recurrence, reader, step)
     if not is_small(fact):

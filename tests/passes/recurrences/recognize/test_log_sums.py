@@ -92,3 +92,10 @@ def test_others_stay(body):
 def test_large_states_stay():
     text = text_of(SCALED).replace("[3]", "[300]").replace("[N, 3]", "[N, 300]")
     assert "too large" in reason(text.replace("[T, 3]", "[T, 300]"))
+
+
+def test_a_state_that_cancels_is_kept():
+    """max (s, e) alone reads it, and over the reals the sum does not depend on the scale."""
+    assert "makes the next value" in reason(
+        text_of(SCALED.replace("d = Sub (s, m)", "d = Sub (half, m)"))
+    )
