@@ -23,6 +23,7 @@ DYNAMIC = [("any", model_and_feeds(), number) for number in NUMBERS]
 SCANS = [("scan-8", scan_8_model_and_feeds(), number) for number in range(1)]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "drawn", "number"), STATIC + DYNAMIC + SCANS, ids=lambda value: str(value)[:8]
 )

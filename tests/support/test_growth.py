@@ -89,7 +89,7 @@ def test_all_attempts_of_a_proof_share_its_budget(monkeypatch, name, size):
     assert len(spent) > 1 and sum(spent) <= 1.5 * most
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "size"),
     [

@@ -54,6 +54,7 @@ def test_what_joins_again_is_looked_at_once(links):
     np.testing.assert_array_equal(y, x.sum(0))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
 def test_what_an_input_decides_is_seen_as_soon(links):
     model = summed("given", links)

@@ -167,6 +167,7 @@ def test_larger_steps(step):
     assert_counts(down, kind="int64", proved=False)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 def test_bounds_that_must_be_met(kind):
     """Beside its bound a counter never ends; a maximum shows it."""

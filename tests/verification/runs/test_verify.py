@@ -287,6 +287,7 @@ def test_seeded_draws_are_compared_by_value(check):
     assert check(model(text % "1.0"), model(text % "2.0")).status == "different"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("room", "wanted"), [(1, 1), (2, 2), (9, 10)])
 def test_inputs_of_large_fixed_sizes_have_few_samples(check, monkeypatch, room, wanted):
     monkeypatch.setattr("straightline.verification.runs.verify._ELEMENTS_OF_RUNS", 6 * room)

@@ -350,7 +350,7 @@ def test_a_longer_form_of_another_type_is_refused_in_one_sentence():
     assert_refuses("y = ReduceLogSum (x, a)", 18, 17, reason, "int32[2, 3] x, int64[1] a")
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("type_", ["int32", "int64", "uint32", "uint64"])
 @pytest.mark.parametrize("axes", [[0], [-1], [1, 0]])
 @pytest.mark.parametrize("keep", [0, 1])

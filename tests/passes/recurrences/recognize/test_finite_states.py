@@ -39,7 +39,7 @@ def text_of(name, kind="int64", shape="[3]", is_all=True):
     return text if shape else text.replace("e = Gather (x, i)", "row = Gather (x, i)")
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 @pytest.mark.parametrize("shape", ["", "[3]"])

@@ -33,7 +33,7 @@ def text_of(body, kind):
     return loop(body, f"{kind}[3] s s0", f"{kind}[3] r")
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SETTLED)
 @pytest.mark.parametrize("kind", ["int64", "int32"])
 def test_bounded_sums(name, kind):

@@ -222,7 +222,7 @@ def test_a_last_state_is_a_weighted_sum_over_the_reals(old, new):
     assert not prove(one, other).proved
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -100,7 +100,7 @@ def loop_of(places, writes=IN_TUPLES):
     return WRITES % (BY_ITERATION % (places, writes))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("places", PLACES)
 def test_other_places_on_each_iteration(places):
     for writes in (IN_TUPLES, IN_ELEMENTS):

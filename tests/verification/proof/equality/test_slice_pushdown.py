@@ -39,6 +39,7 @@ def assert_parts(proto, feeds, dice, tries=20, *, exact=True):
     return moved
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", (42, 44))
 def test_parts_of_what_random_models_compute(number):
     dice, moved = random.Random(number), 0
