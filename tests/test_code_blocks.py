@@ -59,6 +59,7 @@ def folder(tmp_path, monkeypatch, models):
     return tmp_path
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("page", list(filter(to_run, PAGES)), ids=names)
 def test_every_block_runs_as_pasted(page, folder):
     known, lacking, ran = {}, False, False

@@ -156,6 +156,7 @@ GATHERED = """g (float[N] x) => (float[90, 3] y) <int64[90, 3] p = {%s}> {
     w = Gather (x, p) y = Neg (w) }"""
 
 
+@pytest.mark.sample(0)
 def test_positions_in_a_constant_grow_with_the_iteration():
     positions = [4 * i + k for i in range(90) for k in range(3)]
     assert_proved(WINDOWS, GATHERED % ", ".join(map(str, positions)))
