@@ -25,10 +25,10 @@ def version_in(text: str) -> str:
 
 def notes_of(version: str, changelog: str) -> str:
     """The section of a version in the changelog; "" without one."""
-    found = re.search(
+    section = re.search(
         rf"^## \[?{re.escape(version)}\]?.*?\n(.*?)(?=^## |\Z)", changelog, re.M | re.S
     )
-    return "" if found is None else found[1].strip()
+    return "" if section is None else section[1].strip()
 
 
 def missing_modules(wheel: Path, archive: Path) -> list[str]:

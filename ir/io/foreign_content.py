@@ -32,7 +32,11 @@ _FORMATS = (
     _Format(b"PK\x03\x04", 0, "it is a zip archive; extract the .onnx file from it"),
     _Format(b"\x1f\x8b", 0, "it is a gzip archive; extract the .onnx file from it"),
     _Format(b"\x80\x02", 0, "it is a Python pickle, such as a checkpoint of PyTorch; export it"),
-    _Format(b"TFL3", 4, "it is a model of TensorFlow Lite; convert it with tf2onnx --tflite"),
+    _Format(
+        b"TFL3",
+        4,
+        "it is a model of TensorFlow Lite; convert it with python -m tf2onnx.convert --tflite",
+    ),
     _Format(b"ORTM", 4, "it is a model in the ORT format; pass the .onnx file it was made from"),
     _Format(b"\x89HDF", 0, "it is an HDF5 file, such as a model of Keras; export it"),
     _Format(b"\x93NUMPY", 0, "it is an array of NumPy"),

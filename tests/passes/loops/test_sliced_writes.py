@@ -43,12 +43,12 @@ WRITES = [
 def test_no_loop_is_left(body, options):
     text = loop(body, **options)
     assert run_passes(text, StoreRows()).changed
-    made = transform(as_model(text), "accelerate").model
-    assert not {"Loop", "Scan"} & set(op_types(made.graph))
+    rewrite = transform(as_model(text), "accelerate").model
+    assert not {"Loop", "Scan"} & set(op_types(rewrite.graph))
     for length in (0, 1, 5):
         rng = np.random.default_rng(length)
         x, z = (rng.normal(size=s).astype(np.float32) for s in ((length, 3), (3, length)))
-        assert_equal_outputs(text, made, {"x": x, "z": z, "k": np.array(length)})
+        assert_equal_outputs(text, rewrite, {"x": x, "z": z, "k": np.array(length)})
 
 
 @pytest.mark.parametrize(

@@ -84,14 +84,14 @@ def applications(row, example):
     """The heads and operands of the nodes of an example that read constants."""
     head = f'<ir_version: 8, opset_import: ["" : {example.opset}]> '
     graph = onnx.parser.parse_model(head + example.text).graph
-    known = {name: np.array(v, dtype) for name, (dtype, v) in example.feeds.items()}
-    known |= {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+    arrays = {name: np.array(v, dtype) for name, (dtype, v) in example.feeds.items()}
+    arrays |= {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
     for node in graph.node:
-        if node.op_type in row.operators and all(name in known for name in node.input if name):
+        if node.op_type in row.operators and all(name in arrays for name in node.input if name):
             version = onnx.defs.get_schema(node.op_type, example.opset).since_version
             attributes = tuple((a.name, a.SerializeToString()) for a in node.attribute)
             op = Head(node.op_type, version, attributes, len(node.output))
-            yield op, [known.get(name) for name in node.input]
+            yield op, [arrays.get(name) for name in node.input]
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES, ids=[row.name for row, _ in EXAMPLES])

@@ -110,8 +110,8 @@ def chain(dice):
         else:
             nodes.append(f"v{step + 1} = Identity ({operand})")
     dims = ", ".join(map(str, shape))
-    given = f"<{', '.join(constants)}>" if constants else ""
-    return f"g (int64[{dims}] v0) => (v{len(nodes)}) {given} {{ {' '.join(nodes)} }}", shape
+    declarations = f"<{', '.join(constants)}>" if constants else ""
+    return f"g (int64[{dims}] v0) => (v{len(nodes)}) {declarations} {{ {' '.join(nodes)} }}", shape
 
 
 def moves_of(text):

@@ -57,9 +57,9 @@ def models(row, kind, shape="[n, 2]"):
     for pattern in (row.pattern, row.result):
         nodes, constants = [], []
         end = written(pattern, kind, nodes, constants)
-        given = f"<{', '.join(constants)}>" if constants else ""
+        declarations = f"<{', '.join(constants)}>" if constants else ""
         texts.append(
-            f"g ({inputs}) => (out) {given} {{ {' '.join(nodes)} out = Identity ({end}) }}"
+            f"g ({inputs}) => (out) {declarations} {{ {' '.join(nodes)} out = Identity ({end}) }}"
         )
     return [of_text(text, 18) for text in texts]
 

@@ -40,7 +40,7 @@ def load(model: bytes) -> Run:
             for place, name in enumerate(names):
                 label, array = f"in{place}", np.array(feeds[name], order="C")
                 extractor.input(label, ncnn.Mat(array, batch_index=int(batches[label])).clone())
-            found = {label: extractor.extract(label)[1] for label in outputs}
-            return [np.array(m.numpy(batch_index=int(batches[n]))) for n, m in found.items()]
+            extracts = {label: extractor.extract(label)[1] for label in outputs}
+            return [np.array(m.numpy(batch_index=int(batches[n]))) for n, m in extracts.items()]
 
     return run
