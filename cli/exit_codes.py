@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,21 @@ class Commands(typer.core.TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return its parameters, which convert plain values by themselves."""
         return convert_plainly(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names.
+
+        Raises:
+            BadParameter: a file stands where a command is expected.
+        """
+        word = args[0]
+        if self.get_command(ctx, word) is None and os.path.isfile(word):
+            path = shlex.quote(word)
+            raise typer.BadParameter(
+                f"a command comes first: straightline inspect {path},"
+                f" or straightline rewrite {path} OUT.onnx"
+            )
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command and exit."""

@@ -37,6 +37,19 @@ if TYPE_CHECKING:
     from ..verification.runs.options import VerifyOptions
 
 
+def _require_opset(opset: int) -> None:
+    """Require an opset to which models are converted.
+
+    Raises:
+        BadParameter: it is another one.
+    """
+    from ..ir.model import MAX_OPSET
+    from ..version_converter.schemas import OLDEST
+
+    if not OLDEST <= opset <= MAX_OPSET:
+        raise typer.BadParameter(f"--opset {opset}: write a number from {OLDEST} to {MAX_OPSET}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Session:
     """One `rewrite` or `convert`.
@@ -78,6 +91,8 @@ class Session:
             raise typer.BadParameter("--require-target is about a target; name one with --target")
         if self.stage == "converting" and self.table["opset"] is None and target is None:
             raise typer.BadParameter("say where to: --opset N, or --target NAME")
+        if self.table["opset"] is not None:
+            _require_opset(self.table["opset"])
         self.proof.demanded()
 
     @property

@@ -129,7 +129,7 @@ OPTIONS = (
         " comparison covers both steps at once",
         commands="rewrite simplify convert",
         metavar="N",
-        least=1,
+        least=7,
     ),
     Option(
         "ir_version",

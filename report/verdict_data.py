@@ -109,8 +109,7 @@ class VerdictData:
         """
         proof = verdict.proof
         where = ", ".join(verdict.runtimes)
-        samples = len(verdict.samples)
-        ran = f"run by {where} on {samples} sample{'s' * (samples != 1)}" if where else ""
+        ran = f"run by {where} on {verdict.counted_samples}" if where else ""
         notes = list(verdict.notes)
         if proof is not None and not proof.proved:
             notes.append(f"no proof was found: {proof.reason}")

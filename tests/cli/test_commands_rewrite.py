@@ -184,7 +184,7 @@ def test_a_pass_that_raises_costs_a_warning(folder, run, monkeypatch):
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        ("samples", "open, equal on 35 samples (output 'y': "),
+        ("samples", "open, equal on 3 samples and 32 edge cases (output 'y': "),
         ("allow", "open: not proved, and no sample was run: output 'y': "),
         ("keep", "proved: equal for every input"),
     ],
@@ -255,7 +255,9 @@ def test_a_rewrite_and_a_conversion_in_one_go(folder, run):
     assert run("verify", source, "out.onnx").exit_code == 0
     (folder / "out.onnx").unlink()
     refused = run("rewrite", source, "out.onnx", "--opset", "6")
-    assert_refused(refused, 1, "models are converted to 7 to")
+    assert_refused(refused, 2, "--opset 6: write a whole number, 7 or more")
+    refused = run("rewrite", source, "out.onnx", "--opset", "99")
+    assert_refused(refused, 2, "--opset 99: write a number from 7 to")
     write(folder / "sequence.onnx", SEQUENCE)
     result = run("rewrite", "sequence.onnx", "out.onnx", "--opset", "10")
     assert result.exit_code == 1 and "the lowest opset that it reaches is 11" in result.stderr

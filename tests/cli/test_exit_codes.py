@@ -94,7 +94,8 @@ WRONG = {
     "--max-trips -1": "--max-trips -1: write a whole number, 0 or more",
     "--max-work 1.5": "--max-work 1.5: write a whole number, 0 or more",
     "--max-memory x": "--max-memory x: write bytes, or 500M, or 2G",
-    "--opset x": "--opset x: write a whole number, 1 or more",
+    "--opset x": "--opset x: write a whole number, 7 or more",
+    "--opset 99": "--opset 99: write a number from 7 to",
     "--samples 0": "--samples 0: write a whole number, 1 or more",
     "--seed x": "--seed x: write a whole number, 0 or more",
     "--jobs 0": "--jobs 0: write a whole number, 1 or more",
@@ -111,7 +112,7 @@ WRONG = {
 }
 
 
-@pytest.mark.sample(17)
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("given", WRONG)
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_wrong_value_is_one_line_that_names_the_option_and_what_it_takes(given, form, capsys):
@@ -124,6 +125,15 @@ def test_a_wrong_value_is_one_line_that_names_the_option_and_what_it_takes(given
     if form:
         found = json.loads(told.out)
         assert f"error: {found['error']}\n" == told.err and found["exit"] == 2
+
+
+def test_a_file_in_place_of_a_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a b.onnx").touch()
+    with pytest.raises(SystemExit) as ended:
+        commands.app(["a b.onnx"])
+    assert ended.value.code == 2
+    assert "straightline rewrite 'a b.onnx' OUT.onnx" in capsys.readouterr().err
 
 
 def test_what_asks_for_json():

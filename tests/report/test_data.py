@@ -66,8 +66,8 @@ def test_a_verdict_of_runs_names_what_differs_and_where():
         "different",
         "output 'y' differs",
         ("onnxruntime",),
-        ("plain 0",),
-        (OutputDifference("y", "different", difference, "plain 0"),),
+        ("sample 0",),
+        (OutputDifference("y", "different", difference, "sample 0"),),
         notes=("a note",),
     )
     found = gathered(verdict=verdict).verdict

@@ -27,6 +27,7 @@ from ...runtimes.session import Feeds
 from .adversarial_inputs import KINDS, affects, make_adversarial
 from .separating_inputs import SeparatingInputs
 from .separators import Separators
+from .verdict import PLAIN_SAMPLE
 
 Array = NDArray[Any]
 
@@ -206,7 +207,7 @@ class Drawer:
     def samples(self, count: int) -> Iterator[Sample]:
         """`count` plain samples, then the overridable initializers with other values."""
         for number in range(count):
-            yield Sample(f"sample {number}", self._remembered(self._candidates(number)))
+            yield Sample(f"{PLAIN_SAMPLE} {number}", self._remembered(self._candidates(number)))
         floats: list[str] = []
         others: list[str] = []
         for name, default in self._defaults.items():

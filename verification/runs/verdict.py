@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Status = Literal["equal", "different", "contradictory", "open", "not verified"]
 OutputStatus = Literal["equal", "different", "not deterministic"]
 
+PLAIN_SAMPLE, GIVEN_SAMPLE = "sample", "given sample"
+"""Labels, before a number, of samples whose number the caller chose; all others are edge cases."""
+
 
 @dataclass(frozen=True)
 class OutputDifference:
@@ -110,6 +113,17 @@ class Verdict:
         return "; ".join(texts) or self.reason
 
     @property
+    def counted_samples(self) -> str:
+        """The number of samples in words: the caller's, and the edge cases that are added."""
+        chosen = sum(
+            label.rpartition(" ")[0] in (PLAIN_SAMPLE, GIVEN_SAMPLE) for label in self.samples
+        )
+        counts = {"sample": chosen, "edge case": len(self.samples) - chosen}
+        return " and ".join(
+            f"{count} {noun}{'s' * (count != 1)}" for noun, count in counts.items() if count
+        )
+
+    @property
     def proved(self) -> bool:
         """True if the outputs are proved to be equal for every input."""
         return self.equal and self.proof is not None and self.proof.proved
@@ -177,8 +191,7 @@ class Verdict:
         ran += f", verified in {self.seconds:.2f} s"
         outcome = f": {self.reason}"
         if self.equal and all(output.status == "equal" for output in self.outputs):
-            count = len(self.samples)
-            outcome = f" on {count} sample{'' if count == 1 else 's'}"
+            outcome = f" on {self.counted_samples}"
         if self._is_unproved:
             assert self.proof is not None
             return f", equal{outcome} ({self.proof.reason}; {ran})"

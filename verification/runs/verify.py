@@ -30,7 +30,7 @@ from .sample_shapes import narrow_signature, require_minima
 from .separators import Separators, id_ranges
 from .shape_inputs import steering_inputs
 from .trial import Pair, Trial, disagreements
-from .verdict import Verdict
+from .verdict import GIVEN_SAMPLE, Verdict
 
 _log = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ def _inputs(
     feeds = read_feeds(options.feeds, pair.before.proto, bound)
     require_minima(pair.before_signature, feeds, options.minima)
     return lambda: (
-        Sample(f"given sample {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
+        Sample(f"{GIVEN_SAMPLE} {n}", iter([feed]), essential=True) for n, feed in enumerate(feeds)
     )
 
 

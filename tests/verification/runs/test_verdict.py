@@ -52,7 +52,7 @@ def test_the_whole_text():
 
 def test_the_first_words_tell_what_was_established():
     output = OutputDifference("y", "equal", Difference())
-    fields = {"runtimes": ("onnxruntime",), "samples": ("a", "b"), "outputs": (output,)}
+    fields = {"runtimes": ("onnxruntime",), "samples": ("sample 0", "limits"), "outputs": (output,)}
     cases = {
         "proved: equal for every input": Proof("proved", "", equality="bits"),
         "open, equal": Proof("open", "no rule makes them one"),
@@ -63,7 +63,7 @@ def test_the_first_words_tell_what_was_established():
         (first, *_) = [line.status + line.text for line in verdict.blocks()]
         assert first.startswith(words) and str(verdict).startswith(words)
         assert ("no rule" in first) == (words == "open, equal")
-    assert first.startswith("equal on 2 samples (onnxruntime, verified in")
+    assert first.startswith("equal on 1 sample and 1 edge case (onnxruntime, verified in")
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, 1 + 2j])
