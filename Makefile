@@ -78,7 +78,7 @@ hostile: $(VENV)/.installed  ## models of a few KB that ask for much, each under
 	$(PY) tests/support/hostile
 	$(PY) tests/support/hostile/seeded.py --seeds $(or $(SEEDS),40)
 
-# WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see docs/mutants.md.
+# WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see tests/README.md.
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?
 	$(BIN)/pip install --quiet --editable '.[mutants]'
 	$(PY) tests/support/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)

@@ -1,4 +1,4 @@
-"""Write what must be written by hand of something new: its file, its test and its page.
+"""Write what must be written by hand of something new: its file and its test.
 
 Run: python -m straightline.dev.new pass NAME [--family FOLDER]
 """
@@ -54,20 +54,10 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) 
 def test_what_must_stay():
     assert_keeps({kind}(), HEAD + "{{ y = Neg (x) }}", "not written yet")
 '''
-_PAGE = """# {name}
-
-{title}.
-
-Before and after:
-
-```
-y = Identity (x)   ->   x
-```
-"""
 
 
 def new_pass(name: str, family: str, root: Path = ROOT) -> list[Path]:
-    """Write the file, the test and the page of a pass, and what derives from its class.
+    """Write the file and the test of a pass, and what derives from its class.
 
     Args:
         name: its name in pipelines, in kebab-case.
@@ -93,7 +83,6 @@ def new_pass(name: str, family: str, root: Path = ROOT) -> list[Path]:
     written = {
         root / "passes" / family / f"{module}.py": _PASS,
         root / "tests" / "passes" / family / f"test_{module}.py": _TEST,
-        root / "docs" / "passes" / f"{name}.md": _PAGE,
     }
     for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -190,7 +190,7 @@ OPTIONS = (
         " Repeatable.",
         page="fix a named dimension (`dim_param`), such as `T=6`, over all inputs;"
         " `'N>=1'` assumes a least size, see [known"
-        " inputs](known-inputs.md#an-if-for-empty-batches)",
+        " inputs](problems/known-inputs.md#an-if-for-empty-batches)",
         commands=ANY,
         metavar="NAME=D",
         repeats=True,

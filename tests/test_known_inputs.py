@@ -1,4 +1,4 @@
-"""The models of docs/known-inputs.md: Ifs on a sample rate, around a Squeeze, for empty batches."""
+"""The models of docs/problems/known-inputs.md: a sample rate, a Squeeze, an empty batch."""
 
 import numpy as np
 import onnx.parser

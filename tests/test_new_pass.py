@@ -1,4 +1,4 @@
-"""A new pass: three files by hand, and lists that derive from its class."""
+"""A new pass: two files by hand, and lists that derive from its class."""
 
 import importlib.util
 import shutil
@@ -26,7 +26,7 @@ def test_the_registry_holds_each_class_as_its_file_declares_it():
 def house(tmp_path):
     for name in ("passes", "docs/passes"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("docs/index.md", "mkdocs.yml"):
+    for name in ("docs/passes.md", "mkdocs.yml"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -39,25 +39,24 @@ def loaded(path, name):
     return module
 
 
-def test_a_new_pass_is_three_files_that_work_at_once(house, monkeypatch):
+def test_a_new_pass_is_two_files_that_work_at_once(house, monkeypatch):
     files = new.new_pass("drop-twins", "simplify", house)
     places = [path.relative_to(house).as_posix() for path in files]
     assert places == [
         "passes/simplify/drop_twins.py",
         "tests/passes/simplify/test_drop_twins.py",
-        "docs/passes/drop-twins.md",
     ]
     registry = (house / "passes/manager/registry.py").read_text()
     assert "from ..simplify.drop_twins import DropTwins as DropTwins\n" in registry
-    row = "| [drop-twins](passes/drop-twins.md) | opt-in: drop twins |\n"
-    assert row in (house / "docs/index.md").read_text()
-    assert "      - passes/drop-twins.md\n" in (house / "mkdocs.yml").read_text()
+    page = (house / "docs/passes.md").read_text()
+    example = "```text\ny = Identity (x)   ->   x\n```\n"
+    assert page.endswith(f"## drop-twins\n\nOpt-in. Drop twins.\n\n{example}")
+    assert ", [drop-twins](#drop-twins).\n" in page
     name = "straightline.passes.simplify.drop_twins"
     monkeypatch.setitem(sys.modules, name, None)
     assert loaded(files[0], name).DropTwins().summary == "Drop twins."
     monkeypatch.setitem(sys.modules, "test_drop_twins", None)
     loaded(files[1], "test_drop_twins").test_what_must_stay()
-    assert files[2].read_text().startswith("# drop-twins\n")
 
 
 @pytest.mark.parametrize(

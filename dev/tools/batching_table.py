@@ -1,37 +1,16 @@
-"""Write docs/batching-table.md: the operators that `vectorize-loops` batches.
+"""Write docs/data/batching.csv: the operators that `vectorize-loops` batches, and why not others.
 
 python dev/tools/batching_table.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import onnx
+from straightline.dev.tools import data_files
 from straightline.ir import Operator
 from straightline.ops import OperatorRules, rules_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "batching-table.md"
-
-INTRODUCTION = """# Batching table
-
-The operators of onnx's default domain that [vectorize-loops](passes/vectorize-loops.md) can batch
-over the iterations of a loop, by the file of `ops/` with the batching rule: the method `batch` of
-the operator's class. Written by `python dev/tools/batching_table.py`.
-
-| file | operators |
-|---|---|
-"""
-
-WITHOUT = """
-## Those without a rule
-
-A node of one of these operators stays in the loop, and so do the nodes between two of them.
-
-| operators | why |
-|---|---|
-"""
+HEAD = ("operator", "file of ops/ with the rule", "reason for none")
 
 REASONS = {
     "hold graphs, whose nodes are batched instead": "If Loop Scan SequenceMap",
@@ -62,18 +41,15 @@ REASONS = {
 
 
 def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Write the table."""
+    data_files.write("batching", HEAD, rows())
 
 
-def page() -> str:
-    """The text of the page."""
-    files: dict[str, list[str]] = {}
-    for name in with_rule():
-        files.setdefault(type(rules_of(Operator(name))).__module__.split(".")[-1], []).append(name)
-    rows = [f"| {file} | {_listed(names)} |" for file, names in sorted(files.items())]
-    reasons = [f"| {_listed(names.split())} | {reason} |" for reason, names in REASONS.items()]
-    return INTRODUCTION + "\n".join(rows) + "\n" + WITHOUT + "\n".join(reasons) + "\n"
+def rows() -> list[tuple[str, str, str]]:
+    """Return a row for each operator of the default domain."""
+    reasons = {name: reason for reason, names in REASONS.items() for name in names.split()}
+    files = {name: type(rules_of(Operator(name))).__module__.split(".")[-1] for name in with_rule()}
+    return [(name, files.get(name, ""), reasons.get(name, "")) for name in operators()]
 
 
 def operators() -> list[str]:
@@ -85,10 +61,6 @@ def operators() -> list[str]:
 def with_rule() -> list[str]:
     """The operators with a batching rule."""
     return [n for n in operators() if rules_of(Operator(n)).defines(OperatorRules.batch)]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 if __name__ == "__main__":

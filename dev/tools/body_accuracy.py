@@ -1,6 +1,6 @@
 """Is the function that onnx defines an operator by as accurate as the operator?
 
-    python dev/tools/body_accuracy.py > docs/function-bodies.md
+    python dev/tools/body_accuracy.py
 
 Each operator runs as it is and as its function in onnxruntime, in 32 bits and in 16, on numbers
 near 0, far from it, large, tiny, and with infinities and NaN. The truth is its definition in 64
@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from straightline import ir, reference
+from straightline.dev.tools import data_files
 from straightline.version_converter import adapters  # noqa: F401  (they register what is inexact)
 from straightline.version_converter.function_body import function_body, instantiate_function
 from straightline.version_converter.registry import INEXACT_BODIES
@@ -355,39 +356,27 @@ def defined(case: Case, x: Any, dtype: Any) -> Any:
         return case.define(x.astype(dtype), *more).astype(dtype)
 
 
-HEAD = """# Functions in the place of operators
-
-The accuracy of the functions that define operators in ONNX, as `dev/tools/body_accuracy.py`
-measures it. Where an older opset lacks an operator, its function can replace it, if it is as
-accurate. Each ran in onnxruntime, or in onnx's reference where onnxruntime lacks it, on numbers
-near 0, far from it, large, wide apart, tiny, and with infinities and NaN. Errors are in units of
-the last place, against the definition in 64 bits. "Operator" is the larger error of onnxruntime's
-kernel and of the definition in the type itself. "None fits": the function is for another opset,
-or neither runs it.
-
-| operator | opset | type | worst on | operator | function | as accurate | used |
-|---|---|---|---|---|---|---|---|"""
+HEAD = ("operator", "opset", "type", "worst on", "operator error", "function error", "used")
 
 
 def main() -> None:
-    print(HEAD)
+    """Write docs/data/function-bodies.csv."""
+    found: list[tuple[object, ...]] = []
     for case in CASES:
         for name in TYPES:
             here = [row for row in rows(case) if row.name == name]
+            head = (case.op_type, case.opset, name)
             if not here:
-                print(f"| {case.op_type} | {case.opset} | {name} | - | - | - | - | no: none fits |")
+                found.append((*head, "", "", "", "no: none fits"))
                 continue
             worst = max(here, key=lambda r: (not r.is_accurate, r.body / max(r.operator, 1.0)))
             used = "no" if case.op_type in INEXACT_BODIES else "yes"
-            print(
-                f"| {case.op_type} | {case.opset} | {name} | {worst.kind} | {worst.operator:.3g}"
-                f" | {worst.body:.3g} | {'yes' if worst.is_accurate else 'no'} | {used} |"
-            )
-    print()
-    print("Not measured, since nothing rounds:", ", ".join(sorted(NOTHING_ROUNDS)) + ".")
-    for op_type, reason in NO_SAMPLES.items():
-        print(f"\n- {op_type}: {reason}.", end="")
-    print()
+            found.append((*head, worst.kind, f"{worst.operator:.3g}", f"{worst.body:.3g}", used))
+    found += [(name, "", "", "", "", "", "yes: nothing rounds") for name in sorted(NOTHING_ROUNDS)]
+    found += [
+        (name, "", "", "", "", "", f"not measured: {why}") for name, why in NO_SAMPLES.items()
+    ]
+    data_files.write("function-bodies", HEAD, found)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,20 @@
-"""Write docs/conversion-places.md and its data: longer forms, in every place, between all opsets.
+"""Write docs/data/conversion-places.csv: longer forms, in every place, between all opsets.
 
     python dev/tools/conversion_places.py [--only Resize GatherND]
 
 Each operator that an older opset says in a longer form, or only takes of fewer types, stands in a
 graph, in the branches of an If, in the body of a Loop and in a function, written in each opset that
 has it, and is converted to each other one. Original and result run in the reference and, where it
-takes them, in onnxruntime; down and up again must give equal outputs too.
+takes them, in onnxruntime; down and up again must give equal outputs too. A cell is = for equal
+outputs in both, r in the reference alone, - for refused; conversion-refusals.csv has the reasons.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import onnx
@@ -23,27 +22,10 @@ from longer_forms import CASES, Case
 from longer_forms.places import PLACES, model_of, nodes_of
 from longer_forms.running import Runner, compare, samples_of
 from straightline import convert_version
+from straightline.dev.tools import data_files
 from straightline.version_converter import ConversionError
 
-DOCS = Path(__file__).parents[2] / "docs"
-TARGET = DOCS / "conversion-places.md"
-DATA = DOCS / "data" / "conversion-places.csv"
 OPSETS = range(7, 28)
-
-HEAD = """\
-# Longer forms, in every place
-
-An operator that an older opset lacks, or supports for fewer types, becomes a longer form. Each form
-stands in a graph, in the branches of an If, in the body of a Loop and in a function, in each source
-opset from 7 to 27 that has it, and is converted to each other one. Every result runs in the
-reference, and in onnxruntime if that supports the model, on two samples, one of them with special
-values. So does every result that is converted up to the newest opset again.
-
-The table shows the sources of each form, and the targets that refuse it in some place.
-[All results](data/conversion-places.csv) hold a row for each form and place, and a column for each
-target: `=` equal outputs in both; `r` equal in the reference, and onnxruntime does not support the
-opset or the operator; `-` refused. Where the sign depends on the source opset, each sign has its
-count. `python dev/tools/conversion_places.py` writes both."""
 
 Key = tuple[str, str]
 """A case and its place; or a case and why it is refused."""
@@ -144,21 +126,14 @@ def counted(lines: Iterable[Sequence[str]]) -> str:
     return ", ".join(f"{count:,} {sign}" for sign, count in sorted(total.items()))
 
 
-def columns(line: str) -> list[str]:
-    return [column.strip() for column in line.strip().strip("|").split("|")]
-
-
 def written() -> tuple[dict[Key, list[str]], dict[Key, list[str]]]:
-    """The lines of the data by case and place, and the reasons of the page by case."""
-    with DATA.open(newline="", encoding="utf-8") as file:
-        _, *lines = csv.reader(file)
-    page = TARGET.read_text(encoding="utf-8").partition("## Why refused")[2]
-    reasons = [columns(line) for line in page.splitlines() if line.startswith("| ")][1:]
+    """The lines of the data by case and place, and the reasons of refusals by case."""
+    lines, reasons = map(data_files.read, ("conversion-places", "conversion-refusals"))
     return {(row[0], row[1]): row for row in lines}, {(row[0], row[2]): row for row in reasons}
 
 
 def refresh(cases: Sequence[Case]) -> None:
-    """Write the data and the page, with all that is not among these cases as it stands there."""
+    """Write the data, with the rows of other cases as they are."""
     names = {case.name for case in cases}
     table, reasons = ({k: v for k, v in d.items() if k[0] not in names} for d in written())
     for case, place, row in rows(cases):
@@ -173,29 +148,10 @@ def refresh(cases: Sequence[Case]) -> None:
         [lines[key] for key in sorted(lines, key=lambda key: order[key[0]])]
         for lines in (table, reasons)
     )
-    with DATA.open("w", newline="", encoding="utf-8") as file:
-        head = ["what", "place", "written in", *map(str, OPSETS), "down and up"]
-        csv.writer(file, lineterminator="\n").writerows([head, *told])
-    TARGET.write_text(page(told, why), encoding="utf-8")
-
-
-def page(told: Sequence[Sequence[str]], reasons: Sequence[Sequence[str]]) -> str:
-    """The page of some lines of the data and reasons of refusals."""
-    lines = [HEAD, "", f"Conversions: {counted(told)}.", "", "| what | written in | refused to |"]
-    lines.append("|---|---|---|")
-    names = dict.fromkeys(name for name, *_ in told)
-    for name in names:
-        of_case = [row for row in told if row[0] == name]
-        refused = {
-            target
-            for _, _, _, *cells, _ in of_case
-            for target, signs in zip(OPSETS, cells, strict=True)
-            if "-" in signs
-        }
-        lines.append(f"| {name} | {of_case[0][2]} | {spans(sorted(refused)) or 'none'} |")
-    lines += ["", "## Why refused", "", "| what | targets | reason |", "|---|---|---|"]
-    lines += [f"| {' | '.join(row)} |" for row in reasons]
-    return "\n".join(lines) + "\n"
+    head = ("what", "place", "written in", *map(str, OPSETS), "down and up")
+    data_files.write("conversion-places", head, told)
+    data_files.write("conversion-refusals", ("what", "targets", "reason"), why)
+    print(counted(told))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Write what derives from the classes of passes: registry, table of docs/index.md, navigation.
+"""Write what derives from the classes of passes: registry, docs/passes.md, navigation.
 
 Run: python -m straightline.dev.tools.passes
 
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 _APART = {"manager", "utils"}
 """Folders of `passes/` whose passes are pipelines or helpers."""
+_COMMON = {"exactness", "max_nodes"}
+"""Options that the head of docs/passes.md describes."""
 _IMPORT = re.compile(r"^from \.\.([\w.]+) import (\w+) as \w+$", re.MULTILINE)
 
 
@@ -28,6 +31,8 @@ class PassClass(NamedTuple):
         name: the name in pipelines.
         summary: the first line of the docstring.
         by_default: true for a pass of the default pipeline.
+        text: the docstring of the file: an example, and what the pass keeps.
+        options: the entries of the class's docstring for its options.
     """
 
     module: str
@@ -35,19 +40,40 @@ class PassClass(NamedTuple):
     name: str
     summary: str
     by_default: bool
+    text: str
+    options: str
 
     @property
     def line(self) -> str:
         """The line of the registry."""
         return f"from ..{self.module} import {self.kind} as {self.kind}"
 
-    @property
-    def row(self) -> str:
-        """The row of the table of all passes."""
-        text = self.summary.removesuffix(".")
-        more = "" if self.by_default else "opt-in: "
-        page = f"[{self.name}](passes/{self.name}.md)"
-        return f"| {page} | {more}{text[:1].lower()}{text[1:]} |"
+    def section(self, page: str | None) -> str:
+        """The section of the reference, which names the page about a pass that has one."""
+        parts = [f"## {self.name}", self.summary if self.by_default else f"Opt-in. {self.summary}"]
+        if page is not None:
+            return "\n\n".join([*parts, f"[Read on]({page})"])
+        parts += [_markdown(self.text.partition("\n\n")[2])] if "\n\n" in self.text else []
+        entries = re.sub(r"\n\s+", " ", self.options)
+        options = [
+            f"- `{name}`: {text}"
+            for name, text in re.findall(r"^(\w+): (.*)$", entries, re.M)
+            if name not in _COMMON
+        ]
+        return "\n\n".join([*parts, "\n".join(options)] if options else parts)
+
+
+def _markdown(text: str) -> str:
+    """Return a docstring as Markdown: paragraphs with an arrow or an indent are code."""
+    parts: list[str] = []
+    for part in text.strip().split("\n\n"):
+        if not ("->" in part or all(line[:4].strip() == "" for line in part.splitlines())):
+            parts.append(part.replace("\n", " "))
+        elif parts and parts[-1].endswith("\n```"):
+            parts[-1] = f"{parts[-1][:-4]}\n\n{textwrap.dedent(part)}\n```"
+        else:
+            parts.append(f"```text\n{textwrap.dedent(part)}\n```")
+    return "\n\n".join(parts)
 
 
 def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
@@ -57,16 +83,22 @@ def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
         parts = path.relative_to(folder).with_suffix("").parts
         if len(parts) == 1 or parts[0] in _APART:
             continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
             if (
                 isinstance(node, ast.ClassDef)
                 and node.bases
                 and "name" in (own := _constants(node))
             ):
-                lines = (ast.get_docstring(node) or "").splitlines() or [""]
-                default = bool(own.get("by_default", False))
-                one = PassClass(".".join(parts), node.name, own["name"], lines[0], default)
-                kinds[node.name] = one
+                text = ast.get_docstring(node) or ""
+                head = (".".join(parts), node.name, own["name"], text.partition("\n")[0])
+                options = re.search(r"^(?:Options|Attributes):\n(.*)", text, re.M | re.S)
+                kinds[node.name] = PassClass(
+                    *head,
+                    by_default=bool(own.get("by_default", False)),
+                    text=ast.get_docstring(tree) or "",
+                    options=textwrap.dedent(options[1]) if options else "",
+                )
     return kinds
 
 
@@ -98,17 +130,34 @@ def registry(root: Path = ROOT) -> str:
     return text[: first.start()] + lines + text[last.end() :]
 
 
-def index(root: Path = ROOT) -> str:
-    """Return docs/index.md with a row for each pass."""
-    text = (root / "docs" / "index.md").read_text(encoding="utf-8")
-    rows = "\n".join(one.row for one in ordered(root))
-    return re.sub(r"(^\| \[[\w-]+\]\(passes/[\w-]+\.md\) \|.*\n?)+", f"{rows}\n", text, flags=re.M)
+def pages(root: Path = ROOT) -> dict[str, str]:
+    """Return the long page about each pass that has one, by the names before its first blank line.
+
+    A page begins with its title and a line such as "Passes: `unroll-loops`, `unroll-scans`.".
+    """
+    found = {}
+    for page in sorted((root / "docs" / "passes").glob("*.md")):
+        head = "\n".join(page.read_text(encoding="utf-8").split("\n\n")[:2])
+        names = re.findall(r"`([\w-]+)`", head) if "\nPasses: " in head else [page.stem]
+        found |= dict.fromkeys(names, f"passes/{page.name}")
+    return found
+
+
+def reference(root: Path = ROOT) -> str:
+    """Return docs/passes.md with a section for each pass."""
+    text = (root / "docs" / "passes.md").read_text(encoding="utf-8")
+    long, own = pages(root), ordered(root)
+    names = ", ".join(f"[{one.name}](#{one.name})" for one in own)
+    sections = "\n\n".join(one.section(long.get(one.name)) for one in own)
+    head = text.partition("\n\nAll passes: ")[0]
+    return f"{head}\n\nAll passes: {names}.\n\n{sections}\n"
 
 
 def navigation(root: Path = ROOT) -> str:
-    """Return mkdocs.yml with the page of each pass."""
+    """Return mkdocs.yml with the long pages about passes."""
     text = (root / "mkdocs.yml").read_text(encoding="utf-8")
-    lines = "".join(f"      - passes/{one.name}.md\n" for one in ordered(root))
+    names = sorted(page.name for page in (root / "docs" / "passes").glob("*.md"))
+    lines = "".join(f"      - passes/{name}\n" for name in names)
     return re.sub(r"(^      - passes/[\w-]+\.md\n)+", lines, text, flags=re.M)
 
 
@@ -116,7 +165,7 @@ def files(root: Path = ROOT) -> dict[Path, str]:
     """Return the content of each file that derives from the classes."""
     return {
         root / "passes" / "manager" / "registry.py": registry(root),
-        root / "docs" / "index.md": index(root),
+        root / "docs" / "passes.md": reference(root),
         root / "mkdocs.yml": navigation(root),
     }
 

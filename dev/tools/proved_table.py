@@ -1,12 +1,13 @@
-"""Prove rewrites and conversions of many models, and write down what stays open.
+"""Prove rewrites and conversions of many models: docs/data/proofs.csv and open-proofs.csv.
 
     python dev/tools/proved_table.py [--draws 100] [--folder MODELS] [--scripts CHECKOUT]
-        [--only conversions] [--list] [--write docs/proof-table.md]
+        [--only conversions] [--list] [--write]
 
 The models are those of onnx's backend tests that hold control flow, models drawn at random, and
 files of folders, and the functions that scripts of onnxscript define (from a checkout, its
 `docs/tutorial/examples` and `tests/models`). Each is rewritten by the default pipeline and
-converted to some opsets.
+converted to some opsets. A model counts once for each rewrite or conversion that changes more than
+the opset number.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "support")]
 
 import straightline as sl  # noqa: E402
+from straightline.dev.tools import data_files  # noqa: E402
 from straightline.verification.proof import prove  # noqa: E402
 
 TARGETS = (8, 9, 11, 13, 15, 18, 21, 23)
@@ -157,31 +159,22 @@ def general(reason: str) -> str:
     return re.sub(r"'[^']*'", "…", reason)
 
 
-def table(rows: list[Row]) -> str:
+def shares(rows: list[Row]) -> list[tuple[object, ...]]:
+    """The number of proved and open changes by kind and family."""
     counts: dict[tuple[str, str], collections.Counter[str]] = {}
     for row in rows:
         counts.setdefault((kind(row), row.family), collections.Counter())[row.status] += 1
-    lines = ["| change | models | proved | open | share |", "|---|---|---|---|---|"]
-    for (change, family), count in sorted(counts.items()):
-        total = sum(count.values())
-        share = f"{100 * count['proved'] / total:.1f} %"
-        cells = [change, family, str(count["proved"]), str(total - count["proved"]), share]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| what stays open | change | how many |", "|---|---|---|"]
+    return [
+        (*key, count["proved"], count.total() - count["proved"])
+        for key, count in sorted(counts.items())
+    ]
+
+
+def open_ones(rows: list[Row]) -> list[tuple[object, ...]]:
+    """The reasons of open proofs, with their number."""
     why = collections.Counter((general(r.reason), kind(r)) for r in rows if r.status != "proved")
-    for (reason, change), number in sorted(why.items(), key=lambda item: (-item[1], item[0])):
-        lines.append(f"| {reason} | {change} | {number} |")
-    return "\n".join(lines) + "\n"
-
-
-HEADER = """# What is proved
-
-The number of proved rewrites and conversions, written by `python dev/tools/proved_table.py`.
-The default pipeline rewrites each model, and conversions go to opsets {targets}.
-Each proof holds or stays open. A model counts once for each rewrite or conversion that succeeds
-and changes more than the opset number.
-
-"""
+    ordered = sorted(why.items(), key=lambda item: (-item[1], item[0]))
+    return [(*key, number) for key, number in ordered]
 
 
 def main() -> None:
@@ -191,7 +184,7 @@ def main() -> None:
     parser.add_argument("--scripts", type=Path, help="a checkout of onnxscript")
     parser.add_argument("--only", choices=["rewrites", "conversions"], default="")
     parser.add_argument("--family", default="", help="one family of models only")
-    parser.add_argument("--write", type=Path)
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--list", action="store_true", help="print each that stays open")
     arguments = parser.parse_args()
     families = {"backend tests of onnx": backend(), "random models": random_models(arguments.draws)}
@@ -205,11 +198,15 @@ def main() -> None:
                 rows.append(row)
                 if arguments.list and row.status != "proved":
                     print(row.name, row.change, row.reason[:160], flush=True)
-    text = table(rows)
-    print(text, f"{sum(row.seconds for row in rows):.1f} s")
-    if arguments.write:
-        header = HEADER.format(targets=", ".join(map(str, TARGETS)))
-        arguments.write.write_text(header + text)
+    tables = (
+        ("proofs", ("change", "models", "proved", "open"), shares(rows)),
+        ("open-proofs", ("reason", "change", "number"), open_ones(rows)),
+    )
+    for name, head, lines in tables:
+        print(data_files.as_csv(head, lines))
+        if arguments.write:
+            data_files.write(name, head, lines)
+    print(f"{sum(row.seconds for row in rows):.1f} s")
 
 
 if __name__ == "__main__":

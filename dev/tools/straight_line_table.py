@@ -1,4 +1,4 @@
-"""Write docs/straight-line-table.md: onnx's backend tests with control flow, rewritten.
+"""Write docs/data/straight-line.csv: onnx's backend tests with control flow, rewritten.
 
     python dev/tools/straight_line_table.py
 
@@ -8,40 +8,28 @@ Each model is rewritten by the default pipeline, checked, and run on the test's 
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnx.checker
 from straightline import ir, reference
+from straightline.dev.tools import data_files
 from straightline.driver.inspect import control_flow
 from straightline.facts.reason import Reason
 from straightline.passes import straighten
 
-PAGE = Path(__file__).parents[2] / "docs" / "straight-line-table.md"
-
 CONSTRUCTS = ("Loop", "Scan", "If", "SequenceMap")
 
-INTRODUCTION = """# Residual control flow in onnx's backend tests
-
-The result of `straightline rewrite` for every model among onnx's backend node tests with a Loop,
-Scan, If or SequenceMap, original or with expanded function operators (`*_expanded`). Each result
-passes `onnx.checker` with full checks, and gives the outputs of the test. Written by
-`python dev/tools/straight_line_table.py`.
-
-| test | nodes before | after | left | outputs | why it stays |
-|---|---:|---:|---|---|---|
-"""
+HEAD = ("test", "nodes before", "after", "left", "outputs", "why it is kept")
 
 
 def main() -> None:
-    """Rewrite every model and write the page."""
+    """Rewrite every model and write the table."""
     rows = [row(case) for case in cases()]
-    straight = sum(" | none | " in line for line in rows)
-    summary = f"\n{straight} of {len(rows)} models have no control flow after the rewrite.\n"
-    PAGE.write_text(INTRODUCTION + "\n".join(rows) + "\n" + summary, encoding="utf-8")
-    print(summary.strip())
+    data_files.write("straight-line", HEAD, rows)
+    straight = sum(left == "none" for _, _, _, left, _, _ in rows)
+    print(f"{straight} of {len(rows)} models have no control flow after the rewrite")
 
 
 def cases() -> list[Any]:
@@ -59,18 +47,17 @@ def constructs(model: onnx.ModelProto) -> list[str]:
     return [n.op_type for n in control_flow(ir.load(model)) if n.op_type in CONSTRUCTS]
 
 
-def row(case: Any) -> str:
+def row(case: Any) -> tuple[str, int, int, str, str, str]:
     """One line of the table."""
     result = straighten().run(case.model)
     onnx.checker.check_model(result.model, full_check=True)
     left = ", ".join(sorted(set(constructs(result.model)))) or "none"
     kept = [remark for remark in result.kept if remark.op_type in CONSTRUCTS]
     why = Reason.rank(remark.reason for remark in kept).brief if kept else ""
-    reason = why.replace("|", "\\|")
     before, after = count(case.model), count(result.model)
     right = all(equal(case.model, result.model, data) for data in case.data_sets)
     outputs = "equal" if right else "WRONG"
-    return f"| {case.name} | {before} | {after} | {left} | {outputs} | {reason} |"
+    return case.name, before, after, left, outputs, why
 
 
 def count(model: onnx.ModelProto) -> int:

@@ -8,6 +8,9 @@ z = Reshape (y, sizes_of_y)           and y in the place of z
 Reshape, Flatten, Squeeze and Unsqueeze keep the order of the elements, so one of them replaces
 several. So does a Transpose that moves only axes of size 1 past others. A runtime computes no shape
 that is constant.
+
+Kept: a reshape that may fail because its sizes are not known to fit, a value with another reader,
+and shapes with two run-time sizes that do not keep their axes.
 """
 
 from __future__ import annotations

@@ -10,6 +10,9 @@
 
 Sizes that are known only at run time are symbols. Equal symbols mean equal sizes, everywhere in a
 model (ONNX IR specification, "Static tensor shapes"), so N + 5 equals N + 5, and never equals N.
+
+A Reshape whose target holds a size of 0 at run time copies that dimension of its input, unless
+`allowzero` is set; the pass reads such a size as 0, as onnx's inference does.
 """
 
 from __future__ import annotations

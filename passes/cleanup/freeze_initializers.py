@@ -2,6 +2,10 @@
 
 agraph (float[2] x, float[2] w) => (float[2] y)      agraph (float[2] x) => (float[2] y)
 <float[2] w = {1, 2}> { y = Mul(x, w) }        ->    <float[2] w = {1, 2}> { y = Mul(x, w) }
+
+From IR version 4 on, an initializer that is also an input is a default, which a caller may
+override, so no other pass treats it as a constant. Opt-in, because it changes the signature;
+`--freeze-initializers` runs it first.
 """
 
 from __future__ import annotations

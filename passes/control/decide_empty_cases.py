@@ -8,6 +8,9 @@
 
 count is the number of elements of a tensor. Detectors keep NonMaxSuppression from images without
 boxes so; it does not fail on them, and selects none.
+
+Kept: a branch with a node that may fail on such a tensor (ArgMax), or that draws random numbers.
+`--assume PATH=else` decides an If of which you know the case.
 """
 
 from __future__ import annotations

@@ -11,6 +11,9 @@ y = If (c) <                                          e = Exp (x)
 
 One of the branches runs, so such a node runs in any case. Of an If with equal branches nothing
 remains.
+
+Kept: nodes that draw random numbers, calls of unknown domains, tensors that are named outside the
+data flow.
 """
 
 from __future__ import annotations

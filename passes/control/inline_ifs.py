@@ -7,6 +7,10 @@
     >
 ->
     y = Relu(x)
+
+An If on a run-time condition is inlined where another node certainly refuses the rank that one
+branch returns, since inputs on which the original fails are outside of the claim: `squeeze(-1)` as
+an If before an LSTM, Gemm or Conv.
 """
 
 from __future__ import annotations

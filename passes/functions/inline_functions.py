@@ -15,6 +15,8 @@ A trial inlines the call first, in a scratch model with the constants and types 
 and runs the other passes there. If they rewrite no Loop, If or Scan, the call stays. Control flow
 that depends on the function alone is rewritten inside it, without inlining. Operators on sequences
 count as control flow if they read an attribute of the caller.
+
+All trials of a run together add at most `max_nodes` nodes; further calls are kept, with a remark.
 """
 
 from __future__ import annotations

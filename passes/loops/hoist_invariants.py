@@ -6,6 +6,9 @@ y = Loop (n, yes, x) <                       e = Exp (w)
       r = Mul (a, e)                               r = Mul (a, e)
    }                                            }
 >                                            >
+
+Kept inside: a node that may fail where the loop may make no iteration, random numbers, operators of
+other domains, and Constants and Identities, which cost nothing there.
 """
 
 from __future__ import annotations

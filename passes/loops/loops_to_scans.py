@@ -8,6 +8,13 @@ y = Loop (n, yes, s) <body = b (i, c, a) => (c2, r) {
 
 onnxruntime fails on a Scan of no elements. Where there may be none, an If holds the Scan, and its
 other branch computes the Loop's outputs without iterations.
+
+Reads at the iteration number or a counter become scan inputs, on the first axis: onnxruntime 1.31
+crashes on others. A Scan takes 0.4 to 0.8 of the time of the Loop from 20 iterations on; of four,
+up to 1.1 times as long.
+
+Kept: a Loop that its condition ends, states of changing shape, Loops below opset 9, and `Slice (x,
+i, i + 1)` where it may be empty.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ different next values of equal ones.
 
 Where a mask keeps a state, r = Where (m, new, h), then y = Where (m, new, z) is Where (m, r, z), so
 that nothing reads `new` where the mask is false, as no recurrent operator computes it there.
+
+Kept apart: two states that are both outputs of the graph, and states of a Loop that its condition
+ends.
 """
 
 from __future__ import annotations

@@ -10,6 +10,9 @@ y = Loop (n, yes, x) <                          y = If (c) <
 >                                               >
 
 Each of the two loops may then have a faster form. Only one of them runs, so memory stays as it was.
+
+Kept: a condition of several elements, which only a loop with iterations tests; a loop of more than
+1,000 nodes, of three such Ifs, or with a sequence output.
 """
 
 from __future__ import annotations

@@ -3,6 +3,15 @@
 y = Transpose <perm = [1, 0]> (x)
 z = Transpose <perm = [1, 0]> (y)     ->     w = Relu (x)
 w = Relu (z)
+
+`straightline rules` lists the rules. `bits` holds neutral elements, operators that return their
+operand, and chains; `values` adds `x + 0.0` where no reader tells -0.0 apart; `reals` adds MatMul
+and Add as Gemm, and biases, scales and BatchNormalization in weights. A rule applies if the nodes
+get fewer, or as many that cost less.
+
+Kept: defaults that a caller may override, values of unknown type or shape, large constants that
+other nodes read, values that a reader rounds to integers or divides by (over the reals), and the
+unit scale and zero bias of a normalization in steps, which onnxruntime fuses only as a whole.
 """
 
 from __future__ import annotations

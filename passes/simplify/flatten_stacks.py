@@ -7,6 +7,8 @@
 
 The Reshape must merge the new axis with the one after it, of a known size, and the Gather take one
 tensor.
+
+Kept: stacks along the last axis or before an open size, and run-time indices.
 """
 
 from __future__ import annotations

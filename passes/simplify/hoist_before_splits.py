@@ -7,6 +7,12 @@
     f = Transpose <perm = [0, 2, 1, 3]> (d)
 
 Queries, keys and values of attention, of one product, become heads in this way.
+
+Every part must have one reader, and all readers the same operator: a Reshape that divides the axis,
+a Transpose, or an operator of one operand on each element.
+
+Kept: heads of fewer than 16 elements that only products read. OpenVINO 2026.4 fuses the Transposes
+of each operand into an attention; one of all heads takes 1.04 to 1.18 of the time for heads of 8.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@
 
 A kernel may add up the columns of a wider matrix in another order, so that results may differ in
 rounding.
+
+Kept: two products without a bias (the Split costs what is saved), matrices that other nodes read,
+external data, products below opset 7.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@
 
 The slices must cover the axis without a gap. A part of a Concat that is one of its operands is that
 operand.
+
+Kept: slices that overlap, of several axes or an open size, in other steps, and a single scalar
+index.
 """
 
 from __future__ import annotations

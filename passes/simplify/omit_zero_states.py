@@ -2,6 +2,8 @@
 
 z = ConstantOfShape (s)                                    ->      y, h = GRU (x, w, r)
 y, h = GRU (x, w, r, , , z)
+
+Kept: states that hold -0.0 or another number, and states that a caller may override.
 """
 
 from __future__ import annotations

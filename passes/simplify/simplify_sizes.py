@@ -8,6 +8,9 @@
 
 Two small tensors of integers with the same elements for all sizes are one. A vector of sizes that
 is the shape of a value is its Shape.
+
+Kept: a Reshape with -1 where another size may be 0, one that may fail, and sizes that follow from
+data.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python tests/support/mutants.py ir versions/adapters --sample 400
 
-See docs/mutants.md for how to read what it says.
+See tests/README.md for how to read what it says.
 """
 
 from __future__ import annotations

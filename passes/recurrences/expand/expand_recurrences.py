@@ -9,6 +9,13 @@ y, h = RNN (x, w, r, b, , h0)   ->   fed_0, fed_1 = Split <axis = 1> (Reshape (f
                                      h = Unsqueeze (h_1)
 
 A Scan runs the steps where their number is unknown or over the limit of copies.
+
+All forms are supported from opset 7 on: directions, layouts, `sequence_lens`, peepholes, clip,
+activations. Results differ by rounding. A row without steps keeps its initial state, as specified;
+onnxruntime returns zeros.
+
+Kept: `Affine`, `ScaledTanh` and `ThresholdedRelu` without parameters, which onnxruntime reads as 0,
+and below opset 9 `sequence_lens` and operators that need a Scan.
 """
 
 from __future__ import annotations

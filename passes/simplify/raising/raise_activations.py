@@ -3,6 +3,10 @@
 d = Div (x, 1.4142135)   e = Erf (d)   f = Add (e, 1)   g = Mul (x, f)   y = Mul (g, 0.5)
 ->
 y = Gelu (x)
+
+Emits Gelu (also by tanh) from opset 20 on, Mish 18, HardSwish 14, Softplus 1, Softmax and
+LogSoftmax 1 (below 13 along the last axis), Swish 24 by option. Kept: Softmax along an axis that
+may be empty, doubles without a kernel.
 """
 
 from __future__ import annotations

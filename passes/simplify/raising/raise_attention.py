@@ -4,6 +4,13 @@ t = Transpose <perm = [0, 1, 3, 2]> (k)   s = MatMul (q, t)   c = Mul (s, 0.25)
 m = Add (c, mask)   p = Softmax (m)   y = MatMul (p, v)
 ->
 y = Attention <scale = 0.25> (q, k, v, mask)
+
+Scales of scores, queries and keys, added masks, heads that Reshape and Transpose split off, groups
+of heads that Expand repeats, caches that Concat appends and guards of NaN rows become parts of the
+operator.
+
+Kept: operands whose sizes are open or broadcast, since onnxruntime's kernel fails on an empty
+batch; masks of another shape, and masks applied by Where; doubles.
 """
 
 from __future__ import annotations

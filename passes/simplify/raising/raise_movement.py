@@ -3,6 +3,8 @@
 a = Reshape (x, [N, 2, 2, C, H, W])
 b = Transpose <perm = [0, 3, 4, 1, 5, 2]> (a)     ->     y = DepthToSpace <blocksize = 2> (x)
 y = Reshape (b, [N, C, 2 * H, 2 * W])
+
+Kept: blocks that are not square, and shapes that are not known.
 """
 
 from __future__ import annotations

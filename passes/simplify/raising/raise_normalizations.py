@@ -4,6 +4,14 @@ m = ReduceMean (x)   d = Sub (x, m)   p = Pow (d, 2)   v = ReduceMean (p)
 e = Add (v, epsilon)   s = Sqrt (e)   n = Div (d, s)   t = Mul (n, scale)   y = Add (t, bias)
 ->
 y = LayerNormalization <epsilon = 0.00001> (x, scale, bias)
+
+Emits LayerNormalization from opset 17 on, RMSNormalization 23, InstanceNormalization 6,
+GroupNormalization 21. Values are compared as sums of products of powers, so spellings, orders of
+operands and Casts between floats do not matter. Scale and bias are absorbed where they have the
+shape of the operand.
+
+Kept: an epsilon outside of the root or not constant, doubles, and channels of images of open sizes,
+since kernels of InstanceNormalization fail on an empty batch.
 """
 
 from __future__ import annotations

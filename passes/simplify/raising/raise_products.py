@@ -5,6 +5,9 @@ r = Squeeze (x, axes)   t = MatMul (r, w)   s = Add (t, b)   y = Reshape (s, siz
 r = Reshape (x, [-1, 8])   s = Gemm (r, w, b)   y = Reshape (s, sizes)
 
 Several products in a row, with functions of each element between them, become rows once.
+
+Kept: matrices of unknown sizes, stacks of matrices, biases that are not vectors, results of more
+than one open size.
 """
 
 from __future__ import annotations

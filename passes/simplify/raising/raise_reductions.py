@@ -1,6 +1,8 @@
 """Replace sums with a function before and after them by ReduceL2 and ReduceLogSumExp.
 
 p = Mul (x, x)   s = ReduceSum (p, axes)   y = Sqrt (s)     ->     y = ReduceL2 (x, axes)
+
+Kept: reductions along an axis that may be empty, or along run-time axes.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ a, b = Split (x)   n = Neg (b)   r = Concat <axis = -1> (n, a)
 p = Mul (x, cos)   q = Mul (r, sin)   y = Add (p, q)
 ->
 y = RotaryEmbedding (x, half_of_cos, half_of_sin)
+
+Both halves of the cosines and sines must be equal: constants bit for bit, or functions of a Concat
+of one tensor with itself. Kept: rotations of neighbouring elements or of a part, and cosines of
+another batch, which onnxruntime does not broadcast.
 """
 
 from __future__ import annotations
