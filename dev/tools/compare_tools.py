@@ -1,4 +1,4 @@
-"""What other tools make of models with control flow: the tables of docs/comparison.md.
+"""What other tools make of models with control flow: the tables of docs/benchmarks.md.
 
 Run: python dev/tools/compare_tools.py [--write]
 
@@ -24,7 +24,7 @@ from typing import Any
 import onnx
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "comparison.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
 CONTROL_FLOW = {"Loop", "Scan", "If"}
 GIVEN: dict[str, dict[str, Any]] = {
     "model": {"values": {"sr": 16000}, "shapes": {"x": (1, 16)}},

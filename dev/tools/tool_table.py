@@ -1,4 +1,4 @@
-"""Tools side by side on models with control flow: the tables of README.md and docs/comparison.md.
+"""Tools side by side on models with control flow: the tables of README.md.
 
 Run: python -m straightline.dev.tools.tool_table [--write] [--every N] [--tool NAME]
 
@@ -31,7 +31,7 @@ from . import compare_tools
 from .compare_tools import CONTROL_FLOW, kinds, table, version
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "comparison.md")
+PAGE = ROOT / "README.md"
 OPSET = 13
 _RUNS = 7
 _SECONDS = 120
@@ -260,9 +260,9 @@ def tables(chosen: Sequence[str], every: int) -> str:
 
 
 def main() -> None:
-    """Measure, and print the tables or write them into the pages."""
+    """Measure, and print the tables or write them into the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the tables into the pages")
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
     parser.add_argument("--every", type=int, default=1, help="one model of so many")
     parser.add_argument("--tool", action="append", choices=TOOLS, help="this tool only")
     options = parser.parse_args()
@@ -271,15 +271,10 @@ def main() -> None:
         print(text)
         return
     mark = "<!-- made by dev/tools/tool_table.py -->"
-    for page in PAGES:
-        old = page.read_text(encoding="utf-8")
-        new = re.sub(
-            f"{mark}.*?<!-- to here -->",
-            f"{mark}\n\n{text}\n<!-- to here -->",
-            old,
-            flags=re.DOTALL,
-        )
-        page.write_text(new, encoding="utf-8")
+    made = f"{mark}\n\n{text}\n<!-- to here -->"
+    page = PAGE.read_text(encoding="utf-8")
+    page = re.sub(f"{mark}.*?<!-- to here -->", lambda _: made, page, flags=re.DOTALL)
+    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
