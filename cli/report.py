@@ -75,14 +75,17 @@ def progress(what: str, quiet: bool) -> Iterator[OnProgress]:
     if quiet or not errors.is_terminal:
         yield silent
         return
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich import progress as rich
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=errors, transient=True) as bar:
+    columns = (rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False))
+    times = (rich.TimeElapsedColumn(), rich.TimeRemainingColumn(compact=True))
+    bar = rich.Progress(*columns, rich.BarColumn(), *times, console=errors, transient=True)
+    with bar:
         task = bar.add_task(shown(what), total=None)
 
         def update(stage: str, text: str, finished: int, total: int) -> None:
             description = shown(f"{stage}: {text}")
+            # A change of the total makes rich forget the pace of the stage before.
             bar.update(task, description=description, completed=finished, total=total or None)
 
         yield update
