@@ -10,6 +10,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # A rewrite survives a fault of one pass; who looks for faults wants to see it.
 conversions fuzz attack: export STRAIGHTLINE_FAULTS = raise
+# The fuzzers share models and comparisons with the tests.
+conversions fuzz attack hostile mutants: export PYTHONPATH = tests/support
 
 .PHONY: demo test lint types pytest pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel release clean
 
@@ -50,38 +52,38 @@ pyright: $(VENV)/.installed  ## calls as users write them, checked by pyright
 	cd build/types && ../../$(BIN)/basedpyright --pythonpath ../../$(PY) --level error typed_calls.py
 
 conversions: $(VENV)/.installed  ## each operator, type and shape to each opset; EVERY: one conversion of so many
-	$(PY) tests/support/conversion_sweep.py --every $(or $(EVERY),20)
+	$(PY) dev/fuzz/conversion_sweep.py --every $(or $(EVERY),20)
 
 fuzz: $(VENV)/.installed  ## every test, with all cases and many random examples; mutants, and special values
 	STRAIGHTLINE_TESTS=all $(PY) -m pytest -n $(or $(JOBS),2)
-	$(PY) tests/support/fuzz.py
-	$(PY) tests/support/fuzz_mutants.py
-	$(PY) -W ignore tests/support/fuzz_cells.py
-	$(PY) -W ignore tests/support/fuzz_loops.py
-	$(PY) tests/support/effort.py
-	$(PY) tests/support/special_values.py
-	$(PY) tests/support/constant_graphs.py
-	$(PY) tests/support/zero_iterations.py
-	$(PY) tests/support/size_arithmetic.py
-	$(PY) tests/support/fuzz_rewrites.py --draws loops
-	$(PY) tests/support/fuzz_rewrites.py --draws flat --models 2000
+	$(PY) dev/fuzz/fuzz.py
+	$(PY) dev/fuzz/fuzz_mutants.py
+	$(PY) -W ignore dev/fuzz/fuzz_cells.py
+	$(PY) -W ignore dev/fuzz/fuzz_loops.py
+	$(PY) dev/fuzz/effort.py
+	$(PY) dev/fuzz/special_values.py
+	$(PY) dev/fuzz/constant_graphs.py
+	$(PY) dev/fuzz/zero_iterations.py
+	$(PY) dev/fuzz/size_arithmetic.py
+	$(PY) dev/fuzz/fuzz_rewrites.py --draws loops
+	$(PY) dev/fuzz/fuzz_rewrites.py --draws flat --models 2000
 
 # SEED: another one makes other mutants; 200 models give about 10,000 that a run tells apart.
 attack: $(VENV)/.installed  ## mutants of rewrites, rules on small numbers, opsets: no false proof
-	$(PY) tests/support/attacked_rules.py --cases 3000 --seed $(or $(SEED),0)
-	$(PY) tests/support/attacked_opsets.py
-	$(PY) tests/support/proof_mutants.py --models 200 --seed $(or $(SEED),0)
-	$(PY) tests/support/fuzz_mutants.py --stage prove --mutants 50000 --seed $(or $(SEED),0)
+	$(PY) dev/fuzz/attacked_rules.py --cases 3000 --seed $(or $(SEED),0)
+	$(PY) dev/fuzz/attacked_opsets.py
+	$(PY) dev/fuzz/proof_mutants.py --models 200 --seed $(or $(SEED),0)
+	$(PY) dev/fuzz/fuzz_mutants.py --stage prove --mutants 50000 --seed $(or $(SEED),0)
 
 # SEEDS: how many of each kind are put together at random.
 hostile: $(VENV)/.installed  ## models of a few KB that ask for much, each under limits of memory and time
-	$(PY) tests/support/hostile
-	$(PY) tests/support/hostile/seeded.py --seeds $(or $(SEEDS),40)
+	$(PY) dev/fuzz/hostile
+	$(PY) dev/fuzz/hostile/seeded.py --seeds $(or $(SEEDS),40)
 
 # WHERE: folders or files; SAMPLE: how many mutants (0: all); MORE: other options, see tests/README.md.
 mutants: $(VENV)/.installed  ## small faults in the source: which of them do the tests notice?
 	$(BIN)/pip install --quiet --editable '.[mutants]'
-	$(PY) tests/support/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
+	$(PY) dev/fuzz/mutants.py $(WHERE) --sample $(or $(SAMPLE),400) $(MORE)
 
 # Chromium comes from the system: on Debian, apt-get install chromium. CHROMIUM names another one.
 browser: $(VENV)/.installed  ## the page of a report in a real browser, with axe (needs npm)

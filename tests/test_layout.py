@@ -23,7 +23,11 @@ def test_a_file_with_logic_has_tests_of_its_name_in_the_same_folder():
 
 
 def test_folders_of_tests_are_those_of_the_source():
-    folders = {path.parent for path in TESTS.rglob("test_*.py")} - {TESTS, TESTS / "support"}
+    folders = {path.parent for path in TESTS.rglob("test_*.py")} - {
+        TESTS,
+        TESTS / "support",
+        TESTS / "fuzz",
+    }
     ours = {Path(file).parent.as_posix() for file in sources()}
     assert {folder.relative_to(TESTS).as_posix() for folder in folders} <= ours
 

@@ -222,7 +222,7 @@ def test_a_scan_over_an_axis_that_its_input_lacks() -> None:
 
 
 def test_nodes_that_make_no_sense() -> None:
-    """A share of `python tests/support/nonsense.py`."""
+    """A share of `PYTHONPATH=tests/support python dev/fuzz/nonsense.py`."""
     assert list(nonsense.told(0, range(examples(3)))) == []
 
 

@@ -1,6 +1,6 @@
 """Random loops and flat models with axes of 0 and 1, through each way to rewrite them.
 
-A longer run: python tests/support/fuzz_rewrites.py --draws loops --models 1000.
+A longer run: PYTHONPATH=tests/support python dev/fuzz/fuzz_rewrites.py --draws loops --models 1000.
 """
 
 import pytest

@@ -1,5 +1,5 @@
 """Models drawn at random through the default pipeline: valid, equal, nothing left that constants
-decide. A longer run: python tests/support/fuzz.py --models 1000."""
+decide. A longer run: PYTHONPATH=tests/support python dev/fuzz/fuzz.py --models 1000."""
 
 import random
 

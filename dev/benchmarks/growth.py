@@ -1,7 +1,7 @@
 """Models of at most 100 KB that ask for much: processor time and memory of each command.
 
 Each run has a process of its own under a limit of processor time. The models come from
-tests/support/hostile; tests/support/test_growth.py counts the work of small ones.
+dev/fuzz/hostile; tests/fuzz/test_growth.py counts the work of small ones.
 
     python dev/benchmarks/growth.py [CASE ...] [--commands ...] [--seconds N] [--quick]
 """

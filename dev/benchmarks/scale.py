@@ -2,7 +2,7 @@
 
 Times are processor time, each the least of some runs, of which each has a process of its own. The
 memory is the most that twice the size ever took, with the model that was given. Models are made by
-the generators in tests/support/hostile.
+the generators in dev/fuzz/hostile.
 
     python dev/benchmarks/scale.py [CASE ...] [--commands rewrite inspect accelerate report convert]
 """

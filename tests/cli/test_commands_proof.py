@@ -50,9 +50,7 @@ def test_a_proof_is_told_in_a_line(folder, run):
 def test_where_there_is_none_it_is_told_what_is_open(folder, run):
     result = run("verify", "halves.onnx", "half.onnx")
     assert result.exit_code == 0
-    words = (
-        r"open, equal on 3 samples and 32 edge cases \(equal over the reals, not proved"
-    )
+    words = r"open, equal on 3 samples and 32 edge cases \(equal over the reals, not proved"
     assert re.match(words, last(result))
     found = json.loads(run("verify", "halves.onnx", "half.onnx", "--json").stdout)
     assert (found["status"], found["proved"]) == ("equal", False)

@@ -1,4 +1,4 @@
-"""A small part of tests/support/conversion_sweep.py: operators, types, shapes and opsets."""
+"""A small part of dev/fuzz/conversion_sweep.py: operators, types, shapes and opsets."""
 
 import conversion_sweep
 

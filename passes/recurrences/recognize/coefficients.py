@@ -247,7 +247,8 @@ class Coefficients:
         """The elements of a coefficient that is constant; None for others."""
         if coefficient.number is None:
             return coefficient.array
-        return np.array(coefficient.number, self._dtype if dtype is None else dtype)
+        with np.errstate(over="ignore"):  # beyond float16 it is infinite, as Cast makes it
+            return np.array(coefficient.number, self._dtype if dtype is None else dtype)
 
     def value_of(
         self, coefficient: Coefficient, dtype: np.dtype[np.generic] | None = None

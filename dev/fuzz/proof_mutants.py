@@ -1,6 +1,6 @@
 """Mutants of rewritten models: what a run tells apart, or what fails, is never proved to be equal.
 
-    python tests/support/proof_mutants.py --models 500 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/proof_mutants.py --models 500 --seed 0
 
 Each model is rewritten, and the rewritten model changed in one place or two. The reference runs the
 original and the mutant; where they differ in a type, a shape or a bit, or the mutant alone fails,

@@ -1,6 +1,6 @@
 """Drawn cells fed with infinities, NaN and extremes: a number of the loop stays a number.
 
-    python tests/support/fuzz_cells.py --cells 200 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/fuzz_cells.py --cells 200 --seed 0
 
 Each cell is raised by several pipelines and compared in the reference and in onnxruntime. A NaN may
 become a number, which onnxruntime's kernels make of it; the opposite is a failure.

@@ -1,6 +1,6 @@
 """Random models at the edges through each way to rewrite them: outputs, proofs, second runs.
 
-    python tests/support/fuzz_rewrites.py --draws loops --models 1000 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/fuzz_rewrites.py --draws loops --models 1000 --seed 0
 
 Each model goes through the default pipeline, accelerate, simplify in each notion of equality and
 conversions, of which one goes to opset 8 or 9. The result is compared in onnxruntime and in the

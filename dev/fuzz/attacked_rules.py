@@ -1,7 +1,7 @@
 """Rules on small numbers: the term of a node, evaluated, is what the reference gives, bit for bit.
 
-    python tests/support/attacked_rules.py --cases 2000
-    python tests/support/attacked_rules.py --family Slice --cases 0
+    PYTHONPATH=tests/support python dev/fuzz/attacked_rules.py --cases 2000
+    PYTHONPATH=tests/support python dev/fuzz/attacked_rules.py --family Slice --cases 0
 
 A family makes cases by picking one of several numbers again and again; so all of its cases can be
 gone through in order (`--cases 0`), or some of them be taken at random. Sizes are small, bounds lie

@@ -1,13 +1,14 @@
 """A share of `make hostile`: attacks of each kind from a few seeds, and that faults are seen."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent / "hostile"
+FOLDER = Path(__file__).parents[2] / "dev/fuzz/hostile"
 SEEDS = 1
 FAULTY = """
 import json, signal, subprocess, sys, time
@@ -56,7 +57,11 @@ print(json.dumps(found))
 
 def run(*arguments):
     done = subprocess.run(
-        [sys.executable, *map(str, arguments)], capture_output=True, text=True, check=False
+        [sys.executable, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "support")},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 

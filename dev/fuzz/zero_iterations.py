@@ -1,7 +1,9 @@
 """Random models in which loops may make no iterations, whatever reads the sizes of what they give.
 
-`python tests/support/zero_iterations.py [SEEDS] [FIRST]` compares each model with its rewrites, for
-0, 1 and 2 iterations, under onnxruntime and the reference, and each proof with these runs.
+    PYTHONPATH=tests/support python dev/fuzz/zero_iterations.py [SEEDS] [FIRST]
+
+compares each model with its rewrites, for 0, 1 and 2 iterations, under onnxruntime and
+the reference, and each proof with these runs.
 """
 
 import random

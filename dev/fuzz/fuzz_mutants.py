@@ -1,7 +1,7 @@
 """Mutants of models: whatever a file holds, the answer is right or one clear error.
 
-    python tests/support/fuzz_mutants.py --mutants 100000 --seed 0
-    python tests/support/fuzz_mutants.py --replay 0:123
+    PYTHONPATH=tests/support python dev/fuzz/fuzz_mutants.py --mutants 100000 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/fuzz_mutants.py --replay 0:123
 
 Mutant number N of seed S is always the same one. Each batch runs in a process of its own, under a
 limit of memory, and of time for each mutant; if it crashes, that is a failure of the mutant that

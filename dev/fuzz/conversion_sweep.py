@@ -1,6 +1,6 @@
 """Each operator of ONNX, each type, several shapes of operands: converted to each opset and run.
 
-    python tests/support/conversion_sweep.py [--only NAMES] [--every 3] [--processes 2]
+    PYTHONPATH=tests/support python dev/fuzz/conversion_sweep.py [--only NAMES] [--every 3]
 
 The cases come from onnx's backend tests: a few of each operator, in the first and the last opset of
 each version of its schema. Each is varied: element types, operands of rank 0 and 1, without

@@ -15,7 +15,7 @@ from straightline.driver import suggestions
 from straightline.driver.job import count_all_nodes
 from straightline.verification.proof.terms.budget import Budget
 
-sys.path.insert(0, str(Path(__file__).parent / "hostile"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "dev/fuzz/hostile"))
 
 import chains
 import rows

@@ -107,7 +107,8 @@ def forget() -> None:
     for name, module in list(sys.modules.items()):
         top, file = name.split(".")[0], getattr(module, "__file__", None) or ""
         if top == "straightline" or (
-            file.startswith(f"{ROOT}/tests/") and top not in ("mutation", "__main__")
+            file.startswith((f"{ROOT}/tests/", f"{ROOT}/dev/fuzz/"))
+            and top not in ("mutation", "__main__")
         ):
             del sys.modules[name]
 

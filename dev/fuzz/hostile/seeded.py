@@ -1,7 +1,7 @@
 """Hostile runs from seeds: a line for each fault, then counts by class.
 
-    python tests/support/hostile/seeded.py --seeds 100
-    python tests/support/hostile/seeded.py --first 17 --seeds 1 bombs --keep /tmp/kept
+    PYTHONPATH=tests/support python dev/fuzz/hostile/seeded.py --seeds 100
+    PYTHONPATH=tests/support python dev/fuzz/hostile/seeded.py --first 17 --seeds 1 bombs
 
 Seed N of a class always makes the same files and commands.
 """

@@ -1,7 +1,7 @@
 """Models of one or two nodes that are well formed and often make no sense, drawn from a seed.
 
-    python tests/support/nonsense.py --models 10000 --seed 0
-    python tests/support/nonsense.py --show 0:123
+    PYTHONPATH=tests/support python dev/fuzz/nonsense.py --models 10000 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/nonsense.py --show 0:123
 
 An operator of any opset is taken with inputs and attributes that its schema lets pass, or as one of
 onnx's own tests has it, with some of that changed. Whatever is done with such a model ends in a

@@ -1,6 +1,6 @@
 """Random loops through accelerate and the default: outputs stay, and a second run changes nothing.
 
-    python tests/support/fuzz_loops.py --loops 20000 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/fuzz_loops.py --loops 20000 --seed 0
 
 Two of three loops are drawn as people write them, the others mix recurrences with what is none.
 Each is rewritten for a goal and by the default pipeline, one of five a second time, and compared

@@ -1,6 +1,6 @@
 """Each operator as folding and proofs compute it against onnxruntime, on special values.
 
-    python tests/support/special_values.py --count 50 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/special_values.py --count 50 --seed 0
 
 Where the two disagree, folding has to leave the node alone (`OperatorRules.is_settled`).
 """

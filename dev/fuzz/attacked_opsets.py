@@ -1,7 +1,7 @@
 """The same node under each pair of opsets: what a run tells apart is never proved to be equal.
 
-    python tests/support/attacked_opsets.py
-    python tests/support/attacked_opsets.py --only Resize
+    PYTHONPATH=tests/support python dev/fuzz/attacked_opsets.py
+    PYTHONPATH=tests/support python dev/fuzz/attacked_opsets.py --only Resize
 
 Each of onnx's own tests of an operator is written for every version of it that takes the node as it
 stands. Where the reference gives another type, shape or bit under two of them, or fails under the

@@ -1,7 +1,9 @@
 """Random integer arithmetic of sizes, at sizes next to where integers wrap.
 
-`python tests/support/size_arithmetic.py [SEEDS] [FIRST]` compares what facts say of such numbers
-with what the reference computes once the sizes are put in, and refuses what an If may be folded by.
+    PYTHONPATH=tests/support python dev/fuzz/size_arithmetic.py [SEEDS] [FIRST]
+
+compares facts about such numbers with the reference's values once the sizes are known, and refuses
+a wrong fact by which an If could be folded.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Random graphs of constants with special values, folded and run by onnxruntime before and after.
 
-python tests/support/constant_graphs.py --graphs 1000 --seed 0
+PYTHONPATH=tests/support python dev/fuzz/constant_graphs.py --graphs 1000 --seed 0
 """
 
 from __future__ import annotations

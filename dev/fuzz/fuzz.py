@@ -1,6 +1,6 @@
 """The longer run: draw many models and apply the checks to each.
 
-    python tests/support/fuzz.py --models 1000 --seed 0
+    PYTHONPATH=tests/support python dev/fuzz/fuzz.py --models 1000 --seed 0
 
 A check is a function of a case (a model with its feeds) that raises when something is wrong; add it
 to CHECKS. Models that fail are kept under --keep, and --seed N --models 1 draws model N again. Each

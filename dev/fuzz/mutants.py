@@ -1,6 +1,6 @@
 """Put small faults into the source and see which of them the tests notice.
 
-    python tests/support/mutants.py ir versions/adapters --sample 400
+    PYTHONPATH=tests/support python dev/fuzz/mutants.py ir versions/adapters --sample 400
 
 See tests/README.md for how to read what it says.
 """
