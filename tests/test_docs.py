@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer.main
 from straightline.cli import commands, exit_codes
-from straightline.dev.tools import passes, recurrence_table
+from straightline.dev.tools import loop_pages, passes
 from straightline.passes import PASSES
 
 ROOT = Path(__file__).parent.parent
@@ -26,9 +26,10 @@ def test_every_pass_has_a_section_or_page_with_its_options(kind):
         assert f"`{field.name}`" in page
 
 
-def test_the_pairs_of_operations_are_those_of_the_code():
-    page = recurrence_table.PAGE.read_text(encoding="utf-8")
-    assert recurrence_table.written(page) == page
+@pytest.mark.parametrize("name", loop_pages.PAGES)
+def test_the_tables_of_the_pages_about_loops_are_those_of_the_code(name):
+    page = (loop_pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    assert loop_pages.written(name, page) == page
 
 
 def test_the_files_of_the_graph_are_introduced():
