@@ -1,12 +1,12 @@
-"""The table of docs/accelerate.md: proofs of what the passes write, and of forms by hand."""
+"""The table docs/data/recognized.csv: proofs of what the passes write, and of forms by hand."""
 
 import onnx
 import pytest
 import straightline as sl
 from straightline.dev.recognized.pairs import pair
-from straightline.dev.recognized.rows import LOOPS, PAGE, check, columns, rows
+from straightline.dev.recognized.rows import LOOPS, check, columns, rows
 
-TABLE = rows(PAGE.read_text(encoding="utf-8"))
+TABLE = rows()
 NAMES = sorted({name for loops in LOOPS.values() for name in loops})
 
 

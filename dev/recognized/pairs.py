@@ -1,4 +1,4 @@
-"""Loops of the rows of docs/accelerate.md, each with the form that a person would write by hand.
+"""Loops of the rows of docs/data/recognized.csv, each with the form by hand.
 
 The loops of `dev/benchmarks/loops` serve most rows. Those of the others stand here: over the rows
 `e = x[i]` of x [T, 8], with states named by letters.

@@ -1,4 +1,4 @@
-"""The rows of the table of docs/accelerate.md, and how each is checked.
+"""The rows of docs/data/recognized.csv, and how each is checked.
 
 Column "check" tells how the output of `accelerate` was checked, column "by hand" how the form was
 that a person would write: by a proof over the reals, or on samples.
@@ -6,16 +6,14 @@ that a person would write: by a proof over the reals, or on samples.
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import NamedTuple
 
 import straightline as sl
 
+from ..tools import data_files
 from .pairs import pair
 
-PAGE = Path(__file__).parents[2] / "docs" / "accelerate.md"
-_TABLE = re.compile(r"^\| in the loop \|.*\n\|---.*\n((?:\|.*\n)+)", re.MULTILINE)
+HEAD = ("in the loop", "becomes", "by", "gain", "check", "by hand")
 
 LOOPS: dict[str, tuple[str, ...]] = {
     "an iteration reads no other one": ("elementwise_rows_with_iteration", "softmax_and_matmul"),
@@ -88,15 +86,13 @@ class Check(NamedTuple):
     by_hand: bool | None
 
 
-def rows(page: str) -> list[Row]:
-    """The rows of a page.
+def rows() -> list[Row]:
+    """The rows of the table.
 
     Raises:
         KeyError: a row begins like none of the loops.
     """
-    table = _TABLE.search(page)
-    lines = [] if table is None else table[1].splitlines()
-    return [Row(cells, _loops(cells[0])) for cells in map(_cells, lines)]
+    return [Row(cells, _loops(cells[0])) for cells in data_files.read("recognized")]
 
 
 def check(name: str) -> Check:
@@ -114,19 +110,9 @@ def columns(checks: list[Check]) -> list[str]:
     return [_text([each.own for each in checks]), _text(by_hand)]
 
 
-def filled(page: str) -> str:
-    """A page with both columns as they come out now."""
-    table = _TABLE.search(page)
-    assert table is not None
-    lines = [
-        " | ".join(["|", *row.cells[:-2], *columns([*map(check, row.loops)])])[2:] + " |"
-        for row in rows(page)
-    ]
-    return page[: table.start(1)] + "\n".join(lines) + "\n" + page[table.end(1) :]
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+def filled() -> list[list[str]]:
+    """The rows with both columns as they come out now."""
+    return [[*row.cells[:-2], *columns([*map(check, row.loops)])] for row in rows()]
 
 
 def _loops(cell: str) -> tuple[str, ...]:
@@ -143,4 +129,4 @@ def _text(proofs: list[bool]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    data_files.write("recognized", HEAD, filled())
