@@ -51,7 +51,7 @@ from straightline.passes.{family}.{module} import {kind}
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) '
 
 
-def test_what_must_stay():
+def test_kept_nodes():
     assert_keeps({kind}(), HEAD + "{{ y = Neg (x) }}", "not written yet")
 '''
 

@@ -295,7 +295,7 @@ def test_torch_is_taken_from_where_it_is_for_processors_alone(monkeypatch):
     assert asked[-2:] == [("torch",), ("--no-deps", "onnx2torch")]
 
 
-def test_what_is_installed_is_the_extra():
+def test_installed_packages_are_those_of_the_extra():
     """As pyproject.toml has it, and everything that a client is known by."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     block = text.partition("\nclients = [\n")[2].partition("\n]")[0]

@@ -64,7 +64,7 @@ STATELESS = [
 
 @pytest.mark.sample(23)
 @pytest.mark.parametrize("case", STATELESS, ids=lambda case: case.name)
-def test_what_carries_no_state_is_straight_and_not_unrolled(case):
+def test_loops_without_states_are_straight_and_not_unrolled(case):
     original = case.original(case.small)
     result = straighten().run(original)
     assert count_loops(result.model) == 0, result.remarks
@@ -107,13 +107,13 @@ def test_a_case_is_measured_and_reported():
     ]
 
 
-def test_what_is_as_it_was_is_not_slower():
+def test_an_unchanged_model_is_not_slower():
     measured = compare(small("beam_search"), {"clean": parse_pipeline("inline-ifs")}, 0.0)
     for form in measured.forms.values():
         assert (form.run, form.load, form.nodes, form.loops) == (1, 1, 1, 1)
 
 
-def test_what_a_runtime_refuses_is_counted(monkeypatch):
+def test_refusals_of_a_runtime_are_counted(monkeypatch):
     def without_loops(message):
         if count_loops(onnx.load_from_string(message)):
             raise RuntimeError("Loop is not supported")

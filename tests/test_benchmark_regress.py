@@ -27,7 +27,7 @@ ROW = Row("gru", 2.0, 10.0, 21, "proved")
         ({"verdict": "open"}, ["gru: proved -> open"]),
     ],
 )
-def test_what_changed_by_more_than_a_tenth_is_printed(change, lines):
+def test_changes_above_a_tenth_are_printed(change, lines):
     assert changes(ROW, ROW._replace(**change)) == lines
 
 

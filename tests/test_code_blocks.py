@@ -106,7 +106,7 @@ def test_every_block_has_a_language(page):
             json.loads(text)
 
 
-def test_what_a_page_shows_is_compared(folder):
+def test_outputs_on_a_page_are_compared(folder):
     run_console("$ straightline inspect new.onnx\nno control flow\n", folder)
     with pytest.raises(AssertionError, match="shown, but not printed"):
         run_console("$ straightline inspect new.onnx\nmuch control flow\n", folder)

@@ -67,7 +67,7 @@ def kind_of(path):
 
 
 @pytest.mark.parametrize("kind", WHO)
-def test_what_is_imported_is_named(kind):
+def test_imported_packages_are_dependencies(kind):
     files = [path for path in python_files() if kind_of(path) == kind]
     ours = {path.stem for path in python_files()} | {path.parent.name for path in python_files()}
     allowed = named(WHO[kind])

@@ -112,7 +112,7 @@ def test_the_version_needs_no_command_line(folder):
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("rewrite", "--help")])
-def test_what_needs_no_model_imports_no_onnx(arguments, folder):
+def test_commands_without_a_model_do_not_import_onnx(arguments, folder):
     assert not foreign(imported(*arguments, folder=folder)) & {"onnx", "numpy", "networkx", *NEVER}
 
 

@@ -166,7 +166,7 @@ ACCEPTED: dict[str, Callable[[], onnx.ModelProto]] = {
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_what_looks_odd_loads(name: str) -> None:
+def test_odd_models_load(name: str) -> None:
     proto = ACCEPTED[name]()
     assert sl.ir.to_proto(sl.ir.load(proto)) == proto
     sl.inspect(proto)

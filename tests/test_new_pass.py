@@ -56,7 +56,7 @@ def test_a_new_pass_is_two_files_that_work_at_once(house, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
     assert loaded(files[0], name).DropTwins().summary == "Drop twins."
     monkeypatch.setitem(sys.modules, "test_drop_twins", None)
-    loaded(files[1], "test_drop_twins").test_what_must_stay()
+    loaded(files[1], "test_drop_twins").test_kept_nodes()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_new_pass_is_two_files_that_work_at_once(house, monkeypatch):
         ("drop-twins", "nowhere", "no folder passes/nowhere"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(house, name, family, words, capsys):
+def test_unfit_names_are_refused_and_nothing_is_written(house, name, family, words, capsys):
     before = sorted(house.rglob("*"))
     with pytest.raises(ValueError, match=words):
         new.new_pass(name, family, house)

@@ -69,7 +69,7 @@ def check(model, feeds, pipeline=None):
 
 @quick
 @given(model_and_feeds(static_only=True))
-def test_what_constants_decide(drawn):
+def test_decided_constructs_go(drawn):
     model, feeds = drawn
     result = check(model, feeds)
     assert not list(constructs(result.model.graph)), [str(remark) for remark in result.kept]
@@ -77,7 +77,7 @@ def test_what_constants_decide(drawn):
 
 @quick
 @given(model_and_feeds())
-def test_what_run_time_decides_in_part(drawn):
+def test_partly_decided_constructs(drawn):
     result = check(*drawn)
     left = [n for graph in graphs_of(result.model) for n in constructs(graph)]
     assert bool(left) <= bool(result.kept), "what stays has a reason"
@@ -204,7 +204,7 @@ def refusals(model):
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", range(120))
-def test_what_accepts_the_original_accepts_the_rewrite(seed):
+def test_a_runtime_that_accepts_the_original_accepts_the_rewrite(seed):
     dice = random.Random(seed)
     before = DRAWERS[seed % 3](dice)
     refused = {*refusals(before)}

@@ -44,7 +44,7 @@ def test_every_public_name_is_in_the_reference():
 
 
 @pytest.mark.parametrize("name", sorted(NAMED))
-def test_what_the_reference_names_is_there_and_described(name):
+def test_names_of_the_reference_exist_and_are_described(name):
     found = sl
     for part in name.split("."):
         found = (

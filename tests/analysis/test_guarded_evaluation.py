@@ -86,12 +86,12 @@ def test_a_process_that_ends_leaves_the_node_as_it_is(asked):
         assert folder.fold(node, [texts("b")]) is not None
 
 
-def test_where_no_governor_was_appointed_no_process_is_begun(asked):
+def test_no_process_without_a_governor(asked):
     node, folder = node_of(TRAP)
     assert folder.fold(node, [texts("a")]) is None
 
 
-def test_what_is_counted_but_long_runs_apart(asked, monkeypatch):
+def test_long_runs_are_counted_apart(asked, monkeypatch):
     node, folder = node_of("StringNormalizer")
     monkeypatch.setattr(guarded_evaluation, "_AT_ONCE", guarded_evaluation.CALL)
     asked.answers[:] = [[np.array(["elsewhere"], object)]]
@@ -100,7 +100,7 @@ def test_what_is_counted_but_long_runs_apart(asked, monkeypatch):
     assert found.numpy().tolist() == ["elsewhere"]
 
 
-def test_what_is_not_described_is_of_unknown_length():
+def test_an_operator_without_a_description_runs_apart():
     from straightline.ir import Operator
     from straightline.ops import rules_of
 

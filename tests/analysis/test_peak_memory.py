@@ -64,7 +64,7 @@ ROWS = (
 )
 
 
-def test_what_a_rewrite_makes_of_it_is_told():
+def test_peak_memory_before_and_after_a_rewrite():
     model = ir.parse(ROWS)
     line = "at most 4*D*M + 4*N + 4 bytes before, 4*D*M*N + 4*D*N + 4*N bytes after"
     outcome = transform(model)

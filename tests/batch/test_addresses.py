@@ -23,7 +23,7 @@ def test_a_text_with_a_mark_is_an_address():
         place_of(Path("s3://bucket/models"))
 
 
-def test_what_cannot_be_opened_is_told(monkeypatch):
+def test_an_address_that_cannot_be_opened(monkeypatch):
     with pytest.raises(BatchError, match="cannot open 'nothing-such://x'"):
         Address("nothing-such://x").below()
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
@@ -51,7 +51,7 @@ def test_files_are_put_listed_fetched_and_removed(tmp_path):
         stored(["b.onnx"], FOLDER)
 
 
-def test_where_objects_do_not_appear_whole_they_are_renamed(tmp_path, monkeypatch):
+def test_objects_are_renamed_where_writes_are_not_atomic(tmp_path, monkeypatch):
     monkeypatch.setattr(addresses, "_WHOLE", set())
     names = []
     kind = type(fsspec.filesystem("memory"))

@@ -47,7 +47,7 @@ def test_files_that_are_changed_or_missing_are_not_as_before():
     assert not are_as_before(found, Path())
 
 
-def test_what_the_system_tells_nothing_new_of_is_not_read(read):
+def test_an_unchanged_file_is_not_read(read):
     known = seen([old(Path("one"))], Path())
     del read[:]
     assert are_as_before(known, Path()) and read == []
@@ -84,7 +84,7 @@ def test_large_files_are_never_read(read, monkeypatch):
     assert waited and 0 < waited[0] <= 2, "until a change would show in the time"
 
 
-def test_what_cannot_be_read_is_told():
+def test_an_unreadable_file():
     Path("folder").mkdir()
     with pytest.raises(LoadError, match="'folder' cannot be read: Is a directory"):
         digest_of_file(Path("folder"))

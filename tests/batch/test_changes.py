@@ -50,7 +50,7 @@ def _turned(change):
     return {"worse": "better", "better": "worse"}.get(change)
 
 
-def test_what_got_worse_comes_first():
+def test_regressions_come_first():
     names = ("slow", "many", "more", "lost", "good", "gone", "same")
     old = [changed(name=name) for name in names]
     new = [

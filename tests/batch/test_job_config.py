@@ -64,7 +64,7 @@ WRONG = RewriteOptions("nothing-such"), RewriteOptions.of(max_trip=2)
 
 
 @pytest.mark.parametrize("how", [JobConfig(options) for options in WRONG])
-def test_what_fits_no_model_is_told_before_the_work(how):
+def test_unfit_options_are_refused_before_the_work(how):
     with pytest.raises(PassOptionError):
         how.check()
     JobConfig(RewriteOptions.of(opset=18, max_trips=2, values={})).check()

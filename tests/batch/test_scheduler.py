@@ -77,7 +77,7 @@ def test_one_failure_does_not_stop_the_rest(folder):
     assert files() == ["a.onnx", "deep/er/d.onnx", "deep/w.onnx", "deep/w.onnx.data"]
 
 
-def test_what_is_done_and_unchanged_is_skipped():
+def test_unchanged_work_is_skipped():
     first = batch.run("models", "out")
     again = batch.run("models", "out", resume=True)
     assert {record.status for record in again} == {"skipped"}
@@ -85,7 +85,7 @@ def test_what_is_done_and_unchanged_is_skipped():
     assert {record.status for record in batch.run("models", "out")} == {"written"}
 
 
-def test_what_was_changed_or_is_missing_is_done_again():
+def test_changed_or_missing_results_are_made_again():
     batch.run("models", "out")
     wanted = Path("out/deep/w.onnx.data").read_bytes()
     Path("out/a.onnx").unlink()
@@ -145,7 +145,7 @@ def test_a_process_that_dies_once_is_none(folder):
     assert (folder / "mark").exists()
 
 
-def test_what_an_interrupt_leaves_is_whole_and_the_rest_can_be_done():
+def test_an_interrupted_batch_can_be_resumed():
     def interrupt(_, what, done, total):
         if done == 2:
             raise KeyboardInterrupt

@@ -50,7 +50,7 @@ def test_a_file_goes_by_its_name_whatever_that_is():
     assert names("models/deep/er/d.onnx", "models/odd[1].bin") == ["d.onnx", "odd[1].bin"]
 
 
-def test_what_is_named_twice_is_done_once():
+def test_a_source_named_twice_is_processed_once():
     assert names("models/a.onnx", "models/../models/a.onnx", "models/*.onnx") == [
         "a.onnx",
         "b.onnx",
@@ -79,7 +79,7 @@ def test_results_below_the_sources_are_no_sources():
         (["models/a.onnx"], "hard", "would overwrite the model"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_is_done(sources, out, message):
+def test_impossible_requests_are_refused_before_the_work(sources, out, message):
     touch("other/a.onnx", "other/a.onnx.data", "third/a.onnx/b.onnx")
     for name in ("empty", "hard"):
         Path(name).mkdir()

@@ -16,7 +16,7 @@ ENTRY = {"name": "a", "key": "k", "read": {}, "written": {}, "record": STORED}
 FILE = Path("out/.straightline/state.jsonl")
 
 
-def test_what_is_added_is_known_next_time():
+def test_an_entry_is_known_to_the_next_run():
     with kept_in(Path("out")) as (state, staging):
         assert staging.is_dir() and staging.is_absolute()
         state.begin("b")
@@ -115,7 +115,7 @@ def test_a_link_in_the_place_of_the_folder_is_refused():
     assert [p.name for p in Path("other").iterdir()] == ["made-x"]
 
 
-def test_what_an_earlier_run_left_is_removed_and_no_target_of_a_link():
+def test_leftovers_are_removed_but_no_target_of_a_link():
     Path("precious").mkdir()
     FILE.parent.mkdir(parents=True)
     FILE.with_name("made-link").symlink_to(Path("precious").absolute())

@@ -10,7 +10,7 @@ RECORD = Record("a", "a.onnx", "out/a.onnx", "written").to_dict()
 ENTRY = {"name": "a", "key": "k", "read": {}, "written": {}, "record": RECORD}
 
 
-def test_what_is_added_is_known_next_time(monkeypatch):
+def test_an_entry_is_known_to_the_next_run(monkeypatch):
     out = Address("memory://state/out")
     with StoredState(out).kept() as state:
         state.begin_all(["a", "b"])

@@ -96,7 +96,7 @@ def test_weights_that_are_missing_are_told():
         (str(IN), "out", {"link_data": True}, "data cannot be linked"),
     ],
 )
-def test_what_cannot_be_is_told_before_the_work(sources, out, options, message):
+def test_impossible_requests_are_refused_before_the_work(sources, out, options, message):
     with pytest.raises(BatchError, match=message):
         run(sources, out, **options)
     assert not OUT.below()

@@ -42,7 +42,7 @@ def test_the_result_takes_its_place_whole(job):
     assert not list(Path("made").iterdir())
 
 
-def test_what_is_done_is_seen_to_be(job):
+def test_finished_work_is_recognized(job):
     done = work(job, JobConfig(), "key")
     known = dataclasses.replace(job, earlier=done.entry)
     assert work(known, JobConfig(), "key").record == dataclasses.replace(
@@ -51,7 +51,7 @@ def test_what_is_done_is_seen_to_be(job):
     assert work(known, JobConfig(), "other").record.status == "written"
 
 
-def test_what_a_target_does_not_take_withholds_the_result_where_that_is_asked_for(job):
+def test_an_unsupported_operator_withholds_the_result_on_request(job):
     options = RewriteOptions((), target=lacking("Add", opsets=(7, 28)))
     done = work(job, JobConfig(options, verify=None, whole_target=True), "key")
     assert (done.record.status, done.record.problem) == ("failed", "not taken")
@@ -59,9 +59,7 @@ def test_what_a_target_does_not_take_withholds_the_result_where_that_is_asked_fo
     assert work(job, JobConfig(options, verify=None), "key").record.ok
 
 
-def test_where_the_second_file_cannot_take_its_place_the_first_may_be_replaced_again(
-    job, monkeypatch
-):
+def test_a_failed_second_file_does_not_block_a_new_try(job, monkeypatch):
     put = module._put
     monkeypatch.setattr(module, "_put", lambda made, place: put(made, _only_data(place)))
     assert "no space left" in work(job, JobConfig(), "key").record.messages[0]
@@ -140,7 +138,7 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
         (JobConfig(load=(Path("none.py"),)), "bad input"),
     ],
 )
-def test_what_does_not_fit_is_a_record(job, how, problem):
+def test_an_error_becomes_a_record(job, how, problem):
     done = work(job, how, "key")
     assert (done.record.problem, done.entry) == (problem, None)
     assert not Path("out").exists()

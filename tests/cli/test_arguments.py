@@ -102,7 +102,7 @@ def test_a_certificate_demands_a_proof():
         ProofArguments(verify=False, prove=True).demanded()
 
 
-def test_what_lacks_another_option_is_refused():
+def test_an_option_without_its_companion_is_refused():
     session(target="tvm", whole=True).check()
     session("converting", opset=17).check()
     session("converting", target="tvm", opset=None).check()

@@ -47,7 +47,7 @@ def test_a_proof_is_told_in_a_line(folder, run):
     assert last(result).startswith("proved: equal for every input (")
 
 
-def test_where_there_is_none_it_is_told_what_is_open(folder, run):
+def test_an_open_proof_is_reported(folder, run):
     result = run("verify", "halves.onnx", "half.onnx")
     assert result.exit_code == 0
     words = r"open, equal on 3 samples and 32 edge cases \(equal over the reals, not proved"
@@ -81,7 +81,7 @@ def test_a_demanded_proof_has_an_exit_code(folder, run):
     )
 
 
-def test_what_is_not_proved_is_not_written(folder, run, no_proof):
+def test_an_unproved_result_is_not_written(folder, run, no_proof):
     for command in (("rewrite",), ("convert", "--opset", "18")):
         result = run(*command, "loop.onnx", "out.onnx", "--prove")
         assert_refused(result, 5, "not proved: out of steps", "nothing was written")
@@ -126,7 +126,7 @@ def test_a_certificate_that_cannot_be_proved_again(folder, run, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["loop.onnx", "out.onnx", "in.npz", "none/c.json", "mine.txt"])
-def test_what_is_read_or_written_is_no_place_for_a_certificate(folder, run, name):
+def test_a_certificate_overwrites_no_other_file(folder, run, name):
     np.savez(folder / "in.npz", x=np.zeros(2, np.float32))
     (folder / "mine.txt").write_text("mine")
     options = ("--inputs", "in.npz", "--certificate", name)

@@ -52,7 +52,7 @@ def test_control_flow_left_is_named_and_nothing_written(folder, run):
     assert not (folder / "out.onnx").exists()
 
 
-def test_what_stays_is_written_and_told_without_that_option(folder, run):
+def test_control_flow_left_is_written_and_reported(folder, run):
     write(folder / "in.onnx", DECIDED_BY_INPUTS)
     result = run("rewrite", "in.onnx", "out.onnx", "--no-verify")
     assert result.exit_code == 0
@@ -147,7 +147,7 @@ def test_a_pass_that_breaks_the_outputs_is_named_and_nothing_written(folder, run
     assert found["verification"]["status"] == "different"
 
 
-def test_what_a_pass_breaks_is_undone_and_the_rest_written(folder, run, broken_pass, monkeypatch):
+def test_a_broken_pass_is_undone_and_the_rest_written(folder, run, broken_pass, monkeypatch):
     monkeypatch.delenv("STRAIGHTLINE_FAULTS")
     write(folder / "in.onnx", LOOP)
     result = run("rewrite", "in.onnx", "out.onnx", "--passes", broken_pass)

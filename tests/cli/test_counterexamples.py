@@ -39,7 +39,7 @@ def test_verify_writes_a_counterexample_as_well(folder, run):
     assert not (folder / "none").exists()
 
 
-def test_where_nothing_refutes_nothing_is_written(folder, run):
+def test_no_counterexample_without_a_refutation(folder, run):
     result = run("prove", "ceil.onnx", "mirrored.onnx", "--counterexample", "ex")
     assert result.stdout.splitlines()[-1] == "there is no input to write to ex"
     result = run("prove", "relu.onnx", "again.onnx", "--counterexample", "ex")

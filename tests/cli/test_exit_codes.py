@@ -136,7 +136,7 @@ def test_a_file_in_place_of_a_command(tmp_path, monkeypatch, capsys):
     assert "straightline rewrite 'a b.onnx' OUT.onnx" in capsys.readouterr().err
 
 
-def test_what_asks_for_json():
+def test_requests_for_json():
     assert is_asked_for_json(["inspect", "a", "--json"])
     assert not is_asked_for_json(["inspect", "--", "--json"]) and not is_asked_for_json([])
 
@@ -166,7 +166,7 @@ def interrupt():
         (0, interrupt, False, 0, ""),
     ],
 )
-def test_what_cannot_be_shown(code, show, product, wanted, told, capsys, monkeypatch):
+def test_output_that_cannot_be_shown(code, show, product, wanted, told, capsys, monkeypatch):
     monkeypatch.setattr("straightline.cli.terminal.silence", lambda stream: None)
     assert finish(code, show, product=product) == wanted
     err = capsys.readouterr().err

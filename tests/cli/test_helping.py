@@ -42,7 +42,7 @@ def test_narrow_terminals_lose_no_letter(name, width):
         assert "".join((param.help or "").split()) in shown, param
 
 
-def test_what_stands_where():
+def test_order_of_the_help():
     shown = help_of("convert", 80)
     parts = [shown.index(f"\n{title}\n") for title in ("Arguments", "Options", "Verification")]
     assert parts == sorted(parts)

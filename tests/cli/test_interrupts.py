@@ -142,7 +142,7 @@ def test_once_the_output_stands():
     assert os.path.exists("out.onnx")
 
 
-def test_where_it_is_ignored_it_stays_so():
+def test_an_ignored_signal_stays_ignored():
     program = BEFORE.replace("default_int_handler", "SIG_IGN")
     patch = "import straightline.passes.manager.pipeline as p\nrun = p.run_passes\n"
     patch += f"p.run_passes = lambda *a: ({KILL}, run(*a))[1]"

@@ -49,6 +49,6 @@ def test_fields_become_options_and_arguments():
         ((), "IN"),
     ],
 )
-def test_what_is_no_value_is_refused(words, message):
+def test_a_wrong_value_is_refused(words, message):
     code, output, seen = invoke(*words)
     assert code == 2 and message in output and not seen

@@ -47,7 +47,7 @@ def test_with_json_the_output_is_one_document(run, tmp_path):
     assert (tmp_path / "r.html").exists()
 
 
-def test_where_nothing_is_written_the_page_still_tells_why(run, tmp_path):
+def test_the_page_explains_a_result_that_is_withheld(run, tmp_path):
     result = run("rewrite", "in.onnx", "out.onnx", "--require-straight-line", "--report", "r.html")
     assert result.exit_code == 4 and not (tmp_path / "out.onnx").exists()
     data = data_in(tmp_path / "r.html")

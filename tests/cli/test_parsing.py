@@ -163,7 +163,7 @@ def test_places_of_models(text, path):
         *((parsing.maximum, f"y={n}", f"y={n}: write a number of") for n in ("-1", "x", "", "1.5")),
     ],
 )
-def test_what_cannot_be_read(read, given, words):
+def test_unreadable_texts(read, given, words):
     with pytest.raises(typer.BadParameter) as caught:
         read(given)
     assert words in caught.value.message

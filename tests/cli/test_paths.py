@@ -84,7 +84,7 @@ def test_the_data_of_the_input_is_not_overwritten(folder, command, kind):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_there_and_no_model_takes_force(folder, command):
+def test_overwriting_another_file_needs_force(folder, command):
     source = folder / "home" / "in.onnx"
     other = write_model(folder / "work" / "other.onnx", "out.onnx.data", 5.0)
     assert_refused(folder, command, source, "out.onnx", message="its data would overwrite")
@@ -97,7 +97,7 @@ def test_what_is_there_and_no_model_takes_force(folder, command):
         assert weight(name) == 1
 
 
-def test_what_cannot_be_written_is_told_before_the_work(folder, monkeypatch):
+def test_an_impossible_write_is_refused_before_the_work(folder, monkeypatch):
     monkeypatch.setattr("straightline.driver.calls.run", lambda *_, **__: pytest.fail("ran"))
     (folder / "work" / "notes.txt").write_text("mine")
     source = folder / "home" / "in.onnx"
@@ -151,7 +151,7 @@ def test_the_result_may_be_written_again(folder):
 
 
 @pytest.mark.parametrize("target", ["/dev/null", "/dev/stdout", "/dev/fd/1", "/dev/full"])
-def test_what_is_no_file_is_no_target(folder, target):
+def test_a_special_file_is_no_destination(folder, target):
     message = "not a regular file"
     assert_refused(folder, ("rewrite",), folder / "home" / "in.onnx", target, message=message)
 
@@ -209,7 +209,7 @@ def test_the_shell_can_make_the_pipe(folder):
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("verify",), ("inspect",)])
-def test_what_has_no_end_is_refused(folder, command, monkeypatch):
+def test_an_endless_pipe_is_refused(folder, command, monkeypatch):
     monkeypatch.setattr("straightline.ir.file_reader._WRITER_COMES_WITHIN", 0.1)
     os.mkfifo("unwritten")
     rest = [] if command[0] == "inspect" else ["out.onnx"]

@@ -83,7 +83,7 @@ def test_verify_and_inspect_read_a_pipe():
         (["rewrite", "none.onnx", "-"], b"", 1, "there is no file 'none.onnx'"),
     ],
 )
-def test_what_is_refused(arguments, given, code, words):
+def test_refused_arguments(arguments, given, code, words):
     out, told = run(*arguments, given=given, code=code)
     assert words in told and told.startswith("error: ") and told.count("\n") == 1
     if "--json" in arguments:

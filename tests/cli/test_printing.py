@@ -54,7 +54,7 @@ def test_a_pass_that_is_named_and_changes_nothing_says_so(run):
     assert set(titles(run("--print-after=inline-ifs"))) == {"// inline-ifs changed nothing"}
 
 
-def test_what_is_only_tried_is_not_printed(run):
+def test_trial_passes_are_not_printed(run):
     found = titles(run("--print-after=unroll-loops", "--passes", "accelerate"))
     assert sum(title.startswith("// after") for title in found) == 1  # of many pipelines one is run
 
@@ -71,7 +71,7 @@ def test_the_conversion_is_a_step_like_a_pass(run):
     assert 'opset_import: ["" : 18]' in after and "Loop" not in after
 
 
-def test_what_a_conversion_must_straighten_is_told(run):
+def test_straightening_for_a_conversion_is_printed(run):
     text = """g (float[2] x) => (float[2] y) <int64 zero = {0}> {
         s = SequenceConstruct (x, x)  y = SequenceAt (s, zero) }"""
     onnx.save(onnx.parser.parse_model(HEADER + text), "in.onnx")

@@ -106,7 +106,7 @@ def remarks(count: int, action: str) -> list[Remark]:
     return [Remark("p", "If", f"{action}/{n}", action, "why") for n in range(count)]  # type: ignore[arg-type]
 
 
-def test_what_is_left_is_shown_in_full_after_much_that_was_done(
+def test_kept_constructs_are_all_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     done, left = remarks(100, "rewritten"), remarks(60, "kept")
@@ -164,7 +164,7 @@ def test_inspection_shows_every_construct(many: Path) -> None:
     assert "45 of 95 stay" in found.stdout
 
 
-def test_what_came_to_light_is_shown(tmp_path: Path) -> None:
+def test_a_corrected_declaration_is_shown(tmp_path: Path) -> None:
     """A declaration that turns out to be false is corrected, and its user is told."""
     model = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["": 17]>

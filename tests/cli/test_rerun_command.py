@@ -78,7 +78,7 @@ def test_json_has_hints() -> None:
     }
 
 
-def test_what_is_only_watched_is_not_asked_for_again() -> None:
+def test_watching_options_are_not_repeated() -> None:
     watching = ("-v", "--print-after", "--print-before=inline-ifs")
     for command in commands("rewrite", "my model.onnx", "out.onnx", *watching):
         assert command[:4] == ["straightline", "rewrite", "my model.onnx", "out.onnx"]

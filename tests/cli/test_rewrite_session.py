@@ -29,7 +29,7 @@ def run(folder, run):
         ("--report none/page.html", "none"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_the_work(run, command, given, words, monkeypatch):
+def test_wrong_options_are_refused_before_the_work(run, command, given, words, monkeypatch):
     monkeypatch.setattr("straightline.passes.Pipeline.apply", lambda *_: pytest.fail("ran"))
     monkeypatch.setattr(
         "straightline.version_converter.conversion.convert", lambda *_: pytest.fail("ran")
@@ -40,7 +40,7 @@ def test_what_does_not_fit_is_refused_before_the_work(run, command, given, words
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_watched_stays_off_standard_output(run, command, tmp_path):
+def test_watched_text_stays_off_standard_output(run, command, tmp_path):
     watched = ("--print-before", "--print-after", "-v", "--json")
     result = run(*command.split(), "in.onnx", "out.onnx", *watched)
     found = json.loads(result.stdout)

@@ -62,7 +62,7 @@ DOCUMENTS = (
 
 
 @pytest.mark.parametrize("words", DOCUMENTS, ids=" ".join)
-def test_what_commands_print(words, run, models, folder, monkeypatch):
+def test_schemas_of_command_outputs(words, run, models, folder, monkeypatch):
     text = "g (float[2] x, int64 n) => (float[2] y) { y = Loop (n, , x) <body = b"
     text += (
         " (int64 i, bool c, float[2] a) => (bool d, float[2] r) { d = Identity (c) r = Exp (a) }> }"

@@ -51,14 +51,14 @@ def assert_told(errors, kind, reason):
         "convert in.onnx out.onnx --opset 18 --no-verify --json",
     ],
 )
-def test_what_was_written_stands_although_it_cannot_be_told(command, stream):
+def test_a_written_result_survives_a_lost_report(command, stream):
     code, errors, _ = shell(f"{command} {stream}")
     assert code == 0, errors
     assert_told(errors, "warning", LOST[stream])
     assert onnx.load("out.onnx").graph.node
 
 
-def test_what_was_not_written_has_its_own_exit_code():
+def test_withheld_results_have_their_own_exit_code():
     options = "--passes inline-ifs --require-straight-line"
     code, errors, _ = shell(f"rewrite in.onnx out.onnx {options} > /dev/full")
     assert code == 4
@@ -77,7 +77,7 @@ def test_what_was_not_written_has_its_own_exit_code():
         ("verify in.onnx other.onnx --runtime reference", ["> /dev/full"], 3),
     ],
 )
-def test_what_is_shown_is_the_product(command, streams, wanted):
+def test_shown_text_is_the_product(command, streams, wanted):
     for stream in streams:
         code, errors, _ = shell(f"{command} {stream}")
         reason = LOST[stream]
@@ -108,7 +108,7 @@ def test_streams_that_are_closed():
         ("convert in.onnx - --opset 18", 1),
     ],
 )
-def test_where_all_streams_are_closed_the_exit_code_is_the_answer(command, code):
+def test_the_exit_code_answers_without_streams(command, code):
     assert shell(f"{command} <&- >&- 2>&-")[0] == code
 
 
@@ -119,7 +119,7 @@ def test_where_all_streams_are_closed_the_exit_code_is_the_answer(command, code)
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
-def test_what_cannot_be_encoded_is_replaced(environment):
+def test_unencodable_text_is_replaced(environment):
     model = onnx.load("in.onnx")
     model.graph.node[1].name = "große Schleife 大\x1b[2J"
     onnx.save(model, "größe.onnx")

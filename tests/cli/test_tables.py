@@ -34,7 +34,7 @@ def test_a_narrow_terminal_has_a_line_for_each_cell(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("width", [20, 40])
-def test_what_is_longer_than_a_line_goes_on_in_the_next(width, monkeypatch, capsys):
+def test_long_cells_wrap(width, monkeypatch, capsys):
     found = shown(width, monkeypatch, capsys)
     assert "encoder/a-rather-long-path/of-a-loop" in "".join(found.split())
 

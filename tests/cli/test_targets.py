@@ -42,7 +42,7 @@ def test_a_model_is_made_to_fit(command, folder):
     assert written.opset_import[0].version == 17
 
 
-def test_what_is_left_is_told_and_can_be_made_a_failure(folder):
+def test_unsupported_operators_are_reported_and_can_fail(folder):
     options = ("--target-file", "poor.toml", "--no-verify")
     result = run("rewrite", "in.onnx", "out.onnx", *options, "--json")
     assert result.exit_code == 0
@@ -67,7 +67,7 @@ def test_what_is_left_is_told_and_can_be_made_a_failure(folder):
         (["convert"], 2, "say where to: --opset N, or --target NAME"),
     ],
 )
-def test_what_is_wrong_is_one_line(arguments, code, told, folder):
+def test_wrong_use_is_one_line(arguments, code, told, folder):
     command, *options = arguments
     result = run(command, "in.onnx", "out.onnx", *options)
     assert result.exit_code == code, result.output

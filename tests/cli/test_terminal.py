@@ -26,13 +26,13 @@ class TestShown:
             ("", ""),
         ],
     )
-    def test_what_steers_is_escaped(
+    def test_control_characters_are_escaped(
         self, text: str, wanted: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
         assert shown(text) == wanted
 
-    def test_what_cannot_be_encoded_is_escaped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unencodable_text_is_escaped(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
         assert shown("größe 大") == r"gr\xf6\xdfe \u5927"
 

@@ -90,7 +90,7 @@ def test_one_token_goes_to_its_row_of_the_past(has_bias):
         (MULTI, [floats(1, 2, 4)], {}, "packed"),
     ],
 )  # fmt: skip
-def test_what_stays_has_its_reason(operator, inputs, settings, why):
+def test_kept_operators_have_a_reason(operator, inputs, settings, why):
     model = one_node(operator, inputs, num_heads=2, **settings)
     outcome = sl.transform(model, (), target="onnx", verify=False)
     (kept,) = [remark for remark in outcome.remarks if remark.action == "kept"]

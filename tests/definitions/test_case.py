@@ -33,7 +33,7 @@ def test_reads_of_sizes_and_constants_are_recorded():
     assert case(constant=[numbers, None, None].__getitem__).constant("x") is numbers
 
 
-def test_what_is_not_known_is_unfit():
+def test_unknown_facts_are_unfit():
     one = case()
     for ask in (
         lambda: one.elem_type("z"),

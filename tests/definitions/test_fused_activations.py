@@ -15,7 +15,7 @@ def test_parameters_become_attributes():
     assert activation("ParametricSoftplus", (2.0, 3.0), "x", "y").count("Mul") == 2
 
 
-def test_what_is_unknown_or_incomplete_is_unfit():
+def test_unknown_activations_are_unfit():
     for name, parameters in (("Foo", ()), ("Elu", ()), ("Clip", (1.0,))):
         with pytest.raises(Unfit):
             activation(name, parameters, "x", "y")

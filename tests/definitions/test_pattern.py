@@ -33,7 +33,7 @@ def test_values_shapes_nodes_and_attributes():
         ("(x) => (y) { y = Neg (x) } more", "cannot be read at 'more'"),
     ],
 )
-def test_what_cannot_be_read(text, message):
+def test_unreadable_patterns(text, message):
     with pytest.raises(RuleError) as error:
         parse_pattern(text)
     assert message in str(error.value)

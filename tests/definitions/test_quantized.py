@@ -70,7 +70,7 @@ def test_softmax_has_an_opset_of_its_own(axis, opset):
         assert_equal(*(run_kernel(each, feeds_of(inputs)) for each in (model, plain)))
 
 
-def test_where_and_concat_quantize_anew():
+def test_a_select_and_a_concat_quantize_anew():
     x, y = codes(2, 3), codes(2, 3)
     parts = [x, scale(0.05), zero(120), y, scale(0.1), zero(3)]
     assert_kernel(QLINEAR + "Concat", [scale(0.1), zero(3), *parts], axis=1)

@@ -81,7 +81,7 @@ def test_users_replace_definitions_and_take_them_back():
         ),
     ],
 )
-def test_what_fits_no_definition_stays(name, inputs, attributes, reason):
+def test_an_operator_without_a_fitting_definition_stays(name, inputs, attributes, reason):
     model = one_node(name, inputs, opset=9 if name == "Crop" else 11, **attributes)
     (remark,) = sl.transform(model, (), target="onnx", verify=False).untaken
     assert reason in remark.reason

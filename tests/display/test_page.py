@@ -57,7 +57,7 @@ def test_a_page_is_one_piece_for_light_and_dark():
         Table((EVIL,), [(EVIL,), ([EVIL, EVIL],)]),
     ],
 )
-def test_what_a_model_says_is_text(block):
+def test_names_of_a_model_are_text(block):
     page = as_html(EVIL, [block])
     found = read(page)
     assert "script" not in found.tags

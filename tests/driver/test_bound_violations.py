@@ -91,7 +91,7 @@ def test_larger_inputs_that_go_beyond_are_looked_for_and_noted(run, name):
     assert "there the result is another one" in note
 
 
-def test_where_none_is_found_that_is_told_too(run):
+def test_a_search_without_a_violation_is_noted(run):
     text = BY_SIZE.replace("float[N] x", "float[6] x")
     (note,) = run(text, {"y": 9}).verdict.notes
     assert note.endswith("is taken on trust; no input that was tried says otherwise")
@@ -118,7 +118,7 @@ def test_a_conversion_behind_it_changes_nothing(run):
     assert any("more than 20 iterations, such as" in note for note in found.verdict.notes)
 
 
-def test_what_no_array_can_count_is_not_looked_for():
+def test_sizes_beyond_any_array_are_not_searched():
     model = ir.load(as_model(HEAD + BY_NUMBER))
     before = ir.to_text(model)
     assert bound_violations.guard(model, Assumptions({"y": 10**9}, {})) == []

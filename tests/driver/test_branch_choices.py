@@ -90,7 +90,7 @@ def test_inputs_that_keep_to_it_agree():
         ({"kept": "both"}, r"If 'kept': 'both' is no branch; write 'then' or 'else'"),
     ],
 )
-def test_what_does_not_fit(branches, message):
+def test_unfit_assumptions(branches, message):
     with pytest.raises(AssumptionError, match=message):
         assume_branches(ir.load(as_model(MODEL)), branches)
 

@@ -57,7 +57,7 @@ def test_a_case_is_converted_between_all_opsets(places, place):
     assert sum(row.back.values()) == len(range(7, 21))
 
 
-def test_what_is_not_equal_is_seen(places):
+def test_a_different_result_is_noticed(places):
     """A result that computes something else."""
     (case,) = [case for case in places.CASES if case.name == "Where"]
     before = places.model_of(places.nodes_of(case, 21), "graph", 21)
@@ -71,7 +71,7 @@ def test_runs_of_opsets(places):
     assert places.spans([9, 7, 8, 12]) == "7 to 9, 12"
 
 
-def test_what_a_line_tells_is_counted(places):
+def test_changes_of_a_line_are_counted(places):
     cells = ["-", "-", "2 - 1 =", *["="] * (len(places.OPSETS) - 3)]
     line = ["Name", "graph", "8 to 10, 12", *cells, "="]
     # In opsets 8 and 10, 12 one less: a model is not converted to its own.

@@ -95,7 +95,7 @@ def test_it_reads_as_text():
     assert str(sl.inspect(model("g (float x) => (float y) { y = Abs (x) }"))) == "no control flow"
 
 
-def test_what_is_left_of_a_loop_is_not_gone():
+def test_a_projection_leaves_the_recurrence():
     """A recurrence stays, and its projection is computed before it."""
     text = """g (float[N, 4] x, float[4, 3] w, float[3] h0) => (float[3] h) {
         h = Scan <num_scan_inputs = 1, body = b (float[3] s, float[4] e) => (float[3] t) {
@@ -125,7 +125,7 @@ RECURRENCE = """g (float[2] x, int64 n) => (float[2] y, float[k] z) {
 }"""
 
 
-def test_what_decides_stands_alone_where_little_is_shown():
+def test_the_deciding_input_alone_without_details():
     from straightline.display import as_text
 
     decides = "trip count depends on input 'n'"
@@ -141,7 +141,7 @@ def test_what_decides_stands_alone_where_little_is_shown():
         assert described["reason"] == construct.reason and "brief" not in described
 
 
-def test_what_was_over_a_limit_is_told():
+def test_an_exceeded_limit_is_reported():
     text = """g (float[2] x) => (float[2] y) <bool yes = {1}, bool no = {0}> {
         c = And (yes, no)
         y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },

@@ -60,7 +60,7 @@ def test_without_rewriting_it_stays_and_cannot_be_converted() -> None:
     assert "not rewritten" not in str(error)
 
 
-def test_what_can_be_converted_is_not_rewritten() -> None:
+def test_a_convertible_model_is_not_rewritten() -> None:
     text = """
         <ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y) <bool yes = {1}> {
@@ -74,7 +74,7 @@ def test_what_can_be_converted_is_not_rewritten() -> None:
     assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
 
 
-def test_what_was_rewritten_is_told() -> None:
+def test_a_rewrite_for_the_conversion_is_reported() -> None:
     made = converted_job(parsed(SEQUENCE), 10, values={"k": 0})
     assert (made.converted.before, made.model.opset()) == (17, 10)
     assert made.converted.differences.to_dict() == {
@@ -174,7 +174,7 @@ def test_the_lowest_opset_is_named_with_what_stands_in_the_way() -> None:
     assert convert_version(parsed(SEQUENCE), 11, verify=True)
 
 
-def test_of_several_obstacles_the_first_one_counts() -> None:
+def test_the_first_of_several_obstacles_is_reported() -> None:
     """The comparison of texts is stuck at 19, the sequence would be at 11."""
     text = SEQUENCE.replace("17", "21").replace("int64 k", "int64 k, string[2] p, string[2] q")
     text = text.replace("float[2] b)", "float[2] b, bool[2] e)")
@@ -184,7 +184,7 @@ def test_of_several_obstacles_the_first_one_counts() -> None:
     assert len(error.failures) == 3
 
 
-def test_what_is_rewritten_is_on_the_way() -> None:
+def test_a_rewritten_operator_does_not_stop_the_search() -> None:
     """The Optional is rewritten on the way to 11, at which the sequence is stuck."""
     text = """
         <ir_version: 8, opset_import: ["": 17]>
@@ -286,7 +286,7 @@ def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verify(made, VerifyOptions(runtime="reference"))[1].equal
 
 
-def test_what_passes_made_is_the_same_for_each_try() -> None:
+def test_each_try_starts_from_the_same_passes() -> None:
     with pytest.raises(ConversionError) as caught:
         converted_job(parsed(LOOP), 9, "unroll-loops")
     assert caught.value.reached == 11
@@ -299,7 +299,7 @@ def test_a_wrong_pass_is_named_although_a_conversion_came_after() -> None:
     assert caught.value.culprit == "negating"
 
 
-def test_what_was_over_a_limit_is_told_once() -> None:
+def test_an_exceeded_limit_is_reported_once() -> None:
     """Sizes that calls would have told are not followed."""
     head = '<domain: "local", opset_import: ["" : 12, "local" : 1]>'
     text = """<ir_version: 7, opset_import: ["" : 12, "local" : 1]>

@@ -103,7 +103,7 @@ def test_it_never_takes_the_place_of_its_source_unasked(path, tmp_path):
     assert onnx.load(path) == outcome.model
 
 
-def test_what_is_no_model_is_not_overwritten(model, tmp_path):
+def test_a_foreign_file_is_not_overwritten(model, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     outcome = sl.transform(model)
     with pytest.raises(sl.SaveError):
@@ -160,7 +160,7 @@ def test_a_model_cannot_write_html(model):
         assert "&lt;img" in found._repr_html_()
 
 
-def test_what_differs_is_shown():
+def test_differences_are_shown():
     different = [
         onnx.parser.parse_model(
             '<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y) { y = '

@@ -57,7 +57,7 @@ g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
 }"""
 
 
-def test_what_a_fit_brings_in_is_simplified():
+def test_forms_of_a_target_are_simplified():
     """Both forms hold the same constants, which the passes merge."""
     model = onnx.parser.parse_model(FITTED)
     outcome = sl.transform(model, "simplify", target="tinygrad", opset=14, verify=False)

@@ -276,7 +276,7 @@ def test_a_verified_rewrite_with_values_that_fix_symbols():
     assert [i.name for i in flat.graph.input] == ["b", "c", "d"]
 
 
-def test_what_is_no_tensor_or_no_input_is_refused():
+def test_binding_what_is_no_input_or_no_tensor():
     with pytest.raises(BindingError, match="no input 'q'; it has 'x', 'w', 'v'"):
         bind_inputs(model(), {"q": 1}, {})
     text = '<ir_version: 8, opset_import: ["" : 17]> g (seq(float[2]) s) => (int64 n)'

@@ -85,7 +85,7 @@ def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
             assert result.exit_code == 0, result.output
 
 
-def test_what_a_single_iteration_decides_is_no_hint():
+def test_no_hint_from_a_single_iteration():
     """With one iteration both readings of an absent condition are the same, with six not."""
     text, (hint,) = MODELS["the same, of as many iterations as an input says"]
     found = sl.inspect(as_model(HEAD + text))
@@ -165,7 +165,7 @@ def test_the_rewrite_that_a_hint_offers_is_right():
 
 
 @pytest.mark.parametrize(("limit", "most"), [("_MOST_TRIALS", 1), ("_MOST_NODES", 0)])
-def test_what_was_not_tried_says_so(limit, most, monkeypatch):
+def test_untried_hints_say_so(limit, most, monkeypatch):
     """The first is tried in any case."""
     monkeypatch.setattr(f"straightline.driver.suggestions.{limit}", most)
     text, wanted = MODELS["two constructs that two inputs decide"]
@@ -216,18 +216,18 @@ def left(text, *passes):
     return left_over(result.model, result.remarks)
 
 
-def test_what_a_pass_said_of_it():
+def test_the_reason_of_the_last_pass():
     (found,) = left(LOOP, UnrollLoops())
     assert (found.op_type, found.path, found.pass_name) == ("Loop", "y", "unroll-loops")
     assert "--set n=" in found.reason
 
 
-def test_what_no_pass_spoke_of():
+def test_the_reason_without_a_pass():
     (found,) = left(LOOP, InlineIfs())
     assert found.reason == "no pass of the pipeline rewrites Loop"
 
 
-def test_what_stands_in_a_function_is_told_with_the_call():
+def test_constructs_of_a_function_are_reported_with_the_call():
     (found,) = left(CALLED, InlineIfs())
     assert found.op_type == "If" and "'c'" in found.reason
 

@@ -140,7 +140,7 @@ def test_a_broken_pass_is_located(model):
     assert kinds(sl.rewrite(model, passes, values=VALUES, unproved="allow"))[-1] == "Neg"
 
 
-def test_what_cannot_be_compared_is_said():
+def test_a_result_without_comparison_says_so():
     text = '<ir_version: 8, opset_import: ["" : 17]> g () => (float[2] y)'
     random = onnx.parser.parse_model(text + " { y = RandomNormal <shape = [2]> () }")
     with pytest.warns(sl.NotVerifiedWarning, match="not verified"):
@@ -247,7 +247,7 @@ def test_named_dimensions_are_fixed_by_every_call(call):
             WITH_DIMS[call](model, dims=wrong)
 
 
-def test_what_is_inspected_and_what_is_drawn_take_named_dimensions_too():
+def test_inspection_and_samples_use_named_dimensions():
     model = onnx.parser.parse_model(NAMED_SIZES)
     assert sl.inspect(model, dims={"T": 3}).straight_line
     wrong = onnx.parser.parse_model(NAMED_SIZES.replace("Sin", "Cos"))
@@ -292,7 +292,7 @@ def test_shapes_of_samples_that_do_not_fit_are_told_before_anything_is_done(
             call(model, verify={"sample_shapes": shapes})
 
 
-def test_what_is_set_or_given_is_not_drawn():
+def test_bound_inputs_are_not_drawn():
     model = onnx.parser.parse_model(NAMED_SIZES)
     with pytest.raises(sl.SampleShapeError, match="input 'w' is set; no values are drawn for it"):
         sl.verify(model, model, sample_shapes={"w": (2,)}, bound={"w": np.zeros(2, np.float32)})
@@ -456,7 +456,7 @@ def test_a_wrong_pass_is_named(loop_and_if):
             sl.transform(loop_and_if, passes, values={"n": 2}, opset=opset, verify=True)
 
 
-def test_what_cannot_be_compared_warns_the_caller():
+def test_a_result_without_comparison_warns_the_caller():
     loop_and_if = onnx.parser.parse_model(RANDOM)
     calls = (
         lambda: sl.transform(loop_and_if, verify={"prove": False}),
@@ -496,7 +496,7 @@ def test_long_work_tells_what_it_does(loop_and_if):
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError, sl.Error])
-def test_what_the_callback_raises_ends_the_work(loop_and_if, kind, tmp_path):
+def test_an_error_of_the_callback_ends_the_work(loop_and_if, kind, tmp_path):
     path = tmp_path / "m.onnx"
     onnx.save(loop_and_if, path)
     count = len(told(path, opset=13, verify=WITH_RUNS))
@@ -535,7 +535,7 @@ def test_passes_are_logged_a_line_each(loop_and_if, caplog):
     assert any(line.startswith("the proof is proved") for line in lines)
 
 
-def test_what_is_tried_is_logged_in_detail(loop_and_if, caplog):
+def test_trials_are_logged_in_detail(loop_and_if, caplog):
     with caplog.at_level(logging.DEBUG, "straightline"):
         sl.transform(loop_and_if, verify=WITH_RUNS)
     lines = [(record.levelno, record.getMessage()) for record in caplog.records]

@@ -99,6 +99,6 @@ def test_an_input_beyond_it_is_found_and_told():
         (steered("n, ", "int64 n,"), {"y": 3}, "it has no initial condition but its body"),
     ],
 )
-def test_what_does_not_fit_is_refused(text, maxima, message):
+def test_unfit_maxima_are_refused(text, maxima, message):
     with pytest.raises(AssumptionError, match=message):
         assume_maxima(ir.load(as_model(text)), maxima)

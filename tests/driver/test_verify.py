@@ -36,7 +36,7 @@ class SpoilAt(Pass):
 
 
 @pytest.mark.parametrize("opset", [17, 18])
-def test_what_a_pass_spoils_before_or_after_a_conversion_is_undone(opset, monkeypatch):
+def test_a_wrong_pass_is_undone_on_either_side_of_a_conversion(opset, monkeypatch):
     monkeypatch.delenv("STRAIGHTLINE_FAULTS")
     request = Request(as_model(TEXT), RewriteOptions([SpoilAt(opset)], opset=18))
     job = line.run(request)

@@ -77,7 +77,7 @@ def test_the_least_and_the_greatest():
     assert least([-N, 5 - M, dim(0)]) is None
 
 
-def test_what_holds_for_both():
+def test_a_join_of_bounds():
     one, other = Bounds(dim(0), dim(5)), Bounds(dim(-2), N)
     assert join(one, Bounds(dim(-2), dim(3))) == Bounds(dim(-2), dim(5))
     assert join(one, other) is None

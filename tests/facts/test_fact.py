@@ -72,7 +72,7 @@ def test_content_of_constants(dtype):
     assert decided(fact).dtype == dtype
 
 
-def test_what_is_not_followed():
+def test_constants_that_are_not_tracked():
     assert constant_fact(Tensor(array=np.ones(2, np.float32))).content is None
     assert constant_fact(Tensor(array=np.ones(MAX_CONTENT + 1, np.int64))).content is None
     unsure = Fact(onnx.TensorProto.INT64, (), as_content(np.array(1)))

@@ -32,7 +32,7 @@ N, M, K = map(Dimension.symbol, "NMK")
         (Dimension.constant(-1), UINT8, False),
     ],
 )
-def test_what_types_hold(element, elem_type, holds):
+def test_capacity_of_types(element, elem_type, holds):
     assert Magnitudes().hold(element, elem_type) is holds
 
 
@@ -73,7 +73,7 @@ def test_numbers_of_iterations_are_sizes_once_they_are_made():
 
 
 @pytest.mark.parametrize("elem_type", [INT32, INT64])
-def test_what_is_held_is_what_arithmetic_gives_up_to_the_largest_sizes(elem_type):
+def test_capacity_agrees_with_arithmetic_up_to_the_largest_sizes(elem_type):
     """At and next to where integers wrap: 46341, 65536, 2^31, and the largest sizes."""
     most = MOST_ELEMENTS if elem_type == INT64 else MOST_IN_32_BITS
     edges = {0, 1, 3, 8000, 46340, 46341, 65535, 65536, 1 << 29, 1 << 30, 1 << 31, most}

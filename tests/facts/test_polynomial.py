@@ -56,7 +56,7 @@ def test_a_quotient_is_exact(a, b, sizes):
 
 
 @given(dimensions, dimensions, SIZES)
-def test_what_vanishes_with_another_is_0_where_that_is(a, b, sizes):
+def test_a_polynomial_that_vanishes_with_another_is_zero(a, b, sizes):
     if a.vanishes_with(b) and at(b, sizes) == 0:
         assert at(a, sizes) == 0
 

@@ -28,7 +28,7 @@ def test_equal_ones_stay_equal_and_others_are_not():
     assert long_product().equals(long_product(1)) is None
 
 
-def test_what_is_multiplied_of_sizes_is_a_size():
+def test_a_long_product_of_sizes_is_a_size():
     assert long_product().less(0) is False
     assert (long_product() + 5).equals(0) is False
     # What has negative factors may be less than 0.
@@ -53,7 +53,7 @@ def test_powers_and_numbers_without_end():
     assert Dimension.constant(LARGEST - 1).value == LARGEST - 1
 
 
-def test_what_is_hidden_can_be_replaced():
+def test_hidden_terms_can_be_replaced():
     dim = long_product()
     three = dim.replaced({"s0": Dimension.constant(3)})
     assert three != dim

@@ -61,7 +61,7 @@ def test_sentences_are_joined_each_once():
     assert Reason.join([one, one]) is one
 
 
-def test_what_decides_comes_first_and_alone_where_little_is_said():
+def test_the_deciding_input_comes_first():
     option = Reason("on n", "n", {"depends_on": ["n"]}, ["--set n=..."])
     data, other = Reason("on x", "x", {"depends_on": ["x"]}), Reason("it is no accumulation")
     ranked = Reason.rank([other, data, option])

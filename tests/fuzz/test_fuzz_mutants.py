@@ -59,7 +59,7 @@ def test_mutations_change_what_they_are_given() -> None:
     assert changed > 150 and len(kinds) > 20
 
 
-def test_what_is_wrong_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(mutant: fuzz_mutants.Mutant) -> None:
         raise KeyError("nobody expects this")
 
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         mutant.require_same(other)
 
 
-def test_what_fails_is_told_once_and_kept(
+def test_a_fault_is_reported_once_and_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = {"stage": "rewrite", "error": "KeyError: 'body'", "where": "ir/node.py:77"}

@@ -61,7 +61,7 @@ def test_conditions_that_mutmut_inverts_are_not_negated_again(changed_lines):
         "Shape: TypeAlias = 'tuple[int, ...]'",
     ],
 )
-def test_what_says_nothing_is_left(changed_lines, text):
+def test_code_without_effect_is_not_mutated(changed_lines, text):
     assert changed_lines(text) <= {"keep = None"}
 
 

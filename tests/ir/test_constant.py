@@ -39,7 +39,7 @@ def test_empty_lists() -> None:
     assert tensor is not None and tensor.dims == (0,)
 
 
-def test_what_is_not_known() -> None:
+def test_values_that_are_not_constant() -> None:
     reference = AttributeProto(name="value_int", type=AttributeProto.INT, ref_attr_name="k")
     assert constant_tensor(Operator("Constant", {"value_int": reference})) is None
     assert constant_tensor(Operator("Constant")) is None

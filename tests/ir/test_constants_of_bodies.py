@@ -294,7 +294,7 @@ def test_a_copied_body_lists_its_constants_again() -> None:
         (_ANYWHERE, "float[3] w = {1, 2, 3}", "has 4 inputs"),
     ],
 )
-def test_what_has_no_value_is_an_input_that_nothing_feeds(text: str, old: str, what: str) -> None:
+def test_a_constant_without_a_value_is_refused(text: str, old: str, what: str) -> None:
     new = old.partition(" = ")[0].strip()
     with pytest.raises(ir.ModelError, match=what):
         ir.parse(text.replace(old, new))

@@ -26,7 +26,7 @@ NUMBERS = {"f": onnx.numpy_helper.to_array(onnx.helper.make_tensor("f", 1, [], [
 
 
 @pytest.mark.parametrize("folds", [False, True])
-def test_what_is_made_is_what_single_nodes_would_be(folds: bool, monkeypatch) -> None:
+def test_a_copy_equals_single_nodes(folds: bool, monkeypatch) -> None:
     def copied() -> ir.Model:
         model = ir.load(onnx.parser.parse_model(TEXT))
         (loop,), (state, _) = model.graph.nodes(), model.graph.inputs

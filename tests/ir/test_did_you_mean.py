@@ -29,7 +29,7 @@ def test_the_nearest_name(name, known, found):
     assert nearest(name, known) == found
 
 
-def test_what_there_is_instead():
+def test_suggestions_for_a_name():
     assert instead("smaple", ["sample", "n"]) == "did you mean 'sample'? there are 'sample', 'n'"
     assert instead("q", ["sample"], are="it has") == "it has 'sample'"
     assert no_input("q", {}) == "the model has no input 'q'; it has none"

@@ -125,7 +125,7 @@ def test_a_value_that_decides_is_asked_for(folder: Path, name: str) -> None:
     assert sl.inspect(model, base_dir=str(folder)).straight_line
 
 
-def test_what_hangs_on_one_is_kept_and_says_so(folder: Path) -> None:
+def test_a_construct_that_needs_missing_weights_is_kept(folder: Path) -> None:
     text = LOOP.replace("y, z = Loop (n, c, b)", "m = Add (n, n) y, z = Loop (m, c, b)")
     model = with_files(text, folder, ("n",))
     (kept,) = [r for r in parse_pipeline("unroll-loops").run(model).kept if r.op_type == "Loop"]

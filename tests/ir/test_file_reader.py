@@ -181,7 +181,7 @@ class TestExternalData:
         (tmp_path / "w.bin").write_bytes(bytes(8))
         return model.SerializeToString()
 
-    def test_of_a_pipe_is_missed_only_where_it_is_needed(self, pipe: Path, content: bytes) -> None:
+    def test_a_pipe_is_missed_only_if_needed(self, pipe: Path, content: bytes) -> None:
         with written(pipe, content):
             assert sl.inspect(pipe).straight_line
         with written(pipe, content):

@@ -52,7 +52,7 @@ class TestReplacing:
         assert not graph.is_used(value(model, "b"))
         assert len(graph.uses(new)) == 3
 
-    def test_what_bodies_give_out_of_what_is_around_them(self, model: Model) -> None:
+    def test_captured_outputs_of_bodies(self, model: Model) -> None:
         graph, branch = model.graph, node(model, "y").body("else_branch")
         deep = node(model, "p").body("then_branch")
         b = value(model, "b")
@@ -178,7 +178,7 @@ class TestSupersede:
         ir.verify(model)
 
     @pytest.mark.parametrize("name", ["x", "w"])
-    def test_where_two_names_must_live_on_there_is_an_identity(self, name: str) -> None:
+    def test_two_pinned_names_need_an_identity(self, name: str) -> None:
         model = annotated(MODEL, ("a", "w"), ("b", "w"))
         graph, new = model.graph, value(model, name)
         placed = graph.supersede(value(model, "a"), new)
@@ -197,7 +197,7 @@ class TestSupersede:
         assert branch.outputs == (placed,)
         ir.verify(model)
 
-    def test_what_training_assigns_to_stays(self, model: Model) -> None:
+    def test_trained_values_stay(self, model: Model) -> None:
         w = value(model, "w")
         model.trained.add(w)
         w.pinned, w.constant = True, None

@@ -138,7 +138,7 @@ def nest(model: Model, depth: int) -> Node:
     return top
 
 
-def test_what_depends_on_vertices():
+def test_descendants_of_vertices():
     model = ir.parse("""<ir_version: 10, opset_import: ["": 21]>
         main (float[3] x, float[3] w) => (float[3] z) {
             a = Exp (x) b = Mul (a, w) c = Neg (w) z = Add (b, a)

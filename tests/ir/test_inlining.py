@@ -66,7 +66,7 @@ def add(node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
 
 
 class TestCopies:
-    def test_what_does_not_vary_is_copied_once(self) -> None:
+    def test_invariant_nodes_are_copied_once(self) -> None:
         model, template = unrolled()
         counts = [n.op_type for n in model.graph.nodes()]
         assert counts.count("Neg") == 1, "a node of captured values alone"
@@ -176,7 +176,7 @@ class TestCopies:
             written = {info.name for info in ir.to_proto(model).graph.value_info}
             assert {"sum_0", "sum_1"} <= written
 
-    def test_what_no_body_captures_loses_its_declaration_where_it_need_not_hold(self) -> None:
+    def test_a_declaration_for_one_iteration_is_dropped(self) -> None:
         model, _loop, body = parse()
         assert body.outputs[1].shape == (3,)
         state = iterations(model, body, 2, Template(body, model.graph, keep_infos=False))
@@ -230,7 +230,7 @@ class TestAnnotations:
         assert [n for n in names if n.startswith("sum")] == ["sum_0", "sum_1", "sum_2"]
         assert len(names) == 2 + 3 * 2
 
-    def test_what_is_annotated_is_neither_folded_nor_removed(self) -> None:
+    def test_annotated_values_are_neither_folded_nor_removed(self) -> None:
         model = ir.load(self.annotated())
         (loop,) = model.graph.nodes()
         body = loop.body("body")

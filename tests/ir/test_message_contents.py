@@ -57,7 +57,7 @@ def test_tensors_that_are_refused(given: onnx.TensorProto, fault: str) -> None:
         check_tensor(given, "tensor {}", "t")
 
 
-def test_what_is_not_looked_at() -> None:
+def test_contents_that_are_not_checked() -> None:
     check_tensor(tensor(dims=[2]), "weights that were taken out")
     check_tensor(tensor(dims=[1 << 20], raw_data=b"1"), "large ones")
     check_tensor(tensor(dims=[2], data_location=TensorProto.EXTERNAL), "data elsewhere")

@@ -85,7 +85,7 @@ def test_few_neighbours_and_many(count: int) -> None:
 
 
 @given(EDGES, st.lists(st.integers(0, 9), max_size=3))
-def test_what_many_depend_on_and_what_depends_on_them(
+def test_common_ancestors_and_descendants(
     edges: list[tuple[int, int]], vertices: list[int]
 ) -> None:
     topology = built(edges)

@@ -81,7 +81,7 @@ def test_paths_name_the_nodes_around() -> None:
     assert paths == ["outer", "outer/p", "outer/p/deep", "outer/p/e", "outer/q", "own::f/inside"]
 
 
-def test_what_a_node_says_of_itself() -> None:
+def test_attributes_of_a_node() -> None:
     model = ir.parse(TEXT)
     node = next(n for g in model.graphs() for n in g.nodes() if n.name == "deep")
     assert (node.op_type, node.domain) == ("f", "own")
@@ -103,7 +103,7 @@ def test_the_label_is_the_first_output_where_there_is_no_name() -> None:
     assert graph.add_node(ir.Operator("F"), [], [""]).label == ""
 
 
-def test_what_has_gone_with_a_body_around_it_does_not_stand() -> None:
+def test_a_node_in_a_removed_body_is_detached() -> None:
     model = ir.parse(TEXT)
     outer = model.graph.nodes()[0]
     deep = outer.body("then_branch").nodes()[0].body("then_branch").nodes()[0]
@@ -122,9 +122,7 @@ def test_what_has_gone_with_a_body_around_it_does_not_stand() -> None:
         ("op", ir.Operator("Neg"), "Graph.set_operator"),
     ],
 )
-def test_what_the_graph_keeps_account_of_cannot_be_assigned(
-    attribute: str, given: object, mutator: str
-) -> None:
+def test_tracked_fields_cannot_be_assigned(attribute: str, given: object, mutator: str) -> None:
     node = ir.parse(TEXT).graph.nodes()[0]
     before = getattr(node, attribute)
     with pytest.raises(ir.GraphError, match=f"If 'outer': its {attribute}.*{mutator}"):

@@ -9,7 +9,7 @@ from straightline.ir.errors import LoadError
 from straightline.ir.onnx_errors import Boundary, ask_onnx, ends_inference, one_line
 
 
-def test_what_is_given_comes_through() -> None:
+def test_results_and_errors_of_onnx_pass_through() -> None:
     assert ask_onnx("here", divmod, 7, 2) == (3, 1)
     assert ask_onnx("here", sorted, [2, 1], reverse=True) == [2, 1]
 
@@ -61,6 +61,6 @@ def test_one_line() -> None:
         ("Softmax", {"axis": 2**40}, False),
     ],
 )
-def test_what_onnx_must_not_be_asked(op_type: str, given: dict[str, int], ends: bool) -> None:
+def test_nodes_that_crash_onnx(op_type: str, given: dict[str, int], ends: bool) -> None:
     node = onnx.helper.make_node(op_type, ["x"], ["y"], **given)
     assert ends_inference(op_type, node.attribute) == ends

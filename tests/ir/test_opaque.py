@@ -34,7 +34,7 @@ def test_a_constant_without_notes_is_read_unnoticed():
     assert not note.any
 
 
-def test_what_was_computed_is_computed_again_from_other_constants():
+def test_a_new_constant_is_computed_again():
     def add(tensors):
         total = sum(transparent(tensor).numpy() for tensor in tensors)
         return [Tensor(array=total)] if (total < 100).all() else None

@@ -48,7 +48,7 @@ main (bool c, float[3] x) => (float[3] y) {
 
 
 @pytest.mark.parametrize("text", [LOOP, SCAN, SCAN_8, IF])
-def test_what_fits(text: str) -> None:
+def test_fitting_subgraphs(text: str) -> None:
     ir.verify(ir.parse(text))
 
 
@@ -69,7 +69,7 @@ def test_what_fits(text: str) -> None:
         (IF, "else_branch", "other_branch", "lacks its graph attribute 'else_branch'"),
     ],
 )
-def test_what_does_not_fit(text: str, old: str, new: str, what: str) -> None:
+def test_misfitting_subgraphs(text: str, old: str, new: str, what: str) -> None:
     assert old in text
     with pytest.raises(ModelError, match=what):
         ir.parse(text.replace(old, new))

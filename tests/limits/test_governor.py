@@ -24,7 +24,7 @@ def test_work_is_counted_until_nothing_is_left():
 
 
 @pytest.mark.parametrize("steps", [float("inf"), float("nan"), 1e300])
-def test_what_has_no_end_is_refused(steps):
+def test_endless_work_is_refused(steps):
     assert not Governor().may_work(steps, "a")
 
 
@@ -54,7 +54,7 @@ def test_one_governor_counts_all_that_is_done_inside():
         assert other is not outer
 
 
-def test_what_fails_inside_leaves_no_governor():
+def test_an_error_restores_the_governor():
     with pytest.raises(KeyError), governed():
         raise KeyError
     assert current() is not current()

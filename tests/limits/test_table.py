@@ -13,7 +13,7 @@ def test_the_page_shows_the_table():
     assert as_table() in PAGE.read_text(encoding="utf-8"), "copy what as_table() gives"
 
 
-def test_what_is_asked_by_default_stands_in_the_table():
+def test_default_limits_come_from_the_table():
     assert Limits() == Limits(limit("max_work"), limit("max_memory"), LIMITS["timeout"].default)
     assert Limits.of(3, None, 0.5) == Limits(3, limit("max_memory"), 0.5)
 

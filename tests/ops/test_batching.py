@@ -141,7 +141,7 @@ ITERATION = Dimension.symbol("iteration")
         (Dimension.constant(5), 7 - ITERATION * 2, False),
     ],
 )
-def test_what_is_never_negative_on_any_iteration(most, number, expected):
+def test_extents_that_are_never_negative(most, number, expected):
     assert Extent(ITERATION, most).never_negative(number) is expected
 
 

@@ -36,7 +36,7 @@ NORMALIZATIONS = {
 
 
 @pytest.mark.parametrize("rule", NORMALIZATIONS)
-def test_what_keeps_the_shape(rule):
+def test_normalizations_keep_their_shape(rule):
     body, opset = NORMALIZATIONS[rule]
     assert_vectorizes(loop(body, "float[2, 3] r", E3), E3_FEED, opset=opset)
 
@@ -223,7 +223,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("why", KEPT)
-def test_what_is_left_alone(why):
+def test_kept_loops_and_their_reasons(why):
     assert why in why_kept(loop(KEPT[why], "int64 r", E3), opset=21)
 
 

@@ -64,7 +64,7 @@ def test_a_scalar_of_whatever_rank():
     assert (found.shape, found.item()) == ((), 0)
 
 
-def test_what_changes_nothing_is_no_node():
+def test_identities_are_not_emitted():
     model, x = empty_model()
     emitter = Builder(model.graph)
     assert emitter.transpose(x, [0, 1, 2], "r") is x
@@ -80,7 +80,7 @@ def test_equal_axes_are_one_constant():
     assert len(model.graph.initializers) == 1
 
 
-def test_what_is_the_same_is_made_once_as_long_as_it_is_there():
+def test_a_shared_node_is_emitted_once():
     model, x = empty_model()
     emitter = Builder(model.graph)
     first = emitter.once("Softmax", [x], "s", axis=0)
@@ -90,7 +90,7 @@ def test_what_is_the_same_is_made_once_as_long_as_it_is_there():
     assert emitter.once("Softmax", [x], "v", axis=0) is not first
 
 
-def test_what_is_known_is_folded():
+def test_constants_are_folded_at_once():
     model, x = empty_model(constant=True)
     emitter = Builder(model.graph, Folder(model).fold)
     parts = emitter.split(emitter.squeeze(x, 0, "r"), [1, 1], 0, ["a", "b"])
@@ -127,7 +127,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_said(case):
+def test_refused_emissions(case):
     opset, kind, make, message = REFUSED[case]
     model, x = empty_model(opset, kind=kind)
     with pytest.raises(RewriteError, match=message):

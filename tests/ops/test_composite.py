@@ -12,7 +12,7 @@ from straightline.ops import rules_of
     "op_type",
     ["SwiGLU", "RotaryEmbedding", "MeanVarianceNormalization", "TensorScatter", "SequenceAt"],
 )
-def test_what_they_take_grows_with_their_elements(op_type):
+def test_steps_grow_with_the_elements(op_type):
     small, large = (work(op_type, np.zeros(size, np.float32)) for size in (1_000, 100_000))
     assert 50 * small < large < 1e10
 

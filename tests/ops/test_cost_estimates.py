@@ -48,7 +48,7 @@ def test_simple_patterns_take_little(pattern):
     assert matching(pattern, np.array(["a" * 30], object)) < 1e9
 
 
-def test_what_may_be_left_out_doubles_the_ways():
+def test_optional_parts_of_a_pattern_double_the_steps():
     texts = np.array(["a" * 30], object)
     assert matching("a?" * 30 + "a" * 30, texts) > 1e12
     assert matching("a*" * 10 + "b", texts) > 1e15

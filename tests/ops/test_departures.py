@@ -83,7 +83,7 @@ def test_each_operator_has_an_example(row):
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)
-def test_what_departs_is_an_instance_of_its_row_with_known_operands(row, example):
+def test_departing_nodes_match_their_row(row, example):
     model, found = ir.load(model_of(example)), []
     values = dict(feeds_of(example).items())
     for node in model.graph.nodes():

@@ -107,7 +107,7 @@ def test_the_shape_of_what_differs_does_not_differ():
         ("flatten all", 13, "convert to it first"),
     ],
 )
-def test_what_waits_for_a_newer_opset(rule, opset, why):
+def test_forms_that_need_a_newer_opset(rule, opset, why):
     body, out = AT_RUN_TIME[rule]
     assert why in why_kept(loop(body, out, DECLARED), opset)
 

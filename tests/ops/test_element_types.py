@@ -56,7 +56,7 @@ def test_types_follow_from_an_input_of_the_same_type(nodes, elem_type):
     assert types(nodes)["y"] == elem_type
 
 
-def test_what_is_found_is_remembered_for_all_on_the_way():
+def test_element_types_are_cached_on_the_way():
     found = types("a = Neg (x) b = Exp (a) y = Abs (b) z = Cast <to = 9> (b) u = Not (z)")
     assert (found["a"], found["b"], found["y"]) == (FLOAT16,) * 3
     assert (found["z"], found["u"]) == (BOOL, BOOL)
@@ -73,7 +73,7 @@ def test_both_names_of_the_default_domain():
     assert types("y = Neg (x)", head=head)["y"] == FLOAT16
 
 
-def test_what_an_operator_says_in_all_opsets_it_says_in_each():
+def test_facts_hold_in_all_opsets():
     always = 0
     for op_type in sorted({schema.name for schema in onnx.defs.get_all_schemas()}):
         for position in range(3):

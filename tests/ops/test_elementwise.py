@@ -85,7 +85,7 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
         ("Sin", [[1]], INT64, None),
     ],
 )
-def test_what_is_said_where_not_everything_is_known(op_type, operands, elem_type, wanted):
+def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
 

@@ -39,13 +39,13 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("rule", EMPTY)
-def test_what_wants_a_row(rule):
+def test_operators_that_need_a_row(rule):
     feed = FEED | {"d": np.array(3)}
     model = assert_vectorizes(loop(*EMPTY[rule], DECLARED), feed, opset=21)
     assert "ConstantOfShape" in op_types(model.graph)
 
 
-def test_where_there_are_iterations_no_row_is_wanted():
+def test_iterations_guarantee_a_row():
     text = """g (float[5, 2, 3] x, float[4, 3, 2] w) => (z) { z = Scan <num_scan_inputs = 1,
         body = f (float[2, 3] e) => (float[4, 2, 2] r) { r = MatMul (e, w) }> (x) }"""
     model = assert_vectorizes(text, {"x": FEED["x"], "w": FEED["w"]}, (None,))

@@ -77,7 +77,7 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
         ("Where", [[None, None], [N, N], [N, 1]], INT64, [N, None]),
     ],
 )
-def test_what_is_said_where_not_everything_is_known(op_type, operands, elem_type, wanted):
+def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
 

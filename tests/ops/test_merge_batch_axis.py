@@ -169,5 +169,5 @@ def test_sizes_that_only_run_time_tells():
         ),
     ],
 )
-def test_what_is_left_alone(body, out, why):
+def test_kept_loops_and_their_reasons(body, out, why):
     assert why in why_kept(loop(body, out, IMAGES))

@@ -44,7 +44,7 @@ def test_distances_of_what_was_prepared(operator):
         ("float[5, 2, 7]", "int64[3]", (5, 2, 3)),
     ],
 )
-def test_what_is_extracted(data, places, shape):
+def test_array_feature_extraction(data, places, shape):
     text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>
     g ({data} x, {places} i) => (float y) {{ y = ai.onnx.ml.ArrayFeatureExtractor (x, i) }}"""
     model = ir.load(as_model(text.replace("(float y)", "(y)")))

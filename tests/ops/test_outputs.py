@@ -77,7 +77,7 @@ def test_symbols_stay(body, shape):
 @pytest.mark.parametrize(
     ("reads", "kind"), [("zero, huge, run", "axes"), ("zero, huge, zero, run", "steps")]
 )
-def test_what_run_time_decides_about_a_slice_is_not_guessed(reads, kind):
+def test_a_slice_at_run_time_has_no_known_size(reads, kind):
     shape = inferred(
         f"y = Slice (x, {reads})",
         inputs="float[6,6] x, int64[1] run",
@@ -293,7 +293,7 @@ def value_at(dim, sizes):
     return total
 
 
-def test_what_would_overflow_is_not_known():
+def test_an_overflow_is_unknown():
     largest = np.array([2**63 - 1], np.int64)
     content = content_of(make_node("Add", [1, 1]), [fact_of(largest), fact_of([1])], INT64)
     assert content.tolist() == [None]

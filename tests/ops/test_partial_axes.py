@@ -199,7 +199,7 @@ def test_integers_are_not_padded():
     assert_same(model, result.model, {"x": np.arange(5), "n": np.array(5)})
 
 
-def test_what_is_given_out_besides():
+def test_the_window_as_another_output():
     """The window itself is an output too: all iterations have it whole, or the loop fails."""
     text = """g (float[N] x, int64 n) => (float[M, K] z, float[M] m) <int64[1] at = {0},
         int64[1] width = {3}, bool yes = {1}> {

@@ -110,7 +110,7 @@ def test_names_are_those_of_a_domain():
     assert type(rules_of(ir.Operator("Sampling"))) is nothing
 
 
-def test_what_is_described_is_there():
+def test_described_operators_exist():
     """A name written wrong would only make fewer nodes known, which nothing else notices."""
     names = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
     assert names >= {name for name in described() if "::" not in name}
@@ -126,7 +126,7 @@ def test_no_class_says_nothing():
         assert says, name
 
 
-def test_where_a_class_says_nothing_nothing_is_known():
+def test_a_class_without_facts_knows_nothing():
     node = make_node("Det", [SHAPELESS])
     nothing = OperatorRules()
     assert nothing.shapes(node, [SHAPELESS], Symbols()) is None
@@ -164,7 +164,7 @@ def test_which_methods_a_class_has():
     assert not OperatorRules().defines(OperatorRules.content)
 
 
-def test_what_always_gives_a_result_needs_no_proof():
+def test_total_operators_need_no_proof():
     node = make_node("Det", [fact_of(np.ones(2, np.int64))])
     Total().prove_safe(Premises(node, [tensor(2)], 17))
     assert not Moving().defines(OperatorRules.prove_safe)
@@ -177,7 +177,7 @@ MOVING = (
 
 
 @pytest.mark.parametrize("op_type", MOVING.split())
-def test_what_moves_elements_keeps_their_bounds(op_type):
+def test_movement_keeps_bounds(op_type):
     assert bounds_said(op_type, [lying(2, N), lying(0, 5)]) == [(2, N)]
     assert bounds_said(op_type, [lying(2, N)], domain="ai.onnx") == [(2, N)]
     assert bounds_said(op_type, [lying(2, N)], domain="own") == ["any"]

@@ -179,7 +179,7 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
         ("Slice", [[N, M, 2], [None], [9]], INT64, None),
     ],
 )
-def test_what_is_said_where_not_everything_is_known(op_type, operands, elem_type, wanted):
+def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
 

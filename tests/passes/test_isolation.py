@@ -150,7 +150,7 @@ def test_a_pass_is_left_out_where_no_construct_can_be_named():
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, OSError, sl.Error])
-def test_what_is_no_fault_of_a_pass_passes_through(error):
+def test_errors_of_others_pass_through(error):
     with pytest.raises(error, match="of its own"):
         sl.rewrite(parsed(CHAIN), [Failing(error=error)])
 

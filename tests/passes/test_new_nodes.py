@@ -49,7 +49,7 @@ class Emits(Pass):
         (Operator("Anything", None, "my.own"), None),
     ],
 )
-def test_what_a_pass_emits_fits_its_opset(op, fault):
+def test_emitted_nodes_fit_the_opset(op, fault):
     model = ir.load(as_model(TEXT))
     if fault is None:
         Pipeline([Emits(op)]).apply(model)
@@ -58,7 +58,7 @@ def test_what_a_pass_emits_fits_its_opset(op, fault):
             Pipeline([Emits(op)]).apply(model)
 
 
-def test_what_was_there_before_and_its_copies_are_not_asked():
+def test_original_nodes_and_copies_are_not_checked():
     """Models that onnxruntime runs may say more than their opset knows."""
     text = TEXT.replace("Relu (a)", "Relu <beyond = 1> (a)")
     model = ir.load(as_model(text))
@@ -171,14 +171,14 @@ def test_unknown_pairs_of_versions_fall_back_to_the_file():
 
 
 @pytest.mark.parametrize("target", ["openvino", "tvm", "onnx2torch"])
-def test_what_a_target_lacks_is_replaced_with_the_import(target):
+def test_a_lacking_domain_is_replaced_with_its_import(target):
     outcome = sl.transform(classifier(), target=target, verify=True)
     check_model(outcome.model)
     assert not outcome.untaken and outcome.verdict.equal
     assert {entry.domain: entry.version for entry in outcome.model.opset_import}[""] >= 7
 
 
-def test_what_needs_no_node_of_onnx_keeps_its_imports():
+def test_imports_stay_without_a_replacement():
     model = classifier()
     outcome = sl.transform(model, target=lacking("Loop"), verify=True)
     assert outcome.model.opset_import == model.opset_import

@@ -46,7 +46,7 @@ def test_a_pass_that_looks_again_forgets_what_it_kept_and_nothing_else():
     assert not context.remarks
 
 
-def test_what_was_kept_is_known_again_in_graphs_made_anew():
+def test_kept_sites_are_recognized_in_new_graphs():
     context, old = PassContext(), node()
     context.kept(UnrollLoops(), old, "why")
     context.remarks.add_on_model(InlineIfs(), old.graph.root, "rewritten", "what")

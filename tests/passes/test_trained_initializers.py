@@ -20,7 +20,7 @@ def trained():
     return model
 
 
-def test_what_training_updates_is_no_constant():
+def test_trained_initializers_are_no_constants():
     result = sl.passes.straighten().run(trained())
     (remark,) = result.kept
     assert remark.reason == "its condition depends on 't', an initializer that training updates"

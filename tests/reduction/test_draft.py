@@ -39,7 +39,7 @@ def test_in_a_body_results_become_inputs_of_the_main_graph():
     assert "c = Sin (d)" in text
 
 
-def test_what_is_left_without_an_output_has_one():
+def test_a_draft_without_outputs_has_one():
     text = HEAD + "g (float[2] x) => (float[2] y) { unread = Neg (x) y = Exp (x) }"
     assert cut(text, "Exp") == "g (float[2] x) => (float[2] unread) { unread = Neg (x) }"
 

@@ -140,7 +140,7 @@ def test_all_that_is_tried_is_valid(seed):
 
 
 @given(st.integers(0, 40).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, 39)))))
-def test_what_is_needed_stays_and_all_else_goes(case):
+def test_reduction_keeps_the_needed_items_alone(case):
     count, needed = case
     needed = {item for item in needed if item < count}
     removed = removable(count, needed.isdisjoint)

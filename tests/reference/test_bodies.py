@@ -95,7 +95,7 @@ def test_inputs_that_are_constants_of_the_body_are_not_fed():
         ("b (double a) => (double r) { r = Neg (a) }", None, {}, (np.float64, ())),
     ],
 )
-def test_what_an_output_is_where_no_iteration_ran(text, inputs, captured, expected):
+def test_elements_without_iterations(text, inputs, captured, expected):
     dtype, shape = body(text).element(0, inputs, captured)
     assert (dtype, shape) == (np.dtype(expected[0]), expected[1])
 
@@ -159,7 +159,7 @@ def test_empty_values():
         ("Cast <to = 6> (l)", onnx.TensorProto.INT32),
     ],
 )
-def test_what_onnx_cannot_be_asked_without_the_type_of_an_input(node, elem_type):
+def test_inference_without_the_type_of_an_input(node, elem_type):
     """Its inference ends the process there; so it does for no parts at all."""
     text = "l = ai.onnx.ml.LabelEncoder (x) p, q = Split <num_outputs = 0> (a)"
     proto = graph(f"b (float[2] a) => (r) {{ {text} r = {node} }}")

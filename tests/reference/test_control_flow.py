@@ -27,7 +27,7 @@ def test_a_body_captures_what_is_around_it_and_errors_name_the_node():
         run(model, {"x": np.float32([1, 2, 3]), "c": np.array(True)})
 
 
-def test_what_is_said_of_bodies_brings_no_kernels():
+def test_facts_of_bodies_import_no_kernels():
     program = "import sys, straightline.reference.bodies; print('onnx.reference' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert found.stdout.strip() == b"False"

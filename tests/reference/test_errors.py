@@ -5,7 +5,7 @@ from straightline import ir
 from straightline.reference.errors import EvaluationError, ask_onnx
 
 
-def test_what_onnx_raises_is_an_error_of_the_evaluator():
+def test_errors_of_onnx_are_wrapped():
     with pytest.raises(EvaluationError, match=r"^body 'b': .* by zero$") as caught:
         ask_onnx("body 'b'", lambda: 1 // 0)
     assert isinstance(caught.value, ir.Error) and not isinstance(caught.value, ir.ModelError)

@@ -30,7 +30,7 @@ def test_how_often_each_runs_and_what_decides_it():
     }
 
 
-def test_what_a_loop_carries_stacks_and_reads_from_around():
+def test_states_rows_and_captures_of_a_loop():
     wait = described(DECODER)["wait"]
     assert wait.carried == (Carried("state", "g0", "g1", "last"),)
     assert wait.stacked == (("rows", "g2"),)
@@ -76,6 +76,6 @@ def test_a_condition_that_holds_for_long():
     assert described(HEAD + text)["y"].runs == "more than 200 iterations"
 
 
-def test_of_many_so_many_are_described():
+def test_descriptions_have_a_limit():
     found, more = constructs_of(sl.ir.parse(DECODER), most=3)
     assert len(found) == 3 and more == 1

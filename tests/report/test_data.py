@@ -25,7 +25,7 @@ def test_the_verdict_is_told_for_each_output():
     ]
 
 
-def test_what_was_done_and_left_is_told_with_hints_as_commands():
+def test_remarks_with_hints_as_commands():
     actions = {(row.operator, row.path): row.action for row in FOUND.remarks}
     assert actions["Loop", "decode"] == "rewritten" and actions["Loop", "wait"] == "kept"
     (hint,) = FOUND.hints
@@ -52,7 +52,7 @@ def test_the_same_remark_is_told_once_with_its_number():
     assert row.count == 3 and row.path == "a"
 
 
-def test_what_is_left_is_told_in_full_and_what_was_done_is_not():
+def test_all_kept_and_some_rewritten_remarks():
     done = [Remark("p", "Loop", f"a{i}", "rewritten", "unrolled") for i in range(1500)]
     left = [Remark("p", "Loop", f"b{i}", "kept", "why") for i in range(1500)]
     found = gathered(remarks=[*done, *left])

@@ -65,7 +65,7 @@ def test_names_are_those_that_the_file_gets():
     assert {name for _, node in data.places() for name in node.outputs} <= names
 
 
-def test_of_a_large_model_as_much_as_there_is_room_for():
+def test_a_description_has_a_limit_of_nodes():
     data = describe(sl.ir.parse(DECODER), most=10)
     assert [len(graph.nodes) for graph in data.graphs] == [7, 3, 0, 0, 0, 0, 0, 0]
     assert [graph.count for graph in data.graphs][:2] == [7, 6]
@@ -84,7 +84,7 @@ def test_a_default_that_callers_may_override_is_an_input():
     assert (constant.name, constant.type, constant.elements) == ("c", "float[2]", "[3, 4]")
 
 
-def test_what_an_exporter_noted_is_kept():
+def test_metadata_of_an_exporter_is_kept():
     proto = onnx.parser.parse_model(
         '<ir_version: 10, opset_import: ["" : 21]> g (float x) => (float y) { y = Abs (x) }'
     )

@@ -25,11 +25,11 @@ def found(before, after):
 ONE = "g (float[2] x) => (float[2] y) { a = Exp (x) y = Neg (a) }"
 
 
-def test_what_kept_its_name_and_operator_is_the_same():
+def test_equal_names_and_operators_are_the_same():
     assert found(ONE, ONE) == {"a": ("same", "a", ""), "y": ("same", "y", "")}
 
 
-def test_what_gives_a_name_by_another_operator_stands_instead():
+def test_a_new_operator_under_an_old_name():
     after = "g (float[2] x) => (float[2] y) { a = Exp (x) y = Abs (a) }"
     assert found(ONE, after)["y"] == ("instead", "y", "")
 
@@ -81,7 +81,7 @@ def test_copies_of_a_body_are_followed_to_their_node():
     assert kinds["wait"] == ("same", "")
 
 
-def test_what_a_call_that_was_inlined_left_is_followed():
+def test_an_inlined_call_is_followed():
     text = (
         HEAD[:-2].replace("17]", '17, "m" : 1]')
         + """>
@@ -102,7 +102,7 @@ def test_what_a_call_that_was_inlined_left_is_followed():
     assert labels and all(origin is not None for origin in labels.values()), labels
 
 
-def test_what_helps_a_node_begins_with_its_name_or_that_of_what_its_body_reads():
+def test_helper_nodes_belong_to_the_node_they_serve():
     before = """g (float[2] s, float[3, 2] xs) => (float[2] t) {
         t = Scan <num_scan_inputs = 1,
             body = b (float[2] a, float[2] x) => (float[2] c) { c = Add (a, x) }>(s, xs)

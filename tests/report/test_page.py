@@ -134,7 +134,7 @@ def test_text_stands_out_from_every_ground_by_four_and_a_half(theme):
                 assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 4.5, (text, ground)
 
 
-def test_what_is_vendored_is_named_with_its_licence():
+def test_vendored_assets_have_a_notice():
     notice = (ASSETS / "NOTICE").read_text()
     for path in ASSETS.glob("*.min.js"):
         assert path.name in notice

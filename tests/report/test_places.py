@@ -26,7 +26,7 @@ def test_anything_else_takes_force(tmp_path):
     assert place(path, force=True) == path
 
 
-def test_what_is_read_stays_even_with_force(tmp_path):
+def test_an_input_file_is_never_overwritten(tmp_path):
     path = tmp_path / "m.onnx"
     path.write_text("a mark")
     with pytest.raises(sl.ir.SaveError, match="name another file"):

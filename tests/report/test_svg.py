@@ -69,7 +69,7 @@ def test_names_are_text(name):
     assert sum(line.startswith("Loop") for line in texts) == 2
 
 
-def test_of_many_boxes_so_many_are_drawn_and_the_picture_says_so():
+def test_drawings_have_a_limit_and_say_so():
     ifs = "\n".join(
         f"y{i} = If (c) <then_branch = t{i} () => (float a{i}) {{ a{i} = Abs (x) }},"
         f" else_branch = e{i} () => (float b{i}) {{ b{i} = Neg (x) }}>"

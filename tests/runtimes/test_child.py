@@ -63,7 +63,7 @@ def test_models_are_loaded_run_and_dropped():
     assert server.answer(("drop", 0, None)) == ("ok", None), "once more does no harm"
 
 
-def test_what_a_runtime_raises_is_its_answer():
+def test_errors_of_a_runtime_are_answers():
     def fail(error):
         def raising(_):
             raise error

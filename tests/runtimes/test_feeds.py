@@ -46,7 +46,7 @@ def test_several_samples_and_bound_values():
         ("/nowhere/feeds.npz", "no such file"),
     ],
 )
-def test_what_does_not_fit_is_named(feeds, words):
+def test_misfitting_feeds_are_named(feeds, words):
     with pytest.raises(FeedError) as caught:
         read_feeds(feeds, TWO, {})
     assert words in str(caught.value)

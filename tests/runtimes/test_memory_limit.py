@@ -25,7 +25,7 @@ def test_the_system_tells_a_sensible_number():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
-def test_what_no_machine_has_is_no_limit():
+def test_an_impossible_limit_is_no_limit():
     """A sparse file may say that a model is larger than any number the system knows."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         assert memory_limit.hold(process.pid, 1 << 64)

@@ -56,7 +56,7 @@ def test_raw_outputs_alone():
     assert run({"x": x})[0].tolist() == [0.5, -3]
 
 
-def test_what_it_cannot_take_is_said():
+def test_unsupported_types_are_reported():
     bfloats = np.ones(1, ml_dtypes.bfloat16)
     with pytest.raises(Unsupported, match="input 'x' is a sequence of bfloat16"):
         _to_runtime("x", [bfloats])

@@ -41,7 +41,7 @@ def test_a_file_is_read_where_it_is(path, monkeypatch):
         assert source.unreadable == "" and source.fault == ""
 
 
-def test_what_is_in_memory_is_sent_as_bytes(path):
+def test_models_in_memory_are_sent_as_bytes(path):
     for given in (model(), model().SerializeToString(), ir.load(model())):
         data = Source(given).data
         assert data.path is None and data.base_dir is None
@@ -83,7 +83,7 @@ def test_a_path_that_is_no_text_is_sent_as_bytes(tmp_path):
     assert data.path is None and onnx.load_from_string(data.data) == model()
 
 
-def test_what_the_checker_says_is_one_line():
+def test_complaints_of_the_checker_are_one_line():
     proto = model()
     proto.graph.node[0].input[1] = "nowhere"
     fault = Source(proto).fault
@@ -91,7 +91,7 @@ def test_what_the_checker_says_is_one_line():
     assert Source(model()).fault == ""
 
 
-def test_what_comes_from_outside_is_checked():
+def test_foreign_models_are_checked():
     broken = model()
     del broken.graph.node[0].input[1]
     with pytest.raises(ir.ModelError, match="Add 'y' has 1 inputs"):
@@ -103,7 +103,7 @@ def test_what_comes_from_outside_is_checked():
     Source(loaded).require_well_formed()
 
 
-def test_what_bytes_cannot_hold_goes_through_a_file(monkeypatch):
+def test_large_models_go_through_a_file(monkeypatch):
     source = Source(model())
 
     class Large:

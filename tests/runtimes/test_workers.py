@@ -212,7 +212,7 @@ def test_a_model_that_has_no_room_beside_another_is_loaded_alone(worker, monkeyp
         assert worker._loaded.keys() == {model.key}
 
 
-def test_what_runs_out_of_memory_beside_another_model_is_tried_alone(worker):
+def test_a_model_out_of_memory_is_tried_alone(worker):
     worker.run(source(DOUBLE), {"x": np.float32([1])})
     child = worker._process
     with pytest.raises(RuntimeFailure):

@@ -200,7 +200,7 @@ def test_each_mode_of_depth_to_space_is_said():
         ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
     ],
 )
-def test_what_is_not_known_leaves_it(name, node, inputs, reason):
+def test_unknown_facts_keep_the_operator(name, node, inputs, reason):
     model = one_node(node, inputs, outputs="y, z" if "z =" in node else "y")
     outcome = transform(model, (), target=lacking(name, "Loop"), verify=False)
     (left,) = outcome.untaken

@@ -55,7 +55,7 @@ def test_control_flow_goes_then_the_opset_then_operators():
     assert outcome.to_dict()["target"] == {"name": "npu", "takes_all": True, "left": []}
 
 
-def test_what_cannot_be_done_stays_and_is_told():
+def test_unsupported_operators_stay_and_are_reported():
     outcome = fitted(
         UNBOUNDED, lacking("Loop", "Scan", "HardSwish"), *[{"n": np.array(2), "x": X[0, :2]}]
     )
@@ -74,7 +74,7 @@ def test_what_cannot_be_done_stays_and_is_told():
         )
 
 
-def test_what_passes_say_of_what_is_left_is_told_with_it():
+def test_reasons_of_passes_are_reported():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x, int64 i) => (float[2] y) {
         s = SequenceConstruct (x, x)
@@ -103,7 +103,7 @@ def test_a_loop_becomes_a_scan_for_who_takes_only_that():
     assert "Scan" in operators(outcome) and not outcome.untaken
 
 
-def test_what_passes_make_of_it_is_avoided_where_it_is_lacking():
+def test_a_lacking_operator_is_avoided():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[4, 2] x) => (float[4, 2] y) <int64 n = {4}, bool yes = {1}, float[2] o = {0, 0}> {
         z, y = Loop (n, yes, o) <
@@ -145,7 +145,7 @@ def test_an_opset_that_is_asked_for_is_reached_or_refused():
         sl.transform(onnx.parser.parse_model(STRINGS), target=target, opset=17)
 
 
-def test_what_no_opset_of_the_target_holds_is_told():
+def test_an_operator_without_an_opset_is_reported():
     model, target = onnx.parser.parse_model(STRINGS), lacking(opsets=(13, 17))
     outcome = sl.transform(model, target=target, verify=False)
     assert outcome.opset == (20, 20)

@@ -95,11 +95,11 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         ),
     ],
 )
-def test_what_is_not_taken_is_told_with_the_reason(body, told, expected):
+def test_unsupported_nodes_have_a_reason(body, told, expected):
     assert reasons(body, "float[2, 3] x, float[2] s", **told) == expected
 
 
-def test_of_several_forms_one_must_fit():
+def test_one_of_several_forms_must_fit():
     nearest, linear = (Form(attributes={"mode": (mode,)}) for mode in ("nearest", "linear"))
     flat = Form(attributes={"mode": ("linear",)}, max_rank=1, why="rows")
     given = "float[2, 3] x, float[2] s"

@@ -57,13 +57,13 @@ def test_an_operator_is_said_by_others(node, inputs, feed, opset):
     assert outcome.opset == (opset, opset)
 
 
-def test_what_comes_of_it_is_said_by_others_in_turn():
+def test_replacements_are_replaced_in_turn():
     target = lacking("Gelu", "Sum", "CastLike", "Sqrt", opsets=(20, 20))
     outcome = fitted(one_node("y = Gelu (x)", "float[2, 4] x", 20), target, {"x": X})
     assert operators(outcome) == ["Add", "Div", "Erf", "Mul"]
 
 
-def test_where_something_is_lacking_in_the_end_all_stays():
+def test_an_incomplete_replacement_is_undone():
     text = one_node("y = Gelu (x)", "float[2, 4] x", 20)
     outcome = fitted(text, lacking("Gelu", "Erf", "Exp"), {"x": X})
     assert operators(outcome) == ["Gelu"]
@@ -78,7 +78,7 @@ def test_a_form_that_is_not_taken_becomes_one_that_is():
     assert "GatherND" in operators(outcome) and not outcome.untaken
 
 
-def test_what_is_inside_a_body_that_stays_is_said_by_others_too():
+def test_nodes_of_a_kept_body_are_replaced():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {

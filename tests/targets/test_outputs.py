@@ -14,7 +14,7 @@ X = np.arange(8, dtype=np.float32).reshape(2, 4)
 TOP = "k = Constant <value = int64[1] {2}> () v, i = TopK (x, k)"
 
 
-def test_what_one_of_several_outputs_gives_out_goes_through_an_identity():
+def test_one_of_several_outputs_needs_an_identity():
     model = one_node(TOP + " y = Neg (i)", "float[2, 4] x", outputs="i, y")
     outcome = fitted(model, lacking(own_outputs=True), {"x": X}, passes=())
     giver = outcome.ir.graph.outputs[0].producer
@@ -25,7 +25,7 @@ def test_what_one_of_several_outputs_gives_out_goes_through_an_identity():
     assert not fitted(model, lacking(), {"x": X}, passes=()).changed
 
 
-def test_what_is_an_output_of_its_own_stays():
+def test_separate_outputs_stay():
     for text in (
         one_node("y = Neg (x)", "float[2, 4] x"),
         one_node(TOP + " y = Neg (i)", "float[2, 4] x"),
@@ -34,7 +34,7 @@ def test_what_is_an_output_of_its_own_stays():
         assert not outcome.changed and "Identity" not in operators(outcome)
 
 
-def test_where_the_target_has_no_identity_another_one_stands_for_it():
+def test_an_identity_has_a_substitute():
     model = one_node(TOP, "float[2, 4] x", outputs="v, i")
     target = lacking("Identity", own_outputs=True)
     outcome = fitted(model, target, {"x": X}, passes=())

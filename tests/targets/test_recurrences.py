@@ -34,7 +34,7 @@ def test_the_steps_are_written_out():
     assert done.reason.startswith("expressed by Unsqueeze, Less, Transpose, ")
 
 
-def test_what_the_cell_needs_may_be_lacking_too():
+def test_operators_of_an_expanded_cell_may_lack():
     outcome = fitted(model(), lacking("LSTM", "Where", "Split"), feed())
     assert not outcome.untaken and {"Gather", "Slice"} & set(operators(outcome))
     without = {name: value for name, value in feed().items() if name != "n"}

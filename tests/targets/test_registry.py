@@ -69,7 +69,7 @@ def test_a_target_is_a_name_a_path_or_itself(tmp_path):
         (3, "a target is a name such as 'onnx2torch', the path of a file, or a Target, not 3"),
     ],
 )
-def test_what_is_none_is_said(given, told):
+def test_unknown_targets(given, told):
     with pytest.raises(TargetError, match=re.escape(told)):
         target_of(given)
 

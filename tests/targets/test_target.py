@@ -18,7 +18,7 @@ def test_control_flow_is_taken_where_it_is_listed():
     assert find("onnx2torch").control_flow == ()
 
 
-def test_what_is_told_of_it_is_json():
+def test_a_target_as_json():
     told = lacking("Scan").to_dict()
     assert (told["opsets"], told["lacks"], told["operators"]) == ([13, 21], 1, None)
     assert told["source"] == {

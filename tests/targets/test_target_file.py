@@ -32,7 +32,7 @@ def read(tmp_path, text):
     return targets.load(file)
 
 
-def test_what_a_file_says_is_known(tmp_path):
+def test_fields_of_a_target_file(tmp_path):
     npu = read(tmp_path, WHOLE)
     assert (npu.name, str(npu.opsets), npu.preferred_opset) == ("npu", "11 to 17", 13)
     taken = [opset for opset in range(11, 18) if npu.lists("Resize", opset)]

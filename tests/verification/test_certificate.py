@@ -77,7 +77,7 @@ def test_only_a_proof_can_be_kept(before, after):
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "5", "{}", '{"format": "other"}', "[" * 100_000, "\xff"]
 )
-def test_what_is_no_certificate_is_refused(tmp_path, text):
+def test_unreadable_certificates_are_refused(tmp_path, text):
     path = tmp_path / "c.json"
     path.write_text(text, encoding="latin-1")
     with pytest.raises(sl.CertificateError, match=r"'.*c\.json' is not a certificate"):

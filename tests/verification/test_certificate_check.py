@@ -51,7 +51,7 @@ def pair():
     return document, after
 
 
-def test_what_is_shown_is_said(pair):
+def test_derived_results_are_reported(pair):
     document, after = pair
     result = check(document, BEFORE, after)
     assert result.claim == (
@@ -178,7 +178,7 @@ def test_other_models_and_versions_are_refused(pair):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", "{}", '{"format": "other"}', "[" * 100_000])
-def test_what_is_no_certificate_is_refused(tmp_path, text):
+def test_unreadable_certificates_are_refused(tmp_path, text):
     path = tmp_path / "c.json"
     path.write_text(text)
     with pytest.raises(sl.CertificateError, match="is no certificate"):

@@ -117,7 +117,7 @@ def test_sizes_are_tried_together_then_with_values():
     assert len(questions) == 4 + 1 + 2
 
 
-def test_what_is_fixed_is_not_tried():
+def test_fixed_inputs_are_not_tried():
     texts, questions = decisions(BY_SIZE, lambda *_: True, sizes={"x": [3, 2]})
     assert (texts, questions) == ([], [])
     texts, questions = decisions(BY_VALUE, lambda *_: True, bound={"n": 3})

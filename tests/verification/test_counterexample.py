@@ -146,7 +146,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, example, monkeypatch):
     ("name", "message"),
     [("file", "not a folder"), ("none/ex", "make the folder"), ("a\0b", "zero byte")],
 )
-def test_what_is_no_place_is_refused(tmp_path, name, message):
+def test_impossible_folders_are_refused(tmp_path, name, message):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(sl.SaveError, match=message):
         place_of(tmp_path / name)

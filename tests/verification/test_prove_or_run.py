@@ -57,7 +57,7 @@ def test_a_proof_is_true_and_runs_nothing(ran):
     assert not ran
 
 
-def test_what_a_run_tells_apart_is_refuted_by_an_input():
+def test_a_difference_in_a_run_refutes():
     before, after = model(LOOP), model(TWICE)
     proof = sl.prove(before, after)
     assert not proof and proof.status == "refuted"
@@ -67,7 +67,7 @@ def test_what_a_run_tells_apart_is_refuted_by_an_input():
     assert not np.array_equal(one, other)
 
 
-def test_what_has_no_proof_and_no_difference_but_in_the_last_bit_is_open(ran):
+def test_a_difference_in_the_last_bit_is_open(ran):
     proof = sl.prove(model(DIVIDED), model(MULTIPLIED))
     assert not proof and proof.status == "open" and proof.feeds is not None
     assert proof.first is not None and proof.needed.startswith("a rule that ")
@@ -165,7 +165,7 @@ def test_a_proof_makes_runs_unnecessary(ran):
     assert not ran
 
 
-def test_what_is_open_is_run(ran):
+def test_open_proofs_are_run(ran):
     verdict = sl.verify(model(DIVIDED), model(MULTIPLIED))
     assert verdict.equal and not verdict.proved
     assert len(verdict.samples) > 7 and ran
@@ -200,7 +200,7 @@ def test_a_difference_holds_an_input_that_shows_it():
     assert "feeds" not in verdict.to_dict()
 
 
-def test_where_a_run_contradicts_a_proof_the_run_counts(monkeypatch):
+def test_a_run_overrides_a_proof(monkeypatch):
     monkeypatch.setattr(
         "straightline.verification.proof.prove", lambda *_, **__: sl.Proof("proved", ".")
     )
@@ -270,7 +270,7 @@ def test_a_model_in_which_nothing_was_changed_is_equal(ran, monkeypatch):
     assert not sl.verify(before, changed).proved
 
 
-def test_what_is_the_same_is_seen_of_the_content():
+def test_equal_contents_are_recognized():
     before = model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }")
     made = sl.load(before)
     (weights,) = made.graph.initializers

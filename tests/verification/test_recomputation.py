@@ -47,7 +47,7 @@ def wrong(evaluation, value):
     return evaluation._replace(results=[sl.ir.Tensor(array=value)])
 
 
-def test_what_agrees_is_proved_and_asked_once(evaluations, monkeypatch):
+def test_agreeing_evaluations_are_asked_once(evaluations, monkeypatch):
     folds = evaluations(FOLDED % "Exp")
     assert [each.head.name for each in folds] == ["Exp"]
     with Workers() as workers:

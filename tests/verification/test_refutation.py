@@ -90,7 +90,7 @@ def test_a_rewrite_that_fails_shows_a_small_input():
     assert proof.feeds["x"].tolist() == [0]
 
 
-def test_what_overflows_does_not_refute_over_the_reals():
+def test_overflow_does_not_refute_over_the_reals():
     """The axis may be empty, where Softmax fails; Exp (1500) is infinite."""
     head = "g (float[n, m] x) => (float[n, m] y) "
     long = head + "<int64[1] a = {1}> { e = Exp (x) s = ReduceSum (e, a) y = Div (e, s) }"
@@ -125,7 +125,7 @@ AFTER = """g (float[n, m] x, float[k] w) => (float[n, m] y, %s) <int64[1] last =
         ("int64[n] z", "y = Relu (x) z = ArgMax <axis = 1, keepdims = 0> (q)"),
     ],
 )
-def test_what_overflows_on_the_way_refutes_no_equality_over_the_reals(declared, nodes):
+def test_overflow_on_the_way_does_not_refute_over_the_reals(declared, nodes):
     """The axis of the Softmax may be empty, so that there is no proof either."""
     texts = [text % (declared, "1", "1", nodes) for text in (SHARES, AFTER)]
     proof = prove(*texts, equality="reals")

@@ -17,7 +17,7 @@ def test_another_result_is_no_agreement(monkeypatch):
     assert not second_opinion.agrees(Head("Neg", 13), five)
 
 
-def test_what_is_not_computed_is_no_disagreement():
+def test_an_uncomputed_result_is_no_disagreement():
     assert second_opinion.agrees(Head("Div", 14), [np.array([1], N), np.array([0], N)])
     assert second_opinion.agrees(Head("Abs", 13), [np.array([-1, -2], F)[:0]])
 

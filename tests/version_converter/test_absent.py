@@ -52,7 +52,7 @@ def test_a_body_does_not_read_what_is_left_out(target):
     np.testing.assert_array_equal(reference.run(after, feeds)[0], reference.run(before, feeds)[0])
 
 
-def test_what_some_calls_leave_out_is_refused_where_it_is_read():
+def test_a_partly_absent_argument_is_refused():
     """Where no copy of the function is made for these calls."""
     model = ir.load(as_model(SOMETIMES))
     with pytest.raises(ConversionError, match="'lo' is left out by some calls"):

@@ -87,7 +87,7 @@ def test_a_function_and_bodies_are_carried_too() -> None:
         ),
     ],
 )
-def test_what_opset_7_cannot_say_is_refused(
+def test_forms_that_opset_7_lacks_are_refused(
     opset: int, body: str, signature: str, reason: str
 ) -> None:
     assert_refuses(body, opset, 7, reason, signature)

@@ -3,7 +3,7 @@
 from conversions import converted
 
 
-def test_what_may_be_empty_is_padded_first():
+def test_possibly_empty_axes_are_padded_first():
     for sizes, pads in (("2, 3", 0), ("N, 3", 3), ("M, N", 3)):
         found = converted("y = ReduceMin (x, a)", 18, 17, f"float[{sizes}] x, int64[1] a")
         assert sum(line.startswith("Pad ") for line in found) == pads

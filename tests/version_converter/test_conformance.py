@@ -132,7 +132,7 @@ def test_inputs_that_may_differ_do():
         ("y = SequenceEmpty ()", 12, ("Sum", 8), "requires at least one input 'data_0'"),
     ],
 )
-def test_what_a_schema_of_any_version_may_want(body, source, other, reason):
+def test_new_requirements_of_schemas_are_noticed(body, source, other, reason):
     """No operator has come to want these yet without an adapter; one may."""
     loaded = ir.load(model(body, source, "float[2] x"))
     (node,) = loaded.graph.nodes()

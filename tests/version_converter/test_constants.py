@@ -45,7 +45,7 @@ def chain(steps):
 
 
 @pytest.mark.parametrize("links", [ladder(60), ladder_of_joins(30), chain(600)])
-def test_what_joins_again_is_looked_at_once(links):
+def test_a_shared_value_is_visited_once(links):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     model = summed("zero", links)
     down = convert_version(model, 12)
@@ -56,7 +56,7 @@ def test_what_joins_again_is_looked_at_once(links):
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("links", [ladder(200), ladder_of_joins(100), chain(3000)])
-def test_what_an_input_decides_is_seen_as_soon(links):
+def test_dependence_on_an_input_is_found_early(links):
     model = summed("given", links)
     feeds = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "given": np.array([1])}
     (found,), (wanted,) = (
@@ -132,7 +132,7 @@ def test_a_constant_does_not_grow_with_the_data(body, opset, signature):
         assert after.ByteSize() < 100_000, target
 
 
-def test_of_small_data_it_is_stored():
+def test_small_constants_are_stored():
     assert is_small([64, 128]) and not is_small([64, 129]) and not is_small([None])
     (mask,) = convert_version(model_of("y = Trilu (x)", 14), 13).graph.initializer[:1]
     assert list(mask.dims) == [2, 3]

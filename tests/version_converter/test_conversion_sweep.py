@@ -13,7 +13,7 @@ def test_a_conversion_is_right_or_refused():
         assert counts["right"], op_type
 
 
-def test_what_is_wrong_is_seen(monkeypatch):
+def test_a_fault_is_noticed(monkeypatch):
     """A conversion that leaves the opset of the schema behind."""
 
     def relabelled(model, target, **_):

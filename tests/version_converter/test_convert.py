@@ -348,7 +348,7 @@ def test_an_operator_that_came_later_is_refused_by_name():
         convert_version(model, 13)
 
 
-def test_what_nothing_reads_any_more_is_gone() -> None:
+def test_unread_nodes_are_removed() -> None:
     """The longer form of a run-time `k` computes what no output needs."""
     proto = model("""
         <ir_version: 8, opset_import: ["": 17]>
@@ -365,7 +365,7 @@ def test_what_nothing_reads_any_more_is_gone() -> None:
     assert [t.name for t in after.graph.initializer if t.name not in read] == ["unread"]
 
 
-def test_what_a_function_leaves_is_folded() -> None:
+def test_remainders_of_a_function_are_folded() -> None:
     """Casts to the type that is there, sizes that are known."""
     proto = model("""
         <ir_version: 8, opset_import: ["": 18]>

@@ -15,7 +15,7 @@ from straightline.version_converter.types import Types
         ("float[N, M] r", "float[N, M]"),
     ],
 )
-def test_what_is_known_is_declared(given: str, declared: str) -> None:
+def test_known_types_are_declared(given: str, declared: str) -> None:
     proto = model(
         "last, y = Scan <num_scan_inputs = 1, body = b (s, e)"
         f" => (float t, {given}) {{ t = ReduceSum <keepdims = 0> (e) r = Identity (e) }}> (z, x)",
@@ -36,7 +36,7 @@ def test_what_is_known_is_declared(given: str, declared: str) -> None:
     ir.verify(loaded)
 
 
-def test_what_is_not_known_stays_undeclared() -> None:
+def test_unknown_types_stay_undeclared() -> None:
     loaded = ir.load(
         model(
             "last, y = Scan <num_scan_inputs = 1, body = b (s, e)"

@@ -106,7 +106,7 @@ def test_negative_pads_may_cut_into_others(pads):
     np.testing.assert_array_equal(after, before)
 
 
-def test_what_is_no_number_is_quantized_to_the_lowest():
+def test_nans_are_quantized_to_the_lowest():
     feeds = {"x": np.array([np.nan, np.inf, -np.inf, 1], np.float32)}
     body = "s = Constant <value = float {1}> () z = Constant <value = int16 {7}> ()"
     before, after = outputs(f"{body} y = QuantizeLinear (x, s, z)", 21, 20, "float[4] x", feeds)

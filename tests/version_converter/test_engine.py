@@ -67,7 +67,7 @@ def test_failures_name_every_node_once():
     assert len({failure.path for failure in carrier.failures}) == 2
 
 
-def test_what_is_known_of_a_replaced_value_is_known_of_the_new_one():
+def test_facts_of_a_value_pass_to_its_replacement():
     """LayerNormalization goes as a function; the rank of what it gave is asked for below it."""
     text = "g (float[N,4] x, float[4] s) => (y) { m = LayerNormalization (x, s) y = Softmax (m) }"
     carrier, model = engine(text)
@@ -123,7 +123,7 @@ def test_a_node_is_said_by_a_form_in_its_own_version():
     assert model.graph.outputs[0].name == "y"
 
 
-def test_what_a_step_beyond_the_reviewed_ones_changes_is_refused(monkeypatch):
+def test_changes_of_unreviewed_steps_are_refused(monkeypatch):
     for module in (engine_module, worklist):
         monkeypatch.setattr(module, "REVIEWED", 12)
     carrier, model = engine("g (float[N,3] x) => (y) { s = Softmax (x) y = Sin (s) }", OF_12)

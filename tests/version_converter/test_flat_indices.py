@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("sizes", ["3, 4, 5", "A, B, C"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("target", [10, 9])
-def test_what_is_scattered_is_gathered_at_the_same_place(sizes, depth, target):
+def test_scatter_and_gather_use_the_same_place(sizes, depth, target):
     """Both go by flat indices, negative ones among them."""
     x = RNG.normal(size=(3, 4, 5)).astype(np.float32)
     places = np.stack([[0, -1], [1, -2], [-3, 2]][:depth], -1)

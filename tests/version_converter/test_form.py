@@ -32,7 +32,7 @@ def test_absent_inputs_at_the_end_are_seen() -> None:
     assert OperatorForm.of(node) == OperatorForm("Clip", (), 3, 1, (1, 2))
 
 
-def test_what_an_adapter_looks_at() -> None:
+def test_facts_that_an_adapter_reads() -> None:
     form = OperatorForm("Reshape", ("allowzero",), 2, 1)
     assert always(form)
     assert writes("axis", "allowzero")(form) and not writes("axis")(form)

@@ -26,7 +26,7 @@ def test_there_and_back(body, output, opset, targets):
 
 
 @pytest.mark.parametrize(("outputs", "is_needed"), [("y", False), ("y, m, d", True)])
-def test_what_an_output_that_is_not_wanted_needs_is_left_out(outputs, is_needed):
+def test_unneeded_outputs_of_a_function_are_left_out(outputs, is_needed):
     """LayerNormalization gives out the inverse of the deviation too."""
     body, signature = f"{outputs} = LayerNormalization (x, w)", "float[2, 3] x, float[3] w"
     loaded = ir.load(model(body, 17, signature, outputs))
@@ -37,7 +37,7 @@ def test_what_an_output_that_is_not_wanted_needs_is_left_out(outputs, is_needed)
 
 
 @pytest.mark.parametrize("iterations", [0, 3])
-def test_what_its_loops_give_out_is_declared(iterations):
+def test_outputs_of_loops_are_declared(iterations):
     """A Loop that makes no iteration has nothing else to tell the type of a scan output by."""
     before = model("y = Range (a, b, c)", 27, "float16 a, float16 b, float16 c")
     # Not by convert_version, which straightens the Loop.

@@ -50,7 +50,7 @@ def test_functions_around_are_copied():
     assert len(after.functions) == 4
 
 
-def test_what_a_conversion_needs_no_copy_for():
+def test_functions_without_a_copy():
     text = f"""g (float[2, 2] x, double[2, 2] u) => (float[2, 2] y, double[2, 2] v)
         {{ y = local.F (x) v = local.F (u) }} {SOFTMAX.replace("Softmax <axis = 1>", "Exp")}"""
     after = converted(text, 9, {"x": X[:, :2], "u": X[:, :2].astype(np.float64)})

@@ -74,7 +74,7 @@ def test_constants_are_read_through_what_computes_them():
         draft.required_constant(0, "the data")
 
 
-def test_what_is_known_of_an_input():
+def test_facts_of_an_input():
     draft = draft_of()
     assert draft.shape() == [2, 3] and draft.rank() == 2 and draft.required_rank("it") == 2
     assert draft.elem_type() == onnx.TensorProto.FLOAT

@@ -107,7 +107,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("said", "nodes", "source", "target", "signature"), CASES)
-def test_what_is_refused(said: str, nodes: str, source: int, target: int, signature: str) -> None:
+def test_refused_conversions(
+    said: str, nodes: str, source: int, target: int, signature: str
+) -> None:
     assert_refuses(nodes, source, target, re.escape(said), signature)
 
 

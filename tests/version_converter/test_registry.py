@@ -67,7 +67,7 @@ def test_a_node_that_is_replaced_has_nothing_to_move(monkeypatch):
     assert adapt(step(9, 8)) == ["value"] and called == []
 
 
-def test_what_schemas_do_not_tell_is_noted_by_operator():
+def test_notes_beside_the_schemas():
     added_values(9, "Odd", "Even", attribute="mode", values=[b"new"])
     added_values(11, "Odd", attribute="mode", values=[b"newer"])
     harmless("Odd", "Even", attribute="seed")

@@ -115,7 +115,7 @@ def test_pixels_are_gathered_and_weighed_along_the_axes_that_change():
     )
 
 
-def test_what_is_not_known_is_asked_for():
+def test_unknown_facts_are_refused():
     body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
     body += ' y = Resize <mode = "linear"> (x, e, s)'
     nearest = body.replace("linear", "nearest").replace("2.0", "2.5")
@@ -207,7 +207,7 @@ def newer(attributes, wanted, by_size, shape="1, 2, 9, 12"):
         ((1, 2, 13, 6), True),
     ],
 )
-def test_what_came_later(attributes, wanted, by_size):
+def test_filters_and_fractional_scales(attributes, wanted, by_size):
     """Filters, and scales that are not quotients of lengths."""
     x = np.random.default_rng(0).normal(size=(1, 2, 9, 12)).astype(np.float32)
     before = newer(attributes, wanted, by_size)

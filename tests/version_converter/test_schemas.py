@@ -81,7 +81,7 @@ def test_types_are_written_as_schemas_write_them(type_, text):
     assert type_text(type_) == text
 
 
-def test_what_a_constant_holds():
+def test_types_of_constants():
     assert constant_takes(T.FLOAT, 8) and not constant_takes(T.INT64, 8)
     assert constant_takes(T.INT64, 9) and not constant_takes(T.BFLOAT16, 12)
 

@@ -296,17 +296,17 @@ CASES = [
 
 @pytest.mark.sample(22)
 @pytest.mark.parametrize(("said", "nodes", "source", "target", "signature"), CASES)
-def test_what_is_refused(said: str, nodes: str, source: int, target: int, signature: str) -> None:
+def test_refused_models(said: str, nodes: str, source: int, target: int, signature: str) -> None:
     assert_refuses(said_with_constants(nodes), source, target, re.escape(said), signature)
 
 
-def test_what_stays_as_it_is_may_make_no_sense() -> None:
+def test_an_unchanged_node_may_be_senseless() -> None:
     """A step that changes nothing there carries it; whoever runs it refuses it as before."""
     proto = model("y = Transpose <perm = [0, 0]> (x)", 13, "float[2, 3] x")
     assert list(convert_version(proto, 9).graph.node[0].attribute[0].ints) == [0, 0]
 
 
-def test_of_a_large_tensor_run_time_counts_the_places() -> None:
+def test_places_of_a_large_tensor_are_counted_at_run_time() -> None:
     """10000000000 places are too many for a constant."""
     signature = "bool[100000, 100000] c, float[100000, 100000] x"
     proto = convert_version(model("y = Where (c, x, x)", 9, signature), 8)

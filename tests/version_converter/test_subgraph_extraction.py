@@ -52,7 +52,7 @@ def test_it_has_what_is_read_for_inputs_and_what_others_read_for_outputs() -> No
     ] == [2]
 
 
-def test_what_is_unchanged_comes_back_as_it_was() -> None:
+def test_an_unchanged_subgraph_returns_as_it_was() -> None:
     model = ir.load(onnx.parser.parse_model(TEXT))
     cut(model, "a", "b").put_in_place()
     ir.verify(model)
@@ -62,7 +62,7 @@ def test_what_is_unchanged_comes_back_as_it_was() -> None:
     assert held.name == "w", "the weights are not there twice"
 
 
-def test_what_is_rewritten_takes_the_place_and_what_nothing_reads_goes() -> None:
+def test_a_rewritten_subgraph_replaces_the_old_one() -> None:
     model = ir.load(onnx.parser.parse_model(TEXT))
     found = cut(model, "b")
     graph = found.scratch.graph
@@ -99,7 +99,7 @@ def test_a_constant_in_its_place() -> None:
     assert "Identity" not in [node.op_type for node in model.graph.nodes()]
 
 
-def test_what_is_named_from_outside_must_stay() -> None:
+def test_pinned_values_must_stay() -> None:
     proto = onnx.parser.parse_model(TEXT)
     note = proto.graph.quantization_annotation.add(tensor_name="a")
     note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")

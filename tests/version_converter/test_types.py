@@ -27,13 +27,13 @@ def test_types_are_inferred():
     assert types.of(None) is types.rank(None) is types.elem_type(None) is None
 
 
-def test_what_is_not_known():
+def test_unknown_types():
     types, values = typed("g (float[N,3] x) => (y) { y = local.Strange (x) }")
     assert types.every(values["y"]) == types.texts(values["y"]) == []
     assert types.of(values["y"]) is types.shape(values["y"]) is None
 
 
-def test_what_bodies_declare_is_trusted():
+def test_declarations_of_bodies_are_trusted():
     text = """g (float x, int64 n) => (y) {
         u = local.Strange (x)
         y = Loop (n, , u) <body = b (int64 i, bool c, float[2,K] a) => (bool d, float[2,L] r) {
@@ -83,7 +83,7 @@ def test_nodes_are_read_in_the_version_that_they_are_written_in():
     assert types.shape(values["y"]) == [1, 3]
 
 
-def test_what_stands_for_a_value_is_known_as_well():
+def test_replacements_have_known_types():
     types, values = typed("g (float[N,3] x) => (y, z) { y = Neg (x) z = local.Strange (x) }")
     types.transfer(values["y"], values["z"])
     assert types.shape(values["z"]) == [None, 3]

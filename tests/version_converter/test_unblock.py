@@ -135,7 +135,7 @@ UNDECIDED = """
 """
 
 
-def test_what_run_time_decides_stays_and_the_reason_is_told() -> None:
+def test_run_time_decisions_stay_with_their_reason() -> None:
     made, found = straightened(UNDECIDED, 10)
     assert [node.op_type for node in made.graph.node] == ["SequenceConstruct", "SequenceAt", "Add"]
     assert [remark.path for remark in found.remarks] == ["c", "t"]
@@ -144,7 +144,7 @@ def test_what_run_time_decides_stays_and_the_reason_is_told() -> None:
     )
 
 
-def test_what_is_named_from_outside_stays() -> None:
+def test_pinned_values_stay() -> None:
     proto = onnx.parser.parse_model(UNDECIDED)
     note = proto.graph.quantization_annotation.add(tensor_name="c")
     note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
@@ -185,7 +185,7 @@ def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
         assert_equal_outputs(proto, converted, {"x": x, "k": np.array(lengths)})
 
 
-def test_what_another_construct_alone_has_read_is_gone_with_it() -> None:
+def test_values_read_by_a_removed_construct_go() -> None:
     """The first Loop holds a construct of its own, which nothing needs any more."""
     text = """
         <ir_version: 8, opset_import: ["": 17]>

@@ -46,7 +46,7 @@ def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
     ]
 
 
-def test_what_lies_between_two_parts_of_a_sequence_stays_between_them() -> None:
+def test_nodes_between_parts_of_a_sequence_stay_between() -> None:
     assert_straightens(
         """
         <ir_version: 8, opset_import: ["": 17]>

@@ -12,7 +12,7 @@ from straightline.version_converter import ConversionError
 from straightline.version_converter.windows import Window
 
 
-def test_where_windows_stand():
+def test_places_of_windows():
     window = Window(length=5, size=2, stride=2, step=2, start=1, end=1, more=0, windows=3)
     assert window.places().tolist() == [[-1, 1], [1, 3], [3, 5]]
     assert window.outside().tolist() == [[True, False], [False, False], [False, True]]
@@ -121,7 +121,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("op_type", "how", "shape", "reason"), REFUSED)
-def test_what_is_not_written_out(op_type, how, shape, reason):
+def test_forms_that_are_not_written_out(op_type, how, shape, reason):
     assert_refuses(f"y = {op_type} <{how}> (x)", 10, 9, reason, f"float[{shape}] x")
 
 

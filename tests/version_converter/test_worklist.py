@@ -81,7 +81,7 @@ def test_new_nodes_come_up_at_their_own_step():
     assert axes and all(min(a) >= 0 for a in axes)
 
 
-def test_what_stands_in_a_body_that_went_is_passed_over():
+def test_nodes_of_a_removed_body_are_skipped():
     """Gelu in branches at 20; each branch is in the worklist with its nodes."""
     text = HEAD.format(20) + (
         "g (float[2] x, bool c) => (y) { y = If (c) <then_branch = t () => (p) { p = Gelu (x) },"
@@ -121,7 +121,7 @@ def cases() -> list[onnx.ModelProto]:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("target", [8, 12, 17, 22])
-def test_what_is_passed_over_would_come_out_the_same(target, cases, monkeypatch):
+def test_skipped_nodes_would_not_change(target, cases, monkeypatch):
     """onnx's own test models, converted as it is and with a look at every change of a schema."""
     places = np.random.default_rng(target).permutation(len(cases))
     chosen = [cases[i] for i in places[: 80 if DEEP else 30]]

@@ -56,7 +56,7 @@ def test_outputs_are_judged_one_by_one(call, wanted):
     assert results(load(call, STEP)) == wanted
 
 
-def test_what_calls_give_and_leave_out():
+def test_constants_of_a_call_result():
     limited = """limited <k, d: float = 3.0> (a, b, low, high) => (r, c, j) {
         r = Neg (a)
         m = Constant <value_float: float = @d> ()
@@ -96,7 +96,7 @@ def test_calls_inside_of_calls():
         "m = Loop (n, , n) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>",
     ],
 )
-def test_what_is_not_computed(inside):
+def test_nodes_left_uncomputed(inside):
     """Random and quantizing operators, failures, what run time tells, calls in a circle, operators
     that nobody knows, what is large, and control flow, which others look after."""
     function = f"f (a, n) => (m) {{ {inside} }}"
@@ -109,7 +109,7 @@ def test_what_is_not_computed(inside):
     assert results(model) == {}
 
 
-def test_what_does_not_matter_may_be_random():
+def test_random_values_without_effect_are_allowed():
     function = "f (a, n) => (m, r) { r = RandomNormalLike (a) s = Size (r) m = Add (s, n) }"
     assert results(load("m, r = local.f (x, two)", function)) == {"m": 5}
 
@@ -146,7 +146,7 @@ def test_an_initializer_that_callers_may_set_is_not_known():
     assert results(load("r, m, f = local.step (x, n)", STEP, given="int64 n = {2}")) == {}
 
 
-def test_where_nothing_is_told_nothing_is_looked_for():
+def test_no_search_without_facts():
     plain = "f (a) => (r) { r = Neg (a) }"
     assert not tells_anything(load("r = local.f (x)", plain, given=""))
     for told in (

@@ -44,11 +44,11 @@ def test_one_step(values, name, sizes, wanted):
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("i", ["n"]), ("c", ["q", "d"]), ("v", ["x", "w"])])
-def test_what_a_body_is_fed(values, name, wanted):
+def test_sources_of_a_body_value(values, name, wanted):
     assert [value.name for value in carried_sources(values[name])] == wanted
 
 
-def test_of_which_arguments_an_output_of_a_call_comes():
+def test_arguments_behind_each_output_of_a_call():
     text = """g (float[N] x, float[N] z, int64 n) => (r) { r, s, t = local.f (x, n, z) }
     <domain: "local", opset_import: ["" : 17]> f (a, b, c) => (r, s, t) {
         r = Add (a, c)

@@ -73,7 +73,7 @@ def test_a_long_run_is_given_up_and_the_next_starts_afresh():
         IF.replace("Add (x, w)", "com.microsoft.Strange (x)"),
     ],
 )
-def test_what_is_not_evaluated(nodes):
+def test_refused_expressions(nodes):
     assert construct_evaluator(*construct(nodes)) is None
 
 

@@ -140,7 +140,7 @@ GROWING = [
 @pytest.mark.parametrize(
     ("node", "small", "large", "opset"), GROWING, ids=[f"{g[0].split()[0]}-{g[3]}" for g in GROWING]
 )
-def test_what_would_be_large_is_not_even_begun(monkeypatch, node, small, large, opset):
+def test_a_large_result_is_not_begun(monkeypatch, node, small, large, opset):
     """The kernel is not asked, as it would take the time and memory that are to be saved."""
     model = ir.load(
         as_model(
@@ -233,7 +233,7 @@ def test_results_that_are_equal_are_one():
     assert first is second and other is not first
 
 
-def test_what_nothing_holds_makes_room():
+def test_freed_constants_make_room():
     node, folder = node_of("z = Constant <value_float = 1.0> () y = Add (x, z)")
     array = np.arange(1000, dtype=np.float32)
     one = Tensor(array=np.ones(1, np.float32))
@@ -253,7 +253,7 @@ def test_the_letters_of_texts_count():
 
 
 @pytest.mark.parametrize("limit", [10_000, 100_000_000])
-def test_what_takes_too_many_steps_is_left(limit):
+def test_too_many_steps_are_refused(limit):
     node, folder = node_of("z = Constant <value_float = 1.0> () y = Add (x, z)")
     tensors = [Tensor(array=np.ones(1000, np.float32)), Tensor(array=np.ones(1, np.float32))]
     with governed(Limits(max_work=limit)):

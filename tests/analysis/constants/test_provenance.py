@@ -118,7 +118,7 @@ SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other)
         ),
     ],
 )
-def test_where_sizes_come_from(nodes, said):
+def test_sources_of_sizes(nodes, said):
     """Only what a size is made of is named: elements of one operand, the sizes of another one."""
     graph = ir.load(as_model(HEAD + SIZED % nodes)).graph
     assert origins(graph.outputs[0]).startswith(said)
@@ -146,7 +146,7 @@ def test_every_option_is_named_that_is_needed():
         ("float[]", False),
     ],
 )
-def test_what_is_a_setting_and_what_is_data(declared, setting):
+def test_settings_and_data(declared, setting):
     text = f"g ({declared} n) => ({declared} y) {{ y = Identity (n) }}"
     graph = ir.load(as_model(HEAD + text)).graph
     assert is_setting(graph.inputs[0]) == setting

@@ -62,7 +62,7 @@ def test_a_carried_number_brings_what_updates_it():
     )
 
 
-def test_what_a_body_inside_captures_is_part_of_it():
+def test_captures_of_a_nested_body_belong_to_it():
     nodes = f"""{FOUR} m2 = Add (m0, one) k2 = Add (k0, one) big = Less (four, k0)
         c2 = If (big) <then_branch = t () => (bool u) {{ u = Less (m0, one) }},
                        else_branch = e () => (bool v) {{ v = Not (big) }}>"""
@@ -89,7 +89,7 @@ def test_it_settles_where_nothing_changes_any_more():
         ),
     ],
 )
-def test_what_cannot_be_computed_beforehand(nodes, obstacle):
+def test_obstacles_of_a_slice(nodes, obstacle):
     found = sliced(f"{REST} k2 = Add (k0, one) m2 = Identity (m0) {nodes}")
     assert found.obstacle is not None and obstacle in found.obstacle
 
@@ -122,7 +122,7 @@ STEP = """
         ("N", "float z = {0}", None),
     ],
 )
-def test_of_a_call_what_the_condition_comes_of_is_known(shape, step, iterations):
+def test_the_source_of_a_condition_in_a_call(shape, step, iterations):
     """A step of which run time tells what else it is given; unless the condition comes of that."""
     signature = f"float[{shape}] x, bool q" + (", float step" if iterations is None else "")
     text = f"""{HEAD[:-3]}, "local" : 1]>

@@ -76,7 +76,7 @@ def test_no_replacement_changes_sizes_without_an_iteration(name, passes):
         ("n", "float[u]", INNER.format("r", "w") + "f = Cast <to = 1> (i) e = Expand (f, v0)"),
     ],
 )
-def test_where_sizes_are_certain_it_is_replaced(limit, element, nodes, passes):
+def test_certain_sizes_allow_the_replacement(limit, element, nodes, passes):
     model = model_of(nodes, limit, element)
     rewrite = sl.rewrite(model, passes, verify=False)
     bodies = [a.g for node in rewrite.graph.node for a in node.attribute if node.op_type == "Loop"]

@@ -62,7 +62,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_what_may_run_stays(name):
+def test_branches_that_may_run_stay(name):
     assert "If" in operators(run_passes(model(KEPT[name]), InlineIfs()).model)
 
 

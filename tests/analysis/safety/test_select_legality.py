@@ -37,7 +37,7 @@ SEQUENCE = Fact(other=helper.make_sequence_type_proto(helper.make_tensor_type_pr
         (Fact(FLOAT, (N,)), Fact(FLOAT, (N, TWO)), 17, "or may: [N] and [N, 2]"),
     ],
 )
-def test_what_no_select_can_choose_from(one, other, opset, why):
+def test_types_without_a_select(one, other, opset, why):
     found = unselectable(one, other, opset)
     assert found is None if why is None else why in found
 

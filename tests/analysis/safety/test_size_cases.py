@@ -86,7 +86,7 @@ def test_a_run_of_the_other_truth_belongs_to_none(name):
         "p = Mul (n, m) q = Add (p, n) c = Greater (q, k4)",
     ],
 )
-def test_what_tells_nothing_leaves_all_sizes(nodes):
+def test_no_facts_leave_all_sizes(nodes):
     assert {} in cases(nodes, True)
 
 

@@ -178,12 +178,12 @@ HAZARDS = [
 
 
 @pytest.mark.parametrize("lines", SAFE)
-def test_what_cannot_fail(lines):
+def test_safe_nodes(lines):
     assert run(lines)
 
 
 @pytest.mark.parametrize("lines", SAFE)
-def test_what_cannot_fail_does_not_fail(lines):
+def test_safe_nodes_run(lines):
     model = onnx.parser.parse_model(
         f"""<ir_version: 8, opset_import: ["" : 17]>
         g ({SIGNATURE}) => (y) <{CONSTANTS}> {{ {lines} }}"""
@@ -195,7 +195,7 @@ def test_what_cannot_fail_does_not_fail(lines):
 
 
 @pytest.mark.parametrize(("lines", "reason"), HAZARDS)
-def test_what_could_fail(lines, reason):
+def test_hazards(lines, reason):
     with pytest.raises(Hazard, match=re.escape(reason)):
         run(lines)
 
@@ -245,7 +245,7 @@ def test_functions_that_call_others_twice_are_looked_into_in_linear_time():
     assert [dim.value for dim in found.fact.shape] == [2, 3]
 
 
-def test_what_would_take_exponential_time_is_given_up():
+def test_exponential_work_is_refused():
     told = "calls functions more often than speculated_calls=10000 allows to look into"
     with pytest.raises(Hazard, match=told):
         ladder(60, "Concat <axis = 0> (t, t)")

@@ -83,7 +83,7 @@ def test_types_of_what_a_loop_hands_to_its_body():
     )
 
 
-def test_what_both_branches_hold_is_known():
+def test_facts_of_both_branches_are_joined():
     text = """g (float[N,3] x, bool q) => (y) {
         y = If (q) <then_branch = t () => (u) { u = Shape (x) },
                     else_branch = e () => (v) { %s }>

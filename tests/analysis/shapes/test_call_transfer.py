@@ -28,7 +28,7 @@ def test_calls_that_are_given_the_same_give_the_same():
     assert str(found["c"].shape) == "(2*M,)"
 
 
-def test_what_a_call_counts_it_counts_anew_each_time():
+def test_each_call_has_its_own_counts():
     found = facts("""g (float[N] x) => (a, b) { a = local.f (x) b = local.f (x) }
     <domain: "local", opset_import: ["" : 18]> f (p) => (r) {
         q = NonZero (p) r = Concat <axis = 1> (q, q)

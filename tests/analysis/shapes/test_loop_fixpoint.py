@@ -51,7 +51,7 @@ def test_a_size_without_a_name_is_the_same_after_a_loop_that_keeps_it():
     assert found["y"].shape == found["a"].shape == found["x"].shape
 
 
-def test_what_a_scan_output_holds_differs_from_what_the_body_saw():
+def test_a_scan_output_differs_from_the_value_in_the_body():
     """The rows of all iterations have one size, but not one that the body can speak of outside."""
     text = loop(
         "r = Concat <axis = 0> (a, w) s = Neg (a)",

@@ -219,7 +219,7 @@ def test_content_tells_the_shape():
     assert list(found.content) == [N, N]
 
 
-def test_what_rules_leave_open_is_asked_for_one_output():
+def test_onnx_infers_an_output_without_a_rule():
     facts = facts_of("Dropout", [Fact(FLOAT, (N,))], outputs=2)
     assert [(fact.elem_type, fact.shape) for fact in facts] == [(FLOAT, (N,)), (BOOL, (N,))]
 
@@ -248,7 +248,7 @@ def test_nodes_that_are_alike_are_inferred_once(monkeypatch):
     assert seen == ["Transpose", "Relu", "Transpose", "Shape", "Reshape"]
 
 
-def test_what_is_computed_of_a_constant_is_not_taken_for_what_is_computed_of_another_value():
+def test_a_result_of_a_constant_serves_no_other_value():
     model = ir.load(
         as_model(
             """<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,4] x, float[4] w) => (y, z)

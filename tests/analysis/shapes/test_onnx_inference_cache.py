@@ -99,7 +99,7 @@ def test_constants_tell_nodes_apart():
     assert (found["a"], found["y"]) == (["1", "1", "4", "4"], ["1", "1", "6", "6"])
 
 
-def test_what_was_found_out_serves_another_inference(monkeypatch):
+def test_the_cache_serves_another_inference(monkeypatch):
     text = """<ir_version: 8, opset_import: ["" : 18]> g (bool[4] x) => (y, z, u) {
         y = NonZero (x) z = Det (x) u = Add (y, y) }"""
     memory, models = Memory(), [ir.load(as_model(text)) for _ in range(2)]

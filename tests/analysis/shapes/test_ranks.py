@@ -99,7 +99,7 @@ def test_operands_that_meet_by_an_attribute_have_the_rank_of_the_first():
     assert found["y"][0] == 4
 
 
-def test_what_the_rules_leave_open_is_asked_of_who_knows_more():
+def test_ranks_without_a_rule_are_asked_of_the_caller():
     model = ir.load(
         as_model(HEAD.format(18) + "g (x) => (y) { a = other.Strange (x) h = Neg (a) y = Exp (h) }")
     )
@@ -115,7 +115,7 @@ def test_what_the_rules_leave_open_is_asked_of_who_knows_more():
     assert asked == ["a"]
 
 
-def test_what_is_not_known_is_asked_once_and_again_when_more_is_known():
+def test_an_unknown_rank_is_asked_again_with_new_facts():
     model = ir.load(as_model(HEAD.format(18) + "g (x) => (y) { a = Neg (x) y = Add (a, a) }"))
     asked, known = [], {}
 

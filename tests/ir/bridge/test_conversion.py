@@ -94,7 +94,7 @@ def test_data_in_files_stays_there(proto, tmp_path):
     assert next(t for v, t in back.graph.initializers.items() if v.name == "w") is held
 
 
-def test_what_cannot_be_taken_leaves_theirs_as_it_was(proto):
+def test_a_refused_model_leaves_the_source_unchanged(proto):
     theirs = onnx_ir.from_proto(proto)
     before = weights_of(theirs)
     theirs.graph.opset_imports.clear()
@@ -103,7 +103,7 @@ def test_what_cannot_be_taken_leaves_theirs_as_it_was(proto):
     assert weights_of(theirs) == before
 
 
-def test_what_is_move_content_keeps_names_and_notes(proto):
+def test_moved_content_keeps_names_and_metadata(proto):
     theirs = onnx_ir.from_proto(proto)
     theirs.metadata_props["author"] = "me"
     theirs.graph.node(0).meta["seen"] = 1

@@ -90,7 +90,7 @@ ADD = "f (a, b) => (r) { r = Add (a, b) }"
         ),
     ],
 )
-def test_what_a_call_lacks(main: str, functions: list[str], fault: str) -> None:
+def test_faults_of_a_call(main: str, functions: list[str], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
         check(main, *functions)
     with pytest.raises(ModelError, match=fault):

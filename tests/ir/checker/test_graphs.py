@@ -75,7 +75,7 @@ def test_values_are_looked_at_each_time() -> None:
         check(graph([good, bad]))
 
 
-def test_what_a_graph_declares_and_holds() -> None:
+def test_faults_of_declarations_and_tensors() -> None:
     whole = graph([])
     whole.value_info.append(helper.make_tensor_value_info("v", 99, [2]))
     with pytest.raises(ModelError, match="'v' of graph 'g' has the element type 99"):

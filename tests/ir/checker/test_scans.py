@@ -58,7 +58,7 @@ def test_the_lengths_of_a_scan_8_are_no_state() -> None:
         check_scan(scan(inputs=4, scan_output_axes=[0, 0]), "Scan 's'", 9)
 
 
-def test_what_comes_from_a_call_is_not_known() -> None:
+def test_attributes_from_a_call_are_unknown() -> None:
     node = scan(scan_output_axes=[0, 0])
     for attribute in node.attribute:
         if attribute.name == "num_scan_inputs":

@@ -118,7 +118,7 @@ def test_a_copy_takes_the_place_of_links(source, tmp_path):
     assert_same(source, target)
 
 
-def test_what_is_new_is_in_a_file_of_its_own(source, tmp_path, monkeypatch):
+def test_new_data_has_its_own_file(source, tmp_path, monkeypatch):
     """Where the model file cannot hold it; else it stays there, as beside the original."""
     for most in (files.TWO_GB, 9000):
         monkeypatch.setattr(files, "TWO_GB", most)
@@ -152,7 +152,7 @@ def test_a_reference_leads_into_the_folder_or_below_it(source, tmp_path):
     assert not names(tmp_path / "other")
 
 
-def test_where_no_link_can_be_made(source, tmp_path, monkeypatch):
+def test_links_that_the_system_refuses(source, tmp_path, monkeypatch):
     def refuse(*arguments):
         raise OSError(1, "Operation not permitted")
 
@@ -181,7 +181,7 @@ def test_another_file_system_is_said_before(source, tmp_path, monkeypatch):
         ir.save(model, tmp_path / "out" / "o.onnx", link_data="hard")
 
 
-def test_what_belongs_to_others_stays(source, tmp_path):
+def test_foreign_files_stay(source, tmp_path):
     target = tmp_path / "o.onnx"
     (tmp_path / "o.onnx.data").write_bytes(b"not ours")
     with pytest.raises(SaveError, match="which is no data of a model there"):

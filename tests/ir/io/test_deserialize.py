@@ -257,7 +257,7 @@ REFUSED: dict[Change, str] = {
 
 
 @pytest.mark.parametrize("change", REFUSED, ids=lambda change: change.__name__)
-def test_what_is_refused(change: Change) -> None:
+def test_refused_models(change: Change) -> None:
     proto = model()
     change(proto)
     with pytest.raises(ModelError) as error:

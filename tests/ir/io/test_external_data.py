@@ -323,7 +323,7 @@ class TestLargeModels:
         loaded = ir.load(folder / "m.onnx").graph.initializers.values()
         assert [t.numpy()[-1] for t in loaded] == [1, 5, 0, 1, 2]
 
-    def test_what_is_too_large_without_tensors(self, tmp_path: Path) -> None:
+    def test_a_model_that_is_too_large_without_tensors(self, tmp_path: Path) -> None:
         proto = model_with_data()
         proto.doc_string = "long " * 2000
         with pytest.raises(SaveError, match="over 2 GB even without its tensors"):

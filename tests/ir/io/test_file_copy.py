@@ -63,7 +63,7 @@ def test_all_ways_give_the_same(source, tmp_path, monkeypatch, way):
         assert made.read_bytes() == b"head" + content[start : start + length] + b"tail"
 
 
-def test_what_is_a_hole_takes_no_room(source, tmp_path):
+def test_holes_take_no_room(source, tmp_path):
     if source.stat().st_blocks * 512 > MB:
         pytest.skip("this file system has no holes")
     made = copied(source, 0, 8 * MB, tmp_path)

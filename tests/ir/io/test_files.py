@@ -85,7 +85,7 @@ class TestReplacing:
         write()
         assert contents(tmp_path) == {"model": b"new", "data": b"new"}
 
-    def test_what_is_not_a_regular_file_stays(self, tmp_path: Path) -> None:
+    def test_special_files_stay(self, tmp_path: Path) -> None:
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         for path in (pipe, tmp_path, Path(os.devnull)):
@@ -110,7 +110,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_what_is_appended_to_is_never_emptied(tmp_path):
+def test_appending_never_truncates(tmp_path):
     path = tmp_path / "file"
     for content in (b"one", b"two"):
         with open_to_append(path) as stream:

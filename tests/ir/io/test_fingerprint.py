@@ -35,7 +35,7 @@ def test_how_elements_are_written_makes_no_difference():
     assert digest_of(other) == digest_of(model())
 
 
-def test_where_elements_lie_makes_no_difference(tmp_path):
+def test_the_place_of_elements_does_not_matter(tmp_path):
     inline = model()
     weight = np.arange(1000, dtype=np.float32)
     inline.graph.initializer.append(numpy_helper.from_array(weight, "big"))
@@ -65,7 +65,7 @@ def test_where_elements_lie_makes_no_difference(tmp_path):
         ("float[2] w = {1, 2}", "float[1,2] w = {1, 2}"),
     ],
 )
-def test_what_says_something_else_has_another(old, new):
+def test_different_models_have_different_digests(old, new):
     assert TEXT.count(old) == 1
     assert digest_of(onnx.parser.parse_model(TEXT.replace(old, new))) != digest_of(model())
 

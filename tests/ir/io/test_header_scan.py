@@ -45,7 +45,7 @@ def test_all_is_there_but_the_elements(path):
 
 
 @pytest.mark.parametrize("content", [b"no model at all", b"\x3a\xff\x01", b"\x0b", b"\xff" * 40])
-def test_what_is_no_model(path, content):
+def test_files_that_are_not_models(path, content):
     path.write_bytes(content)
     with pytest.raises(LoadError, match="not an ONNX model"):
         skim(path)

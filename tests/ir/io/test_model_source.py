@@ -60,7 +60,7 @@ class TestLoading:
         with pytest.raises(LoadError, match="the stream is empty"):
             ir.load(io.BytesIO())
 
-    def test_what_is_no_model(self, tmp_path: Path) -> None:
+    def test_arguments_that_are_not_models(self, tmp_path: Path) -> None:
         with pytest.raises(
             LoadError, match=r"a model is a path, a file object, bytes, .*, not int"
         ):
@@ -127,7 +127,7 @@ PLAIN = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x) => (float[2] y) { i = Identity (x) y = Exp (i) }"""
 
 
-def test_what_an_exporter_gives_is_a_model() -> None:
+def test_an_exporter_result_is_a_model() -> None:
     proto = onnx.parser.parse_model(PLAIN)
     program = Program(onnx_ir.from_proto(proto))
     found = straightline.rewrite(program)
@@ -178,14 +178,14 @@ def test_a_script_that_is_no_model() -> None:
 
 
 @pytest.mark.parametrize("held", [5, None, "m.onnx", b""])
-def test_what_only_looks_like_one_is_refused(held: Any) -> None:
+def test_a_lookalike_of_an_exporter_result_is_refused(held: Any) -> None:
     with pytest.raises(LoadError, match="a model is a path"):
         ir.load(type("Other", (), {"model": held, "model_proto": held})())
 
 
 class TestReading:
     @pytest.mark.parametrize("content", [b"", b"\x08\x07", b"not a model", b"\xff" * 99])
-    def test_what_is_no_model(self, content: bytes, tmp_path: Path) -> None:
+    def test_bytes_that_are_not_models(self, content: bytes, tmp_path: Path) -> None:
         with pytest.raises(LoadError, match="the argument is not an ONNX model"):
             parse_bytes(content, "the argument")
         path = tmp_path / "m.onnx"
@@ -193,7 +193,7 @@ class TestReading:
         with pytest.raises(LoadError, match=r"m\.onnx' is not an ONNX model"):
             read_proto(path)
 
-    def test_what_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_unreadable_files(self, tmp_path: Path) -> None:
         with pytest.raises(LoadError, match="there is no file"):
             read_proto(tmp_path / "none.onnx")
         with pytest.raises(LoadError, match="cannot be read: Is a directory"):

@@ -84,7 +84,7 @@ def test_one_operator_for_what_says_the_same_and_never_for_another(
     assert sum(bool(node.op_type) for node in asked) == len({id(op) for op in known})
 
 
-def test_what_may_be_large_or_speaks_of_names_is_looked_at_each_time() -> None:
+def test_large_or_naming_attributes_are_not_interned() -> None:
     tensor = numpy_helper.from_array(np.zeros(17))
     body = helper.make_graph([], "b", [], [])
     placed = helper.make_node("Neg", ["x"], ["y"])

@@ -69,7 +69,7 @@ def test_a_tensor_that_two_graphs_share(proto):
     assert onnx.load_from_string(written) == serialize(model)
 
 
-def test_what_is_not_known_of_a_tensor_is_kept(proto):
+def test_unknown_fields_of_a_tensor_are_kept(proto):
     content = proto.graph.initializer[0].SerializeToString() + b"\xf8\x07\x05"  # field 127
     proto.graph.initializer[0].ParseFromString(content)
     model = ir.load(proto)

@@ -40,7 +40,7 @@ class TestSaving:
         assert onnx.load(path) == proto
         assert len(list(tmp_path.iterdir())) == 1
 
-    def test_where_nothing_can_be_written(self, proto: onnx.ModelProto, tmp_path: Path) -> None:
+    def test_unwritable_destinations(self, proto: onnx.ModelProto, tmp_path: Path) -> None:
         model = ir.load(proto)
         with pytest.raises(SaveError, match=r"make the folder .* first"):
             ir.save(model, tmp_path / "none" / "m.onnx")

@@ -48,7 +48,7 @@ def test_readers_broadcast_by_themselves(node, reader):
         (17, "300, 90", "u = Tile (row, reps) t = CumSum (u, a)", "y = Add (x, t)"),
     ],
 )
-def test_what_stays(opset, sizes, node, reader):
+def test_kept_broadcasts(opset, sizes, node, reader):
     text = MODEL % (opset, sizes, ROW, f"{node} {reader}")
     text = text.replace("> {", ", int64 a = {0}> {")
     _, kinds, _ = fold(text)

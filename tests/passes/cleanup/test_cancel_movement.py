@@ -90,19 +90,19 @@ KEPT = {
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_what_may_fail_stays(what):
+def test_movement_that_may_fail_stays(what):
     text = f"""{HEAD}g (float[N, 3] x, int64[2] m) => (float[?, ?] y)
         <int64[1] k = {{0}}, int64[1] one = {{1}}, int64[2] l = {{1, 3}}> {{ {KEPT[what]} }}"""
     assert not run_passes(text, CancelMovement()).changed
 
 
-def test_what_else_is_read_stays():
+def test_values_with_other_readers_stay():
     text = f"""{HEAD}g (float[N, 3] x) => (float[N, 3] y, float[N, 1, 3] t) <int64[1] k = {{1}}> {{
         s = Unsqueeze (x, k) t = Tanh (s) y = Squeeze (t, k) }}"""
     assert not run_passes(text, CancelMovement()).changed
 
 
-def test_what_an_input_would_be_given_out_for_stays():
+def test_an_input_as_an_output_stays():
     text = f"""{HEAD}g (float[N, 3] x) => (float[N, 3] y) <int64[1] k = {{1}}> {{
         s = Unsqueeze (x, k) y = Squeeze (s, k) }}"""
     result = run_passes(text, CancelMovement())
@@ -110,7 +110,7 @@ def test_what_an_input_would_be_given_out_for_stays():
 
 
 @pytest.mark.parametrize("opset", [11, 13, 18])
-def test_of_other_opsets(opset):
+def test_forms_of_other_opsets(opset):
     squeeze = "<axes = [1]> ({})" if opset < 13 else "({}, k)"
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
         g (float[N, 3] x) => (float[N, 3] y) <int64[1] k = {{1}}> {{

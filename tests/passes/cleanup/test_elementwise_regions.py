@@ -58,7 +58,7 @@ def test_a_long_chain_is_left_alone():
         "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
     ],
 )
-def test_what_else_is_read_stays(nodes):
+def test_values_with_other_readers_stay(nodes):
     nodes = nodes.replace("q = Neg (t)", "w2 = Neg (t)")
     model = text(nodes).replace(
         "int64[1] k = {0}", "int64[1] k = {0}, int64 k1 = {1}, int64[2] l = {3, 4}"

@@ -32,7 +32,7 @@ def test_a_value_that_only_an_inner_body_reads_is_used():
     assert not run_passes(HEAD + text, EliminateDeadNodes()).changed
 
 
-def test_what_only_dead_inner_nodes_kept_alive():
+def test_dead_inner_nodes_keep_nothing_alive():
     text = """g (float[2] x, int64 n) => (float[2] y) <float[2] w = {1, 2}> {
         a = Neg (w)
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
@@ -49,7 +49,7 @@ def test_inputs_and_their_defaults_stay():
     assert not run_passes(HEAD + text, EliminateDeadNodes()).changed
 
 
-def test_what_an_annotation_names_stays():
+def test_annotated_nodes_stay():
     model = as_model(f"{HEAD}g (float[2] x) => (float[2] y) {{ y = Neg (x) z = Exp (x) }}")
     annotation = model.graph.quantization_annotation.add(tensor_name="z")
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="x")
@@ -78,7 +78,7 @@ def test_it_tells_whether_it_removed_anything():
         assert result.changed == bool(here or there)
 
 
-def test_what_named_nodes_depend_on_stays():
+def test_operands_of_pinned_nodes_stay():
     nodes = "y = Neg (x) a = Abs (x) z = Exp (a) u = Sin (z)"
     model = as_model(f"{HEAD}g (float[2] x) => (float[2] y) {{ {nodes} }}")
     annotation = model.graph.quantization_annotation.add(tensor_name="z")

@@ -58,7 +58,7 @@ def test_inside_bodies():
     assert list(loop.attribute[0].g.node[1].input) == ["a", "x"]
 
 
-def test_what_a_gradient_names_stays():
+def test_values_of_a_gradient_stay():
     text = """g (float[2] x) => (float[2] y, float[2] d) {
         a = Identity (x) y = Mul (a, a)
         d = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a)

@@ -93,7 +93,7 @@ def test_random_foreign_and_quantizing_operators_are_left(node):
         "r = Slice (one, zero, five, zero, zero)",
     ],
 )
-def test_what_fails_is_left_to_fail_at_run_time(node):
+def test_a_failing_constant_node_stays(node):
     text = f"""g (bool q) => (int64[K] y)
                <int64[1] one = {{1}}, int64[1] zero = {{0}}, int64[1] five = {{5}}> {{
         y = If (q) <then_branch = t () => (int64[K] r) {{ {node} }},
@@ -248,7 +248,7 @@ def test_overridable_defaults_are_not_constant():
     )
 
 
-def test_what_an_annotation_names_is_left():
+def test_annotated_constants_are_left():
     model = as_model(
         HEAD + "g (float x) => (float y) <float w = {2}> { v = Neg (w) y = Add (x, v) }"
     )

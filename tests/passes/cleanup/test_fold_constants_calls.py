@@ -76,7 +76,7 @@ def test_a_condition_of_an_if_and_the_length_of_a_scan():
     assert not {"If", "Scan"} & set(straightened(text + HALF, [X]))
 
 
-def test_what_is_handed_on_to_a_function_that_holds_the_loop():
+def test_a_constant_reaches_a_loop_in_a_function():
     turning = LOCAL + "turn (x, n) => (y) { y = " + TURN.format(n="n", x="x") + " }"
     text = "g (float[3] x) => (float[3] y) <float f = {0.7}> {"
     main = text + " r, n = local.half (x, f) y = local.turn (r, n) }" + turning + HALF
@@ -118,7 +118,7 @@ def test_each_iteration_by_itself():
     assert straightened(text + LOCAL + pick, [X]) == ["Neg", "Exp"]
 
 
-def test_what_run_time_decides_stays():
+def test_run_time_arguments_stay():
     turn = TURN.format(n="n", x="r")
     text = f"g (float[3] x, float f) => (float[3] y) {{ r, n = local.half (x, f) y = {turn} }}"
     feeds = [{**X, "f": np.array(f, np.float32)} for f in (0, 0.4, 1)]

@@ -93,7 +93,7 @@ def test_equal_names_are_equal_sizes():
 
 
 @pytest.mark.parametrize("size", ['"?"', "-1"])
-def test_what_is_declared_as_unknown_is_not_believed(size):
+def test_a_size_declared_as_unknown_is_not_trusted(size):
     text = f"""{HEAD}g (float[{size},{size}] x) => (bool y) <{GIVEN}> {{
         s = Shape (x) a = Gather (s, zero) b = Gather (s, one) y = Equal (a, b)
     }}"""
@@ -208,7 +208,7 @@ def test_attributes_of_the_function_around_are_not_known():
 @pytest.mark.parametrize(
     "body", ["s = Shape (x) y = Reshape (s, five1)", "s = Shape (x) y = Gather (s, five)"]
 )
-def test_what_cannot_be_computed_is_left(body):
+def test_shapes_that_cannot_be_computed_are_left(body):
     text = f"""{HEAD}g (float[4] x, bool q) => (int64[K] out) <{GIVEN}, int64[1] five1 = {{5}}> {{
         out = If (q) <then_branch = t () => (int64[K] y) {{ {body} }},
                       else_branch = e () => (int64[1] v) {{ v = Neg (ones) }}>

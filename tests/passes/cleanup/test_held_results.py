@@ -69,7 +69,7 @@ def test_a_small_result_of_large_ones_is_folded():
     assert kinds == "" and after < 1000
 
 
-def test_what_a_fold_frees_is_room():
+def test_a_folded_constant_makes_room():
     nodes = [helper.make_node("Slice", ["w", f"c{k}", f"c{k + 1}"], [f"s{k}"]) for k in range(3)]
     nodes.append(helper.make_node("Concat", ["s1", "s0", "s2"], ["v"], axis=0))
     tensors = {"w": weights(384, 128)} | {f"c{k}": np.array([128 * k]) for k in range(4)}

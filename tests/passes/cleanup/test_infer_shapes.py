@@ -48,7 +48,7 @@ def test_bodies_are_told_what_holds_on_every_iteration():
     assert inner["u"] == [2, "N"]
 
 
-def test_what_is_declared_stays():
+def test_declarations_stay():
     text = "g (float[N] x) => (float[N] y) <float[M] a> { a = Relu (x) y = Neg (a) }"
     result = run_passes(HEAD + text, InferShapes())
     assert declared(result.model.graph)["a"] == ["M"]
@@ -56,7 +56,7 @@ def test_what_is_declared_stays():
 
 
 @pytest.mark.parametrize("node", ["a = com.other.Strange (x)", "a = SequenceConstruct (x, x)"])
-def test_what_is_no_tensor_or_not_known(node):
+def test_values_without_a_shape(node):
     head = '<ir_version: 10, opset_import: ["" : 21, "com.other" : 1]>\n'
     last = "y = ConcatFromSequence <axis = 0> (a)" if "Sequence" in node else "y = Neg (a)"
     text = f"{head}g (float[N] x) => (float[K] y) {{ {node} {last} }}"

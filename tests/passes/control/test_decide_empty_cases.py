@@ -104,7 +104,7 @@ def test_a_branch_that_may_fail_stays(name):
     ],
     ids=["another number", "elements in the empty case", "no size", "sizes without a number"],
 )
-def test_what_tests_for_something_else_stays(options):
+def test_other_comparisons_stay(options):
     result = run_passes(detector(**options), DecideEmptyCases())
     expected = "Range" in str(options)
     assert result.changed == expected

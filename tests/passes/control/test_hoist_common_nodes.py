@@ -72,7 +72,7 @@ def test_bodies_are_compared():
     assert not run_passes(other, HoistCommonNodes()).changed
 
 
-def test_what_one_branch_declares_is_forgotten():
+def test_a_declaration_of_one_branch_is_dropped():
     """Rows are three only where the condition says so."""
     text = choice("p = Exp (x) a = Neg (p)", "q = Exp (x) b = Abs (q)", ("<float[3, 3] p>", ""))
     after = run_passes(text, HoistCommonNodes()).model

@@ -183,7 +183,7 @@ def test_a_false_declaration_in_a_dead_branch_proves_nothing():
         ("a = NonZero (k)", "its output 'y' differs in shape, or may: [1, unknown] and [2]"),
     ],
 )
-def test_what_could_fail_or_differ_is_kept(operation, reason):
+def test_branches_that_fail_or_differ_are_kept(operation, reason):
     text = f"""<ir_version: 8, opset_import: ["" : 17]>
         g (int64[2] k, int64[2] n, bool c) => (int64[M] flat) <int64[1] all = {{-1}}> {{
            y = If (c) <then_branch = t () => (a) {{ {operation} }},
@@ -210,7 +210,7 @@ ADDS = """g (float[N, 2] x, bool[N] m, seq(float[2]) s0, int64 n, float[M] y0) =
             else_branch = o () => (seq(float[2]) q) { q = Identity (s) }> }> }"""
 
 
-def test_what_a_branch_adds_is_computed_before_it():
+def test_captured_nodes_of_a_branch_are_computed_first():
     pass_ = IfsToSelects()
     rows = "f = Exp (e) h = Neg (f)"
     model = run_passes(HEAD + ADDS % ("", rows, "h"), pass_).model

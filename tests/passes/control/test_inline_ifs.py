@@ -184,7 +184,7 @@ def test_sequences_need_an_identity_that_takes_them(opset):
         assert [len(s) for s in reference.run(assert_inlines(text, head=head), X)] == [2, 2]
 
 
-def test_what_a_quantization_annotation_speaks_of_stays():
+def test_quantization_annotations_stay():
     model = as_model(
         f"{HEAD}g (float[2] x) => (float[2] y) <bool c = {{1}}> {{"
         f" z = If (c) {BRANCHES} y = Neg (z) }}"

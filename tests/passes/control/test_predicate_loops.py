@@ -227,7 +227,7 @@ LOOP = """
         ("f = RandomNormal <shape = [2]> ()  r = Cast <to = 7> (f)", "draws random numbers"),
     ],
 )
-def test_what_could_fail_or_differ_is_kept(operation, reason):
+def test_bodies_that_fail_or_differ_are_kept(operation, reason):
     kept(LOOP.format(operation), reason)
 
 

@@ -59,7 +59,7 @@ def test_a_maximum_that_run_time_tells_ends_a_loop_too():
         assert_equal_outputs(text, rewrite(as_model(text), "selects"), feed | {"n": np.array(n)})
 
 
-def test_what_is_no_bound():
+def test_conditions_without_a_bound():
     """One of two ways to go on bounds nothing; nor does a limit that only run time tells."""
     either = bounded(go="go = Or (early, inside)")
     assert_keeps(PredicateLoops(), either, "it has no maximum, so its copies cannot be counted")

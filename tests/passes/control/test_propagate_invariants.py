@@ -188,7 +188,7 @@ def test_sequences_as_outputs(opset, made):
     assert [len(v) for v in got] == [len(v) for v in expected]
 
 
-def test_what_a_function_passes_on():
+def test_invariants_through_a_function():
     head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
     text = (
         head

@@ -52,7 +52,7 @@ def test_dropout_that_does_not_train_is_not_random():
 TRAINING = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
 
 
-def test_what_a_gradient_names_is_kept():
+def test_values_of_a_gradient_are_kept():
     outside = f"""g (float[2] x) => (float[2] y, float[2] d) <int64 n = {{2}}> {{
         y = Loop (n, , x) {NEGATE}
         d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)

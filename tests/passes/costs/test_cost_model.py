@@ -41,7 +41,7 @@ def model(text):
     return ir.load(as_model(HEAD + text))
 
 
-def test_what_a_model_has():
+def test_load_units():
     found = load_units(
         model("""g (float[N, 4] x, bool q) => (float[N, 2] z) <float[4, 2] w = {1,2,3,4,5,6,7,8}> {
         y = MatMul (x, w)
@@ -76,7 +76,7 @@ def test_only_constant_matrices_are_packed():
     assert [packed_numbers(node) for node in made.graph.nodes()] == [8, 0, 0]
 
 
-def test_what_runs_on_every_trip_counts_for_each():
+def test_nodes_of_a_body_count_for_each_iteration():
     one, two = (
         calls(model(LOOP.format(most="five", body=b)))
         for b in ("r = Neg (a)", "b = Neg (a) r = Abs (b)")
@@ -147,7 +147,7 @@ def test_a_function_counts_where_it_is_called():
     assert calls(ir.load(as_model(text))) == {"call": 1, "node": 4}
 
 
-def test_of_an_if_the_longer_branch_counts():
+def test_the_longer_branch_of_an_if_counts():
     text = """g (float[3] x, bool q) => (float[3] y) {
         y = If (q) <then_branch = t () => (float[3] a) { b = Neg (x) a = Abs (b) },
                     else_branch = e () => (float[3] b) { b = Neg (x) }> }"""

@@ -50,7 +50,7 @@ AT_ONCE = HoistInvariants(), VectorizeLoops(max_bytes=1 << 40)
         "small known sizes",
     ],
 )
-def test_what_fits(text, passes, allowed):
+def test_rewrites_within_the_limit(text, passes, allowed):
     before, after, limit = measured(text, *passes)
     assert limit.allows(before) and limit.allows(after) == allowed
 
@@ -68,7 +68,7 @@ def test_no_limit(text):
     assert limit.allows(after)
 
 
-def test_what_is_said():
+def test_the_message_of_the_limit():
     before, after, _ = measured(PAIRS, HoistInvariants(), BlockLoops())
     assert "D*M" in str(before) and "blocks" not in str(before)
     assert str(after).endswith("and blocks of 3.0 MB of memory")

@@ -20,7 +20,7 @@ TABLE = CostTable(
 )
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_a_written_table_reads_back(tmp_path):
     file = tmp_path / "costs.toml"
     file.write_text(TABLE.to_toml())
     assert cost_table(str(file)) == TABLE and holds_costs(file)
@@ -62,7 +62,7 @@ def test_an_operator_pays_while_its_state_is_small(numbers, pays):
     assert TABLE.operator_pays("GRU", ["Sigmoid", "Tanh"], numbers) == pays
 
 
-def test_what_was_not_measured_does_not_pay():
+def test_an_unmeasured_operator_does_not_pay():
     assert not TABLE.operator_pays("RNN", ["Softsign"], 1)
 
 

@@ -164,7 +164,7 @@ def test_nothing_in_the_way():
         ),
     ],
 )
-def test_what_stands_in_the_way(main, functions, reason):
+def test_obstacles_to_binding(main, functions, reason):
     found = why(loaded(f"g (float[2] x) => (y) {{ {main} }}", *functions))
     assert found is not None and reason in found
 

@@ -102,7 +102,7 @@ def test_every_kind_of_control_flow_counts(op_type):
     assert count_control_flow(model.graph) == 1
 
 
-def test_what_training_calls_is_alive():
+def test_functions_of_training_are_alive():
     model = loaded(
         "g (x) => (y) { y = Neg (x) }", NEG, NEG.replace("f (", "h ("), NEG.replace("f (", "k (")
     )

@@ -159,7 +159,7 @@ def test_a_shape_decides():
     assert_equal_outputs(text, model, X)
 
 
-def test_what_a_function_decides_itself_needs_no_inlining():
+def test_a_decision_inside_a_function_needs_no_inlining():
     text = HEAD + (
         "g (float[2] x) => (float[2] y) { y = local.f (x) }"
         + LOCAL

@@ -179,7 +179,7 @@ def test_a_trial_goes_through_what_it_made_alone():
     assert twice[1] < 2.2 * once[1]
 
 
-def test_what_was_said_inside_of_calls_that_stay_is_the_reason():
+def test_the_reason_comes_from_inner_calls():
     """A call is tried one level at a time; the reason lies some levels further inside."""
     found = verdicts("y = local.f5 (x, c)", *doubling(6))
     assert "would not resolve If 'local::f0/r' in it" in found["y"]
@@ -202,7 +202,7 @@ def test_only_an_input_of_the_model_is_asked_for():
     assert "would not resolve If" in reason and "decide it with" not in reason
 
 
-def test_what_a_function_decides_itself_counts_for_nothing():
+def test_a_decision_inside_a_function_does_not_count():
     own = """own (a) => (r) {
         yes = Constant <value = bool {1}> ()
         r = If (yes) <then_branch = t () => (p) { p = Exp (a) },

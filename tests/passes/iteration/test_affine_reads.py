@@ -72,5 +72,5 @@ def test_reads(body, axis, keeps):
     assert all(one.checked == one.node.is_op("Gather") for one in reads)
 
 
-def test_what_nothing_reads_is_none():
+def test_an_unread_sequence_has_no_reads():
     assert found("e = Gather (x, i) r = Neg (a)") == []

@@ -72,7 +72,7 @@ def test_a_scan():
         (LOOP.replace("Loop (n, go", "Loop (, go"), "it has no maximum"),
     ],
 )
-def test_what_is_no_repetition(text, reason):
+def test_nodes_that_are_no_repetition(text, reason):
     with pytest.raises(Obstacle, match=reason):
         read(first(text))
 
@@ -84,7 +84,7 @@ def test_a_scan_of_opset_8_is_none():
         read(first(text, '<ir_version: 3, opset_import: ["" : 8]>'))
 
 
-def test_what_is_named_from_outside_stays():
+def test_pinned_outputs_stay():
     node = first(LOOP)
     node.outputs[0].pinned = True
     with pytest.raises(Obstacle, match="named from outside"):

@@ -64,7 +64,7 @@ def test_an_option_that_leaves_a_loop_is_not_offered():
     ],
     ids=["small", "known number", "given out anyway"],
 )
-def test_what_is_computed_at_once(text):
+def test_memory_of_a_batched_loop(text):
     result = run_passes(text.replace("=> (y)", "=> (float[Q, 1000, 100] y)"), VectorizeLoops())
     assert "Loop" not in op_types(result.model.graph), result.remarks
 

@@ -41,7 +41,7 @@ def test_the_first_slots_may_be_given_as_they_are():
     ir.verify(model)
 
 
-def test_what_nothing_reads_goes():
+def test_unread_nodes_of_a_body_go():
     model, graph = body()
     clean(graph)
     assert sorted(node.op_type for node in graph.nodes()) == ["Add", "Sub"]

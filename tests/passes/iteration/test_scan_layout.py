@@ -33,7 +33,7 @@ def names(values):
     return [None if value is None else value.name for value in values]
 
 
-def test_what_is_absent_is_zero():
+def test_absent_attributes_are_zero():
     _, node = scan_of()
     found = read_scan(node, 11)
     assert (names(found.states), names(found.scan_inputs)) == (["s"], ["x"])
@@ -65,7 +65,7 @@ def test_an_omitted_output():
     assert (names(found.final_states), names(found.scan_outputs)) == ([None], ["z"])
 
 
-def test_what_cannot_be_read():
+def test_unreadable_scans():
     _, node = scan_of()
     assert unreadable(node, 11) is None
     op = node.op

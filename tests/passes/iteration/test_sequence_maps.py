@@ -82,7 +82,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("what", OTHERS)
-def test_what_else_is_mapped(what):
+def test_other_maps_over_sequences(what):
     split = "<axis = 0, keepdims = 0> (x)"
     text = MAP.format(n="N", out="float[?, 4, 3] y", split=split, node=OTHERS[what], after=STACKED)
     model = as_model(HEAD + text)
@@ -112,7 +112,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_kept(reason):
+def test_kept_maps_and_their_reasons(reason):
     split, body, given, inputs = KEPT[reason]
     node = f"""u = SplitToSequence <axis = 0, keepdims = 0> (q)
         t = SequenceMap <body = b ({inputs}) => (float r) {{ {body} }}> {given}"""

@@ -34,7 +34,7 @@ LOOP = """g (float[M, 4] a, int64 n, float[M] h) => (float[M] last, float[?, M] 
     }"""
 
 
-def test_what_is_known_of_outputs_is_known_of_what_comes_in_their_place():
+def test_facts_of_outputs_pass_to_their_replacements():
     model = load(as_model(HEAD + LOOP))
     found = []
     for loop in [node for node in model.graph.nodes() if node.is_op("Loop")]:

@@ -58,5 +58,5 @@ STATE = """g (float[9, 3] x, float[2, 3] w) => (float[2, 3] y) {
     ],
     ids=["state", "large rows", "few iterations", "opset", "condition"],
 )
-def test_what_stays(text, block, reason):
+def test_kept_loops_and_their_reasons(text, block, reason):
     assert_keeps(BlockLoops(block_bytes=block), text, reason)

@@ -72,7 +72,7 @@ def test_several_sums_of_which_one_is_read():
     assert_sums(text.replace("t = Add", "p = Sub (q, v) o = Sub (u, i) t = Add"), 0, 7, 40, 80)
 
 
-def test_what_would_not_pay_or_round():
+def test_sums_that_round_or_do_not_pay():
     reason = "it adds up values that are too large for a block of many"
     assert_keeps(BlockLoops(block_bytes=31 * 24), HEAD + SUMS, reason)
 

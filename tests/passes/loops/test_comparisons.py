@@ -42,7 +42,7 @@ def read(condition, before="go = Less (s, n)", step=1):
         ("h = Less (j, n) d = Not (h)", -1, -1, "n", True),
     ],
 )
-def test_what_is_compared(condition, step, offset, bound, equal):
+def test_comparisons_of_a_counter(condition, step, offset, bound, equal):
     (found,), _ = read(condition, step=step)
     assert (found.counter.start.name, found.counter.step, found.counter.offset) == (
         "s",
@@ -52,7 +52,7 @@ def test_what_is_compared(condition, step, offset, bound, equal):
     assert (found.bound.name, found.equal, found.rounded) == (bound, equal, False)
 
 
-def test_what_is_rounded():
+def test_rounded_comparisons():
     casts = "a = Cast <to = {0}> (j) b1 = Cast <to = {0}> (n) d = Less (a, b1)"
     assert [read(casts.format(to))[0][0].rounded for to in (1, 7, 11)] == [True, False, False]
     assert read(casts.format(10))[0] == [None]
@@ -62,7 +62,7 @@ def test_what_is_rounded():
     "condition",
     ["d = Less (n, j)", "d = Equal (j, n)", "x = Mul (j, j) d = Less (x, n)", "d = Less (j, j)"],
 )
-def test_what_is_no_such_comparison(condition):
+def test_conditions_without_a_comparison(condition):
     assert read(condition)[0] == [None]
 
 
@@ -77,7 +77,7 @@ def test_what_is_no_such_comparison(condition):
         ("x = Cast <to = 7> (s) y = Cast <to = 7> (n) go = Less (x, y)", True),
     ],
 )
-def test_what_the_initial_condition_says(before, says):
+def test_facts_of_the_initial_condition(before, says):
     assert read("d = Less (j, n)", before)[1] == [says]
     assert read("d = Less (i, n)", before)[1] == [False]
 

@@ -59,7 +59,7 @@ def test_onnxruntime_returns_what_is_specified(nodes, copies, opset):
 
 
 @pytest.mark.parametrize("nodes", STAYS)
-def test_what_onnxruntime_copies_stays(nodes):
+def test_outputs_that_onnxruntime_copies_stay(nodes):
     before = model(nodes)
     for one, other in zip(outputs(before, FEEDS), reference.run(before, FEEDS), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)

@@ -58,7 +58,7 @@ def assert_stays(text):
     assert counted(text) is None
 
 
-def test_what_is_written():
+def test_the_counted_loop():
     before = """g (int64 n, float[2] x) => (float[2] y, float[N] p) <int64 zero = {0}> {
         go = Less (zero, n)
         i, y, p = Loop (, go, zero, x) <body = b (int64 k, bool c, int64 i, float[2] a)
@@ -128,7 +128,7 @@ def test_up_to_a_number_itself():
     assert_stays(loop("d = LessOrEqual (J, END)", kind="int64"))
 
 
-def test_what_the_initial_condition_does_not_say():
+def test_the_first_iteration_ignores_the_condition():
     """The first iteration is made without being asked for."""
     assert_counts(loop("d = Less (J, END)", before="ask", start="zero"))
     assert_counts(loop("d = Less (J, END)", before="yes", start="zero"))
@@ -279,7 +279,7 @@ def test_a_start_and_a_bound_that_are_rounded_to_the_same():
         loop("d = Less (J, END)").replace("(, go", "(m, "),
     ],
 )
-def test_what_stays(text):
+def test_kept_loops(text):
     assert_stays(text)
 
 
@@ -330,7 +330,7 @@ def test_pure_recurrences_stay():
     assert_stays(text.replace("v = Add (u, more)", "v = Mul (u, u)"))
 
 
-def test_what_it_is_for():
+def test_a_map_of_tf2onnx_is_left_without_iterations():
     """A map over rows as tf2onnx writes it: no iteration is left."""
     text = f"""{HEAD}g (float[N, 3] x) => (float[M, 2] y)
             <float zero = {{0}}, int32 first = {{0}}> {{

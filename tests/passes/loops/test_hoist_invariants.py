@@ -112,7 +112,7 @@ DIVIDE = "q = Div (k, m) f = Cast <to = 1> (q) r = Add (a, f)"
 DIVIDED = "float[2] x, int64 n, int64[2] k, int64[2] m"
 
 
-def test_what_may_fail_stays_where_there_may_be_no_iteration():
+def test_a_failing_invariant_stays_if_there_may_be_no_iteration():
     text = loop(DIVIDE, inputs=DIVIDED)
     feed = {"x": FEED["x"], "k": np.array([7, 8]), "m": np.array([0, 1]), "n": np.array(0)}
     outside, inside, result = hoisted(text, feed)
@@ -128,7 +128,7 @@ def test_what_may_fail_stays_where_there_may_be_no_iteration():
 @pytest.mark.parametrize(
     "certain", ["n = Constant <value_int = 3> ()", "n = Constant <value = int64 {1}> ()"]
 )
-def test_what_may_fail_leaves_where_there_is_an_iteration(certain):
+def test_a_failing_invariant_leaves_if_there_is_an_iteration(certain):
     text = loop(DIVIDE, inputs="float[2] x, int64[2] k, int64[2] m").replace(
         "y = Loop", f"{certain} y = Loop"
     )
@@ -165,7 +165,7 @@ def test_a_scan_of_a_known_length_makes_an_iteration():
         "f = Cast <to = 1> (i) e = Exp (f) r = Mul (a, e)",
     ],
 )
-def test_what_stays(body):
+def test_nodes_that_stay_in_the_body(body):
     outside, _, result = hoisted(loop(body))
     assert outside == ["Loop"]
     assert not result.changed
@@ -180,7 +180,7 @@ def test_constants_and_copies_move_with_what_reads_them():
     assert inside == ["Identity", "Mul"]
 
 
-def test_what_the_body_gives_out():
+def test_invariant_outputs_of_the_body():
     text = """g (float[2] x, float[2] w, int64 n) => (float[2] y, float[?, 2] z) {
         y, z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                 => (bool c2, float[2] r, float[2] s) {

@@ -232,7 +232,7 @@ def test_a_counter_is_a_number():
     ("given", "back"),
     [("a", "a"), ("a", "e"), ("e", "e"), ("x2", "r"), ("r", "r")],
 )
-def test_what_a_body_gives_out_as_it_is(given, back):
+def test_outputs_that_are_inputs_of_the_body(given, back):
     """onnxruntime mixes these up where a body does not make a value for each output."""
     text = HEAD + loop("e = Gather (x, i) r = Add (a, e) x2 = Identity (s)", "m").replace(
         "float[3] r, float[3] q", f"float[3] {back}, float[3] {given}"
@@ -247,7 +247,7 @@ def test_what_a_body_gives_out_as_it_is(given, back):
             assert_equal(one, other)
 
 
-def test_what_nothing_needs_may_read_the_number_of_the_iteration():
+def test_an_unneeded_value_may_read_the_iteration_number():
     """It is no part of the Scan, which has no such number."""
     text = """g (float[N, 3] x, float[3] y, int64 n) => (float[3] z, float[M, 3] r)
         <bool yes = {1}> { z, r = Loop (n, yes, y) <body = b (int64 i, bool c, float[3] a)
@@ -348,7 +348,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_kept(reason):
+def test_kept_loops_and_their_reasons(reason):
     assert_keeps(LoopsToScans(), HEAD + KEPT[reason], reason)
 
 

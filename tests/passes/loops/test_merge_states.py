@@ -124,7 +124,7 @@ MASKED = {
 
 
 @pytest.mark.parametrize("what", MASKED)
-def test_what_a_mask_lets_in_is_read_from_the_state(what):
+def test_masked_states_are_merged(what):
     model = model_of(MASKED[what], "a, b")
     result = run_passes(model, MergeStates()).model
     body = next(a.g for a in result.graph.node[0].attribute if a.name == "body")

@@ -111,7 +111,7 @@ def test_sizes_without_iterations_are_those_of_the_inputs():
 @pytest.mark.parametrize(
     ("given", "back"), [("a", "a"), ("a", "e"), ("e", "e"), ("s2", "r"), ("r", "r")]
 )
-def test_what_a_body_gives_out_as_it_is(given, back):
+def test_outputs_that_are_inputs_of_the_body(given, back):
     """onnxruntime mixes these up where a body does not make a value for each output."""
     text = (
         HEAD
@@ -190,7 +190,7 @@ def scan(declared, result):
         (17, "h = NonZero (e) q = Squeeze (h)", "are not known then"),
     ],
 )
-def test_what_is_kept(opset, text, reason):
+def test_kept_scans_and_their_reasons(opset, text, reason):
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     if opset == 8:
         text = f"g (float[B, N, 3] x) => (float[B, N, 3] z) {{ {text} }}"

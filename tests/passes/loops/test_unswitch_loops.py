@@ -28,7 +28,7 @@ def loop(condition="c", kind="bool", then="Add", otherwise="Max", after="r = Tan
     }}"""
 
 
-def test_what_is_written():
+def test_the_unswitched_loop():
     def copied(kind, tail, o):
         return f"""=> (float[3] s_{tail}, float[?, 3] y_{tail}) <bool c_{tail} = {{{kind}}}> {{
             s_{tail}, y_{tail} = Loop (n, yes, s0) <
@@ -63,7 +63,7 @@ EACH = "m = ReduceSum <keepdims = 0> (u) l = Cast <to = 9> (m) e = Gather"
         loop(kind="bool[K]"),
     ],
 )
-def test_what_stays(text):
+def test_kept_loops_and_their_reasons(text):
     """A condition of each iteration, a constant, one of unknown size."""
     assert not run_passes(text, UnswitchLoops()).changed
 

@@ -115,7 +115,7 @@ def test_a_function_that_gives_another_model():
         sl.transform(model, [interop.step(twice, "twice")])
 
 
-def test_what_changes_nothing_leaves_the_model_as_it_was(model):
+def test_a_foreign_pass_without_effect_leaves_the_model(model):
     loaded = sl.load(model)
     graph = loaded.graph
     result = sl.Pipeline([interop.step(lambda model: None)]).apply(loaded)
@@ -129,7 +129,7 @@ def test_it_ends_where_it_is_repeated(model):
     assert not result.changed
 
 
-def test_what_was_kept_is_still_known_after_it(model):
+def test_remarks_survive_a_foreign_pass(model):
     passes = [UnrollLoops(), interop.step(common.IdentityEliminationPass())]
     outcome = sl.transform(model, passes)
     reasons = {remark.op_type: remark.reason for remark in outcome.left}
@@ -179,12 +179,12 @@ def test_a_fault_of_theirs_is_an_error_of_ours(model, call, words):
 
 
 @pytest.mark.parametrize("thing", [5, "cse", common.IdentityEliminationPass, [], [5], None])
-def test_what_is_no_step(thing):
+def test_objects_that_are_no_step(thing):
     with pytest.raises(sl.PassOptionError, match="a foreign step is a pass of onnx_ir"):
         interop.step(thing)
 
 
-def test_what_onnx_ir_would_lose_is_left_alone():
+def test_models_that_onnx_ir_would_change_are_left_alone():
     model = onnx.parser.parse_model(HEAD + " g (float[4] x) => (float[4] y) { y = Add (x, w) }")
     sparse = model.graph.sparse_initializer.add(dims=[4])
     sparse.values.CopyFrom(onnx.numpy_helper.from_array(np.float32([3]), "w"))

@@ -129,7 +129,7 @@ def test_a_sum_is_one_node(n):
         np.testing.assert_array_equal(sl.reference.run(result, feed)[0], np.zeros(3, np.float32))
 
 
-def test_what_is_fast_already_is_left_alone():
+def test_fast_models_are_left_alone():
     text = HEAD + "g (float[3] x) => (float[3] y) { a = Exp (x) y = Neg (a) }"
     result = accelerate().run(as_model(text))
     assert not result.changed
@@ -149,7 +149,7 @@ def test_known_sizes_do_not_count_against_a_smaller_form():
 
 
 @pytest.mark.sample(0)
-def test_what_would_load_slower_is_told(caplog):
+def test_slower_loading_is_logged(caplog):
     """A running maximum takes many steps of doubling distance."""
     caplog.set_level("INFO", "straightline.passes.manager.autotune")
     text = """g (float[1000, 4] x, float[4] low) => (float[1000, 4] y) {
@@ -256,7 +256,7 @@ def test_the_goal_is_an_option_of_accelerate_alone():
 
 
 @pytest.mark.parametrize("seed", [70030, 1, 2])
-def test_what_a_smaller_body_allows_is_done_at_once(seed):
+def test_a_smaller_body_is_rewritten_again(seed):
     """States that are one only after rules have made the body smaller."""
     once = sl.rewrite(random_loop(random.Random(seed)), "accelerate")
     assert sl.rewrite(once, "accelerate").SerializeToString() == once.SerializeToString()
@@ -296,7 +296,7 @@ def test_memory_decides(text, options, has_loop):
     assert again.SerializeToString() == result.SerializeToString()
 
 
-def test_what_would_take_memory_is_told(caplog):
+def test_more_memory_is_logged(caplog):
     caplog.set_level("INFO", "straightline.passes.manager.autotune")
     result = sl.transform(as_model(HEAD + PAIRS), "accelerate", verify=False)
     (told,) = [remark for remark in result.remarks if remark.code == "form-takes-memory"]

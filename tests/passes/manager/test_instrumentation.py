@@ -37,7 +37,7 @@ def test_nobody_is_told_afterwards():
     assert recorder.told == []
 
 
-def test_what_is_tried_on_a_copy_is_not_told():
+def test_trials_on_a_copy_are_not_recorded():
     recorder = Recorder()
     with watching(recorder):
         Pipeline([UnrollLoops()]).apply(sl.ir.parse(HEADER + LOOP), trial=True)

@@ -69,7 +69,7 @@ def test_shared_options_go_to_every_pass_that_has_them():
         ("inline-ifs{x=1}", "inline-ifs has no option 'x'; its options: none"),
     ],
 )
-def test_what_cannot_be_read(text, message):
+def test_unreadable_pipelines(text, message):
     with pytest.raises(PassOptionError, match=re.escape(message)):
         parse_pipeline(text)
 
@@ -118,7 +118,7 @@ def test_truth_values_of_options(value, wanted):
     assert make_pass(InlineFunctions, {"always": value}).always is wanted
 
 
-def test_what_only_code_can_set_is_no_option():
+def test_internal_parameters_are_no_options():
     assert "trial" not in dict(InlineFunctions().options())
     with pytest.raises(PassOptionError, match="inline-functions has no option 'trial'"):
         parse_pipeline("inline-functions{trial=none}")

@@ -113,7 +113,7 @@ def test_a_file_may_hold_no_pass(write):
     assert load_file(write("from straightline.passes import InlineIfs\nx = 1")) == ()
 
 
-def test_what_others_derive_from_is_no_pass_of_its_own(write):
+def test_base_classes_are_no_passes(write):
     text = PASS.replace("class Mine(Pass)", "class Base(Pass):\n    pass\n\nclass Mine(Base)")
     text = text.replace("@dataclasses.dataclass(frozen=True)\nclass Base", "class Base")
     assert [kind.name for kind in load_file(write(text))] == ["mine"]
@@ -134,7 +134,7 @@ def test_what_others_derive_from_is_no_pass_of_its_own(write):
         (PASS + PASS.replace("class Mine", "class Other"), "has two passes of the name 'mine'"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_one_line(write, text, words):
+def test_a_faulty_file_is_reported_in_a_line(write, text, words):
     with pytest.raises(PluginError, match=words) as caught:
         load_file(write(text))
     assert "\n" not in str(caught.value)
@@ -143,7 +143,7 @@ def test_what_is_wrong_with_a_file_is_one_line(write, text, words):
 
 
 @pytest.mark.parametrize("name", ["none.py", "folder.py", "none.txt", "\0.py"])
-def test_what_is_no_file(tmp_path, name):
+def test_objects_that_are_no_file(tmp_path, name):
     (tmp_path / "folder.py").mkdir()
     with pytest.raises(PluginError, match="is no Python file"):
         load_file(str(tmp_path / name))
@@ -208,7 +208,7 @@ def test_a_wrong_option_of_a_plugin_is_told_with_the_right_one(write):
         ("mine = givers:Mine", PASS.replace("most: int = 3", "most: int"), "cannot be made"),
     ],
 )
-def test_what_is_wrong_with_a_package(install, entries, text, words):
+def test_a_faulty_package_is_reported(install, entries, text, words):
     install(entries, text)
     name = entries.split(" ")[0]
     with pytest.raises(PluginError, match=words):

@@ -152,7 +152,7 @@ def test_an_open_proof_is_treated_as_asked(unproved):
     assert (outcome.verdict.status, outcome.verdict.proved) == (status, False)
 
 
-def test_what_is_proved_stays_beside_what_is_not():
+def test_proved_changes_stay_beside_unproved_ones():
     model = parsed(HEAD + "{ a = Identity (x) b = Relu (a) y = Sin (b) }")
     outcome = sl.transform(model, [*EliminateIdentities, Selecting()], unproved="keep")
     assert kinds(outcome.model) == ["Relu", "Sin"] and outcome.verdict.proved
@@ -232,12 +232,12 @@ def test_without_a_single_culprit_the_whole_is_reported(survives):
     assert caught.value.culprit == "" and caught.value.verdict is DIFFERENT
 
 
-def test_what_differs_before_the_first_pass_is_no_pass_s_fault(survives):
+def test_a_difference_before_the_first_pass_blames_no_pass(survives):
     with pytest.raises(sl.MismatchError, match="the pass that binds inputs"):
         settled(Pipeline([UnrollLoops()]), lambda model: DIFFERENT)
 
 
-def test_what_cannot_be_proved_at_all_is_not_rewritten():
+def test_unprovable_models_are_not_rewritten():
     pipeline = Pipeline([UnrollLoops(), InlineIfs()])
     unproved = Verdict("open", "no steps are left")
     result, verdict = settled(pipeline, lambda model: unproved, only_proved=True)

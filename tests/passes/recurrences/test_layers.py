@@ -15,7 +15,7 @@ def layer(node, x="float[3, 2, 1] x", r="float[1, 4, 1] r", opset=17):
     return read_layer(model.graph.nodes()[0], ShapeInference(model))
 
 
-def test_what_is_left_out_is_what_onnx_says():
+def test_absent_inputs_have_the_defaults_of_onnx():
     found = layer("LSTM")
     assert (found.length, found.batch.value, found.hidden, found.gates) == (3, 2, 1, 4)
     assert found.backward == (False,) and found.clip is None and found.node.input(PEEPHOLES) is None
@@ -25,7 +25,7 @@ def test_what_is_left_out_is_what_onnx_says():
     assert not (found.batch_first or found.coupled or found.reset_after)
 
 
-def test_what_is_written():
+def test_attributes_of_a_layer():
     found = layer(
         'GRU <direction = "bidirectional", layout = 1, clip = 2.0, linear_before_reset = 1,'
         ' activations = ["relu", "Tanh", "Elu", "Sigmoid"], activation_alpha = [0.5]>',

@@ -47,7 +47,7 @@ SPREADING = {
 
 
 @pytest.mark.parametrize("case", SPREADING)
-def test_what_would_be_multiplied_by_zeros_stays_unless_asked_for(case):
+def test_products_with_zero_stay_by_default(case):
     text = f"""{HEAD} {ADDED} {{ h1 = Scan <num_scan_inputs = 1,
         body = f (float[4] h, float[4] e) => (float[4] h2) {{ {SPREADING[case]} }}> (h0, x) }}"""
     model = as_model(text)
@@ -85,7 +85,7 @@ def test_a_peephole_of_one_gate_alone():
             numbers_stay(run(model, {**feed, "x": x}), run(after, {**feed, "x": x}), loses_nan)
 
 
-def test_what_is_certainly_finite_is_added_by_ones_and_zeros():
+def test_finite_values_may_be_multiplied_by_zero():
     text = f"""{HEAD} g (int64[N] ids, float[4] h0, float[4, 4] u) => (float[4] h1)
         <float[2, 4] table = {{1, 2, 3, 4, 5, 6, 7, 8}}> {{ x = Gather (table, ids)
         h1 = Scan <num_scan_inputs = 1, body = f (float[4] h, float[4] e) => (float[4] h2) {{
@@ -104,7 +104,7 @@ TORCH = """y, h1 = Scan <num_scan_inputs = 1, body = f (float[B, 4] h, float[B, 
         d = Sub (h, n) d2 = Mul (d, z) h2 = Add (d2, n) r = Identity (h2) }> (h0, x)"""
 
 
-def test_what_is_offered_for_an_exported_gru_holds_with_infinities():
+def test_the_offered_gru_holds_with_infinities():
     """torch.export's scan of a GRUCell, of any length and batch."""
     model = as_model(f"""{HEAD} g (float[T, B, 3] x, float[B, 4] h0, float[12, 3] wi,
         float[12, 4] wh, float[12] bi, float[12] bh) => (float[B, 4] y, float[T, B, 4] h1)

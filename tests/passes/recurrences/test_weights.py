@@ -46,7 +46,7 @@ def test_a_part_of_a_matrix_as_the_operators_take_it(known):
     np.testing.assert_array_equal(computed(model, block), expected)
 
 
-def test_what_differs_from_iteration_to_iteration_is_no_weight():
+def test_a_varying_matrix_is_no_weight():
     _, made = weights(batched=True)
     with pytest.raises(Unfit, match="differs from iteration to iteration"):
         made.transpose(Matrix(Value("w"), (4, 6), 4, 6))

@@ -275,7 +275,7 @@ def test_stacked_scans_keep_a_batch_of_1_in_sight():
     assert_equal_outputs(text, result.model, {"x": X[:1]})
 
 
-def test_what_names_an_output_still_names_it():
+def test_names_of_outputs_stay():
     model = onnx.parser.parse_model(
         HEAD
         + """g (float[1,t] x) => (float[1,t] z) <float scale = {0.5}> {
@@ -336,7 +336,7 @@ def test_an_operator_that_changed_is_named_in_either_spelling(domain):
 
 @pytest.mark.parametrize("longest", ["2", "t", ""])
 @pytest.mark.parametrize("lengths", ["", "n"])
-def test_where_there_are_no_rows_they_are_still_as_long(lengths, longest):
+def test_lengths_without_rows(lengths, longest):
     """A name of the length in a body declares nothing."""
     text = f"""
         g (float[b, {longest or "u"}, 1] x, int64[b] n) => (float[b, l, 1] y) {{

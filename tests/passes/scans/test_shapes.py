@@ -164,7 +164,7 @@ def test_batch_and_length_of_opset_8():
     assert named(state.element_sizes(0)) == [("s", 1)], "a state keeps its shape"
 
 
-def test_what_a_survey_of_opset_8_teaches():
+def test_a_survey_of_opset_8_adds_facts():
     found = shapes_of(scan_8(), 8)
     found.survey()
     state, element = found.node.body("body").inputs
@@ -180,7 +180,7 @@ def test_what_a_survey_of_opset_8_teaches():
     assert known.fact(rows).elem_type == known.fact(element).elem_type == 1
 
 
-def test_what_a_survey_of_opset_9_teaches_is_inferred_anyway():
+def test_a_survey_of_opset_9_adds_no_facts():
     found = shapes_of(scan())
     found.survey()
     assert list(map(str, found.inference.fact(found.node.outputs[1]).shape)) == ["N", "3", "4"]

@@ -264,7 +264,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_what_is_kept_says_why(text):
+def test_kept_scans_and_their_reasons(text):
     head, reason = KEPT[text]
     assert_keeps(UnrollScans(), head + text.replace("NEG", NEG), reason)
 

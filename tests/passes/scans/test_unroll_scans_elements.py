@@ -63,7 +63,7 @@ def test_rows_of_a_batch_end_where_their_lengths_say():
     np.testing.assert_array_equal(found[6], X8[1, 0])
 
 
-def test_what_the_body_does_not_read_is_not_made():
+def test_unread_elements_are_not_emitted():
     model, scan, shapes = scan_of("", "float[3] s, float[4,2] x", used="a")
     parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
     assert parts.elements(emitter) == [[[None]] * 4]

@@ -203,7 +203,7 @@ def test_optionals():
         ("o = Optional <type = float[2]> ()\n h = OptionalHasElement (o)", False),
     ],
 )
-def test_what_is_certainly_there_or_not(make, expected):
+def test_decided_optionals(make, expected):
     text = HEAD + f"g (float[2] a) => (bool h) {{ {make} }}"
     model = onnx.parser.parse_model(text.replace("Optional <type = float[2]> ()", "Optional ()"))
     for node in model.graph.node:

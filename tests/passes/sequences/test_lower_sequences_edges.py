@@ -119,7 +119,7 @@ def test_a_budget_is_used_up(most, first, second):
         ("s = Optional (a)", "optional(float[2]) s", "optional"),
     ],
 )
-def test_what_the_graph_gives_out_is_needed_as_a_whole(nodes, output, what):
+def test_a_sequence_output_is_needed_whole(nodes, output, what):
     result = run_passes(f"{HEAD} g ({SIGNATURE}) => ({output}) {{ {nodes} }}", LowerSequences())
     assert [r.reason for r in result.kept] == [f"the graph gives out its {what}"]
 

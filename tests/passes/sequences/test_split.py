@@ -96,7 +96,7 @@ def test_one_part_is_the_whole():
         ({"split": "int64[0] s = {}", "x": "float[N,2] x"}, "no parts of an axis whose length"),
     ],
 )
-def test_what_is_not_decided(arguments, reason):
+def test_undecided_splits(arguments, reason):
     with pytest.raises(Obstacle, match=reason):
         parts_of(**arguments)
 
@@ -104,7 +104,7 @@ def test_what_is_not_decided(arguments, reason):
 @pytest.mark.parametrize(
     ("x", "shape"), [("float[5,2] x", (5, 2)), ("float[N,2] x", (None, 2)), ("x", None)]
 )
-def test_what_is_known_of_a_shape(x, shape):
+def test_sizes_of_split_parts(x, shape):
     model = ir.load(
         onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g ({x}) => () {{ }}')
     )

@@ -33,7 +33,7 @@ def test_slices_and_gathers_that_cover_an_axis():
     )
 
 
-def test_of_older_opsets():
+def test_merged_slices_of_older_opsets():
     merges(
         """g (float[2, 6] x) => (float[2, 2] a, float[2, 4] b) {
             a = Slice <axes = [1], starts = [0], ends = [2]> (x)

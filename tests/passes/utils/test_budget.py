@@ -27,7 +27,7 @@ def test_nodes():
     )
 
 
-def test_what_adds_nothing_counts_as_more():
+def test_growth_without_nodes_counts():
     assert budget().refuses(0, "it", weight=10) is None
     assert "would add 0 nodes" in budget().refuses(0, "it", weight=11)
 
@@ -146,7 +146,7 @@ def test_loops_in_branches_in_loops_share_a_budget(most):
     assert any(f"over max_nodes={most}" in remark.reason for remark in result.kept)
 
 
-def test_what_is_tried_is_counted_apart():
+def test_trials_are_counted_apart():
     limits = budget(used=9)
     assert limits.may_try(4) and limits.may_try(6)
     assert not limits.may_try(1)
@@ -172,6 +172,6 @@ def test_iterations_from_which_on_there_is_no_maximum():
     )
 
 
-def test_what_no_budget_allows_is_not_offered():
+def test_impossible_trip_counts_are_not_offered():
     refused = Budget(Meter(), 100).refuses_iterations(2**63 - 1, 2**63)
     assert refused == "9223372036854775807 iterations are more than can be written out"

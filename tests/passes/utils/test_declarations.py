@@ -71,7 +71,7 @@ def parse(text):
 
 
 @pytest.mark.parametrize("case", EXPOSED)
-def test_what_is_inferred_takes_the_place_of_what_is_false(case):
+def test_inferred_types_replace_false_declarations(case):
     model = parse(EXPOSED[case])
     result = parse_pipeline("straighten").run(model)
     assert result.changed
@@ -104,7 +104,7 @@ def test_sizes_and_symbols_that_are_not_false_stay():
 
 
 @pytest.mark.parametrize("declared", ["float[6]", "float[2,5]", "float[2,3,1]"])
-def test_what_a_model_declares_falsely_of_its_outputs_is_corrected_with_a_remark(declared):
+def test_a_false_output_declaration_is_corrected_with_a_remark(declared):
     text = f"g (float[2,3] x) => ({declared} y) <bool yes = {{1}}> {{ {HIDDEN} y = Neg (z) }}"
     model = parse(text)
     result = parse_pipeline("inline-ifs").run(model)
@@ -121,7 +121,7 @@ def test_what_a_model_declares_falsely_of_its_outputs_is_corrected_with_a_remark
     assert verdict.equal, verdict
 
 
-def test_what_a_loop_hides_is_corrected_of_outputs_too():
+def test_a_false_declaration_behind_a_loop_is_corrected():
     model = parse("""g (float[2,3] x) => (float[6] y) <int64 two = {2}, bool yes = {1}> {
         z = Loop (two, yes, x) <body = l (int64 i, bool c, float[N,M] k) => (bool d, float[N,M] m) {
            d = Identity (c)  m = Neg (k) }>
@@ -190,7 +190,7 @@ LEFT = """g (float[N,3] x, float[3] h) => (float[N,3] y, float[A] last) {
         r = Exp (e) s = Add (k, r) m = Tanh (s) }> (h, x) }"""
 
 
-def test_what_vectorizing_knew_corrects_what_the_rest_declares():
+def test_facts_of_vectorizing_correct_other_declarations():
     model = onnx.parser.parse_model(HEAD + LEFT)
     result = parse_pipeline("vectorize-loops").run(model).model
     exp, scan = result.graph.node

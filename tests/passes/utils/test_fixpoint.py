@@ -88,7 +88,7 @@ def test_passes_that_go_on_changing_something_are_not_taken_for_such():
     assert not result.remarks
 
 
-def test_what_only_cleans_up_gives_no_other_pass_new_work():
+def test_cleanup_makes_no_work_for_other_passes():
     log = []
     Pipeline([Recording("a", 0, log), Cleaning("b", 1, log)], repeat=True).run(as_model(TEXT))
     assert log == ["a", "b"]
@@ -168,7 +168,7 @@ def test_facts_survive_replacements_by_equal_values():
     assert log[0] is log[1] is log[2] is not log[3]
 
 
-def test_what_a_pass_found_out_for_itself_serves_those_behind_it():
+def test_facts_of_a_pass_serve_later_passes():
     log = []
     context, model = PassContext(), ir.load(as_model(TEXT))
     rewrite_model([FoldShapes(), Asking("a", 0, log), FoldShapes()], model, context, repeat=False)

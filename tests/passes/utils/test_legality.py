@@ -32,7 +32,7 @@ def test_which_sequences_can_be_given_out_below_opset_14(new, carried):
     assert can_carry(graph, named["y"], named[new])
 
 
-def test_what_is_about_to_be_copied_can_be_given_out_once():
+def test_a_value_to_be_copied_may_be_an_output_once():
     graph, named = graph_and_values(13)
     loop = named["y"].producer
     (result,) = loop.body("body").outputs[1:]
@@ -42,7 +42,7 @@ def test_what_is_about_to_be_copied_can_be_given_out_once():
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_what_attributes_name(inside):
+def test_names_in_attributes(inside):
     gradient = 'ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a)'
     body = f"q = Mul (a, a) r = {gradient}" if inside else "r = Neg (a)"
     text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>

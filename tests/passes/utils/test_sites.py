@@ -57,7 +57,7 @@ def test_each_is_rewritten_or_kept_inner_ones_first():
     )
 
 
-def test_what_is_no_repetition_is_kept_with_its_reason():
+def test_other_nodes_are_kept_with_their_reason():
     old = """g (float[1, N] x) => (float[1, N] z) {
         z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, x)
     }"""
@@ -105,7 +105,7 @@ class Predicate(Named):
         raise Unbatchable("is too wide")
 
 
-def test_what_a_scratch_graph_cannot_hold_is_a_predicate_of_the_site():
+def test_a_site_predicate_sees_the_whole_graph():
     changed, remarks = run(Predicate)
     assert not changed and {reason for *_, reason in remarks} == {"this is too wide"}
 

@@ -49,7 +49,7 @@ def test_an_older_reshape_cannot_be_told_a_size_of_0():
 @pytest.mark.parametrize(
     ("shape", "axis", "wanted"), [(("a",), 0, [-1]), ((2, "b", 4), 1, [2, -1, 4])]
 )
-def test_where_only_the_joined_length_is_open_the_target_is_constant(shape, axis, wanted):
+def test_an_open_joined_length_has_a_constant_target(shape, axis, wanted):
     """In any opset: no other length can be zero."""
     graph = _joined(axis, shape, 11).graph
     assert [node.op_type for node in graph.node][-1] == "Reshape"

@@ -29,7 +29,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_what_is_no_write(what):
+def test_nodes_that_are_no_write(what):
     body = "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
     body += " l = Constant <value_int = 2> () k = Mod (i, l) " + KEPT[what]
     text = LOOP.format(out="5, 2, 3", initial="o", type="float[5, 2, 3]", write=body, k=1)

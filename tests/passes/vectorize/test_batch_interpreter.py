@@ -10,7 +10,7 @@ from straightline.passes import HoistInvariants, VectorizeLoops
 from vectorized import assert_same, assert_vectorizes, loop, numbers, untyped, vectorized, why_kept
 
 
-def test_what_is_read_row_by_row_is_the_tensor_where_there_are_as_many_rows_as_iterations():
+def test_rows_read_in_order_are_the_tensor():
     assert_rewrites(
         VectorizeLoops(),
         HEAD
@@ -89,7 +89,7 @@ INVARIANT = {
 
 
 @pytest.mark.parametrize("name", INVARIANT)
-def test_what_is_the_same_on_every_iteration_does_not_run_where_there_are_none(name):
+def test_invariants_do_not_run_without_iterations(name):
     body, out = INVARIANT[name]
     text = f"""g (int64 n, int64[3] y, int64 m) => (z) <bool yes = {{1}}> {{
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, {out}) {{

@@ -85,7 +85,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_keeps_a_choice_inside(reason):
+def test_choices_that_stay_inside(reason):
     out = "float[?] r" if "shape" in reason else "float[3] r"
     kept = vectorized(loop(KEPT[reason], out)).kept
     assert any(reason in remark.reason for remark in kept), kept

@@ -39,18 +39,18 @@ def test_a_recurrence_alone():
     assert reasons == ["carries 's', which each iteration makes of that of the one before"]
 
 
-def test_what_lies_between_two_that_stay():
+def test_nodes_between_two_kept_ones():
     inside, behind, reasons = _divide(("Sin",))
     assert (inside, behind) == ({"Sin", "Neg", "Tanh", "Add"}, {"Mul", "Cos"})
     assert "refuses Sin" in reasons
 
 
-def test_what_is_behind_but_leads_to_one_that_stays():
+def test_nodes_before_a_kept_one():
     inside, behind, _ = _divide(("Cos",))
     assert (inside, behind) == ({"Tanh", "Add", "Mul", "Cos"}, set())
 
 
-def test_what_is_ragged_stays_only_with_one_that_reads_it_iteration_by_iteration():
+def test_ragged_values_stay_with_their_readers():
     assert _divide((), ["Exp"])[:2] == _divide(())[:2]
     assert _divide((), ["Sin"])[:2] == ({"Tanh", "Add"}, {"Mul", "Cos"})
     inside, behind, reasons = _divide((), ["Sin", "Neg"])

@@ -119,7 +119,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_keeps_the_outer_loop(reason):
+def test_kept_outer_loops_and_their_reasons(reason):
     text = f"""g (float[N, 4] x, float[3] h0, int64 n) => (float[A, 3] ys) <bool yes = {{1}}> {{
         ys = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] y) {{
             c2 = Identity (c) e = Gather (x, i) k = ReduceMax <keepdims = 0> (e)

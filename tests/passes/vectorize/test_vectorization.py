@@ -8,7 +8,7 @@ from straightline.passes import EliminateDeadNodes, VectorizeLoops
 from vectorized import assert_same, numbers, vectorized
 
 
-def test_what_a_recurrence_reads_and_what_reads_it_leave_the_loop():
+def test_inputs_and_readers_of_a_recurrence_leave_the_loop():
     """A projection before the Scan, one behind it; the recurrence alone is left inside."""
     assert_rewrites(
         VectorizeLoops(),
@@ -83,7 +83,7 @@ BODIES = {
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("what", BODIES)
 @pytest.mark.parametrize("kind", ["Loop", "Scan"])
-def test_what_is_left(kind, what):
+def test_the_remaining_recurrence(kind, what):
     body, left = BODIES[what]
     before = as_model(HEAD + _loop(body, kind))
     result = vectorized(before)

@@ -28,7 +28,7 @@ def test_a_scan_of_any_length():
     )
 
 
-def test_what_is_the_same_on_every_iteration_is_repeated_once():
+def test_an_invariant_is_repeated_once():
     assert_rewrites(
         VectorizeLoops(),
         HEAD
@@ -92,7 +92,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_kept(reason):
+def test_kept_loops_and_their_reasons(reason):
     assert_keeps(VectorizeLoops(), HEAD + KEPT[reason], reason)
 
 

@@ -79,7 +79,7 @@ def test_a_sparse_constant_becomes_dense():
         ),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused_at_once(text, opsets, message):
+def test_unsupported_nodes_are_refused_at_once(text, opsets, message):
     with pytest.raises(EvaluationError, match=message):
         operator_kernel(node(text), opsets)
 

@@ -26,6 +26,6 @@ def test_the_result_is_that_of_the_specification(form: OlderForm) -> None:
         (1, "y = GlobalLpPool <p = 1.5> (i)", "is not implemented"),
     ],
 )
-def test_what_the_specification_does_not_allow_fails(opset: int, body: str, reason: str) -> None:
+def test_undefined_nodes_fail(opset: int, body: str, reason: str) -> None:
     with pytest.raises(EvaluationError, match=reason):
         reference.run(model(body, opset, SIGNATURE), FEEDS)

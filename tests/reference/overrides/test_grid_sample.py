@@ -53,7 +53,7 @@ def test_other_types() -> None:
     assert reference.run(model, feeds)[0].tolist() == [[[[0, 3]]]]
 
 
-def test_what_does_not_fit() -> None:
+def test_misfitting_grids() -> None:
     x, grid = np.zeros((1, 1, 2, 2), np.float32), np.zeros((1, 1, 1, 2), np.float32)
     model, feeds = one_node("GridSample", [x, grid], 20, mode="quadratic")
     with pytest.raises(EvaluationError, match="mode 'quadratic' does not exist"):

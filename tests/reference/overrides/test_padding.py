@@ -68,7 +68,7 @@ def test_strings() -> None:
 @pytest.mark.parametrize(
     ("pads", "what"), [([-2, -2], "take more than there is, 3"), ([1], "1 entries, 2 are needed")]
 )
-def test_what_does_not_fit(pads: list[int], what: str) -> None:
+def test_misfitting_pads(pads: list[int], what: str) -> None:
     model, feeds = one_node("Pad", [np.zeros(3, np.float32), np.array(pads, np.int64)], 13)
     with pytest.raises(EvaluationError, match=what):
         reference.run(model, feeds)

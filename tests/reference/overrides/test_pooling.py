@@ -111,7 +111,7 @@ def test_no_window_fits(op_type: str) -> None:
     assert reference.run(model, feeds)[0].shape == (1, 1, 3, 0)
 
 
-def test_what_does_not_fit() -> None:
+def test_misfitting_pools() -> None:
     x = np.zeros((1, 1, 3, 3), np.float32)
     model, _ = one_node("MaxPool", [x], 12, kernel_shape=[2, 2])
     model.graph.node[0].attribute[0].ints.append(2)

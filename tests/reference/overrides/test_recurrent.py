@@ -114,7 +114,7 @@ def test_clipping_and_batches_first():
     np.testing.assert_array_equal(every.reshape(-1), [0.5, 0.5])
 
 
-def test_what_is_refused():
+def test_refused_layers():
     feed = {"x": np.zeros((1, 1, 1), np.float32), "w": np.ones((1, 1, 1), np.float32)}
     feed["r"] = np.ones((1, 1, 1), np.float32)
     attributes = {"hidden_size": 1, "activations": ["Softmax"]}

@@ -185,7 +185,7 @@ def test_an_empty_result() -> None:
         ),
     ],
 )
-def test_what_does_not_fit(inputs: list, attributes: dict, what: str) -> None:
+def test_misfitting_sizes(inputs: list, attributes: dict, what: str) -> None:
     model, feeds = one_node("Resize", [np.zeros((2, 2), np.float32), *inputs], 18, **attributes)
     with pytest.raises(EvaluationError, match=what):
         reference.run(model, feeds)

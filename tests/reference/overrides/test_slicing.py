@@ -31,7 +31,7 @@ def test_all_bounds(step, size):
         np.testing.assert_array_equal(found, wanted, err_msg=f"{start} {end}")
 
 
-def test_what_is_left_out():
+def test_slices_with_defaults():
     model = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["": 9]> g (float[3, 2] x) => (float[2, 1] y) {
             y = Slice <starts = [-2, 1], ends = [9, 2]> (x)

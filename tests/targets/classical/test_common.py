@@ -25,7 +25,7 @@ def test_a_model_without_an_opset_of_onnx_gets_one():
     assert imports[""] == fitting_opset(model.ir_version, 3)
 
 
-def test_what_replaces_a_node_as_text():
+def test_the_replacement_of_a_node():
     scaled = {"offset": [1.0, 2.0, 3.0, 4.0], "scale": [2.0] * 4}
     outcome = transform(one_node("Scaler", ROWS, **scaled), (), target=PLAIN, verify=False)
     text = onnx.printer.to_text(outcome.model.graph)

@@ -56,7 +56,7 @@ def test_the_norm_of_a_row_alone():
         ("Imputer", ROWS, {"replaced_value_float": 0.0}, "no value for each column"),
     ],
 )
-def test_what_has_no_single_meaning_stays(op_type, x, attributes, reason):
+def test_ambiguous_nodes_stay(op_type, x, attributes, reason):
     refused(one_node(op_type, x, **attributes), reason)
 
 

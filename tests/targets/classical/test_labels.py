@@ -48,5 +48,5 @@ def test_categories_are_compared():
         ("OneHotEncoder", X, {"cats_strings": ["a"], "zeros": 1}, "texts"),
     ],
 )
-def test_what_has_no_single_meaning_stays(op_type, x, attributes, reason):
+def test_ambiguous_nodes_stay(op_type, x, attributes, reason):
     refused(one_node(op_type, x, **attributes), reason)

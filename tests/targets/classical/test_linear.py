@@ -50,5 +50,5 @@ def test_one_score_of_two_labels():
         ({"targets": 1, "coefficients": WEIGHTS[:4], "post_transform": "SOFTMAX"}, "one score"),
     ],
 )
-def test_what_has_no_single_meaning_stays(attributes, reason):
+def test_ambiguous_nodes_stay(attributes, reason):
     refused(one_node("LinearRegressor", ROWS, **attributes), reason)

@@ -40,5 +40,5 @@ def test_a_tree_of_one_comparison():
         ({"target_ids": [0, 1]}, "no node"),
     ],
 )
-def test_what_is_no_tree_stays(change, reason):
+def test_malformed_trees_stay(change, reason):
     refused(one_node("TreeEnsembleRegressor", X, **{**TREE, **change}), reason)

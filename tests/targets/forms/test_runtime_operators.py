@@ -36,7 +36,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_openvino_computes_otherwise_is_replaced(case):
+def test_forms_that_openvino_computes_wrongly_are_replaced(case):
     operator, inputs, settings, stays = CASES[case]
     constants = tuple(i for i in settings.get("constants", ()) if i < len(inputs))
     model = one_node(MS + operator, inputs, **{**settings, "constants": constants})

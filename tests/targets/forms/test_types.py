@@ -39,7 +39,7 @@ def test_truth_values_move_as_numbers(node, place, types):
 
 
 @pytest.mark.parametrize("reduction", ["add", "max"])
-def test_what_combines_truth_values_stays(reduction):
+def test_reductions_of_truth_values_stay(reduction):
     node = f'y = ScatterND <reduction = "{reduction}"> (x, p, x)'
     text = one_node(node, "bool[3] x, int64[3, 1] p", opset=18)
     outcome = fitted(text, without("ScatterND", "data", "uint8"), passes=())

@@ -33,7 +33,7 @@ def declaring(text, **shapes):
         {"t": (1, ["n", 3]), "y": (1, ["n", "q"])},
     ],
 )
-def test_what_is_derived_may_be_declared(declared):
+def test_derived_declarations_are_accepted(declared):
     plain = declaring(TEXT)
     assert_derived(plain, declaring(TEXT, **declared))
     assert_derived(declaring(TEXT, **declared), plain)
@@ -53,14 +53,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize("declared", WRONG)
-def test_what_is_not_derived_is_refused(declared):
+def test_other_declarations_are_refused(declared):
     (name,) = declared if len(declared) == 1 else ("",)
     reason = f"declares of '{name}'" if name and name != "y" else ""
     assert_none(declaring(TEXT), declaring(TEXT, **declared), reason)
 
 
 @pytest.mark.parametrize("declared", WRONG[3:])
-def test_what_the_original_declares_as_well_is_its_own_affair(declared):
+def test_declarations_of_the_original_are_accepted(declared):
     proto = declaring(TEXT, **declared)
     assert_derived(proto, proto)
 
@@ -72,7 +72,7 @@ def test_nothing_is_derived_of_an_unknown_operator(declared):
     assert_derived(declaring(UNKNOWN, **declared), declaring(UNKNOWN))
 
 
-def test_what_a_body_without_iterations_is_made_of_is_declared_alike():
+def test_an_unentered_body_declares_alike():
     text = """g (float[n] x, int64 t, bool u) => (y) {{ v = other.Op (x) y = Loop (t, u) <body = b
         (int64 i, bool c) => (bool d, float[{}] e) {{ d = Identity (c) e = Identity (v) }}> }}"""
     plain, other = text.format("k"), text.format("j")

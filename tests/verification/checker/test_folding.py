@@ -95,7 +95,7 @@ def applications(row, example):
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES, ids=[row.name for row, _ in EXAMPLES])
-def test_what_departs_is_not_computed(row, example):
+def test_departing_nodes_are_not_computed(row, example):
     for head, arrays in applications(row, example):
         assert fold(head, arrays) is None
 

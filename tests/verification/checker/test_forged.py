@@ -53,7 +53,7 @@ def changed(change, text=NEG):
         lambda proto: proto.functions.add(name="Neg", output=["x"], input=["x"]),
     ],
 )
-def test_what_has_two_meanings_is_refused(change):
+def test_ambiguous_models_are_refused(change):
     assert accepted(model(NEG), model(NEG), {})
     assert not accepted(model(NEG), changed(change), {})
     assert not accepted(changed(change), changed(change), {})

@@ -54,7 +54,7 @@ def computed(case):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_is_derived_is_what_the_reference_computes():
+def test_derived_facts_agree_with_the_reference():
     """Each operator in each version on random operands."""
     seen, wrong = Counter(), []
     for case in cases(1, 41, RULES):
@@ -130,7 +130,7 @@ def test_a_name_in_a_reshape_may_be_0_which_copies_a_size():
     assert is_own(y.shape[0]) and z.shape[0] == "n"
 
 
-def test_what_a_model_declares_of_its_values_counts_for_nothing():
+def test_declared_types_of_values_are_ignored():
     (y,) = facts("g (float[n] x) => (float[n] y) <float[n] v> { v = Abs (x) y = Neg (v) }")
     assert y == Fact(1, ("n",))
 

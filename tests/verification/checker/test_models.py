@@ -37,7 +37,7 @@ def test_signatures_that_differ(before, after):
     assert_none(before, after)
 
 
-def test_what_the_rewrite_alone_declares_is_an_assumption():
+def test_a_declaration_of_the_rewrite_alone_is_an_assumption():
     result = assert_derived(g("float[n] x"), g("float[3] x"))
     assert result.assumptions == ("input 'x' is float[3], as the rewrite declares it",)
     assert assert_derived(g("float[3] x"), g("float[n] x")).assumptions == ()

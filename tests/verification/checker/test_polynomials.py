@@ -53,7 +53,7 @@ def test_a_sum_that_cannot_wrap_to_minus_one(dim):
     assert is_multiple_of_2_64(add(dim, 1)) is False
 
 
-def test_what_depends_on_sizes_is_open():
+def test_open_multiples():
     assert is_multiple_of_2_64(add(multiply(3, "n"), 1)) is None  # 3 n = 2^64 - 1 has a solution
     assert is_multiple_of_2_64(add("n", "m", -1)) is None
     assert is_multiple_of_2_64(add(multiply("n", "m"), 1)) is None

@@ -32,7 +32,7 @@ def applied(name, count):
 
 
 @pytest.mark.parametrize("name", UNARY + BINARY)
-def test_what_is_carried_is_equal_up_to_signs_of_zeros(name):
+def test_carried_values_are_equal_up_to_signs_of_zeros(name):
     count = 1 if name in UNARY else 2
     terms, number, _ = applied(name, count)
     other = np.where(SPECIAL == 0, -SPECIAL, SPECIAL)
@@ -53,7 +53,7 @@ def test_a_clear_operator_has_no_sign_bit(name):
     assert is_clear(terms, number)
 
 
-def test_what_divides_does_not_carry():
+def test_division_does_not_carry():
     terms, number, _ = applied("Div", 2)
     assert carries(terms, terms.nodes[number], 0) and not carries(terms, terms.nodes[number], 1)
     assert not {"Reciprocal", "Pow", "Loop", "Scan", "Atan2", "ArgMax", "TopK"} & _CARRYING

@@ -46,7 +46,7 @@ PADDED = """g (float[n, m] x) => (float[a, b] y) <int64[1] zero = {0}, int64[1] 
 PLAIN = "g (float[n, m] x) => (float[a, b] y) { y = Exp (x) }"
 
 
-def test_what_is_padded_where_it_is_empty_and_cut_again():
+def test_padding_an_empty_value_and_cutting_it_again():
     assert_proved(PLAIN, PADDED % "Equal (rows, zero)")
     assert_proved(PLAIN, PADDED % "Less (rows, one)")
     assert_open(PLAIN.replace("Exp", "Sin"), PADDED % "Equal (rows, zero)")

@@ -92,7 +92,7 @@ def test_rows_of_a_loop_are_those_of_all():
     assert_open(ROWS % before, ROWS % f"{before} r = Neg (p) q = Gather (t, r)", "Gather 'q'")
 
 
-def test_what_moves_out_of_a_loop_must_not_fail_without_an_iteration():
+def test_a_node_hoisted_from_a_loop_must_not_fail():
     inside = ROWS % (LOOP % "w = Gather (t, i) v = Gather (t, j) o = Add (v, w)")
     outside = ROWS % ("w = Gather (t, i) " + LOOP % "v = Gather (t, j) o = Add (v, w)")
     assert_open(inside, outside, "Gather 'w'")
@@ -104,7 +104,7 @@ CHOICE = """y = If (c) <then_branch = a () => (float[n, 2] o) { %s },
     else_branch = b () => (float[n, 2] o) { o = Identity (x) }>"""
 
 
-def test_what_moves_out_of_a_branch_must_not_fail_in_the_other_one():
+def test_a_node_hoisted_from_a_branch_must_not_fail():
     taken = "w = Gather (t, i) o = Add (x, w)"
     first, rest = taken.split(") o")
     assert_open(ROWS % (CHOICE % taken), ROWS % (first + ") " + CHOICE % ("o" + rest)))
@@ -142,7 +142,7 @@ SCAN = """g (float[4, 2] x, float[2] s) => (float[2] f, float[4, 2] y) {
     t = Identity (e) o = Add (s, e) %s }> (s, x) }"""
 
 
-def test_what_a_body_gives_is_what_it_declares():
+def test_results_of_a_body_match_their_declaration():
     fine = SCAN % ("float[2]", "float[2]", "")
     wrong = SCAN % ("float[2]", "float[3]", "")
     assert_proved(fine, SCAN % ("float[2]", "float[k]", ""))
@@ -205,7 +205,7 @@ def test_an_input_that_makes_the_rewrite_fail_refutes_it():
     assert isinstance(proof.feeds["x"], np.ndarray)
 
 
-def test_what_draws_has_operands_that_fail_alike():
+def test_random_operators_have_operands_that_fail_alike():
     text = """g (float[n] t) => (float[k] y) <int64 a = {0}> {
         r = RandomUniform <shape = [3], low = 0.0, high = 9.0> () i = Cast <to = 7> (r) %s }"""
     after = "j = Identity (i) y = Gather (t, j)"

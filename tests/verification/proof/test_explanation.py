@@ -54,7 +54,7 @@ def test_both_sides_are_written_and_what_they_share_is_said(before, after, said)
     assert needed(before, after) == said
 
 
-def test_of_states_an_invariant_is_needed():
+def test_states_need_an_invariant():
     loop = """g (float[2] x, int64 m) => (float[2] y) {
         y = Loop (m, , x) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] t) {
             c2 = Identity (c) t = Sin (s) }> }"""
@@ -102,7 +102,7 @@ def test_a_node_of_a_function_stands_in_its_call():
     assert paths(called % "Sin", called % "Cos") == ("f 'call' / Sin 'n'", "f 'call' / Cos 'n'")
 
 
-def test_what_both_models_make_is_named_in_each():
+def test_shared_nodes_are_named_in_each_model():
     one, other = (
         TWO_INPUTS.format(text) for text in ("[a] y = Sin (x)", "[b] z = Sin (x) y = Neg (z)")
     )
@@ -139,7 +139,7 @@ def test_a_proof_names_no_nodes():
     assert proof.paths is None and not proof.needed
 
 
-def test_what_is_open_for_another_reason_names_none():
+def test_an_unknown_operator_has_no_shared_nodes():
     text = TWO_INPUTS.format("y = local.unknown (x)")
     proof = proof_of(text, text.replace("(float[2] x, float[2] w)", "(float[3] x, float[2] w)"))
     assert proof.status == "open" and proof.paths is None

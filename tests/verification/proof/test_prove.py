@@ -216,7 +216,7 @@ class TestExternalData:
         proof = prove(message, message)
         assert proof.status == "open" and "base_dir" in proof.reason
 
-    def test_what_is_missing_leaves_it_open(self, tmp_path):
+    def test_missing_data_leaves_the_proof_open(self, tmp_path):
         path = self.saved(tmp_path, [1, 2, 3], "a")
         (tmp_path / "a").unlink()
         proof = prove(path, path)
@@ -318,13 +318,13 @@ HOISTED = """g (float[n, 3] x) => (float[3] y)
 ROW = "row = Gather (x, zero)"
 
 
-def test_what_fails_without_an_iteration_only_has_that_condition():
+def test_a_failure_without_iterations_is_a_condition():
     answer = assert_open(HOISTED % ("", ROW), HOISTED % (ROW, ""), "may fail")
     assert [condition.text for condition in answer.conditions] == ["n is 1 or more"]
     assert_proved(HOISTED % ("", ROW), HOISTED % ("", ROW))
 
 
-def test_what_differs_in_every_case_has_no_condition():
+def test_a_difference_in_every_case_has_no_condition():
     answer = assert_open(HOISTED % ("", ROW), HOISTED % ("", "row = Gather (x, i)"))
     assert not answer.conditions
 

@@ -20,7 +20,7 @@ def test_a_proof_in_a_line():
     assert str(PROVED) == "proved: equal for every input (12 ms)"
 
 
-def test_what_is_taken_for_granted_is_said():
+def test_assumptions_are_named():
     one, two = "MatMul of some rows gives the same bits as of all rows", "so does Gemm"
     proof = Proof("proved", "equal for every input", assumptions=(one, two), seconds=1.5)
     assert str(proof) == f"proved: equal for every input, if {one} and {two} (1.5 s)"
@@ -73,7 +73,7 @@ def test_answers_with_inputs_can_be_compared():
     assert one == other
 
 
-def test_what_it_tells_is_the_same_in_a_notebook():
+def test_a_proof_in_a_notebook():
     found = Proof(
         "open", "no rule", first=("a = Neg (x)", "b = Abs (x)"), paths=("p", "q"), needed="a rule"
     )
@@ -85,7 +85,7 @@ def test_what_it_tells_is_the_same_in_a_notebook():
     assert as_text(Proof("proved", "").blocks()) == str(Proof("proved", ""))
 
 
-def test_of_many_inputs_some_are_shown():
+def test_many_inputs_are_shortened():
     proof = Proof("refuted", "y", feeds={f"x{k}": np.zeros(1) for k in range(11)})
     lines = str(proof).splitlines()
     assert lines[1] == "  on x0 = float64[1] [0.0]"

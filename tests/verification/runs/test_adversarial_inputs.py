@@ -20,7 +20,7 @@ def one(array, kind):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_what_is_far_keeps_its_spread(dtype):
+def test_distant_values_keep_their_spread(dtype):
     array = np.random.default_rng(0).normal(size=(8, 8)).astype(dtype)
     moved = one(array, FAR).astype(np.float64)
     assert moved.mean() > 20

@@ -139,7 +139,7 @@ def test_a_default_of_every_type_is_replaced_by_something_else(data_type):
     assert (value != default).all()
 
 
-def test_what_cannot_be_drawn_is_refused_by_name():
+def test_undrawable_inputs_are_refused_by_name():
     info = onnx.TypeProto()
     info.map_type.key_type = TensorProto.INT64
     info.map_type.value_type.tensor_type.elem_type = TensorProto.FLOAT

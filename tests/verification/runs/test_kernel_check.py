@@ -44,7 +44,7 @@ def test_a_definition_that_contradicts_its_kernel_is_refused(forgotten, old, new
     assert not own_names()
 
 
-def test_what_cannot_be_compared(forgotten):
+def test_incomparable_operators(forgotten):
     operators = {
         "com.acme.Half": "(x, 0.5)",  # onnxruntime has no such operator
         "com.microsoft.BiasAdd": "(x, 0.5)",  # no such kernel on a processor

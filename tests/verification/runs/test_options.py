@@ -10,7 +10,7 @@ from straightline.verification.runs.options import VerifyError, VerifyOptions
 
 
 @pytest.mark.parametrize("runtime", ["auto", "onnxruntime", "reference", "both"])
-def test_what_is_in_range_passes(runtime):
+def test_values_in_range_are_accepted(runtime):
     VerifyOptions(runtime=runtime, samples=np.int64(1), rtol=np.float32(1e-3), atol=0, timeout=0.5)
 
 
@@ -26,7 +26,7 @@ def test_what_is_in_range_passes(runtime):
         ("timeout", "long", "timeout is 'long'"),
     ],
 )
-def test_what_is_not_is_named(option, value, words):
+def test_values_out_of_range_are_named(option, value, words):
     with pytest.raises(VerifyError, match=words):
         VerifyOptions(**{option: value})
     with pytest.raises(VerifyError, match=words):
@@ -41,7 +41,7 @@ def test_a_runtime_that_is_not_installed_is_an_error(monkeypatch):
     VerifyOptions()
 
 
-def test_what_the_argument_verify_stands_for():
+def test_forms_of_the_argument_verify():
     assert VerifyOptions.of(False) is None
     assert VerifyOptions.of(True) == VerifyOptions(unproved="samples")
     assert VerifyOptions.of("proof") == VerifyOptions(prove="only", unproved="samples")

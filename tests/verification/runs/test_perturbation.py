@@ -27,7 +27,7 @@ def test_results_move_a_little_in_each_iteration():
     assert onnx.parser.parse_model(TEXT.replace("OPERATOR", "Sin")) == SUM
 
 
-def test_what_is_copied_does_not_move():
+def test_copies_are_not_perturbed():
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
     model = onnx.parser.parse_model(text)
     assert [node.op_type for node in nudge(model, 0).graph.node] == ["Neg"]
@@ -62,7 +62,7 @@ def test_operands_that_a_body_captures_move():
     assert abs(found - 1) > 2
 
 
-def test_what_another_type_holds_moves_by_its_unit():
+def test_other_types_are_perturbed_by_their_unit():
     text = """<ir_version: 8, opset_import: ["" : 17]> g (double[1, 4] x) => (double[1, 4] y)
         <double[4] s = {1, 1, 1, 1}> { y = LayerNormalization <stash_type = TYPE> (x, s) }"""
     x = np.array([[1.0, 2, 4, 8]])

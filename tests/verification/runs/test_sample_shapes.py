@@ -55,7 +55,7 @@ def test_nothing_given_changes_nothing():
     assert narrow_signature(before, before, None) == narrow_signature(before, before, {}) == before
 
 
-def test_what_a_rewrite_no_longer_takes_needs_no_shape():
+def test_removed_inputs_need_no_shape():
     before, after = signature(INPUTS), signature("float[N,3] w")
     assert narrow_signature(before, after, {"x": np.array([1, 2])}) == after
 
@@ -72,7 +72,7 @@ def test_what_a_rewrite_no_longer_takes_needs_no_shape():
         ({"s": (1,)}, "input 's' is not a tensor"),
     ],
 )
-def test_what_does_not_fit_is_refused(shapes, message):
+def test_unfit_shapes_are_refused(shapes, message):
     before = signature(INPUTS)
     with pytest.raises(SampleShapeError, match=message):
         narrow_signature(before, before, shapes)

@@ -77,7 +77,7 @@ def test_sizes_go_beside_constants_and_down_to_zero():
     assert {5, 6, 7} <= sizes and 0 in sizes
 
 
-def test_what_the_original_refuses_is_tamer():
+def test_refused_inputs_are_made_tamer():
     text = "(float[4, 2] w, int64[3] x) => (float[3, 2] y) { y = Gather (w, x) }"
     fits = lambda feeds: ((feeds["x"] >= 0) & (feeds["x"] < 4)).all()  # noqa: E731
     found = drawn(text, steering={"x"}, accepts=fits)

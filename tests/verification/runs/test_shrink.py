@@ -85,7 +85,7 @@ def test_sequences_and_defaults_lose_what_does_not_matter():
     assert len(result["s"]) == 2 and "d" not in result
 
 
-def test_what_is_fixed_stays():
+def test_fixed_inputs_stay():
     feeds = {"x": np.full(3, 9.0), "k": np.array(5)}
     result = smallest("double[n] x, int64 k", feeds, lambda f: True, fixed=["k"])
     assert result["k"] == 5 and result["x"].tolist() == [0]

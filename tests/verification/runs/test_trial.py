@@ -100,7 +100,7 @@ def test_inputs_that_the_original_refuses_are_passed_over():
     assert [x for _, x, _, _ in worker.asked] == [[-1, 0], [-2, 0], [5, 0], [5, 0]]
 
 
-def test_where_it_refuses_all_nothing_is_verified():
+def test_nothing_is_verified_if_the_original_refuses_all():
     trial, _ = tried(lambda _: failed(), right, sample([1, 2]))
     verdict = trial.verdict()
     assert (verdict.status, trial.beyond_runtime) == ("not verified", True)
@@ -170,7 +170,7 @@ def test_a_rewrite_that_the_runtime_calls_invalid_is_a_fault():
     assert verdict.status == "different" and "INVALID_GRAPH" in verdict.fault
 
 
-def test_what_the_original_does_not_repeat_is_excused_and_said():
+def test_unrepeatable_outputs_are_excused_with_a_note():
     draws = iter(range(100))
 
     def drawing(x):
@@ -186,7 +186,7 @@ def test_what_the_original_does_not_repeat_is_excused_and_said():
     assert all(fresh for _, _, fresh, _ in worker.asked), "so that seeds count"
 
 
-def test_what_it_repeats_is_not_excused_by_what_it_does_not():
+def test_repeatable_outputs_are_compared():
     draws = iter(range(100))
     trial, _ = tried(lambda x: [x + next(draws), -x], lambda x: [x - 9, x], body=RANDOM)
     verdict = trial.verdict()
@@ -211,7 +211,7 @@ def test_a_strained_sample_comes_after_a_plain_one_and_has_less_time():
     assert trial.verdict().samples == ("one", "far")
 
 
-def test_what_fails_under_strain_says_nothing():
+def test_failures_under_strain_are_ignored():
     trial, worker = tried(
         lambda x: failed("timed out") if x[0] > 10 else right(x),
         right,

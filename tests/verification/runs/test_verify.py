@@ -179,7 +179,7 @@ def test_inputs_that_the_original_refuses_are_drawn_again(check):
     assert any("drawn inputs; others were drawn" in note for note in verdict.notes)
 
 
-def test_what_no_drawn_input_fits_is_not_verified(check):
+def test_models_without_a_fitting_input_are_not_verified(check):
     picky = model(
         "(int64[2] s, float[5] x) => (float[A,B] y) <int64[2] big = {7, 11}>"
         " { t = Mul(s, big) y = Reshape(x, t) }"

@@ -134,7 +134,7 @@ def test_one_strained_sample_more_than_plain_ones(check):
     assert check(proto, proto, samples=1, atol=1e-3).samples == ("sample 0",)
 
 
-def test_what_the_original_refuses_is_left_out(check):
+def test_refused_samples_are_left_out(check):
     text = """(uint8[4] n, float[2,3] x) => (float[K,3] y) {
       k = Mod (n, two)  m = Cast <to = 7> (n)  y = Gather (x, m) }"""
     text = text.replace("{\n", "<uint8 two = {2}> {\n", 1)
@@ -182,7 +182,7 @@ def test_sizes_grow_until_the_original_runs(check, length):
     assert verdict.equal, verdict
 
 
-def test_what_only_the_user_knows_is_asked_for(check):
+def test_unknown_lengths_are_asked_of_the_user(check):
     """So long a window is not drawn; its length may be given."""
     picky = model(
         "(float[1,N] x) => (float[3,219] y) <int64[2] split = {3, 219}> { y = Reshape (x, split) }"

@@ -6,7 +6,7 @@ from conversions import assert_becomes, assert_refuses, convert_version, model
 from sessions import open_session
 
 
-def test_what_each_step_writes():
+def test_nodes_of_each_step():
     assert_becomes(
         "y = Bernoulli <seed = 3.0, dtype = 6> (x)",
         15,

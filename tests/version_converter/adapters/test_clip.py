@@ -40,7 +40,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_what_each_step_writes(body, source, target, nodes, signature):
+def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
@@ -158,7 +158,7 @@ def test_bounds_from_run_time(name):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_what_bounds_from_run_time_become():
+def test_bounds_at_run_time():
     assert_becomes(
         "y = Clip (x, low, high)",
         11,

@@ -48,7 +48,7 @@ def test_an_axis_from_run_time_is_refused():
     assert_refuses("y = CumSum (x, a)", 11, 10, "the axis of it is computed", "float[3] x, int64 a")
 
 
-def test_what_is_not_known_is_asked_for():
+def test_unknown_facts_are_refused():
     body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
     assert_refuses(body, 11, 10, "a Scan needs the one element type of input 0, which is not", "x")
     shaped = "a = Constant <value_int = 0> () v = Reshape (x, s) y = CumSum (v, a)"

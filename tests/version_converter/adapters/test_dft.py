@@ -22,7 +22,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_what_each_step_writes(body, source, target, nodes, signature):
+def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
@@ -68,5 +68,5 @@ def test_numbers(parts, axis, how, size, element):
         ("v = Reshape (x, s) y = DFT (v)", "float[4] x, int64[K] s", "DFT before opset 17 needs"),
     ],
 )
-def test_what_has_no_matrix(body, signature, reason):
+def test_transforms_without_a_matrix(body, signature, reason):
     assert_refuses(body, 17, 16, reason, signature)

@@ -154,7 +154,7 @@ def test_diagonals(equation, size, is_known):
         ("aab,abc,d.c->a", "does not fit its inputs"),
     ],
 )
-def test_what_is_not_agreed_on_is_refused(equation, reason):
+def test_disputed_equations_are_refused(equation, reason):
     inputs = ", ".join("xzw"[: equation.count(",") + 1])
     signature = "float[2, 2, 2] x, float[2, 2, 2] z, float[2, 2, 2, 2] w"
     body = f'y = Einsum <equation = "{equation}"> ({inputs})'

@@ -27,7 +27,7 @@ def test_its_type_must_be_known():
     assert_refuses("y = EyeLike (x)", 9, 8, "its element type is that of its input, which", "x")
 
 
-def test_what_is_no_matrix():
+def test_shapes_that_are_no_matrix():
     reason = "it is made of a matrix only"
     for shape in ("3", "2, 3, 4"):
         assert_refuses("y = EyeLike (x)", 9, 8, reason, f"float[{shape}] x")

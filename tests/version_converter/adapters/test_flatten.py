@@ -20,7 +20,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_what_each_step_writes(body, source, target, nodes, signature):
+def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
@@ -56,7 +56,7 @@ def test_below_opset_9_what_is_no_float_is_reshaped(sizes, axis, lengths, type_)
     assert_writes(f"y = Flatten <axis = {axis}> (x)", 9, 8, floats, f"double[{sizes}] x")
 
 
-def test_of_unknown_lengths_it_is_a_flatten_of_doubles():
+def test_unknown_lengths_flatten_doubles():
     assert_becomes(
         "y = Flatten <axis = 1> (x)",
         9,

@@ -83,7 +83,7 @@ def test_numbers_of_gather_elements(axis, kind):
         ),
     ],
 )
-def test_what_is_not_known_is_asked_for(body, signature, reason):
+def test_unknown_facts_are_refused(body, signature, reason):
     assert_refuses(body, 12, 10, reason, signature)
 
 

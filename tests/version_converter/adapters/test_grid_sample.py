@@ -148,7 +148,7 @@ def test_in_a_function():
         )
 
 
-def test_what_is_not_written_out():
+def test_forms_that_are_not_written_out():
     reason = "GridSample does not exist in opset 15 .a way around: "
     signature = "{}[1, 1, 4, 4] x, {}[1, 2, 2, 2] g"
     for given, how, why in (

@@ -7,7 +7,7 @@ import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, assert_there_and_back
 
 
-def test_what_is_beyond_the_largest_number_is_infinite():
+def test_values_beyond_the_largest_number_are_infinite():
     assert_becomes(
         "y = IsInf (x)",
         10,
@@ -46,7 +46,7 @@ def test_what_is_beyond_the_largest_number_is_infinite():
 
 @pytest.mark.parametrize("signs", list(itertools.product([0, 1], repeat=2)))
 @pytest.mark.parametrize("type_", ["float", "double"])
-def test_what_is_infinite(signs, type_):
+def test_infinities(signs, type_):
     dtype = np.float32 if type_ == "float" else np.float64
     largest = np.finfo(dtype).max
     x = np.array([np.nan, 0, 1e30, largest, -largest, np.inf, -np.inf], dtype)

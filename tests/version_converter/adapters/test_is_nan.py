@@ -11,7 +11,7 @@ from conversions import (
 )
 
 
-def test_what_is_neither_below_one_nor_above_zero_is_no_number():
+def test_comparisons_that_find_nan():
     assert_becomes(
         "y = IsNaN (x)",
         9,
@@ -26,7 +26,7 @@ def test_what_is_neither_below_one_nor_above_zero_is_no_number():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-def test_what_is_no_number(dtype):
+def test_nans(dtype):
     x = np.array([np.nan, 0.0, -0.0, 0.5, 1.0, -3, np.inf, -np.inf], dtype)
     type_ = {2: "float16", 4: "float", 8: "double"}[x.itemsize]
     assert_carried("y = IsNaN (x)", 9, (8,), {"x": x}, f"{type_}[8] x")

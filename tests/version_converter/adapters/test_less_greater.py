@@ -107,7 +107,7 @@ def test_a_default_that_a_caller_may_override_is_no_constant():
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0)])
-def test_of_nothing(shape):
+def test_comparisons_of_empty_tensors(shape):
     feeds = {"x": np.zeros(shape, np.int64), "z": np.zeros(shape, np.int64)}
     sizes = ", ".join("MN"[: len(shape)])
     assert_carried_everywhere(

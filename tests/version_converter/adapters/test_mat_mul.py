@@ -37,7 +37,7 @@ def test_numbers(shapes, element):
     )
 
 
-def test_what_is_not_known_is_asked_for():
+def test_unknown_facts_are_refused():
     shaped = "v = Reshape (x, s) y = MatMul (v, z)"
     signature = "int64[4] x, int64[K] s, int64[2, 2] z"
     assert_refuses(shaped, 9, 8, "MatMul before opset 9 needs the rank", signature)

@@ -34,7 +34,7 @@ def test_sums_that_broadcast_are_added_one_by_one():
     assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, float[2, 3] z")
 
 
-def test_what_is_compared_in_opset_7_is_tiled_to_the_shape_of_the_sum():
+def test_operands_are_tiled_to_the_shape_of_the_sum_in_opset_7():
     repeated = """
         {0}shape = Shape ({1})
         {0}single = Equal ({0}shape, 1)
@@ -86,7 +86,7 @@ def test_extremes_of_inputs_of_any_rank_are_refused_in_opset_7(op_type):
         assert_refuses(f"y = {op_type} (x, z)", 8, 7, reason, signature)
 
 
-def test_of_sums_only_what_is_said_in_a_longer_form_is_refused():
+def test_long_forms_of_sums_are_refused():
     reason = "opset 7 does not broadcast here, and the shapes are not known to be equal"
     assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, z")
 

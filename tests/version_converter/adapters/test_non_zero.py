@@ -89,7 +89,7 @@ def test_numbers(shape, known, element, fill):
     assert_carried_everywhere("y = NonZero (x)", 9, (8, 7), feeds, signature, ["graph"])
 
 
-def test_what_is_refused():
+def test_refused_forms():
     assert_refuses("y = NonZero (x)", 9, 8, "of a number alone is not agreed on", "float x")
     shaped = "v = Reshape (x, s) y = NonZero (v)"
     unknown = "float[4] x, int64[K] s"
@@ -126,7 +126,7 @@ def test_ones_are_counted():
         ("1", "float", "scaled = Mul (full, x) last = Cast <to = 7> (scaled)"),
     ],
 )
-def test_what_may_be_zero_is_searched(fill, kind, steps):
+def test_values_that_may_be_zero_are_searched(fill, kind, steps):
     model = positions(fill, kind, steps)
     down = convert_version(model, 8)
     assert "ArgMax" in [n.op_type for loop in down.graph.node for n in nodes_of(loop)]

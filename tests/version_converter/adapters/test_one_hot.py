@@ -132,9 +132,7 @@ def test_a_conversion_keeps_what_onnxruntime_makes_of_negative_indices(depth, op
 
 
 @pytest.mark.parametrize(("opset", "targets"), [(9, (8, 11)), (10, (8, 13))])
-def test_of_types_without_a_kernel_in_onnxruntime_a_negative_index_stays_out_of_range(
-    opset, targets
-):
+def test_a_negative_index_stays_out_of_range_without_a_kernel(opset, targets):
     feeds = {"i": np.array([0, -1, -3, 2], np.int8), "v": np.array([5, 6], np.float32)}
     body = "d = Constant <value = int64 {3}> () y = OneHot (i, d, v)"
     before = model(body, opset, "int8[4] i, float[2] v")

@@ -51,7 +51,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_what_each_step_writes(body, source, target, nodes, signature):
+def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
@@ -131,7 +131,7 @@ def test_numbers_around(pads, signature, axes):
         assert_carried_everywhere(body, 19, (18, 8), {"x": x}, signature, ["graph"])
 
 
-def test_what_does_not_go_around_is_refused():
+def test_wrapping_pads_are_refused():
     reason = "mode = 'wrap' does not exist in opset 18"
     wrap = 'y = Pad <mode = "wrap"> (x, p)'
     assert_refuses(wrap, 19, 18, reason, "float[2, 3] x, int64[4] p")
@@ -208,7 +208,7 @@ def test_other_modes_want_constant_pads():
     assert_refuses(body, 11, 10, "'edge' with pads from run time", "float[2, 3] x, int64[4] p")
 
 
-def test_what_pads_from_run_time_need():
+def test_pads_at_run_time_need_a_type():
     reason = "a way around: the value needs the one element type of input 0, which is not known; "
     assert_refuses("y = Pad (x, p)", 11, 10, reason, "x, int64[4] p")
     reason = "a way around: pads from run time needs the rank of input 0, which is not known; "

@@ -124,7 +124,7 @@ def test_onnxruntime_gives_the_same_without_the_operators():
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_what_is_not_written_out():
+def test_forms_that_are_not_written_out():
     signature = "int32[2, 3] x, float s, int8 z"
     reason = "from 32-bit floats to integers of 8 or 16 bits only"
     assert_refuses("y = QuantizeLinear (x, s, z)", 10, 9, reason, signature)

@@ -92,7 +92,7 @@ def test_types_that_came_later_are_reduced_in_another_one():
 
 @pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin"])
 @pytest.mark.parametrize("type_", ["int8", "uint8"])
-def test_of_no_bytes_the_extreme_is_a_limit_of_the_type(op_type, type_):
+def test_the_extreme_of_no_bytes_is_a_limit_of_the_type(op_type, type_):
     """The limit of a wider type is another byte."""
     signature = f"{type_}[n, 3] x"
     before = model(f"y = {op_type} <axes = [0]> (x)", 12, signature, "y")
@@ -146,7 +146,7 @@ FOUND = """
     """
 
 
-def test_of_axes_from_run_time_the_largest_is_found_axis_by_axis():
+def test_an_extreme_over_run_time_axes_is_found_axis_by_axis():
     after = f"""{CHOSEN}{FOUND}
         ends = Where (chosen, 1, {2**63 - 1})
         y = Slice (largest, [0, 0], ends)
@@ -211,7 +211,7 @@ def test_infinite_numbers_and_those_that_are_none(axes):
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 @pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
 @pytest.mark.parametrize("known", [True, False])
-def test_of_nothing(shape, axes, known):
+def test_reductions_of_empty_tensors(shape, axes, known):
     sizes = ", ".join(map(str, shape)) if known else "M, N"
     feeds = {"x": np.zeros(shape, np.float32), "a": np.array(axes)}
     signature = f"float[{sizes}] x, int64[{len(axes)}] a"
@@ -237,7 +237,7 @@ def test_extremes_of_other_types(op_type, type_):
         )
 
 
-def test_what_is_refused_of_axes_from_run_time():
+def test_refused_run_time_axes():
     reason = (
         "computed at run time, and opset 17 wants it constant; it depends on input 'a'; "
         "(decided by data|decide it with --set a=...).*a way around: "
@@ -321,7 +321,7 @@ def test_sums_and_products_of_infinities_and_what_is_no_number(op_type):
         assert_carried_everywhere(f"y = {op_type} (x, a)", 18, (12,), feeds, signature, ("graph",))
 
 
-def test_of_axes_from_run_time_a_sum_is_taken_axis_by_axis():
+def test_a_sum_over_run_time_axes_is_taken_axis_by_axis():
     found = converted("y = ReduceSum (x, a)", 13, 12, "float[2, 3] x, int64[1] a")
     assert [line for line in found if line.startswith(("Reduce", "Where", "Slice"))] == [
         "Where (y_negative, y_wrapped, a)",

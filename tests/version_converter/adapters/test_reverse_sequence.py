@@ -80,7 +80,7 @@ def test_lengths_from_run_time(batch, time, sizes, lengths):
         ("y = ReverseSequence (x, n)", "float[1, 2] x", "or longer than these"),
     ],
 )
-def test_what_has_no_meaning_is_refused(body, signature, reason):
+def test_undefined_forms_are_refused(body, signature, reason):
     before = "v = Reshape (x, s) " if "(v, n)" in body else ""
     lengths = 3 if "one for" in reason else 2
     held = f"n = Constant <value = int64[{lengths}] {{{', '.join('1' * (lengths - 1))}, 2}}> ()"

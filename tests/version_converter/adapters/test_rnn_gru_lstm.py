@@ -11,7 +11,7 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 LAYERS = list(GATES.items())
 
 
-def test_what_is_transposed():
+def test_transposed_layouts():
     assert_becomes(
         "y, h = GRU <hidden_size = 2, layout = 1> (x, w, r, , n, s)",
         14,

@@ -124,7 +124,7 @@ def test_numbers_of_slices(reduction, shape, known):
 
 
 @pytest.mark.parametrize("op_type", ["ScatterElements", "ScatterND"])
-def test_of_no_updates_the_data_stay(op_type):
+def test_no_updates_leave_the_data(op_type):
     last = ", 1" if op_type == "ScatterND" else ""
     feeds = {"x": np.array([1, 2], np.float32), "u": np.zeros(0, np.float32)}
     feeds["i"] = np.zeros((0, 1) if last else 0, np.int64)
@@ -153,7 +153,7 @@ def test_rows_of_slices_whose_lengths_run_time_tells(reduction, sizes):
     assert_carried_everywhere(body, 18, targets, feeds, signature)
 
 
-def test_what_is_no_number_is_joined_as_onnxruntime_does():
+def test_nans_are_joined_like_in_onnxruntime():
     x = np.array([1, np.nan, np.inf, -0.0], np.float32)
     feeds = {"x": x, "i": np.array([0, 0, 1, 2, 3]), "u": np.array([np.nan, 2, 7, np.nan, 0], "f4")}
     signature = "float[4] x, int64[5] i, float[5] u"
@@ -276,7 +276,7 @@ def test_no_update_below_opset_9(shape):
     np.testing.assert_array_equal(open_session(after).run(None, feeds)[0], feeds["x"])
 
 
-def test_what_is_refused_of_scatter_below_opset_9():
+def test_refused_scatters_below_opset_9():
     body = "y = Scatter (x, i, u)"
     shaped = "v = Reshape (x, s) y = Scatter (v, i, u)"
     signature = "float[6] x, int64[K] s, int64[1, 3] i, float[1, 3] u"

@@ -107,7 +107,7 @@ def test_below_opset_13_a_loop_carries_no_sequence():
         convert_version(parsed(MAP), 12)
 
 
-def test_what_must_be_known():
+def test_facts_that_must_be_known():
     before = parsed("w = other.Unknown (s) " + MAP, "seq(float[2]) s")
     before.opset_import.add(domain="other", version=1)
     with pytest.raises(ConversionError, match="which of its inputs are sequences"):

@@ -22,6 +22,6 @@ def test_numbers_in_every_place(elem_type):
     assert_carried_everywhere(body, 9, (8, 7), feeds, f"{elem_type}[N] x")
 
 
-def test_of_integers_it_is_refused():
+def test_integers_are_refused():
     reason = "below opset 9 it is supported for floats only"
     assert_refuses("y = Shrink (x)", 9, 8, reason, "int32[2] x")

@@ -52,7 +52,7 @@ def test_numbers(mode, axis, sizes, starts, known):
         np.testing.assert_array_equal(reference.run(after, feeds)[0], wanted)
 
 
-def test_what_has_no_meaning_is_refused():
+def test_undefined_forms_are_refused():
     reason = "there is no mode 'other', or its axis is that of the batch"
     assert_refuses('y = TensorScatter <mode = "other"> (x, u, w)', 24, 23, reason, SIGNATURE)
     assert_refuses("y = TensorScatter <axis = 0> (x, u, w)", 24, 23, "that of the batch", SIGNATURE)

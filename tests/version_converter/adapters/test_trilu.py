@@ -49,7 +49,7 @@ def test_numbers_of_rows_and_columns_are_compared():
     )
 
 
-def test_of_known_lengths_the_mask_is_known():
+def test_a_mask_of_known_sizes_is_constant():
     rows = "[[True, True, True], [False, True, True]]"
     assert_writes("y = Trilu (x)", 14, 13, [f"Where ({rows}, x, 0.0)"])
     body = "k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)"

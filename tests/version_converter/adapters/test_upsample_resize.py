@@ -47,7 +47,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_what_each_step_writes(body, source, target, nodes, signature):
+def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
@@ -272,7 +272,7 @@ def test_axes_that_are_not_there():
         assert_refuses("y = Resize <axes = [5]> (x, , , t)", 18, 17, reason, signature)
 
 
-def test_what_axes_need():
+def test_scales_of_some_axes():
     some = "s = Constant <value_floats = [2.0]> ()"
     by_scale = "y = Resize <axes = [1]> (x, , s)"
     reason = "'axes' needs the rank of input 0, which is not known; declare its shape"

@@ -58,7 +58,7 @@ def test_a_choice_that_is_known_is_made_at_once():
     )
 
 
-def test_of_unknown_shapes_shape_and_places_are_found_at_run_time():
+def test_unknown_shapes_are_found_at_run_time():
     special = np.array([[np.nan, np.inf, -0.0], [1, -np.inf, 2]], np.float32)
     feeds = {"c": np.array([[True], [False]]), "x": special, "z": special[0, ::-1].copy()}
     signature = "bool[M, 1] c, float[M, N] x, float[N] z"

@@ -19,7 +19,7 @@ def nested(depth):
 
 
 @pytest.mark.parametrize("depth", [40, 300, 2000])
-def test_what_is_nested_too_deep_is_told_so(depth):
+def test_deep_nesting_is_refused(depth):
     content = nested(depth)
     assert is_nested_too_deep(content)
     with pytest.raises(ir.LoadError, match="nested deeper than protobuf reads, about 30"):
@@ -27,7 +27,7 @@ def test_what_is_nested_too_deep_is_told_so(depth):
 
 
 @pytest.mark.parametrize("depth", [0, 20, 30])
-def test_what_can_be_read_is_not(depth):
+def test_readable_depths_are_accepted(depth):
     assert not is_nested_too_deep(nested(depth))
 
 

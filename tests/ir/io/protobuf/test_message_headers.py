@@ -70,7 +70,7 @@ def test_all_else_that_is_said_is_kept(change: Callable[[onnx.FunctionProto], ob
     assert kept == proto
 
 
-def test_of_models_and_graphs() -> None:
+def test_headers_of_models_and_graphs() -> None:
     graph = onnx.GraphProto(name="g", doc_string="d", node=[helper.make_node("Neg", [], [])])
     graph.metadata_props.add(key="k", value="v")
     header = graph_header(graph)
@@ -96,7 +96,7 @@ def entry(domain: str | None, version: int | None) -> OperatorSetIdProto:
 
 
 @given(st.lists(st.tuples(st.none() | DOMAINS, st.none() | st.integers(-1, 2**40)), max_size=3))
-def test_what_is_plain_is_written_as_it_came(said: list[tuple[str | None, int | None]]) -> None:
+def test_plain_imports_keep_their_bytes(said: list[tuple[str | None, int | None]]) -> None:
     function = onnx.FunctionProto(opset_import=[entry(*pair) for pair in said])
     imports = imports_of(function.opset_import)
     assert [pair[:2] for pair in imports] == [(d or "", v or 0) for d, v in said]
@@ -108,7 +108,7 @@ def test_what_is_plain_is_written_as_it_came(said: list[tuple[str | None, int | 
         assert written == function.SerializeToString()
 
 
-def test_what_a_newer_onnx_says_is_not_plain() -> None:
+def test_unknown_fields_of_a_newer_onnx_are_not_plain() -> None:
     newer = OperatorSetIdProto.FromString(entry("", 17).SerializeToString() + b"\x18\x07")
     assert not are_plain(imports_of([newer])) and are_plain(imports_of([entry("", 17)]))
 

@@ -65,7 +65,7 @@ def test_an_operator_alone(op_type: str, domain: str, overload: str) -> None:
     assert said == expected.SerializeToString()
 
 
-def test_what_is_behind_names() -> None:
+def test_fields_after_the_names() -> None:
     assert after_names(b"", [], [], "") == b""
     assert after_names(onnx.NodeProto(input=["a"]).SerializeToString(), ["a"], [], "") == b""
     empty = onnx.NodeProto(name="", op_type="Neg")

@@ -17,7 +17,7 @@ def test_numbers_there_and_back(number):
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80", b"\xff" * 11])
-def test_what_is_no_number(content):
+def test_malformed_varints(content):
     with pytest.raises(ValueError, match="no number"):
         read_varint(io.BytesIO(content))
     assert varint_at(content, 0, len(content)) == (0, len(content) + 1)

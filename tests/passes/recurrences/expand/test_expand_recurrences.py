@@ -118,7 +118,7 @@ LAYER = "float[T, 2, 1] x, float[1, 3, 1] w, float[1, 3, 1] r"
         ("", {"straight": True}, "its length depends on the shape of input 'x'; decide it with"),
     ],
 )
-def test_what_stays(node, options, reason):
+def test_kept_layers(node, options, reason):
     model = one_layer(f"GRU {node} (x, w, r)", LAYER)
     assert_keeps(ExpandRecurrences(**options), model, reason)
 

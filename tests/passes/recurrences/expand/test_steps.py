@@ -69,6 +69,6 @@ BLEND = ["Sub", "Mul", "Mul", "Add"]
         ),
     ],
 )
-def test_what_it_is_given_and_what_it_does(node, inputs, names, operators):
+def test_inputs_and_nodes_of_a_step(node, inputs, names, operators):
     given, used = step(node, inputs)
     assert given == names.split() and sorted(used) == sorted(operators)

@@ -44,7 +44,7 @@ def test_each_is_what_the_specification_says(kind, opset):
         np.testing.assert_allclose(got, wanted[1:-4], rtol=1e-5, atol=1e-6)
 
 
-def test_what_needs_no_node_has_none():
+def test_identities_are_not_emitted():
     model = applied(("Affine", 1.0, 0.5))
     assert "Mul" not in {node.op_type for node in model.graph.node}
 

@@ -29,7 +29,7 @@ def test_the_parts_of_a_gate():
     assert [factor for factor, *_ in opposite.inputs] == [-1.0]
 
 
-def test_what_is_left():
+def test_the_remainder_of_an_affine_form():
     of, form = form_of("p = Mul (h, b) q = Tanh (p) r = MatMul (q, w) h2 = Add (r, e)")
     assert len(form.addends) == 1 and not form.recurrent
     with pytest.raises(Unfit, match=r"it adds \(a Tanh times 'w'\)"):

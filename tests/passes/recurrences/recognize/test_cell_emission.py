@@ -40,7 +40,7 @@ BODIES = {
 
 @pytest.mark.parametrize("case", BODIES)
 @pytest.mark.parametrize("fed", [False, True])
-def test_what_is_fed(case, fed):
+def test_inputs_of_an_emitted_cell(case, fed):
     """With weights that are constants, and with weights that are inputs."""
     text = f"""g (float[B, 4] h0, float[T, B, 4] x, float[T, B, 4] x2, float[T, 1, 4] x3,
         float[B, 4] every, float[1, 4] row, float[B, 1] column)
@@ -277,7 +277,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_no_cell(reason):
+def test_bodies_that_are_no_cell(reason):
     wide = "float[16]" if "s44" in KEPT[reason] else "float[4, 4]"
     text = f"""g (float[N, {wide[6:-1]}] x, float[4, 4] h0) => (float[4, 4] h1)
         <int64[2] s44 = {{4, 4}}, int64[1] one1 = {{1}}, int64[1] zero1 = {{0}}> {{
@@ -398,7 +398,7 @@ TWICE = {
 
 @pytest.mark.parametrize("case", TWICE)
 @pytest.mark.parametrize("before", [(), (VectorizeLoops(),), (HoistInvariants(), VectorizeLoops())])
-def test_what_is_fed_is_multiplied_twice(case, before):
+def test_a_projected_input_is_multiplied_twice(case, before):
     """A projection in front of the cell, in the body or moved out of it."""
     text = f"""g ({GIVEN}) => (float[B, 4] h1, float[?, ?, ?] y) {{
         h1, y = Scan <num_scan_inputs = 1,

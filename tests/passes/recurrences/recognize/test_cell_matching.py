@@ -51,6 +51,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_is_no_gru(reason):
+def test_bodies_that_are_no_gru(reason):
     with pytest.raises(Unfit, match=reason):
         cell_of(GATES + REFUSED[reason])

@@ -23,7 +23,7 @@ def test_cutting_across_parts():
         cut(atoms, row, 3, 7)
 
 
-def test_what_is_the_same_for_all_columns():
+def test_columns_with_one_factor():
     atoms = Atoms()
     broad = ((number(2.0), 0),)
     assert is_broad(broad) and cut(atoms, broad, 3, 7) == broad

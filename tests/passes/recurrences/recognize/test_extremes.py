@@ -40,7 +40,7 @@ def test_the_last_of_equal_ones(compare):
         assert_same(text, model, x, exact=True, **STARTS)
 
 
-def test_where_the_first_candidate_may_be_nan_the_last_of_equal_ones_stays():
+def test_a_nan_candidate_keeps_the_last_of_equal_values():
     text = scalar("GreaterOrEqual (q, s)")
     result = run_passes(text, RaiseRecurrences())
     for length in (0, 1, 5):

@@ -55,10 +55,10 @@ def magnitude(body, name):
 
 
 @pytest.mark.parametrize("case", FINITE)
-def test_what_is_finite(case):
+def test_finite_magnitudes(case):
     assert magnitude(*FINITE[case]) is not None
 
 
 @pytest.mark.parametrize("case", OPEN)
-def test_what_may_be_infinite_or_none(case):
+def test_magnitudes_that_may_be_infinite(case):
     assert magnitude(*OPEN[case]) is None

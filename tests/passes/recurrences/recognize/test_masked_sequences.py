@@ -127,7 +127,7 @@ def test_any_mask_of_rows(kind, gives):
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_what_keeps_the_states(kind):
+def test_masked_states(kind):
     kept = scan(kind, "Where (mask, {0}, {0}n)")
     check(kept, op_type=kind, masks=of_rows)
     opposite = scan(kind, "Where (no, {0}, {0}n)", more="no = Not (mask)")
@@ -164,7 +164,7 @@ def test_zeros_behind_the_end():
     check(model, VectorizeLoops(), op_type="GRU", masks=of_rows)
 
 
-def test_what_does_not_count_may_be_anything():
+def test_masked_elements_have_no_effect():
     model = scan("GRU")
     after = raised(model)
     fed = feed(model, 9, 4, masks=masks("gaps", 9, 4, 1))
@@ -218,7 +218,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_no_mask(reason):
+def test_choices_that_are_no_mask(reason):
     choice, mask, more = KEPT[reason]
     assert_keeps(RaiseRecurrences(spread_nan=True), scan("RNN", choice, mask, more=more), reason)
 

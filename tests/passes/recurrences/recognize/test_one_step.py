@@ -66,7 +66,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_is_refused(reason):
+def test_refused_steps(reason):
     body = f"""zero = Constant <value_ints = [0]> () hu = Unsqueeze (h, zero)
         eu = Unsqueeze (e, zero) all, hn = RNN <hidden_size = 4, {REFUSED[reason]}>
         (eu, w, w, "", "", hu) h2 = Squeeze (hn, zero)"""

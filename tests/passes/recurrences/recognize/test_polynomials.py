@@ -62,7 +62,7 @@ def test_limits():
             total = atoms.of(Activation("Tanh", 0.0, 0.0, total))
 
 
-def test_what_is_free_and_what_holds_a_product():
+def test_free_factors_and_products():
     atoms = Atoms()
     free, state = atoms.of(Free(Value("x"), 4)), atoms.of(StateAtom(STATE))
     product = atoms.of(Product((0,), Matrix(Value("w"), (4, 4), 4, 4)))

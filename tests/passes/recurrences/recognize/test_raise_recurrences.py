@@ -27,7 +27,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_kept(reason):
+def test_kept_recurrences_and_their_reasons(reason):
     assert_keeps(RaiseRecurrences(), HEAD + KEPT[reason], reason)
 
 
@@ -96,7 +96,7 @@ HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)' \(passes
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("what", OFFERED)
 @pytest.mark.parametrize("length", ["N", "40"])
-def test_what_rounds_is_offered_where_a_loop_is_unrolled_or_kept(what, length):
+def test_a_rounding_form_is_offered(what, length):
     text = HEAD + OFFERED[what](length)
     said = straighten(spread_nan=True).run(as_model(text)).remarks
     (remark,) = [remark for remark in said if "it could be" in remark.reason]
@@ -121,7 +121,7 @@ EXACT = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("what", EXACT)
 @pytest.mark.parametrize("length", ["N", "200"])
-def test_what_is_exact_is_raised_when_a_model_is_straightened(what, length):
+def test_an_exact_form_is_raised_by_default(what, length):
     text = HEAD + EXACT[what].replace("[N", f"[{length}")
     result = straighten().run(as_model(text))
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"} and not result.kept

@@ -53,7 +53,7 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
     assert [iterations.final(state).name for state in loop_view.states][2] == "k0"
 
 
-def test_what_is_given_to_each_iteration_is_made_when_it_is_asked_for():
+def test_elements_of_iterations_are_made_on_demand():
     model = ir.parse(TEXT)
     node = next(n for n in model.graph.nodes() if n.is_op("Scan"))
 

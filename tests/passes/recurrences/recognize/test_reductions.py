@@ -158,7 +158,7 @@ def test_only_the_last_value_of_a_loop(what):
     ],
 )
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_may_round_otherwise(body, whole):
+def test_forms_that_may_round_differently(body, whole):
     text = scan(body) if whole else loop(body)
     result = raised(text)
     assert "up to rounding" in result.remarks[0].reason
@@ -306,7 +306,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("reason", KEPT)
-def test_what_is_kept(reason):
+def test_kept_reductions_and_their_reasons(reason):
     assert_keeps(RaiseRecurrences(), HEAD + KEPT[reason], reason)
 
 

@@ -23,7 +23,7 @@ def test_windows(body, value):
         assert_same(text, model, numbers(length, [np.nan, np.inf]), exact=True, s0=S0)
 
 
-def test_what_reads_them():
+def test_readers_of_registers():
     body = f"{AT_END} r = ReduceMax <keepdims = 0, axes = [0]> (s2)"
     text = loop(body, "float[3,3] s s0", "float[3] r")
     model = raised(text)

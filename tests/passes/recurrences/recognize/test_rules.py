@@ -43,7 +43,7 @@ CONSTANTS = """m4 = Constant <value_ints = [-4]> () last = Constant <value_ints 
 
 
 @pytest.mark.parametrize("body", SHOWN)
-def test_what_is_made_of_a_state(body):
+def test_forms_of_a_state(body):
     assert made_of(CONSTANTS + body, **WEIGHTS) == SHOWN[body]
 
 
@@ -70,7 +70,7 @@ INTEGERS = """zeros = Constant <value_ints = [0, 0]> () ends = Constant <value_i
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_is_refused(reason):
+def test_refused_forms(reason):
     square = {"state": "float[4, 4]", "element": "float[4, 4]"} if "Gemm" in REFUSED[reason] else {}
     with pytest.raises(Unfit, match=reason):
         made_of(CONSTANTS + INTEGERS + REFUSED[reason], **WEIGHTS, **square)

@@ -133,7 +133,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_what_stays(what):
+def test_kept_searches(what):
     form = KEPT[what]
     text = TEXT.format(**form).replace("e = Gather (x, q)", "q = Mul (i, i) e = Gather (x, q)")
     result = run_passes(as_model(HEAD + text), SearchLoops())

@@ -46,7 +46,7 @@ def op_types(model):
         ("float[1, 1, 4]", "float[1]"),
     ],
 )
-def test_where_the_batch_stands(state, element):
+def test_places_of_the_batch(state, element):
     model = scan(state, element)
     after = raised(model)
     for iterations, batch in [(5, 2), (0, 2), (3, 0), (0, 0), (1, 1)]:
@@ -60,7 +60,7 @@ def test_where_the_batch_stands(state, element):
         assert difference(model, after, feed) <= 8
 
 
-def test_what_is_known_needs_no_guard():
+def test_known_sizes_need_no_guard():
     guards = {"Pad", "Where", "Slice", "Shape"}
     assert guards <= set(op_types(raised(scan("float[B, 4]", "float[B, 4]"))))
     assert not guards & set(op_types(raised(scan("float[2, 4]", "float[2, 4]", iterations="7"))))

@@ -71,7 +71,7 @@ def weighted(text):
 
 
 @pytest.mark.parametrize("case", [*FOLDED, *LEFT])
-def test_where_the_product_is_made(case):
+def test_places_of_the_product(case):
     model = weighted(FOLDED.get(case) or LEFT[case])
     after = raised(model)
     for iterations, batch in [(3, 2), (0, 2)] if case != "read by a Loop" else [(3, 2)]:

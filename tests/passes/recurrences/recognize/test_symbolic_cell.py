@@ -61,7 +61,7 @@ def test_a_vector_beside_columns_stands_along_the_batch():
         made_of(body, w=W, v=[1, 2, 3, 4], **square)
 
 
-def test_what_is_made_of_the_same_is_alike():
+def test_equal_forms_are_one():
     of = interpreted("a = Add (h, e) b = Add (e, h) c = Mul (a, b) h2 = Identity (a)")
     (state,) = of.recurrence.states
     assert [value.name for value in of.aliases(state)] == ["a", "h2"]

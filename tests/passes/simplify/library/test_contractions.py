@@ -16,7 +16,7 @@ def test_a_product_and_a_bias(bias):
     assert operators(text, products(bias)) == ["MatMul", "Add"]
 
 
-def test_what_a_gemm_cannot_add():
+def test_sums_that_gemm_cannot_hold():
     text = "{ t = MatMul (x, w) y = Add (b, t) }"
     three = products("1, 1, 4").replace("float[N, 4] y", "float[1, N, 4] y")
     assert operators(text, three, "reals") == ["MatMul", "Add"]

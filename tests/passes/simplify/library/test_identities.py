@@ -35,7 +35,7 @@ from simplified import operators
         ("{ t = Exp (x) y, m = Dropout (t) u = Cast <to = 1> (m) z = Add (y, u) }", 4),
     ],
 )
-def test_what_returns_its_operand(nodes, left):
+def test_nodes_that_return_their_operand(nodes, left):
     outputs = "(y)" if "z =" not in nodes else "(z)"
     assert len(operators(nodes, f"(float[N, 3] x) => {outputs}")) == left
 

@@ -19,7 +19,7 @@ CONSTANTS = "<float three = {3}, float seven = {7}, int64[1] first = {0}, float 
         "z = Neg (t) i = Cast <to = 6> (t) k = Cast <to = 1> (i) y = Add (z, k)",
     ],
 )
-def test_what_is_rounded_to_an_integer_stays(reader):
+def test_rounded_quotients_stay(reader):
     nodes = f"{CONSTANTS} {{ q = Div (x, three) t = Mul (q, seven) {reader} }}"
     left = operators(nodes, exactness="reals", opset=17)
     assert left[:2] == ["Div", "Mul"]

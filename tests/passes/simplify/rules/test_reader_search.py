@@ -32,7 +32,7 @@ def search(nodes):
         ),
     ],
 )
-def test_what_is_found(nodes, found):
+def test_readers_of_a_value(nodes, found):
     if "(z)" in nodes:
         nodes = f"m = ReduceMax <keepdims = 0> (x) z = Cast <to = 9> (m) {nodes}"
     searched, graph, _ = search(nodes)

@@ -19,7 +19,7 @@ def test_names_and_summaries():
         ({"before": "(x) => (y) { z = Exp (x) y = Neg (x) }"}, "does not depend on every node"),
     ],
 )
-def test_what_is_refused(content, message):
+def test_faulty_rules(content, message):
     with pytest.raises(RuleError, match=message.replace("(", r"\(")):
         type("Odd", (DoubleNeg,), content)()
 

@@ -20,7 +20,7 @@ T = onnx.TensorProto
 TEXT = "g (int32[1, 1] n, int64[2] v, float f) => (int64[1] a, int32 b, float c, int64[2] d) { %s }"
 
 
-def test_what_a_type_holds():
+def test_ranges_of_types():
     assert range_of(T.INT32) == (-(2**31), 2**31 - 1)
     assert range_of(T.INT64) == (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
     assert range_of(T.UINT8) == (0, 255)
@@ -75,7 +75,7 @@ def test_sums_are_one_in_any_order(nodes):
     assert (number.low, number.high) == (2 - 2**32, 2**32)
 
 
-def test_what_may_overflow_is_no_sum():
+def test_overflowing_sums_are_open():
     for nodes in (
         "y = Add (m, one)",
         "y = Sub (a, m)",

@@ -91,7 +91,7 @@ class Sizes:
 
 @pytest.mark.sample(30)
 @pytest.mark.parametrize("seed", range(1000))
-def test_what_is_never_negative_is_so_for_all_small_values(seed):
+def test_nonnegative_polynomials_are_so_for_small_values(seed):
     rng, sizes = random.Random(seed), Sizes()
     parts = rng.sample(sizes.sizes, rng.randint(2, 4))
     total = sum((part * rng.choice((-2, -1, 1, 2)) for part in parts), Dimension.constant(0))
@@ -99,7 +99,7 @@ def test_what_is_never_negative_is_so_for_all_small_values(seed):
     assert not is_never_negative(sizes.terms, total - lowest - 1)
 
 
-def test_what_follows_from_definitions():
+def test_inequalities_from_definitions():
     sizes = Sizes()
     n, m, s, more, both, smaller, two, away, apart, up, half, third, _, by, _ = sizes.sizes
     for size in (
@@ -183,7 +183,7 @@ def test_any_number_of_rows():
         ("offsets = Range (zero, k, one)", "t = Add (k, k) offsets = Range (zero, t, two)"),
     ],
 )
-def test_what_misses_or_moves_rows(old, new):
+def test_missed_or_moved_rows_are_open(old, new):
     assert old in BLOCKS
     after = BLOCKS.replace(old, new).replace("> {\n    s = Sh", ", int64 two = {2}> {\n    s = Sh")
     if "ones" in new:

@@ -25,7 +25,7 @@ def extremes_of(dtype):
 
 
 @pytest.mark.parametrize(("narrow", "wide"), itertools.permutations(TYPES, 2))
-def test_what_holds_a_type_gives_it_back(narrow, wide):
+def test_casts_to_a_wider_type_return(narrow, wide):
     """Casts to a type that holds all numbers: each returns, and their order stays."""
     if not holds(narrow, wide):
         return

@@ -40,7 +40,7 @@ def test_halves_of_other_sizes():
     require_same(gathered, gathered, "reference")
 
 
-def test_of_one_element():
+def test_a_gather_of_one_element():
     signature = "(bool[1] c, float[1] x, float[1] z) => (float[1] y)"
     text = (
         "<int64 s = {1}, int64[1] p = {0}> { h = Concat <axis = 0> (x, z) n = Not (c)"

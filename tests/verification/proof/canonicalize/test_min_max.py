@@ -25,7 +25,7 @@ def test_a_choice_by_comparison(test, x, z, name):
     require_open(old, model(f"y = {other} (x, z)", 12, TWO))
 
 
-def test_of_scalars_and_of_an_if():
+def test_scalars_and_ifs():
     signature = "(int64 x, int64 z) => (int64 y)"
     new = model("y = Max (x, z)", 12, signature)
     require_same(model("c = Greater (x, z) y = Where (c, x, z)", 11, signature), new)
@@ -36,13 +36,13 @@ def test_of_scalars_and_of_an_if():
     require_same(model(branches, 11, signature), new)
 
 
-def test_of_floats_a_choice_is_something_else():
+def test_a_choice_of_floats_is_no_maximum():
     signature = "(float[3] x, float[3] z) => (float[3] y)"
     old = model("c = Greater (x, z) y = Where (c, x, z)", 12, signature)
     require_open(old, model("y = Max (x, z)", 12, signature))
 
 
-def test_of_numbers_that_are_compared_in_a_narrower_type():
+def test_comparisons_in_a_narrower_type():
     signature = "(int32[3] x) => (int64[3] y)"
     old = "<int64 n = {1}> { w = Cast <to = 7> (x) c = Less (w, n) y = Where (c, w, n) }"
     new = "<int64 n = {1}> { w = Cast <to = 7> (x) y = Min (w, n) }"
@@ -50,7 +50,7 @@ def test_of_numbers_that_are_compared_in_a_narrower_type():
     require_open(model(old, 11, signature), model(new.replace("{1}", "{2}"), 12, signature))
 
 
-def test_of_a_number_and_itself():
+def test_the_maximum_of_a_value_and_itself():
     require_same(model("y = Max (x, x)", 12, ONE), model("y = Min (x, x)", 12, ONE))
     floats = "(float[3] x) => (float[3] y)"
     require_same(model("y = Max (x)", 12, floats), model("y = Identity (x)", 12, floats))
@@ -79,7 +79,7 @@ def test_another_choice():
     require_open(old, model("y = Max (x, z)", 12, TWO))
 
 
-def test_of_several():
+def test_a_maximum_of_several_values():
     signature = "(int64[3] x, int64[1] z, int64 w) => (int64[3] y)"
     old = "b = Greater (x, z) a = Where (b, x, z) c = Greater (a, w) y = Where (c, a, w)"
     require_same(model(old, 9, signature), model("y = Max (x, z, w)", 12, signature))

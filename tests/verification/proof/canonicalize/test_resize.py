@@ -29,7 +29,7 @@ def test_unused_inputs_are_empty_or_absent():
     require_same(model(empty, 11, SIGNATURE), model(absent, 13, SIGNATURE), "onnxruntime")
 
 
-def test_what_falls_between_pixels_stays():
+def test_samples_between_pixels_stay():
     signature = "(float[1,1,4,6] x) => (float[1,1,2,4] y)"
     scales = "<float[4] s = {1, 1, 0.6, 0.7}>"
     old = f"{scales} {{ y = Resize (x, s) }}"

@@ -192,7 +192,7 @@ def test_a_body_is_given_what_it_declares():
 @pytest.mark.parametrize(
     "body", ["b = Concat <axis = 0> (a, a)", "b = Identity (a)"], ids=["doubles", "stays"]
 )
-def test_what_many_iterations_make_is_counted(body):
+def test_products_of_many_iterations_are_counted(body):
     """Text that doubles has as many parts, and an iteration without nodes takes its time too."""
     text = f"""g (float[n] x) => (float[k] z) <int64 most = {{1900000}}, bool yes = {{1}}> {{
         z = Loop (most, yes, x) <body = b (int64 i, bool k, float[p] a) => (bool k2, float[q] b) {{

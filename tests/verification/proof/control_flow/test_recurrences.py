@@ -28,7 +28,7 @@ def test_a_condition_that_never_holds_leaves_one_iteration():
 
 @pytest.mark.parametrize("m", [-1, 0, 2])
 @pytest.mark.parametrize("c", [True, False])
-def test_what_loops_give_that_may_make_no_iteration(m, c):
+def test_results_of_loops_without_iterations(m, c):
     keep = "w = Constant <value = int64 {1}> () e = Less (i, w)"
     x = np.array([1, 2], np.float32)
     feeds = {"m": np.array(m), "c": np.array(c), "x": x}

@@ -56,7 +56,7 @@ def body_of(made, text):
     return Compiler(made.heads, model(text)).main.steps[0].bodies["body"]
 
 
-def test_what_is_not_declared_follows_from_what_is_given():
+def test_undeclared_sizes_follow_from_the_inputs():
     made = terms()
     text = """g (float[3, n] x) => (float[a, b] z) { z = Scan <num_scan_inputs = 1,
         body = b (float[k] e) => (float[j] o) { o = Neg (e) }> (x) }"""
@@ -89,7 +89,7 @@ def test_a_size_of_a_captured_value_is_not_a_name_of_the_body(declared):
     assert_open(inside, outside)
 
 
-def test_what_depends_on_an_unknown_type_is_open():
+def test_unknown_element_types_are_open():
     made = terms()
     body = body_of(
         made,

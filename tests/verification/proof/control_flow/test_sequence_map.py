@@ -55,7 +55,7 @@ def test_a_sequence_of_run_time_is_mapped_as_a_loop_does():
         ("SequenceAt (r, i)", "SequenceAt (r, i0)"),
     ],
 )
-def test_what_a_loop_does_otherwise_is_not_equal(old, new):
+def test_a_different_loop_is_not_equal(old, new):
     other = LOOP.replace("c2 = Identity", "i0 = Sub (i, i) c2 = Identity").replace(old, new)
     assert_open(RUN_TIME.format(MAPPED), RUN_TIME.format(other))
 

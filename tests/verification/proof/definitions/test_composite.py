@@ -95,7 +95,7 @@ def test_integers_need_no_assumption():
     assert_open(before, text.format("p = MatMul (x, w) y = Sub (p, b)"))
 
 
-def test_what_kernels_compute_otherwise_holds_over_the_reals_only():
+def test_celu_holds_over_the_reals_alone():
     """Celu: kernels differ on the sign of zero."""
     text = "g (float[n] x) => (float[n] y) <float two = {{2.0}}> {{ {} }}"
     before = text.format("y = Celu <alpha = 2.0> (x)")

@@ -23,7 +23,7 @@ def loop(kind, t):
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("passes", [None, "straighten{straight=false}", "raise-recurrences"])
 @pytest.mark.parametrize(("kind", "t"), KINDS)
-def test_what_the_pass_writes_is_proved(kind, t, passes):
+def test_the_result_of_the_pass_is_proved(kind, t, passes):
     before = loop(kind, t)
     after = sl.rewrite(before, passes, verify=False)
     types = [node.op_type for node in after.graph.node]

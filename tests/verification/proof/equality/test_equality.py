@@ -32,11 +32,11 @@ def test_a_difference_leaves_a_proof_open():
 A, B, C, D = (("a", "a"), ("b", "b"), ("c", "c"), ("d", "d"))
 
 
-def test_what_leads_to_nothing_more_is_settled():
+def test_a_finished_dependency_is_settled():
     assert circular_pair({A: [B, C], B: [C], C: []}, set()) is None
 
 
-def test_what_was_settled_before_is_settled():
+def test_a_settled_pair_stays_settled():
     assert circular_pair({A: [D]}, set()) is None
 
 
@@ -45,7 +45,7 @@ def test_a_circle_is_not_settled():
     assert circular_pair({A: [A]}, set()) == A
 
 
-def test_what_is_needed_twice_counts_twice():
+def test_a_repeated_dependency_counts_twice():
     assert circular_pair({A: [B, B], B: []}, set()) is None
 
 
@@ -81,7 +81,7 @@ DRAWN = """g (float[4] x) => (float[4] a, bool[4] b) <float r = {0.5}, bool t = 
     %s }"""
 
 
-def test_what_one_node_draws_is_what_one_node_draws():
+def test_one_draw_equals_itself():
     assert_proved(DRAWN % "a, b = Dropout (x, r, t)", DRAWN % "a, b = Dropout (x, r, t)")
 
 

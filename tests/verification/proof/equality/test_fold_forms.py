@@ -108,7 +108,7 @@ SUMMED = """g (float[2] a, float[2] x, float[2] y) => (float[2] f)
 
 
 @pytest.mark.parametrize("last", ["f = Add (t, x)", "f = Add (x, t)"])
-def test_what_is_added_one_after_the_other_is_a_place_of_a_cumsum(last):
+def test_a_chain_of_additions_is_a_place_of_a_cumsum(last):
     before = ADDED.replace("f = Add (t, x)", last)
     assert_proved(before, SUMMED)
     assert_proved(SUMMED, before)
@@ -125,7 +125,7 @@ def test_what_is_added_one_after_the_other_is_a_place_of_a_cumsum(last):
         "s = Add (a, x) f = Add (s, y)",
     ],
 )
-def test_what_is_added_in_another_order_is_not(nodes):
+def test_another_order_of_additions_is_open(nodes):
     assert_open(UNROLLED % nodes, SUMMED)
 
 

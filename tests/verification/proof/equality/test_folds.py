@@ -199,7 +199,7 @@ def chosen(name, op, changes=(), t="float"):
 @pytest.mark.parametrize("op", ["Add", "Mul"])
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("t", ["float", "int64"])
-def test_what_a_condition_lets_a_loop_add(name, op, t):
+def test_conditional_additions(name, op, t):
     one, other = chosen(name, op, t=t)
     assert prove(one, other, equality="reals").proved
     assert prove(one, other).proved is (t == "int64")

@@ -71,7 +71,7 @@ def test_floats_are_rounded_on_each_iteration():
     assert_open(*written("float"))
 
 
-def test_what_is_added_may_not_depend_on_the_iteration():
+def test_addends_that_depend_on_the_iteration_are_open():
     update = "Cast <to = 7> (i) u = Add (n0, delta) n = Add (s, u)"
     before, after = written("int64", update)
     assert_open(before.replace("n = Cast", "n0 = Cast"), after)

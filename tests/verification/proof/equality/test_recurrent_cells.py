@@ -278,7 +278,7 @@ def test_another_direction_or_order_of_the_reset_stays_open():
 
 
 @pytest.mark.parametrize("attributes", [", clip = 3.0", ", input_forget = 1"])
-def test_what_the_specification_leaves_open_is_not_opened(attributes):
+def test_unspecified_layers_are_not_opened(attributes):
     layer = Layer("LSTM")
     assert status(layer.operator(attributes=attributes), layer.equations()) != "proved"
 

@@ -37,7 +37,7 @@ def test_movement_passes_operators(name):
     np.testing.assert_array_equal(a, b)
 
 
-def test_what_both_sides_share_is_not_cut():
+def test_shared_values_are_not_cut():
     """A product below takes no part in the movement, and needs no assumption."""
     text = "g (float[n, 4] x, float[4, 4] w) => (float[4, n] y) {{ p = MatMul (x, w) {} }}"
     turned = "a = Transpose (p) y = Relu (a)"

@@ -118,7 +118,7 @@ def test_each_iteration_has_states_of_its_own(stacked):
     assert one is not next_one
 
 
-def test_what_is_read_by_the_number_of_the_iteration_is_read_at_that_iteration(stacked):
+def test_a_row_read_by_the_iteration_number(stacked):
     terms, rows = stacked
     recurrence, index = rows.args[0], terms.symbols.iteration("?any")
     made = instantiate_iteration(terms, recurrence, recurrence.head.parts[0], index)

@@ -136,7 +136,7 @@ def test_nodes_that_hold_graphs_have_their_own_operations():
     assert one.operation is not other.operation and len(main.operations) == 2
 
 
-def test_what_is_absent_is_read_and_written_nowhere():
+def test_absent_operands_have_no_slot():
     main = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }")
     (step,) = main.steps
     assert step.inputs[1:] == (ABSENT, ABSENT)[: len(step.inputs) - 1]

@@ -27,7 +27,7 @@ def test_others_are_not(declared):
     assert "the rewrite declares sizes of 't' that it does not have" in proof.reason
 
 
-def test_what_the_original_declares_as_well_is_its_own_fault():
+def test_false_declarations_of_the_original_are_allowed():
     _, wrong = pair("B, S")
     assert sl.prove(wrong, wrong).proved
     renamed = as_model(HEAD + "g (float[B, S] x, float[T] v) => (float[S, B] y) <float[B, S] t> {"

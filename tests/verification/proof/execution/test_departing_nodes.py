@@ -32,7 +32,7 @@ def test_a_sum_of_integers():
     assert proof(reduced, SUM).assumptions == (EXACTLY,)
 
 
-def test_what_doubles_hold_needs_no_assumption():
+def test_exact_doubles_need_no_assumption():
     before = "g (bool[n] x) => (int64 y) { a = Cast <to = 7> (x) y = ReduceSum <keepdims = 0> (a) }"
     after = before.replace("{ a", "<int64[1] k = {0}> { a").replace("(a) }", "(a, k) }")
     assert proof(before, after).assumptions == ()

@@ -70,7 +70,7 @@ def test_signatures_that_differ_stay_open():
     ("declared", "told"),
     [("float[n]", "float[3]"), ("float[]", "float[n]"), ("seq(float[n])", "seq(float[3])")],
 )
-def test_what_the_rewrite_alone_declares_of_an_input_is_told(declared, told):
+def test_a_declared_input_of_the_rewrite_is_an_assumption(declared, told):
     text = "g (%s x) => (%s y) { y = Identity (x) }"
     before, after = (model(text % (kind, kind)) for kind in (declared, told))
     proof = prove(before, after)
@@ -207,7 +207,7 @@ SIZES = st.sampled_from([None, 1, 2, 3, 4])
 
 @settings(max_examples=examples(30), deadline=None)
 @given(TEXTS, TEXTS, st.booleans(), st.tuples(SIZES, SIZES))
-def test_what_is_proved_of_some_sizes_holds_for_them(one, other, same_nodes, sizes):
+def test_proofs_for_some_sizes_hold_for_them(one, other, same_nodes, sizes):
     if same_nodes:  # only constants differ, so that more is proved
         other = other.partition("> {")[0] + "> {" + one.partition("> {")[2]
     before, after = model(one), model(other)

@@ -61,7 +61,7 @@ def test_a_demand_of_both_branches_is_one_of_the_if(premises, found):
     }
 
 
-def test_what_is_found_holds_in_every_case():
+def test_obligations_hold_in_every_case():
     kinds = ["".join(x) for x in itertools.product(("", "a", "A"), ("", "b", "B"), ("", "c", "C"))]
     cases = [frozenset(x) for x in itertools.product("aA", "bB", "cC")]
     for premises in itertools.combinations(kinds, 3):

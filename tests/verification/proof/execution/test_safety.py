@@ -76,7 +76,7 @@ def test_a_range_ends_if_it_moves(terms):
     assert Safety(terms).fault(head, (start, limit, leaf(terms, "c", INT64)), 1)
 
 
-def test_what_draws_never_fails(terms):
+def test_random_operators_never_fail(terms):
     assert Safety(terms).fault(head_of(terms, "RandomNormal", shape=[2]), (), 1) == ""
 
 

@@ -60,7 +60,7 @@ def test_operators_that_nobody_knows_correspond_one_to_one():
     assert_proved(twice % "b", twice % "b")
 
 
-def test_what_a_node_writes_to_no_name_is_read_by_nobody():
+def test_unnamed_outputs_are_unread():
     text = """g (float[2] x, float m) => (float[2] z) {
         a = Neg (x) b = Neg (x) c = Neg (a) z = Clip (c, , m) }"""
     proto = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 18]>' + text)

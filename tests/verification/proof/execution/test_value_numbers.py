@@ -64,7 +64,7 @@ def test_constants_are_equal_however_a_model_holds_them(shared):
         ("y = Clip (x, , s)", "y = Clip (x, s)"),
     ],
 )
-def test_what_differs_has_no_number(shared, one, other):
+def test_different_values_have_no_number(shared, one, other):
     text = "g (float[N, M] x, float[N, M] c, int64[1] i, float s) => (y) { %s }"
     assert not proof_of(text % one, text % other).proved or "Random" in one or "Own" in one
     assert "TopK" in one or shared[0] != []

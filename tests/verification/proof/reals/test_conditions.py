@@ -37,7 +37,7 @@ def models(*nodes):
 
 
 @pytest.mark.parametrize(("before", "after"), ONLY_IN_THE_REWRITE)
-def test_what_only_the_rewrite_divides_by_is_open(before, after):
+def test_divisors_of_the_rewrite_alone_are_open(before, after):
     assert not prove(*models(before, after), equality="reals", search=False).proved
 
 
@@ -82,7 +82,7 @@ def test_the_rewrite_need_not_divide(before, after):
          "d = Sub (m, m) z = Add (k, d)"),
     ],
 )  # fmt: skip
-def test_what_the_original_divides_by_or_what_is_never_0(before, after):
+def test_divisors_of_the_original_are_nonzero(before, after):
     proof = prove(*models(before, after), equality="reals", search=False)
     assert proof.proved, str(proof)
 

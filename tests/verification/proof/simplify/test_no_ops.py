@@ -56,7 +56,7 @@ CONSTANTS = """<int64[4] ones = {1, 1, 1, 1}, int64[4] twos = {1, 1, 2, 1}, int6
 
 
 @pytest.mark.parametrize("node", SAME)
-def test_what_changes_nothing_is_its_input(node):
+def test_no_ops_equal_their_input(node):
     text = "g (float[1, 3, 4, 4] x) => (float[] y) %s { y = %s }"
     claim = assert_proved if SAME[node] else assert_open
     claim(text % (CONSTANTS, node), text % (CONSTANTS, "Identity (x)"))

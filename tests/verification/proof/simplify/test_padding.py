@@ -72,7 +72,7 @@ def told(text):
     return [str(size) for size in z.fact.shape]
 
 
-def test_what_is_filled_up_has_the_length_that_it_is_filled_up_to():
+def test_the_length_of_a_padded_value():
     assert told(FIVE) == ["5", "2"]
     other = FIVE.replace("s = Shape (z)", "s = Concat <axis = 0> (five, two)")
     assert_proved(FIVE, other)
@@ -110,7 +110,7 @@ def test_a_loop_of_a_negative_number_makes_no_iteration_so_that_more_zeros_are_b
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 5])
-def test_what_is_filled_up_is_worth_what_runs_give(count):
+def test_padded_values_agree_with_runs(count):
     text = model(FIVE)
     feeds = {
         "n": np.array([count]),

@@ -11,7 +11,7 @@ def choice(one, other):
     return TEXT % ("z = " + BOTH.format(one, other))
 
 
-def test_where_of_one_truth_value_is_what_an_if_gives():
+def test_a_select_by_a_scalar_equals_an_if():
     assert_proved(choice("u = Identity (x)", "v = Identity (y)"), TEXT % "z = Where (c, x, y)")
     assert_open(choice("u = Identity (x)", "v = Identity (y)"), TEXT % "z = Where (c, y, x)")
     assert_open(choice("u = Identity (x)", "v = Identity (y)"), TEXT % "z = Where (d, x, y)")

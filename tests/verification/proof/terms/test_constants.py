@@ -84,7 +84,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize("node", FAILING)
-def test_what_fails_stays(node):
+def test_failing_constants_stay(node):
     text = """g () => (int64[1] z) <int64[1] a = {5}, int64[1] b = {0}, int64[1] one = {1}> {
         %s }"""
     _, (output,) = terms_of(model(text % node))
@@ -104,7 +104,7 @@ def evaluated_node(text, tensors):
     return evaluate(head, made, given)
 
 
-def test_what_is_drawn_or_is_no_tensor_is_not_computed():
+def test_random_values_and_sequences_are_not_computed():
     (kept,) = evaluated_node("z = Dropout (x)", [np.float32([1, 2])])
     assert kept.numpy().tolist() == [1, 2]
     drawing = [np.float32([1, 2]), np.float32(0.5), np.array(True)]

@@ -24,5 +24,5 @@ INTS, FLOATS = Tensor(array=np.arange(2)), Tensor(array=np.ones(2, np.float32))
         ("com.example::Add", [INTS], False),
     ],
 )
-def test_what_moves_numbers_or_is_one_instruction_is_evident(name, tensors, evident):
+def test_evident_evaluations(name, tensors, evident):
     assert is_evident(name, tensors) == evident

@@ -74,7 +74,7 @@ def made(terms, op_type, *args):
     return terms.facts_of(terms.heads.of(Operator(op_type), {"": 18}), args)[0]
 
 
-def test_what_a_head_makes_of_equal_facts_is_inferred_once(terms):
+def test_equal_facts_are_inferred_once(terms):
     x, y = (terms.leaf("input", name, Fact(FLOAT, constant(3))) for name in "xy")
     assert x.fact is y.fact
     assert made(terms, "Neg", x) is made(terms, "Neg", y)

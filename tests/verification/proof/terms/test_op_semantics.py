@@ -153,7 +153,7 @@ def is_run(case):
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("start", range(20))
-def test_what_is_proved_of_another_opset_gives_the_same_bits(start):
+def test_operators_with_equal_meaning_have_equal_bits(start):
     """Operators of onnx's tests, read as other opsets: where that is proved to mean the same,
     runtimes that run both give the same."""
     for case in cases()[start::400]:
@@ -188,7 +188,7 @@ def test_domains_have_versions_of_their_own():
     assert (meant.since, meant.op.attribute("norm")) == (1, b"MAX")
 
 
-def test_what_onnx_does_not_know_means_itself():
+def test_unknown_operators_mean_themselves():
     meant = meaning_of(Operator("Frobnicate", domain="local"), 3, 1)
     assert (meant.since, meant.opset) == (3, 3)
     assert not is_known(Operator("Frobnicate"), 13)

@@ -72,7 +72,7 @@ def test_constants_and_sizes_show_what_they_hold():
     assert before.endswith("= constant <value = {a, b}> ()")
 
 
-def test_of_many_elements_the_first_are_shown():
+def test_long_constants_are_shortened():
     numbers = "g (float[2] x) => (int64[k] y) {{ y = Constant <value_ints = {}> () }}"
     before, _ = differing(numbers.format(list(range(9))), numbers.format(list(range(1, 10))))
     assert before.endswith("<value = {0, 1, 2, 3, 4, 5, 6, 7, ...}> ()")

@@ -48,7 +48,7 @@ def test_the_number_of_outputs_counts_where_the_meaning_depends_on_it():
     assert of("TopK", 1) is of("TopK", 2)
 
 
-def test_what_is_no_operator_is_told_apart_by_its_key():
+def test_own_heads_differ_by_their_key():
     heads = Heads()
     assert heads.own("narrow", 0) is heads.own("narrow", 0)
     assert heads.own("narrow", 0) is not heads.own("narrow", 1)

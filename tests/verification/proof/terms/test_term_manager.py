@@ -67,7 +67,7 @@ def test_an_empty_tensor_is_one_term_for_each_shape(terms):
     assert void.head.name == "void"
 
 
-def test_what_is_applied_again_is_the_same_term(terms, x):
+def test_a_repeated_application_is_the_same_term(terms, x):
     neg = operator(terms, "Neg")
     assert terms.apply(neg, (x,))[0] is terms.apply(neg, (x, None))[0]
     assert terms.apply(neg, (x,))[0] is not terms.apply(operator(terms, "Abs"), (x,))[0]
@@ -122,7 +122,7 @@ def test_sizes_that_run_time_tells_have_one_name_for_each_term(terms):
     assert terms.iterations_if(condition, n) != terms.iterations_if(condition, n + 1)
 
 
-def test_what_is_one_of_two_is_known_as_far_as_both_agree(terms, x):
+def test_facts_of_a_choice_are_joined(terms, x):
     n, two = terms.symbols.named("n"), Dimension.constant(2)
     found = terms.either(x.fact, Fact(FLOAT, (two, two)))
     assert found.elem_type == FLOAT and found.shape[0] == two
@@ -131,7 +131,7 @@ def test_what_is_one_of_two_is_known_as_far_as_both_agree(terms, x):
     assert terms.either(x.fact, Fact(INT64, x.fact.shape)).elem_type == 0
 
 
-def test_where_the_pieces_of_a_concat_end(terms, x):
+def test_ends_of_the_pieces_of_a_concat(terms, x):
     joined = terms.op("Concat", operator(terms, "Neg"), x, x, axis=0)
     assert terms.ends_of(joined, 0) == [2, 4]
     assert terms.ends_of(joined, 1) is None
