@@ -42,9 +42,11 @@ def read(path):
 
 
 def as_table() -> str:
-    """All limits in Markdown."""
+    """The limits that users raise, in Markdown."""
     rows = ["| limit | default | of what | raised by | why |", "|---|---|---|---|---|"]
     for name, one in LIMITS.items():
-        option = f"`{one.option}`" if one.option else "fixed"
-        rows.append(f"| {name} | {one.default:,} | {one.unit} | {option} | {one.reason} |")
+        if one.option:
+            rows.append(
+                f"| {name} | {one.default:,} | {one.unit} | `{one.option}` | {one.reason} |"
+            )
     return "\n".join(rows)
