@@ -243,7 +243,7 @@ OPTIONS = (
         help="Replace run-time Ifs and bounded Loops by selects: the same as '--passes selects'.",
         page="run both branches of Ifs on run-time conditions, and all iterations that a"
         " Loop can have: the same as `--passes selects`, see"
-        " [selects](passes/ifs-to-selects.md)",
+        " [selects](passes/selects.md)",
         commands="rewrite inspect check",
     ),
     Option(

@@ -5,6 +5,14 @@
 ->
     b_0 = Relu(x)
     y = Relu(b_0)
+
+Only the nodes that the condition depends on run before anything is copied, so a `while` with a
+counter, or a Loop that ends when a state has a certain size, is unrolled, too.
+
+Kept: a trip count that depends on an input or a shape, random numbers (copies of a seeded node
+would draw the same), scan outputs of types that Unsqueeze or Concat lack, a Loop without an initial
+condition whose body computes one (the specification ignores that condition, onnxruntime does not:
+`absent_cond`), and a Loop by which a conversion expresses an operator, beyond 1,000 nodes.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@
     y = Concat <axis = 0> (r_0_row, r_1_row)
 
 In opset 8 each row of the batch is unrolled on its own.
+
+Kept: lengths that only run time determines, random numbers, and types that Split, Squeeze,
+Unsqueeze or Concat lack.
 """
 
 from __future__ import annotations
