@@ -15,6 +15,7 @@ from .affine_reads import Index, moving_indices
 from .batched_inputs import Feeding
 from .induction_variables import step_of
 from .loop_view import LoopView
+from .row_accesses import unmoved
 
 _REPEATED = ("Identity", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Tile", "Cast", "Transpose")
 """The operators that keep all elements equal."""
@@ -79,10 +80,8 @@ class InjectiveIndices:
 
         None for others, and for places that may be negative.
         """
-        source, node = value, value.producer
-        while node is not None and node.is_op("Unsqueeze", "Reshape") and node.inputs[0]:
-            source, node = node.inputs[0], node.inputs[0].producer
-        places = [source]
+        source = unmoved(value)
+        places, node = [source], source.producer
         if node is not None and node.is_op("Concat") and node.attribute("axis") == 0:
             places = [place for place in node.inputs if place is not None]
         elif node is not None and node.is_op("Range"):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element
+from ...facts.fact import element, integers
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.batching import Extent
@@ -357,6 +357,27 @@ def reduction_of(node: Node) -> str:
     """The reduction of a ScatterND or ScatterElements."""
     name = node.attribute("reduction", "none")
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def unmoved(value: Value) -> Value:
+    """The value before nodes that only move its elements."""
+    while (node := value.producer) is not None and node.is_op(*_MOVES[:-1], "Identity"):
+        if node.inputs[0] is None:
+            break
+        value = node.inputs[0]
+    return value
+
+
+def counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool:
+    """Test for the numbers from 0 to below a size, in order."""
+    value = unmoved(value)
+    numbers, node = integers(inference.fact(value)), value.producer
+    if numbers is not None:
+        return size.value == numbers.size and numbers.reshape(-1).tolist() == [*range(numbers.size)]
+    if node is None or not node.is_op("Range") or node.op.references:
+        return False
+    first, end, step = (None if v is None else element(inference.fact(v)) for v in node.inputs)
+    return first == 0 and step == 1 and (end == size or inference.fact(value).shape == (size,))
 
 
 def repeated(value: Value | None, is_one: Callable[[Value], bool]) -> Value | None:

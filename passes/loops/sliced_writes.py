@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Shape, element, integers
+from ...facts.fact import Shape, element
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.batching import Unbatchable
@@ -24,9 +24,9 @@ from ...ops.builder import Builder
 from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.loop_view import LoopView, State
+from ..iteration.row_accesses import counts_all, unmoved
 from ..utils.replace_all_uses import replace_values
 
-_MOVES = ("Identity", "Unsqueeze", "Reshape")
 _END = np.iinfo(np.int64).max
 
 
@@ -143,9 +143,9 @@ class _Writes:
         mask, one, other = node.inputs
         assert mask is not None
         sizes = self._inference.fact(mask).shape
-        source, is_opposite = self._source(mask), False
+        source, is_opposite = unmoved(mask).producer, False
         if source is not None and source.is_op("Not") and source.inputs[0] is not None:
-            source, is_opposite = self._source(source.inputs[0]), True
+            source, is_opposite = unmoved(source.inputs[0]).producer, True
         row, old = (other, one) if is_opposite else (one, other)
         if source is None or not source.is_op("Equal") or old is not state.argument or row is None:
             return None
@@ -157,29 +157,9 @@ class _Writes:
             index = None if place is None else self._indices.get(place)
             if index is None or place is None or places is None or axis < 0:
                 continue
-            if sizes[long[0]] == shape[axis] and self._counts(places, shape[axis]):
+            if sizes[long[0]] == shape[axis] and counts_all(places, shape[axis], self._inference):
                 return (place, axis, row) if self._is_inside(index, shape[axis]) else None
         return None
-
-    def _source(self, value: Value) -> Node | None:
-        """The node before those that only move elements."""
-        node = value.producer
-        while node is not None and node.is_op(*_MOVES) and node.inputs[0] is not None:
-            node = node.inputs[0].producer
-        return node
-
-    def _counts(self, places: Value, size: Dimension) -> bool:
-        """Test for the numbers from 0 on."""
-        while (node := places.producer) is not None and node.is_op(*_MOVES):
-            assert node.inputs[0] is not None
-            places = node.inputs[0]
-        numbers = integers(self._inference.fact(places))
-        if numbers is not None:
-            return bool(np.array_equal(numbers.reshape(-1), np.arange(numbers.size)))
-        if node is None or not node.is_op("Range") or node.op.references:
-            return False
-        start, _, step = (element(self._inference.fact(v)) for v in node.inputs if v is not None)
-        return start == 0 and step == 1 and self._inference.fact(places).shape == (size,)
 
     def _is_inside(self, index: Index, size: Dimension) -> bool:
         at = index.start + self._number * index.step

@@ -14,13 +14,11 @@ from collections.abc import Sequence
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element, integers
-from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
 from ...ops.slice_view import read_slice
 from ..iteration.loop_view import LoopView, State
-from ..iteration.row_accesses import reduction_of, repeated, sizes_of
+from ..iteration.row_accesses import counts_all, reduction_of, repeated, sizes_of
 from ..iteration.scan_layout import move_axis
 from ..utils.replace_all_uses import replace_values
 
@@ -81,7 +79,7 @@ def _column_of(node: Node, inference: ShapeInference) -> Value | None:
         return None
     numbers, place = pairs.inputs
     assert numbers is not None
-    if not _counts_all(numbers, shape[0], inference):
+    if not counts_all(numbers, shape[0], inference):
         return None
 
     def is_one(value: Value) -> bool:
@@ -89,21 +87,6 @@ def _column_of(node: Node, inference: ShapeInference) -> Value | None:
         return sizes is not None and {1}.issuperset(sizes)
 
     return repeated(place, is_one)
-
-
-def _counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool:
-    """Test for the numbers from 0 to below a size, in order."""
-    numbers, node = integers(inference.fact(value)), value.producer
-    if numbers is not None:
-        return size.value == numbers.size and numbers.reshape(-1).tolist() == [*range(numbers.size)]
-    while node is not None and node.is_op("Unsqueeze", "Reshape") and node.inputs[0] is not None:
-        node = node.inputs[0].producer
-    if node is None or not node.is_op("Range"):
-        return False
-    first, end, step = (None if v is None else inference.fact(v) for v in node.inputs)
-    if first is None or end is None or step is None:
-        return False
-    return element(first) == 0 and element(step) == 1 and element(end) == size
 
 
 def _turns(node: Node, perm: Sequence[int]) -> bool:

@@ -32,7 +32,7 @@ from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State, read
-from ..iteration.row_accesses import RowAccesses, reduction_of, sizes_of
+from ..iteration.row_accesses import RowAccesses, reduction_of, sizes_of, unmoved
 from ..utils.sites import Site, SitePass
 from .sliced_writes import slice_writes
 from .state_layouts import carry_rows_first
@@ -266,22 +266,15 @@ class _Stores:
         if reduction_of(node) != "none" or node.op.references:
             return None
         _, at, update = node.inputs
-        numbers, shape = self._source(at), None if at is None else self._inference.fact(at).shape
+        assert at is not None
+        numbers, shape = unmoved(at).producer, self._inference.fact(at).shape
         start = None if numbers is None or not numbers.is_op("Range") else numbers.inputs[0]
-        if at is None or start is None or update is None or len(shape or ()) != 2:
+        if start is None or update is None or len(shape or ()) != 2:
             return None
         match = self._injective.consecutive(at)
         if match is None or match[1] > _MOST_ROWS:
             return None
         return _Store(node, self._following(start, match[1]), [update])
-
-    def _source(self, value: Value | None) -> Node | None:
-        """The node before an Unsqueeze or another node that only moves elements."""
-        node = None if value is None else value.producer
-        while node is not None and node.is_op("Unsqueeze", "Reshape", "Identity"):
-            source = node.inputs[0]
-            node = None if source is None else source.producer
-        return node if node is not None and node.graph is self._body else None
 
     def _is_row(self, at: Value) -> bool:
         """Test for the place of one row that is never negative."""

@@ -95,7 +95,7 @@ def _path(value: Value | None, body: Graph) -> tuple[Node, ...]:
 
 
 def _skip(value: Value, body: Graph) -> Value:
-    """The value before nodes that only move elements."""
+    """The value before nodes of a body that only move elements."""
     nodes = _path(value, body)
     source = nodes[-1].input(0) if nodes else value
     return source or value

@@ -18,6 +18,7 @@ from straightline.passes.recurrences.recognize.recurrence import AllIterations
 from straightline.passes.recurrences.recognize.rules import RULES
 from straightline.passes.recurrences.recognize.sink_products import read_hoisted
 from straightline.passes.recurrences.recognize.symbolic_cell import Interpretation
+from straightline.passes.recurrences.weights import Unfit
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 INPUTS, HIDDEN = 3, 4
@@ -298,7 +299,7 @@ def recurrence_of(model):
 
     def raiser(recurrence):
         found.append(recurrence)
-        return "it is looked at only"
+        raise Unfit("it is looked at only")
 
     with pytest.raises(Unbatchable):
         AllIterations(read(node), ShapeInference(loaded), RaiseRecurrences(), False, [raiser])

@@ -45,7 +45,7 @@ class _Emission:
         self.of = of
         self.cell = cell
         self.recurrence = of.recurrence
-        self.emit = self.recurrence.iterations.emit
+        self.emit = self.recurrence.emit
         fact = self.recurrence.fact(cell.hidden.argument)
         if fact.elem_type not in _TYPES:
             raise Unfit("is of an element type for which onnxruntime has no such operator")
@@ -289,12 +289,14 @@ _RULES = {**RULES, **ONE_STEP}
 _LOSES_NAN = "which onnxruntime may compute as a number where it is a NaN"
 
 
-def raise_cell(recurrence: Recurrence) -> Replacement | str:
-    """Replace a recurrence by a GRU, an LSTM or an RNN, or return the obstacle."""
+def raise_cell(recurrence: Recurrence) -> Replacement:
+    """Replace a recurrence by a GRU, an LSTM or an RNN."""
     reasons = []
     for state in recurrence.states:
         if recurrence.fact(state.argument).other is not None:
-            return f"'{state.argument.name}' is no tensor; vectorize-loops makes one of a list"
+            raise Unfit(
+                f"'{state.argument.name}' is no tensor; vectorize-loops makes one of a list"
+            )
     for transposed in (False, True):
         try:
             of = Interpretation(recurrence, _RULES, read_hoisted, transposed)
@@ -309,7 +311,7 @@ def raise_cell(recurrence: Recurrence) -> Replacement | str:
             reasons.append(str(reason))
         if recurrence.fact(recurrence.states[0].argument).shape is None:
             break
-    return f"it {reasons[0]}"
+    raise Unfit(f"it {reasons[0]}")
 
 
 _USUAL_BATCH = 8

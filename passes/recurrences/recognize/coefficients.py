@@ -83,7 +83,7 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
     lifted = operand.value
     if operand.batched and missing:
         axes = tuple(range(1, 1 + missing))
-        lifted = recurrence.iterations.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
+        lifted = recurrence.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
     tensor = value.constant
     array = tensor.numpy() if tensor is not None and tensor.is_readable else None
     positive = is_positive(value)
@@ -118,7 +118,7 @@ class Coefficients:
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
         self._recurrence = recurrence
-        self._emit: Builder = recurrence.iterations.emit
+        self._emit: Builder = recurrence.emit
         self._shape: Shape = fact.shape or ()
         self._type = fact.elem_type
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
@@ -272,9 +272,7 @@ class Coefficients:
         assert flag.value is not None
         if not flag.batched:
             one = self._emit.scalar(flag.value, "flag")
-            return self._emit.add(
-                "Expand", [one, self._recurrence.iterations.feeding.iterations], "flags"
-            )
+            return self._emit.add("Expand", [one, self._recurrence.feeding.iterations], "flags")
         if flag.rows is not None or not self._shape:
             return flag.rows or flag.value
         return self._emit.squeeze(flag.value, tuple(range(1, 1 + len(self._shape))), "flags")
@@ -285,7 +283,7 @@ def spread(recurrence: Recurrence, coefficient: Coefficient, shape: Shape) -> Va
     assert coefficient.value is not None
     if coefficient.batched and coefficient.whole:
         return coefficient.value
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     size = feeding.integers(1) if coefficient.batched else feeding.iterations
     if shape:
         initial = feeding.same(recurrence.states[0].initial).value

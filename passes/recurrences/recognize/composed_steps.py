@@ -52,21 +52,23 @@ _WIDEST = 3
 """The largest number of states; a step takes the third power of it in nodes."""
 
 
-def raise_step(recurrence: Recurrence) -> Replacement | str:
+def raise_step(recurrence: Recurrence) -> Replacement:
     """Replace states that each iteration changes by functions of the normal form."""
     fact = recurrence.fact(recurrence.states[0].initial).without_content()
     if fact.shape is None or not fact.elem_type:
-        return "it is no linear recurrence of numbers"
+        raise Unfit("it is no linear recurrence of numbers")
     if len(recurrence.states) == 1:
         return raise_product(recurrence) or _raise_one(recurrence, fact)
     for state in recurrence.states:
         own = recurrence.fact(state.initial)
         if (own.elem_type, own.shape) != (fact.elem_type, fact.shape):
-            return "states of several types or shapes depend on each other"
+            raise Unfit("states of several types or shapes depend on each other")
     whole = Fact(fact.elem_type, (*fact.shape, Dimension.constant(len(recurrence.states))))
     if not is_small(whole):
         most = f"of at most {MOST_STEP_BYTES} bytes"
-        return f"states too large for steps of doubling distance, {most}, depend on each other"
+        raise Unfit(
+            f"states too large for steps of doubling distance, {most}, depend on each other"
+        )
     recurrence.require_room(whole)
     obstacles = [((-1, False), "its element type has no sums and products")]
     for semiring in SEMIRINGS:
@@ -78,30 +80,33 @@ def raise_step(recurrence: Recurrence) -> Replacement | str:
             return _raise_several(recurrence, reader, fact)
         except Unfit as obstacle:  # that of the row that explains the most nodes
             obstacles.append(((reader.progress, semiring in (SUMS, TRUTH)), str(obstacle)))
-    return f"it is no linear recurrence: {max(obstacles)[1]}"
+    raise Unfit(f"it is no linear recurrence: {max(obstacles)[1]}")
 
 
-def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement | str:
+def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
     """Replace a single state."""
     recurrence.require_room(fact)
     reader = StepReader(recurrence, fact, TRUTH if fact.elem_type == _BOOL else SUMS)
     try:
         (step,) = reader.read()
     except Unfit as reason:
-        return _raise_logarithm(recurrence, fact) or f"it is no linear recurrence: {reason}"
+        logarithm = _raise_logarithm(recurrence, fact)
+        if logarithm is None:
+            raise Unfit(f"it is no linear recurrence: {reason}") from reason
+        return logarithm
     reduced = reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
         return reduced
     obstacle = _obstacle(recurrence, reader, step, fact)
     if obstacle:
-        return f"it is no linear recurrence: {obstacle}"
+        raise Unfit(f"it is no linear recurrence: {obstacle}")
     summed = weigh_last(recurrence, reader, step, fact)
     if summed is None and not is_small(fact):
-        return "it is a linear recurrence of a state too large for steps of doubling distance"
+        raise Unfit("it is a linear recurrence of a state too large for steps of doubling distance")
     return summed or _compose(recurrence, reader, [step], fact)
 
 
-def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | str | None:
+def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | None:
     """Replace a logarithm of sums of exponentials; None for another state."""
     if fact.elem_type not in IEEE_FLOATS:
         return None
@@ -115,13 +120,13 @@ def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | str | 
     if reader.is_plain and not step.is_reset and step.plain.weights == (reader.one,):
         return _sum_exponentials(recurrence, reader, step)
     if not is_small(fact):
-        return "it is a logarithm of a sum too large for steps of doubling distance"
+        raise Unfit("it is a logarithm of a sum too large for steps of doubling distance")
     return _compose(recurrence, reader, [step], fact)
 
 
 def _sum_exponentials(recurrence: Recurrence, reader: LogReader, step: Step) -> Replacement:
     """Replace a state by logarithms of sums of exponentials, which overflow as in the Loop."""
-    emit, first, offset = recurrence.iterations.emit, recurrence.first_row(), step.plain.offset
+    emit, first, offset = recurrence.emit, recurrence.first_row(), step.plain.offset
     assert offset is not None
     rows = emit.concat([reader.enter(first), reader.rows_of(offset)], 0, "rows")
     sums = emit.running_sum(emit.add("Exp", [rows], "exponentials"), "sums")
@@ -131,7 +136,7 @@ def _sum_exponentials(recurrence: Recurrence, reader: LogReader, step: Step) -> 
 
 def _from_first(recurrence: Recurrence, rows: Sequence[Value]) -> list[Value]:
     """Emit rows of which the first ones are the initial values as they are."""
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     after = [feeding.cut(one, [1], [_END], [0]) for one in rows]
     firsts = [recurrence.first_row(index) for index in range(len(rows))]
     return [emit.concat(list(pair), 0, "rows") for pair in zip(firsts, after, strict=True)]
@@ -222,7 +227,7 @@ def _compose(
         states = [with_nans(recurrence, reader.rows_of(reader.restored), states[0], fact)]
     states = [reader.leave(rows) for rows in states]
     if is_wide:
-        emit = recurrence.iterations.emit
+        emit = recurrence.emit
         after = emit.add("Cast", [states[0]], "after", to=fact.elem_type)
         states = [emit.concat([recurrence.first_row(), after], 0, "rows")]
     if is_scaled or reader.drops or isinstance(reader, LogReader):
@@ -311,7 +316,7 @@ def _rows(
 
     Of the first row, weights are never read.
     """
-    emit, rows = recurrence.iterations.emit, []
+    emit, rows = recurrence.emit, []
     indices = range(len(recurrence.states))
     firsts = [reader.enter(recurrence.first_row(index)) for index in indices]
     yes = None
@@ -343,7 +348,7 @@ def _widened(
     None wraps there. The first row is the constant function of what the iteration makes of the
     initial value.
     """
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     (state,) = recurrence.states
     start = {state.argument: feeding.same(state.initial)}
     (after,) = recurrence.iterations.replay(recurrence.nodes, start, [state.result])
@@ -366,7 +371,7 @@ def _first_step(
     recurrence: Recurrence, product: Product, rows: Sequence[Value]
 ) -> tuple[Product, list[Value]]:
     """Emit the step of distance 1, whose results have elements that one matrix has not."""
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     heads, early, late = (
         [feeding.cut(row, [start], [end], [0]) for row in rows]
         for start, end in ((0, 1), (0, -1), (1, _END))

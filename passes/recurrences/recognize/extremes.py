@@ -136,12 +136,8 @@ def _best(
         values = _spread(recurrence, one, own)
         joined = emit.concat([start, values], 0, "rows")
         finals[one.state] = _take(recurrence, joined, at, fact, one.state)
-    final = {one: functools.partial(_same, value) for one, value in finals.items()}
+    final = {one: functools.partial(lambda v: v, value) for one, value in finals.items()}
     return Replacement(f"Arg{comparison.kind}", True, {}, final)
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
@@ -157,6 +153,6 @@ def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:
 
 def _take(recurrence: Recurrence, rows: Value, at: Value, best: Fact, state: State) -> Value:
     """Emit the row at an index, or of each element that at its own index."""
-    emit = recurrence.iterations.emit
+    emit = recurrence.emit
     row = emit.add("GatherElements" if best.shape else "Gather", [rows, at], "best", axis=0)
     return emit.squeeze(row, 0, state.result.name)

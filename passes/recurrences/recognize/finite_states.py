@@ -38,23 +38,23 @@ _END = np.iinfo(np.int64).max
 _NO_TABLE = "it is no state of few values"
 
 
-def raise_finite(recurrence: Recurrence) -> Replacement | str:
+def raise_finite(recurrence: Recurrence) -> Replacement:
     """Replace integers and truth values of which there are few."""
     facts = [recurrence.fact(state.initial).without_content() for state in recurrence.states]
     shape = facts[0].shape
     own = [*(state.result for state in recurrence.states), *_outputs(recurrence.nodes)]
     if shape is None or any(recurrence.fact(value).shape != shape for value in own):
-        return _NO_TABLE
+        raise Unfit(_NO_TABLE)
     if any(fact.shape != shape for fact in facts):
-        return _NO_TABLE
+        raise Unfit(_NO_TABLE)
     try:
         ranges, keeps = _closed(recurrence)
     except Unfit as reason:
-        return f"{_NO_TABLE}: {reason}"
+        raise Unfit(f"{_NO_TABLE}: {reason}") from reason
     count = _count(ranges) + keeps
     table = Fact(_TYPES.INT32, (*shape, Dimension.constant(count)))
     if not is_small(table) or count * len(recurrence.nodes) > _MOST_NODES:
-        return "it is a state of few values whose tables are too large for steps"
+        raise Unfit("it is a state of few values whose tables are too large for steps")
     recurrence.require_room(table)
     rows = _Tables(recurrence, ranges, keeps).rows()
     (joined,) = recurrence.prefixes(_compose(len(shape) + 1), [rows], [table])
@@ -89,13 +89,13 @@ class _Tables:
         self._keeps = keeps
         self._recurrence = recurrence
         self._ranges = ranges
-        self._emit = recurrence.iterations.emit
+        self._emit = recurrence.emit
         self._shape = recurrence.fact(recurrence.states[0].initial).shape or ()
         self._axis = len(self._shape) + 1
 
     def rows(self) -> Value:
         """Emit the rows."""
-        feeding, states = self._recurrence.iterations.feeding, self._recurrence.states
+        feeding, states = self._recurrence.feeding, self._recurrence.states
         values = itertools.product(*(range(first, last + 1) for first, last in self._ranges))
         columns = [self._column(self._constants(value)) for value in values]
         start = {state.argument: feeding.same(state.initial) for state in states}
@@ -153,7 +153,7 @@ def _replacement(
     keeps: bool,
 ) -> Replacement:
     """Replace states by the values in constant tables."""
-    emit, rows = recurrence.iterations.emit, []
+    emit, rows = recurrence.emit, []
     types = [fact.elem_type for fact in facts]
     for index, value in enumerate(_decode(recurrence, ranges, joined, types)):
         first = recurrence.first_row(index)
@@ -170,7 +170,7 @@ def _decode(
     recurrence: Recurrence, ranges: Sequence[Interval], joined: Value, types: Sequence[int]
 ) -> list[Value]:
     """Read all values from the first column of tables, which are constant."""
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     axis = len(recurrence.fact(recurrence.states[0].initial).shape or ()) + 1
     code = emit.squeeze(feeding.cut(joined, [0], [1], [axis]), axis, "code")
     digits: list[Value] = []
@@ -204,7 +204,7 @@ def prefix_tables(
     if not is_small(table):
         raise Unfit("its tables are too large for steps")
     recurrence.require_room(table)
-    emit, feeding, axis = recurrence.iterations.emit, recurrence.iterations.feeding, len(shape) + 1
+    emit, feeding, axis = recurrence.emit, recurrence.feeding, len(shape) + 1
     ranges = [(0, 1)] * len(firsts)
     codes = [emit.unsqueeze(_code(emit, row, ranges), axis, "column") for row in (firsts, *columns)]
     first = emit.concat([codes[0]] * len(columns), axis, "first")

@@ -67,7 +67,7 @@ def raise_matrix(
         powers: the powers of the matrix, of which row i computes state i.
         fact: the fact of each state.
     """
-    emit, rank = recurrence.iterations.emit, len(fact.shape or ())
+    emit, rank = recurrence.emit, len(fact.shape or ())
     rows = [
         emit.concat([recurrence.first_row(index), offset], 0, "rows")
         for index, offset in enumerate(offsets)
@@ -84,7 +84,7 @@ def raise_matrix(
 
 def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
     """Emit the step of distance 1 for one state: it adds what the rows before it give."""
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     total = feeding.cut(rows[index], [1], [_END], [0])
     for row, factor in zip(rows, matrix[index], strict=True):
         if factor:
@@ -98,7 +98,7 @@ def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matri
 def raise_product(recurrence: Recurrence) -> Replacement | None:
     """Replace a state that each iteration multiplies by a constant matrix; None for others."""
     (state,) = recurrence.states
-    fact, emit = recurrence.fact(state.initial).without_content(), recurrence.iterations.emit
+    fact, emit = recurrence.fact(state.initial).without_content(), recurrence.emit
     match = _product(recurrence)
     if match is None or fact.elem_type not in IEEE_FLOATS or not fact.shape or not is_small(fact):
         return None

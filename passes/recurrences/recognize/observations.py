@@ -39,20 +39,20 @@ _MOST = 3
 _NO_TEST = "it is no state that comparisons read"
 
 
-def raise_observed(recurrence: Recurrence) -> Replacement | str:
+def raise_observed(recurrence: Recurrence) -> Replacement:
     """Replace a state that iterations keep or replace, and read by comparisons."""
     (state, *others), iterations = recurrence.states, recurrence.iterations
     shape = recurrence.fact(state.initial).shape
     tests = [node for node in recurrence.nodes if _is_test(recurrence, node)]
     if others or shape is None or not 0 < len(tests) <= _MOST:
-        return _NO_TEST
+        raise Unfit(_NO_TEST)
     if any(recurrence.fact(test.output()).shape != shape for test in tests):
-        return _NO_TEST
+        raise Unfit(_NO_TEST)
     observations = _Observations(recurrence, tests)
     try:
         results = observations.before()
     except (Unfit, RewriteError) as reason:
-        return f"{_NO_TEST}: {reason}"
+        raise Unfit(f"{_NO_TEST}: {reason}") from reason
     outputs = [test.output() for test in tests]
     for value, rows in zip(outputs, results, strict=True):
         iterations.operands[value] = Operand(rows, True, Fact(_BOOL, shape))
@@ -61,13 +61,13 @@ def raise_observed(recurrence: Recurrence) -> Replacement | str:
         if node not in tests and not reached.isdisjoint(node.inputs):
             reached.update(value for value in node.outputs if value is not None)
             rest.append(node)
-    raised = raise_step(
-        Recurrence(recurrence.states, tuple(rest), iterations, observations.is_once)
-    )
-    if isinstance(raised, str):
+    own = Recurrence(recurrence.states, tuple(rest), iterations, observations.is_once)
+    try:
+        return raise_step(own)
+    except Unfit:
         for value in outputs:
             iterations.operands.pop(value, None)
-    return raised
+        raise
 
 
 def _is_test(recurrence: Recurrence, node: Node) -> bool:
@@ -102,7 +102,7 @@ class _Observations(Coefficients):
         Raises:
             Unfit: the state is not kept or replaced.
         """
-        feeding, (state,) = self._recurrence.iterations.feeding, self._recurrence.states
+        feeding, (state,) = self._recurrence.feeding, self._recurrence.states
         initial = feeding.same(state.initial).value
         firsts = [self._apply(test, initial, False) for test in self._tests]
         heads = [self._emit.unsqueeze(first, 0, "first") for first in firsts]
@@ -116,7 +116,7 @@ class _Observations(Coefficients):
 
     def _until(self, first: Value, holds: Coefficient) -> Value:
         """Emit a truth value that stays false after the first iteration that clears it."""
-        emit, feeding = self._emit, self._recurrence.iterations.feeding
+        emit, feeding = self._emit, self._recurrence.feeding
         ends = emit.add(
             "Cast", [self.rows_of(self.opposite(holds))], "ends", to=onnx.TensorProto.INT32
         )

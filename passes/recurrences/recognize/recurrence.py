@@ -13,6 +13,7 @@ from ....ir import Node, Value, captured_by
 from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
+from ....ops.builder import Builder
 from ...iteration.batched_inputs import Feeding
 from ...iteration.dependence_graph import DependenceGraph, Vertex
 from ...iteration.induction_variables import is_invariant
@@ -22,6 +23,7 @@ from ...scans.parallel_prefix import Monoid, has_short_steps, parallel_prefix
 from ...utils.zero_signs import readers_of
 from ...vectorize.batch_interpreter import Batcher
 from ...vectorize.nested_control_flow import compute_nested
+from ..weights import Unfit
 from .options import RaiseOptions
 
 _log = logging.getLogger(__name__)
@@ -73,14 +75,24 @@ class Recurrence:
     iterations: AllIterations
     is_once: bool = False
 
+    @property
+    def emit(self) -> Builder:
+        """The builder of the nodes of all iterations."""
+        return self.iterations.emit
+
+    @property
+    def feeding(self) -> Feeding:
+        """The inputs of all iterations."""
+        return self.iterations.feeding
+
     def fact(self, value: Value) -> Fact:
         """The fact of a value of the body in one iteration."""
         return self.iterations.inference.fact(value)
 
     def first_row(self, index: int = 0) -> Value:
         """Emit the initial value of a state as the first row."""
-        initial = self.iterations.feeding.same(self.states[index].initial).value
-        return self.iterations.emit.unsqueeze(initial, 0, "first")
+        initial = self.feeding.same(self.states[index].initial).value
+        return self.emit.unsqueeze(initial, 0, "first")
 
     def require_room(self, fact: Fact) -> None:
         """Check the size of all values of a state.
@@ -89,7 +101,7 @@ class Recurrence:
             Unbatchable: a size over the limit.
         """
         name = self.states[0].argument.name
-        self.iterations.feeding.require_room(f"carries '{name}'", fact)
+        self.feeding.require_room(f"carries '{name}'", fact)
 
     def prefixes(
         self, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int = 0
@@ -103,16 +115,16 @@ class Recurrence:
             Unbatchable: for any trip count, without a Loop, steps take more than four nodes.
         """
         iterations, options = self.iterations, self.iterations.options
-        most = iterations.feeding.most_iterations
+        most = self.feeding.most_iterations
         if most is None and options.straight and options.exact and not has_short_steps(monoid):
             raise Unbatchable(_LONG_STEPS(option=by("--passes 'straighten{straight=false}'")))
         iterations.doubles = True
         most = None if most is None else most + 1
-        return parallel_prefix(iterations.emit, monoid, rows, facts, most, options.straight, first)
+        return parallel_prefix(self.emit, monoid, rows, facts, most, options.straight, first)
 
 
-Raiser = Callable[[Recurrence], "Replacement | str"]
-"""The replacement of a recurrence, or an obstacle that completes "it is no GRU: ...".
+Raiser = Callable[[Recurrence], Replacement]
+"""The replacement of a recurrence, or the signal Unfit, which completes "it is no GRU: ...".
 
 It may emit nodes without a reader.
 """
@@ -246,10 +258,11 @@ class AllIterations(Batcher):
         reasons: list[str] = []
         with readers_of(self.emit, [v for state in recurrence.states for v in _slots(state)]):
             for raiser in self._raisers:
-                replacement = raiser(recurrence)
-                if isinstance(replacement, Replacement):
+                try:
+                    replacement = raiser(recurrence)
                     break
-                reasons.append(replacement)
+                except Unfit as obstacle:
+                    reasons.append(str(obstacle))
             else:
                 names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
                 _log.info("%s: no operator computes it: %s", names, "; ".join(reasons))

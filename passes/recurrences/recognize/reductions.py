@@ -28,6 +28,7 @@ from ....ir import Graph, Operator, Value
 from ....ops.builder import Builder
 from ....ops.schema_queries import takes
 from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator
+from ..weights import Unfit
 from .coefficients import Coefficient
 from .extremes import raise_best
 from .intervals import Intervals
@@ -60,7 +61,7 @@ onnxruntime has no kernels for others, and multiplies integers as floats.
 
 def reduce_step(
     recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
-) -> Replacement | str | None:
+) -> Replacement | None:
     """Replace a state that needs no prefix of pairs; None for others."""
     plain, (weight,) = step.plain, step.plain.weights
     if weight is None:
@@ -76,10 +77,10 @@ def reduce_step(
             return _hold(recurrence, reader, step, fact)
         return None
     if is_sum and still:
-        return "it is no recurrence: no iteration changes it"
+        raise Unfit("it is no recurrence: no iteration changes it")
     if is_sum and fact.elem_type == _TYPES.BOOL:
         sums = _sums(recurrence, reader, plain, fact)
-        joined = _join(recurrence.iterations.emit, recurrence.first_row(), sums, fact)
+        joined = _join(recurrence.emit, recurrence.first_row(), sums, fact)
         return replace_rows(recurrence, [joined], "a parity", True)
     kind, part = _operation(plain, reader.semiring.act)
     if is_sum:
@@ -114,7 +115,7 @@ def _operation(plain: Bounded, act: str) -> tuple[str, Part]:
 
 def accumulate(
     recurrence: Recurrence, kind: str, added: Value, fact: Fact, is_number: bool = False
-) -> Replacement | str:
+) -> Replacement:
     """Replace a state by a reduction of rows, in the shape of the state.
 
     Args:
@@ -124,11 +125,7 @@ def accumulate(
         fact: the fact of the state.
         is_number: true if no row is NaN.
     """
-    (state,), emit, iterations = (
-        recurrence.states,
-        recurrence.iterations.emit,
-        recurrence.iterations,
-    )
+    (state,), emit, iterations = recurrence.states, recurrence.emit, recurrence.iterations
     summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
     sums = kind == "Add" and summed
     exact = kind not in _ROUNDING or fact.elem_type in INTEGER_BITS
@@ -143,7 +140,7 @@ def accumulate(
     reduction, types = _LAST.get(kind, ("", ()))
     if fact.elem_type not in types or is_every_read(recurrence):
         if not is_small(fact):
-            return (
+            raise Unfit(
                 f"it is a running {kind}, which no operator gives, and steps of doubling distance"
                 f" pay for states of at most {MOST_STEP_BYTES} bytes"
             )
@@ -156,18 +153,18 @@ def accumulate(
 
 def _rest(
     recurrence: Recurrence, reader: StepReader, modulus: Coefficient, step: Step, fact: Fact
-) -> Replacement | str:
+) -> Replacement:
     """Replace the rest of a sum by the rest of all sums."""
     (weight,), offset = step.plain.weights, step.plain.offset
     is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
     is_wide = fact.elem_type == _TYPES.INT64 and Intervals(recurrence).counts()
     if not is_sum or step.is_reset or offset is None or not is_wide:
-        return "it is no rest of sums of small numbers, which cannot wrap"
-    emit, first = recurrence.iterations.emit, recurrence.first_row()
+        raise Unfit("it is no rest of sums of small numbers, which cannot wrap")
+    emit, first = recurrence.emit, recurrence.first_row()
     sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
     rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")
     # Without iterations the state is not a rest.
-    after = recurrence.iterations.feeding.cut(rest, [1], [_END], [0])
+    after = recurrence.feeding.cut(rest, [1], [_END], [0])
     return replace_rows(
         recurrence, [emit.concat([first, after], 0, "rows")], "CumSum and Mod", True
     )
@@ -226,11 +223,11 @@ def _reduced_sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replaceme
     One node for an initial state of 0, else two. onnxruntime's ReduceSum of integers departs from
     the specification (`ops.departures`), so these are always the last row of a CumSum.
     """
-    (state,), emit = recurrence.states, recurrence.iterations.emit
+    (state,), emit = recurrence.states, recurrence.emit
     sums = emit.running_sum(rows, state.result.name)
     total = emit.reduce("ReduceSum", rows, (0,), state.result.name)
     if not _starts_at_zero(recurrence):
-        before = recurrence.iterations.feeding.same(state.initial).value
+        before = recurrence.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if is_every_read(recurrence) else "ReduceSum"
     return Replacement(describe(what, exact), exact, {state: sums}, {state: lambda: total})
@@ -245,11 +242,7 @@ def weigh_last(
 
     s = a^T * s0 + sum of a^(T - 1 - t) * b[t]
     """
-    (state,), emit, feeding = (
-        recurrence.states,
-        recurrence.iterations.emit,
-        recurrence.iterations.feeding,
-    )
+    (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     (weight,), offset = step.plain.weights, step.plain.offset
     # Numbers of iterations are no float16.
     types = (_TYPES.FLOAT, _TYPES.DOUBLE)
@@ -280,20 +273,16 @@ def weigh_last(
 # Rows that replace the state ---------------------------------------------------------------------
 
 
-def _truth(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement | str:
+def _truth(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement:
     """Replace a truth value that iterations set, or clear."""
     is_set = step.fresh.number == 1.0
     flags = reader.rows_of(step.reset if is_set else reader.opposite(step.reset), np.dtype(bool))
     return accumulate(recurrence, "Or" if is_set else "And", flags, fact)
 
 
-def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement | str:
+def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement:
     """Replace a state that iterations replace, or add to in a group: exactly."""
-    (state,), emit, feeding = (
-        recurrence.states,
-        recurrence.iterations.emit,
-        recurrence.iterations.feeding,
-    )
+    (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     fresh = reader.rows_of(step.fresh)
     if is_zero(step.plain.offset):
         return _held(recurrence, reader, step.reset, fresh, fact)
@@ -301,8 +290,6 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
     before = feeding.cut(sums, [1], [_END], [0])
     fresh = _join(emit, fresh, before, fact, less=True)
     replacement = _held(recurrence, reader, step.reset, fresh, fact)
-    if isinstance(replacement, str):
-        return replacement
     last = emit.squeeze(emit.add("Gather", [sums, feeding.iterations], "last", axis=0), 0, "last")
     every = {one: _join(emit, rows, before, fact) for one, rows in replacement.every.items()}
     emit_final = replacement.final.get(state)
@@ -315,7 +302,7 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
 
 def _sums(recurrence: Recurrence, reader: StepReader, plain: Bounded, fact: Fact) -> Value:
     """Emit the sums before each iteration and after the last; truth values by their parity."""
-    emit, offset = recurrence.iterations.emit, plain.offset
+    emit, offset = recurrence.emit, plain.offset
     assert offset is not None
     rows, truth = reader.rows_of(offset), fact.elem_type == _TYPES.BOOL
     if truth:
@@ -339,19 +326,15 @@ def _join(emit: Builder, one: Value, other: Value, fact: Fact, less: bool = Fals
 
 def _held(
     recurrence: Recurrence, reader: StepReader, reset: Coefficient, rows: Value, fact: Fact
-) -> Replacement | str:
+) -> Replacement:
     """Replace a state by the row that replaced it last."""
     if reset.single:
         return _held_whole(recurrence, reader, reset, rows, fact)
-    (state,), emit, feeding = (
-        recurrence.states,
-        recurrence.iterations.emit,
-        recurrence.iterations.feeding,
-    )
+    (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     numbers = Fact(_TYPES.INT64, fact.shape)
     is_all = is_every_read(recurrence)
     if is_all and not is_small(numbers) and not recurrence.is_once:
-        return "it is kept by elements, and steps of doubling distance pay for small states"
+        raise Unfit("it is kept by elements, and steps of doubling distance pay for small states")
     flag = reader.rows_of(reset, np.dtype(bool))
     first = recurrence.first_row()
     joined = emit.concat([first, rows], 0, "rows")
@@ -379,11 +362,7 @@ def _held_whole(
     recurrence: Recurrence, reader: StepReader, reset: Coefficient, rows: Value, fact: Fact
 ) -> Replacement:
     """Replace a state that is replaced as a whole: gather the rows that replace it."""
-    (state,), emit, feeding = (
-        recurrence.states,
-        recurrence.iterations.emit,
-        recurrence.iterations.feeding,
-    )
+    (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     flag = reader.flags_of(reset)
     chosen = emit.add("Compress", [rows, flag], "chosen", axis=0)
     joined = emit.concat([recurrence.first_row(), chosen], 0, "rows")
@@ -402,17 +381,13 @@ def replace_rows(
     recurrence: Recurrence, joined: Sequence[Value], what: str, exact: bool
 ) -> Replacement:
     """Replace all values of states, from rows with the initial one first."""
-    feeding, emit = recurrence.iterations.feeding, recurrence.iterations.emit
+    feeding, emit = recurrence.feeding, recurrence.emit
     every, final = {}, {}
     for state, rows in zip(recurrence.states, joined, strict=True):
         every[state] = feeding.cut(rows, [1], [_END], [0])
         last = emit.add("Gather", [rows, feeding.iterations], "last", axis=0)
-        final[state] = functools.partial(_same, emit.squeeze(last, 0, state.result.name))
+        final[state] = functools.partial(lambda v: v, emit.squeeze(last, 0, state.result.name))
     return Replacement(describe(what, exact), exact, every, final)
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 def describe(what: str, exact: bool) -> str:

@@ -20,6 +20,7 @@ from ....ir import Value
 from ....ops.batching import Window
 from ....ops.slice_view import read_slice
 from ...utils.stacked_rows import concat_rows
+from ..weights import Unfit
 from .recurrence import Recurrence, Replacement
 
 _END = np.iinfo(np.int64).max
@@ -43,11 +44,11 @@ class _Register(NamedTuple):
     at_end: bool
 
 
-def raise_register(recurrence: Recurrence) -> Replacement | str:
+def raise_register(recurrence: Recurrence) -> Replacement:
     """Replace a state that drops its oldest rows and adds new ones."""
     register = _read(recurrence)
     if register is None:
-        return "it is no register: it does not drop its oldest rows for new ones"
+        raise Unfit("it is no register: it does not drop its oldest rows for new ones")
     (state,), iterations = recurrence.states, recurrence.iterations
     emit, feeding, axis = iterations.emit, iterations.feeding, register.axis
     fact = recurrence.fact(state.initial).without_content()
@@ -71,7 +72,7 @@ def raise_register(recurrence: Recurrence) -> Replacement | str:
 
 def _windows(recurrence: Recurrence, register: _Register, joined: Value) -> Value:
     """Emit the rows of the state after each iteration."""
-    emit, feeding = recurrence.iterations.emit, recurrence.iterations.feeding
+    emit, feeding = recurrence.emit, recurrence.feeding
     numbers = feeding.numbers(feeding.iterations)
     if not register.at_end:
         numbers = feeding.reverse(numbers)

@@ -33,8 +33,8 @@ class Sequence3:
     def __init__(self, of: Interpretation, hidden: State) -> None:
         self.of = of
         self.recurrence = of.recurrence
-        self.emit = of.recurrence.iterations.emit
-        self.iterations = of.recurrence.iterations.feeding.iterations
+        self.emit = of.recurrence.emit
+        self.iterations = of.recurrence.feeding.iterations
         self.hidden = hidden
         self.backward = False
         self._initial: dict[State, Value] = {}
@@ -65,7 +65,7 @@ class Sequence3:
         return self.emit.size(self._same(self.hidden.initial), self.batch_axis, "batch")
 
     def _same(self, value: Value) -> Value:
-        return self.recurrence.iterations.feeding.same(value).value
+        return self.recurrence.feeding.same(value).value
 
     def _is(self, count: Value) -> Value:
         """Emit 1 for a count of 0, else 0, int64 of shape [1]."""
@@ -88,7 +88,7 @@ class Sequence3:
             self.recurrence.iterations.operand(free.value) for frees in sources for free in frees
         ]
         values = [operand.value for operand in operands if operand.batched]
-        reversals = self.recurrence.iterations.feeding.reversals
+        reversals = self.recurrence.feeding.reversals
         self.backward = bool(values) and all(value in reversals for value in values)
 
     def input(self, frees: Sequence[Free]) -> Value:
@@ -199,7 +199,7 @@ class Sequence3:
             ]
             value = self.emit.add("Slice", [value, *bounds], value.name)
         value = self._to_state_shape(value, 1)
-        return self.recurrence.iterations.feeding.reverse(value) if self.backward else value
+        return self.recurrence.feeding.reverse(value) if self.backward else value
 
     def last(self, state: State, value: Value) -> Value:
         """Emit the last state from the operator's output [1, batch, elements]."""

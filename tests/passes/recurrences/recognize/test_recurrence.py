@@ -41,7 +41,6 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
         return Replacement("an operator", True, {state: every.value})
 
     loop_view = read(node)
-    assert not isinstance(loop_view, str)
     iterations = AllIterations(
         loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser]
     )
