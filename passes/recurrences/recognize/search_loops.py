@@ -35,7 +35,6 @@ from ....ops.batching import Unbatchable
 from ....ops.builder import Builder, RewriteError
 from ....ops.randomness import find_random
 from ....ops.schema_queries import takes
-from ...base import Pass, PassContext
 from ...iteration.affine_reads import ElementRead, element_reads
 from ...iteration.loop_view import read
 from ...iteration.memory import ROW_BYTES
@@ -44,6 +43,7 @@ from ...iteration.scan_layout import add_holder, declaration
 from ...loops.comparisons import integer
 from ...loops.count_loops import ExitPlan, count_exits, end_by_count, read_exits
 from ...utils.legality import externally_named
+from ...utils.sites import Site, SitePass
 from ...utils.traversal import inside_out
 from ...vectorize.vectorize_loops import VectorizeLoops
 from .raise_recurrences import RaiseRecurrences
@@ -62,7 +62,7 @@ _SEARCHED = Message(
 
 
 @dataclasses.dataclass(frozen=True)
-class SearchLoops(Pass):
+class SearchLoops(SitePass):
     """Count the iterations of Loops that end at a first hit, by a search.
 
     Attributes:
@@ -79,6 +79,7 @@ class SearchLoops(Pass):
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop",)
     adds: ClassVar[tuple[str, ...]] = ("Loop",)
+    keeps_facts_of_others: ClassVar[bool] = False
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
 
     @property
@@ -86,26 +87,21 @@ class SearchLoops(Pass):
         """Recurrences of a Loop may round on their own."""
         return "bits" if self.exact else "reals"
 
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Rewrite inner Loops before the ones around them."""
-        changed = False
-        for index, (graph, loop) in enumerate(_loops(model)):
-            plan = _plan(loop, model, context.inference(model))
-            if plan is None or not self._succeeds(model, index):
-                continue
-            path = loop.path
-            search = _Search(graph, loop, plan)
-            self._ends(search, model)
-            search.write()
-            context.rewritten(self, loop, path, _SEARCHED())
-            context.analyses.invalidate()
-            changed = True
-        return changed
+    def visit(self, site: Site) -> None:
+        """Search the ends of one Loop."""
+        graph, loop, model = site.graph, site.node, site.model
+        plan = _plan(loop, model, site.inference)
+        if plan is None or not self._succeeds(model, _loops(model).index((graph, loop))):
+            return
+        search = _Search(graph, loop, plan)
+        self._ends(search, model)
+        search.write()
+        site.rewritten(_SEARCHED())
 
     def _succeeds(self, model: Model, index: int) -> bool:
         """Try the search on a copy of the model."""
         copy = load(model)
-        graph, loop = list(_loops(copy))[index]
+        graph, loop = _loops(copy)[index]
         plan = _plan(loop, copy, ShapeInference(copy))
         if plan is None:
             return False
@@ -146,8 +142,8 @@ class SearchLoops(Pass):
         return not exact or all(raised.exact for raised in iterations.replacements)
 
 
-def _loops(model: Model) -> Iterator[tuple[Graph, Node]]:
-    return inside_out(model.graphs(), "Loop")
+def _loops(model: Model) -> list[tuple[Graph, Node]]:
+    return list(inside_out(model.graphs(), "Loop"))
 
 
 def _plan(loop: Node, model: Model, inference: ShapeInference) -> ExitPlan | None:
