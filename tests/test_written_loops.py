@@ -10,7 +10,6 @@ from written_loops import CASES
 
 LENGTHS = (0, 1, 2, 7, 37)
 KEPT = {
-    "two_rnn_steps": "two steps of an RNN in an iteration",
     "frames_zero_crossings": "two parts of a frame, of other lengths where it is short",
     "frames_preemphasis": "the same",
     "frames_runtime_hop": "a hop that is an input",

@@ -88,6 +88,8 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             way = by(f"--passes '{self._inexact()}'")
             context.offers[node.op] = INEXACT(recurrence=what, option=way)
             raise Obstacle(context.offers[node.op])
+        loops = iterations.emit.graph.nodes_of("Loop")
+        site.visits.revisits |= not all(map(joins_rows, loops))
         copies = copy_results(iterations.feeding, results, graph)
         propagate_facts(iterations.feeding, copies)
         replace_outputs(graph, node, copies[: len(node.outputs)])
@@ -124,8 +126,10 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         from .observations import raise_observed
         from .recurrence import AllIterations
         from .registers import raise_register
+        from .repeated_steps import raise_repeated
 
-        raisers = [*(raise_step, raise_finite, raise_observed, raise_register, raise_cell)]
+        steps = (raise_step, raise_finite, raise_observed, raise_register)
+        raisers = [*steps, raise_repeated, raise_cell]
         iterations = AllIterations(loop_view, inference, self, certain, raisers)
         if not iterations.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
