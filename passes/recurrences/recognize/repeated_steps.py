@@ -43,18 +43,22 @@ Copies = tuple[Value, ...]
 """A value of the first step, and the same one of each later step."""
 
 
-def raise_repeated(recurrence: Recurrence) -> Replacement | str:
-    """Replace states that each iteration changes by several equal steps of a cell."""
+def raise_repeated(recurrence: Recurrence) -> Replacement:
+    """Replace states that each iteration changes by several equal steps of a cell.
+
+    Raises:
+        Unfit: other states.
+    """
     nodes = recurrence.nodes
     if recurrence.iterations.options.exact or any(node.bodies for node in nodes):
-        return _NO_STEPS
+        raise Unfit(_NO_STEPS)
     if not 1 < len(nodes) <= _MOST_NODES:
-        return _NO_STEPS
+        raise Unfit(_NO_STEPS)
     for previous in _candidates(recurrence):
         copies = _Shift(recurrence).copies(previous)
         if copies is not None and _is_cell(recurrence, copies):
             return _Steps(recurrence, copies).replacement()
-    return _NO_STEPS
+    raise Unfit(_NO_STEPS)
 
 
 def _candidates(recurrence: Recurrence) -> list[Value]:
@@ -156,7 +160,11 @@ def _is_cell(recurrence: Recurrence, copies: Sequence[Copies]) -> bool:
         for state, chain in zip(recurrence.states, copies, strict=True)
     ]
     step = dataclasses.replace(recurrence, states=tuple(states), nodes=tuple(nodes))
-    return isinstance(raise_cell(step), Replacement)
+    try:
+        raise_cell(step)
+    except Unfit:
+        return False
+    return True
 
 
 class _Steps:
