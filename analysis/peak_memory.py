@@ -20,6 +20,7 @@ from .shapes.inference import ShapeInference
 from .shapes.single_node_model import reads_of
 
 _MOST_NODES = limit("memory_nodes")
+_MOST_LEADING = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +38,21 @@ class PeakMemory:
     def to_dict(self) -> dict[str, object]:
         """The peak as JSON."""
         return {"bytes": str(self.size), "whole": self.whole}
+
+    @property
+    def brief(self) -> str:
+        """The leading terms alone: those of the largest degree, of which the first two are shown.
+
+        >>> b, t = Dimension.symbol("b"), Dimension.symbol("t")
+        >>> PeakMemory(b * t * 8 + b * 640 + 104, whole=True).brief
+        '8*b*t + … bytes'
+        """
+        terms = self.size.terms
+        degree = max(map(len, terms), default=0)
+        leading = dict(sorted((m, f) for m, f in terms.items() if len(m) == degree)[:_MOST_LEADING])
+        if len(leading) == len(terms):
+            return str(self)
+        return f"{Dimension(leading)} + … bytes"
 
     def __str__(self) -> str:
         text = f"{self.size} bytes" if self.size.value is None else size_text(self.size.value)

@@ -23,8 +23,8 @@ from .places import marked_place
 _MARK = "straightline report"
 _LIBRARIES = ("cytoscape.min.js", "dagre.min.js")
 _SCRIPTS = (
-    *("model.js", "theme.js", "summary.js", "proof.js", "boxes.js", "changes.js", "folding.js"),
-    *("keys.js", "graph.js", "details.js", "search.js", "page.js"),
+    *("model.js", "theme.js", "tabs.js", "summary.js", "proof.js", "boxes.js", "changes.js"),
+    *("folding.js", "keys.js", "graph.js", "details.js", "search.js", "page.js"),
 )
 
 

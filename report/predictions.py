@@ -66,7 +66,7 @@ def predictions(before: Model, after: Model) -> Predictions:
         Change("run time", _time_text(one.run), _time_text(other.run)),
     ]
     if one.memory is not None and other.memory is not None:
-        rows.append(Change("peak memory of values", str(one.memory), str(other.memory)))
+        rows.append(Change("peak memory of values", one.memory.brief, other.memory.brief))
     return Predictions(tuple(rows), _basis(), (one.memory, other.memory))
 
 

@@ -208,7 +208,7 @@ def drawn(model: onnx.ModelProto, size: int = 2) -> dict[str, Any]:
     weights = {tensor.name for tensor in model.graph.initializer}
     for value in (v for v in model.graph.input if v.name not in weights):
         tensor = value.type.tensor_type
-        shape = [dim.dim_value or size for dim in tensor.shape.dim]
+        shape = [dim.dim_value if dim.dim_value > 0 else size for dim in tensor.shape.dim]
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         feeds[value.name] = rng.integers(0, 2, shape).astype(dtype)
     return feeds

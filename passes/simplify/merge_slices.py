@@ -5,10 +5,14 @@
                                                  <int64[2] sizes = {2, 4}>
 
 The slices must cover the axis without a gap. A part of a Concat that is one of its operands is that
-operand.
+operand. Slices along other axes that alone read a part cut along all axes at once, without it.
 
-Kept: slices that overlap, of several axes or an open size, in other steps, and a single scalar
-index.
+    t = Slice (x, zero, end, rows, two)         a = Slice (x, [0, 0], ends, axes, twos)
+    a = Slice (t, zero, end, columns, two)   -> b = Slice (x, [0, 1], ends, axes, twos)
+    b = Slice (t, one, end, columns, two)
+
+Kept: for a Split, slices that overlap, of several axes or an open size, in other steps, and a
+single scalar index; slices of a part along the axis of the part, or with bounds of run time.
 """
 
 from __future__ import annotations
@@ -29,10 +33,18 @@ from ...ops.slice_view import read_slice
 from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
-_SPLIT = Message("split", "slices that are parts of a Split: {slices}; of a Concat: {operands}")
+_SPLIT = Message(
+    "split",
+    "slices that are parts of a Split: {slices}; of a Concat: {operands}; along all axes at once:"
+    " {combined}",
+)
 
 _OLDEST = 2
 """From this opset on, Split takes sizes as it does in later ones."""
+_STEPS = 10
+"""From this opset on, Slice has steps, and its lists are inputs."""
+_FAR_END = (1 << 31) - 1
+"""The least end that exporters write for the end of an axis."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,16 +57,26 @@ class MergeSlices(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Merge the slices of every graph."""
-        slices = operands = 0
+        slices = operands = combined = 0
         for graph in model.graphs():
             cutting = _Cutting(graph, context.inference(model))
             operands += cutting.read_operands()
+            combined += cutting.combine()  # before a Split of parts that would be cut further
             if graph.root.opset() >= _OLDEST:
                 slices += cutting.merge()
-        if slices or operands:
-            what = _SPLIT(slices=slices, operands=operands)
+        if slices or operands or combined:
+            what = _SPLIT(slices=slices, operands=operands, combined=combined)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return slices + operands > 0
+        return slices + operands + combined > 0
+
+
+class _Cuts(NamedTuple):
+    """Constant lists of a Slice, with axes that count from the front."""
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    axes: tuple[int, ...]
+    steps: tuple[int, ...]
 
 
 class _Part(NamedTuple):
@@ -93,6 +115,79 @@ class _Cutting:
                 if operand is not None and not part.result.pinned and part.result not in outputs:
                     same[part.result] = same.get(operand, operand)
         return self._replace(same)
+
+    def combine(self) -> int:
+        """Cut along all axes at once where slices alone read parts, and return their number."""
+        same: dict[Value, Value] = {}
+        build = Builder(self._graph)
+        for node in self._graph.nodes_of("Slice", "Split"):
+            source = node.inputs[0]
+            if source is None or source in same or any(value in same for value in node.outputs):
+                continue  # a Slice that another one made superfluous; the next run sees it
+            parts = self._cut_parts(node)
+            readers = [self._slices_of(value, cuts) for value, cuts in parts]
+            if not parts or not all(readers):
+                continue
+            for (_, first), slices in zip(parts, readers, strict=True):
+                for result, second in slices or ():
+                    cuts = _Cuts(*(one + other for one, other in zip(first, second, strict=True)))
+                    same[result] = _cut(build, source, cuts, result.name)
+        return self._replace(same)
+
+    def _cut_parts(self, node: Node) -> list[tuple[Value, _Cuts]]:
+        """The used parts of a Slice or Split, each with its cuts; none where one is open."""
+        results = [v for v in node.outputs if v is not None and self._graph.is_used(v)]
+        if any(value.pinned for value in node.outputs if value is not None):
+            return []
+        if node.is_op("Slice"):
+            cuts = self._cuts(node)
+            return [] if cuts is None else [(value, cuts) for value in results]
+        parts = {part.result: part for part in self._parts(node)}
+        if not set(results) <= parts.keys():
+            return []
+        bounds = [(value, parts[value]) for value in results]
+        return [(v, _Cuts((p.start,), (p.end,), (p.axis,), (1,))) for v, p in bounds]
+
+    def _slices_of(self, value: Value, first: _Cuts) -> list[tuple[Value, _Cuts]] | None:
+        """The readers of a part if all are slices along other axes."""
+        slices = []
+        for user in self._graph.users(value):
+            if not isinstance(user, Node) or not user.is_op("Slice"):
+                return None
+            cuts = self._cuts(user) if user.inputs.count(value) == 1 else None
+            if cuts is None or user.inputs[0] is not value or user.output().pinned:
+                return None
+            if set(cuts.axes) & set(first.axes):
+                return None
+            slices.append((user.output(), cuts))
+        return slices
+
+    def _cuts(self, node: Node) -> _Cuts | None:
+        """The lists of a Slice; None where they are no constants."""
+        source = node.inputs[0]
+        shape = None if source is None else self._inference.fact(source).shape
+        if source is None or shape is None or node.op.references:
+            return None
+        inputs = [Fact() if v is None else self._inference.fact(v) for v in node.inputs]
+        names = enumerate(("starts", "ends", "axes", "steps"), 1)
+        starts, ends, axes, steps = (listed_numbers(node, inputs, n, at) for at, n in names)
+        if starts is None or ends is None:
+            return None
+        if axes is None and node.input(3) is None:
+            axes = list(range(len(starts)))
+        if steps is None and node.input(4) is None:
+            steps = [1] * len(starts)
+        rank = len(shape)
+        if axes is None or steps is None or not all(-rank <= axis < rank for axis in axes):
+            return None
+        places = tuple(axis % rank for axis in axes)
+        cuts = _Cuts(tuple(starts), tuple(ends), places, tuple(steps))
+        sizes = [shape[axis].value or _FAR_END for axis in places]
+        is_whole = all(
+            start == 0 and step == 1 and end >= size
+            for start, end, step, size in zip(starts, ends, steps, sizes, strict=True)
+        )
+        return None if is_whole else cuts  # a rule drops the Slice, which leaves less
 
     def merge(self) -> int:
         """Replace slices that cover an axis by a Split, and return their number."""
@@ -175,6 +270,14 @@ class _Cutting:
             operands[axis, start, start + size] = value
             start += size
         return operands
+
+
+def _cut(build: Builder, source: Value, cuts: _Cuts, label: str) -> Value:
+    """A Slice along several axes."""
+    if build.opset < _STEPS:
+        lists = {name: list(getattr(cuts, name)) for name in ("starts", "ends", "axes")}
+        return build.add("Slice", [source], label, **lists)
+    return build.add("Slice", [source, *(build.vector(each, "cut") for each in cuts)], label)
 
 
 def _gather(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:

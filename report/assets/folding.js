@@ -3,6 +3,8 @@
 // A long list of groups or nodes is cut into parts, so that the page draws few things at a time.
 
 const MOST_FLAT = 80; // so many nodes are drawn without folding
+const LEAST_DRAWN = 60; // groups open by themselves until so many things are drawn, and no more than
+const MOST_DRAWN = 150;
 const PART = 30; // so many parts or nodes a part opens to
 const MODES = { origin: "loops and calls", module: "modules", order: "parts in order" };
 
@@ -31,7 +33,22 @@ class Folding {
     });
     this.settle(this.root, null);
     this.root.children = this.cut(this.root, this.root.size <= MOST_FLAT ? MOST_FLAT : PART);
-    this.startsOpen = this.root.size <= MOST_FLAT;
+  }
+
+  /** The items that start open: all of a small graph; else the first ones inwards, until there is something to see. */
+  starts() {
+    if (this.root.size <= MOST_FLAT) return [...this.byId.keys()];
+    const opened = [], waiting = this.root.children.filter(isItem);
+    let drawn = this.root.children.length, nodes = drawn - waiting.length;
+    while (waiting.length && (drawn < LEAST_DRAWN || !nodes)) {
+      const item = waiting.shift(), inner = item.children.filter(isItem);
+      if (drawn + item.children.length > MOST_DRAWN) continue;
+      opened.push(item.id);
+      drawn += item.children.length;
+      nodes += item.children.length - inner.length;
+      waiting.unshift(...inner);
+    }
+    return opened;
   }
 
   static modes(model, graph) {
@@ -95,6 +112,10 @@ class Folding {
       return opened.has(child.id) ? [{ item: child, open: true, within: item.id }, ...this.drawn(opened, child)] : [{ item: child, within: item.id }];
     });
   }
+}
+
+function isItem(child) {
+  return typeof child !== "number";
 }
 
 function firstOf(child) {

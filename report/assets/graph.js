@@ -6,6 +6,8 @@ const MOST_READERS = 8; // an input that more than these read is not drawn: it w
 const MOST_PORTS = 40; // so many inputs and outputs are drawn
 const MOST_UNFOLDED = 200; // of a graph of more nodes one thing opens at a time
 const MOST_FACTS = 3; // so many attributes and constants stand in a node's box
+const LEAST_PANE = 240; // the height of the pane of a small graph
+const AROUND_PANE = 150; // the height that a large graph leaves of the window
 const HEAD = 22; // the height of the line that names an open group
 
 class GraphView {
@@ -22,6 +24,7 @@ class GraphView {
     into.append(el("div", { class: "tools" }, el("h3", {}, model.side), this.crumbs, this.modes, zoom), this.canvas, this.said);
     this.cy = cytoscape({ container: this.canvas, minZoom: 0.05, maxZoom: 3, boxSelectionEnabled: false, autoungrabify: true });
     this.keys = new GraphKeys(this);
+    new ResizeObserver(() => this.cy.resize()).observe(this.canvas); // the higher graph stretches the other's pane
     this.cy.on("tap", "node", (event) => {
       if (event.target.isParent() && event.position.y > event.target.boundingBox().y1 + HEAD) return; // the ground of a group
       this.keys.at = event.target.id();
@@ -45,7 +48,7 @@ class GraphView {
     this.folding = new Folding(this.model, this.graph, mode);
     this.modes.replaceChildren(...modes.map((each) => el("option", { value: each, ...(each === mode ? { selected: "" } : {}) }, `fold by ${MODES[each]}`)));
     this.modes.hidden = modes.length < 2;
-    this.opened = new Set(this.folding.startsOpen ? this.folding.byId.keys() : []);
+    this.opened = new Set(this.folding.starts());
   }
 
   foldBy(mode) {
@@ -103,10 +106,11 @@ class GraphView {
     }
   }
 
-  /** Open items; what else is open of a large graph closes. */
+  /** Open items; what was opened earliest closes where too much would be drawn. */
   open(items) {
-    const kept = this.size() > MOST_UNFOLDED || this.nodesIn(this.opened) > MOST_FLAT ? [] : this.opened;
-    this.opened = new Set([...kept, ...items.map((item) => item.id)]);
+    const wanted = new Set(items.map((item) => item.id)), earlier = [...this.opened].filter((id) => !wanted.has(id));
+    this.opened = new Set([...earlier, ...wanted]);
+    while (earlier.length && this.nodesIn(this.opened) > MOST_DRAWN) this.opened.delete(earlier.shift());
   }
 
   nodesIn(opened) {
@@ -232,8 +236,13 @@ class GraphView {
     this.cy.zoom({ level: this.cy.zoom() * by, renderedPosition: { x: this.canvas.clientWidth / 2, y: this.canvas.clientHeight / 2 } });
   }
 
-  /** All of it, but no smaller than can be read: then the beginning. */
+  /** All of it, but no smaller than can be read: then the beginning. The pane is as high as that needs. */
   fit() {
+    const { w, h, y1 } = this.cy.elements().boundingBox(), width = this.canvas.clientWidth;
+    if (!width) return; // it is in a part that is not shown
+    const scale = Math.min(1.2, Math.max(LEAST_ZOOM, (width - 32) / w));
+    const most = Math.max(LEAST_PANE, innerHeight - AROUND_PANE);
+    this.canvas.style.minHeight = `${Math.min(most, Math.max(LEAST_PANE, h * scale + 32))}px`;
     this.cy.resize();
     this.cy.fit(undefined, 16);
     if (this.cy.zoom() > 1.2) {
@@ -241,8 +250,9 @@ class GraphView {
       this.cy.center();
     } else if (this.cy.zoom() < LEAST_ZOOM) {
       this.cy.zoom(LEAST_ZOOM);
-      const box = this.cy.elements().boundingBox();
-      this.cy.pan({ x: this.canvas.clientWidth / 2 - LEAST_ZOOM * (box.x1 + box.w / 2), y: 16 - LEAST_ZOOM * box.y1 });
+      const leaves = this.cy.nodes().filter((node) => node.isChildless() && node.data("kind") !== "port");
+      const first = leaves.length ? leaves.min((node) => node.position("y")).ele : this.cy.nodes()[0];
+      this.cy.pan({ x: this.canvas.clientWidth / 2 - LEAST_ZOOM * first.position("x"), y: 16 - LEAST_ZOOM * y1 });
     }
   }
 

@@ -10,6 +10,7 @@ page.became = becomings(page.after);
 page.constants = new Set(page.after.graphs.flatMap((graph) => graph.constants.map(([name]) => name)));
 
 byId("title").textContent = `${report.before.name} → ${report.after.name}`;
+byId("sum").textContent = sumOf(report);
 page.isComparison = !report.timings.length && !report.remarks.length; // of versions, not of a rewrite
 page.matches = page.isComparison ? matchedPlaces(report.changes) : new Map();
 page.match = (side, place) => page.matches.get(`${side} ${key(place)}`) || {};
@@ -36,6 +37,9 @@ for (const side of ["before", "after"]) {
   showBoxes(page[side], byId(`boxes-${side}`), (graph) => follow(page[side], null, graph));
 }
 watchTheme(byId("theme"), () => Object.values(views).forEach((view) => view.restyle()));
+const tabs = new Tabs(byId("tabs"), [...document.querySelectorAll(".part")], (name) => name === "graphs" && Object.values(views).forEach((view) => view.fit()));
+tabs.show(report.verdict && STATUS[report.verdict.status] === "bad" ? "verdict" : "graphs");
+tabs.show(location.hash.slice(1));
 
 /** Whether a node of the original has a counterpart, or a node that it holds has. */
 function leavesTraces(model, place) {
@@ -61,6 +65,7 @@ function choose(model, place) {
 /** Show nodes of a side, or a graph of it. */
 function follow(model, places, graph) {
   const view = views[model.side];
+  tabs.show("graphs");
   if (places) {
     choose(model, places[0]);
     view.show(places);

@@ -3,6 +3,7 @@
 
 const STATUS = { proved: "good", equal: "good", open: "warn", "not verified": "warn", "not deterministic": "warn", different: "bad", contradictory: "bad" };
 const MOST_SHOWN = 12;
+const PEAK = "peak activation memory, at most"; // a card shows its leading terms, the numbers show it whole
 const LONG_CARD = 24; // a card of more characters is wide
 
 function showVerdict(verdict, into) {
@@ -22,15 +23,27 @@ function showVerdict(verdict, into) {
     el("summary", {}, many(verdict.outputs.length, "output")), el("div", { class: "panel scroll" }, outputs)));
 }
 
+/** The numbers that most readers come for, in a line. */
+function sumOf(data) {
+  const row = (rows, name) => rows.find((each) => each.name === name);
+  const change = (before, after, what) => `${String(before) === String(after) ? before : `${before} → ${after}`} ${what}`;
+  const nodes = row(data.differences.sizes, "nodes"), run = row(data.predictions.rows, "run time");
+  const parts = [change(nodes.before, nodes.after, "nodes"), change(controlFlow(data, "before"), controlFlow(data, "after"), "of them control flow")];
+  if (run) parts.push(change(run.before, run.after, "a run (predicted)"));
+  return parts.join(" · ");
+}
+
+function controlFlow(data, side) {
+  return data.differences.control_flow.reduce((sum, row) => sum + Number(row[side]), 0);
+}
+
 function showCards(data, into) {
-  const flow = data.differences.control_flow;
-  const total = (side) => flow.reduce((sum, row) => sum + Number(row[side]), 0);
   const short = (value) => (String(value).length > 10 ? String(value) : String(value).replaceAll(" ", "\u00a0"));
   const card = (what, before, after) => into.append(el("div", { class: `card ${String(before).length + String(after).length > LONG_CARD ? "long" : ""}` }, el("div", { class: "what" }, what),
     el("div", { class: "number" }, short(before), before === after ? "" : [el("span", { class: "arrow" }, " → "), short(after)])));
-  card("control flow", total("before"), total("after"));
+  card("control flow", controlFlow(data, "before"), controlFlow(data, "after"));
   data.predictions.rows.forEach((row) => card(`predicted ${row.name}`, row.before, row.after));
-  data.differences.sizes.forEach((row) => row.name.startsWith("values alive") || card(row.name, row.before, row.after));
+  data.differences.sizes.forEach((row) => row.name === PEAK || card(row.name, row.before, row.after));
   data.differences.versions.forEach((row) => card(row.name, row.before || "–", row.after || "–"));
   const seconds = data.timings.reduce((sum, [, spent]) => sum + spent, 0);
   if (data.timings.length) card("passes took", duration(seconds), duration(seconds));
@@ -110,14 +123,15 @@ function copyText(text, button) {
 }
 
 function showNumbers(data, into) {
-  const { operators, inputs, outputs } = data.differences;
+  const { operators, inputs, outputs, sizes } = data.differences;
   const tiles = el("div", { class: "tiles" });
   into.append(el("h2", {}, "Numbers"), tiles);
   tiles.append(el("div", { class: "panel" }, el("h3", {}, "operators"), counts(operators)));
   const right = el("div", {});
   if (data.timings.length) right.append(el("div", { class: "panel" }, el("h3", {}, "time by pass"), times(data.timings)));
-  for (const [what, rows] of [["inputs", inputs], ["outputs", outputs]]) {
-    if (rows.length) right.append(el("div", { class: "panel" }, el("h3", {}, `${what} that differ`),
+  const peak = sizes.filter((row) => row.name === PEAK);
+  for (const [what, rows] of [["inputs that differ", inputs], ["outputs that differ", outputs], [PEAK, peak]]) {
+    if (rows.length) right.append(el("div", { class: "panel" }, el("h3", {}, what),
       table(["name", "before", "after"], rows.map((row) => [row.name, row.before, row.after]))));
   }
   if (right.firstChild) tiles.append(right);
@@ -149,6 +163,6 @@ function times(timings) {
 
 function duration(seconds) {
   if (!seconds) return "";
-  if (seconds < 0.001) return `${(seconds * 1000).toFixed(2)} ms`;
-  return seconds < 1 ? `${(seconds * 1000).toFixed(seconds < 0.1 ? 1 : 0)} ms` : `${seconds.toFixed(1)} s`;
+  if (seconds < 0.001) return `${(seconds * 1e6).toFixed(0)} µs`;
+  return seconds < 1 ? `${(seconds * 1000).toFixed(seconds < 0.01 ? 1 : 0)} ms` : `${seconds.toFixed(1)} s`;
 }

@@ -82,3 +82,58 @@ def test_others_stay(what):
     if what == "sizes":
         text = text.replace("[?, ?] a, float[?, ?] b", "[?] a, float[?] b")
     assert not run_passes(HEAD.format(17) + text, MergeSlices()).changed
+
+
+def test_slices_of_a_shared_slice_cut_along_both_axes():
+    """As stride-two stems of detectors come from PyTorch: four cuts of the image, not six."""
+    lists = "int64[1] k = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] end = {99}"
+    merges(
+        f"""g (float[N, 6] x) => (float[?, 3] a, float[?, 3] b) <{lists}> {{
+            t = Slice (x, k, end, k, two) a = Slice (t, k, end, one, two)
+            b = Slice (t, one, end, one, two) }}""",
+        """g (float[N, 6] x) => (float[?, 3] a, float[?, 3] b)
+            <int64[2] cut = {0, 0}, int64[2] cut_1 = {99, 99}, int64[2] cut_2 = {0, 1},
+             int64[2] cut_3 = {2, 2}> {
+            a = Slice (x, cut, cut_1, cut_2, cut_3) b = Slice (x, cut_2, cut_1, cut_2, cut_3) }""",
+    )
+
+
+def test_slices_of_the_parts_of_a_split_cut_along_both_axes():
+    merges(
+        """g (float[2, 6] x) => (float[1, 2] a, float[1, 4] b)
+            <int64[2] sizes = {2, 4}, int64[1] one = {1}, int64[1] end = {99}, int64[1] k = {0}> {
+            p, q = Split <axis = 1> (x, sizes) a = Slice (p, one, end, k)
+            b = Slice (q, one, end, k) }""",
+        """g (float[2, 6] x) => (float[1, 2] a, float[1, 4] b)
+            <int64[2] cut = {0, 1}, int64[2] cut_1 = {2, 99}, int64[2] cut_2 = {1, 0},
+             int64[2] cut_3 = {1, 1}, int64[2] cut_4 = {2, 1}, int64[2] cut_5 = {6, 99}> {
+            a = Slice (x, cut, cut_1, cut_2, cut_3) b = Slice (x, cut_4, cut_5, cut_2, cut_3) }""",
+    )
+
+
+def test_slices_of_a_shared_slice_of_older_opsets():
+    merges(
+        """g (float[2, 6] x) => (float[1, 2] a, float[1, 3] b) {
+            t = Slice <axes = [0], starts = [1], ends = [9]> (x)
+            a = Slice <axes = [1], starts = [0], ends = [2]> (t)
+            b = Slice <axes = [1], starts = [0], ends = [3]> (t) }""",
+        """g (float[2, 6] x) => (float[1, 2] a, float[1, 3] b) {
+            a = Slice <starts = [1, 0], ends = [9, 2], axes = [0, 1]> (x)
+            b = Slice <starts = [1, 0], ends = [9, 3], axes = [0, 1]> (x) }""",
+        opset=9,
+    )
+
+
+SHARED = {
+    "the same axis": "a = Slice (t, k, one, k) b = Slice (t, one, two, one)",
+    "an open axis": "a = Slice (t, k, one, s) b = Slice (t, one, two, one)",
+    "another reader": "a = Slice (t, k, one, one) b = Exp (t)",
+    "a node of no Slice": "a = Slice (t, k, one, one) b = Concat <axis = 0> (t, t)",
+}
+
+
+@pytest.mark.parametrize("what", SHARED)
+def test_a_slice_that_others_read_stays(what):
+    text = f"""g (float[N, 6] x, int64[1] s, float c) => (float[?, ?] a, float[?, ?] b)
+        <{BOUNDS}> {{ t = Slice (x, k, one, k) {SHARED[what]} }}"""
+    assert not run_passes(HEAD.format(17) + text, MergeSlices()).changed

@@ -314,12 +314,31 @@ def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     starts, ends, axes, steps = bounds
     if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
         return None
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+    for axis, start, end, step in sorted(zip(axes, starts, ends, steps, strict=True), key=_axis):
         part = _slice(terms, head, x, axis, (start, end), step)
+        part = part or _slice_by_itself(terms, head, x, axis, (start, end, step))
         if part is None:
             return None
         x = part
     return [x]
+
+
+def _axis(cut: tuple[int, Dimension, Dimension, int]) -> int:
+    return cut[0]
+
+
+def _slice_by_itself(
+    terms: Terms, head: Head, x: Term, axis: int, cut: tuple[Dimension, Dimension, int]
+) -> Term | None:
+    """A Slice along one axis that stays; those along several axes stand in their order."""
+    start, end, step = cut
+    lists = [terms.sizes([each]) for each in (start, end, axis, step)]
+    inner = x.is_op("Slice") and _bounds(terms, x.args)
+    if inner and len(inner[2]) == 1 and inner[2][0] > axis:
+        below = terms.op("Slice", head, x.operands[0], *lists)
+        return terms.op("Slice", head, below, *x.operands[1:])
+    (part,) = terms.compute(head, (x, *lists))
+    return part
 
 
 def _first_rows(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:

@@ -286,3 +286,23 @@ def test_a_slice_of_an_axis_of_open_size_counts_more_steps():
         terms.op("Slice", 17, x, *rest)
         spent.append(steps - terms.budget.steps)
     assert spent[1] > spent[0] + 60
+
+
+STEPS = """g (float[N, M] x) => (float[?, ?] y) <int64[1] k = {{0}}, int64[1] one = {{1}},
+    int64[1] two = {{2}}, int64[1] end = {{99}}, int64[2] s = {{0, 1}}, int64[2] e = {{99, 99}},
+    int64[2] both = {{2, 2}}, int64[2] turned = {{1, 0}}> {{ {} }}"""
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "t = Slice (x, k, end, k, two) y = Slice (t, one, end, one, two)",
+        "t = Slice (x, one, end, one, two) y = Slice (t, k, end, k, two)",
+        "r = Slice (x, k, end, k, two) t = Slice (r, one, end, one, two) y = Identity (t)",
+    ],
+)
+def test_slices_in_steps_along_axes_of_open_size(spelling):
+    at_once = STEPS.format("y = Slice (x, s, e, s, both)")
+    assert_proved(STEPS.format(spelling), at_once)
+    assert_open(STEPS.format(spelling), STEPS.format("y = Slice (x, s, e, turned, both)"))
+    assert_open(STEPS.format(spelling.replace("end, one, two", "end, one, one")), at_once)
