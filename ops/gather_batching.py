@@ -105,6 +105,7 @@ def moving_slice(batch: Batch) -> Value:
         )
         whole = is_whole, occupied or is_whole
         view = window_at(batch, value, start, length, axis, whole) if is_first else None
+        # Frames without overlap are a Reshape, measured at several times the speed of a Gather.
         if is_first and _tiles(batch, start, length, axis):
             value, batched = _cut(batch, value, length, axis), True
             continue

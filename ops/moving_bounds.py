@@ -156,6 +156,7 @@ def _of_two(
         raise Unbatchable(DIFFERING)
     emit, label, one = batch.emit, batch.label("_windows"), batch.vector(1)
     powers = batch.vector(*_POWERS)
+    # The largest power of 2 up to the length, by a table: ONNX has no integer logarithm.
     larger = emit.add("Greater", [powers, longest], label)
     fitting = emit.add("Where", [larger, one, powers], label)
     width = emit.reduce("ReduceMax", fitting, (0,), label, 1)

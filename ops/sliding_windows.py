@@ -118,6 +118,7 @@ def joined_windows(batch: Batch, window: Window, rows: Value) -> Value:
     """The reductions of windows of rows, which come first."""
     if not window.whole:
         rows = pad_rows(batch, rows, _lacking(batch, window))
+    # As for powers by squaring: 16 rows take four steps.
     powers, size = {1: rows}, 1
     while 2 * size <= window.size:
         powers[2 * size] = _step(batch, powers[size], powers[size], size, size)

@@ -159,6 +159,7 @@ class _Reader:
         if shape is None or len(shape) > 1:
             return None
         index = self.indices[at]
+        # Rows in the order of iteration: a Scan reads each, forward or backward.
         if abs(index.step) != 1:
             return None
         selection = Selection(source, axis % rank, index.start, index.step)

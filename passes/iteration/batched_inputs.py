@@ -88,6 +88,7 @@ class Feeding:
         self.defined: dict[str, None] = {}
         self.of_rows: dict[str, None] = {}
         self.adds_loops = False
+        # One symbol for the number of any iteration: what holds for it holds in each.
         self.number = inference.symbols.fresh()
         self.iterations = self._count()
 
@@ -144,6 +145,7 @@ class Feeding:
         loop_view = self.loop_view
         if loop_view.maximum is None:
             return self._length(loop_view.scan_inputs)
+        # A negative maximum makes no iterations (operator specification, Loop).
         count = self._vector(loop_view.maximum)
         most = self.most_dimension
         if most is None or most.less(0) is not False:

@@ -129,6 +129,7 @@ class InjectiveIndices:
             return False
         away = [(index.start - moving[0].start).value for index in moving]
         step = moving[0].step
+        # i * step + a and j * step + b meet in no iterations if a and b differ modulo the step.
         rests = {number % step for number in away if number is not None}
         return len(rests) == len(away) and all(index.step == step for index in moving)
 

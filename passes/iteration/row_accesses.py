@@ -180,6 +180,7 @@ class RowAccesses:
                 return None
         else:
             return None
+        # Distances count, not places: any symbol serves for an unknown number of first rows.
         first = self._inference.symbols.fresh() if first is None else first
         return Store(state, node, (Row(Index(first, 1), None),), axis, grows=True)
 

@@ -130,6 +130,7 @@ class BlockFeeding(Feeding):
         self.iterations = self.emit.unsqueeze(self.block, 0, "block")
         self.holds = self.emit.constant(np.array(True), "holds")
         self.loop = self._add_loop()
+        # Stacked blocks need one length, also where the last block has fewer iterations.
         is_padded = not shorter or bool(used_outputs(loop_view))
         self.offsets = self.emit.numbers(self.block, "numbers") if is_padded else None
         self.length: Value | None = None
@@ -164,6 +165,7 @@ class BlockFeeding(Feeding):
             if block_bytes < _LEAST_SUMMED * least or (alone and largest is not None):
                 raise Unbatchable("adds up values that are too large for a block of many")
         if largest is None:
+            # Large values fill half a block, so that operands stay in the cache as well.
             more = 0 if self.carried.sums else 2 * least - block_bytes // _MANY
             most = block_bytes // max(least, more, 1)
             if most < 2 or (self.most_iterations is not None and self.most_iterations <= most):
@@ -213,6 +215,7 @@ class BlockFeeding(Feeding):
     def _sizes(self, most: Value) -> tuple[Value, Value]:
         """Emit the number of blocks, and the equal length of each."""
         emit, one = self.emit, self._one
+        # ceil (n / most) without an overflow, then ceil (n / blocks): the last block repeats least.
         blocks = emit.add("Div", [emit.add("Add", [self.last, most], "padded"), most], "blocks")
         some = emit.add("Max", [blocks, one], "some")
         full = emit.add("Div", [self.last, some], "full")

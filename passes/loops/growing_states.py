@@ -64,6 +64,7 @@ def growing_states(loop_view: LoopView, inference: ShapeInference) -> list[Growi
     growing = list(_growing(loop_view, inference))
     needed = {each: _needed(loop_view, [each]) for each in growing}
     states = {each.state for each in growing}
+    # Layers go one after the other: rows that need another growing state wait for it.
     return [each for each in growing if needed[each].isdisjoint(states)]
 
 

@@ -136,6 +136,7 @@ class _Conversion:
         iterations = number if isinstance(number, Dimension) else None
         least = None if iterations is None else iterations.at_least
         is_block = is_in_block(loop_view.around)
+        # Measured: below this count an If and a Gather cost more than a Scan saves.
         if self.costs and not is_block and (least or 0) < self.costs.least_scanned:
             raise Obstacle(_FEW_ITERATIONS(trips=self.costs.least_scanned))
         reads = [

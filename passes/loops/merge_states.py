@@ -78,6 +78,7 @@ def _classes(loop_view: LoopView, keys: NodeKeys) -> list[list[State]]:
     numbers: dict[State, Hashable] = {
         state: (state.argument.elem_type, keys.number(state.initial, {})) for state in states
     }
+    # Partition refinement, as of the states of an automaton: classes only split.
     while len(set(numbers.values())) < len(states):
         same: dict[Value, Hashable] = {
             state.argument: ("state", numbers[state]) for state in states

@@ -82,6 +82,7 @@ class _Writes:
             return False
         certain = [count for count in counts if count is not None]
         rest = shape[axis] - sum((start for start, _ in certain), Dimension.constant(0))
+        # The sizes add up to the axis in each iteration: else the Split fails, and Slices do not.
         is_whole = rest == 0 and not sum(step for _, step in certain)
         if len(certain) < len(parts) or not is_whole or not all(map(self._never_negative, certain)):
             return False

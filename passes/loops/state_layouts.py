@@ -209,6 +209,7 @@ class _Layout:
         if state.final is None:
             return
         final = state.final
+        # Readers of the final state have the old layout.
         turned = outside.transpose(final, self._back, final.name)
         back = turned.producer
         assert back is not None

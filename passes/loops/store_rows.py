@@ -117,6 +117,7 @@ class _Stores:
         self._accesses = RowAccesses(self._loop_view, self._inference, self._indices, self._extent)
         names = []
         for state in states:
+            # Both rewrite the body, so the state is read again.
             changed = self._join_appended(state) or self._store_slices(state)
             state = self._again(state)
             store = self._of_scatters(state) or self._of_range(state)
@@ -213,6 +214,7 @@ class _Stores:
         one, other = self._indices.get(place), self._indices.get(behind)
         if one is None or other is None or not 0 < count <= _MOST_ROWS:
             return None
+        # A gap or an overlap would change the number of rows.
         if one.step != other.step or other.start - one.start != count:
             return None
         here = self._at(one)

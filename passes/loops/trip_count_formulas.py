@@ -86,6 +86,7 @@ class TripCountFormulas:
             return self.emit.integer(number, "iterations")
         iterations = [self._iterations(end) for end in ends]
         iterations += [self._iterations_of_flag(flag, before) for flag, before in flags]
+        # A 32-bit counter ends before 2^33 iterations, or never: no machine reaches such a maximum.
         narrow = any(not end.wide for end in ends)
         if most is not None and not (narrow and (integer(most) or 0) >= _OUT_OF_REACH):
             iterations.insert(0, most)

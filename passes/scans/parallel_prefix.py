@@ -173,6 +173,7 @@ def _straight(
     values = list(rows)
     for distance in distances:
         here, back = (emit.vector((number,), "distance") for number in (distance, -distance))
+        # Beyond the number of rows both slices are empty, and the head is all of them.
         if same is None:
             values = _step(emit, monoid, values, here, back)
             continue

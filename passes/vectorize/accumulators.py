@@ -278,6 +278,7 @@ def _scatter_rows(
     if write.node.is_op("ScatterND") and whole:
         inner = tuple(range(1, len(index.fact.shape)))
         return emit.squeeze(rows, inner, "rows") if inner else rows
+    # Places are distinct, so the order in which a runtime writes them does not matter.
     indices = _let_in(write, index.value, operand, feeding)
     if write.node.is_op("ScatterElements"):
         indices, rows = _concat_all(write, [(indices, index.fact), (rows, element.fact)], feeding)

@@ -147,6 +147,7 @@ class NodeBatcher(abc.ABC):
             return
         operands = self.operands_of(node)
         if not any(operand is not None and operand.batched for operand in operands):
+            # Without iterations the loop does not run it, so a failure must not appear.
             if self.may_run(node):
                 self._reuse(node, operands)
                 return

@@ -144,5 +144,6 @@ def _limits(loop_view: LoopView, around: NodeBatcher) -> Value:
 def _longest(limits: Value, around: NodeBatcher) -> Value:
     """Emit the largest trip count; 0 without outer iterations."""
     emit = around.emit
+    # ReduceMax of nothing is the least integer; a 0 beside them makes it 0.
     some = emit.concat([limits, emit.vector((0,), "none")], 0, "limits")
     return emit.reduce("ReduceMax", some, (0,), "longest")

@@ -151,6 +151,7 @@ def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
         return "steps of its element type do not compose"
     numbers = reader.array_of(factor)
     is_large = numbers is not None and not bool(np.all(np.abs(numbers) <= 1))
+    # Finite states stay finite where each power does: |a| <= 1 bounds all of them.
     if fact.elem_type in IEEE_FLOATS and is_large:
         return "powers of its factor may overflow"
     if reader.drops and reader.fills and may_be_nan(recurrence.states[0].initial):

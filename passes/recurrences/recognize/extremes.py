@@ -106,6 +106,7 @@ def _candidates(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> V
     rows = broadcast(recurrence, comparison.candidate, fact.shape or ())
     if fact.elem_type not in PLAIN_FLOATS:
         return rows
+    # An equal earlier row wins with the first of equal ones, so the initial value stands for NaN.
     stand = iterations.feeding.same(state.initial).value
     if comparison.is_last:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)

@@ -242,6 +242,7 @@ def _closed(recurrence: Recurrence) -> tuple[list[Interval], bool]:
         Unfit: no few values.
     """
     intervals = Intervals(recurrence)
+    # From the tightest start to the widest: constants, any next value, a kept initial value.
     starts = [intervals.begins(), intervals.next(intervals.limits), intervals.replaced()]
     for index, ranges in enumerate(starts):
         while ranges is not None and _count(ranges) <= _MOST:

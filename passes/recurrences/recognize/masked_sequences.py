@@ -95,6 +95,7 @@ class Packing:
     @lazy_property
     def lengths(self) -> Value:
         """The number of steps of each row, at least one: operators reject zero."""
+        # onnxruntime refuses a length of 0; `last` discards the step that is made instead.
         one = self._emit.add("Cast", [self._nothing], "one", to=_INT64)
         steps = self._emit.add("Add", [self._all, one], "steps")
         steps = self._emit.squeeze(steps, 1, "steps")

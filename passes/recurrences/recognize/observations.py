@@ -106,6 +106,7 @@ class _Observations(Coefficients):
         initial = feeding.same(state.initial).value
         firsts = [self._apply(test, initial, False) for test in self._tests]
         heads = [self._emit.unsqueeze(first, 0, "first") for first in firsts]
+        # One table column for each combination of results before the iteration.
         cases = list(itertools.product((ZERO, ONE), repeat=len(self._tests)))
         table = [self._next(skip_identities(state.result), case) for case in cases]
         if len(cases) == 2 and table[0][0].number == 0.0:

@@ -64,6 +64,7 @@ def reduce_step(
 ) -> Replacement | None:
     """Replace a state that needs no prefix of pairs; None for others."""
     plain, (weight,) = step.plain, step.plain.weights
+    # A constant function is no recurrence: `AllIterations` has such states as plain values.
     if weight is None:
         return None
     still = is_zero(plain.offset)
@@ -191,6 +192,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, is_number:
         numbers = emit.add("Cast", [rows], "numbers", to=_TYPES.INT32)
         largest = emit.reduce(reduction, numbers, (0,), "last_number")
         return emit.add("Cast", [largest], "last", to=_TYPES.BOOL)
+    # A product of NaN is NaN in every kernel; onnxruntime's ReduceMax may skip one.
     last = emit.reduce(reduction, rows, (0,), "last")
     if reduction == "ReduceProd" or elem_type not in IEEE_FLOATS or is_number:
         return last
@@ -287,6 +289,7 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
     if is_zero(step.plain.offset):
         return _held(recurrence, reader, step.reset, fresh, fact)
     sums = _sums(recurrence, reader, step.plain, fact)
+    # s = fresh + (sums now - sums then): exact in a group, as integers wrap in both.
     before = feeding.cut(sums, [1], [_END], [0])
     fresh = _join(emit, fresh, before, fact, less=True)
     replacement = _held(recurrence, reader, step.reset, fresh, fact)
@@ -331,6 +334,7 @@ def _held(
     if reset.single:
         return _held_whole(recurrence, reader, reset, rows, fact)
     (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
+    # Places are int64 whatever the elements are, and the steps move these.
     numbers = Fact(_TYPES.INT64, fact.shape)
     is_all = is_every_read(recurrence)
     if is_all and not is_small(numbers) and not recurrence.is_once:
@@ -364,6 +368,7 @@ def _held_whole(
     """Replace a state that is replaced as a whole: gather the rows that replace it."""
     (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     flag = reader.flags_of(reset)
+    # Compress keeps the order, so the row after k replacements is row k of the joined ones.
     chosen = emit.add("Compress", [rows, flag], "chosen", axis=0)
     joined = emit.concat([recurrence.first_row(), chosen], 0, "rows")
     numbers = emit.add("Cast", [flag], "numbers", to=_TYPES.INT64)

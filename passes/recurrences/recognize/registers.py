@@ -62,6 +62,7 @@ def raise_register(recurrence: Recurrence) -> Replacement:
         parts = [concat_rows(feeding.reverse(rows), axis, shape, emit), initial]
     joined = emit.concat(parts, axis, state.argument.name)
     every = _windows(recurrence, register, joined)
+    # Windows that overlap: a reader that reduces them needs the rows alone (`sliding_windows`).
     if register.at_end and register.step < register.size:
         rows = feeding.cut(joined, [register.step], [_END], [axis])
         feeding.windows[every] = Window(rows, axis, register.step, register.size, True, True)

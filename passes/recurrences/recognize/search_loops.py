@@ -118,6 +118,7 @@ class SearchLoops(SitePass):
             inference = ShapeInference(model)
             nodes = search.nodes()
             own = [node for node in search.node.body("body").nodes() if node in nodes]
+            # The search runs past the hit, where the Loop would have ended before a failure.
             if Speculation(inference, model.functions).survey(own):
                 continue
             return self._vanishes(search.node, inference, exact=True)
@@ -269,6 +270,7 @@ class _Search:
         emit, hits, most = self._emit, self._hits, self._most
         assert hits is not None
         numbers = emit.add("Cast", [hits], "hits", to=_INT32)
+        # ArgMax takes the first of equal ones; a hit behind all rows stands for none.
         beyond = emit.constant(np.ones(1, np.int32), "beyond")
         all_hits = emit.concat([numbers, beyond], 0, "hits")
         first = emit.add("ArgMax", [all_hits], "first", axis=0, keepdims=0)
