@@ -123,13 +123,13 @@ def _shared_obstacle(
 def survey_scans(
     roots: Iterable[Root], version: int, inference: ShapeInference
 ) -> dict[Node, ScanShapes]:
-    """Survey the Scans of models and functions, outer and earlier ones first.
+    """Survey the Scans of models and functions.
 
     The survey precedes all conversions: in between, nodes of both opsets coexist.
 
     Args:
         roots, version: a model, functions, and their opset.
-        inference: the facts of their values, extended by those of the Scans.
+        inference: the facts of their values.
     """
     surveyed = {}
     for root in roots:

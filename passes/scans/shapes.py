@@ -57,14 +57,8 @@ class ScanShapes:
         return read_scan(self.node, self.version)
 
     def survey(self) -> None:
-        """Infer all facts.
-
-        In version 8 the inference also learns the facts of the body's inputs and of the Scan's
-        outputs; from version 9 on it infers them by itself.
-        """
-        _ = self._sizes
-        if self.version == 8:
-            self._teach()
+        """Infer all facts."""
+        _ = self._sizes, self.input_facts
 
     @lazy_property
     def input_facts(self) -> list[Fact]:
@@ -160,35 +154,11 @@ class ScanShapes:
 
     @lazy_property
     def _elements(self) -> list[Fact]:
-        """The facts of the elements, from the body's inputs and captured values."""
+        """The facts of the elements."""
         body = self.node.body("body")
-        inside = ShapeInference(self.inference.model)
-        inside.symbols = self.inference.symbols
-        for value in body.captures():
-            inside.assume(value, self._look(value))
-        for value, fact in zip(body.inputs, self._body_inputs, strict=True):
-            inside.assume(value, fact)
-        collected = range(len(self.scan.states), len(body.outputs))
-        return [self._with_declared(inside, index) for index in collected]
-
-    @lazy_property
-    def _body_inputs(self) -> list[Fact]:
-        """The facts of the body's inputs in every iteration.
-
-        A state keeps its shape (operator specification, Scan).
-        """
-        scan, states, inputs = self.scan, len(self.scan.states), list[Fact]()
-        facts = self.input_facts[self._before :]
-        for index, (inner, fact) in enumerate(zip(scan.body.inputs, facts, strict=True)):
-            declared = self.inference.symbols.fact(inner.type)
-            shape = fact.shape
-            for axis in [0] * self._before:
-                shape = _without(shape, axis)
-            if index >= states:
-                shape = _without(shape, scan.input_axes[index - states])
-            shape = declared.shape if shape is None else shape
-            inputs.append(Fact(fact.elem_type or declared.elem_type, shape))
-        return inputs
+        inside = self.inference.within(body, list(map(self._look, body.inputs)))
+        outputs = range(len(self.scan.states), len(body.outputs))
+        return [self._with_declared(inside, index) for index in outputs]
 
     def _with_declared(self, inside: ShapeInference, index: int) -> Fact:
         body = self.node.body("body")
@@ -212,7 +182,7 @@ class ScanShapes:
         if dim.value is not None:
             return dim.value
         scan = self.scan
-        for index, fact in enumerate(self._body_inputs):
+        for index, fact in enumerate(map(self._look, scan.body.inputs)):
             for axis, other in enumerate(fact.shape or ()):
                 if other == dim:
                     shift = self._before
@@ -225,21 +195,6 @@ class ScanShapes:
                 if other == dim:
                     return ValueAxis(value, axis)
         return None
-
-    def _teach(self) -> None:
-        scan, elements = self.scan, self._elements
-        for value, fact in zip(scan.body.inputs, self._body_inputs, strict=True):
-            self.inference.assume(value, fact)
-        for state, final in zip(self.input_facts[1:], scan.final_states, strict=False):
-            if final is not None:
-                self.inference.assume(final, state.without_content())
-        around = self._scan_facts()[0].shape
-        for element, output in zip(elements, scan.scan_outputs, strict=False):
-            if output is not None:
-                dims = None
-                if around is not None and element.shape is not None:
-                    dims = (*around[:2], *element.shape)
-                self.inference.assume(output, Fact(element.elem_type, dims))
 
 
 def _first_known(sizes: list[int | None]) -> int | None:
@@ -257,13 +212,6 @@ def _size(fact: Fact, axis: int) -> int | None:
     if shape is None or not -len(shape) <= axis < len(shape):
         return None
     return shape[axis].value
-
-
-def _without(shape: Shape | None, axis: int) -> Shape | None:
-    if shape is None or not -len(shape) <= axis < len(shape):
-        return None
-    axis %= len(shape)
-    return shape[:axis] + shape[axis + 1 :]
 
 
 def _better(fact: Fact, declared: Fact) -> Shape | None:

@@ -29,11 +29,11 @@ import onnx
 from ...analysis.constants.provenance import origins
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Array, Model, Template, Value, count_nodes
+from ...ir import Array, Template, Value, count_nodes
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ..base import MAY_BE_CONTROL_FLOW, PassContext
+from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
@@ -41,8 +41,7 @@ from ..iteration.scan_layout import ScanLayout, replace_outputs, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, random_body
 from ..utils.loop_facts import record_facts, settled_outputs
-from ..utils.sites import Site, SitePass, Visits
-from .opset import survey_scans
+from ..utils.sites import Site, SitePass
 from .shapes import ScanShapes
 
 _ROWS_UNKNOWN = Message("row-lengths-unknown", "the lengths of its rows depend on {cause}")
@@ -71,16 +70,6 @@ class UnrollScans(SitePass):
     max_nodes: int = DEFAULT_MAX_NODES
     costs: Costs = "none"
     copies: GoalName = dataclasses.field(default="load", metadata={"code_only": True})
-
-    def run(self, model: Model, context: PassContext) -> bool:
-        """Unroll inner Scans before the ones around them."""
-        batched = [root for root in model.roots() if root.opset() == 8]
-        if not batched:
-            return super().run(model, context)
-        # Scans of opset 8 add facts that inference alone would not reach.
-        inference = context.analyses.new_inference(model)
-        survey_scans(batched, 8, inference)
-        return Visits(self, model, context, inference).run()
 
     def visit(self, site: Site) -> None:
         """Unroll one Scan, and the Scans in the copies of its body."""

@@ -70,7 +70,6 @@ class Visits:
         pass_: the pass.
         model: the model.
         context: the context of the pass.
-        inference: the facts of the model's values; those that passes share by default.
 
     Attributes:
         later: sites to visit once more after all others, if they are still there.
@@ -78,14 +77,7 @@ class Visits:
         rewrites: the number of rewrites.
     """
 
-    def __init__(
-        self,
-        pass_: SitePass,
-        model: Model,
-        context: PassContext,
-        inference: ShapeInference | None = None,
-    ) -> None:
-        self._own_inference = inference
+    def __init__(self, pass_: SitePass, model: Model, context: PassContext) -> None:
         self.pass_ = pass_
         self.model = model
         self.context = context
@@ -103,7 +95,7 @@ class Visits:
     @property
     def inference(self) -> ShapeInference:
         """The facts of the model's values."""
-        return self._own_inference or self.context.inference(self.model)
+        return self.context.inference(self.model)
 
     @property
     def speculation(self) -> Speculation:
