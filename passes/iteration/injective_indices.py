@@ -13,7 +13,6 @@ from ...ir import Node, Value
 from ...ir.lazy import lazy_property
 from .affine_reads import Index, moving_indices
 from .batched_inputs import Feeding
-from .induction_variables import step_of
 from .loop_view import LoopView
 from .row_accesses import unmoved
 
@@ -38,7 +37,6 @@ class InjectiveIndices:
         self._loop_view = loop_view
         self._feeding = feeding
         self._extent = feeding.extent(certain)
-        self._states = {state.argument: state for state in loop_view.states}
 
     @lazy_property
     def _indices(self) -> dict[Value, Index]:
@@ -141,7 +139,8 @@ class InjectiveIndices:
     def is_one_number(self, value: Value) -> bool:
         """Test for equal elements that are distinct in every iteration."""
         body = self._loop_view.body
-        while not self._is_moving(value):
+        # Across 0, negative indices from the end may repeat an element.
+        while self.sign(value) is None:
             node = value.producer
             if node is None or node.graph is not body:
                 return False
@@ -202,29 +201,3 @@ class InjectiveIndices:
             if ones is not None and bool(np.all(ones == 1)):
                 return other
         return None
-
-    def _is_moving(self, value: Value) -> bool:
-        """Test for a value of one element that never repeats."""
-        if value is self._loop_view.iteration:
-            return True
-        if value not in self._indices:
-            return self._counts_up(value)
-        # Across 0, negative indices from the end may repeat an element.
-        return self.sign(value) is not None
-
-    def _counts_up(self, value: Value) -> bool:
-        """Test for an induction variable from 0 on, of any positive step."""
-        state = self._states.get(value)
-        step = None if state is None else step_of(state, self._loop_view)
-        adder = None if state is None else state.result.producer
-        if state is None or step is None or adder is None or not adder.is_op("Add"):
-            return False
-        if self._feeding.inference.fact(value).shape is None:
-            return False
-        least = [
-            integers(self._feeding.inference.fact(operand)) for operand in (state.initial, step)
-        ]
-        return all(
-            number is not None and number.size == 1 and bool(np.all(number >= bound))
-            for number, bound in zip(least, (0, 1), strict=True)
-        )

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...facts.fact import Fact, Shape, integers
+from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
 from ...facts.types import PLAIN_INTEGERS
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Operand, Unbatchable
+from ...ops.slice_view import read_slice
 from ..iteration.affine_reads import Index
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
@@ -128,27 +129,15 @@ def _reads_place(
 
 def _places_of(read: Node, injective: InjectiveIndices) -> tuple[Index, int] | None:
     """Consecutive places along the first axis that a Slice or GatherND reads."""
-    one, other, inference = read.input(1), read.input(2), injective.inference
-    if one is None or read.op.references:
-        return None
     if read.is_op("GatherND"):
-        shape = inference.fact(one).shape
+        at = read.input(1)
+        shape = None if at is None else injective.inference.fact(at).shape
         is_row = shape is not None and len(shape) == 2 and shape[1] == 1
-        plain = is_row and not read.attribute("batch_dims", 0)
-        return injective.consecutive(one) if plain else None
-    axes, steps = (None if v is None else inference.fact(v) for v in map(read.input, (3, 4)))
-    along = axes is None or number_of(axes) == 0
-    return (
-        injective.spans(one, other)
-        if other is not None and along and (steps is None or number_of(steps) == 1)
-        else None
-    )
-
-
-def number_of(fact: Fact) -> int | None:
-    """The one integer of a fact; None for others."""
-    numbers = integers(fact)
-    return int(numbers.item()) if numbers is not None and numbers.size == 1 else None
+        plain = is_row and not read.op.references and not read.attribute("batch_dims", 0)
+        return injective.consecutive(at) if at is not None and plain else None
+    view = read_slice(read, injective.inference.fact)
+    start, end = (None, None) if view is None or view.axis else view.bounds
+    return None if start is None or end is None else injective.spans(start, end)
 
 
 def _has_places(write: Write, injective: InjectiveIndices) -> bool:
