@@ -84,7 +84,13 @@ class _Writes:
         rest = shape[axis] - sum((start for start, _ in certain), Dimension.constant(0))
         # The sizes add up to the axis in each iteration: else the Split fails, and Slices do not.
         is_whole = rest == 0 and not sum(step for _, step in certain)
-        if len(certain) < len(parts) or not is_whole or not all(map(self._never_negative, certain)):
+        if (
+            len(certain) < len(parts)
+            or not is_whole
+            or not all(
+                self._extent.never_negative(start + self._number * step) for start, step in certain
+            )
+        ):
             return False
         emit, cuts = Builder(self._body), dict[Value, Value]()
         start: Value | None = None
@@ -109,10 +115,6 @@ class _Writes:
             return index.start, index.step
         number = element(self._inference.fact(value))
         return (number, 0) if isinstance(number, Dimension) else None
-
-    def _never_negative(self, count: tuple[Dimension, int]) -> bool:
-        start, step = count
-        return self._extent.never_negative(start + self._number * step)
 
     # Masks ---------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from ..iteration.affine_reads import Index, moving_indices
 from ..iteration.batched_inputs import Feeding
 from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State, read
-from ..iteration.row_accesses import RowAccesses, reduction_of, sizes_of, unmoved
+from ..iteration.row_accesses import Row, RowAccesses, distinct, reduction_of, sizes_of, unmoved
 from ..utils.sites import Site, SitePass
 from .sliced_writes import slice_writes
 from .state_layouts import carry_rows_first
@@ -211,16 +211,11 @@ class _Stores:
         if None in counts or not ends or place is None or behind is None:
             return None
         count = sum(number for number in counts if number is not None)
-        one, other = self._indices.get(place), self._indices.get(behind)
-        if one is None or other is None or not 0 < count <= _MOST_ROWS:
-            return None
+        spans = self._injective.spans(place, behind)
         # A gap or an overlap would change the number of rows.
-        if one.step != other.step or other.start - one.start != count:
+        if spans is None or spans[1] != count or count > _MOST_ROWS:
             return None
-        here = self._at(one)
-        inside = self._extent.never_negative(here) and self._extent.never_negative(
-            shape[0] - count - here
-        )
+        inside = self._extent.never_negative(shape[0] - count - self._at(spans[0]))
         return _Store(node, self._following(place, count), _present(rows)) if inside else None
 
     def _cut(self, value: Value | None, buffer: Value) -> SliceView | None:
@@ -287,11 +282,7 @@ class _Stores:
 
     def _differ(self, places: Sequence[Value]) -> bool:
         """Test for places that are different in each iteration."""
-        indices = [self._indices[place] for place in places]
-        if len({index.step for index in indices}) > 1:
-            return False
-        starts = [(index.start - indices[0].start).value for index in indices]
-        return None not in starts and len(set(starts)) == len(starts)
+        return distinct([Row(self._indices[place], place) for place in places])
 
     def _at(self, index: Index) -> Dimension:
         return index.start + self._number * index.step
