@@ -79,18 +79,29 @@ def bias_of(case: Case) -> str:
     return "bias" if case.has("bias") else ""
 
 
-def _by_lengths(mask: str, value: str) -> str:
-    """Nodes of a mask by lengths [B], or by ends and starts [2 B]."""
-    return f"""{length_of("q", 0, "batch")}
-        ends = Slice ({mask}, [0], batchV, [0])
-        rest = Slice ({mask}, batchV, [{2**31 - 1}], [0])
-        none = Sub (ends, ends)  padded = Concat <axis = 0> (rest, none)
-        starts = Slice (padded, [0], batchV, [0])
-        endsL = Cast <to = 7> (ends)  startsL = Cast <to = 7> (starts)
-        endsC = Unsqueeze <axes = [1]> (endsL)  startsC = Unsqueeze <axes = [1]> (startsL)
-        isInside = Less (columns, endsC)  isEarly = Less (columns, startsC)
-        isBehind = Not (isInside)  isMasked = Or (isBehind, isEarly)
-        chosen = Where (isMasked, {value}, 0.0)  maskValues = Unsqueeze <axes = [1, 2]> (chosen)"""
+def _by_lengths(mask: str, value: str, has_starts: bool) -> str:
+    """Nodes of a mask by lengths [B], also of ends and starts [2 B].
+
+    Lengths and offsets [3 B + 2] are read as lengths: the kernel on a CPU reads no offsets.
+    """
+    words = [
+        f"""{length_of("q", 0, "batch")}  ends = Slice ({mask}, [0], batchV, [0])
+        endsL = Cast <to = 7> (ends)  endsC = Unsqueeze <axes = [1]> (endsL)
+        isInside = Less (columns, endsC)"""
+    ]
+    if has_starts:
+        words.append(
+            f"""{length_of(mask, 0, "maskSize")}  two = Add (batch, batch)
+            isPair = Equal (maskSize, two)  rest = Slice ({mask}, batchV, [{2**31 - 1}], [0])
+            none = Sub (ends, ends)  padded = Concat <axis = 0> (rest, none)
+            starts = Slice (padded, [0], batchV, [0])  offsets = Where (isPair, starts, none)
+            startsL = Cast <to = 7> (offsets)  startsC = Unsqueeze <axes = [1]> (startsL)
+            isEarly = Less (columns, startsC)  isBehind = Not (isInside)
+            isMasked = Or (isBehind, isEarly)  chosen = Where (isMasked, {value}, 0.0)"""
+        )
+    else:
+        words.append(f"chosen = Where (isInside, 0.0, {value})")
+    return " ".join([*words, "maskValues = Unsqueeze <axes = [1, 2]> (chosen)"])
 
 
 def _by_flags(mask: str, rank: int, value: str) -> str:
@@ -100,13 +111,14 @@ def _by_flags(mask: str, rank: int, value: str) -> str:
         maskValues = Unsqueeze <axes = {axes}> (chosen)"""
 
 
-def masked(case: Case, operand: str, is_causal: bool) -> str:
+def masked(case: Case, operand: str, is_causal: bool, has_starts: bool = False) -> str:
     """Nodes of allMasks, which is added to scores of q and k.
 
     Args:
         case: the case.
         operand: the operand with lengths or flags.
         is_causal: mask the future.
+        has_starts: the lengths may be ends and starts.
     """
     value = repr(case["filter"])
     words = [length_of("k", 2, "total"), "columns = Range (0, total, 1)"]
@@ -114,8 +126,11 @@ def masked(case: Case, operand: str, is_causal: bool) -> str:
         rank = case.rank(operand)
         if rank not in (1, 2, 3):
             case.unfit(f"'{operand}' has rank {rank}")
-        by_rank = _by_lengths(operand, value) if rank == 1 else _by_flags(operand, rank, value)
-        words.append(by_rank)
+        words.append(
+            _by_lengths(operand, value, has_starts)
+            if rank == 1
+            else _by_flags(operand, rank, value)
+        )
     if is_causal:
         base = "maskValues" if case.has(operand) else "0.0"
         words += [
@@ -192,7 +207,7 @@ def self_attention(case: Case, sizes: Sequence[int], bias: str = "") -> str:
         {to_heads("vFlat", heads, "newV", sizes[2] // heads)} {pasts}
         keys = Unsqueeze <axes = [0]> (k)  values = Unsqueeze <axes = [0]> (v)
         present = Concat <axis = 0> (keys, values)
-        {weighted(scale, bias, masked(case, "mask_index", case["causal"]))}
+        {weighted(scale, bias, masked(case, "mask_index", case["causal"], True))}
         {from_heads("heads", "y", sizes[2])}"""
 
 
@@ -273,12 +288,16 @@ def multi_head_attention(case: Case) -> str:
 )
 def decoder_masked_attention(case: Case) -> str:
     """Attention of one token, whose key and value go to their row of the past."""
-    needed = ("key", "value", "past_key", "past_value", "past_length")
-    if not all(map(case.has, needed)) or not case["shares"] or case.has("indirection"):
-        case.unfit("it has no buffer of past and present of its own, or reads through beams")
-    if case.rank("key") != 3:
-        case.unfit("its keys are those of a cross attention")
+    if not (case.has("key") and case.has("value")) or case.has("indirection"):
+        case.unfit("its keys or values are packed, or read through beams")
     scale = scaled(case, head_size(case, "query", case["heads"]))
+    masks = masked(case, "mask", False)
+    if case.rank("key") == 4 and not case.has("b"):  # those of a cross attention
+        return f"""{to_heads("query", case["heads"], "q")}
+            k = Identity (key)  v = Identity (value)
+            {weighted(scale, bias_of(case), masks)} {from_heads("heads", "y")}"""
+    if not all(map(case.has, ("past_key", "past_value", "past_length"))) or not case["shares"]:
+        case.unfit("it has no buffer of past and present of its own")
     rows = " ".join(
         f"""{to_heads(f"{name}B", case["heads"], f"{name}New")}
         present_{name} = Where (isNew, {name}New, past_{name})
@@ -290,5 +309,5 @@ def decoder_masked_attention(case: Case) -> str:
         wide = Cast <to = 7> (past_length)  row = Reshape <shape = [1]> (wide)
         seen = Add (row, 1)  isRow = Equal (places, row)
         isNew = Unsqueeze <axes = [0, 1, 3]> (isRow)  {rows}
-        {weighted(scale, bias_of(case), masked(case, "mask", False))}
+        {weighted(scale, bias_of(case), masks)}
         {from_heads("heads", "y")}"""

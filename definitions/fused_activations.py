@@ -43,6 +43,12 @@ def activation(name: str | None, parameters: Sequence[float | None], x: str, y: 
     if name == "ParametricSoftplus":
         alpha, beta = _of(name, values, 2)
         return f"inner = Mul ({x}, {beta!r}) plus = Softplus (inner) {y} = Mul (plus, {alpha!r})"
+    if name == "ScaledTanh":
+        alpha, beta = _of(name, values, 2)
+        return f"inner = Mul ({x}, {beta!r}) bent = Tanh (inner) {y} = Mul (bent, {alpha!r})"
+    if name == "HardSwish":
+        return f"""gate = HardSigmoid <alpha = {1 / 6!r}, beta = 0.5> ({x})
+            {y} = Mul ({x}, gate)"""
     if name not in _NAMED:
         raise Unfit(f"its activation '{name}' is unknown")
     attributes = zip(_NAMED[name], _of(name, values, len(_NAMED[name])), strict=True)

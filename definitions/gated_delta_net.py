@@ -28,18 +28,18 @@ def gated_delta_net(case: Case) -> str:
     if rule not in RULES or not all(map(case.has, ("key", "value", "past", *needed))):
         case.unfit("its rule is unknown or lacks an operand, or its input is packed")
     plain = case["gate"] in ("none", "softplus") and case["beta_activation"] in ("none", "sigmoid")
-    if case.has("cu") or case["capacity"] or not plain:
-        case.unfit("its rows have lengths, it records updates, or an activation is unknown")
+    if case["capacity"] or not plain:
+        case.unfit("it records updates, or an activation is unknown")
     heads, states = case.known_size("key", 1), case.known_size("value", 1)
     keys, values = case.known_size("key", 2), case.known_size("value", 2)
     if case.known_size("query", 1) != heads or states % heads:
         case.unfit("the heads of queries are not those of keys, or do not divide those of values")
     scale = case["scale"] or 1 / math.sqrt(keys)
     return f"""{length_of("past", 0, "batch")}  pastF = Cast <to = 1> (past)
-        first = Transpose <perm = [0, 1, 3, 2]> (pastF)
+        first = Transpose <perm = [0, 1, 3, 2]> (pastF) {_PLACES if case.has("cu") else ""}
         {_of_unit_length(case, "query", heads, states, keys, "q")}
         {_of_unit_length(case, "key", heads, states, keys, "k")}
-        valueF = Cast <to = 1> (value) {_per_state("valueF", states, states, 1, values, "v")}
+        {_in_rows(case, "value")} {_per_state("valueF", states, states, 1, values, "v")}
         {_gates(case, states, keys) if "decay" in needed else ""}
         {_rates(case, states) if "beta" in needed else ""}
         {recurrence(rule, "first")}
@@ -47,7 +47,35 @@ def gated_delta_net(case: Case) -> str:
         last_state = Cast <to = {case.elem_type("past")}> (moved)
         scaled = Mul (rows, {scale!r})  ordered = Transpose <perm = [1, 0, 2, 3, 4]> (scaled)
         flat = Reshape <shape = [-1, {states}, {values}]> (ordered)
-        y = Cast <to = {case.elem_type("query")}> (flat)"""
+        tokens = {"Gather <axis = 0> (flat, back)" if case.has("cu") else "Identity (flat)"}
+        y = Cast <to = {case.elem_type("query")}> (tokens)"""
+
+
+# Sequences of several lengths become rows of the longest one. A key of zeros with a decay of e^0
+# leaves the state as it is, so that only they are masked behind the end of a sequence.
+_PLACES = f"""cuL = Cast <to = 7> (cu)  starts = Slice (cuL, [0], [-1], [0])
+    ends = Slice (cuL, [1], [{2**31 - 1}], [0])  lengths = Sub (ends, starts)
+    longest = ReduceMax <keepdims = 0> (lengths)  each = Range (0, longest, 1)
+    startsC = Unsqueeze <axes = [1]> (starts)  endsC = Unsqueeze <axes = [1]> (ends)
+    positions = Add (startsC, each)  isToken = Less (positions, endsC)
+    flags = Cast <to = 1> (isToken)  kept = Reshape <shape = [-1]> (flags)
+    {length_of("query", 0, "count")}  lastToken = Sub (count, 1)
+    bounded = Min (positions, lastToken)  places = Reshape <shape = [-1]> (bounded)
+    numbers = Range (0, count, 1)  numbersC = Unsqueeze <axes = [1]> (numbers)
+    isBehind = LessOrEqual (ends, numbersC)  counted = Cast <to = 7> (isBehind)
+    sequences = ReduceSum <axes = [1], keepdims = 0> (counted)
+    begins = Gather <axis = 0> (starts, sequences)  offsets = Sub (numbers, begins)
+    rowsBefore = Mul (sequences, longest)  back = Add (rowsBefore, offsets)"""
+
+
+def _in_rows(case: Case, name: str, is_masked: bool = False) -> str:
+    """Nodes of tokens as floats, named with F behind, in rows of one length."""
+    if not case.has("cu"):
+        return f"{name}F = Cast <to = 1> ({name})"
+    moved = f"{name}C = Cast <to = 1> ({name})  {name}G = Gather <axis = 0> ({name}C, places)"
+    axes = list(range(1, case.rank(name)))
+    return f"""{moved}  {name}M = Unsqueeze <axes = {axes}> (kept)
+        {name}F = {f"Mul ({name}G, {name}M)" if is_masked else f"Identity ({name}G)"}"""
 
 
 def _of_unit_length(case: Case, name: str, heads: int, states: int, size: int, result: str) -> str:
@@ -59,27 +87,32 @@ def _of_unit_length(case: Case, name: str, heads: int, states: int, size: int, r
             {name}E = Add ({name}S, 1e-6)  {name}R = Sqrt ({name}E)
             {name}N = Div ({name}F, {name}R)"""
     rows = _per_state(f"{name}N", heads, states, 1, size, result)
-    return f"{name}F = Cast <to = 1> ({name}) {unit} {rows}"
+    return f"{_in_rows(case, name, name == 'key')} {unit} {rows}"
 
 
 def _rates(case: Case, states: int) -> str:
     """Nodes of the rates of updates."""
     rate = "Sigmoid" if case["beta_activation"] == "sigmoid" else "Identity"
     rows = _per_state("rate", states, states, 1, 1, "beta")
-    return f"betaF = Cast <to = 1> (beta)  rate = {rate} (betaF) {rows}"
+    return f"{_in_rows(case, 'beta')} rate = {rate} (betaF) {rows}"
 
 
 def _gates(case: Case, states: int, keys: int) -> str:
     """Nodes of the factors of decays."""
     width = keys if case.rank("decay") == 3 else 1
     rows = _per_state("gate", states, states, width, 1, "log")
-    return f"decayF = Cast <to = 1> (decay) {_gate(case, width)} {rows} gTokens = Exp (logTokens)"
+    masked = "gate = Identity (gateF)"
+    if case.has("cu"):
+        masked = f"""keptD = Unsqueeze <axes = {list(range(1, case.rank("decay")))}> (kept)
+            gate = Mul (gateF, keptD)"""
+    return f"""{_in_rows(case, "decay")} {_gate(case, width)} {masked} {rows}
+        gTokens = Exp (logTokens)"""
 
 
 def _gate(case: Case, width: int) -> str:
     """Nodes of the logarithms of decays."""
     if case["gate"] == "none":
-        return "gate = Identity (decayF)"
+        return "gateF = Identity (decayF)"
     if not (case.has("a_log") and case.has("dt_bias")):
         case.unfit("its gate lacks an operand")
     shape = "[1, -1, 1]" if width > 1 else "[1, -1]"
@@ -87,7 +120,7 @@ def _gate(case: Case, width: int) -> str:
     return f"""bias = Reshape <shape = {bias}> (dt_bias)  biasF = Cast <to = 1> (bias)
         shifted = Add (decayF, biasF)  soft = Softplus (shifted)
         a = Reshape <shape = {shape}> (a_log)  aF = Cast <to = 1> (a)  rise = Exp (aF)
-        steps = Mul (rise, soft)  gate = Neg (steps)"""
+        steps = Mul (rise, soft)  gateF = Neg (steps)"""
 
 
 def _per_state(name: str, heads: int, states: int, rows: int, width: int, result: str) -> str:

@@ -12,9 +12,9 @@ _AFFINE = "<axis = @axis ? -1, epsilon = @epsilon ? 1e-5, stash_type = @stash ? 
 
 def _widened(case: Case, *names: str) -> str:
     """Nodes that cast half-precision operands to floats, named with W behind."""
-    is_half = case.is_typed(names[0], "float16")
+    halves = [name for name in names if case.has(name) and case.is_typed(name, "float16")]
     return " ".join(
-        f"{name}W = {'Cast <to = 1>' if is_half else 'Identity'} ({name})" for name in names
+        f"{name}W = {'Cast <to = 1>' if name in halves else 'Identity'} ({name})" for name in names
     )
 
 
@@ -72,7 +72,8 @@ def layer_normalization(case: Case) -> str:
     return _layer(case, _centered(_axes(case, case["axis"], "x"), "@epsilon"))
 
 
-_SIMPLIFIED = f"""(floats x, floats gamma) => (y, inv) {{
+# The result has the type of gamma, which may be wider than that of x.
+_SIMPLIFIED = f"""(floats x, gamma) => (y, inv) {{
     y, inv = SimplifiedLayerNormalization {_AFFINE} (x, gamma) }}"""
 
 
@@ -82,15 +83,19 @@ def simplified_23(case: Case) -> str:
     if "inv" in case.outputs or case.is_typed("x", "double"):
         return simplified(case)
     attributes = "<axis = @axis, epsilon = @epsilon>"
-    nodes = f"yW = RMSNormalization {attributes} (xW, gammaW)"
-    return f"{_widened(case, 'x', 'gamma')} {nodes} {_narrowed(case, 'y', 'x')}"
+    return _scaled(case, f"yW = RMSNormalization {attributes} (xW, gammaW)")
 
 
 @defines(_SIMPLIFIED, rows=_rows, **_FACTS)
 def simplified(case: Case) -> str:
     """RMSNormalization."""
-    nodes = _uncentered(_axes(case, case["axis"], "x"), "@epsilon")
-    return f"{_widened(case, 'x', 'gamma')} {nodes} {_narrowed(case, 'y', 'x')}"
+    return _scaled(case, _uncentered(_axes(case, case["axis"], "x"), "@epsilon"))
+
+
+def _scaled(case: Case, nodes: str) -> str:
+    if case.is_typed("x", "double") != case.is_typed("gamma", "double"):
+        case.unfit("'gamma' is of another type than 'x'")
+    return f"{_widened(case, 'x', 'gamma')} {nodes} {_narrowed(case, 'y', 'gamma')}"
 
 
 _SKIP = """(floats input, floats skip, floats gamma, floats beta, floats bias)

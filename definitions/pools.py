@@ -120,11 +120,14 @@ def masked_max_pool(case: Case) -> str:
 def conv_transpose(case: Case) -> str:
     """ConvTranspose, cut by pads that are known at run time."""
     node = """ConvTranspose <auto_pad = @auto_pad, dilations = @dilations, group = @group,
-        kernel_shape = @kernel, output_padding = @output, strides = @strides> (x, w, b?)"""
-    if not case.has("pads"):
-        return f"y = {node}"
-    if case["auto_pad"] != "NOTSET":
+        kernel_shape = @kernel, output_padding = @output, pads = @fixed, strides = @strides>
+        (x, w, b?)"""
+    pads = case.constant("pads")
+    case.attributes["fixed"] = None if pads is None else tuple(pads.reshape(-1).tolist())
+    if case.has("pads") and case["auto_pad"] != "NOTSET":
         case.unfit("pads stand beside auto_pad")
+    if pads is not None or not case.has("pads"):
+        return f"y = {node}"
     axes = list(range(2, case.rank("x")))
     return f"""full = {node}  shape = Shape (full)
         sizes = Slice <starts = [2], ends = [{_LAST}], axes = [0]> (shape)

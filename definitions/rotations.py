@@ -49,8 +49,6 @@ def _size_of_head(case: Case) -> int:
 
 def _turned(case: Case, angles: str) -> str:
     """Nodes that rotate x by cosines c and sines s."""
-    if case["packed"]:
-        case.unfit("its rows are packed")
     head = _size_of_head(case)
     size = case["size"] or head
     is_4d = case.rank("x") == 4

@@ -100,10 +100,12 @@ class Range(OperatorRules):
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         start, limit, delta = (element(fact) for fact in inputs[:3])
-        if start is None or limit is None or delta != 1:
+        if start is None or limit is None or delta is None:
             return None
         length = limit - start
-        return [(length,)] if length.less(0) is False else None
+        if length.value is not None and delta.value:
+            return [(Dimension.constant(max(-(-length.value // delta.value), 0)),)]
+        return [(length,)] if delta == 1 and length.less(0) is False else None
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         start, limit, delta = [operand.bounds for operand in inputs]

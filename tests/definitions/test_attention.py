@@ -26,6 +26,7 @@ MASKS = {
     "lengths": lambda total: whole(2, total),
     "empty": lambda total: whole(total, 0),
     "spans": lambda total: whole(2, total, 0, 1),
+    "offsets": lambda total: whole(2, 1, 0, S, 2 * S, 0, 2, 3),
     "flags": lambda total: DRAW.integers(0, 2, (B, total)).astype(np.int32),
     "rows": lambda total: DRAW.integers(0, 2, (B, S, total)).astype(np.int32),
 }
@@ -66,8 +67,11 @@ def test_multi_head_attention(dynamic, has_bias):
 
 
 def test_keys_of_a_cross_attention_have_heads():
-    inputs = [floats(B, S, H), floats(B, N, 5, D), floats(B, N, 5, D), None, whole(2, 5)]
-    assert_kernel(MULTI, inputs, num_heads=N)
+    query, heads = floats(B, 1, H), (floats(B, N, 5, D), floats(B, N, 5, D))
+    assert_kernel(MULTI, [query, *heads, None, whole(2, 5)], num_heads=N)
+    assert_kernel(MULTI, [query, *heads, None, whole(2, 5, 0, 3, 6, 0, 2, 7)], num_heads=N)
+    flags = DRAW.integers(0, 2, (B, 5)).astype(np.int32)
+    assert_kernel(DECODER, [query, *heads, flags], num_heads=N)
 
 
 @pytest.mark.parametrize("has_bias", [False, True])

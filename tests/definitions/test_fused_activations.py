@@ -12,7 +12,9 @@ def test_parameters_become_attributes():
         "y = Selu <alpha = 1.5, gamma = 2.0> (x)"
     )
     assert activation("Clip", (-1.0, 2.0), "x", "y") == "y = Clip <min = -1.0, max = 2.0> (x)"
-    assert activation("ParametricSoftplus", (2.0, 3.0), "x", "y").count("Mul") == 2
+    for name in ("ParametricSoftplus", "ScaledTanh"):
+        assert activation(name, (2.0, 3.0), "x", "y").count("Mul") == 2
+    assert "beta = 0.5" in activation("HardSwish", (), "x", "y")
 
 
 def test_unknown_activations_are_unfit():

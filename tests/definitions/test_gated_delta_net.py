@@ -31,6 +31,7 @@ def test_rules(heads, states, rule, settings):
     beta = DRAW.random((count, states)).astype(np.float32) if "delta" in rule else None
     more = [floats(states), floats(states)] if "gate_activation" in settings else []
     past = floats(B, states, V, K)
-    inputs = [floats(count, heads, K), key, floats(count, states, V), None, decay, beta, past]
-    operator = "com.microsoft.GatedDeltaNet"
-    assert_kernel(operator, [*inputs, *more], 2, update_rule=rule, **settings)
+    tokens = [floats(count, heads, K), key, floats(count, states, V)]
+    for ends in (None, np.array([0, 3, count], np.int32)):  # sequences of other lengths
+        inputs = [*tokens, ends, decay, beta, past, *more]
+        assert_kernel("com.microsoft.GatedDeltaNet", inputs, 2, update_rule=rule, **settings)

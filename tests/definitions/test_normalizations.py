@@ -49,6 +49,12 @@ def test_other_axes():
     assert_kernel("SimplifiedLayerNormalization", [x, gamma], 2, opset=13, axis=1)
 
 
+@pytest.mark.parametrize("opset", [13, 23])
+def test_a_scale_of_floats_makes_the_result_one(opset):
+    inputs = [floats(2, 8, dtype=np.float16), floats(8)]
+    assert_kernel("SimplifiedLayerNormalization", inputs, opset=opset, axis=-1)
+
+
 def test_embeddings():
     operator = "com.microsoft.EmbedLayerNormalization"
     ids, kinds = DRAW.integers(0, 9, (2, 3)), DRAW.integers(0, 2, (2, 3))

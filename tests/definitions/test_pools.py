@@ -46,3 +46,4 @@ def test_pads_of_run_time():
     inputs = [floats(2, 3, 4, 5), floats(3, 4, 3, 2), np.array([1, 0, 1, 1]), floats(4)]
     settings = {"strides": [2, 2], "output_padding": [1, 1]}
     assert_kernel("com.microsoft.ConvTransposeWithDynamicPads", inputs, **settings)
+    assert_kernel("com.microsoft.ConvTransposeWithDynamicPads", inputs, constants=(2,), **settings)

@@ -45,7 +45,7 @@ GEMM = {"activation_alpha": 0.3, "activation_beta": 0.6, "activation_gamma": 1.1
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("Celu", 1), ("HardSigmoid", 2), ("LeakyRelu", 1), ("ParametricSoftplus", 2), ("Tanh", 0)],
+    [("Celu", 1), ("HardSigmoid", 2), ("LeakyRelu", 1), ("ScaledTanh", 2), ("Tanh", 0)],
 )
 def test_fused_gemm(name, count):
     parameters = dict(list(GEMM.items())[:count])
@@ -55,7 +55,8 @@ def test_fused_gemm(name, count):
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"), [("Relu", None), ("Clip", [-0.5, 0.5]), ("HardSigmoid", [0.3, 0.6])]
+    ("name", "parameters"),
+    [("HardSwish", None), ("Clip", [-0.5, 0.5]), ("HardSigmoid", [0.3, 0.6])],
 )
 def test_fused_conv(name, parameters):
     settings = {"activation": name, **({"activation_params": parameters} if parameters else {})}

@@ -22,7 +22,7 @@ def test_rotations(interleaved, opset, dtype):
         x = floats(2, 3, 16, dtype=dtype)
         assert_kernel(ROTARY, [x, np.array([4]), *caches], **settings, **more)
         x = floats(2, 2, 3, 8, dtype=dtype)
-        assert_kernel(ROTARY, [x, PLACES, *caches], **settings, **more)
+        assert_kernel(ROTARY, [x, PLACES, *caches], is_packed_batching=1, **settings, **more)
 
 
 @pytest.mark.parametrize(("layout", "section"), [(0, [2, 1, 1]), (0, [1, 1, 2]), (1, [2, 1, 1])])
