@@ -63,7 +63,7 @@ def case_of_minima(minima: Minima) -> Case:
     return at_least({symbol_of(name): least for name, least in minima.items()})
 
 
-def cases_by_sizes(terms: Terms, *, with_iterations: bool) -> list[Case]:
+def cases_by_sizes(terms: Terms, with_iterations: bool) -> list[Case]:
     """Cases of the sizes that are compared, or of trip counts; empty without such sizes.
 
     Either all of them are 1 or more, or one of them is 0. A rewrite that pads what is empty, or

@@ -121,7 +121,6 @@ _TWIN = (
 )
 """Missing rule where a node of the rewrite may fail."""
 
-
 InputSizes = Mapping[str, Sequence["int | None"]]
 Recompute = Callable[[Sequence[Evaluation]], str]
 
@@ -189,6 +188,7 @@ def prove(
             sides[0].require_well_formed()
         budget = budget or Budget.of_size(sum(side.size for side in sides))
         question = _Question(sides, fixed, minima or {}, budget)
+        question.is_hasty = equality == "reals" and sides[0].standardizes(sides[1])
         if brief:
             question.limit_to_size()
         try:
@@ -241,7 +241,7 @@ class _Question:
         self.iterating = frozenset[Dimension]()
         self.trace: Trace | None = None
         self.failed: Terms | None = None
-        self.iterates = self.is_limited = False
+        self.iterates = self.is_limited = self.is_hasty = False
         self.ran: _Ran | None = None
         self.log: Log = []
         self.demanded: Case = self.assumed
@@ -260,8 +260,8 @@ class _Question:
 
     def limit_to_size(self) -> None:
         """Lower the budget to what a proof of models of this size may cost."""
-        self.is_brief, nodes = True, sum(map(node_count, self.protos))
-        self.budget = self.whole = self.budget.brief(nodes)
+        self.is_brief = True
+        self.budget = self.whole = self.budget.brief(sum(map(node_count, self.protos)))
 
     def answer(self) -> Proof | _Failure:
         """Answer to the question; reads weights in files only if it depends on their content."""
@@ -294,6 +294,10 @@ class _Question:
             answer = _explained(answer)
             reason = f"{words}, not proved bit for bit: {answer.reason}"
             return dataclasses.replace(answer, equality=notion, reason=reason)
+        if self.is_hasty:  # once more, for the first difference
+            self.is_hasty, self.notion, self.trace, self.taken = False, "bits", None, 0
+            self.budget = dataclasses.replace(self.whole)
+            answer = self.answer()
         answer = _explained(answer)
         if last.endswith(f": {answer.reason}"):
             return answer
@@ -414,8 +418,7 @@ class _Question:
             self.spent = begin - self.budget.steps
             self.taken += self.spent
         rules, assumptions = tuple(sorted(self.used)), tuple(sorted(self.assumptions))
-        settings: dict[str, Any] = {"equality": "bits", "minima": self.minima}
-        proof = Proof("proved", "", rules, counts, assumptions, **settings)
+        proof = Proof("proved", "", rules, counts, assumptions, equality="bits", minima=self.minima)
         return dataclasses.replace(proof, reason=proof.claim)
 
     def explained(self, error: Mismatch | UndefinedError) -> Proof:
@@ -495,7 +498,7 @@ class _Question:
                 if demanded and sizes == self.assumed:
                     # A weaker notion begins with it.
                     self.demanded = with_sizes(sizes, demanded)
-                cases = [demanded] if demanded else self._cases_by_sizes()
+                cases = [demanded] if demanded else cases_by_sizes(self.terms, not self.is_brief)
                 if not cases:
                     raise failure from None
             waiting += [with_sizes(sizes, case) for case in reversed(cases)]
@@ -504,10 +507,6 @@ class _Question:
             if len(waiting) > room:
                 break
         raise OpenError("too many loops may have no iteration, each of which is a case of its own")
-
-    def _cases_by_sizes(self) -> list[Case]:
-        """Cases of sizes where the current case fails."""
-        return cases_by_sizes(self.terms, with_iterations=not self.is_brief)
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.
@@ -661,8 +660,8 @@ class _Question:
 
     def _execution(self, side: int, original: Execution | None = None) -> Execution:
         """Execution of a model, of the rewrite after the original."""
-        name, types = ("before", "after")[side], self.element_types[side]
-        arguments = self.terms, name, self.sides[side].folder, types
+        name, folder = ("before", "after")[side], self.sides[side].folder
+        arguments = self.terms, name, folder, self.element_types[side]
         if self.trace is not None:
             execution: Execution = TracedExecution(*arguments)
         elif self.notion == "reals" and isinstance(original, RecordedExecution):
@@ -670,6 +669,7 @@ class _Question:
         else:
             execution = RecordedExecution(*arguments)
         execution.over_reals = self.notion == "reals"
+        execution.needs_definitions = self.is_hasty and side == 0  # the rewrite has no such node
         if original is not None:
             execution.assumed = dict(original.assumed)
         return execution
@@ -716,10 +716,10 @@ class _Question:
 
     def _holds_between(self, cuts: CutPoints) -> bool:
         """Test whether models are equal between cut points."""
-        before, after = (self._execution(side) for side in (0, 1))
+        runs = [self._execution(side) for side in (0, 1)]
         try:
-            cuts.require_equal((before, after))
-            self._compare([], (before, after), (before.log, after.log))
+            cuts.require_equal(runs)
+            self._compare([], runs, [run.log for run in runs])
         except OpenError:
             self.terms.comparing = False
             return False

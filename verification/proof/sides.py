@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import onnx
 
-from ...ir import Model, ModelSource, load
+from ...definitions import is_foreign
+from ...ir import Model, ModelSource, Operator, load
 from ...ir.checker import check_well_formed
 from ...ir.checker.graphs import Row, rows_of
 from ...ir.subgraph_arity import BODIES
@@ -53,6 +54,18 @@ class ModelSide(NamedTuple):
     def shares_graph(self, other: ModelSide) -> bool:
         """Test for a model with the same graph, whose data lies in the same folder."""
         return self.rows is other.rows and self.folder == other.folder
+
+    @property
+    def is_standard(self) -> bool:
+        """Test for one graph of ONNX's own operators alone."""
+        if self.holds_bodies or self.proto.functions:
+            return False
+        kinds = {(op_type, "" if bare else node.domain) for node, op_type, bare, *_ in self.rows}
+        return not any(is_foreign(Operator(name, domain=domain)) for name, domain in kinds)
+
+    def standardizes(self, rewrite: ModelSide) -> bool:
+        """Test whether only the rewrite has ONNX's own operators alone."""
+        return rewrite.is_standard and not self.is_standard
 
     def require_well_formed(self) -> None:
         """Check the model, unless it is straightline's own.

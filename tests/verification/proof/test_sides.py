@@ -23,6 +23,13 @@ def test_sizes():
     assert node_count(flat) == side(flat).size == 1 and not side(flat).holds_bodies
 
 
+def test_the_side_that_has_operators_of_onnx_alone():
+    flat = side(model("g (float[n] x) => (float[n] y) { y = Neg (x) }"))
+    old = side(model("g (float[2] x, float[2] s) => (y) { y = SimplifiedLayerNormalization (x, s) }"))
+    assert old.standardizes(flat) and not flat.standardizes(old) and not flat.standardizes(flat)
+    assert not old.standardizes(side(model(TEXT)))  # a function may be one of its operators
+
+
 def test_messages_are_checked_and_models_are_not():
     wrong = model(TEXT)
     del wrong.graph.node[1].input[:]

@@ -84,6 +84,7 @@ class Execution:
         over_reals: whether only real numbers count, so that kernels of operators outside of ONNX
             may round as they like.
         unopened: whether only that kept a node from being executed by its definition.
+        needs_definitions: stop at such a node.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Execution:
         self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
-        self.over_reals = self.unopened = False
+        self.over_reals = self.unopened = self.needs_definitions = False
         self._safety = Safety(terms)
         self._definitions: dict[Expansion, Program] = {}
         self._negated: set[Value] = set()
@@ -438,6 +439,8 @@ class Execution:
         if expansion is None or self.over_reals or expansion.definition.exact:
             return expansion
         self.unopened = True
+        if self.needs_definitions:
+            raise OpenError(f"{label(step.node)} may round otherwise than its definition")
         return None
 
     def _by_definition(
