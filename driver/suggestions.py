@@ -182,6 +182,8 @@ class Way:
         options, added = request.options, self.arguments(size)
         chosen = {name: added[name] for name in ("passes", "selects") if name in added}
         pipeline = dataclasses.replace(options, **chosen).pipeline if chosen else options.pipeline
+        # Targets, opsets and verification are left out: they decide no construct and cost
+        # the most time.
         tried = RewriteOptions(
             pipeline,
             values={**options.values, **added.get("values", {})},
@@ -216,6 +218,8 @@ def advise(
     selects = request.options.selecting is not None
     evidence, firsts, provenance = _Evidence(residual), list[Way](), Provenance()
     for key, node in residual.items():
+        # The first way of a construct fixes the fewest inputs; the union of all first
+        # ways is tried below.
         for number, way in enumerate(_ways(node, selects, provenance)):
             firsts += [way] if not number else []
             if evidence.decides(key) or evidence.took(way, trials, [key]):
@@ -266,6 +270,7 @@ class _Evidence:
         more = {op_type for op_type, path in stay if (op_type, path) not in self.residual}
         # A new construct may be a copy of one that is gone.
         decided = [key for key in self.residual if key not in stay and key[0] not in more]
+        # A union is worth its longer command only if it decides everything.
         if all_of_them and len(decided) < len(targets):
             return False
         if not any(key in decided for key in targets):
@@ -349,6 +354,8 @@ class _Trials:
             _log.debug("trying %s for what is left", " ".join(options))
             self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
             stay = self._stay(way.applied(self.request, size))
+            # A stand-in may decide by chance, such as the one iteration that ends any
+            # Loop. The hint is offered only if another number decides as much.
             if stay is not None and len(stay) < self.residual and way.options(other) != options:
                 # What is refused with another number needs this one.
                 more = self._stay(way.applied(self.request, other))
@@ -362,6 +369,8 @@ class _Trials:
     def _stay(self, request: Request) -> dict[Key, list[Reason]] | None:
         before, self.is_cut = self.added_nodes, False
         try:
+            # A fault of a pass in a trial is not a fault of the user's rewrite:
+            # isolation keeps the construct.
             result, _ = isolated(lambda: self._rewritten(request), NONE)
         except Error:  # with these options it would be refused, so they are not offered
             return None
@@ -383,6 +392,7 @@ class _Trials:
         try:
             result = request.pipeline.apply(model, trial=True, run=run)
         finally:
+            # A trial that raised has used its share of the nodes as well.
             self.added_nodes = max(self.added_nodes, run.meter.added_nodes, run.meter.growth)
         self.nodes += count_all_nodes(result.model)
         return result
@@ -403,6 +413,8 @@ def _ways(node: Node, selects: bool, provenance: Provenance) -> Iterator[Way]:
     sources = list(dict.fromkeys(sources))
     if node.is_op("Loop") and selects and is_ambiguous(node):
         yield from _readings(sources)
+    # With a single source that no option decides, such as data, fixing the others decides
+    # nothing.
     if sources and all(origin.option for origin in sources):
         way = _way(sources)
         if way is not None:
@@ -415,6 +427,8 @@ def _ways(node: Node, selects: bool, provenance: Provenance) -> Iterator[Way]:
         way = _way(bounds) if bounds else None
         if way is not None:
             yield dataclasses.replace(way, selects=True)
+        # A maximum is an assumption about data, which samples can refute; so it comes
+        # last.
         if node.is_op("Loop") and "body" in node.bodies:
             yield Way(selects=True, loop=node.path)
 
@@ -458,6 +472,8 @@ def _way(sources: Iterable[Origin]) -> Way | None:
 
 def _stand_in(value: Value, size: int) -> Any:
     """Return a value for an input: a number that the model compares it with, or this one."""
+    # A switch such as a sample rate decides its If only at the number that the model compares
+    # it with.
     compared = _compared_with(value)
     kind = value.elem_type
     one: Any = size if compared is None else compared
@@ -504,6 +520,7 @@ def calls_kept(
 ) -> dict[Model | Function, Remark]:
     """Return the first kept call of each function."""
     calls: dict[Model | Function, Remark] = {}
+    # The first call is enough for the reader: all calls of a function share its body.
     for graph in model.graphs() if model.functions and reasons else ():
         for node in graph.nodes():
             function = model.functions.get(node.op.function_key)

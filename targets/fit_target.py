@@ -122,6 +122,7 @@ class FitTarget(Pass):
     def run(self, model: Model, context: PassContext) -> bool:
         """Fit the model in the first way, or in another one that leaves less."""
         context.supports = self._lists
+        # The passes change the model, so other ways need a copy from before.
         original = load(model) if len(self.ways) > 1 else None
         before = list(context.remarks.entries)
         had = {node.op_type for graph in model.graphs() for node in graph.unordered_nodes()}
@@ -129,6 +130,8 @@ class FitTarget(Pass):
         search = SearchBudget(original or model, context.analyses.memory)
         best = _Fit(self._fit(model, context.meter.added_nodes, search), context, self.ways[0])
         untaken = best.result.untaken
+        # Other passes can only avoid constructs, or operators that the first passes
+        # brought in; for an operator of the original they would end alike.
         if original is not None and any(n.bodies or n.op_type not in had for n in untaken):
             best = self._search(original, best, search)
         if best.context is not context:
@@ -174,6 +177,8 @@ class FitTarget(Pass):
             refit = self._fit(trial.model, context.meter.added_nodes, search)
             states = States()
             states.visit(model)  # passes and fit may undo each other
+            # A pass may prefer the form that legalization replaces; then the two
+            # would alternate forever.
             if len(refit.untaken) > len(result.untaken) or states.visit(refit.model):
                 break
             earlier = [entry for entry in context.remarks.entries if entry[0].action != "kept"]
@@ -198,12 +203,16 @@ class FitTarget(Pass):
             search.spend(model, _CONVERSION)
             try:
                 fitted = self._fit_in(opset, model, added)
+            # Another opset of the target may hold the operator. The caller's own
+            # opset has no substitute.
             except ConversionError as error:
                 if self.opset is not None:
                     raise
                 stuck = stuck or error
                 continue
             shared = shared_outputs(fitted.model) if self.target.own_outputs else ()
+            # An output that is an input counts as unsupported where the target needs
+            # separate outputs.
             lacking = len(fitted.untaken) + len(list(shared))
             if best is None or lacking < least:
                 best, least = fitted, lacking
@@ -250,6 +259,8 @@ class FitTarget(Pass):
             counts = converted.differences.to_dict()["changed"]
             changes = "".join(f", {op} {count}" for op, count in counts.items())
             changes = f"; changed: {changes[2:]}" if changes else ""
+        # Passes and legalization share one limit of nodes, or a fit could double what the
+        # user allowed.
         budget = Budget(Meter(added), self.max_nodes)
         replaced, untaken = legalize(copy, self.target, budget)
         if all(self._lists(op_type, opset) for op_type in FORMS):

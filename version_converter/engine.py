@@ -99,6 +99,8 @@ class Engine:
         due: Sequence[Node],
     ) -> None:
         """Convert the due nodes to the next version."""
+        # Within a step, due nodes have the old version beside converted ones; inference needs to
+        # know which.
         self.types.begin_step(due, source)
         crossing, nodes, waiting = None, list(due), [n for n in due if n.op_type == "Scan"]
         if waiting and scans.crosses(source, target):
@@ -136,12 +138,15 @@ class Engine:
     def _visit(self, node: Node, source: int, target: int) -> list[Node]:
         """Convert one node, and return nodes still in the old version."""
         newer = max(source, target)
+        # A newer schema may change the meaning without a new attribute; nothing but a
+        # review can tell.
         if newer > REVIEWED:
             self._fail(node, source, target, f"opset {newer} is newer than this straightline")
             return []
         if schema_at(node.op_type, source) is None:
             self._fail(node, source, target, _missing(node.op_type, source))
             return []
+        # The adapter keeps the node; a longer form costs nodes, and so comes second.
         try:
             self._adapt(node, source, target)
             return []
@@ -230,6 +235,8 @@ class Engine:
 
     def _draft(self, node: Node, source: int, target: int) -> NodeDraft:
         """A draft of a node, without inputs that every call of its function omits."""
+        # An input that no call of the function passes has no type; left in, it would
+        # count as an unknown operand.
         if not self._absent.always.isdisjoint(node.inputs):
             graph = node.graph
             assert graph is not None
@@ -260,6 +267,8 @@ class Engine:
             results, other = None, refusal
         added = draft.added
         if results is None:
+            # The function body of these operators in the specification rounds unlike
+            # their kernels.
             inexact = node.op_type in INEXACT_BODIES
             proto = None if inexact else function_body(node, version, self.types)
             if proto is None:
@@ -342,6 +351,8 @@ class Engine:
         """Replace a node's outputs by values, and transfer their known types."""
         graph = node.graph
         assert graph is not None
+        # Name and metadata pass to the replacement only if a single node replaces this
+        # one.
         single = {v.producer for v in values if v is not None}
         for old, new in zip(node.outputs, values, strict=False):
             if old is not None and new is not None:

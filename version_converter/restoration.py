@@ -116,6 +116,8 @@ class Restoration:
         """Restore operators in one graph."""
         for sample in SAMPLES:
             before, now = (schema_at(sample.op_type, v) for v in (self.source, self.target))
+            # An operator of both opsets needed no longer form, so nodes like it are
+            # the exporter's own.
             if now is None or (before is not None and before.since_version == now.since_version):
                 continue
             for seed in graph.nodes_of(sample.path[0]):
@@ -126,6 +128,9 @@ class Restoration:
         for form in self._sample_forms(graph, sample, seed):
             for root in _roots(graph, seed, form, sample.path[0]):
                 match = _Match(graph, form, _placeholders(sample))
+                # A sample has typical attributes and open shapes: it finds nodes
+                # and their attributes cheaply, and proves nothing. The form for
+                # the actual operands decides.
                 if not match.matches(root) or not match.is_closed(root):
                     continue
                 operands = self._operands(match, sample.inputs + len(sample.constants))
@@ -141,6 +146,8 @@ class Restoration:
             rank = self._types.rank(seed.inputs[0])
             if rank is None or rank < sample.rank:
                 return
+            # Its longer form reshapes groups of channels: the seed has another rank
+            # than the operand.
             rank = 4 if sample.op_type == "GroupNormalization" else rank
         others = [each for each in sample.elem_types if each != own]
         # Operands of another type are cast, and the form with these Casts is the larger one.
@@ -158,6 +165,8 @@ class Restoration:
 
     def _operators(self, sample: Sample, match: _Match) -> Iterator[Operator]:
         """The operators that a match may stand for."""
+        # A longer form counts axes from either end; both spellings are tried where the
+        # rank is known.
         attributes = {n: match.numbers.get(n, own) for n, own in sample.attributes.items()}
         yield Operator.make(sample.op_type, **attributes)
         first = match.values.get(f"{_OPERAND}0")
@@ -198,6 +207,7 @@ class Restoration:
         elem_type, shape = self._types.elem_type(value), self._types.shape(value)
         if elem_type is None:
             return None
+        # The longer form may depend on a number, such as the step of a Range.
         if value.constant is not None and not value.constant.is_sparse and shape == []:
             return _constant(value.constant.numpy())
         return Operand(elem_type, None if shape is None else tuple(shape))
@@ -228,6 +238,7 @@ class Restoration:
         try:
             self._convert(form, self.source)
             self._convert(form, self.target)
+        # The operator on these operands has no longer form, so the nodes cannot be one.
         except ConversionError:
             return None
         return form.graph
@@ -310,6 +321,8 @@ class _Match:
     def is_closed(self, root: Node) -> bool:
         """Test that nothing else needs a value inside."""
         nodes = set(self._nodes.values())
+        # Another reader of an inner value would keep these nodes alive beside the
+        # restored operator.
         inner = [v for node in nodes - {root} for v in node.outputs if v is not None]
         return not any(v.pinned or not nodes.issuperset(self.graph.users(v)) for v in inner)
 
