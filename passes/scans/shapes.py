@@ -157,6 +157,8 @@ class ScanShapes:
         """The facts of the elements."""
         body = self.node.body("body")
         inside = self.inference.within(body, list(map(self._look, body.inputs)))
+        for value in body.captures():
+            inside.assume(value, self._look(value))
         outputs = range(len(self.scan.states), len(body.outputs))
         return [self._with_declared(inside, index) for index in outputs]
 
