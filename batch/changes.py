@@ -38,7 +38,7 @@ COLUMNS: tuple[Column, ...] = (
         for field, title, kind in _FIELDS
         for when in ("old", "new")
     ),
-    Column("why", "what is left now, and why"),
+    Column("why", "remaining control flow, with reasons"),
 )
 KEYS = [column.key for column in COLUMNS]
 

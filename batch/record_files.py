@@ -73,6 +73,6 @@ def _of_lines(content: bytes, file: Path) -> list[Record]:
             records.append(Record.from_dict(entry))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise BatchError(
-                f"'{file}', line {number}, is no record of a model as --json prints it"
+                f"'{file}', line {number}, is not a record of a model as --json prints it"
             ) from error
     return records

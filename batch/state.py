@@ -97,7 +97,7 @@ class State:
     def _read(self) -> None:
         if os.path.lexists(self._file):
             content = bytes(read_bytes(self._file, _MOST_BYTES))
-            remedy = "delete the file, then all models are done anew"
+            remedy = "delete the file, then all models are processed again"
             for entry, line in entries(content, f"'{self._file}'", remedy):
                 self._keep(entry, line)
 

@@ -80,7 +80,7 @@ def lines_in(folder: Address) -> Iterator[tuple[dict[str, Any], bytes]]:
     Raises:
         BatchError: one is not what was written there.
     """
-    remedy = "delete the file, then the models in it are done anew"
+    remedy = "delete the file, then the models in it are processed again"
     for file in folder.below(_PATTERN):
         yield from entries((folder / file).read(), f"'{folder / file}'", remedy)
 

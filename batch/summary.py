@@ -28,7 +28,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("opset_after", "opset", "count"),
     Column("seconds", "seconds", "seconds"),
-    Column("left", "what is left, and why"),
+    Column("left", "remaining control flow, with reasons"),
 )
 KEYS = [column.key for column in COLUMNS]
 TONES = (

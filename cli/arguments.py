@@ -66,7 +66,7 @@ class TableArguments:
             FeedError: a file cannot be read.
         """
         if self["selects"] and self["passes"] is not None:
-            raise typer.BadParameter("--selects stands for '--passes selects'; give it alone")
+            raise typer.BadParameter("--selects stands for '--passes selects'; use it alone")
         keywords: dict[str, Any] = {}
         for row in options_on(self.command):
             value = self[row.name]
@@ -87,9 +87,7 @@ class TableArguments:
         """
         name, file = self["target"], self["target_file"]
         if name is not None and file is not None:
-            raise typer.BadParameter(
-                "--target and --target-file name two targets; give one of them"
-            )
+            raise typer.BadParameter("--target and --target-file name two targets; use one of them")
         return name if file is None else Path(file)
 
     def options(self, **keywords: Any) -> RewriteOptions:

@@ -55,7 +55,7 @@ def session_of_one(
     for field in dataclasses.fields(many):
         if getattr(many, field.name) != field.default:
             raise typer.BadParameter(
-                f"--{field.name} is for many models; say where to with -o FOLDER"
+                f"--{field.name} is for many models; name the folder of the results with -o FOLDER"
             )
     places: list[Any] = [*sources, target]
     for place in places:

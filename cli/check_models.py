@@ -193,7 +193,7 @@ def plan(
         "Also write the result as JSON to a file.", "--out", "-o", metavar="FILE.json"
     ),
     force: bool = of_output(
-        "Also overwrite a file that is no such result.", "--force", default=False
+        "Also overwrite a file that is not such a result.", "--force", default=False
     ),
     config: Path | None = shared.CONFIG,
     no_config: bool = shared.NO_CONFIG,

@@ -247,7 +247,7 @@ class _Checker:
 
     def _unknown(self, key: str, offered: Mapping[str, Any], tables: Collection[str]) -> str:
         if key in self.all:
-            return f"this is no option of the command; {instead(key, offered, are='it has')}"
+            return f"this is not an option of the command; {instead(key, offered, are='it has')}"
         if key.startswith("no-") and key[3:] in offered:
             return f"write {key[3:]} = false"
         same = next((one for one, p in offered.items() if f"--{key}" in p.opts), None)

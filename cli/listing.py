@@ -60,7 +60,7 @@ def list_targets(
             about.append(f"tried in {target['tried']['version']}, {target['tried']['date']}")
         count = f"all but {target['lacks']}" if target["operators"] is None else target["operators"]
         rows.append((target["name"], f"{first} to {last}", str(count), control_flow, about))
-    columns = ("Target", "Opsets", "Operators", "Control flow", "What it is; its list")
+    columns = ("Target", "Opsets", "Operators", "Control flow", "Client; its list")
     return _list(targets, [Table(columns, rows)], as_json)
 
 

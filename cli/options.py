@@ -74,7 +74,7 @@ LOAD = option(
     metavar="FILE",
 )
 FORCE = of_output(
-    "Also overwrite a file that is no model, and data of another model.", "--force", default=False
+    "Also overwrite a file other than a model, and data of another model.", "--force", default=False
 )
 MAX_INPUT_SIZE = option(
     "Refuse a model file with more bytes, such as 500M; by default 2G, the most that ONNX allows.",

@@ -198,11 +198,11 @@ def target_name(text: str) -> str:
 
 
 def once(uses: Sequence[Given] | None) -> Sequence[Given] | None:
-    """Check that no name is given twice."""
+    """Check that no name occurs twice."""
     names = set[str]()
     for one in uses or ():
         if one.name in names:
-            raise typer.BadParameter(f"'{one.name}' is given twice")
+            raise typer.BadParameter(f"'{one.name}' occurs twice")
         names.add(one.name)
     return uses
 

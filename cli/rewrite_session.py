@@ -90,7 +90,7 @@ class Session:
         if self.whole_target and target is None:
             raise typer.BadParameter("--require-target is about a target; name one with --target")
         if self.stage == "converting" and self.table["opset"] is None and target is None:
-            raise typer.BadParameter("say where to: --opset N, or --target NAME")
+            raise typer.BadParameter("name a destination: --opset N, or --target NAME")
         if self.table["opset"] is not None:
             _require_opset(self.table["opset"])
         self.proof.demanded()

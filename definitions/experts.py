@@ -125,7 +125,7 @@ def _weights(case: Case, layer: int) -> str:
             {z}F = Cast <to = {kind}> ({z}S)  {z}U = Unsqueeze <axes = [3]> ({z}F)""")
         zero = f"{z}U"
     if width % block:
-        case.unfit("its rows are no whole blocks")
+        case.unfit("its rows are not whole blocks")
     return f"""{" ".join(nodes)} {w}F = Cast <to = {kind}> ({w}C)
         {w}B = Reshape <shape = [0, {rows}, {blocks}, {block}]> ({w}F)
         {s}F = Cast <to = {kind}> ({s})  {s}U = Reshape <shape = [0, {rows}, {blocks}, 1]> ({s}F)

@@ -54,7 +54,7 @@ RULES = ("linear", "gated", "delta", "gated_delta")
     scale = @scale ? 0.0, update_rule = @rule ? "gated_delta", chunk_size = @chunk ? 64,
     state_window = @window ? 0> (query, key, value, past?, decay?, beta?) }""",
     rows="query key value past decay beta",
-    differs="keys that are no unit vectors may overflow",
+    differs="keys that are not unit vectors may overflow",
     **_FACTS,
 )
 def linear_attention(case: Case) -> str:

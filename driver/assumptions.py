@@ -71,7 +71,7 @@ class Assumptions:
                 path,
                 f"a maximum of {iterations} of Loop '{path}'",
                 f"Loop '{path}' run more than {iterations}",
-                "which was taken on trust; raise it",
+                "which was assumed; raise it",
                 int(most),
             )
         for path, branch in self.branches.items():
@@ -80,7 +80,7 @@ class Assumptions:
                 path,
                 f"the {branch} branch of If '{path}'",
                 f"If '{path}' take its {other} branch",
-                "against what was taken on trust; leave that out",
+                "against the assumption; omit it",
             )
 
 
@@ -103,7 +103,7 @@ def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
     loops = _constructs(model, "Loop", maxima)
     for path, most in maxima.items():
         if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
-            raise AssumptionError(f"Loop '{path}': {most!r} is no number of iterations")
+            raise AssumptionError(f"Loop '{path}': {most!r} is not a number of iterations")
     return loops
 
 
@@ -182,5 +182,6 @@ def assumed_ifs(model: Model, branches: Branches) -> dict[str, Node]:
     ifs = _constructs(model, "If", branches)
     for path, branch in branches.items():
         if branch not in ("then", "else"):
-            raise AssumptionError(f"If '{path}': {branch!r} is no branch; write 'then' or 'else'")
+            reason = f"{branch!r} is not a branch; write 'then' or 'else'"
+            raise AssumptionError(f"If '{path}': {reason}")
     return ifs

@@ -127,7 +127,7 @@ class Inspection:
             for c in self.constructs
         ]
         analysis = () if brief else ("Decided by",)
-        columns = "Operator", "Where", *analysis, "Rewrite", "What it does, or why it stays"
+        columns = "Operator", "Where", *analysis, "Rewrite", "Effect, or reason for keeping"
         yield Table(columns, rows)
         count = sum(construct.outcome == "kept" for construct in self.constructs)
         summary = f"{count} of {len(self.constructs)} stay" if count else "none stays"

@@ -126,7 +126,7 @@ class Advice:
         plain = [part.plain for part in sentence.parts]
         other = [part.plain for why in reasons for part in why.parts if part.plain not in plain]
         if key[0] == "If" and any(part.arguments.get("by_data") for part in sentence.parts):
-            other.append(f"{by(f'--assume {key[1]}=then|else')} takes a branch on trust")
+            other.append(f"{by(f'--assume {key[1]}=then|else')} assumes a branch")
         more = "; ".join([f"it stays with {' '.join(options)}", *dict.fromkeys(other)])
         parts = [part.replaced(part.plain) for part in sentence.parts]
         return Reason.join([*parts, sentence.replaced(more)])
@@ -351,7 +351,7 @@ class _Trials:
         best = None
         for size, other in STAND_INS.items() if way.values or way.shapes else ((4, 4),):
             options = way.options(size)
-            _log.debug("trying %s for what is left", " ".join(options))
+            _log.debug("trying %s for the remaining control flow", " ".join(options))
             self.on_progress("trying", " ".join(options), len(self.done), _MOST_TRIALS)
             stay = self._stay(way.applied(self.request, size))
             # A stand-in may decide by chance, such as the one iteration that ends any

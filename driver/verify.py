@@ -102,7 +102,7 @@ def check_trust(
     if not assumptions or verdict.proved:
         return verdict
     contents = [claim.content for claim in assumptions.claims()]
-    trust = f"{', '.join(contents)} is taken on trust"
+    trust = f"{', '.join(contents)} is assumed"
     if verdict.status == "open":
         return dataclasses.replace(verdict, notes=(*verdict.notes, trust))
     from .bound_violations import Search
@@ -121,10 +121,10 @@ def check_trust(
     if verdict.differs:
         return verdict
     further = search.further()
-    note = f"{trust}; no input that was tried says otherwise"
+    note = f"{trust}; no tried input contradicts it"
     if further is not None:
         note = (
             f"{trust}; inputs make {further.claim.violation}, such as {further.shown}; there"
-            " the result is another one"
+            " the result differs"
         )
     return dataclasses.replace(verdict, notes=(*verdict.notes, note))

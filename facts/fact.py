@@ -38,7 +38,7 @@ class Fact:
         elem_type: element type of a tensor; 0 when it is not known.
         shape: one dimension for each axis; None for an unknown rank.
         content: the elements of a small integer or boolean tensor; None when not followed.
-        other: the type of a sequence or optional; there is no tensor then.
+        other: the type of a sequence or optional; it is not a tensor then.
         count: how many elements a sequence holds; None where that is not known.
     """
 

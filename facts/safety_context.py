@@ -170,7 +170,7 @@ def axis_of(axis: int, rank: int) -> int:
 def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
     """Axes counted from the front, none of them twice: runtimes disagree on such a list."""
     places = [axis_of(axis, rank) for axis in axes]
-    require(len(set(places)) == len(places), "an axis stands twice")
+    require(len(set(places)) == len(places), "an axis occurs twice")
     return places
 
 

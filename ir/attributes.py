@@ -121,8 +121,8 @@ def check_value(attribute: onnx.AttributeProto, kind: int, node: object, types: 
         element_types = onnx.TensorProto.DataType.values()
         if attribute.name in _ELEMENT_TYPES and attribute.i not in element_types:
             raise ModelError(
-                f"{node} has {attribute.i} as its attribute '{attribute.name}', which is no element"
-                " type"
+                f"{node} has {attribute.i} as its attribute '{attribute.name}', which is not"
+                " an element type"
             )
     elif kind in _VALUED and not attribute.ref_attr_name:
         _check_messages(attribute, kind, node, types)

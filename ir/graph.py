@@ -258,7 +258,7 @@ class Graph(GraphQueries):
         for value in outputs:
             if isinstance(value, Value):
                 if value.producer is not node or value in present:
-                    raise GraphError(f"{node}: {value} is no output of it, or would be one twice")
+                    raise GraphError(f"{node}: {value} is not its output, or would be one twice")
                 present.add(value)
         for old in node.outputs:
             if old is not None and old not in present and (old.pinned or self.is_used(old)):
@@ -404,7 +404,7 @@ class Graph(GraphQueries):
             GraphError: it is no constant, or belongs to a graph or node already.
         """
         if value.constant is None or value.owner is not None or value.producer is not None:
-            raise GraphError(f"{value} is no loose constant")
+            raise GraphError(f"{value} is not a loose constant")
         value.owner = self
         self._topology.insert(value)
         self.initializers[value] = value.constant

@@ -103,7 +103,7 @@ def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: object = "") -
     if dims and min(dims) < 0:
         raise ModelError(f"{what} has a negative dimension: {dims}")
     if tensor.indices.data_type != onnx.TensorProto.INT64:
-        raise ModelError(f"{what} has indices that are no 64-bit integers")
+        raise ModelError(f"{what} has indices that are not 64-bit integers")
     count = math.prod(values)
     if len(values) != 1 or indices not in ([count], [count, len(dims)]):
         raise ModelError(f"{what} has indices of shape {indices} for {count} values")

@@ -63,7 +63,7 @@ def body_arity(
     if op_type == "Loop":
         return inputs, max(inputs - 1, output_count + 1)
     if op_type == "If" and input_count != 1:
-        raise ModelError(f"has {input_count} inputs; If takes one, its condition")
+        raise ModelError(f"has {input_count} inputs; If has one, its condition")
     if op_type == "Scan":
         if not 1 <= scan_count <= inputs:
             raise ModelError(

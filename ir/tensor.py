@@ -262,7 +262,7 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
             " known; load the model from its path, or give the folder as base_dir="
         )
     if "\0" in location:
-        raise LoadError(f"tensor '{name}' names external data in {location!r}, which is no path")
+        raise LoadError(f"tensor '{name}' names external data in {location!r}, which is not a path")
     folder = real_path(base_dir)
     path = real_path(folder / location)
     if not location or not path.is_relative_to(folder) or path == folder:

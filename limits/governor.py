@@ -113,7 +113,7 @@ class Governor:
         """Seconds that a place of unknown cost may take; 0 where none remain."""
         seconds = max(0.0, self.limits.timeout - self.waited)
         if not seconds:
-            self.refuse(place, f"takes more seconds {self._more('timeout')}")
+            self.refuse(place, f"needs more seconds {self._more('timeout')}")
         return seconds
 
     def wait(self, seconds: float, place: object) -> None:

@@ -22,7 +22,7 @@ from .builder import Builder
 REORDERED = "would add or multiply floats in another order"
 """Why such a reduction is computed iteration by iteration where each bit counts."""
 
-DIFFERING = "takes a number of elements that may differ from iteration to iteration"
+DIFFERING = "reads a number of elements that may vary between iterations"
 """Why what reads or gives such things is computed iteration by iteration."""
 
 
@@ -297,9 +297,7 @@ class Batch:
         pairs = enumerate(None if each is None else each.partial for each in self.operands)
         parts = {index: part for index, part in pairs if part is not None}
         if len({part.elements for part in parts.values()}) > 1:
-            raise Unbatchable(
-                "takes elements of which some iterations lack others than they lack elsewhere"
-            )
+            raise Unbatchable("reads elements that are absent on different iterations")
         return parts
 
     def varies(self, index: int) -> bool:
@@ -340,14 +338,14 @@ class Batch:
         self.fixed(index)
         array = integers(self.require(index).fact)
         if array is None:
-            raise Unbatchable(f"has an input {self._name(index)} that only run time tells")
+            raise Unbatchable(f"has an input {self._name(index)} that is known only at run time")
         return [int(number) for number in array.reshape(-1)]
 
     def length(self, index: int) -> Dimension:
         """The length of an input that must be a vector."""
         shape = self.shape(index)
         if len(shape) != 1:
-            raise Unbatchable(f"has an input {self._name(index)} that is no vector")
+            raise Unbatchable(f"has an input {self._name(index)} that is not a vector")
         return shape[0]
 
     def listed(self, attribute: str, index: int) -> list[int] | None:

@@ -98,7 +98,7 @@ def moving_slice(batch: Batch) -> Value:
         length, short = _length(batch, start, end, axis)
         first, offsets = _bound(batch, 1, position), range(0, length, step)
         if len(offsets) > limit("window_elements"):
-            raise Unbatchable(f"takes more elements than {allowed('window_elements')}")
+            raise Unbatchable(f"reads more elements than {allowed('window_elements')}")
         is_whole, is_first = short is not Short.RUNS, step == 1 and not batched
         occupied = start is not None and batch.extent.never_negative(
             batch.shape(0)[axis] - 1 - start
@@ -132,7 +132,7 @@ def _bounds(batch: Batch, index: int) -> list[Dimension | None]:
 
 
 def _differs(start: Dimension | None, end: Dimension | None) -> bool:
-    """Test for a length that only run time tells."""
+    """Test for a length that is known only at run time."""
     return start is None or end is None or (end - start).value is None
 
 

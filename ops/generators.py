@@ -142,9 +142,7 @@ class Range(OperatorRules):
         start, limit, delta = (element(batch.require(index).fact) for index in range(3))
         length = None if start is None or limit is None else (limit - start).value
         if length is None or delta is None or not delta.value:
-            raise Unbatchable(
-                "gives a number of elements that may differ from iteration to iteration"
-            )
+            raise Unbatchable("returns a number of elements that may vary between iterations")
         steps = np.arange(0, length, delta.value)
         kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
         row = batch.emit.constant(steps.astype(kind), batch.label("_row"))

@@ -43,7 +43,7 @@ class Compress(NoLarger, PassesAxes, SizedByVector, Moving):
 
     steered_by: ClassVar[tuple[int, ...] | None] = ()
 
-    why_unbatchable: ClassVar[str] = "takes elements off any axis"
+    why_unbatchable: ClassVar[str] = "takes elements from any axis"
 
     def prove_safe(self, premises: Premises) -> None:
         """Each truth value must have its own element or slice."""
@@ -346,7 +346,7 @@ class NonZero(Total):
     steered_by: ClassVar[tuple[int, ...] | None] = ()
     sized_by: ClassVar[tuple[int, ...]] = (0,)
     why_unbatchable: ClassVar[str] = (
-        "gives a number of positions that may differ from iteration to iteration"
+        "returns a number of positions that may vary between iterations"
     )
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:

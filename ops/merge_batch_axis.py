@@ -18,7 +18,7 @@ def joined(batch: Batch, index: int) -> Value:
     shape = batch.shape(index)
     value, label = batch.spread(index), batch.label("_joined")
     if not shape:
-        raise Unbatchable("takes a scalar where a batch is wanted")
+        raise Unbatchable("reads a scalar where a batch is required")
     if shape[0] == 1:
         return batch.emit.squeeze(value, 1, label)
     rest = [axis_size(batch, index, axis) for axis in range(1, len(shape))]
@@ -36,7 +36,7 @@ def parted(batch: Batch, value: Value) -> Value:
         return batch.emit.unsqueeze(value, 1, batch.label())
     result = batch.results[0].shape
     if result is None:
-        raise Unbatchable("gives a result of unknown rank")
+        raise Unbatchable("returns a result of unknown rank")
     numbers = [dim.value for dim in result[1:]]
     sizes = batch.emit.add("Shape", [value], batch.label("_sizes"))
     rest = [

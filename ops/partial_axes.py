@@ -26,7 +26,7 @@ from .batching import DIFFERING, Batch, Operand, Partial, Unbatchable
 from .builder import Builder
 from .schema_queries import MIN_OF_INTEGERS
 
-PAST_THE_END = "takes elements of which some may lie past the end on some iterations"
+PAST_THE_END = "reads elements that may be past the end on some iterations"
 """Why a Slice is computed iteration by iteration that is not padded."""
 
 
@@ -59,7 +59,7 @@ def along_axis(
     parts, shape = batch.parts(), batch.results[0].shape
     types = [batch.require(index).fact.elem_type for index in parts if index in risky]
     if any(elem_type not in IEEE_FLOATS for elem_type in types):
-        raise Unbatchable("takes padding of a type with which it may fail")
+        raise Unbatchable("reads padding of a type on which it may fail")
     for axis in range(len(shape or ())):
         match = axis_map(axis)
         if match is None or (len(batch.node.outputs) > 1 and not match.all_outputs):
@@ -72,7 +72,7 @@ def along_axis(
         if any(_is_whole(batch, index, places[index], one) for index in beside):
             return rule(whole(batch, repeats=True))
         if any(batch.shape(index)[places[index] or 0] != 1 for index in beside):
-            raise Unbatchable("takes elements of which some iterations lack some beside others")
+            raise Unbatchable("reads elements that are absent on some iterations beside others")
         how = dataclasses.replace(one, axis=axis - len(shape or ()), data=None, zeros=False)
         return [batch.partial(result, how) for result in once(batch, rule)]
     raise Unbatchable(DIFFERING)

@@ -47,9 +47,7 @@ class Quantization(KeepsShape, PassesAxes):
         if premises.has(2):
             same_shape(premises.shape(2), scale, premises.name(2))
 
-    why_unbatchable: ClassVar[str] = (
-        "scales blocks, or by a number of scales that only run time tells"
-    )
+    why_unbatchable: ClassVar[str] = "scales blocks, or by a run-time number of scales"
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:
         scale = inputs[1].shape

@@ -305,7 +305,7 @@ class Squeeze(PassesAxes, SizedByVector, Moving):
         if axes is None:
             axes = [axis for axis, dim in enumerate(batch.shape(0)) if dim == 1]
             if any(dim.equals(1) is None for dim in batch.shape(0)):
-                raise Unbatchable("drops axes that only run time tells")
+                raise Unbatchable("drops run-time axes")
         moved = tuple(sorted(batch.axis(axis, rank) for axis in axes))
         value = batch.require(0).value
         return [batch.emit.squeeze(value, moved, batch.label())] if moved else [value]
@@ -385,7 +385,7 @@ class Expand(Growing, Moving):
     def batch(self, batch: Batch) -> Sequence[Value]:
         target, count = batch.fixed(1), batch.length(1).value
         if target is None or count is None:
-            raise Unbatchable("stretches to a rank that only run time tells")
+            raise Unbatchable("stretches to a rank that is known only at run time")
         rank = max(batch.rank(0), count)
         ones = batch.vector(*[1] * (1 + rank - count))
         target = batch.emit.concat([ones, target], 0, batch.label("_shape"))

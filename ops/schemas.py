@@ -155,7 +155,7 @@ def _type_faults(
                 if set(others) != set(types):
                     yield (
                         f"{other} is a {' or '.join(others)} and {parameter.name} a"
-                        f" {' or '.join(types)}, which opset {version} wants to be of one type"
+                        f" {' or '.join(types)}, which opset {version} requires to be of one type"
                     )
 
 

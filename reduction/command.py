@@ -72,7 +72,7 @@ class FailingCommand:
         expected: the failure on the first model; None before `expect`.
 
     Raises:
-        CommandError: the pattern is no regular expression.
+        CommandError: the pattern is not a regular expression.
     """
 
     def __init__(self, command: str, *, pattern: str | None = None, timeout: float = 60) -> None:
@@ -80,7 +80,7 @@ class FailingCommand:
         try:
             re.compile(pattern or "")
         except re.error as error:
-            raise CommandError(f"'{pattern}' is no regular expression: {error}") from error
+            raise CommandError(f"'{pattern}' is not a regular expression: {error}") from error
         self._pattern = pattern
         self.expected: Failure | None = None
 

@@ -149,7 +149,7 @@ class _Search:
                 outside = [pair for pair in some if not (pair.before.loops or pair.after.loops)]
                 if len(outside) == len(some):
                     raise
-                # A value in a loop has other sizes in each iteration, or is no tensor.
+                # A value in a loop has other sizes in each iteration, or is not a tensor.
                 values = self._values(outside)
             for pair, one, other in values:
                 difference = compare(one, other, Tolerance())

@@ -112,7 +112,7 @@ def _convert(name: str, value: Any, proto: onnx.TypeProto) -> Any:
 def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any]:
     dtype = helper.tensor_dtype_to_np_dtype(proto.tensor_type.elem_type)
     if value is None:
-        raise FeedError(f"input '{name}' is no optional; give a tensor, not None")
+        raise FeedError(f"input '{name}' is not an optional; give a tensor, not None")
     if isinstance(value, TensorProto):
         value = _to_array(value, f"the value of input '{name}'")
     try:
@@ -193,7 +193,7 @@ def read_array(path: Path) -> NDArray[Any]:
     try:
         message.ParseFromString(content)
     except DecodeError as error:
-        raise FeedError(f"{path}: is no .npy, .npz or .pb file with a tensor") from error
+        raise FeedError(f"{path}: is not a .npy, .npz or .pb file with a tensor") from error
     try:
         return _to_array(message, "the tensor", path.parent)
     except Error as error:

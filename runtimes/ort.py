@@ -100,7 +100,7 @@ class _OrtSession:
         tensors = {}
         for name, value in values.items():
             if not isinstance(value, (np.ndarray, onnxruntime.OrtValue)):
-                raise Unsupported(f"input '{name}' is no tensor and output '{self._raw[0]}' is raw")
+                raise Unsupported(f"input '{name}' is not a tensor, output '{self._raw[0]}' is raw")
             is_array = isinstance(value, np.ndarray)
             tensors[name] = onnxruntime.OrtValue.ortvalue_from_numpy(value) if is_array else value
         results = self._session.run_with_ort_values(self._raw, tensors)

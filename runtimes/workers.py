@@ -163,7 +163,8 @@ class Worker:
         if status == "crashed":
             value = process.cause_of_death()
             if value.startswith(_KILLED):
-                status, value = "out of memory", f"{value}: the system ends what takes too much"
+                status = "out of memory"
+                value = f"{value}: the system ends processes that use too much memory"
             elif _WANT_OF_MEMORY.search(value):
                 status, value = "out of memory", value + process.way_out()
             self.close()

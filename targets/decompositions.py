@@ -304,7 +304,7 @@ def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
     """A TopK of the places of elements that are not zero, in merged axes."""
     rank = draft.required_rank("the axes of places")
     if draft.source < 11 or rank == 0:
-        draft.refuse("its input is a number alone, or the opset has no TopK of integers")
+        draft.refuse("its input is a scalar, or the opset has no TopK of integers")
     flags = draft.emit("Cast", [draft.data], "flags", to=onnx.TensorProto.BOOL)
     flat = draft.emit("Reshape", [flags, draft.ints([-1], "row")], "row")
     whole = draft.emit("Cast", [flat], "whole", to=onnx.TensorProto.INT64)
@@ -320,7 +320,7 @@ def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
 def reshape_axes(draft: NodeDraft) -> Sequence[Value | None]:
     """An Unsqueeze with axes of rank 1 in place of rank 0."""
     if draft.rank(1) != 0:
-        draft.refuse("its axes are no number alone")
+        draft.refuse("its axes are not a single number")
     axes = draft.emit("Reshape", [draft.input(1), draft.ints([1], "row")], "axes")
     return [draft.emit("Unsqueeze", [draft.input(0), axes])]
 

@@ -58,13 +58,13 @@ _MOST_ROUNDS = 3
 """Runs of the passes after a first fit."""
 
 _OWN_CONDITION = Message(
-    "own-condition", "{target} wants its body to give out a condition of its own"
+    "own-condition", "{target} requires its body to return a condition of its own"
 )
 _OWN_VALUES = Message(
-    "own-values", "{target} wants its body to read no computed values around it: they became states"
+    "own-values", "{target} does not support computed values around its body: they became states"
 )
 _NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
-_SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} wants names")
+_SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} requires names")
 _DECLARATIONS = Message(
     "declarations-dropped",
     "{values} declared types with open sizes were dropped, as {target} refuses numbers in the place"
@@ -76,7 +76,7 @@ _SIZES = Message(
     " with {fix}",
 )
 _IR_VERSION = Message(
-    "ir-version", "IR version {before} became {after}, where constants are no inputs"
+    "ir-version", "IR version {before} became {after}, where constants are not inputs"
 )
 _OPSET = Message("opset", "opset {before} became {after}, which {target} reads{changes}")
 _OUTPUT_IS_INPUT = Message(

@@ -107,7 +107,7 @@ class Legality:
         if node.op.function_key in self.model.functions:
             if self.target.functions:
                 return None
-            return f"{self.target.name} takes no functions of a model's own, as this call is one of"
+            return f"{self.target.name} does not support functions of the model, such as this call"
         name, opset = name_of(node), _opset(node)
         if not self.target.lists(name, opset):
             return self._not_listed(name, opset)
@@ -188,11 +188,11 @@ class Legality:
         if name in form.absent:
             yield f"without '{name}'"
         if name in form.computed and value.constant is not None:
-            yield f"with a '{name}' that is no constant"
+            yield f"with a '{name}' that is not a constant"
         if name in form.nonnegative and _may_be_negative(value):
             yield f"without negative numbers in '{name}'"
         if _comes_from(name, value, form) and value.producer is not None:
-            yield f"with a '{name}' that is no result of {value.producer.op_type}"
+            yield f"with a '{name}' that is not a result of {value.producer.op_type}"
         is_static = name in form.static or ANY_SHAPE in form.static
         if is_static and not self._has_known_shape(value):
             yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"

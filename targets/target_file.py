@@ -103,7 +103,7 @@ class _Reader:
             number = preferred if abs(preferred) < _LARGE else "the number"
             self._fail("preferred_opset", f"{number} is not in opsets, {opsets}")
         if ("operators" in table) == ("lacks" in table):
-            self._fail("operators", "write either operators, all that it takes, or lacks")
+            self._fail("operators", "write either operators, all that it supports, or lacks")
         listed = table.get("operators")
         return Target(
             name=name,
@@ -166,7 +166,7 @@ class _Reader:
             return
         suggestion = nearest(operator, operators())
         question = "" if suggestion is None else f"did you mean '{suggestion}'? "
-        other = "one of another domain is written as 'domain.Name'"
+        other = "one of another domain is spelled 'domain.Name'"
         self._fail(key, f"ONNX has no operator '{operator}'; {question}{other}")
 
     def _forms(self, operator: str, tables: Any) -> tuple[Form, ...]:

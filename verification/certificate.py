@@ -80,7 +80,7 @@ class Certificate:
         """Read the certificate of a file.
 
         Raises:
-            CertificateError: the file is no certificate.
+            CertificateError: the file is not a certificate.
             LoadError: it cannot be read.
         """
         content = bytes(read_bytes(path, _MOST_BYTES))
@@ -120,7 +120,7 @@ class Certificate:
         Args:
             path: the file to write.
             taken: files that must stay as they are.
-            force: overwrite also a file that is no certificate.
+            force: overwrite also a file that is not a certificate.
 
         Raises:
             SaveError: the file cannot be written, or something would be lost.
@@ -161,7 +161,7 @@ class Certificate:
         more = sorted({*proof.assumptions} - {*self.proof.assumptions})
         if more:
             raise CertificateError(
-                f"the proof takes more for granted than the certificate tells: {'; '.join(more)}"
+                f"the proof assumes more than the certificate: {'; '.join(more)}"
             )
 
 

@@ -72,7 +72,7 @@ def check_certificate(
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise CertificateError(f"the file is no certificate: {error}") from error
+        raise CertificateError(f"the file is not a certificate: {error}") from error
     return check(document, before, after, base_dir)
 
 
@@ -147,7 +147,7 @@ def text_of(head: Head) -> str:
 def _derivation(document: Any) -> dict[str, Any]:
     """Derivation of a certificate whose other keys have the right form."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise CertificateError("the file is no certificate of straightline")
+        raise CertificateError("the file is not a certificate of straightline")
     version = document.get("version")
     if type(version) is not int or version != VERSION:
         raise CertificateError(f"a certificate of version {version!r} holds no derivation; {AGAIN}")
@@ -165,7 +165,7 @@ def _derivation(document: Any) -> dict[str, Any]:
         raise CertificateError("the derivation has no list of steps")
     for row in rows:
         if not isinstance(row, list) or [type(each) for each in row] != [str, int, int]:
-            raise CertificateError(f"{json.dumps(row)[:80]} is no step")
+            raise CertificateError(f"{json.dumps(row)[:80]} is not a step")
     return derivation
 
 

@@ -59,9 +59,8 @@ class MismatchError(Error):
     ) -> None:
         where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
         if verdict.fault:
-            where = (
-                f"the pass {culprit} made an invalid model" if culprit else "the result is invalid"
-            )
+            blame = f"the pass {culprit} produced an invalid model"
+            where = blame if culprit else "the result is invalid"
         if remarks:
             more = f" (and {len(remarks) - 1} more)" if len(remarks) > 1 else ""
             where += f" when it rewrote {remarks[0].op_type} '{remarks[0].path}'{more}"

@@ -43,7 +43,7 @@ class ChosenAxes:
         if count[0] > _MOST_AXES:
             draft.refuse(f"it names {count[0]} axes; no runtime has a tensor of so many")
         self.draft = draft
-        self.rank = draft.required_rank("axes from run time") + of_output * count[0]
+        self.rank = draft.required_rank("a form with run-time axes") + of_output * count[0]
         self.other_count = self.rank - count[0]
         if self.other_count < 0:
             draft.refuse(f"it names {count[0]} of {self.rank} axes")

@@ -313,7 +313,7 @@ class Engine:
         """Text of both refusals of a node, with the origins of undecided values."""
         reason = self._with_origin(refusal)
         around = "" if other.reason == refusal.reason else self._with_origin(other)
-        return f"{reason} (a way around: {around})" if around else reason
+        return f"{reason} (another form: {around})" if around else reason
 
     def _with_origin(self, refusal: Refused) -> str:
         reason, value = refusal.reason, refusal.undecided

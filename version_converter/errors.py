@@ -96,7 +96,7 @@ class ConversionError(Error):
         most = "highest" if self.is_upgrade else "lowest"
         reach = f"the {most} opset that it reaches is {opset}" if opset else "it reaches no other"
         names = ", ".join(dict.fromkeys(sorted(first)))
-        message = f"{self.message}; {reach}; in the way of the next: {names}"
+        message = f"{self.message}; {reach}; blocking the next: {names}"
         return ConversionError(message, self.failures, opset)
 
     def places(self) -> set[Place]:

@@ -133,7 +133,7 @@ def depth_of(draft: NodeDraft) -> int:
     if not shape or shape[-1] is None:
         draft.refuse_unknown("flat indices need the length of the last axis of input 1, which")
     if shape[-1] == 0:
-        draft.refuse("flat indices cannot be made of tuples of length 0")
+        draft.refuse("tuples of length 0 have no flat indices")
     return shape[-1]
 
 

@@ -82,7 +82,7 @@ def sample(draft: NodeDraft) -> Value:
     if mode not in _MODES or padding not in _PADDING:
         draft.refuse(f"there is no mode '{mode}', or no padding_mode '{padding}'")
     if mode != "nearest" and elem_type not in _FLOATS:
-        draft.refuse(f"mode = '{mode}' is written out for floats and doubles only")
+        draft.refuse(f"mode = '{mode}' has a longer form for floats and doubles only")
     if padding == "zeros" and elem_type == _T.STRING:
         draft.refuse("strings have no zero")
     inner = elem_type if mode == "nearest" else max(elem_type, grid_type)

@@ -179,7 +179,7 @@ class NodeDraft:
             graph = None if value is None else value.graph
             is_default = graph is not None and value in graph.inputs and value in graph.initializers
             why = "may be overridden by callers" if is_default else "is computed at run time"
-            self.refuse(f"{what} of it {why}, and opset {self.target} wants it constant", value)
+            self.refuse(f"{what} of it {why}, and opset {self.target} requires it constant", value)
         return array
 
     def one_number(self, array: Array, what: str) -> Any:

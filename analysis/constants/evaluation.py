@@ -79,7 +79,7 @@ class ConstructEvaluator:
         self._evaluator = Evaluator(proto, operators=[bounded_loop(self._budget)], watch=watch)
 
     def evaluate(self, constants: Mapping[Value, Tensor]) -> list[Tensor] | None:
-        """Compute the outputs. None where one is no tensor, the construct fails, or a limit is
+        """Compute the outputs. None where one is not a tensor, the construct fails, or a limit is
         exceeded."""
         if not all(constants[value].is_readable for value in self.reads):
             return None
@@ -127,7 +127,7 @@ class _Watch:
                 raise EvaluationError(f"runtimes may have other results of {node.op_type}")
             return
         if not current().may_work(STEP + self._work(node, values), self._place):
-            raise EvaluationError("it takes more steps than are taken beforehand")
+            raise EvaluationError("it needs more steps than are computed before run time")
 
     def _holds(self, node: Node) -> bool:
         """Test whether a node runs other nodes, which are checked one by one."""
@@ -159,7 +159,7 @@ class IterationBudget:
         """
         self.iterations -= 1
         if self.iterations < 0:
-            raise EvaluationError("it makes more iterations than are computed beforehand")
+            raise EvaluationError("it runs more iterations than are computed before run time")
 
 
 def counted_loop(budget: IterationBudget) -> type[Loop]:
@@ -182,7 +182,7 @@ def bounded_loop(budget: IterationBudget) -> type[Loop]:
     class BoundedLoop(base):  # type: ignore[misc]
         def _element(self, body: Any, index: int) -> Any:
             if not is_static(body.graph.output[index].type.tensor_type):
-                raise EvaluationError("without an iteration its sizes depend on what is around it")
+                raise EvaluationError("without an iteration its sizes depend on values around it")
             return super()._element(body, index)
 
     BoundedLoop.__name__ = "Loop"

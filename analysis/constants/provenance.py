@@ -203,7 +203,7 @@ def _source(value: Value, sizes: bool) -> Iterator[Origin]:
         function = str(graph.root)
         yield Origin(f"parameter '{value.name}' of {function}", function=function)
     elif value.type is not None and not value.type.HasField("tensor_type"):
-        yield Origin(f"input '{value.name}', which is no tensor")
+        yield Origin(f"input '{value.name}', which is not a tensor")
     elif sizes:
         option = f"--shape {value.name}=..."
         yield Origin(f"the shape of input '{value.name}'", option, value=value)

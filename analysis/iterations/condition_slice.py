@@ -124,7 +124,7 @@ class ConditionSlice:
         for node in self._nodes:
             results = self._compute(node, elements)
             if results is None:
-                self.failure = f"{node} fails, or takes more iterations than are counted beforehand"
+                self.failure = f"{node} fails, or runs more iterations than are counted"
                 return None
             elements.update(results)
         carried = {v: new.constant or elements[new] for v, new in self._updates.items()}

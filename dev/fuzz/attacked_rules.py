@@ -6,7 +6,7 @@
 A family makes cases by picking one of several numbers again and again; so all of its cases can be
 gone through in order (`--cases 0`), or some of them be taken at random. Sizes are small, bounds lie
 on both sides of what an axis has, and floats are special ones. Each case is asked with sizes that
-are declared and with sizes that only run time tells.
+are declared and with run-time sizes.
 """
 
 from __future__ import annotations

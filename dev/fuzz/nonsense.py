@@ -83,7 +83,7 @@ def in_a_function(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelPro
 
 
 def in_a_loop(drawn: Drawn, opset: int, rng: random.Random) -> onnx.ModelProto:
-    """Each iteration reads what is around it or one slice of an input; its results are stacked."""
+    """Each iteration reads values around it or one slice of an input; its results are stacked."""
     if not drawn.outputs:
         return plain(drawn, opset, rng)
     carried = rng.random() < 0.4 and drawn.inputs

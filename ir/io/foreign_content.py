@@ -42,7 +42,7 @@ _FORMATS = (
     _Format(b"\x93NUMPY", 0, "it is an array of NumPy"),
 )
 _CHECKPOINT = "it is a checkpoint of PyTorch; export the model with torch.onnx.export"
-_PAGE = "it is a page of HTML; download the file behind it"
+_PAGE = "it is an HTML page; download the file behind it"
 
 
 def description(content: bytes | bytearray) -> str:

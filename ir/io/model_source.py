@@ -106,7 +106,7 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
     """
     if isinstance(source, str | os.PathLike):
         if isinstance(source, str) and "=>" in source and not os.path.exists(source):
-            raise LoadError("a path is wanted, not ONNX text: give onnx.parser.parse_model(text)")
+            raise LoadError("a model is a path, not ONNX text; pass onnx.parser.parse_model(text)")
         return read_file(source, max_bytes)
     source = read_open(source, max_bytes)
     model: ModelSource = source if isinstance(source, ModelFile) else _unwrap(source)

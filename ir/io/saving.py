@@ -47,7 +47,7 @@ def save(
     External data stays in place for a file in its base folder; otherwise it is streamed into `<file
     name>.data` beside the file, or shared according to `link_data`. Other large data of a model
     over 2 GB is streamed beside it, too. A link is followed. Saving never overwrites the sources of
-    the model except the model file itself, nor a file that is no model, nor the data of another
+    the model except the model file itself, nor a file that is not a model, nor the data of another
     one.
 
     Args:

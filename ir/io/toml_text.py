@@ -53,7 +53,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"this is no TOML: {error}") from error
+        raise ValueError(f"this is not TOML: {error}") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except ValueError as error:  # of Python's limit of digits, among others

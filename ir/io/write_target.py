@@ -100,7 +100,7 @@ class Target:
         own = not path.is_symlink() and bool(self.own & _keys(path) or _is_name_of(path, of))
         if os.path.lexists(path) and not own and not self.force:
             raise SaveError(
-                f"cannot write '{self.path}': its data would overwrite '{path}', which is no data"
+                f"cannot write '{self.path}': its data would overwrite '{path}', which is not data"
                 f" of a model there; name another file, or allow it with {by('--force')}"
             )
         return path

@@ -33,7 +33,7 @@ from ..utils.replace_all_uses import replace_values
 
 _CONDITION_UNKNOWN = Message("branch-unknown", "its condition depends on {cause}")
 _CONDITION_SIZE = Message(
-    "condition-not-scalar", "its condition has {elements} elements; If takes one"
+    "condition-not-scalar", "its condition has {elements} elements; If requires one"
 )
 _INLINED = Message("branch-inlined", "inlined, its condition is always {condition}")
 _REFUSED = Message(

@@ -85,7 +85,7 @@ def run_units(model: Model, inference: ShapeInference | None = None, rows: int =
     Args:
         model: the model.
         inference: the facts about its values.
-        rows: the number of iterations and rows that is known only at run time.
+        rows: the run-time number of iterations and rows.
     """
     return _Runs(model, inference or ShapeInference(model), rows).total()
 
@@ -111,7 +111,7 @@ class _Runs:
     Args:
         model: the model.
         inference: the facts about its values.
-        rows: the number of iterations and rows that is known only at run time.
+        rows: the run-time number of iterations and rows.
     """
 
     def __init__(self, model: Model, inference: ShapeInference, rows: int = USUAL) -> None:

@@ -93,7 +93,7 @@ def semantic_difference(
     for value in inputs:
         uses = function.graph.uses(value) if arguments.get(value) is None else []
         if any(isinstance(use.user, Graph) for use in uses):
-            return f"{function} gives out its input '{value.name}', which the call leaves out"
+            return f"{function} returns its input '{value.name}', which the call leaves out"
         if any(isinstance(use.user, Node) and use.user.is_op("If") for use in uses):
             return f"{function} decides by its input '{value.name}', which the call leaves out"
     return (

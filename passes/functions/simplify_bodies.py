@@ -31,7 +31,7 @@ from .matrix_products import as_product
 
 _INLINED = Message("body-calls-inlined", "{count} calls in its body are inlined")
 _PRODUCTS = Message("body-einsums", "{count} Einsums in its body are products of matrices")
-_CASTS = Message("body-casts-dropped", "{count} Casts without effect in its body are gone")
+_CASTS = Message("body-casts-dropped", "{count} Casts without effect in its body are removed")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -130,7 +130,7 @@ class Feeding:
             shape = self.same(value).fact.shape or ()
             if dim in shape:
                 return self.emit.size(self.same(value).value, shape.index(dim), "size")
-        raise Unbatchable(f"computes values of a size {dim} that only run time tells")
+        raise Unbatchable(f"computes values of size {dim}, known only at run time")
 
     def integers(self, *numbers: int) -> Value:
         """Emit a constant vector of int64."""
@@ -343,7 +343,7 @@ class Feeding:
             return self.emit.unsqueeze(rows, axis + 1, rows.name)
         sizes = [dim.value for dim in rest]
         if not all(sizes):
-            raise Unbatchable("takes parts of a tensor of sizes that only run time tells")
+            raise Unbatchable("reads parts of run-time sizes of a tensor")
         shape = self.integers(-1, size, *(number or 0 for number in sizes))
         pieces = self.emit.add("Reshape", [rows, shape], rows.name)
         return self.emit.transpose(pieces, move_axis(len(rest) + 2, 1, axis + 1), rows.name)

@@ -20,7 +20,7 @@ _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")
 _BLOCKS = Message("computes-blocks", "it computes a block of iterations at once, within memory")
 _NO_MAXIMUM = Message("no-maximum", "it has no maximum")
 _STATE_ABSENT = Message("initial-state-absent", "an initial state is absent")
-_SHARDED = Message("sharded", "its device configurations speak of its tensors as they are")
+_SHARDED = Message("sharded", "its device configurations refer to its tensors")
 _OLD_SCAN = Message("scan-of-opset-eight", "it is a Scan of opset 8; convert to opset 9 first")
 
 

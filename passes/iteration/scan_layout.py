@@ -91,7 +91,7 @@ def unreadable(node: Node, version: int) -> str | None:
     if any(value is None for value in node.inputs[1 if version == 8 else 0 :]):
         return "an initial state or a scan input is absent"
     if node.op.is_sharded:
-        return "its device configurations speak of its tensors as they are"
+        return "its device configurations refer to its tensors"
     return None
 
 

@@ -33,10 +33,10 @@ class ZeroIterationSizes:
         element = self._elements.of(self._slots[stacked.result])
         shape = self._inference.fact(stacked.result).shape
         if shape is None:
-            raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
+            raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
         if element is None or len(element.shape) != len(shape):
             raise Unbatchable(
-                f"gives out '{stacked.result.name}', whose sizes are not certain if there are no"
+                f"returns '{stacked.result.name}', whose sizes are not certain if there are no"
                 " iterations; declare them in the body"
             )
         pairs = zip(element.shape, shape, strict=True)

@@ -480,7 +480,7 @@ class BlockLoop:
         feeding, emit = self.feeding, self.feeding.emit
         shape = self._inference.fact(stacked.result).shape
         if shape is None:
-            raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
+            raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
         dropped = [] if self._certain else self._zero_iterations.of(stacked)
         label = stacked.result.name
         rows = self._joined(blocks, shape, dropped)
@@ -501,7 +501,7 @@ class BlockLoop:
             target = feeding.integers(-1, *[size or 0 for size in sizes])
             return emit.add("Reshape", [blocks, target], label)
         if emit.opset < ALLOWZERO:
-            raise Unbatchable(f"gives rows that may be empty; convert to opset {ALLOWZERO} first")
+            raise Unbatchable(f"returns rows that may be empty; convert to opset {ALLOWZERO} first")
         rows = emit.add("Mul", [feeding.blocks, feeding.block], "rows")
         parts = [emit.unsqueeze(rows, 0, "rows")]
         parts += [feeding.size(dim) for dim in shape]
@@ -533,7 +533,7 @@ def _rows_info(stacked: ScanOutput, fact: Fact) -> onnx.ValueInfoProto:
     """The declaration of the rows of a block."""
     shape = None if fact.shape is None else [None, *(dim.value for dim in fact.shape)]
     if not fact.elem_type or shape is None:
-        raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
+        raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
     type_ = onnx.helper.make_tensor_type_proto(fact.elem_type, shape)
     return declaration(stacked.result.name, type_)
 

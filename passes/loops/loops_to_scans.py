@@ -54,7 +54,7 @@ _FEW_ITERATIONS = Message(
 )
 _NO_RANGE = Message(
     "no-range",
-    "its iterations are to be numbered, for which there is no Range; convert to opset 11",
+    "its iterations must be numbered, and the opset lacks Range; convert to opset 11",
 )
 _MAY_BE_EMPTY = Message(
     "scan-may-be-empty",
@@ -62,11 +62,11 @@ _MAY_BE_EMPTY = Message(
     " loops-to-scans{{guard=true}} to have an If around it",
 )
 _OLD_OPSET = Message(
-    "scan-too-old", "it is of opset {opset}, whose Scan is another one; convert to opset 9 first"
+    "scan-too-old", "it is of opset {opset}, whose Scan differs; convert to opset 9 first"
 )
-_NO_TENSOR = Message("state-no-tensor", "it carries '{value}', which is no tensor")
+_NO_TENSOR = Message("state-no-tensor", "it carries '{value}', which is not a tensor")
 _SHAPE_CHANGES = Message("state-shape-changes", "it carries '{value}', whose shape may change")
-_RANK_UNKNOWN = Message("output-rank-unknown", "it gives out '{value}', whose rank is not known")
+_RANK_UNKNOWN = Message("output-rank-unknown", "it returns '{value}', whose rank is not known")
 
 
 @dataclasses.dataclass(frozen=True)

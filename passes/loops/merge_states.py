@@ -33,7 +33,7 @@ from ..utils.sites import Site, SitePass
 from ..utils.value_numbering import NodeKeys
 
 _MERGED = Message("states-merged", "{count} states are equal to others in every iteration")
-_MASKED = Message("masked-reads", "{count} values that a mask lets in are read from its state")
+_MASKED = Message("masked-reads", "{count} masked values are read from their state")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -110,7 +110,7 @@ class _Conversion:
         for one in loop_view.scan_outputs:
             fact = self.inference.fact(one.result)
             if one.axis and fact.shape is None:
-                return f"it gives out '{one.result.name}', whose rank is not known"
+                return f"it returns '{one.result.name}', whose rank is not known"
             if one.backward and opset < _SLICE_BACKWARD:
                 return f"it fills '{one.result.name}' backward; convert to opset {_SLICE_BACKWARD}"
         values = [state.argument for state in loop_view.states]

@@ -60,7 +60,7 @@ class ForeignPass(Pass):
         try:
             converted = exchange.from_message(after, model.base_dir)
         except Error as error:
-            raise RewriteError(f"{self.name} made a model that is not valid: {error}") from error
+            raise RewriteError(f"{self.name} produced an invalid model: {error}") from error
         self._require_signature(model, converted)
         what = _differences(model, converted)
         _trace(model, converted)

@@ -192,7 +192,7 @@ class _Choice:
         self._large: _Cost | None = None
         self.stages: Stages | None = None
         self.needs_blocks = False
-        _log.info("accelerate: as it is, %s", self._before)
+        _log.info("accelerate: the original, %s", self._before)
 
     def consider(self, stages: Stages, form: ShapeInference) -> None:
         """Choose the form of these facts if it is the best one so far."""

@@ -57,7 +57,7 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
             is registered then.
     """
     if "\0" in str(path):
-        raise PluginError(f"{str(path)!r} is no Python file that is there")
+        raise PluginError(f"{str(path)!r} is not an existing Python file")
     file = Path(os.path.realpath(path))
     if file.suffix != ".py" and file.is_file():
         define(file)
@@ -156,7 +156,7 @@ def _run(file: Path, label: str) -> ModuleType:
     loader = _Loader(name, str(file))
     spec = importlib.util.spec_from_file_location(name, file, loader=loader)
     if spec is None or file.suffix != ".py" or not file.is_file():
-        raise PluginError(f"'{label}' is no Python file that is there")
+        raise PluginError(f"'{label}' is not an existing Python file")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
     sys.modules[name] = module  # get_type_hints looks types of options up there
@@ -219,14 +219,15 @@ def _check(kind: Any, where: str) -> None:
         PluginError: an unusable object.
     """
     if not isinstance(kind, type) or not issubclass(kind, Pass):
-        raise PluginError(f"{where} is no pass: it does not derive from straightline.passes.Pass")
+        reason = "it does not derive from straightline.passes.Pass"
+        raise PluginError(f"{where} is not a pass: {reason}")
     name = getattr(kind, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise PluginError(
             f"{where}: {kind.__name__} needs a name such as 'cancel-negations', not {name!r}"
         )
     if name in (*_PIPELINES, *(own.name for own in registry.PASSES)):
-        raise PluginError(f"{where}: '{name}' is a pass of straightline; call yours otherwise")
+        raise PluginError(f"{where}: '{name}' is a pass of straightline; rename yours")
     try:
         kind()
     except Exception as error:

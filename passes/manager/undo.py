@@ -34,8 +34,8 @@ _MOST_ROUNDS = 32
 _MOST_CONSTRUCTS = 8
 """Constructs of one pass that are kept one by one before the pass is left out."""
 _REFUTED = Message("refuted-rewrite", "{pass_name} changed the outputs{place}: {difference}{input}")
-_INVALID = Message("invalid-rewrite", "{pass_name} made an invalid model{place}: {difference}")
-_OPEN = Message("unproved-rewrite", "what {pass_name} makes{place} is not proved: {difference}")
+_INVALID = Message("invalid-rewrite", "{pass_name} produced an invalid model{place}: {difference}")
+_OPEN = Message("unproved-rewrite", "the result of {pass_name}{place} is not proved: {difference}")
 
 T = TypeVar("T")
 Probe = Callable[[Model], Verdict]
@@ -239,7 +239,7 @@ class _Search(Generic[T]):
         place = places[0] if places else None
         advice = ""
         if culprit.verdict.differs:
-            does = "made an invalid model" if culprit.verdict.fault else "changed the outputs"
+            does = "produced an invalid model" if culprit.verdict.fault else "changed the outputs"
             advice = self.task.reproduce().advice(f"the pass {culprit.name} {does}")
         return Veto(culprit.name, place, _why(culprit.verdict, culprit.name, place), advice)
 

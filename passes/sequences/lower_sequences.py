@@ -45,7 +45,7 @@ from .structure import (
 _UNUSED = Message("unused", "removed, nothing needs it")
 _LOWERED = Message("lowered", "lowered, {what}")
 _NAMED = Message("sequence-named", "its output is named from outside the data flow")
-_GIVEN_OUT = Message("graph-output", "the graph gives out its {structure}")
+_GIVEN_OUT = Message("graph-output", "the graph returns its {structure}")
 _NEEDED_WHOLE = Message("needed-whole", "{node} needs its {structure} as a whole")
 _UNDECIDED = Message("nothing-decided", "nothing in it can be decided")
 

@@ -25,9 +25,7 @@ _TOO_MANY_NODES = Message(
     "{what} would add {nodes} nodes to the {added} added so far, over max_nodes={max_nodes}; raise"
     " it with {option}",
 )
-_TOO_MANY_TO_WRITE = Message(
-    "too-many-copies", "{trips} iterations are more than can be written out"
-)
+_TOO_MANY_TO_WRITE = Message("too-many-copies", "{trips} iterations are too many to unroll")
 _OVER_MAXIMUM = Message("too-many-trips", "{what} more than max_trips={max_trips} allows")
 
 

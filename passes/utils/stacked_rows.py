@@ -33,7 +33,7 @@ def concat_rows(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
         return emit.add("Reshape", [moved, lengths], f"{rows.name}_joined")
     allowed = emit.opset >= ALLOWZERO
     if not allowed and not all(dim.value for dim in shape[axis:]):
-        raise Unbatchable("joins rows of sizes that only run time tells; convert to opset 14 first")
+        raise Unbatchable("joins rows of run-time sizes; convert to opset 14 first")
     sizes = emit.add("Shape", [moved], "sizes")
     inside = emit.slice(sizes, axis, axis + 2, "inside")
     parts = [emit.add("ReduceProd", [inside], "length", keepdims=1)]

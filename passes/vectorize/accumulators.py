@@ -239,7 +239,7 @@ def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Va
         Unbatchable: a type that onnxruntime does not support.
     """
     if elem_type not in _SPLIT:
-        raise Unbatchable(f"makes a sequence '{label}' of a type that no SplitToSequence takes")
+        raise Unbatchable(f"makes a sequence '{label}' of a type that SplitToSequence lacks")
     split = Operator.make("SplitToSequence", axis=0, keepdims=0)
     return feeding.emit.apply(split, [rows], label)
 

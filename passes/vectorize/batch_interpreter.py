@@ -239,7 +239,7 @@ class NodeBatcher(abc.ABC):
         inferred = self.feeding.ranks.of(result)
         if rank is not None and inferred is not None and inferred != rank:
             raise Unbatchable(
-                f"holds {node}, whose batching rule gives rank {inferred}, not {rank}; report this"
+                f"holds {node}, whose batching rule has rank {inferred}, not {rank}; report this"
             )
 
     def _with_content(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
@@ -435,7 +435,7 @@ class Batcher(NodeBatcher):
         """
         operand, value = self._of_one_size(stacked.result, sizes)
         if operand.fact.shape is None:
-            raise Unbatchable(f"gives out '{stacked.result.name}', whose rank is not known")
+            raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
         if dropped:
             value = self._empty_axes(value, [axis + 1 for axis in dropped])
         if stacked.backward:

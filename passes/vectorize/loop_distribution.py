@@ -111,4 +111,4 @@ class Distribution:
 
 def _recurrence_reason(members: set[Vertex]) -> str:
     names = sorted(vertex.argument.name for vertex in members if isinstance(vertex, State))
-    return f"carries '{names[0]}', which each iteration makes of that of the one before"
+    return f"carries '{names[0]}', whose next value depends on the one before"

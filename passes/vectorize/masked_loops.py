@@ -70,7 +70,7 @@ def compute_masked(loop_view: LoopView, around: NodeBatcher, info: Info) -> Node
     around.feeding.adds_loops = True
     iteration, condition = loop_view.iteration, loop_view.condition
     if any(one.output is not None for one in loop_view.scan_outputs):
-        raise Unbatchable(f"holds {node}, which gives more elements at one time than at another")
+        raise Unbatchable(f"holds {node}, whose number of elements varies")
     assert iteration is not None and condition is not None
     limits = _limits(loop_view, around)
     inputs = [_longest(limits, around), None]

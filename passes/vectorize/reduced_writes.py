@@ -166,7 +166,7 @@ def scatter_reduced(
         feeding: the inputs of the loop.
 
     Raises:
-        Unbatchable: sizes that only run time tells.
+        Unbatchable: sizes are known only at run time.
     """
     assert write.index is not None
     emit, index, element = feeding.emit, operand(write.index), operand(write.element)

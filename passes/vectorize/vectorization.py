@@ -27,7 +27,7 @@ from .loop_distribution import Distribution
 from .nested_control_flow import compute_nested
 from .residual_loop import ResidualOutputs, ResidualPlan, plan_residual_loop, rebuild, weight
 
-_STATES_GONE = Message("states-removed", "states that no iteration needs of another one are gone")
+_STATES_GONE = Message("states-removed", "states that carry nothing between iterations are removed")
 _NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all iterations")
 _NODES_ONCE = Message("nodes-vectorized", "{nodes} nodes run once, for all iterations")
 

@@ -84,7 +84,7 @@ def _broadcast(attributes: Attributes, inputs: Inputs) -> Inputs:
     if second.size == 1:
         return [first, second.reshape(())]
     if first.shape[start : start + second.ndim] != second.shape:
-        raise EvaluationError(f"{second.shape} is no part of {first.shape} from axis {start} on")
+        raise EvaluationError(f"{second.shape} is not a part of {first.shape} from axis {start} on")
     return [first, _with_ones(second, first.ndim - start - second.ndim)]
 
 

@@ -159,7 +159,7 @@ class ReduceLogSumExp(OpRun):
         self, data: Array, axes: Any = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
     ) -> tuple[Array, ...]:
         if data.dtype.kind in "iu":
-            raise EvaluationError("a logarithm of integers is none")
+            raise EvaluationError("integers have no logarithm")
         listed = None if axes is None else np.asarray(axes).reshape(-1).tolist()
         if not listed and noop_with_empty_axes:
             return (data,)

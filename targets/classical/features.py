@@ -48,7 +48,7 @@ def subtract_and_multiply(draft: NodeDraft) -> Results:
 def compare_with_threshold(draft: NodeDraft) -> Results:
     """1 where the number is greater than the threshold, else 0."""
     if kind(draft) != "f":
-        draft.refuse("its threshold is no integer")
+        draft.refuse("its threshold is not an integer")
     dtype = draft.required_dtype(0, "the threshold")
     threshold = row(draft, np.array(draft.attribute("threshold"), dtype), "threshold")
     greater = draft.emit("Greater", [draft.data, threshold], "greater")

@@ -47,7 +47,7 @@ def compare_with_categories(draft: NodeDraft) -> Results:
     if not categories.size:
         draft.refuse("its categories are texts")
     if not draft.attribute("zeros"):
-        draft.refuse("it fails where a category is unknown, as zeros = 0 wants")
+        draft.refuse("it fails where a category is unknown, as zeros = 0 requires")
     if kind(draft) != "i":
         refuse_unread(draft, "categories between integers")
     _require_distinct(draft, categories)
@@ -74,7 +74,7 @@ def _equal(draft: NodeDraft, data: Value, keys: Array) -> Value:
 
 def _require_distinct(draft: NodeDraft, keys: Array) -> None:
     if np.isnan(keys).any() or len(np.unique(keys)) < len(keys):
-        refuse_unread(draft, "keys that stand twice, or are no numbers")
+        refuse_unread(draft, "keys that occur twice, or are not numbers")
 
 
 def _listed(draft: NodeDraft, what: str) -> Array | None:

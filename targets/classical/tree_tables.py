@@ -50,7 +50,7 @@ def read_trees(draft: NodeDraft) -> Trees:
     """The trees of a node.
 
     Raises:
-        Refused: its nodes are no trees.
+        Refused: its nodes are not trees.
     """
     trees, ids = (_integers(draft, f"nodes_{name}") for name in ("treeids", "nodeids"))
     modes = np.array([mode.decode() for mode in draft.attribute("nodes_modes") or ()], object)
@@ -140,7 +140,7 @@ def _roots(draft: NodeDraft, trees: Array, leaves: Array, nexts: list[Array]) ->
     _, first = np.unique(trees, return_index=True)
     expected = np.setdiff1d(np.arange(len(trees)), first)
     if not np.array_equal(np.sort(children), expected):
-        draft.refuse("its nodes are no trees with their roots first")
+        draft.refuse("its nodes are not trees with their roots first")
     return np.sort(first)
 
 

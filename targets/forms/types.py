@@ -104,7 +104,7 @@ def _zero(draft: NodeDraft) -> Value:
 def compare_to_zero(draft: NodeDraft) -> Sequence[Value | None]:
     """A truth value of a number: it is not equal to zero."""
     if draft.required_dtype(0, "zero").kind not in "iuf":
-        draft.refuse("its operand is no number")
+        draft.refuse("its operand is not a number")
     return [draft.emit("Not", [draft.emit("Equal", [draft.data, _zero(draft)], "is_zero")])]
 
 

@@ -27,7 +27,7 @@ CASES = {
         "16*N",
         True,
     ),
-    "a size that only run time tells": (
+    "a size that is known only at run time": (
         "g (float[N] x) => (int64 z) { y = Neg (x) a = NonZero (y) z = Size (a) }",
         "4*N + 8",
         False,

@@ -52,7 +52,7 @@ def test_selects_stands_for_a_pipeline():
     found = of_rewrite(passes="inline-ifs", max_trips=3, keep_nan=True).keywords()
     assert found == {**bare, "passes": "inline-ifs", "max_trips": 3, "keep_nan": True}
     assert of_rewrite(selects=True).keywords()["passes"] == "selects"
-    with pytest.raises(typer.BadParameter, match="give it alone"):
+    with pytest.raises(typer.BadParameter, match="use it alone"):
         of_rewrite(passes="inline-ifs", selects=True).keywords()
 
 
@@ -69,7 +69,7 @@ def test_a_target_is_named_once():
     assert of_rewrite().target() is None
     assert of_rewrite(target="tvm").target() == "tvm"
     assert of_rewrite(target_file="npu.toml").target() == Path("npu.toml")
-    with pytest.raises(typer.BadParameter, match="give one of them"):
+    with pytest.raises(typer.BadParameter, match="use one of them"):
         of_rewrite(target="tvm", target_file="npu.toml").target()
 
 

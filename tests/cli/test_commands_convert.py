@@ -32,7 +32,7 @@ def test_convert_names_the_opset_that_is_reached(folder, run):
     first, *others = result.stderr.splitlines()
     assert first == (
         "error: 2 nodes cannot be converted from opset 17 to 10; the model was not changed; the"
-        " lowest opset that it reaches is 11; in the way of the next: SequenceAt, SequenceConstruct"
+        " lowest opset that it reaches is 11; blocking the next: SequenceAt, SequenceConstruct"
     )
     assert "decide it with --set k=..." in others[0]
     result = run("convert", "in.onnx", "out.onnx", "--opset", "10", "--set", "k=1", "--no-rewrite")

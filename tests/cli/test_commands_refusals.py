@@ -58,7 +58,7 @@ def test_missing_files_and_folders_are_refused(folder, run):
         (["--shape", "x=1"], 1, ["rank 2"]),
         (["--shape", "x=1,4", "--shape", "z=2"], 1, ["'N'", "input 'x'"]),
         (["--set", "n"], 2, ["--set n: write it as in n=3"]),
-        (["--set", "n=1", "--set", "n=2"], 2, ["'n' is given twice"]),
+        (["--set", "n=1", "--set", "n=2"], 2, ["'n' occurs twice"]),
         (["--shape", "x=1,a"], 2, ["--shape x=1,a: write"]),
         (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "unroll-loops"]),
         (["--passes", "unroll-loops{depth=3}"], 2, ["no option 'depth'", "max_trips"]),

@@ -27,7 +27,7 @@ def model(folder):
         ("rules = []", "rules: write it as 'load'"),
         ("no-verify = true", "no-verify: write verify = false"),
         ("force = true", "force: this option belongs to one run; write it on the command line"),
-        ("[convert]\npasses = ''", "[convert] passes: this is no option of the command; it has"),
+        ("[convert]\npasses = ''", "[convert] passes: this is not an option of the command"),
         (
             '[models."a b".check]\nopset = -1',
             '[models."a b".check] opset: -1: write',
@@ -48,7 +48,7 @@ def model(folder):
         ("dim = {T = -1}", "dim: T=-1: write a size, as in T=6"),
         ("target = 'tvmm'", "did you mean 'tvm'?"),
         ("load = ['p.py']", "load: this runs Python files; allow it by naming the file: --config"),
-        ("x = ", "this is no TOML"),
+        ("x = ", "this is not TOML"),
     ],
 )
 def test_an_error_names_its_place(folder, run, text, message):

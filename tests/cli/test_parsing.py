@@ -57,7 +57,7 @@ BROKEN = {
     "no.npz": (np.savez, "holds 0 arrays"),
     "cut.npz": (lambda path: path.write_bytes(b"PK\3\4"), "cannot be read as .npz"),
     "cut.npy": (lambda path: path.write_bytes(b"\x93NUMPY"), "cannot be read as .npy"),
-    "text.pb": (lambda path: path.write_bytes(b"hello, world"), "is no .npy, .npz or .pb"),
+    "text.pb": (lambda path: path.write_bytes(b"hello, world"), "is not a .npy, .npz or .pb"),
     "empty.pb": (lambda path: path.write_bytes(b""), "the tensor|cannot be read"),
     "code.npy": (lambda path: np.save(path, np.array([{}])), "cannot be read as .npy"),
     "size.pb": (
@@ -171,7 +171,7 @@ def test_unreadable_texts(read, given, words):
 
 def test_a_name_is_given_once():
     given = [parsing.assignment("n=1"), parsing.assignment("n=2")]
-    with pytest.raises(typer.BadParameter, match="'n' is given twice"):
+    with pytest.raises(typer.BadParameter, match="'n' occurs twice"):
         parsing.once(given)
     assert parsing.once(given[:1]) == given[:1]
 

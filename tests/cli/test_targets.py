@@ -60,11 +60,11 @@ def test_unsupported_operators_are_reported_and_can_fail(folder):
     ("arguments", "code", "told"),
     [
         (["rewrite", "--target", "onnx2torc"], 2, "did you mean 'onnx2torch'?"),
-        (["rewrite", "--target", "tvm", "--target-file", "npu.toml"], 2, "give one of them"),
+        (["rewrite", "--target", "tvm", "--target-file", "npu.toml"], 2, "use one of them"),
         (["rewrite", "--require-target"], 2, "name one with --target"),
         (["rewrite", "--target-file", "none.toml"], 1, "cannot read the target 'none.toml'"),
         (["rewrite", "--target-file", "npu.toml", "--opset", "9"], 1, "reads opsets 11 to 17, not"),
-        (["convert"], 2, "say where to: --opset N, or --target NAME"),
+        (["convert"], 2, "name a destination: --opset N, or --target NAME"),
     ],
 )
 def test_wrong_use_is_one_line(arguments, code, told, folder):

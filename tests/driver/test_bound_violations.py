@@ -69,7 +69,7 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
         run(text, maxima)
     message = str(caught.value)
     assert f"an input makes Loop '{path}' run more than {most} iteration" in message
-    assert "which was taken on trust; raise it, or give inputs that keep to it" in message
+    assert "which was assumed; raise it, or give inputs that keep to it" in message
     feeds, error = caught.value.verdict.feeds, caught.value
     assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
     guarded = ir.load(as_model(HEAD + text))
@@ -86,21 +86,21 @@ def test_larger_inputs_that_go_beyond_are_looked_for_and_noted(run, name):
     ((path, most),) = maxima.items()
     outcome = run(text, maxima)
     assert outcome.verdict.equal
-    (note,) = [note for note in outcome.verdict.notes if "taken on trust" in note]
+    (note,) = [note for note in outcome.verdict.notes if "is assumed" in note]
     assert f"Loop '{path}' run more than {most} iterations, such as" in note and shown in note
-    assert "there the result is another one" in note
+    assert "there the result differs" in note
 
 
 def test_a_search_without_a_violation_is_noted(run):
     text = BY_SIZE.replace("float[N] x", "float[6] x")
     (note,) = run(text, {"y": 9}).verdict.notes
-    assert note.endswith("is taken on trust; no input that was tried says otherwise")
+    assert note.endswith("is assumed; no tried input contradicts it")
 
 
 def test_inputs_that_are_given_are_all_that_is_tried(run):
     feeds = {"x": np.float32([1, 2]), "n": np.array(3)}
     (note,) = run(BY_NUMBER, {"y": 20}, feeds=feeds).verdict.notes
-    assert note.endswith("no input that was tried says otherwise")
+    assert note.endswith("no tried input contradicts it")
     with pytest.raises(sl.MismatchError, match=r"more than 2 iterations.*n=3"):
         run(BY_NUMBER, {"y": 2}, feeds=feeds)
 

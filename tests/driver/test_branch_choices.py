@@ -59,7 +59,7 @@ def test_inputs_that_take_the_other_branch_withhold_the_result(branch, other):
             as_model(MODEL), assume={"kept": branch}, verify={"feeds": feeds, "prove": False}
         )
     message = str(caught.value)
-    assert f"an input makes If 'kept' take its {other} branch, against what was taken" in message
+    assert f"an input makes If 'kept' take its {other} branch, against the assumption" in message
     assert caught.value.violation.claim.path == "kept"
 
 
@@ -80,14 +80,14 @@ def test_inputs_that_keep_to_it_agree():
     outcome = sl.transform(as_model(MODEL), assume={"kept": "else"}, verify=how)
     assert outcome.verdict.equal
     (note,) = outcome.verdict.notes
-    assert note.startswith("the else branch of If 'kept' is taken on trust")
+    assert note.startswith("the else branch of If 'kept' is assumed")
 
 
 @pytest.mark.parametrize(
     "branches,message",
     [
         ({"kepp": "else"}, r"the model has no If 'kepp'; did you mean 'kept'"),
-        ({"kept": "both"}, r"If 'kept': 'both' is no branch; write 'then' or 'else'"),
+        ({"kept": "both"}, r"If 'kept': 'both' is not a branch; write 'then' or 'else'"),
     ],
 )
 def test_unfit_assumptions(branches, message):
@@ -103,6 +103,6 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ("rewrite", "in.onnx", "out.onnx", *options))
     assert result.exit_code == 0, result.output
     assert "If" not in op_types(onnx.load("out.onnx"))
-    assert "the else branch of If 'kept' is taken on trust" in " ".join(result.output.split())
+    assert "the else branch of If 'kept' is assumed" in " ".join(result.output.split())
     wrong = CliRunner().invoke(app, ("rewrite", "in.onnx", "out.onnx", "--assume", "kept=no"))
     assert wrong.exit_code == 2 and "write then or else" in " ".join(wrong.output.split())

@@ -169,7 +169,7 @@ def test_the_lowest_opset_is_named_with_what_stands_in_the_way() -> None:
     assert error.reached == 11
     assert error.message == (
         "2 nodes cannot be converted from opset 17 to 9; the model was not changed; the lowest"
-        " opset that it reaches is 11; in the way of the next: SequenceAt, SequenceConstruct"
+        " opset that it reaches is 11; blocking the next: SequenceAt, SequenceConstruct"
     )
     assert convert_version(parsed(SEQUENCE), 11, verify=True)
 
@@ -180,7 +180,7 @@ def test_the_first_of_several_obstacles_is_reported() -> None:
     text = text.replace("float[2] b)", "float[2] b, bool[2] e)")
     error = failed(parsed(text.replace("b = Seq", "e = Equal (p, q) b = Seq")), 9)
     assert error.reached == 19
-    assert error.message.endswith("reaches is 19; in the way of the next: Equal")
+    assert error.message.endswith("reaches is 19; blocking the next: Equal")
     assert len(error.failures) == 3
 
 
@@ -203,7 +203,7 @@ def test_a_rewritten_operator_does_not_stop_the_search() -> None:
 def test_a_model_that_cannot_leave_its_opset() -> None:
     error = failed(parsed(SEQUENCE.replace("17", "11")), 9)
     assert error.reached is None
-    assert "; it reaches no other; in the way of the next: SequenceAt" in error.message
+    assert "; it reaches no other; blocking the next: SequenceAt" in error.message
 
 
 def test_on_the_way_up_it_is_the_highest() -> None:
@@ -213,7 +213,7 @@ def test_on_the_way_up_it_is_the_highest() -> None:
     """
     error = failed(parsed(text), 13)
     assert error.reached is None
-    assert "it reaches no other; in the way of the next: Nothing" in error.message
+    assert "it reaches no other; blocking the next: Nothing" in error.message
     text = """
         <ir_version: 8, opset_import: ["": 11]>
         g (float[1, 1, 2, 2] x, float[8] r, float[4] s) => (float[1, 1, M, N] y) {
@@ -222,7 +222,7 @@ def test_on_the_way_up_it_is_the_highest() -> None:
     """
     error = failed(parsed(text), 18)
     assert error.reached == 12
-    assert "the highest opset that it reaches is 12; in the way of the next: Resize" in str(error)
+    assert "the highest opset that it reaches is 12; blocking the next: Resize" in str(error)
     assert convert_version(parsed(text), 12)
 
 

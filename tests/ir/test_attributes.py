@@ -67,7 +67,7 @@ def unknown_type() -> onnx.TypeProto:
 @pytest.mark.parametrize(
     ("attribute", "fault"),
     [
-        (helper.make_attribute("to", 99), "has 99 as its attribute 'to', which is no element type"),
+        (helper.make_attribute("to", 99), "99 as its attribute 'to', which is not an element type"),
         (helper.make_attribute("value", negative_tensor()), "'value' of Foo 'n' has a negative"),
         (helper.make_attribute("a", [negative_tensor()]), "'a' of Foo 'n' has a negative"),
         (

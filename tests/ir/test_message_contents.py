@@ -80,7 +80,7 @@ def test_sparse_tensors_in_both_forms(indices: np.ndarray) -> None:
     [
         (sparse(2, np.arange(3), [4]), r"indices of shape \[3\] for 2 values"),
         (sparse(2, np.zeros((2, 2), np.int64), [4]), r"indices of shape \[2, 2\] for 2 values"),
-        (sparse(2, np.arange(2, dtype=np.int32), [4]), "indices that are no 64-bit integers"),
+        (sparse(2, np.arange(2, dtype=np.int32), [4]), "indices that are not 64-bit integers"),
         (sparse(2, np.arange(2), [-4]), r"s has a negative dimension: \[-4\]"),
     ],
 )

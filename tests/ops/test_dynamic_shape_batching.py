@@ -1,4 +1,4 @@
-"""Shapes that only run time tells, and what is made of them for all iterations."""
+"""Run-time shapes, and what is made of them for all iterations."""
 
 import numpy as np
 import pytest

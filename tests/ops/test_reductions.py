@@ -103,7 +103,7 @@ def test_reductions(op_type):
     cannot_fail(op_type, UNKNOWN)
     cannot_fail(op_type, tensor(N, 3), numbers([1, 0]))
     cannot_fail(op_type, tensor(N, 3), axes=[-1])
-    may_fail("an axis stands twice", op_type, tensor(N, 3), numbers([1, -1]))
+    may_fail("an axis occurs twice", op_type, tensor(N, 3), numbers([1, -1]))
     may_fail("axis 2 does not exist for rank 2", op_type, tensor(N, 3), axes=[2])
 
 

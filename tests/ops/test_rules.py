@@ -67,14 +67,14 @@ def test_adding_an_operator_touches_one_class(apart, monkeypatch):
             return [(inputs[0].shape[0] + 7,)]
 
         def prove_safe(self, given):
-            require(len(given.shape(0)) == 1, "it is no vector")
+            require(len(given.shape(0)) == 1, "it is not a vector")
 
     assert ShapeInference(model).fact(value).shape == (N + 7,)
     assert folded(model)[0].numpy().tolist() == [3, 5]
     monkeypatch.setattr(Unique, "growth", lambda *_: 1e9)
     assert folded(model) is None
     assert hazard(model, 3) is None
-    assert "may fail there: it is no vector" in hazard(model, 3, 4)
+    assert "may fail there: it is not a vector" in hazard(model, 3, 4)
 
 
 def test_a_class_that_is_kept_or_random_is_not_folded(apart):

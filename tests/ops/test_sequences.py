@@ -35,7 +35,7 @@ def test_sequences_that_are_made_and_changed():
 
 
 def unknown(*shape):
-    """Integers of a shape that only run time tells."""
+    """Integers of a shape that is known only at run time."""
     return Fact(INT64, shaped(*shape).shape)
 
 

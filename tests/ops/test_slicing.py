@@ -234,7 +234,7 @@ def test_bounds_of_a_slice_fit_its_axes():
     for more, reason in (
         ((one, two), "its bounds differ in number"),
         ((two, two, numbers([0])), "its axes do not fit its bounds"),
-        ((two, two, numbers([0, -2])), "an axis stands twice"),
+        ((two, two, numbers([0, -2])), "an axis occurs twice"),
         ((one, one, numbers([2])), "axis 2 does not exist for rank 2"),
         ((one, one, numbers([0]), numbers([0])), "its steps do not fit its bounds"),
         ((one, one, numbers([0]), numbers([1, 1])), "its steps do not fit its bounds"),
@@ -267,7 +267,7 @@ def test_padded_tensors():
         ((), {"pads": [-1, 0, 0, 0]}, "it cuts off elements"),
         ((numbers([0, 1]),), {}, "its pads do not fit the rank"),
         ((numbers([0, 1]), ABSENT, numbers([2])), {}, "axis 2 does not exist"),
-        ((numbers([0, 1, 2, 0]), ABSENT, numbers([1, -1])), {}, "an axis stands twice"),
+        ((numbers([0, 1, 2, 0]), ABSENT, numbers([1, -1])), {}, "an axis occurs twice"),
         ((numbers([0, 1, 2, 0]), tensor(2)), {}, "'i2' may not hold exactly one element"),
         ((numbers([0, 1, 2, 0]),), {"mode": "wrap"}, "its mode restricts sizes"),
         ((numbers([0, 1, 2, 0]),), {"mode": "edge"}, "axis 0 of size N may be less than 1"),

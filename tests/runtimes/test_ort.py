@@ -66,7 +66,7 @@ def test_unsupported_types_are_reported():
         """(seq(float[N]) s, bfloat16[1] x) => (int64 n, bfloat16[1] y)
         { n = SequenceLength (s) y = Identity (x) }"""
     )
-    with pytest.raises(Unsupported, match="input 's' is no tensor and output 'y' is raw"):
+    with pytest.raises(Unsupported, match="input 's' is not a tensor, output 'y' is raw"):
         run({"s": [np.float32([1])], "x": bfloats})
 
 

@@ -181,7 +181,7 @@ def constant_without_a_tensor(proto: onnx.ModelProto) -> None:
     proto.graph.node[-1].attribute[0].ClearField("t")
 
 
-@refused("Cast 'k' has 999 as its attribute 'to', which is no element type")
+@refused("Cast 'k' has 999 as its attribute 'to', which is not an element type")
 def cast_to_no_type(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(helper.make_node("Cast", ["x"], ["k"], to=999))
 

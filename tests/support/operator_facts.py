@@ -66,7 +66,7 @@ def number(element: Any) -> Fact:
 
 SHAPELESS = Fact(FLOAT)
 INDICES = Fact(INT64, (dim(1),))
-"""A vector of one element that only run time tells."""
+"""A vector of one element that is known only at run time."""
 
 
 def shape_said(op_type: str, *facts: Fact | None, **attributes: Any) -> list[Any] | None:

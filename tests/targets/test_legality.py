@@ -81,7 +81,7 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         (
             RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
             only(not_from={"scales": ("Neg",)}, why="it fuses them"),
-            ["npu takes Resize only with a 'scales' that is no result of Neg (it fuses them)"],
+            ["npu takes Resize only with a 'scales' that is not a result of Neg (it fuses them)"],
         ),
         (
             RESIZE,
@@ -160,7 +160,7 @@ def test_only_so_many_of_a_kind():
 def test_functions_of_the_model_are_taken_only_where_they_are_listed():
     more = '<domain: "own", opset_import: ["" : 17]> f (a) => (b) { b = Neg (a) }'
     lacks = {"Neg": (Opsets(1, 99),)}
-    calls = "npu takes no functions of a model's own, as this call is one of"
+    calls = "npu does not support functions of the model, such as this call"
     assert reasons("y = own.f (x)", more=more, lacks=lacks) == [calls]
     inside = reasons("y = own.f (x)", more=more, lacks=lacks, functions=True)
     assert inside == ["npu does not take Neg"]

@@ -61,7 +61,7 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("opsets = [", "this is no TOML"),
+        ("opsets = [", "this is not TOML"),
         (LEAST, "source: it is missing; write a table"),
         (LEAST + "opset = 3\n" + SOURCE, "opset: there is no such key; did you mean 'opsets'?"),
         (LEAST.replace("[7, 13]", "7") + SOURCE, "opsets: write two numbers, not 7"),

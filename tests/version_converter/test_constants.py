@@ -91,7 +91,7 @@ def test_a_default_that_callers_may_override_is_constant_once_it_is_frozen():
         convert_version(proto, 17)
     (failure,) = caught.value.failures
     assert failure.reason.startswith(
-        "input 'axes' of it may be overridden by callers, and opset 17 wants it constant; it"
+        "input 'axes' of it may be overridden by callers, and opset 17 requires it constant; it"
         " depends on 'a', an initializer that callers may override; decide it with"
         " --freeze-initializers"
     )

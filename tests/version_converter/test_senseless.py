@@ -210,7 +210,7 @@ CASES = [
         "float[2, 3] x",
     ),
     ("there is no one and no zero of text", "y = EyeLike <dtype = 8> (x)", 9, 8, "float[2, 2] x"),
-    ("its bounds are no vectors", "y = Slice (x, a, a)", 10, 9, "float[3] x, int64 a"),
+    ("its bounds are not vectors", "y = Slice (x, a, a)", 10, 9, "float[3] x, int64 a"),
     (
         "its bounds are not as many as its axes or steps",
         "y = Slice (x, {0}, {1}, {0}, {1, 1})",

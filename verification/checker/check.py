@@ -1,4 +1,4 @@
-"""Former place of `certificate_check`, which scripts name; it is no part of the checker."""
+"""Former place of `certificate_check`, which scripts name; it is not a part of the checker."""
 
 from importlib import import_module
 

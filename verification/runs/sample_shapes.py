@@ -65,7 +65,7 @@ def require_drawn(
     """
     if are_given:
         raise SampleShapeError(
-            f"inputs are given, so none is drawn; leave out {by('--inputs')} or the sizes"
+            f"inputs were passed, so none is drawn; omit {by('--inputs')} or the sizes"
         )
     for name, dims in shapes.items():
         if name not in signature.inputs:

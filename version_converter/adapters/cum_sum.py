@@ -40,7 +40,7 @@ def join_in_a_scan(draft: NodeDraft) -> AdapterResult:
     data, elem_type = draft.data, draft.required_elem_type(0, "a Scan")
     rank, axis = draft.required_rank("a Scan"), draft.required_constant(1, "the axis")
     if not rank:
-        draft.refuse("a number alone has no axis to add along")
+        draft.refuse("a scalar has no axis to add along")
     place = draft.required_axis(draft.one_number(axis, "its axis"), "a Scan")
     if draft.length(place) == 0:  # along which onnxruntime runs no Scan
         return [draft.emit("Identity", [data], "nothing")]

@@ -25,7 +25,7 @@ def compare_rows_and_columns(draft: NodeDraft) -> AdapterResult:
         draft.refuse("there is no one and no zero of text")
     shape, by = draft.shape(), draft.attribute("k")
     if shape is not None and len(shape) != 2:
-        draft.refuse("it is made of a matrix only")
+        draft.refuse("it supports only matrices")
     rows, columns = shape or (None, None)
     if rows is not None and columns is not None and is_small((rows, columns)):
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)

@@ -37,7 +37,7 @@ def multiply_and_add(draft: NodeDraft) -> AdapterResult:
     if draft.required_dtype(0, "Gemm before opset 9").kind not in "iu":
         return None
     if (draft.attribute("alpha"), draft.attribute("beta")) != (1, 1):
-        draft.refuse("factors of integers other than 1 are not agreed on")
+        draft.refuse("factors of integers other than 1 have no agreed meaning")
     one, other = (
         draft.emit("Transpose", [draft.required(index)], perm=[1, 0])
         if draft.attribute(name)

@@ -29,7 +29,7 @@ def add_products(draft: NodeDraft) -> AdapterResult:
         return None
     ranks = [draft.required_rank("MatMul before opset 9", index) for index in (0, 1)]
     if 0 in ranks:
-        draft.refuse("MatMul takes no number alone")
+        draft.refuse("MatMul does not support scalars")
     if (draft.length(ranks[0] - 1) or 0) > _MOST_PRODUCTS:
         draft.refuse(f"sums of more than {_MOST_PRODUCTS} products are not exact")
     one, other = (draft.as_type(draft.required(index), _T.INT64) for index in (0, 1))

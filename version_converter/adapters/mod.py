@@ -46,4 +46,4 @@ def require_integers(draft: NodeDraft) -> None:
     """Before opset 28: floored quotients of integers only."""
     dtype = draft.required_dtype(0, "Mod")
     if not draft.attribute("fmod") and dtype.kind not in "iu":
-        draft.refuse("fmod = 0 takes integers only in opset 27")
+        draft.refuse("fmod = 0 supports only integers in opset 27")

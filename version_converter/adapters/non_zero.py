@@ -52,7 +52,7 @@ def search_by_loop(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: one element after the other."""
     rank = draft.required_rank("NonZero before opset 9")
     if rank == 0:
-        draft.refuse("NonZero of a number alone is not agreed on")
+        draft.refuse("NonZero of a scalar has no agreed meaning")
     return [coordinates(draft, _search(draft), rank)]
 
 

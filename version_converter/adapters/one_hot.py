@@ -82,7 +82,7 @@ def compare_with_each_class(draft: NodeDraft) -> AdapterResult:
     An index out of range equals none of these."""
     dtype = draft.required_dtype(0, "a comparison with each class")
     if dtype.kind not in "iu":
-        draft.refuse(f"an index of type {dtype} may be no whole number")
+        draft.refuse(f"an index of type {dtype} may not be a whole number")
     rank, axis = draft.required_rank("the axis of the classes"), draft.attribute("axis")
     axis = rank if axis == -1 else axis
     if not 0 <= axis <= rank:

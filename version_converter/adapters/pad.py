@@ -112,10 +112,10 @@ def pad_by_joining(draft: NodeDraft) -> AdapterResult:
     concatenated before and after; negative ones become a Slice, which may cut into these."""
     mode, data, pads = draft.text("mode"), draft.data, draft.required(1)
     if mode != "constant":
-        draft.refuse(f"mode = '{mode}' with pads from run time is not written out")
+        draft.refuse(f"mode = '{mode}' with run-time pads has no longer form")
     if draft.input(2) is None:
         draft.required_dtype(0, "the value")
-    rank = draft.required_rank("pads from run time")
+    rank = draft.required_rank("padding by run-time pads")
     if draft.shape(1) not in (None, [None], [2 * rank]):
         draft.refuse(f"its pads are not two for each of {rank} axes")
     sizes = draft.types.elements(pads) or [None] * (2 * rank)

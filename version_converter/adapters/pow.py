@@ -34,7 +34,7 @@ def cast_exponent(draft: NodeDraft) -> None:
     values = draft.required_constant(1, "the exponent (of another type than the base)")
     cast = values.astype(dtype)
     if (cast != values).any():
-        draft.refuse("its exponents are not exact in the type of the base, which opset 11 wants")
+        draft.refuse("its exponents are not exact in the type of the base, which opset 11 requires")
     draft.set_input(1, draft.const(cast, "exponent"))
 
 

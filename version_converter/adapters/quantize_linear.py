@@ -35,9 +35,9 @@ def require_one_scale(draft: NodeDraft) -> None:
     """Before opset 13: one scale for the whole tensor."""
     shape = draft.shape(1)
     if shape is None:
-        draft.refuse_unknown("opset 12 takes one scale, and the shape of this one")
+        draft.refuse_unknown("opset 12 supports one scale, and the shape of this one")
     if any(dim != 1 for dim in shape):
-        draft.refuse("opset 12 takes one scale for the whole tensor, and this one has more")
+        draft.refuse("opset 12 supports one scale for the whole tensor, and this one has more")
     draft.drop("axis")
 
 
@@ -57,7 +57,7 @@ def _multiply_floats(draft: NodeDraft) -> list[Value]:
     """The product of constant floats of 8 bits, which 16 bits hold, with the scale."""
     own = draft.required_elem_type(1, "a scale")
     if draft.input(2) is not None and draft.required_constant(2, "the zero point").any():
-        draft.refuse("a zero point of floats is not agreed on")
+        draft.refuse("a zero point of floats has no agreed meaning")
     numbers = draft.required_constant(0, "data of 8-bit floats").astype(np.float16)
     data = draft.emit("Cast", [draft.const(numbers, "numbers")], to=_FLOAT)
     scale = _spread(draft, 1)
@@ -121,7 +121,7 @@ def _spread(draft: NodeDraft, index: int) -> Value:
     if shape is None:
         draft.refuse_unknown("writing it out needs the shape of its scale, which")
     if index == 1 and draft.elem_type(1) != _FLOAT:
-        draft.refuse("with a scale that is no 32-bit float it is not written out")
+        draft.refuse("it has a longer form for 32-bit scales only")
     block = draft.attribute("block_size") if draft.source >= 21 else 0
     if block:
         return _of_blocks(draft, value, shape, block)

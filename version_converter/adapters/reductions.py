@@ -93,7 +93,7 @@ def reduce_to_extreme(draft: NodeDraft) -> AdapterResult:
     """Below opset 18, run-time axes: the extreme along each chosen axis, one after the other."""
     dtype = draft.required_dtype(0, "the least")
     if dtype.kind not in "iuf":
-        draft.refuse("axes from run time are written out for numbers only")
+        draft.refuse("run-time axes have a longer form for numbers only")
     info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     neutral = info.min if draft.op_type == "ReduceMax" else info.max
     if dtype.kind == "f":
@@ -108,7 +108,7 @@ def accumulate(draft: NodeDraft) -> AdapterResult:
     dtype = draft.required_dtype(0, "a sum or product")
     if dtype not in _COUNTED:
         draft.refuse(
-            "axes from run time are written out for floats, doubles and integers of 32 or 64 bits"
+            "run-time axes have a longer form for floats, doubles and integers of 32 or 64 bits"
             " only"
         )
     return [_over_chosen(draft, dtype, 0 if draft.op_type == "ReduceSum" else 1)]
@@ -127,7 +127,7 @@ def reduce_to_log_of_sum(draft: NodeDraft) -> AdapterResult:
     distances from it. None of these overflows. Infinities and NaN are not subtracted."""
     dtype = draft.required_dtype(0, "the largest")
     if dtype not in _FLOATS:
-        draft.refuse("axes from run time are written out for floats only")
+        draft.refuse("run-time axes have a longer form for floats only")
     chosen = ChosenAxes(draft)
     data = chosen.never_empty(draft.data, dtype, -np.inf)
     largest = chosen.spread("ReduceMax", data, dtype, -np.inf)
@@ -148,7 +148,7 @@ def reduce_to_mean(draft: NodeDraft) -> AdapterResult:
     dtype, elem_type = draft.required_dtype(0, "a count"), draft.elem_type(0)
     if dtype not in (*_FLOATS[:2], *_INTEGERS):
         draft.refuse(
-            "axes from run time are written out for floats, doubles and integers of 32 or 64 bits"
+            "run-time axes have a longer form for floats, doubles and integers of 32 or 64 bits"
             " only"
         )
     chosen = ChosenAxes(draft)

@@ -16,7 +16,7 @@ def shrink_by_comparison(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: the definition. NaN is beyond no bound, and becomes zero."""
     dtype = draft.required_dtype(0, "Shrink")
     if dtype.kind != "f":
-        draft.refuse("below opset 9 it is supported for floats only")
+        draft.refuse("below opset 9 it supports only floats")
     data = draft.input(0)
     bound, bias = (np.array(draft.attribute(name), dtype) for name in ("lambd", "bias"))
     zero, shift = draft.const(np.zeros((), dtype), "zero"), draft.const(bias, "bias")

@@ -66,7 +66,7 @@ def _check_bounds(draft: NodeDraft) -> None:
     """Refuse steps of 0, and bounds that are not vectors of one length."""
     shapes = [draft.shape(index) for index in range(1, 5) if draft.input(index) is not None]
     if any(shape is not None and len(shape) != 1 for shape in shapes):
-        draft.refuse("its bounds are no vectors")
+        draft.refuse("its bounds are not vectors")
     counts = {shape[0] for shape in shapes if shape is not None} - {None}
     if len(counts) > 1:
         draft.refuse("its bounds are not as many as its axes or steps")
@@ -91,7 +91,7 @@ def _name_ends(draft: NodeDraft, steps: Array | None) -> None:
 def _spread_bounds(draft: NodeDraft) -> None:
     """Set bounds of all axes, in order, for run-time axes. A matrix maps bounds to axes, and an
     axis without bounds stays whole."""
-    rank = draft.required_rank("a Slice along axes from run time")
+    rank = draft.required_rank("a Slice along run-time axes")
     axes = from_the_front(draft, as_int64(draft, 3), draft.const(np.array(rank), "rank"))
     column = draft.const(np.arange(rank)[:, None], "column")
     same = draft.emit("Cast", [draft.emit("Equal", [column, axes], "same")], to=_INT64)
@@ -112,7 +112,7 @@ def _axes(draft: NodeDraft) -> list[int]:
         return [draft.checked_axis(axis) for axis in axes]
     shape = draft.shape(1)
     if shape is None or shape[0] is None:
-        draft.refuse("opset 9 wants constant bounds, and how many there are is not known")
+        draft.refuse("opset 9 requires constant bounds, and how many there are is not known")
     return [draft.checked_axis(axis) for axis in range(shape[0])]
 
 
@@ -221,7 +221,7 @@ def count_slice_axes(draft: NodeDraft) -> None:
         return
     axes = draft.constant(3)
     if axes is None:
-        rank = draft.required_rank("a Slice along axes from run time")
+        rank = draft.required_rank("a Slice along run-time axes")
         number = draft.const(np.array(rank), "rank")
         draft.set_input(3, from_the_front(draft, as_int64(draft, 3), number))
         for index in (1, 2, 4):  # all are of one type

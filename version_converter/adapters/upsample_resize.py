@@ -50,7 +50,7 @@ def upsample_to_resize(draft: NodeDraft) -> None:
 def resize_to_upsample(draft: NodeDraft) -> None:
     """Opset 9: Upsample, which never shrinks."""
     if not (draft.required_constant(1, "input 'scales'") >= 1).all():
-        draft.refuse("Upsample in opset 9 takes no scale below 1")
+        draft.refuse("Upsample in opset 9 supports no scale below 1")
     draft.op_type = "Upsample"
 
 
@@ -99,7 +99,7 @@ def require_old_modes(draft: NodeDraft) -> None:
     value = draft.input(2)
     if draft.input(3) is not None or value is None:
         if scales is None:
-            draft.refuse("opset 10 wants scales, and those of the given sizes are not exact")
+            draft.refuse("opset 10 requires scales, and those of the given sizes are not exact")
         value = draft.const(scales, "scales")
     draft.attributes = {name: m for name, m in draft.attributes.items() if name == "mode"}
     draft.inputs = [draft.input(0), value]

@@ -28,7 +28,7 @@ def choose_by_gathering(draft: NodeDraft) -> AdapterResult:
     shape = draft.types.shape(draft.node.output())
     if shape is None or None in shape:
         draft.refuse_unknown(
-            "Where exists from opset 9 on, and a way around needs the shape of its output, which"
+            "Where exists from opset 9 on, and its longer form needs the shape of its output, which"
         )
     dims, condition = [dim or 0 for dim in shape], draft.constant(0)
     size = math.prod(dims)

@@ -124,7 +124,7 @@ class Expansion:
         layer, opset = self.layer, self.emit.opset
         masked = layer.node.input(LENGTHS) is not None
         if masked and opset < _WHERE:
-            raise Unfit(f"has rows of lengths of their own; convert to opset {_WHERE} first")
+            raise Unfit(f"has rows of different lengths; convert to opset {_WHERE} first")
         if self.rows is None and not layer.length and opset < _EXPAND:
             raise Unfit(f"has no steps; convert to opset {_EXPAND} first")
         why = type_obstacle(

@@ -295,7 +295,7 @@ def raise_cell(recurrence: Recurrence) -> Replacement:
     for state in recurrence.states:
         if recurrence.fact(state.argument).other is not None:
             raise Unfit(
-                f"'{state.argument.name}' is no tensor; vectorize-loops makes one of a list"
+                f"'{state.argument.name}' is not a tensor; vectorize-loops makes one of a list"
             )
     for transposed in (False, True):
         try:
@@ -334,7 +334,7 @@ def _require_gain(recurrence: Recurrence, cell: Cell) -> None:
     sizes = [_USUAL_BATCH if dim.value is None else dim.value for dim in shape or ()]
     size = None if shape is None else math.prod(sizes)
     if not table.operator_pays(cell.op_type, [name for name, *_ in cell.functions], size):
-        numbers = "so many as only run time tells" if size is None else str(size)
+        numbers = "as many as run time decides" if size is None else str(size)
         raise Unfit(
             f"could be computed by {cell.op_type}, which may be slower in onnxruntime for states"
             f" of {numbers} numbers"

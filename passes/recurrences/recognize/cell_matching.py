@@ -55,7 +55,7 @@ def find_cell(of: Interpretation) -> Cell:
         ((state, result),) = results.items()
         cell = _rnn(of.atoms, state, result) or _gru(of.atoms, state, result)
     else:
-        raise Unfit("is carried with more than one other, as no cell is")
+        raise Unfit("is carried with more than one other state, unlike a cell")
     for kind, *_ in cell.functions:
         if kind not in PARAMETERS:
             raise Unfit(f"is a {cell.op_type} with the activation {kind}, which it has not")
@@ -218,7 +218,7 @@ def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
     blends = list(_blends(atoms, results[cell], own))
     if not blends:
         terms = _terms(atoms, results[cell])
-        raise Unfit(f"has a cell that is no blend by gates: it adds {terms}")
+        raise Unfit(f"has a cell that is not a blend by gates: it adds {terms}")
     # An input gate and a candidate of one activation may change places.
     blends.sort(key=lambda blend: blend[0].activation.function != blend[1].activation.function)
     forget, into, candidate = blends[0]

@@ -56,7 +56,7 @@ def raise_step(recurrence: Recurrence) -> Replacement:
     """Replace states that each iteration changes by functions of the normal form."""
     fact = recurrence.fact(recurrence.states[0].initial).without_content()
     if fact.shape is None or not fact.elem_type:
-        raise Unfit("it is no linear recurrence of numbers")
+        raise Unfit("it is not a linear recurrence of numbers")
     if len(recurrence.states) == 1:
         return raise_product(recurrence) or _raise_one(recurrence, fact)
     for state in recurrence.states:
@@ -80,7 +80,7 @@ def raise_step(recurrence: Recurrence) -> Replacement:
             return _raise_several(recurrence, reader, fact)
         except Unfit as obstacle:  # that of the row that explains the most nodes
             obstacles.append(((reader.progress, semiring in (SUMS, TRUTH)), str(obstacle)))
-    raise Unfit(f"it is no linear recurrence: {max(obstacles)[1]}")
+    raise Unfit(f"it is not a linear recurrence: {max(obstacles)[1]}")
 
 
 def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
@@ -92,14 +92,14 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
     except Unfit as reason:
         logarithm = _raise_logarithm(recurrence, fact)
         if logarithm is None:
-            raise Unfit(f"it is no linear recurrence: {reason}") from reason
+            raise Unfit(f"it is not a linear recurrence: {reason}") from reason
         return logarithm
     reduced = reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
         return reduced
     obstacle = _obstacle(recurrence, reader, step, fact)
     if obstacle:
-        raise Unfit(f"it is no linear recurrence: {obstacle}")
+        raise Unfit(f"it is not a linear recurrence: {obstacle}")
     summed = weigh_last(recurrence, reader, step, fact)
     if summed is None and not is_small(fact):
         raise Unfit("it is a linear recurrence of a state too large for steps of doubling distance")

@@ -35,7 +35,7 @@ _MOST = 16
 _MOST_NODES = 64
 """The limit of nodes that compute tables."""
 _END = np.iinfo(np.int64).max
-_NO_TABLE = "it is no state of few values"
+_NO_TABLE = "it is not a state of few values"
 
 
 def raise_finite(recurrence: Recurrence) -> Replacement:
@@ -54,7 +54,7 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
     count = _count(ranges) + keeps
     table = Fact(_TYPES.INT32, (*shape, Dimension.constant(count)))
     if not is_small(table) or count * len(recurrence.nodes) > _MOST_NODES:
-        raise Unfit("it is a state of few values whose tables are too large for steps")
+        raise Unfit("its few values need tables that are too large for steps")
     recurrence.require_room(table)
     rows = _Tables(recurrence, ranges, keeps).rows()
     (joined,) = recurrence.prefixes(_compose(len(shape) + 1), [rows], [table])

@@ -60,7 +60,7 @@ class Intervals:
         if elem_type == _TYPES.BOOL:
             return 0, 1
         if elem_type not in INTEGER_BITS or elem_type == _TYPES.UINT64:
-            raise Unfit("it is no integer")
+            raise Unfit("it is not an integer")
         info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
         return int(info.min), int(info.max)
 

@@ -36,7 +36,7 @@ from .semirings import COMPARISONS, LOGARITHMS
 from .step_functions import Bounded, Step, StepReader
 
 _ZERO = number(0.0)
-_NO_LOG = "it is no logarithm of a sum"
+_NO_LOG = "it is not a logarithm of a sum"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,7 +320,7 @@ def _as_sum(one: Logs) -> Logs:
 
 def _exponential(one: Logs) -> Logs:
     if one.is_sum or one.factor != 1.0:
-        raise Unfit("a sum of exponentials is no exponent")
+        raise Unfit("a sum of exponentials is not an exponent")
     return Logs(one.exponents, is_sum=True)
 
 
@@ -347,7 +347,7 @@ def _multiplied(one: Logs, other: Logs) -> Logs:
         one, other = other, one
     factor = _alone(other).number
     if not factor:
-        raise Unfit("a logarithm has a factor that is no number")
+        raise Unfit("a logarithm has a factor that is not a number")
     return _times(one, factor)
 
 
@@ -356,7 +356,7 @@ def _divided(one: Logs, other: Logs) -> Logs:
         return _multiplied(one, Logs((other.exponents[0].times(-1.0),), is_sum=True))
     divisor = _alone(other).number
     if not divisor:
-        raise Unfit("a logarithm has a divisor that is no number")
+        raise Unfit("a logarithm has a divisor that is not a number")
     return _multiplied(one, Logs((number(1.0 / divisor),)))
 
 

@@ -36,7 +36,7 @@ _PASSED_BY_NONE = {"Less": 0, "LessOrEqual": -1, "Equal": -1}
 """The largest bound of each comparison that no number from 0 on passes."""
 _MOST = 3
 """The largest number of comparisons."""
-_NO_TEST = "it is no state that comparisons read"
+_NO_TEST = "it is not a state that only comparisons read"
 
 
 def raise_observed(recurrence: Recurrence) -> Replacement:

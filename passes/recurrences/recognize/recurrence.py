@@ -28,7 +28,7 @@ from .options import RaiseOptions
 
 _log = logging.getLogger(__name__)
 _OTHER_FORM = ("it is no ", "it is not ", "it is neither ", "it is carried with ")
-_STEP = "it is no linear recurrence: "
+_STEP = "it is not a linear recurrence: "
 _OF_CELLS = ("MatMul", "Gemm", "Sigmoid", "Tanh", "LSTM", "GRU", "RNN")
 _LONG_STEPS = Message(
     "long-steps",

@@ -78,7 +78,7 @@ def reduce_step(
             return _hold(recurrence, reader, step, fact)
         return None
     if is_sum and still:
-        raise Unfit("it is no recurrence: no iteration changes it")
+        raise Unfit("it is not a recurrence: no iteration changes it")
     if is_sum and fact.elem_type == _TYPES.BOOL:
         sums = _sums(recurrence, reader, plain, fact)
         joined = _join(recurrence.emit, recurrence.first_row(), sums, fact)
@@ -142,8 +142,8 @@ def accumulate(
     if fact.elem_type not in types or is_every_read(recurrence):
         if not is_small(fact):
             raise Unfit(
-                f"it is a running {kind}, which no operator gives, and steps of doubling distance"
-                f" pay for states of at most {MOST_STEP_BYTES} bytes"
+                f"it is a running {kind}, which no operator computes, and steps of doubling"
+                f" distance pay for states of at most {MOST_STEP_BYTES} bytes"
             )
         (joined,) = recurrence.prefixes(OneOperator(Operator(kind)), [rows], [fact])
         return replace_rows(recurrence, [joined], f"{kind} in steps of doubling distance", exact)
@@ -160,7 +160,7 @@ def _rest(
     is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
     is_wide = fact.elem_type == _TYPES.INT64 and Intervals(recurrence).counts()
     if not is_sum or step.is_reset or offset is None or not is_wide:
-        raise Unfit("it is no rest of sums of small numbers, which cannot wrap")
+        raise Unfit("it is not a remainder of sums of small numbers, which cannot wrap")
     emit, first = recurrence.emit, recurrence.first_row()
     sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
     rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")
@@ -178,7 +178,7 @@ def _is_one_operation(recurrence: Recurrence) -> bool:
 
 
 def may_be_nan(initial: Value) -> bool:
-    """Test for an initial value that is no constant without NaN."""
+    """Test for an initial value that is not a constant without NaN."""
     tensor = initial.constant
     return tensor is None or not tensor.is_readable or bool(np.isnan(tensor.numpy()).any())
 

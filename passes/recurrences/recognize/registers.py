@@ -48,7 +48,7 @@ def raise_register(recurrence: Recurrence) -> Replacement:
     """Replace a state that drops its oldest rows and adds new ones."""
     register = _read(recurrence)
     if register is None:
-        raise Unfit("it is no register: it does not drop its oldest rows for new ones")
+        raise Unfit("it is not a register: it does not drop its oldest rows for new ones")
     (state,), iterations = recurrence.states, recurrence.iterations
     emit, feeding, axis = iterations.emit, iterations.feeding, register.axis
     fact = recurrence.fact(state.initial).without_content()

@@ -28,7 +28,7 @@ def _identity(of: Interpretation, node: Node) -> list[Row]:
 def _cast(of: Interpretation, node: Node) -> list[Row]:
     """Pass on an operand of the type that the Cast gives."""
     if of.recurrence.fact(required_input(node, 0)).elem_type != node.attribute("to"):
-        raise Unfit(f"is given another type by {node}")
+        raise Unfit(f"is converted to another type by {node}")
     return _identity(of, node)
 
 
@@ -63,7 +63,7 @@ def _inverse(of: Interpretation, total: Sum, node: Node) -> Sum:
         atom = of.atoms.alone(monomial)
         if factor == 1.0 and isinstance(atom, Activation) and atom.kind == "Exp":
             return of.atoms.of(Activation("Sigmoid", 0.0, 0.0, atom.argument.times(-1.0)))
-    raise Unfit(f"divides by what is not 1 + exp(x): it holds {node}")
+    raise Unfit(f"divides by a value other than 1 + exp(x): it holds {node}")
 
 
 def _activation(kind: str) -> Rule:
@@ -102,7 +102,7 @@ def _bound(of: Interpretation, node: Node, name: str, index: int) -> float | Non
         return None
     row = of.row(value)
     if not is_broad(row) or row[0][0].number is None:
-        raise Unfit(f"holds {node}, whose bounds only run time tells")
+        raise Unfit(f"holds {node}, whose bounds are known only at run time")
     return row[0][0].number
 
 
@@ -120,7 +120,7 @@ def _select(of: Interpretation, node: Node) -> list[Row]:
     """Pass on the operand of a masked Where in live iterations."""
     value = None if of.mask is None else of.mask.operand(node)
     if value is None:
-        raise Unfit(f"is chosen by {node}, which is no mask that keeps it")
+        raise Unfit(f"is chosen by {node}, which is not a mask that keeps it")
     return [of.row(value)]
 
 
@@ -139,7 +139,7 @@ def _gemm(of: Interpretation, node: Node) -> list[Row]:
     flips = [bool(node.attribute(name, 0)) for name in ("transA", "transB")]
     source, weight = (1, 0) if of.transposed else (0, 1)
     if flips[source]:
-        raise Unfit(f"holds {node}, which turns what is no weight")
+        raise Unfit(f"holds {node}, which transposes a value other than a weight")
     matrix = of.matrix(required_input(node, weight))
     matrix = matrix.transpose() if flips[weight] != of.transposed else matrix
     product = of.multiply(of.row(required_input(node, source)), matrix)
@@ -223,7 +223,7 @@ def _reshape(of: Interpretation, node: Node) -> list[Row]:
     one, other = of.shape(value), of.shape(node.output())
     same = one and other and of.lead_of(one) == of.lead_of(other)
     if not same or of.width(value) != of.width(node.output()):
-        raise Unfit(f"is given another shape by {node}")
+        raise Unfit(f"is reshaped by {node}")
     return [of.row(value)]
 
 
@@ -256,4 +256,4 @@ RULES: dict[str, Rule] = {
     "Max": _max,
     "Where": _select,
 }
-"""The rules by operator; an operator without a rule is no part of a cell."""
+"""The rules by operator; an operator without a rule is not a part of a cell."""

@@ -184,7 +184,7 @@ class _Operands(Interpretation):
         before = None if joined is None else joined.producer
         whole = before.inputs[0] if before is not None and before.is_op("Reshape") else None
         if joined is None or whole is None or not self._is_flattened(whole, joined):
-            raise Unfit(f"is given another shape by {node}")
+            raise Unfit(f"is reshaped by {node}")
         site = _Operands(self.elements, product.output(), self.depth, (joined, whole))
         return [site.result_row(product)]
 
@@ -192,7 +192,7 @@ class _Operands(Interpretation):
         """Match changes of axes of size 1 between the read axis and the elements."""
         value = node.inputs[0]
         if value is None or not self._keeps_axes(node):
-            raise Unfit(f"is given another shape by {node}")
+            raise Unfit(f"is reshaped by {node}")
         return [self.elements.row(value, self.depth)]
 
     def _keeps_axes(self, node: Node) -> bool:

@@ -271,7 +271,7 @@ class Interpretation:
             )
         rows, columns = (dim.value for dim in shape[-2:]) if len(shape) > 1 else (None, None)
         if len(shape) != 2 + leading or rows is None or columns is None:
-            raise Unfit(f"is multiplied by '{value.name}', which is no matrix of known sizes")
+            raise Unfit(f"is multiplied by '{value.name}', which is not a matrix of known sizes")
         return Matrix(value, (rows, columns), rows, columns, leading=leading)
 
     def multiply(self, row: Row, matrix: Matrix) -> Row:
@@ -303,7 +303,7 @@ class Interpretation:
         """The elements of a constant input such as axes."""
         array = None if value is None else integers(self.recurrence.fact(value))
         if array is None:
-            raise Unfit("is cut or joined where only run time tells")
+            raise Unfit("is cut or joined at run-time positions")
         return [int(element) for element in array.reshape(-1)]
 
     def combine(self, make: Callable[[Sum, Sum], Sum], one: Row, other: Row) -> Row:

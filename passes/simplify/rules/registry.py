@@ -73,7 +73,7 @@ def rule(kind: Any = None, **claims: Any) -> Any:
             setattr(kind, name, value)
         new = kind()
         if new.name in {each.name for each in SHIPPED}:
-            raise RuleError(f"'{new.name}' is a rule of straightline; call yours otherwise")
+            raise RuleError(f"'{new.name}' is a rule of straightline; rename yours")
         proof = None
         if not new.trusted:
             from .rule_proof import require_proof

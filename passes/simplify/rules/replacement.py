@@ -201,7 +201,7 @@ class _Emission:
         name, types = self.plan.matcher.types.of_operand(1, number, place)
         elem_type = self.match.elem_type(name) if name is not None else min(types)
         array = as_element(operand.value, elem_type)
-        assert array is not None, f"{operand.value} is no element of type {elem_type}"
+        assert array is not None, f"{operand.value} is not an element of type {elem_type}"
         return [self.emit.constant(array, "number")]
 
     def _constant(self, value: Any, label: str) -> Value:

@@ -17,7 +17,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1
         ("a = Neg (x) t = Size (a) v = Add (t, n)", "the shape of input 'x', input 'n'"),
         ("r = RandomUniformLike (x) v = Neg (r)", "the random operator RandomUniformLike 'r'"),
         ("r = RandomUniformLike (x) v = Shape (r)", "the shape of input 'x'"),
-        ("v = SequenceLength (s)", "input 's', which is no tensor"),
+        ("v = SequenceLength (s)", "input 's', which is not a tensor"),
         (
             "v = Neg (w)",
             "'w', an initializer that callers may override; decide it with --freeze-initializers",

@@ -184,7 +184,7 @@ def test_another_file_system_is_said_before(source, tmp_path, monkeypatch):
 def test_foreign_files_stay(source, tmp_path):
     target = tmp_path / "o.onnx"
     (tmp_path / "o.onnx.data").write_bytes(b"not ours")
-    with pytest.raises(SaveError, match="which is no data of a model there"):
+    with pytest.raises(SaveError, match="which is not data of a model there"):
         ir.save(ir.load(source), target, link_data="hard")
     assert names(tmp_path) == ["home/m.onnx", "home/sub/v.bin", "home/w.bin", "o.onnx.data"]
     ir.save(ir.load(source), target, link_data="hard", force=True)

@@ -12,7 +12,7 @@ def test_a_text_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a = ", "this is no TOML: "),
+        ("a = ", "this is not TOML: "),
         ("a = " + "[" * 9999, "nested too deep"),
         ("a = " + "9" * 9999, "a value cannot be read: "),
     ],

@@ -60,7 +60,7 @@ def test_a_maximum_that_run_time_tells_ends_a_loop_too():
 
 
 def test_conditions_without_a_bound():
-    """One of two ways to go on bounds nothing; nor does a limit that only run time tells."""
+    """One of two ways to go on bounds nothing; nor does a limit that is known only at run time."""
     either = bounded(go="go = Or (early, inside)")
     assert_keeps(PredicateLoops(), either, "it has no maximum, so its copies cannot be counted")
     assert_keeps(

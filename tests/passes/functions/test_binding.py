@@ -141,7 +141,7 @@ def test_nothing_in_the_way():
 @pytest.mark.parametrize(
     ("main", "functions", "reason"),
     [
-        ("y = local.f (x)", ["f (a, b) => (b) { r = Neg (a) }"], "gives out its input 'b', which"),
+        ("y = local.f (x)", ["f (a, b) => (b) { r = Neg (a) }"], "returns its input 'b', which"),
         (
             "y = local.f (x)",
             [
@@ -155,7 +155,7 @@ def test_nothing_in_the_way():
         (
             "y = local.f (, x)",
             ["f (a, b) => (a) { r = Neg (b) }"],
-            "gives out its input 'a', which",
+            "returns its input 'a', which",
         ),
         (
             "y = local.f <k = g2 () => (u) { u = Constant <value_int = 1> () }> (x)",

@@ -56,7 +56,7 @@ def test_control_flow_counts_for_all_that_lead_to_it():
 
 
 def test_a_long_chain_of_calls_takes_work_as_its_length():
-    """What each function reaches is not written out."""
+    """The functions that each one reaches are not listed."""
 
     def work(size):
         calls = {f"f{k}": f"f{k + 1}" for k in range(size - 1)} | {f"f{size - 1}": "If"}

@@ -90,7 +90,7 @@ def test_an_input_left_out_but_given_out_is_kept():
     loaded = ir.load(as_model(text))
     result = Pipeline([InlineFunctions(always=True)]).apply(loaded)
     assert not result.changed
-    assert "gives out its input 'b'" in result.kept[0].reason
+    assert "returns its input 'b'" in result.kept[0].reason
 
 
 def test_omitted_outputs_and_inputs_given_out():

@@ -44,5 +44,5 @@ def test_facts_of_outputs_pass_to_their_replacements():
         propagate_facts(feeding, placed)
         facts = [inference.fact(value) for value in placed]
         found.append([fact.shape and [str(dim) for dim in fact.shape] for fact in facts])
-    # Of a number of iterations that only run time tells, what was made may tell more.
+    # Of a number of iterations that is known only at run time, what was made may tell more.
     assert found == [[["M"], None], [["M"], None]]  # without an iteration nothing has M columns

@@ -248,7 +248,7 @@ def test_outputs_that_are_inputs_of_the_body(given, back):
 
 
 def test_an_unneeded_value_may_read_the_iteration_number():
-    """It is no part of the Scan, which has no such number."""
+    """It is not a part of the Scan, which has no such number."""
     text = """g (float[N, 3] x, float[3] y, int64 n) => (float[3] z, float[M, 3] r)
         <bool yes = {1}> { z, r = Loop (n, yes, y) <body = b (int64 i, bool c, float[3] a)
             => (bool c2, float[3] a2, float[3] q) { c2 = Identity (c) e = Gather (x, i)
@@ -336,7 +336,7 @@ KEPT = {
     "whose shape may change": """g (float[N] x, int64 n) => (float[?] y) <bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
             c2 = Identity (c) r = Concat <axis = 0> (a, x) }> }""",
-    "which is no tensor": """g (int64 n, float[3] x) => (seq(float[3]) y) <bool yes = {1}> {
+    "which is not a tensor": """g (int64 n, float[3] x) => (seq(float[3]) y) <bool yes = {1}> {
         q = SequenceEmpty <dtype = 1> ()
         y = Loop (n, yes, q) <body = b (int64 i, bool c, seq(float[3]) a)
                 => (bool c2, seq(float[3]) r) {

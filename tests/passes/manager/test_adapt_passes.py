@@ -166,7 +166,7 @@ def renames(model):
     ("call", "words"),
     [
         (fails, "^fails: list index out of range"),
-        (breaks, "^breaks made a model that is not valid: "),
+        (breaks, "^breaks produced an invalid model: "),
         (renames, "^renames changed the inputs: .*'x'.* became .*'other'"),
     ],
 )

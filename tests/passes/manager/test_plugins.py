@@ -145,7 +145,7 @@ def test_a_faulty_file_is_reported_in_a_line(write, text, words):
 @pytest.mark.parametrize("name", ["none.py", "folder.py", "none.txt", "\0.py"])
 def test_objects_that_are_no_file(tmp_path, name):
     (tmp_path / "folder.py").mkdir()
-    with pytest.raises(PluginError, match="is no Python file"):
+    with pytest.raises(PluginError, match="is not an existing Python file"):
         load_file(str(tmp_path / name))
 
 
@@ -203,7 +203,7 @@ def test_a_wrong_option_of_a_plugin_is_told_with_the_right_one(write):
             "givers, 'givers:Mine' cannot be loaded: Mo",
         ),
         ("mine = givers:Other", PASS, "'mine' of givers, .* AttributeError"),
-        ("mine = givers:dataclasses", PASS, "is no pass: it does not derive from"),
+        ("mine = givers:dataclasses", PASS, "is not a pass: it does not derive from"),
         ("other = givers:Mine", PASS, "gives the pass 'mine' as 'other'; both must be one name"),
         ("mine = givers:Mine", PASS.replace("most: int = 3", "most: int"), "cannot be made"),
     ],

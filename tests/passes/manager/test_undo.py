@@ -118,7 +118,7 @@ def test_an_invalid_rewrite_is_undone(survives):
     model = parsed(CHAIN)
     outcome = undone(lambda: sl.transform(model, [Invalidating(unknown=False)]))
     assert outcome.alarms[0].code == "invalid-rewrite"
-    assert outcome.alarms[0].reason.startswith("invalidating made an invalid model when it")
+    assert outcome.alarms[0].reason.startswith("invalidating produced an invalid model when it")
     assert kinds(outcome.model)[:6] == kinds(model) and outcome.verdict.proved
 
 
@@ -145,7 +145,7 @@ def test_an_open_proof_is_treated_as_asked(unproved):
         assert [remark.code for remark in outcome.remarks] == ["unproved-rewrite"] * 2
         assert not outcome.alarms
         assert outcome.remarks[0].reason.endswith("; the Relu is kept")
-        assert outcome.remarks[0].reason.startswith("what selecting makes of Relu '")
+        assert outcome.remarks[0].reason.startswith("the result of selecting of Relu '")
         return
     assert kinds(outcome.model) == longer
     status = {"samples": "equal", "allow": "open"}[unproved]

@@ -261,7 +261,7 @@ def test_a_sequence_that_is_an_output_stays():
            s = SequenceConstruct (a)
            t = SequenceInsert (s, a)
         }"""
-    assert_keeps(LowerSequences(), HEAD + text, "the graph gives out its sequence")
+    assert_keeps(LowerSequences(), HEAD + text, "the graph returns its sequence")
     assert_keeps(LowerSequences(), HEAD + text, "SequenceInsert 't' needs its sequence as a whole")
 
 

@@ -121,7 +121,7 @@ def test_a_budget_is_used_up(most, first, second):
 )
 def test_a_sequence_output_is_needed_whole(nodes, output, what):
     result = run_passes(f"{HEAD} g ({SIGNATURE}) => ({output}) {{ {nodes} }}", LowerSequences())
-    assert [r.reason for r in result.kept] == [f"the graph gives out its {what}"]
+    assert [r.reason for r in result.kept] == [f"the graph returns its {what}"]
 
 
 @pytest.mark.parametrize(

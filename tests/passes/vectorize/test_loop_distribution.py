@@ -36,7 +36,7 @@ def _divide(refused, ragged=()):
 def test_a_recurrence_alone():
     inside, behind, reasons = _divide(())
     assert (inside, behind) == ({"Tanh", "Add"}, {"Mul", "Cos"})
-    assert reasons == ["carries 's', which each iteration makes of that of the one before"]
+    assert reasons == ["carries 's', whose next value depends on the one before"]
 
 
 def test_nodes_between_two_kept_ones():
@@ -55,5 +55,5 @@ def test_ragged_values_stay_with_their_readers():
     assert _divide((), ["Sin"])[:2] == ({"Tanh", "Add"}, {"Mul", "Cos"})
     inside, behind, reasons = _divide((), ["Sin", "Neg"])
     assert (inside, behind) == ({"Sin", "Neg", "Tanh", "Add"}, {"Mul", "Cos"})
-    assert "which takes a number of elements" in reasons[-1]
+    assert "which reads a number of elements" in reasons[-1]
     assert _divide((), ["Cos"])[0] == {"Tanh", "Add", "Mul", "Cos"}

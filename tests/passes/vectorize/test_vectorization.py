@@ -72,7 +72,7 @@ BODIES = {
         " g = Mul (u, h0) t = Add (s, f) z = Sub (g, g) r = Add (z, f)",
         {"Gather", "RandomNormalLike", "Add"},
     ),
-    "a size that only run time tells": (
+    "a size that is known only at run time": (
         "e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q) d = Mul (t, p)"
         " l = ReduceSum <keepdims = 0> (d) m = Mul (l, o) r = Exp (m)",
         {"Gather", "Add", "Tanh"},

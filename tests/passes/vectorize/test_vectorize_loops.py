@@ -60,7 +60,7 @@ def test_an_inner_loop_goes_before_the_one_around_it():
 
 
 KEPT = {
-    "carries 'a', which each iteration makes of that of the one before": """
+    "carries 'a', whose next value depends on the one before": """
         g (float[3] x, float[N, 3] s) => (float[3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] a, float[3] e) => (float[3] r) { b = Add (a, e) r = Tanh (b) }>
             (x, s) }""",

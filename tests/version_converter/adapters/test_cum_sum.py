@@ -54,7 +54,7 @@ def test_unknown_facts_are_refused():
     shaped = "a = Constant <value_int = 0> () v = Reshape (x, s) y = CumSum (v, a)"
     reason = "a Scan needs the rank of input 0, which is not known; declare its shape"
     assert_refuses(shaped, 11, 10, reason, "float[3] x, int64[N] s")
-    assert_refuses(body, 11, 10, "a number alone has no axis to add along", "float x")
+    assert_refuses(body, 11, 10, "a scalar has no axis to add along", "float x")
 
 
 def test_an_axis_without_elements_is_left():

@@ -28,6 +28,6 @@ def test_its_type_must_be_known():
 
 
 def test_shapes_that_are_no_matrix():
-    reason = "it is made of a matrix only"
+    reason = "it supports only matrices"
     for shape in ("3", "2, 3, 4"):
         assert_refuses("y = EyeLike (x)", 9, 8, reason, f"float[{shape}] x")

@@ -79,7 +79,7 @@ def test_numbers_of_gather_elements(axis, kind):
         (
             "y = GatherND <batch_dims = 1> (x, i)",
             "float[N, 3] x, int64[N, 1] i",
-            "'batch_dims' = 1 .*a way around: places in the batch need its lengths",
+            "'batch_dims' = 1 .*another form: places in the batch need its lengths",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_integers(element, turned):
 
 def test_factors_of_integers_are_refused():
     signature = "int64[2, 2] x, int64[2, 2] z, int64[2] b"
-    reason = "factors of integers other than 1 are not agreed on"
+    reason = "factors of integers other than 1 have no agreed meaning"
     assert_refuses("y = Gemm <alpha = 0.5> (x, z, b)", 9, 8, reason, signature)
 
 

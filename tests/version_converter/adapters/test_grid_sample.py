@@ -149,11 +149,11 @@ def test_in_a_function():
 
 
 def test_forms_that_are_not_written_out():
-    reason = "GridSample does not exist in opset 15 .a way around: "
+    reason = "GridSample does not exist in opset 15 .another form: "
     signature = "{}[1, 1, 4, 4] x, {}[1, 2, 2, 2] g"
     for given, how, why in (
         (("float", "float16"), "", "an image and a grid of floats or doubles"),
-        (("int32", "float"), "", "mode = 'bilinear' is written out for floats and doubles only"),
+        (("int32", "float"), "", "mode = 'bilinear' has a longer form for floats and doubles only"),
         (("string", "float"), '<mode = "nearest">', "strings have no zero"),
     ):
         body = f"y = GridSample {how} (x, g)"

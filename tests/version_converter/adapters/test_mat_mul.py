@@ -42,7 +42,7 @@ def test_unknown_facts_are_refused():
     signature = "int64[4] x, int64[K] s, int64[2, 2] z"
     assert_refuses(shaped, 9, 8, "MatMul before opset 9 needs the rank", signature)
     alone = "int64 x, int64[2, 2] z"
-    assert_refuses("y = MatMul (x, z)", 9, 8, "MatMul takes no number alone", alone)
+    assert_refuses("y = MatMul (x, z)", 9, 8, "MatMul does not support scalars", alone)
     long = "int64[2, 2000000] x, int64[2000000, 2] z"
     assert_refuses("y = MatMul (x, z)", 9, 8, "products are not exact", long)
 

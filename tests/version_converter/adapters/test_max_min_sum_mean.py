@@ -30,7 +30,7 @@ def test_sums_that_broadcast_are_added_one_by_one():
     for op_type in ("Sum", "Mean"):
         feeds = {"x": X, "w": w, "v": v}
         assert_carried(f"y = {op_type} (x, w, v)", 8, (7,), feeds, signature, rtol=1e-6)
-    reason = "a way around: a mean needs the one element type of input 0"
+    reason = "another form: a mean needs the one element type of input 0"
     assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, float[2, 3] z")
 
 

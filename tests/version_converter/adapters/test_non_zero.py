@@ -90,7 +90,7 @@ def test_numbers(shape, known, element, fill):
 
 
 def test_refused_forms():
-    assert_refuses("y = NonZero (x)", 9, 8, "of a number alone is not agreed on", "float x")
+    assert_refuses("y = NonZero (x)", 9, 8, "of a scalar has no agreed meaning", "float x")
     shaped = "v = Reshape (x, s) y = NonZero (v)"
     unknown = "float[4] x, int64[K] s"
     reason = "only of a vector without zeros.*NonZero before opset 9 needs the rank"

@@ -152,7 +152,7 @@ def test_sizes_have_one_class_each():
 
 
 def test_classes_of_what_may_be_no_whole_number_are_refused():
-    reason = "an index of type float32 may be no whole number"
+    reason = "an index of type float32 may not be a whole number"
     assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "float[2] i, int64 d, float[2] v")
     reason = "the axis of the classes needs the rank of input 0"
     assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "int64[] i, int64 d, float[2] v")

@@ -205,12 +205,12 @@ def test_only_what_may_be_padded_gets_blocks():
 
 def test_other_modes_want_constant_pads():
     body = 'y = Pad <mode = "edge"> (x, p)'
-    assert_refuses(body, 11, 10, "'edge' with pads from run time", "float[2, 3] x, int64[4] p")
+    assert_refuses(body, 11, 10, "'edge' with run-time pads", "float[2, 3] x, int64[4] p")
 
 
 def test_pads_at_run_time_need_a_type():
-    reason = "a way around: the value needs the one element type of input 0, which is not known; "
+    reason = "another form: the value needs the one element type of input 0, which is not known; "
     assert_refuses("y = Pad (x, p)", 11, 10, reason, "x, int64[4] p")
-    reason = "a way around: pads from run time needs the rank of input 0, which is not known; "
+    reason = "another form: padding by run-time pads needs the rank of input 0, which is not known"
     body = "v = Reshape (x, s) y = Pad (v, p)"
     assert_refuses(body, 11, 10, reason, "float[6] x, int64[N] s, int64[4] p")

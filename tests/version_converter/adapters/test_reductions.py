@@ -60,7 +60,7 @@ def test_a_sum_over_no_axes_gives_its_input_back():
 
 
 def test_a_number_of_axes_that_is_not_known_is_refused():
-    reason = "computed at run time, and opset 12 wants it constant.*how many axes there are"
+    reason = "computed at run time, and opset 12 requires it constant.*how many axes there are"
     assert_refuses("y = ReduceSum (x, a)", 13, 12, reason, "float[2, 3] x, int64[K] a")
     assert_refuses("y = ReduceSum (x, a)", 13, 12, reason, "float[2, 3] x, int64[0] a")
 
@@ -239,20 +239,20 @@ def test_extremes_of_other_types(op_type, type_):
 
 def test_refused_run_time_axes():
     reason = (
-        "computed at run time, and opset 17 wants it constant; it depends on input 'a'; "
-        "(decided by data|decide it with --set a=...).*a way around: "
+        "computed at run time, and opset 17 requires it constant; it depends on input 'a'; "
+        "(decided by data|decide it with --set a=...).*another form: "
     )
     for op_type, signature, why in (
         ("ReduceProd", "float16[2, 3] x, int64[1] a", "floats, doubles and integers of 32 or 64"),
         ("ReduceProd", "uint64[2, 3] x, int64[1] a", "floats, doubles and integers of 32 or 64"),
         ("ReduceMax", "float[2, 3] x, int64[K] a", "how many axes there are is not known, or none"),
-        ("ReduceMax", "float[] x, int64[1] a", "axes from run time needs the rank of input 0"),
+        ("ReduceMax", "float[] x, int64[1] a", "with run-time axes needs the rank of input 0"),
         (
             "ReduceMean",
             "float16[2, 3] x, int64[1] a",
-            "written out for floats, doubles and integers",
+            "a longer form for floats, doubles and integers",
         ),
-        ("ReduceLogSumExp", "int64[2] x, int64[1] a", "written out for floats only"),
+        ("ReduceLogSumExp", "int64[2] x, int64[1] a", "a longer form for floats only"),
     ):
         assert_refuses(f"y = {op_type} (x, a)", 18, 17, f"{reason}.*{why}", signature)
 
@@ -346,7 +346,7 @@ def test_logarithms_of_integers_are_refused(source, target):
 
 def test_a_longer_form_of_another_type_is_refused_in_one_sentence():
     needed = r"Log, which does not take tensor\(int32\) as 'input' in opset 18"
-    reason = rf"\(a way around: its longer form needs {needed}\)"
+    reason = rf"\(another form: its longer form needs {needed}\)"
     assert_refuses("y = ReduceLogSum (x, a)", 18, 17, reason, "int32[2, 3] x, int64[1] a")
 
 

@@ -177,7 +177,7 @@ def test_sums_are_rounded_in_the_order_of_the_updates():
 
 def test_reductions_that_are_refused():
     signature = "{0}[3] x, int64[K, D] i, {0}[K] u"
-    reason = "reduction = 'max' does not exist in opset 17 .a way around: "
+    reason = "reduction = 'max' does not exist in opset 17 .another form: "
     body = 'y = {} <reduction = "{}"> (x, {}, u)'
     for type_ in ("bool", "string"):
         why = f"{reason}Greater does not take elements of its type"

@@ -23,5 +23,5 @@ def test_numbers_in_every_place(elem_type):
 
 
 def test_integers_are_refused():
-    reason = "below opset 9 it is supported for floats only"
+    reason = "below opset 9 it supports only floats"
     assert_refuses("y = Shrink (x)", 9, 8, reason, "int32[2] x")

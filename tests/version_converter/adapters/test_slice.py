@@ -194,6 +194,6 @@ def test_axes_from_run_time(type_, axes, starts, ends, steps):
 
 
 def test_axes_from_run_time_need_the_rank():
-    reason = "a Slice along axes from run time needs the rank of input 0, which is not known"
+    reason = "a Slice along run-time axes needs the rank of input 0, which is not known"
     signature = "float[] x, int64[1] s, int64[1] e, int64[1] a"
     assert_refuses("y = Slice (x, s, e, a)", 11, 10, reason, signature)

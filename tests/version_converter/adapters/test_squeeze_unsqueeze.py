@@ -83,7 +83,7 @@ def test_axes_from_run_time_come(axes, shape):
 
 @pytest.mark.parametrize("op_type", ["Squeeze", "Unsqueeze"])
 def test_axes_of_a_number_that_is_not_known_are_refused(op_type):
-    reason = "wants it constant.*a way around: how many axes there are is not known"
+    reason = "requires it constant.*another form: how many axes there are is not known"
     assert_refuses(f"y = {op_type} (x, a)", 13, 12, reason, "float[1, 3] x, int64[K] a")
-    reason = "axes from run time needs the rank of input 0"
+    reason = "with run-time axes needs the rank of input 0"
     assert_refuses(f"y = {op_type} (x, a)", 13, 12, reason, "float[] x, int64[1] a")

@@ -23,5 +23,5 @@ def test_numbers(name):
 
 
 def test_the_type_must_be_known():
-    reason = "a way around: the threshold needs the one element type of input 0, which is not known"
+    reason = "another form: the threshold needs the one element type of input 0, which is not known"
     assert_refuses("y = ThresholdedRelu (x)", 10, 9, reason, "x")

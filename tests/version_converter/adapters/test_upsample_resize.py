@@ -95,7 +95,7 @@ def test_a_resize_goes_to_opset_10_where_pixels_keep_their_places(before, how, i
     if isinstance(wanted, str):
         # With known lengths it is said pixel by pixel.
         unknown = signature.replace("2, 2] x", "H, W] x")
-        assert_refuses(body, 11, 10, f"{wanted}.*a way around: pixel by pixel needs", unknown)
+        assert_refuses(body, 11, 10, f"{wanted}.*another form: pixel by pixel needs", unknown)
     else:
         nodes = [line.replace("@", "[1.0, 1.0, 2.0, 3.0]") for line in wanted]
         found = converted(body, 11, 10, signature)
@@ -218,7 +218,7 @@ def test_a_resize_of_opset_18_that_17_cannot_say():
 def test_resize_and_upsample():
     assert_refuses("y = Resize (x, s)", 10, 9, "input 'scales' of it is computed", REGION)
     smaller = "s = Constant <value = float[4] {1, 1, 0.5, 2}> () y = Resize (x, s)"
-    reason = "takes no scale below 1.*its nearest pixels lie below along one axis and above along"
+    reason = "supports no scale below 1.*its nearest pixels lie below along one axis and above"
     assert_refuses(smaller, 10, 9, reason, IMAGE)
     for shape, how in ((IMAGE, ""), (IMAGE, "linear"), ("float[1, 1, H, W] x", "linear")):
         mode = f'mode = "{how or "nearest"}"'
@@ -282,10 +282,10 @@ def test_scales_of_some_axes():
     crop = (
         'y = Resize <axes = [1], coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, s)'
     )
-    reason = "input 'roi' of it is computed at run time, and opset 17 wants it constant"
+    reason = "input 'roi' of it is computed at run time, and opset 17 requires it constant"
     assert_refuses(f"{some} {crop}", 18, 17, reason, "float[2, 3] x, float[A] r")
     by_size = "y = Resize <axes = [1]> (x, , , t)"
-    reason = "input 'sizes' of it is computed at run time, and opset 17 wants it constant"
+    reason = "input 'sizes' of it is computed at run time, and opset 17 requires it constant"
     assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[A] t")
 
 

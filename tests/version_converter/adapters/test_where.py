@@ -79,7 +79,7 @@ def test_unknown_shapes_are_found_at_run_time():
 
 def test_unknown_ranks_are_refused():
     reason = "needs the shape of its output, which is not known before run time; fix the shapes of"
-    reason += " inputs with --shape.*a way around: places need the ranks of all inputs"
+    reason += " inputs with --shape.*another form: places need the ranks of all inputs"
     assert_refuses("y = Where (c, x, x)", 9, 8, reason, "bool[2] c, float[] x")
 
 

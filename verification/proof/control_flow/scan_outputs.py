@@ -112,7 +112,7 @@ def empty_element(
 
 
 class _Types:
-    """Types for shape inference, with a name for each size that is no number.
+    """Types for shape inference, with a name for each size that is not a number.
 
     Attributes:
         is_partial: whether a size is no number, or a rank is unknown.

@@ -50,7 +50,7 @@ def _scan_8(
     """Scan 8: one Scan for each element of the batch, over its own length."""
     terms, body = execution.terms, step.bodies["body"]
     if lengths is not None and len(lengths.fact.shape or ()) != 1:
-        raise OpenError(f"{label(step.node)}: its lengths may be no vector")
+        raise OpenError(f"{label(step.node)}: its lengths may not be a vector")
     sizes = [iterations_of(term.fact, 0) for term in (*scanned, *states)]
     batch = next((size for size in sizes if size.value is not None), sizes[0])
     batches = {*sizes, *([] if lengths is None else [iterations_of(lengths.fact, 0)])}
@@ -117,9 +117,7 @@ def _of_length(
         else:
             blank = empty_element(terms, body, k, sample, frame).shape or ()
             if result.fact.shape is None or result.fact.shape[1:] != blank:
-                raise OpenError(
-                    f"{label(step.node)} pads elements of a size that only run time determines"
-                )
+                raise OpenError(f"{label(step.node)} pads elements of run-time size")
             elem_type = result.fact.elem_type
             if numbers:
                 rest = zeros(terms, elem_type, (longest - size, *blank))

@@ -25,7 +25,7 @@ def run_sequence_map(
     """SequenceMap (17): the body on each element of the first sequence. Elements of further
     sequences, of equal length, and tensors come with it."""
     if any(arg is None or not (arg.fact.elem_type or arg.fact.other) for arg in args):
-        raise OpenError(f"{label(step.node)} maps a value that may be no sequence")
+        raise OpenError(f"{label(step.node)} maps a value that may not be a sequence")
     elements = elements_of(execution.terms, args[0])
     body = step.bodies["body"]
     call = execution.closure(body, frame)

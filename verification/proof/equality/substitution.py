@@ -20,7 +20,7 @@ _TERM = 8
 """Steps of a term that is built anew with other sizes."""
 
 _MOST_UNROLLED = 256
-"""Limit of iterations that are written out for a state after them."""
+"""Limit of iterations that are unrolled for a state after them."""
 
 _FEW_STATES = 12
 """Number of states that are written out over the states one iteration earlier."""

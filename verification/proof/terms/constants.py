@@ -125,7 +125,7 @@ _few = functools.lru_cache(maxsize=1 << 12)(_many)
 def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[Tensor] | None:
     """Outputs of an operator on constants, by the reference; None if they are not computed. That is
     so if a tensor is large, the operator fails, draws random numbers or is none of ONNX's default
-    domain, runtimes may have other results, or an output is no tensor.
+    domain, runtimes may have other results, or an output is not a tensor.
 
     Args:
         head: the operator.

@@ -234,7 +234,7 @@ class Term:
         """Shape of a tensor of known rank.
 
         Raises:
-            OpenError: the rank is not known, or it is no tensor.
+            OpenError: the rank is not known, or it is not a tensor.
         """
         if self.fact.shape is None:
             raise OpenError(f"{self.head.name} has no known rank")

@@ -208,7 +208,7 @@ def test_a_masked_cell_before_and_after():
 
 KEPT = {
     "which tells elements of a row apart": ("Where (mask, hn, h)", "bool[B, 4]", ""),
-    "which is no mask that keeps it": ("Where (mask, hn, e)", "bool[B, 1]", ""),
+    "which is not a mask that keeps it": ("Where (mask, hn, e)", "bool[B, 1]", ""),
     "it holds ReduceSum": (
         "Where (up, hn, h)",
         "bool[B, 1]",
@@ -225,7 +225,7 @@ def test_choices_that_are_no_mask(reason):
 
 def test_states_of_two_masks():
     model = scan("LSTM", "Where ({0}m, {0}n, {0})", more="hm = Identity (mask) cm = Not (mask)")
-    assert_keeps(RaiseRecurrences(spread_nan=True), model, "which is no mask that keeps it")
+    assert_keeps(RaiseRecurrences(spread_nan=True), model, "which is not a mask that keeps it")
 
 
 @pytest.mark.parametrize("shape", ["bool[1, B, 1]", "bool[B, 1]"])

@@ -48,7 +48,7 @@ def test_forms_of_a_state(body):
 
 
 REFUSED = {
-    "divides by what is not 1": "h2 = Div (e, h)",
+    "divides by a value other than 1": "h2 = Div (e, h)",
     "whose bounds are not 0 and 1": "m = Constant <value_float = -1.0> () h2 = Clip (h, m, one)",
     "it holds Max": "h2 = Max (h, e)",
     "along its batch": "a, b = Split <axis = 0, num_outputs = 2> (h) h2 = Concat <axis = 0> (b, a)",
@@ -58,11 +58,11 @@ REFUSED = {
     "c' along several axes": "a = Slice (e, zeros, ends, axes)"
     " b = Concat <axis = 1> (a, a) c = Slice (h, zeros, ends, axes)"
     " d = Concat <axis = 1> (c, c) h2 = Add (b, d)",
-    "given another type": "a = Cast <to = 11> (h) b = Neg (a) h2 = Cast <to = 1> (b)",
-    "given another shape": "a = Reshape (h, s) h2 = Reshape (a, s2)",
+    "converted to another type": "a = Cast <to = 11> (h) b = Neg (a) h2 = Cast <to = 1> (b)",
+    "is reshaped by": "a = Reshape (h, s) h2 = Reshape (a, s2)",
     "takes columns of": "a, b = Split <axis = 1, num_outputs = 2> (h) c = Concat <axis = 1> (b, a)"
     " h2 = Neg (c)",
-    "which turns what is no weight": "h2 = Gemm <transA = 1> (e, h)",
+    "which transposes a value other than a weight": "h2 = Gemm <transA = 1> (e, h)",
 }
 INTEGERS = """zeros = Constant <value_ints = [0, 0]> () ends = Constant <value_ints = [1, 2]> ()
     zero1 = Constant <value_ints = [0]> () two = Constant <value_ints = [2]> ()

@@ -274,7 +274,7 @@ def matrices_of(dice, product, special):
 
 
 def product_of(semiring, form, elem_type):
-    """A product; None where a form is no step of a row."""
+    """A product; None where a form is not a step of a row."""
     places = tuple(FORMS[form])
     width = 2 if any(place.row == 1 for place in places) else 1
     if width == 1 and (semiring is not SUMS or elem_type in PLAIN_INTEGERS):

@@ -27,7 +27,7 @@ def test_a_weight_may_be_turned_inside():
 REFUSED = {
     "is broadcast by Add": "a = Unsqueeze (h, one) b = Add (a, h) h2 = ReduceSum <keepdims = 0>"
     " (b, one)",
-    "which is no matrix of known sizes": "a = MatMul (h, stack) h2 = ReduceMax <keepdims = 0>"
+    "which is not a matrix of known sizes": "a = MatMul (h, stack) h2 = ReduceMax <keepdims = 0>"
     " (a, first)",
     "it holds Sin 'h1/a'": "a = Sin (h) b = Softmax (a) h2 = Neg (b)",
 }

@@ -150,7 +150,7 @@ def test_a_size_that_nobody_tells_is_not_filled_up():
     text = by_run_time("2, n").replace("int64[2] lengths", "int64[2] lengths, int64[1] r")
     text = text.replace("Neg (t)", "Reshape (t, r)").replace("float[1] o)", "float[k] o)")
     text = text.replace("float[2, n, 1] z", "float[b, l, k] z")
-    assert_open(text, text, "pads elements of a size that only run time determines", opset=8)
+    assert_open(text, text, "pads elements of run-time size", opset=8)
 
 
 def test_lengths_are_as_many_as_elements_of_the_batch():
@@ -177,7 +177,7 @@ def test_lengths_of_no_known_rank_are_left_open():
         given="more",
     ).replace("int64[2] lengths", "int64[2] lengths, int64[r] l")
     other = text.replace("Neg (t)", "Neg (u)").replace("o = Neg", "u = Identity (t) o = Neg")
-    assert_open(text, other, "its lengths may be no vector", opset=8)
+    assert_open(text, other, "its lengths may not be a vector", opset=8)
 
 
 def test_a_batch_too_large_to_be_run_is_compared_by_any_of_its_elements():
