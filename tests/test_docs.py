@@ -19,11 +19,11 @@ COMMANDS = typer.main.get_command(commands.app).commands
 @pytest.mark.parametrize("kind", PASSES, ids=lambda kind: kind.name)
 def test_every_pass_has_a_section_or_page_with_its_options(kind):
     page = (DOCS / "passes.md").read_text(encoding="utf-8")
-    assert f"\n## {kind.name}\n" in page
     long = passes.pages().get(kind.name)
-    page += "" if long is None else (DOCS / long).read_text(encoding="utf-8")
+    page = page if long is None else (DOCS / long).read_text(encoding="utf-8")
+    assert f"\n## {kind.name}\n" in page
     for field in dataclasses.fields(kind):
-        assert f"`{field.name}`" in page
+        assert f"`{field.name}`" in page or field.metadata.get("code_only")
 
 
 @pytest.mark.parametrize("name", loop_pages.PAGES)

@@ -48,11 +48,10 @@ class PassClass(NamedTuple):
         """The line of the registry."""
         return f"from ..{self.module} import {self.kind} as {self.kind}"
 
-    def section(self, page: str | None) -> str:
-        """The section of the reference, which names the page about a pass that has one."""
+    @property
+    def section(self) -> str:
+        """The section of a pass without a page of its own."""
         parts = [f"## {self.name}", self.summary if self.by_default else f"Opt-in. {self.summary}"]
-        if page is not None:
-            return "\n\n".join([*parts, f"[Read on]({page})"])
         parts += [_markdown(self.text.partition("\n\n")[2])] if "\n\n" in self.text else []
         entries = re.sub(r"\n\s+", " ", self.options)
         options = [
@@ -144,13 +143,17 @@ def pages(root: Path = ROOT) -> dict[str, str]:
 
 
 def reference(root: Path = ROOT) -> str:
-    """Return docs/passes.md with a section for each pass."""
+    """Return docs/passes.md with a link for each pass, and a section for those without a page."""
     text = (root / "docs" / "passes.md").read_text(encoding="utf-8")
     long, own = pages(root), ordered(root)
-    names = ", ".join(f"[{one.name}](#{one.name})" for one in own)
-    sections = "\n\n".join(one.section(long.get(one.name)) for one in own)
+    links = (f"[{one.name}]({_place(one.name, long)})" for one in own)
+    sections = "\n\n".join(one.section for one in own if one.name not in long)
     head = text.partition("\n\nAll passes: ")[0]
-    return f"{head}\n\nAll passes: {names}.\n\n{sections}\n"
+    return f"{head}\n\nAll passes: {', '.join(links)}.\n\n{sections}\n"
+
+
+def _place(name: str, long: dict[str, str]) -> str:
+    return f"{long[name]}#{name}" if name in long else f"#{name}"
 
 
 def navigation(root: Path = ROOT) -> str:
