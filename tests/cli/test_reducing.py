@@ -45,7 +45,7 @@ def test_for_scripts(run):
         (("a.onnx", "-", "--while", "false"), 2, "OUT must be a file"),
         (("a.onnx", "a.onnx", "--while", "false"), 1, "it is read itself"),
         (("a.onnx", "b.onnx", "--while", "true"), 1, "succeeds on the model"),
-        (("a.onnx", "b.onnx", "--while", "false", "--match", "("), 1, "no regular expression"),
+        (("a.onnx", "b.onnx", "--while", "false", "--match", "("), 1, "not a regular expression"),
         (("a.onnx", "fails.py", "--while", "false"), 1, "fails.py"),
     ],
 )

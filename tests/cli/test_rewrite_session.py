@@ -24,7 +24,7 @@ def run(folder, run):
         ("--sample-shape q=2", "no input 'q' is drawn; those that are: 'x'"),
         ("--sample-shape x=2,2", "input 'x' has rank 1, not 2"),
         ("--sample-shape x=2 --set x=[1,2]", "input 'x' is set; no values are drawn for it"),
-        ("--sample-shape x=2 --inputs in.npz", "inputs are given, so none is drawn"),
+        ("--sample-shape x=2 --inputs in.npz", "inputs were passed, so none is drawn"),
         ("--dim T=2", "no input has a dimension named 'T'"),
         ("--report none/page.html", "none"),
     ],

@@ -53,5 +53,5 @@ def test_selects_are_offered_beside_the_default_pipeline_only():
     assert RewriteOptions().selecting == RewriteOptions(selects=True)
     assert RewriteOptions("straighten").selecting is None
     assert RewriteOptions(selects=True).selecting is None
-    with pytest.raises(sl.PassOptionError, match="give it alone"):
+    with pytest.raises(sl.PassOptionError, match="use it alone"):
         RewriteOptions("inline-ifs", selects=True)

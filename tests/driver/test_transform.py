@@ -298,7 +298,7 @@ def test_bound_inputs_are_not_drawn():
         sl.verify(model, model, sample_shapes={"w": (2,)}, bound={"w": np.zeros(2, np.float32)})
     feeds = {"x": np.zeros((1, 2), np.float32), "w": np.zeros(2, np.float32)}
     for drawn in ({"sample_shapes": {"x": (1, 2)}}, {"dims": {"T": 2}}):
-        with pytest.raises(sl.SampleShapeError, match="inputs are given, so none is drawn"):
+        with pytest.raises(sl.SampleShapeError, match="inputs were passed, so none is drawn"):
             sl.verify(model, model, feeds=feeds, **drawn)
 
 
@@ -407,7 +407,7 @@ def test_selects_stand_for_their_pipeline(loop_and_if):
     outcome = sl.transform(loop_and_if, selects=True, values={"n": 2})
     assert not outcome.left
     assert outcome.model == sl.rewrite(loop_and_if, "selects", values={"n": 2})
-    with pytest.raises(sl.PassOptionError, match="give it alone"):
+    with pytest.raises(sl.PassOptionError, match="use it alone"):
         sl.transform(loop_and_if, "inline-ifs", selects=True)
 
 
@@ -539,9 +539,9 @@ def test_trials_are_logged_in_detail(loop_and_if, caplog):
     with caplog.at_level(logging.DEBUG, "straightline"):
         sl.transform(loop_and_if, verify=WITH_RUNS)
     lines = [(record.levelno, record.getMessage()) for record in caplog.records]
-    assert (logging.DEBUG, "trying --set n=4 for what is left") in lines
+    assert (logging.DEBUG, "trying --set n=4 for the remaining control flow") in lines
     assert any(level == logging.DEBUG and "reference: " in line for level, line in lines)
-    tried = lines.index((logging.DEBUG, "trying --set n=4 for what is left"))
+    tried = lines.index((logging.DEBUG, "trying --set n=4 for the remaining control flow"))
     rounds = [level for level, line in lines[tried:] if line.startswith("unroll-loops")]
     assert rounds and {*rounds} == {logging.DEBUG}
 

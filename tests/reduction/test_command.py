@@ -59,7 +59,7 @@ def test_a_command_that_succeeds_is_refused():
 
 
 def test_a_pattern_that_is_none_is_refused():
-    with pytest.raises(CommandError, match="no regular expression"):
+    with pytest.raises(CommandError, match="not a regular expression"):
         FailingCommand("false {}", pattern="(")
 
 

@@ -41,7 +41,7 @@ def test_several_samples_and_bound_values():
         ({"x": [[1, 2, 3]], "n": 1}, "has [1, 3]"),
         ({"x": [1, 2], "n": 1}, "has [2]"),
         ({"x": [["a", "b"]], "n": 1}, "input 'x' cannot be read as float32"),
-        ({"x": None, "n": 1}, "input 'x' is no optional"),
+        ({"x": None, "n": 1}, "input 'x' is not an optional"),
         ([], "feeds are empty"),
         ("/nowhere/feeds.npz", "no such file"),
     ],

@@ -181,7 +181,7 @@ def test_other_models_and_versions_are_refused(pair):
 def test_unreadable_certificates_are_refused(tmp_path, text):
     path = tmp_path / "c.json"
     path.write_text(text)
-    with pytest.raises(sl.CertificateError, match="is no certificate"):
+    with pytest.raises(sl.CertificateError, match="is not a certificate"):
         check_certificate(path, BEFORE, AFTER)
 
 

@@ -47,7 +47,7 @@ def test_a_condition_of_another_size_is_kept(shape):
     text = f"{HEAD}g (float[2] x) => (float[2] y) <{shape}> {{ y = If (c) {BRANCHES} }}"
     result = Pipeline([InlineIfs()]).run(as_model(text))
     assert not result.changed
-    assert "If takes one" in result.kept[0].reason
+    assert "If requires one" in result.kept[0].reason
 
 
 def test_a_condition_that_run_time_decides_is_kept():

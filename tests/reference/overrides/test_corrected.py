@@ -48,7 +48,7 @@ def test_floats_are_divided_by_zero():
 
 def test_a_logarithm_of_integers_is_refused():
     model, feeds = one_node("ReduceLogSumExp", [np.array([1, 2])], 18)
-    with pytest.raises(EvaluationError, match="a logarithm of integers"):
+    with pytest.raises(EvaluationError, match="integers have no logarithm"):
         reference.run(model, feeds)
 
 

@@ -40,8 +40,8 @@ def test_categories_are_compared():
 @pytest.mark.parametrize(
     ("op_type", "x", "attributes", "reason"),
     [
-        ("LabelEncoder", X, {"keys_int64s": [1, 1], "values_int64s": [1, 2]}, "stand twice"),
-        ("LabelEncoder", F, {"keys_floats": [np.nan], "values_int64s": [1]}, "are no numbers"),
+        ("LabelEncoder", X, {"keys_int64s": [1, 1], "values_int64s": [1, 2]}, "occur twice"),
+        ("LabelEncoder", F, {"keys_floats": [np.nan], "values_int64s": [1]}, "are not numbers"),
         ("LabelEncoder", X, {"keys_strings": ["a"], "values_int64s": [1]}, "texts"),
         ("OneHotEncoder", X, {"cats_int64s": [1, 2], "zeros": 0}, "fails where a category"),
         ("OneHotEncoder", ROWS, {"cats_int64s": [1, 2], "zeros": 1}, "between integers"),

@@ -31,10 +31,10 @@ def test_a_tree_of_one_comparison():
     ("change", "reason"),
     [
         ({"nodes_truenodeids": [7, 0, 0]}, "missing"),
-        ({"nodes_truenodeids": [2, 0, 0]}, "no trees"),
-        ({"nodes_truenodeids": [0, 0, 0]}, "no trees"),
+        ({"nodes_truenodeids": [2, 0, 0]}, "not trees"),
+        ({"nodes_truenodeids": [0, 0, 0]}, "not trees"),
         ({"nodes_nodeids": [0, 1, 1]}, "no node"),
-        ({"nodes_modes": ["LEAF", "LEAF", "BRANCH_LEQ"]}, "no trees"),
+        ({"nodes_modes": ["LEAF", "LEAF", "BRANCH_LEQ"]}, "not trees"),
         ({"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}, "unknown"),
         ({"target_nodeids": [1, 9]}, "no node"),
         ({"target_ids": [0, 1]}, "no node"),
