@@ -106,7 +106,7 @@ def _faults(
             texts = [tensor_text(type_)] if type_ else []
             actual[-1].append(None if type_ is None else (formal.name, texts))
             if not formal.allowed.issuperset(texts):
-                yield f"does not take {texts[0]} as '{formal.name}' in opset {version}"
+                yield f"does not support {texts[0]} as '{formal.name}' in opset {version}"
     fault = type_fault(op_type, version, *actual)
     if fault is not None:
         yield f"does not fit: {fault}"

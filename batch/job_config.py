@@ -30,7 +30,7 @@ class JobConfig:
         rewriting: the options of the rewrite or conversion.
         verify: the options of the verification; None for none.
         straight_line: fail where control flow is left.
-        whole_target: fail where the target does not take something.
+        whole_target: fail where the target does not support something.
         force: overwrite also what is no model.
         max_bytes: refuse larger files.
         load: files of passes.

@@ -79,7 +79,7 @@ def run(
         dims: sizes of named dimensions of inputs: `{"batch": 1}`.
         require_straight_line: count control flow that is left as a failure, and write nothing.
         target: what the models shall fit, as in `straightline.transform`.
-        require_target: count what the target does not take as a failure, and write nothing.
+        require_target: count what the target does not support as a failure, and write nothing.
         force: overwrite also what is no model, and data of other models.
         max_bytes: refuse larger model files.
         link_data: let results have hard links to external data rather than copies of it.

@@ -65,7 +65,7 @@ class Session:
         many: arguments about many models.
         keywords: further keywords of the rewrite.
         straight_line: withhold a result with control flow.
-        whole_target: withhold a result of which the target does not take all.
+        whole_target: withhold a result that the target does not support as a whole.
     """
 
     context: typer.Context

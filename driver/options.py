@@ -43,7 +43,7 @@ class RewriteOptions(OptionFields):
         for name, dims in shapes.items():
             if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
                 raise BindingError(
-                    f"shapes: '{name}' takes its dimensions, such as (1, None, 512), not {dims!r}"
+                    f"shapes: '{name}' needs its dimensions, such as (1, None, 512), not {dims!r}"
                 )
 
     @classmethod

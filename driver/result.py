@@ -179,7 +179,7 @@ class Outcome(Generic[M]):
         name = "" if self.target is None else self.target.name
         counts = Counter(remark.op_type for remark in self.untaken)
         listed = ", ".join(f"{op} {count}" for op, count in counts.most_common())
-        return f"{name} does not take {len(self.untaken)}: {listed}"
+        return f"{name} does not support {len(self.untaken)}: {listed}"
 
     @property
     def request(self) -> Request:

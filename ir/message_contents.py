@@ -77,7 +77,7 @@ def check_tensor(tensor: onnx.TensorProto, what: str, name: object = "") -> None
         needed, unit = _entries(elem_type, count), "elements"
     if length != needed and (length or any(len(getattr(tensor, field)) for field in _NUMBERS)):
         raise ModelError(
-            f"{what.format(name)} has {length} {unit} where its shape {dims} takes {needed}"
+            f"{what.format(name)} has {length} {unit} where its shape {dims} needs {needed}"
         )
 
 

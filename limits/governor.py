@@ -87,7 +87,7 @@ class Governor:
         if steps <= most / _LARGEST_SHARE and self.work + steps <= most:
             self.work += steps
             return True
-        self.refuse(place, f"takes more steps {self._more('max_work')}")
+        self.refuse(place, f"needs more steps {self._more('max_work')}")
         return False
 
     def may_infer(self, nodes: int, place: object) -> bool:
@@ -99,7 +99,7 @@ class Governor:
         self.inferred += nodes * _INFERRED
         if self.inferred <= self.limits.max_work:
             return True
-        self.refuse_sizes(place, f"takes more steps {self._more('max_work')}")
+        self.refuse_sizes(place, f"needs more steps {self._more('max_work')}")
         return False
 
     def may_hold(self, size: int, place: object) -> bool:
@@ -150,7 +150,7 @@ class Governor:
 
     def refuse_sizes(self, place: object, why: str) -> None:
         """Note why it is not found out what sizes something gives out."""
-        self._note(place, f"finding out what it gives {why}")
+        self._note(place, f"inferring its results {why}")
 
     def _note(self, place: object, message: str) -> None:
         first, count = self.refused.get(message, (place, 0))

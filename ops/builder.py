@@ -236,8 +236,8 @@ class Builder:
             if elem_type and not takes(op.op_type, position, elem_type, self.opset):
                 name = onnx.TensorProto.DataType.Name(elem_type).lower()
                 raise RewriteError(
-                    f"{op} does not take {value}, which is of type {name}, in opset {self.opset};"
-                    " convert to an opset in which it does, or leave out the pass"
+                    f"{op} does not support {value}, which is of type {name}, in opset"
+                    f" {self.opset}; convert to an opset in which it does, or leave out the pass"
                 )
 
     def _require_agreement(self, node: Node) -> None:
@@ -253,8 +253,8 @@ class Builder:
     def _require_axes(self, op_type: str, axes: Sequence[int]) -> None:
         if self.opset < NEGATIVE_AXES and any(axis < 0 for axis in axes):
             raise RewriteError(
-                f"{op_type} does not take axes {list(axes)} in opset {self.opset}; convert to opset"
-                f" {NEGATIVE_AXES} first, or leave out the pass"
+                f"{op_type} does not support axes {list(axes)} in opset {self.opset}; convert to"
+                f" opset {NEGATIVE_AXES} first, or leave out the pass"
             )
 
     def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:

@@ -35,12 +35,12 @@ def type_obstacle(
         types = data_types(op_type, opset)
         if not elem_type and not data_types(holder, opset) <= types:
             return (
-                f"is of unknown type, and {op_type} does not take all types in opset"
+                f"is of unknown type, and {op_type} does not support all types in opset"
                 f" {opset}; declare it"
             )
         if elem_type and tensor_text(elem_type) not in types:
             name = onnx.TensorProto.DataType.Name(elem_type).lower()
-            return f"is of type {name}, which {op_type} does not take in opset {opset}"
+            return f"is of type {name}, which {op_type} does not support in opset {opset}"
     return None
 
 

@@ -148,7 +148,8 @@ def _type_faults(
             name, types = value
             for text in types:
                 if text not in parameter.allowed:
-                    yield f"'{name}' is a {text}, which {op_type} does not take in opset {version}"
+                    misfit = f"{op_type} does not support in opset {version}"
+                    yield f"'{name}' is a {text}, which {misfit}"
             if types and parameter.is_homogeneous:
                 other, others = of_variables.setdefault(parameter.type_str, (parameter.name, types))
                 # What a schema gives one type variable has one type (in each call, of several).

@@ -194,7 +194,7 @@ def take_logarithm_of_sum(draft: NodeDraft) -> Sequence[Value | None]:
     """The logarithm of the sum."""
     _require_axes_in_use(draft)
     if draft.required_dtype(0, "a logarithm").kind != "f":
-        draft.refuse("Log takes no whole numbers")
+        draft.refuse("Log does not support integers")
     return [draft.emit("Log", [_sum(draft, draft.data)])]
 
 

@@ -81,8 +81,7 @@ _IR_VERSION = Message(
 _OPSET = Message("opset", "opset {before} became {after}, which {target} reads{changes}")
 _OUTPUT_IS_INPUT = Message(
     "output-is-input",
-    "{target} takes only outputs that nodes give; it is an input, too, and an output keeps its"
-    " name",
+    "{target} supports only outputs of nodes; it is also an input, and an output keeps its name",
 )
 _UNREAD_OPSET = Message("opset-not-read", "{target} reads opsets {opsets}: {cause}")
 _CONVERSION = 4

@@ -115,7 +115,7 @@ class Legality:
         misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
         if misfit is None and misfits and None not in misfits:
             misfit = ", or ".join(dict.fromkeys(why for why in misfits if why is not None))
-        return None if misfit is None else f"{self.target.name} takes {name} only {misfit}"
+        return None if misfit is None else f"{self.target.name} supports {name} only {misfit}"
 
     def _misfit(self, node: Node, form: Form) -> str | None:
         """The first difference of a node from a form; None where it has the form."""
@@ -123,7 +123,7 @@ class Legality:
         return f"{why} ({form.why})" if why is not None and form.why else why
 
     def _not_listed(self, name: str, opset: int) -> str:
-        text = f"{self.target.name} does not take {name}"
+        text = f"{self.target.name} does not support {name}"
         spans = (self.target.operators or {}).get(name)
         if spans is not None:
             text += f" of opset {opset}, only of {' and '.join(map(str, spans))}"

@@ -34,7 +34,7 @@ from .node_transfer import NodeFacts
 from .onnx_inference_cache import Memory, OnnxFacts
 
 _DEEPEST = limit("call_depth")
-_TOO_DEEP = f"takes calls deeper in each other than {allowed('call_depth')}; inline them first"
+_TOO_DEEP = f"nests calls deeper than {allowed('call_depth')}; inline them first"
 """The remark for calls beyond the limit of nesting."""
 
 _TERMS = 16

@@ -20,7 +20,7 @@ from .onnx_inference_cache import Kind, Memory, OnnxFacts
 _LARGEST = (1 << 63) - 1
 
 _SHORTENED = (
-    f"takes more terms than size_terms={MOST_TERMS} (or factors than size_factors={MOST_FACTORS})"
+    f"needs more terms than size_terms={MOST_TERMS} (or factors than size_factors={MOST_FACTORS})"
     " allows; give sizes as numbers with --shape or --dim"
 )
 

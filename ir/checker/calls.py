@@ -155,7 +155,7 @@ class Calls:
     def _faults(self, call: _Call, caller: FunctionKey | None) -> Iterator[str]:
         function = self.function(call.function)
         counts = (
-            (len(call.node.input), len(function.input), "inputs; the function takes"),
+            (len(call.node.input), len(function.input), "inputs; the function accepts"),
             (len(call.node.output), len(function.output), "outputs; the function has"),
         )
         for count, most, what in counts:

@@ -83,7 +83,7 @@ class SchemaForm:
             if name not in kinds:
                 graph = "graph " if _GRAPH in self.kinds[name] else ""
                 yield f"lacks its {graph}attribute '{name}'"
-        yield from self._count(inputs, self.inputs, "inputs", "takes")
+        yield from self._count(inputs, self.inputs, "inputs", "accepts")
         yield from self._count(outputs, self.outputs, "outputs", "has")
         for index in self.required_inputs:
             if not inputs[index]:
@@ -108,7 +108,7 @@ class SchemaForm:
 def wrong_kind(name: str, kind: int, allowed: Iterable[int]) -> str:
     """The fault of an attribute of another kind than the allowed ones."""
     names = " or ".join(sorted(map(name_of_kind, allowed)))
-    return f"has an attribute '{name}' of kind {name_of_kind(kind)}, which takes {names}"
+    return f"has an attribute '{name}' of kind {name_of_kind(kind)}, which accepts {names}"
 
 
 @functools.cache

@@ -181,7 +181,7 @@ class InliningTrials:
         count = self._expand(scratch, candidate, shared)
         if count is None:
             return _Outcome(
-                f"inlining calls on trial takes more nodes than max_nodes={self.budget.max_nodes}"
+                f"inlining calls on trial needs more nodes than max_nodes={self.budget.max_nodes}"
                 f" allows; raise it with {by('--max-nodes')}, or choose with"
                 f" {by('--passes straighten{always=true}')}"
             )

@@ -85,7 +85,7 @@ def functions_of(node: Node) -> list[Function]:
         for position, default in enumerate(PARAMETERS[kind]):
             if kind in _DISPUTED and not parameters[position]:
                 raise Unfit(
-                    f"leaves out parameters of {kind}, for which runtimes take others than ONNX"
+                    f"omits parameters of {kind}, for which runtimes have other defaults than ONNX"
                     " says; write activation_alpha and activation_beta"
                 )
             own[position] = float(parameters[position].pop(0)) if parameters[position] else default

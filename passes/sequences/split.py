@@ -19,7 +19,7 @@ from .structure import LazyValue
 _SPLIT_UNKNOWN = Message("split-unknown", "its split depends on {cause}")
 _SPLIT_NOT_CONSTANT = Message(
     "split-not-constant",
-    f"{_SPLIT_UNKNOWN.template}, and Split of opset {{opset}} takes constant sizes; convert to"
+    f"{_SPLIT_UNKNOWN.template}, and Split of opset {{opset}} requires constant sizes; convert to"
     " opset {oldest} first",
 )
 _SIZES_AS_INPUT = 13

@@ -9,7 +9,7 @@ from ...limits import allowed, limit
 
 LEFT_OUT = Message(
     "search-ended",
-    "{forms} more of its forms were not tried: the search takes more nodes than {allowed}",
+    "{forms} more of its forms were not tried: the search needs more nodes than {allowed}",
 )
 
 

@@ -300,5 +300,5 @@ def _excess(function: Function, call: Node, depth: int) -> str | None:
     if depth >= _DEEPEST:
         return f"it stands deeper in other calls than {allowed('call_depth')}"
     if not current().may_work(_INLINE_STEPS * len(function.graph), call):
-        return "computing it for all iterations takes more steps than max_work allows"
+        return "computing it for all iterations needs more steps than max_work allows"
     return None

@@ -1,7 +1,7 @@
 """Sequence and optional operators that onnx.reference gets wrong.
 
 An optional is its value, or None; onnx.reference wraps it in a list that OptionalGetElement
-does not take off, and refuses None as a result. Its SequenceInsert puts an element meant for
+does not support off, and refuses None as a result. Its SequenceInsert puts an element meant for
 the end first, and its SequenceMap forgets outer values.
 """
 

@@ -28,9 +28,9 @@ def operator(op_type, **attributes):
         (operator("Relu", axis=1), "has an attribute 'axis'"),
         (operator("Cast"), "lacks its attribute 'to'"),
         (operator("Cast", to="7"), "has an attribute 'to' of kind"),
-        (operator("Add"), "has 1 inputs; Add takes 2"),
+        (operator("Add"), "has 1 inputs; Add accepts 2"),
         (operator("And"), "has 1 inputs"),
-        (operator("Not"), "does not take tensor(float) as 'X'"),
+        (operator("Not"), "does not support tensor(float) as 'X'"),
         (operator("NoSuchOperator"), None),
     ],
 )

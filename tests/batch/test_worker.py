@@ -55,7 +55,7 @@ def test_an_unsupported_operator_withholds_the_result_on_request(job):
     options = RewriteOptions((), target=lacking("Add", opsets=(7, 28)))
     done = work(job, JobConfig(options, verify=None, whole_target=True), "key")
     assert (done.record.status, done.record.problem) == ("failed", "not taken")
-    assert done.record.messages[-1].startswith("npu does not take 1: Add 1")
+    assert done.record.messages[-1].startswith("npu does not support 1: Add 1")
     assert work(job, JobConfig(options, verify=None), "key").record.ok
 
 

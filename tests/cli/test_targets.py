@@ -52,7 +52,7 @@ def test_unsupported_operators_are_reported_and_can_fail(folder):
     (folder / "out.onnx").unlink()
     result = run("rewrite", "in.onnx", "out.onnx", *options, "--require-target")
     assert result.exit_code == 4
-    assert result.stderr == "error: poor does not take 1: Erf 1; nothing was written\n"
+    assert result.stderr == "error: poor does not support 1: Erf 1; nothing was written\n"
     assert not (folder / "out.onnx").exists()
 
 

@@ -107,7 +107,7 @@ def test_each_target_lacks_what_it_lacks():
     assert tuple(checks) == names()
     torch = checks["onnx2torch"]
     assert torch.before == {"Loop": 1, "ai.onnx.ml.Scaler": 1} and torch.after == {"Loop": 1}
-    assert len(torch.reasons) == 1 and "onnx2torch does not take Loop" in torch.reasons[0]
+    assert len(torch.reasons) == 1 and "onnx2torch does not support Loop" in torch.reasons[0]
     assert checks["openvino"].before == {"ai.onnx.ml.Scaler": 1} and not checks["openvino"].after
     assert not checks["onnxruntime"].before
     assert checks["coreml"].before["opset 18"] == 1

@@ -33,7 +33,7 @@ def test_every_element_type_in_both_forms(elem_type: int, raw: bool) -> None:
         tensor = helper.make_tensor("t", elem_type, (8, 1), values)
     check_tensor(tensor, "tensor {}", "t")
     tensor.dims[0] = 2000 if elem_type != TensorProto.STRING else 2
-    with pytest.raises(ModelError, match=r"tensor t has .* where its shape \[.*, 1\] takes"):
+    with pytest.raises(ModelError, match=r"tensor t has .* where its shape \[.*, 1\] needs"):
         check_tensor(tensor, "tensor {}", "t")
 
 
@@ -47,9 +47,9 @@ def tensor(**fields: object) -> onnx.TensorProto:
         (tensor(data_type=0), "tensor t has no element type"),
         (tensor(data_type=99), "tensor t has the element type 99, which ONNX does not know"),
         (tensor(dims=[2, -1]), r"tensor t has a negative dimension: \[2, -1\]"),
-        (tensor(dims=[2], float_data=[1]), r"has 1 elements where its shape \[2\] takes 2"),
-        (tensor(dims=[2], raw_data=b"1234567"), r"has 7 bytes where its shape \[2\] takes 8"),
-        (tensor(dims=[1], int64_data=[1]), r"has 0 elements where its shape \[1\] takes 1"),
+        (tensor(dims=[2], float_data=[1]), r"has 1 elements where its shape \[2\] needs 2"),
+        (tensor(dims=[2], raw_data=b"1234567"), r"has 7 bytes where its shape \[2\] needs 8"),
+        (tensor(dims=[1], int64_data=[1]), r"has 0 elements where its shape \[1\] needs 1"),
     ],
 )
 def test_tensors_that_are_refused(given: onnx.TensorProto, fault: str) -> None:

@@ -115,13 +115,13 @@ REFUSED = {
         13,
         onnx.TensorProto.BOOL,
         lambda e, x: e.add("Neg", [x], "r"),
-        "Neg does not take value 'x', which is of type bool, in opset 13",
+        "Neg does not support value 'x', which is of type bool, in opset 13",
     ),
     "axes from the back": (
         10,
         1,
         lambda e, x: e.split(x, [1, 2], -1, ["r", "s"]),
-        r"Split does not take axes \[-1\] in opset 10",
+        r"Split does not support axes \[-1\] in opset 10",
     ),
 }
 

@@ -145,10 +145,11 @@ def reasons(opset, text, pipeline):
 def test_the_remark_names_the_type_and_the_operator():
     text = LOOP.replace("ITERATIONS", "2")
     assert reasons(20, text.replace("T[", "float8e5m2["), "unroll-loops") == [
-        "its scan output 'y' is of type float8e5m2, which Unsqueeze does not take in opset 20"
+        "its scan output 'y' is of type float8e5m2, which Unsqueeze does not support in opset 20"
     ]
-    assert "its scan output 'y' is of type int64, which Concat does not take in opset 3" in reasons(
-        3, text.replace("T[", "int64["), "straighten"
+    assert any(
+        one.endswith("'y' is of type int64, which Concat does not support in opset 3")
+        for one in reasons(3, text.replace("T[", "int64["), "straighten")
     )
 
 
@@ -178,7 +179,7 @@ def test_a_type_that_is_not_known_is_taken_for_one_that_may_not_do():
         model = onnx.parser.parse_model(UNTYPED.replace("OPSET", str(opset)))
         kept = parse_pipeline("unroll-loops").run(model).kept
         assert [remark.reason for remark in kept] == [
-            f"its scan output 'y_' is of unknown type, and {name} does not take all"
+            f"its scan output 'y_' is of unknown type, and {name} does not support all"
             f" types in opset {opset}; declare it"
             for name in wanted
         ]
@@ -234,10 +235,10 @@ def test_a_cast_keeps_what_its_like_says_of_rounding():
 def test_an_unchecked_element_type_is_refused():
     model = ir.load(parse(19, LOOP.replace("ITERATIONS", "2").replace("T[", "float8e5m2[")))
     emitter = Builder(model.graph)
-    with pytest.raises(RewriteError, match=r"Unsqueeze does not take .*float8e5m2, in opset 19"):
+    with pytest.raises(RewriteError, match=r"Unsqueeze does not support .*float8e5m2, in opset 19"):
         emitter.unsqueeze(model.graph.inputs[0], 0, "row")
     old = ir.load(parse(9, NEGATIVE))
-    with pytest.raises(RewriteError, match=r"Concat does not take axes \[-1\] in opset 9"):
+    with pytest.raises(RewriteError, match=r"Concat does not support axes \[-1\] in opset 9"):
         Builder(old.graph).concat([old.graph.inputs[0]] * 2, -1, "twice")
     with pytest.raises(RewriteError, match="there is no Where in opset 8"):
         Builder(ir.load(parse(8, CHOICE.replace("T[", "float["))).graph).add("Where", [], "none")

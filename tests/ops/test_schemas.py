@@ -12,7 +12,7 @@ FLOAT, INT, NOTHING = ("x", ["tensor(float)"]), ("n", ["tensor(int64)"]), ("u", 
         ("Add", [FLOAT, FLOAT], None),
         ("Add", [FLOAT, INT], "A is a tensor(float) and B a tensor(int64)"),
         ("Add", [FLOAT, NOTHING], None),
-        ("Relu", [INT], "'n' is a tensor(int64), which Relu does not take in opset 13"),
+        ("Relu", [INT], "'n' is a tensor(int64), which Relu does not support in opset 13"),
         ("Constant", [None], None),  # absent inputs at the end may be written
         ("NoSuchOperator", [FLOAT], None),
     ],

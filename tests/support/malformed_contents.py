@@ -155,7 +155,7 @@ def function_without_a_name(proto: onnx.ModelProto) -> None:
     proto.functions.add(domain="own")
 
 
-@refused("own::f 'b' has 2 inputs; the function takes 1")
+@refused("own::f 'b' has 2 inputs; the function accepts 1")
 def call_with_too_many_inputs(proto: onnx.ModelProto) -> None:
     node(proto, "f").input.append("x")
 

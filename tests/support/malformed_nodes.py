@@ -165,7 +165,7 @@ def call_with_an_attribute_of_another_kind(proto: onnx.ModelProto) -> None:
     put(proto, "f", "axis", "zero")
 
 
-@refused("Concat 'own::f/y' has an attribute 'axis' of kind FLOAT, which takes INT")
+@refused("Concat 'own::f/y' has an attribute 'axis' of kind FLOAT, which accepts INT")
 def reference_of_another_kind(proto: onnx.ModelProto) -> None:
     proto.functions[0].node[0].attribute[0].type = onnx.AttributeProto.FLOAT
 
@@ -196,7 +196,7 @@ def gradient_of_numbers(proto: onnx.ModelProto) -> None:
 # Inputs and outputs of nodes ----------------------------------------------------------------------
 
 
-@refused("Add 'a' has 1 inputs; Add takes 2 at opset 18")
+@refused("Add 'a' has 1 inputs; Add accepts 2 at opset 18")
 def input_missing(proto: onnx.ModelProto) -> None:
     del node(proto, "Add").input[1:]
 
@@ -206,7 +206,7 @@ def input_absent(proto: onnx.ModelProto) -> None:
     node(proto, "Add").input[1] = ""
 
 
-@refused("Add 'a' has 3 inputs; Add takes 2 at opset 18")
+@refused("Add 'a' has 3 inputs; Add accepts 2 at opset 18")
 def input_too_many(proto: onnx.ModelProto) -> None:
     node(proto, "Add").input.append("x")
 
@@ -221,7 +221,7 @@ def output_missing(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(helper.make_node("Neg", ["x"], [], name="lost"))
 
 
-@refused("SequenceConstruct 'list' has 0 inputs; SequenceConstruct takes at least 1 at opset 18")
+@refused("SequenceConstruct 'list' has 0 inputs; SequenceConstruct accepts at least 1 at opset 18")
 def variadic_input_missing(proto: onnx.ModelProto) -> None:
     del node(proto, "SequenceConstruct").input[:]
 

@@ -29,69 +29,69 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
     ("body", "told", "expected"),
     [
         ("y = Neg (x)", {"operators": {"Neg": (Opsets(1, 17),)}}, []),
-        ("y = Neg (x)", {"operators": {}}, ["npu does not take Neg"]),
+        ("y = Neg (x)", {"operators": {}}, ["npu does not support Neg"]),
         (
             "y = Neg (x)",
             {"operators": {"Neg": (Opsets(13, 15),)}},
-            ["npu does not take Neg of opset 17, only of 13 to 15"],
+            ["npu does not support Neg of opset 17, only of 13 to 15"],
         ),
-        ("y = Neg (x)", {"lacks": {"Neg": (Opsets(1, 99),)}}, ["npu does not take Neg"]),
+        ("y = Neg (x)", {"lacks": {"Neg": (Opsets(1, 99),)}}, ["npu does not support Neg"]),
         (
             "y = Neg (x)",
             {"lacks": {"Neg": (Opsets(16, 99),)}},
-            ["npu does not take Neg of opset 17"],
+            ["npu does not support Neg of opset 17"],
         ),
-        ("y = npu.Fused (x)", {"operators": {}}, ["npu does not take npu.Fused"]),
+        ("y = npu.Fused (x)", {"operators": {}}, ["npu does not support npu.Fused"]),
         ("y = npu.Fused (x)", {"operators": {}, "domains": frozenset(["npu"])}, []),
         (
             RESIZE,
             only(attributes={"mode": ("nearest", "cubic")}),
-            ["npu takes Resize only with mode = 'nearest' or 'cubic', not 'linear'"],
+            ["npu supports Resize only with mode = 'nearest' or 'cubic', not 'linear'"],
         ),
         (
             RESIZE,
             only(lacks_attributes={"mode": ("linear",)}, why="no filter"),
-            ["npu takes Resize only with another mode than 'linear' (no filter)"],
+            ["npu supports Resize only with another mode than 'linear' (no filter)"],
         ),
         (RESIZE, only(attributes={"nearest_mode": ("round_prefer_floor",)}), []),
-        (RESIZE, only(constant=("scales",)), ["npu takes Resize only with a constant 'scales'"]),
+        (RESIZE, only(constant=("scales",)), ["npu supports Resize only with a constant 'scales'"]),
         (KNOWN, only(constant=("scales",)), []),
-        (RESIZE, only(absent=("scales",)), ["npu takes Resize only without 'scales'"]),
+        (RESIZE, only(absent=("scales",)), ["npu supports Resize only without 'scales'"]),
         (RESIZE, only(absent=("sizes",)), []),
-        (RESIZE, only(present=("roi",)), ["npu takes Resize only with 'roi'"]),
+        (RESIZE, only(present=("roi",)), ["npu supports Resize only with 'roi'"]),
         (RESIZE, only(present=("scales",)), []),
-        (RESIZE, only(max_rank=1), ["npu takes Resize only up to rank 1, and 'X' has 2"]),
+        (RESIZE, only(max_rank=1), ["npu supports Resize only up to rank 1, and 'X' has 2"]),
         (RESIZE, only(static=("X",)), []),
         (
             "y = Max (x, x, x)",
             {"forms": {"Max": (Form(max_inputs=2),)}},
-            ["npu takes Max only with 2 inputs, not 3"],
+            ["npu supports Max only with 2 inputs, not 3"],
         ),
         (
             RESIZE,
             only(types={"X": ("double", "int64")}),
-            ["npu takes Resize only with 'X' of type double or int64, not float"],
+            ["npu supports Resize only with 'X' of type double or int64, not float"],
         ),
         (RESIZE, only(types={"Y": ("float",)}, ranks={"Y": (2,)}), []),
         (
             RESIZE,
             only(ranks={"Y": (4,)}),
-            ["npu takes Resize only with 'Y' of rank 4, not 2"],
+            ["npu supports Resize only with 'Y' of rank 4, not 2"],
         ),
         (
             RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
-            only(not_from={"scales": ("Neg",)}, why="it fuses them"),
-            ["npu takes Resize only with a 'scales' that is not a result of Neg (it fuses them)"],
+            only(not_from={"scales": ("Neg",)}, why="they fuse"),
+            ["npu supports Resize only with a 'scales' that is not a result of Neg (they fuse)"],
         ),
         (
             RESIZE,
             {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
-            ["npu takes Resize only of other element types than float, as 'X' is"],
+            ["npu supports Resize only of other element types than float, as 'X' is"],
         ),
         (
             RESIZE,
             {"anywhere": Form(element_types=frozenset(["float16"]))},
-            ["npu takes Resize only of other element types than float, as 'X' is"],
+            ["npu supports Resize only of other element types than float, as 'X' is"],
         ),
     ],
 )
@@ -106,8 +106,8 @@ def test_one_of_several_forms_must_fit():
     assert reasons(RESIZE, given, forms={"Resize": (nearest, linear)}) == []
     (said,) = reasons(RESIZE, given, forms={"Resize": (nearest, flat)})
     assert said == (
-        "npu takes Resize only with mode = 'nearest', not 'linear', or up to rank 1, and 'X' has 2"
-        " (rows)"
+        "npu supports Resize only with mode = 'nearest', not 'linear', or up to rank 1, and 'X' has"
+        " 2 (rows)"
     )
 
 
@@ -116,19 +116,19 @@ def test_constants_that_hold_places_are_no_data():
     sizes = "s = Constant <value = int64[1] {-1}> () y = Reshape (x, s)"
     assert reasons(sizes, **form) == []
     (said,) = reasons("y = Reshape (x, s)", "float[2, 3] x, int64[1] s", **form)
-    assert said == "npu takes Reshape only of other element types than int64, as 'shape' is"
+    assert said == "npu supports Reshape only of other element types than int64, as 'shape' is"
 
 
 def test_shapes_that_are_open_are_told_with_what_fixes_them():
     (reason,) = reasons("y = Neg (x)", "float[n, 3] x", anywhere=Form(static=("*",)))
     assert reason.startswith(
-        "npu takes Neg only where the shape of 'X' is known; fix it with --shape"
+        "npu supports Neg only where the shape of 'X' is known; fix it with --shape"
     )
 
 
 def test_sizes_that_data_decide_are_told():
     (reason,) = reasons("y = NonZero (x)", anywhere=Form(static=("*",)))
-    assert reason == "npu takes NonZero only where sizes do not depend on data, as those of 'y'"
+    assert reason == "npu supports NonZero only where sizes do not depend on data, as those of 'y'"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_sizes_that_data_decide_are_told():
 def test_sizes_of_a_client_with_symbols(body, is_legal):
     form = {"Reshape": (Form(from_sizes=("shape",)),)}
     left = reasons(body, "float[2, 3] x, int64[2] z", forms=form)
-    said = "npu takes Reshape only with a 'shape' that is constant or computed from sizes"
+    said = "npu supports Reshape only with a 'shape' that is constant or computed from sizes"
     assert left == [] if is_legal else left == [said]
 
 
@@ -153,7 +153,7 @@ def test_only_so_many_of_a_kind():
     body = f"a = If (c) {branches.format('a')} y = If (c) {branches.format('b')}"
     form = {"If": (Form(max_uses=1),)}
     assert reasons(body, "float[3] x, bool c", forms=form) == [
-        "npu takes If only 1 time in a graph"
+        "npu supports If only 1 time in a graph"
     ]
 
 
@@ -163,7 +163,7 @@ def test_functions_of_the_model_are_taken_only_where_they_are_listed():
     calls = "npu does not support functions of the model, such as this call"
     assert reasons("y = own.f (x)", more=more, lacks=lacks) == [calls]
     inside = reasons("y = own.f (x)", more=more, lacks=lacks, functions=True)
-    assert inside == ["npu does not take Neg"]
+    assert inside == ["npu does not support Neg"]
 
 
 def test_outputs_count_where_they_are_read():

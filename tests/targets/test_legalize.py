@@ -68,7 +68,7 @@ def test_an_incomplete_replacement_is_undone():
     outcome = fitted(text, lacking("Gelu", "Erf", "Exp"), {"x": X})
     assert operators(outcome) == ["Gelu"]
     (left,) = outcome.untaken
-    assert left.reason == "npu does not take Gelu; its replacement needs Erf"
+    assert left.reason == "npu does not support Gelu; its replacement needs Erf"
 
 
 def test_a_form_that_is_not_taken_becomes_one_that_is():
@@ -110,7 +110,7 @@ def test_other_domains_stay_and_are_told():
     text = '<ir_version: 8, opset_import: ["" : 17, "x" : 1]> g (float[2] a) => (float[2] b) {'
     outcome = fitted(text + " b = x.Odd (a) }", taking("Add"))
     (left,) = outcome.untaken
-    assert left.reason == "npu does not take x.Odd"
+    assert left.reason == "npu does not support x.Odd"
 
 
 def test_an_if_that_a_function_brings_is_decided_where_it_can_be():
@@ -132,7 +132,7 @@ def test_constants_of_nodes_become_initializers_where_the_target_wants_them():
     assert not fitted(outcome.model, target, {"x": X}, passes=()).changed
     text = one_node("y = Gemm (x, w)", "float[2, 4] x, float[4, 2] w")
     (left,) = fitted(text, target, passes=()).untaken
-    assert left.reason.startswith("npu takes Gemm only with an initializer as 'B'")
+    assert left.reason.startswith("npu supports Gemm only with an initializer as 'B'")
 
 
 def test_defaults_are_written_out_where_the_target_wants_them():

@@ -65,9 +65,7 @@ def test_an_input_that_is_given_out_cannot_be():
     outcome = fitted(text, target, {"x": X[0, :2]}, passes=())
     (left,) = outcome.untaken
     assert (left.op_type, left.path) == ("Output", "x") and not outcome.changed
-    told = (
-        "npu takes only outputs that nodes give; it is an input, too, and an output keeps its name"
-    )
+    told = "npu supports only outputs of nodes; it is also an input, and an output keeps its name"
     assert left.reason == told
     assert not fitted(text, lacking(), {"x": X[0, :2]}, passes=()).untaken
 

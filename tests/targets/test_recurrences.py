@@ -41,7 +41,7 @@ def test_operators_of_an_expanded_cell_may_lack():
     assert CELL[7] == "Tanh"
     outcome = fitted(model(node=ALONE), taking(*CELL[:7], *CELL[8:]), without)
     (left,) = outcome.untaken
-    assert left.reason == "npu does not take LSTM; its replacement needs Tanh"
+    assert left.reason == "npu does not support LSTM; its replacement needs Tanh"
 
 
 def test_rows_of_their_own_lengths_below_the_opset_of_where():
@@ -59,7 +59,7 @@ def test_run_time_tells_the_number_of_steps(taken):
 def test_otherwise_the_remark_names_what_would_tell_it():
     outcome = fitted(model("T"), lacking("LSTM", "Scan", "Loop"), feed())
     (left,) = outcome.untaken
-    told = "npu does not take LSTM; its length depends on the shape of input 'x'; decide it with"
+    told = "npu does not support LSTM; its length depends on the shape of input 'x'; decide it with"
     assert left.reason.startswith(f"{told} --shape x=...")
     target = lacking("LSTM", "Scan", "Loop")
     assert not fitted(model("T"), target, feed(), shapes={"x": (3, 2, 1)}).untaken

@@ -65,7 +65,7 @@ def test_a_proof_that_does_not_hold_any_more_is_refused(certificate):
     with pytest.raises(sl.CertificateError, match="none was tried"):
         certificate.require_proof(None)
     more = sl.Proof("proved", "", assumptions=("the moon is round",))
-    with pytest.raises(sl.CertificateError, match=r"assumes more than the certificate: the moon is round"):
+    with pytest.raises(sl.CertificateError, match="certificate: the moon is round"):
         certificate.require_proof(more)
 
 

@@ -44,7 +44,7 @@ def test_an_invalid_result_is_not_called_a_change_of_outputs():
     verdict = Verdict.invalid("no Neg")
     words = "{} invalid{}; the rewrite is not a valid model: no Neg; nothing was written"
     assert str(MismatchError(verdict, "")) == words.format("the result is", "")
-    assert str(MismatchError(verdict, "p")) == words.format("the pass p made an", " model")
+    assert str(MismatchError(verdict, "p")) == words.format("the pass p produced an", " model")
     assert "fault" not in verdict.to_dict()
 
 

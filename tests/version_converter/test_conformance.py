@@ -82,7 +82,7 @@ def test_an_output_that_the_version_lacks_must_not_be_used():
 
 
 def test_a_type_that_the_version_does_not_take_is_refused():
-    reason = "'x' is a tensor.bfloat16., which Relu does not take in opset 12"
+    reason = "'x' is a tensor.bfloat16., which Relu does not support in opset 12"
     assert_refuses("y = Relu (x)", 13, 12, reason, "bfloat16[2] x")
 
 

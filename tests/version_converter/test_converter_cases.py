@@ -39,7 +39,7 @@ def read() -> list[Case]:
 
 CASES = read()
 TRUE_REASONS = (
-    "does not take|does not exist|at run time|callers may override",
+    "does not support|does not exist|at run time|callers may override",
     "lacks its|has 0 (inputs|outputs)|has 1 inputs; the node|nothing defines|must have exactly",
 )
 """The older opset lacks it; the model is not well formed."""

@@ -214,7 +214,7 @@ def test_filters_and_fractional_scales(attributes, wanted, by_size):
     try:
         expected = run(before, x)
     except Exception:  # noqa: BLE001  onnxruntime lacks some modes for an antialias
-        pytest.skip("onnxruntime does not take it")
+        pytest.skip("onnxruntime does not support it")
     for target in (17, 10):
         try:
             after = convert_version(before, target)

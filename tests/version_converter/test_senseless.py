@@ -285,7 +285,7 @@ CASES = [
         "float[1, 1, 2, 2] x, float[1, 2, 2, 2] g",
     ),
     (
-        "'x' is a tensor(string), which CumSum does not take in opset 11",
+        "'x' is a tensor(string), which CumSum does not support in opset 11",
         "y = CumSum (x, {0})",
         11,
         10,

@@ -35,7 +35,7 @@ def test_no_detour_goes_up_or_for_other_types():
     assert converted("y = MaxPool <kernel_shape = [2]> (x)", 11, 12, "float[1, 1, 4] x") == [
         "MaxPool <kernel_shape = [2]> (x)"
     ]
-    reason = "is a tensor.int16., which MaxPool does not take in opset 11"
+    reason = "is a tensor.int16., which MaxPool does not support in opset 11"
     assert_refuses("y = MaxPool <kernel_shape = [2]> (x)", 12, 11, reason, "int16[1, 1, 4] x")
 
 

@@ -100,7 +100,7 @@ def _joining(draft: NodeDraft) -> str:
         draft.refuse(f"no opset has a reduction '{draft.text('reduction')}'")
     schema, elem_type = schema_at(join, draft.source), draft.elem_type()
     if elem_type is None or tensor_text(elem_type) not in allowed_types(schema, "T"):
-        draft.refuse(f"{join} does not take elements of its type")
+        draft.refuse(f"{join} does not support elements of its type")
     return join
 
 

@@ -122,7 +122,7 @@ def sort_all(draft: NodeDraft) -> AdapterResult:
         draft.refuse_unknown(f"sorting all needs the length of axis {axis}, which")
     if draft.shape(1) not in (None, [], [1]):
         draft.refuse("its count must be one number")
-    if length == 0:  # all of which TopK does not take in opset 9
+    if length == 0:  # all of which TopK does not support in opset 9
         indices = draft.emit("Cast", [draft.data], "indices", to=onnx.TensorProto.INT64)
         return [draft.emit("Identity", [draft.data], "values"), indices]
     axes = draft.ints([axis], "axis")

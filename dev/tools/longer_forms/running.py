@@ -53,7 +53,7 @@ class Runner:
     def run(
         self, model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]
     ) -> tuple[Outputs, Outputs]:
-        """What the reference and onnxruntime give; None where one does not take the model."""
+        """What the reference and onnxruntime give; None where one does not support the model."""
         key = model.SerializeToString(deterministic=True), id(samples)
         if key not in self.known:
             self.known[key] = in_reference(model, samples), in_onnxruntime(key[0], samples)
@@ -62,7 +62,7 @@ class Runner:
     def expected(
         self, model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]
     ) -> list[list[Any]]:
-        """What an original gives in the reference and in onnxruntime. Where that does not take the
+        """What an original gives in the reference and in onnxruntime. Where that lacks the
         opset, what it gave for the same in another one, if the reference sees no difference."""
         by_definition, in_ort = self.run(model, samples)
         for other, others_in_ort in self.originals:

@@ -115,7 +115,7 @@ class Expander:
             report = self.context.instrumentation.report_step
             progress = functools.partial(report, f"writing out {node.label}", total=steps)
             results: Sequence[Value | None] = UnrolledSteps(of, steps, progress).outputs()
-            what = f"written out, {steps} step{'' if steps == 1 else 's'}"
+            what = f"unrolled, {steps} step{'' if steps == 1 else 's'}"
         else:
             results, what = emit_scans(of), _AS_SCAN(reason)
         replace_outputs(graph, node, results[: len(node.outputs)])

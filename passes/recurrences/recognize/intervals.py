@@ -126,7 +126,7 @@ class Intervals:
         """The bounds of a result, and whether its element type may not hold it."""
         rule = _rule(node) if kind in ("", node.op_type) else _RULES[kind]
         if rule is None:
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         first, last = rule(*operands)
         least, most = self._limits(node.output())
         if node.is_op("Cast") and most == 1:

@@ -146,7 +146,7 @@ class LogReader(StepReader):
         if test is not None:
             one, other = (_alone(self._symbol(value)) for value in node.inputs)
             self._tests[node.output()] = one - other if test == "Max" else other - one
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         if plain and node.is_op("Where"):
             return self._choice(node)
         rule = _RULES.get(node.op_type) if plain else None
@@ -167,14 +167,14 @@ class LogReader(StepReader):
         assert condition is not None and one is not None and other is not None
         if condition not in self._tests:
             self._choices[node.output()] = (self._flag(condition, node), one, other)
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         first, second = (_alone(self._symbol(value)) for value in (one, other))
         test = self._tests[condition]
         if first - second == test:
             return Logs((second + self._positive_part(test),))
         if second - first == test:
             return Logs((second - self._positive_part(test),))
-        raise Unfit(f"{node} chooses by it")
+        raise Unfit(f"{node} selects by it")
 
     # Bounds as atoms -----------------------------------------------------------------------------
 

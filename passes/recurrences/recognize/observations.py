@@ -136,7 +136,7 @@ class _Observations(Coefficients):
         if node not in self._recurrence.nodes:
             return [self._observe(value, index) for index in range(len(self._tests))]
         if node is None or not node.is_op("Where"):
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         condition, *branches = [skip_identities(v) for v in node.inputs if v is not None]
         flag = self._truth(condition, case)
         if flag.number is not None:
@@ -190,4 +190,4 @@ class _Observations(Coefficients):
             return self.opposite(functools.reduce(self._product, map(self.opposite, operands)))
         if node.is_op("And", "Xor"):
             return (self._product if node.is_op("And") else self._plus)(*operands)
-        raise Unfit(f"{node} chooses by it")
+        raise Unfit(f"{node} selects by it")

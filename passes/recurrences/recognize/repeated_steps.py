@@ -33,7 +33,7 @@ from .recurrence import Recurrence, Replacement
 
 _BOOL, _INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.INT64
 _END = np.iinfo(np.int64).max
-_NO_STEPS = "it is no step that an iteration repeats"
+_NO_STEPS = "it is not a step that an iteration repeats"
 _MOST_NODES = 256
 """The largest number of nodes of an iteration, which the match follows one inside the other."""
 _MOVING = ("Gather", "Slice")

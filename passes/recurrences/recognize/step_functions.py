@@ -190,7 +190,7 @@ class StepReader(Coefficients):
             for value in node.inputs:
                 if value in self._obstacles:
                     raise self._obstacles[value]
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         else:
             self._values[node.output()] = rule(self, node)
 
@@ -227,7 +227,7 @@ class StepReader(Coefficients):
         if value in self._obstacles:
             raise self._obstacles[value]
         if value in self._comparisons:
-            raise Unfit(f"{value.producer} makes the next value")
+            raise Unfit(f"{value.producer} computes the next value")
         if value not in self._values:
             self._values[value] = self._constant(self._coefficient(value))
         return self._values[value]
@@ -297,7 +297,7 @@ class StepReader(Coefficients):
             return self._map(one, lambda plain: self._scale(plain, other.fresh))
         if self._has_bounds and kind in OPPOSITE:
             return self._pair(one, other, functools.partial(self._extreme, kind))
-        raise Unfit(f"{node} makes the next value")
+        raise Unfit(f"{node} computes the next value")
 
     def _join(self, one: Bounded, other: Bounded) -> Bounded:
         if not other.is_independent and (one.is_bounded or other.is_bounded):
@@ -388,7 +388,7 @@ class StepReader(Coefficients):
         if self._type == _BOOL:
             return self._negation(node, step)
         if self.semiring.act != "Mul" and not step.is_constant:
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         return self._negative(step)
 
     def _negation(self, node: Node, step: Step) -> Step:
@@ -421,7 +421,7 @@ class StepReader(Coefficients):
         is_last = node.output() is skip_identities(self._recurrence.states[0].result)
         is_sure = rest is not None and bool(np.all(rest > 0)) and not node.attribute("fmod", 0)
         if self.is_float or self._width > 1 or not (is_sure and is_last):
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         self.modulus = divisor.fresh
         return step
 
@@ -490,16 +490,16 @@ class StepReader(Coefficients):
 
     def _cast(self, node: Node) -> Step:
         if node.attribute("to") != self._type:
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         return self._of(node.inputs[0])
 
     def _flag(self, value: Value | None, node: Node) -> Coefficient:
         """The coefficient of a condition, which no state changes."""
         assert value is not None
         if value in self._values and not self._values[value].is_constant:
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         if value.producer in self._recurrence.nodes:
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         return self._coefficient(value)
 
     def _select(self, node: Node) -> Step:
@@ -554,7 +554,7 @@ class StepReader(Coefficients):
         if branches == comparison.sides[::-1]:
             return self._bounded(node, comparison)
         if branches != comparison.sides:
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         number = self._number_or(candidate.fresh, self._unbounded(kind == "Max", False))
         step = self._binary(node, kind, before, self._constant(number))
@@ -587,7 +587,7 @@ class StepReader(Coefficients):
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         kind, bound = OPPOSITE[kind], self.array_of(candidate.fresh)
         if comparison.only is not None:
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         if not self.is_float or comparison.before in self._numbers:
             return self._binary(node, kind, before, candidate)
         (weight,), offset = before.plain.weights, before.plain.offset
@@ -595,7 +595,7 @@ class StepReader(Coefficients):
         plain = factor is not None and bool(np.all(factor > 0)) and not before.plain.is_bounded
         plain = plain and not (offset is None and weight is self.one)
         if not plain or bound is None or not bool(np.isfinite(bound).all()):
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         self.drops, worst = True, self._unbounded(kind == "Max", True)
         offset = None if offset is None else self._number_or(offset, worst)
         fresh = self._number_or(before.fresh, worst)
@@ -650,7 +650,7 @@ class StepReader(Coefficients):
 
     def _equal(self, node: Node) -> Step:
         if self._type != _BOOL:
-            raise Unfit(f"{node} makes the next value")
+            raise Unfit(f"{node} computes the next value")
         return self._binary(node, "Xor", self._fold(node, "Xor"), self._constant(ONE))
 
     def _choose_step(self, flag: Coefficient, one: Step, other: Step) -> Step:

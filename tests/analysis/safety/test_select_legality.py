@@ -28,7 +28,7 @@ SEQUENCE = Fact(other=helper.make_sequence_type_proto(helper.make_tensor_type_pr
             Fact(onnx.TensorProto.BFLOAT16, (N,)),
             Fact(onnx.TensorProto.BFLOAT16, (N,)),
             15,
-            "is of type bfloat16, which Where does not take in opset 15",
+            "is of type bfloat16, which Where does not support in opset 15",
         ),
         (Fact(onnx.TensorProto.BFLOAT16, (N,)), Fact(onnx.TensorProto.BFLOAT16, (N,)), 16, None),
         (Fact(FLOAT), Fact(FLOAT, (N,)), 17, "is of unknown shape"),

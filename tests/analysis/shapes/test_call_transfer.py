@@ -99,7 +99,7 @@ def test_calls_that_stand_too_deep_are_not_looked_into():
     with governed() as governor:
         assert inference.fact(model.graph.outputs[0]) is not None
     (why,) = governor.refused
-    assert why.endswith("deeper in each other than call_depth=60 allows; inline them first")
+    assert why.endswith("deeper than call_depth=60 allows; inline them first")
     short = model.functions["local", "f40", ""]
     call = model.graph.add_node(ir.Operator("f40", domain="local"), model.graph.inputs, ["z"])
     assert short is not None
@@ -124,5 +124,5 @@ def test_calls_that_are_given_other_sizes_each_time_are_counted():
         fact = ShapeInference(model).fact(model.graph.outputs[0])
     assert fact.shape is None or fact.shape[0].value is None
     ((why, _),) = governor.refused.items()
-    assert "finding out what it gives takes more steps than max_work=20000000" in why
+    assert "inferring its results needs more steps than max_work=20000000" in why
     assert governor.work == 0, "as much is left for computing"

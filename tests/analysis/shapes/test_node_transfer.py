@@ -291,5 +291,5 @@ def test_a_size_of_too_many_terms_is_told():
     assert fact.content is not None
     ((why, (place, _)),) = governor.refused.items()
     assert str(place) == "Size 'y'"
-    assert "takes more terms than size_terms=512" in why
+    assert "needs more terms than size_terms=512" in why
     assert why.endswith("give sizes as numbers with --shape or --dim")

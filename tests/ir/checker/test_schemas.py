@@ -41,14 +41,14 @@ def fault(
 @pytest.mark.parametrize(
     ("op_type", "inputs", "outputs", "kinds", "said"),
     [
-        ("Add", ["a"], ["y"], {}, "has 1 inputs; Add takes 2 at opset 21"),
-        ("Add", ["a", "b", "c"], ["y"], {}, "has 3 inputs; Add takes 2 at opset 21"),
+        ("Add", ["a"], ["y"], {}, "has 1 inputs; Add accepts 2 at opset 21"),
+        ("Add", ["a", "b", "c"], ["y"], {}, "has 3 inputs; Add accepts 2 at opset 21"),
         ("Add", ["a", ""], ["y"], {}, "lacks its input 'B', which Add needs"),
         ("Add", ["a", "b"], [], {}, "has 0 outputs; Add has 1 at opset 21"),
         ("Add", ["a", "b"], [""], {}, "omits its output 0, which Add always has"),
-        ("Clip", [], ["y"], {}, "has 0 inputs; Clip takes 1 to 3 at opset 21"),
-        ("Clip", list("abcd"), ["y"], {}, "has 4 inputs; Clip takes at most 3 at opset 21"),
-        ("Concat", [], ["y"], {"axis": INT}, "has 0 inputs; Concat takes at least 1 at opset 21"),
+        ("Clip", [], ["y"], {}, "has 0 inputs; Clip accepts 1 to 3 at opset 21"),
+        ("Clip", list("abcd"), ["y"], {}, "has 4 inputs; Clip accepts at most 3 at opset 21"),
+        ("Concat", [], ["y"], {"axis": INT}, "has 0 inputs; Concat accepts at least 1 at opset 21"),
         ("Concat", ["a"], ["y"], {}, "lacks its attribute 'axis'"),
         ("Concat", ["a"], ["y"], {"axis": FLOAT}, "has an attribute 'axis' of kind FLOAT, which"),
         ("If", ["c"], ["y"], {"then_branch": GRAPH}, "lacks its graph attribute 'else_branch'"),
@@ -82,7 +82,7 @@ def test_attributes_of_other_opsets_have_their_kind_too() -> None:
 
 
 def test_opsets() -> None:
-    assert fault("Clip", ["a", "b"], opset=6) == "has 2 inputs; Clip takes 1 at opset 6"
+    assert fault("Clip", ["a", "b"], opset=6) == "has 2 inputs; Clip accepts 1 at opset 6"
     assert fault("Clip", ["a", "b"], opset=11) == ""
     assert form("Upsample", 10) is None, "deprecated"
     assert form("Gelu", 19) is None and form("Gelu", 20) is not None

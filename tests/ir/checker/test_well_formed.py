@@ -62,7 +62,7 @@ def test_graphs_of_training_are_graphs_of_the_model(part: str) -> None:
         check_well_formed(proto)
     del getattr(info, part).node[:]
     getattr(info, part).node.append(helper.make_node("f", ["a", "b"], ["c"], domain="own"))
-    with pytest.raises(ModelError, match="own::f 'c' has 2 inputs; the function takes 1"):
+    with pytest.raises(ModelError, match="own::f 'c' has 2 inputs; the function accepts 1"):
         check_well_formed(proto)
 
 

@@ -160,7 +160,7 @@ def test_slower_loading_is_logged(caplog):
     (told,) = [remark for remark in result.kept if remark.pass_name == "accelerate"]
     assert "times as long to load; choose --optimize-for run (" in told.reason
     lines = [record.getMessage() for record in caplog.records]
-    assert lines[0].startswith("accelerate: as it is, a run takes ")
+    assert lines[0].startswith("accelerate: the original, a run takes ")
     assert any("; raise-recurrences; " in line for line in lines)
     assert ops(accelerate().run(as_model(HEAD + text)).model) != ["Scan"]
 

@@ -44,7 +44,7 @@ def test_unknown_ones():
 
 @pytest.mark.parametrize("kind", ["Affine", "ScaledTanh", "ThresholdedRelu"])
 def test_parameters_with_several_defaults_must_be_written(kind):
-    with pytest.raises(Unfit, match=f"leaves out parameters of {kind}, .* activation_alpha"):
+    with pytest.raises(Unfit, match=f"omits parameters of {kind}, .* activation_alpha"):
         functions_of(node(f'activations = ["{kind}"]', "RNN"))
     text = f'activations = ["{kind}"], activation_alpha = [0.5], activation_beta = [2.0]'
     ((found, alpha, beta),) = functions_of(node(text, "RNN"))

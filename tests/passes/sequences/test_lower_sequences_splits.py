@@ -111,7 +111,7 @@ def test_sizes_known_at_run_time_in_every_form(sizes, opset, given):
 @pytest.mark.parametrize(
     ("opset", "split", "position", "reason"),
     [
-        (12, "int64[3] p", "int64 at = {1}", "takes constant sizes; convert to opset 13 first"),
+        (12, "int64[3] p", "int64 at = {1}", "requires constant sizes; convert to opset 13 first"),
         (18, "int64[K] p", "int64 at = {1}", "its split depends on input 'p'"),
         (18, "int64 p", "int64 at = {1}", "its split depends on input 'p'"),
         (18, "int64[3] p, int64 at", "", "its position depends on input 'at'"),

@@ -34,7 +34,7 @@ def test_copies_and_inferred_nodes_count(small):
     assert not budget.allows_more() and not budget.allows_more()
     assert budget.left_out == 2
     assert budget.remark == (
-        "2 more of its forms were not tried: the search takes more nodes than search_nodes=3 allows"
+        "2 more of its forms were not tried: the search needs more nodes than search_nodes=3 allows"
     )
 
 

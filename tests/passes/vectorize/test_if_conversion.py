@@ -181,7 +181,7 @@ def calling(height, between):
         (
             50,
             "b = {0} (a) c = {0} (b)",
-            "computing it for all iterations takes more steps than max_work allows",
+            "computing it for all iterations needs more steps than max_work allows",
         ),
     ],
 )

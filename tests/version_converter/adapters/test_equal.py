@@ -114,5 +114,5 @@ def test_long_unsigned_integers_are_equal_where_both_halves_are():
 
 
 def test_text_is_not_compared_below_opset_19():
-    reason = "is a tensor.string., which Equal does not take in opset 18"
+    reason = "is a tensor.string., which Equal does not support in opset 18"
     assert_refuses("y = Equal (x, z)", 19, 18, reason, "string[2] x, string[2] z")

@@ -40,6 +40,6 @@ def test_a_sequence_that_nothing_reads_is_none_for_opset_12_either():
         y = Neg (x)
     """
     proto = model(body, 13, "float[2, 3] x, bool c")
-    with pytest.raises(ConversionError, match="If does not take in opset 12"):
+    with pytest.raises(ConversionError, match="If does not support in opset 12"):
         convert_version(proto, 12, rewrite=False)
     assert [node.op_type for node in convert_version(proto, 12).graph.node] == ["Neg"]

@@ -90,7 +90,7 @@ def test_remainders_of_floats_are_refused_in_opset_9():
 
 
 def test_remainders_of_floats_are_refused_before_opset_28():
-    assert_refuses("y = Mod (x, x)", 28, 27, "fmod = 0 takes integers only")
+    assert_refuses("y = Mod (x, x)", 28, 27, "fmod = 0 supports only integers")
     assert_writes("y = Mod <fmod = 1> (x, x)", 28, 27, ["Mod <fmod = 1> (x, x)"])
     for type_ in ("int8", "uint8", "int64"):
         assert_writes("y = Mod (x, x)", 28, 27, ["Mod (x, x)"], f"{type_}[2] x")
@@ -98,7 +98,7 @@ def test_remainders_of_floats_are_refused_before_opset_28():
 
 def test_remainders_are_those_of_the_data():
     signature = "float[2] x, float[2] z"
-    assert_refuses("y = Mod (x, z)", 28, 27, "fmod = 0 takes integers only", signature)
+    assert_refuses("y = Mod (x, z)", 28, 27, "fmod = 0 supports only integers", signature)
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def test_logarithms_of_integers_are_refused(source, target):
 
 
 def test_a_longer_form_of_another_type_is_refused_in_one_sentence():
-    needed = r"Log, which does not take tensor\(int32\) as 'input' in opset 18"
+    needed = r"Log, which does not support tensor\(int32\) as 'input' in opset 18"
     reason = rf"\(another form: its longer form needs {needed}\)"
     assert_refuses("y = ReduceLogSum (x, a)", 18, 17, reason, "int32[2, 3] x, int64[1] a")
 

@@ -180,7 +180,7 @@ def test_reductions_that_are_refused():
     reason = "reduction = 'max' does not exist in opset 17 .another form: "
     body = 'y = {} <reduction = "{}"> (x, {}, u)'
     for type_ in ("bool", "string"):
-        why = f"{reason}Greater does not take elements of its type"
+        why = f"{reason}Greater does not support elements of its type"
         given = f"{type_}[3] x, int64[K] i, {type_}[K] u"
         assert_refuses(body.format("ScatterElements", "max", "i"), 18, 17, why, given)
     why = f"{reason}flat indices need the length of the last axis of input 1"

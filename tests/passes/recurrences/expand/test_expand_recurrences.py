@@ -114,7 +114,7 @@ LAYER = "float[T, 2, 1] x, float[1, 3, 1] w, float[1, 3, 1] r"
     ("node", "options", "reason"),
     [
         ('<activations = ["Swish", "Tanh"]>', {}, "it has the activation Swish"),
-        ('<activations = ["Affine", "Tanh"]>', {}, "it leaves out parameters of Affine"),
+        ('<activations = ["Affine", "Tanh"]>', {}, "it omits parameters of Affine"),
         ("", {"straight": True}, "its length depends on the shape of input 'x'; decide it with"),
     ],
 )
@@ -125,7 +125,7 @@ def test_kept_layers(node, options, reason):
 
 def test_budgets():
     model = one_layer("GRU (x, w, r)", LAYER.replace("T", "30"))
-    assert expanded(model)[1] == "written out, 30 steps"
+    assert expanded(model)[1] == "unrolled, 30 steps"
     told = "would add 422 nodes to the 0 added so far, over max_nodes=400; raise it with"
     assert_keeps(ExpandRecurrences(straight=True, max_nodes=400), model, told)
     after, what = expanded(model, max_nodes=400)

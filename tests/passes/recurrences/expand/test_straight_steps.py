@@ -43,5 +43,5 @@ def test_only_what_is_read_is_made():
     model.graph.node[0].output[0] = ""
     del model.graph.output[0]
     after, told = expanded(model)
-    assert told == "written out, 3 steps"
+    assert told == "unrolled, 3 steps"
     assert "Concat" not in {node.op_type for node in after.graph.node}

@@ -61,7 +61,7 @@ def test_one_step_in_a_loop(case):
 REFUSED = {
     "which is not one plain step": 'direction = "reverse"',
     "which has the activation Swish": 'activations = ["Swish"]',
-    "which leaves out parameters of Affine": 'activations = ["Affine"]',
+    "which omits parameters of Affine": 'activations = ["Affine"]',
 }
 
 

@@ -105,7 +105,7 @@ def test_each_state_has_its_first_obstacle():
             c2 = Identity (c) s0 = Mul (a, a) s = Exp (s0) t = Sin (b) u = Mul (d, s) }>
     }"""
     parts = [
-        "it carries 'b', which no operator computes: Sin 'p/t' makes the next value",
+        "it carries 'b', which no operator computes: Sin 'p/t' computes the next value",
         "it carries 'a', which no operator computes: Mul 'p/s0' multiplies it by itself",
     ]
     assert_keeps(RaiseRecurrences(), text, "; ".join(parts))
