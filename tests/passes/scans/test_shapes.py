@@ -164,28 +164,6 @@ def test_batch_and_length_of_opset_8():
     assert named(state.element_sizes(0)) == [("s", 1)], "a state keeps its shape"
 
 
-def test_a_survey_of_opset_8_adds_facts():
-    found = shapes_of(scan_8(), 8)
-    found.survey()
-    state, element = found.node.body("body").inputs
-    final, rows = found.node.outputs
-    known = found.inference
-
-    def shape(value):
-        dims = known.fact(value).shape
-        return None if dims is None else list(map(str, dims))
-
-    assert (shape(state), shape(element)) == (["5"], ["3"])
-    assert (shape(final), shape(rows)) == (["B", "5"], ["B", "L", "3"])
-    assert known.fact(rows).elem_type == known.fact(element).elem_type == 1
-
-
-def test_a_survey_of_opset_9_adds_no_facts():
-    found = shapes_of(scan())
-    found.survey()
-    assert list(map(str, found.inference.fact(found.node.outputs[1]).shape)) == ["N", "3", "4"]
-
-
 def test_numbers_that_are_declared_fill_in():
     text = scan(signature="x, float[5] s", inner="float[P,4] e").replace(
         "=> (float[5] a2, r)", "=> (float[5] a2, float[7,Q] r)"
