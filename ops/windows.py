@@ -136,26 +136,34 @@ class ConvTranspose(OtherConv):
         return [(image[0], weights[1] * node.attribute("group", 1), *sizes)]
 
     def prove_safe(self, premises: Premises) -> None:
-        weight = premises.shape(1)
-        data = premises.shape(0, len(weight))
-        group = premises.node.attribute("group", 1)
-        require(len(weight) >= 3, "the weight has too few axes")
-        same(data[1], weight[0], "the channels")
-        divides = group > 0 and weight[0].divided_by(group) is not None
-        require(divides, "the groups may not divide the channels")
-        if premises.has(2):
-            same(premises.shape(2, 1)[0], weight[1] * group, "the bias")
-        kernel = premises.node.attribute("kernel_shape") or weight[2:]
-        require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
-        for dim, width in zip(weight[2:], kernel, strict=True):
-            same(dim, width, "the kernel")
+        data, kernel = _prove_weight(premises, transposed=True)
+        for dim in kernel:
             at_least(dim, 1, "the kernel")
-        for axis, dim in enumerate(data[2:]):
-            at_least(dim, 1, f"axis {axis + 2}")
-        sizes = _spread(premises.node, data[2:], weight[2:])
+        for axis, dim in enumerate(data, 2):
+            at_least(dim, 1, f"axis {axis}")
+        sizes = _spread(premises.node, data, kernel)
         require(sizes is not None, "the strides, dilations or pads do not fit the kernel")
-        for axis, size in enumerate(sizes or ()):
-            at_least(size, 1, f"axis {axis + 2} of the output")
+        for axis, size in enumerate(sizes or (), 2):
+            at_least(size, 1, f"axis {axis} of the output")
+
+
+def _prove_weight(premises: Premises, transposed: bool) -> tuple[Shape, Shape]:
+    """Prove that weight and bias fit the channels; return the sizes of the image and the kernel."""
+    weight = premises.shape(1)
+    data = premises.shape(0, len(weight))
+    group = premises.node.attribute("group", 1)
+    require(len(weight) >= 3, "the weight has too few axes")
+    whole, part = weight[0], weight[1] * group
+    same(data[1], whole if transposed else part, "the channels")
+    divides = group > 0 and whole.divided_by(group) is not None
+    require(divides, "the groups may not divide the channels")
+    if premises.has(2):
+        same(premises.shape(2, 1)[0], part if transposed else whole, "the bias")
+    kernel = premises.node.attribute("kernel_shape") or weight[2:]
+    require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
+    for dim, width in zip(weight[2:], kernel, strict=True):
+        same(dim, width, "the kernel")
+    return data[2:], weight[2:]
 
 
 def _spread(node: Node, image: Shape, kernel: Shape) -> Shape | None:
@@ -233,20 +241,7 @@ class Conv(OtherConv):
         return None if sizes is None else [(image[0], weights[0], *sizes)]
 
     def prove_safe(self, premises: Premises) -> None:
-        weight = premises.shape(1)
-        data = premises.shape(0, len(weight))
-        group = premises.node.attribute("group", 1)
-        require(len(weight) >= 3, "the weight has too few axes")
-        same(data[1], weight[1] * group, "the channels")
-        divides = group > 0 and weight[0].divided_by(group) is not None
-        require(divides, "the groups may not divide the channels")
-        if premises.has(2):
-            same(premises.shape(2, 1)[0], weight[0], "the bias")
-        kernel = premises.node.attribute("kernel_shape") or weight[2:]
-        require(len(kernel) == len(weight) - 2, "the kernel has another rank than the weight")
-        for dim, width in zip(weight[2:], kernel, strict=True):
-            same(dim, width, "the kernel")
-        _prove_fits(premises, data[2:], weight[2:])
+        _prove_fits(premises, *_prove_weight(premises, transposed=False))
 
 
 @describes("AveragePool")
