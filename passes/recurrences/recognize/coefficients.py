@@ -18,12 +18,11 @@ from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...utils.select import select
 from ..weights import Unfit
+from .extents import extent_of
 from .recurrence import Recurrence
 from .semirings import combine
 
 _BOOL = onnx.TensorProto.BOOL
-_POSITIVE = ("Abs", "Exp", "HardSigmoid", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt")
-"""Operators whose results are at least 0, or NaN."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +85,7 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
         lifted = recurrence.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
     tensor = value.constant
     array = tensor.numpy() if tensor is not None and tensor.is_readable else None
-    positive = is_positive(value)
+    positive = extent_of(recurrence, value)[0] >= 0
     single = all(dim == 1 for dim in own)
     rows = operand.value if operand.batched and not own else None
     return Coefficient(
@@ -97,15 +96,6 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
 def _fits(own: Shape, other: Shape) -> bool:
     one = Dimension.constant(1)
     return all(dim in (one, wide) for dim, wide in zip(own, other, strict=True))
-
-
-def is_positive(value: Value) -> bool:
-    """Test for a value that is certainly at least 0, or NaN."""
-    if value.constant is not None and value.constant.is_readable:
-        array = value.constant.numpy()
-        return array.dtype.kind in "iuf" and bool(np.all(array >= 0))
-    node = value.producer
-    return node is not None and node.is_op(*_POSITIVE)
 
 
 class Coefficients:

@@ -28,9 +28,10 @@ from .coefficients import ONE, ZERO, Coefficient
 from .intervals import FAR, Intervals
 from .log_sums import LogReader
 from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_product
+from .normal_form import Step
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, may_be_nan, reduce_step, replace_rows, weigh_last
-from .restored_nans import lost_nans, with_nans
+from .restored_nans import NanStates, lost_nans, with_nans
 from .semirings import (
     LOGARITHMS,
     NUMBERS,
@@ -43,7 +44,7 @@ from .semirings import (
     flag_of,
     products,
 )
-from .step_functions import Step, StepReader
+from .step_functions import StepReader
 
 _TYPES = onnx.TensorProto
 _BOOL = _TYPES.BOOL
@@ -71,13 +72,17 @@ def raise_step(recurrence: Recurrence) -> Replacement:
         )
     recurrence.require_room(whole)
     obstacles = [((-1, False), "its element type has no sums and products")]
+    nans = NanStates(recurrence, fact)
     for semiring in SEMIRINGS:
         if fact.elem_type not in semiring.types:
             continue
         is_log = semiring is LOGARITHMS
-        reader = LogReader(recurrence, fact) if is_log else StepReader(recurrence, fact, semiring)
+        if is_log:
+            reader: StepReader = LogReader(recurrence, fact)
+        else:
+            reader = StepReader(recurrence, fact, semiring, nans.flag)
         try:
-            return _raise_several(recurrence, reader, fact)
+            return _raise_several(recurrence, reader, fact, nans)
         except Unfit as obstacle:  # that of the row that explains the most nodes
             obstacles.append(((reader.progress, semiring in (SUMS, TRUTH)), str(obstacle)))
     raise Unfit(f"it is not a linear recurrence: {max(obstacles)[1]}")
@@ -86,7 +91,8 @@ def raise_step(recurrence: Recurrence) -> Replacement:
 def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
     """Replace a single state."""
     recurrence.require_room(fact)
-    reader = StepReader(recurrence, fact, TRUTH if fact.elem_type == _BOOL else SUMS)
+    nans = NanStates(recurrence, fact)
+    reader = StepReader(recurrence, fact, TRUTH if fact.elem_type == _BOOL else SUMS, nans.flag)
     try:
         (step,) = reader.read()
     except Unfit as reason:
@@ -94,16 +100,16 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
         if logarithm is None:
             raise Unfit(f"it is not a linear recurrence: {reason}") from reason
         return logarithm
-    reduced = reduce_step(recurrence, reader, step, fact)
+    reduced = None if reader.drops_nans else reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
         return reduced
     obstacle = _obstacle(recurrence, reader, step, fact)
     if obstacle:
         raise Unfit(f"it is not a linear recurrence: {obstacle}")
-    summed = weigh_last(recurrence, reader, step, fact)
+    summed = None if reader.drops_nans else weigh_last(recurrence, reader, step, fact)
     if summed is None and not is_small(fact):
         raise Unfit("it is a linear recurrence of a state too large for steps of doubling distance")
-    return summed or _compose(recurrence, reader, [step], fact)
+    return summed or _compose(recurrence, reader, [step], fact, nans)
 
 
 def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | None:
@@ -121,7 +127,7 @@ def _raise_logarithm(recurrence: Recurrence, fact: Fact) -> Replacement | None:
         return _sum_exponentials(recurrence, reader, step)
     if not is_small(fact):
         raise Unfit("it is a logarithm of a sum too large for steps of doubling distance")
-    return _compose(recurrence, reader, [step], fact)
+    return _compose(recurrence, reader, [step], fact, NanStates(recurrence, fact))
 
 
 def _sum_exponentials(recurrence: Recurrence, reader: LogReader, step: Step) -> Replacement:
@@ -165,7 +171,9 @@ def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
     return "its sums may wrap, and bounds do not"
 
 
-def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Replacement:
+def _raise_several(
+    recurrence: Recurrence, reader: StepReader, fact: Fact, nans: NanStates
+) -> Replacement:
     """Replace states that depend on each other.
 
     Raises:
@@ -181,7 +189,7 @@ def _raise_several(recurrence: Recurrence, reader: StepReader, fact: Fact) -> Re
             return raise_matrix(recurrence, offsets, powers, fact)
     if len(steps) > _WIDEST:
         raise Unfit(f"more than {_WIDEST} states depend on each other")
-    return _compose(recurrence, reader, steps, fact)
+    return _compose(recurrence, reader, steps, fact, nans)
 
 
 def _constant_weights(reader: StepReader, steps: Sequence[Step]) -> Array | None:
@@ -197,7 +205,11 @@ def _constant_weights(reader: StepReader, steps: Sequence[Step]) -> Array | None
 
 
 def _compose(
-    recurrence: Recurrence, reader: StepReader, steps: Sequence[Step], fact: Fact
+    recurrence: Recurrence,
+    reader: StepReader,
+    steps: Sequence[Step],
+    fact: Fact,
+    nans: NanStates,
 ) -> Replacement:
     """Replace states by a parallel prefix of their steps."""
     width, semiring = len(steps), reader.semiring
@@ -235,8 +247,12 @@ def _compose(
         states = _from_first(recurrence, states)
     if isinstance(reader, LogReader) and not reader.is_plain:
         states = lost_nans(recurrence, reader, parts, states, fact)
+    if reader.drops_nans:
+        states = nans.restore(states)
     is_moved = width > 1 or power is not None or {Place(0, 0), Place(0, 1)} & parts.keys()
     exact = not semiring.rounds or fact.elem_type in PLAIN_INTEGERS or not is_moved
+    # Of a zero of each sign, Max may give either, and a comparison the second.
+    exact = exact and not reader.drops_nans
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"
     if isinstance(reader, LogReader):
         what = "logarithms of sums in"

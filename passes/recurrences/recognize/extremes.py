@@ -22,8 +22,8 @@ from ....ir import Node, Value
 from ....ops.batching import Unbatchable
 from ...iteration.loop_view import State
 from .coefficients import broadcast
+from .normal_form import Comparison
 from .recurrence import Recurrence, Replacement
-from .step_functions import Comparison
 
 _TYPES = onnx.TensorProto
 _INDEXED = (*PLAIN_FLOATS, _TYPES.INT32)

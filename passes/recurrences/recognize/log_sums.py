@@ -30,10 +30,11 @@ from ..layers import required_input
 from ..weights import Unfit
 from .coefficients import ZERO, Coefficient
 from .joined_values import joined_values
+from .normal_form import Bounded, Step
 from .polynomials import Activation, Atoms, Free, StateAtom, Sum, number
 from .recurrence import Recurrence
 from .semirings import COMPARISONS, LOGARITHMS
-from .step_functions import Bounded, Step, StepReader
+from .step_functions import StepReader
 
 _ZERO = number(0.0)
 _NO_LOG = "it is not a logarithm of a sum"

@@ -32,8 +32,9 @@ from ..weights import Unfit
 from .coefficients import Coefficient
 from .extremes import raise_best
 from .intervals import Intervals
+from .normal_form import Bounded, Part, Step
 from .recurrence import Recurrence, Replacement
-from .step_functions import Bounded, Part, Step, StepReader
+from .step_functions import StepReader
 
 _TYPES = onnx.TensorProto
 _COMMON = (*IEEE_FLOATS, *PLAIN_INTEGERS)
@@ -59,6 +60,9 @@ onnxruntime has no kernels for others, and multiplies integers as floats.
 """
 
 
+_SIGN_KEEPING = ("Div", "Identity", "Mul", "Neg", "Where")
+
+
 def reduce_step(
     recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
 ) -> Replacement | None:
@@ -78,7 +82,7 @@ def reduce_step(
             return _hold(recurrence, reader, step, fact)
         return None
     if is_sum and still:
-        raise Unfit("it is not a recurrence: no iteration changes it")
+        return _same_value(recurrence, reader)
     if is_sum and fact.elem_type == _TYPES.BOOL:
         sums = _sums(recurrence, reader, plain, fact)
         joined = _join(recurrence.emit, recurrence.first_row(), sums, fact)
@@ -92,6 +96,17 @@ def reduce_step(
         is_number = comparison is not None
         return accumulate(recurrence, kind, reader.rows_of(part), fact, is_number)
     return best
+
+
+def _same_value(recurrence: Recurrence, reader: StepReader) -> Replacement:
+    """Replace a state that no iteration changes."""
+    (state,), feeding = recurrence.states, recurrence.feeding
+    initial = feeding.same(state.initial)
+    # A sum with 0 loses the sign of a zero.
+    exact = not reader.is_float or all(node.is_op(*_SIGN_KEEPING) for node in recurrence.nodes)
+    rows = feeding.every(initial, "same")
+    what = describe("the initial value", exact)
+    return Replacement(what, exact, {state: rows}, {state: lambda: initial.value})
 
 
 def is_zero(part: Part) -> bool:

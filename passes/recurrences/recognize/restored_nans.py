@@ -4,10 +4,19 @@ A step over numbers alone may be right for all but a NaN of its own, such as the
 infinities in one spelling of a logarithm. So the iterations run once more, all at once, on the
 states that the steps gave: where that makes a NaN, the state is NaN, and so is each later one that
 reads it.
+
+Where a choice by a comparison drops a NaN, or takes it, the maximum keeps every NaN:
+
+q = Greater (a, b)              a is NaN: b, as q is false
+s' = Where (q, a, b)            b is NaN: NaN
+
+Which states are NaN does not depend on the numbers of the others, so that it is a state of truth
+values: tables of what the iteration makes of NaN and of a number tell it before all numbers.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,9 +24,11 @@ import onnx
 
 from ....facts.fact import Fact
 from ....ir import Value
+from ....ir.lazy import lazy_property
 from ....ops.batching import Operand
 from ...utils.select import select
 from .coefficients import ONE, Coefficient
+from .finite_states import prefix_tables
 from .recurrence import Recurrence
 from .semirings import RESET, Place, Product, Semiring, flag_of
 from .step_functions import StepReader
@@ -77,3 +88,67 @@ def lost_nans(
         emit.select(spread[Place(row, width)], nan, own, "restored", fact.elem_type)
         for row, own in enumerate(rows)
     ]
+
+
+class NanStates:
+    """The NaN of each iteration's values, from those that NaN and numbers become.
+
+    Args:
+        recurrence: the states, of one shape.
+        fact: the fact of each state.
+    """
+
+    def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
+        self._recurrence = recurrence
+        self._fact = fact
+        own = [value for node in recurrence.nodes for value in node.outputs if value is not None]
+        facts = [recurrence.fact(value) for value in own]
+        self._values = [
+            value
+            for value, each in zip(own, facts, strict=True)
+            if (each.elem_type, each.shape) == (fact.elem_type, fact.shape)
+        ]
+
+    def flag(self, value: Value) -> Value | None:
+        """Emit the iterations in which elements of a value are NaN; None for other values."""
+        return self._flags.get(value)
+
+    def restore(self, rows: Sequence[Value]) -> list[Value]:
+        """Emit the NaN of states among rows of numbers, the initial values first."""
+        recurrence, emit = self._recurrence, self._recurrence.emit
+        nan, restored = emit.number(np.nan, self._fact.elem_type, "nan"), []
+        for index, (state, own) in enumerate(zip(recurrence.states, rows, strict=True)):
+            after = recurrence.feeding.cut(own, [1], [np.iinfo(np.int64).max], [0])
+            flag = self._flags[state.result]
+            after = emit.select(flag, nan, after, "restored", self._fact.elem_type)
+            restored.append(emit.concat([recurrence.first_row(index), after], 0, "rows"))
+        return restored
+
+    @lazy_property
+    def _flags(self) -> dict[Value, Value]:
+        recurrence, emit, states = self._recurrence, self._recurrence.emit, self._recurrence.states
+        firsts = [emit.add("IsNaN", [recurrence.first_row(at)], "nan") for at in range(len(states))]
+        nan, one = (emit.number(each, self._fact.elem_type, "k") for each in (np.nan, 1))
+        initial = recurrence.feeding.same(states[0].initial).value
+        size = emit.add("Shape", [initial], "size")
+        wide = [Operand(emit.add("Expand", [k, size], "k"), False, self._fact) for k in (one, nan)]
+        results = [state.result for state in states]
+        columns = [
+            self._replay(dict(zip([s.argument for s in states], case, strict=True)), results)
+            for case in itertools.product(wide, repeat=len(states))
+        ]
+        before = prefix_tables(recurrence, firsts, columns)
+        rows = [emit.select(flag, nan, one, "state", self._fact.elem_type) for flag in before]
+        own = {
+            state.argument: Operand(value, True, self._fact)
+            for state, value in zip(states, rows, strict=True)
+        }
+        values = [*self._values, *(state.result for state in states)]
+        flags = dict(zip(values, self._replay(own, values), strict=True))
+        return flags | {s.argument: flag for s, flag in zip(states, before, strict=True)}
+
+    def _replay(self, states: Mapping[Value, Operand], values: Sequence[Value]) -> list[Value]:
+        recurrence, feeding = self._recurrence, self._recurrence.feeding
+        operands = recurrence.iterations.replay(recurrence.nodes, states, values)
+        rows = [feeding.every(operand, "next") for operand in operands]
+        return [recurrence.emit.add("IsNaN", [row], "nan") for row in rows]

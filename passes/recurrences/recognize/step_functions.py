@@ -28,92 +28,14 @@ from ....ir.lazy import lazy_property
 from ....ops.schema_queries import takes
 from ...utils.select import as_select
 from ..weights import Unfit
-from .coefficients import ONE, ZERO, Coefficient, Coefficients, is_positive
+from .coefficients import ONE, ZERO, Coefficient, Coefficients
+from .extents import extent_of
 from .joined_values import joined_values
+from .normal_form import Bounded, Comparison, Part, Step
 from .recurrence import Recurrence
 from .semirings import COMPARISONS, OPPOSITE, SUMS, TRUTH, Semiring, neutral
 
 _BOOL = onnx.TensorProto.BOOL
-Part = Coefficient | None
-"""A coefficient; None where it is absent, as the neutral element of the sum."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Bounded:
-    """The function min (max (weights * states + offset, lower), upper).
-
-    Attributes:
-        weights: the factor of each state.
-        offset: the addend.
-        lower: the lower bound.
-        upper: the upper bound, which counts where both cross.
-    """
-
-    weights: tuple[Part, ...]
-    offset: Part = None
-    lower: Part = None
-    upper: Part = None
-
-    @property
-    def is_bounded(self) -> bool:
-        """Test for a bound."""
-        return self.lower is not None or self.upper is not None
-
-    @property
-    def is_independent(self) -> bool:
-        """Test for a function that no state changes."""
-        return not any(self.weights)
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """A function of states that a condition may replace by a value of the iteration.
-
-    Attributes:
-        plain: the function where the condition does not hold.
-        reset: the condition, a truth value; the number 0 for never, 1 for always.
-        fresh: the value where it holds.
-    """
-
-    plain: Bounded
-    reset: Coefficient = ZERO
-    fresh: Coefficient = ZERO
-
-    @property
-    def is_constant(self) -> bool:
-        """Test for a value of the iteration alone."""
-        return self.reset.number == 1.0
-
-    @property
-    def is_reset(self) -> bool:
-        """Test for a condition that may hold."""
-        return self.reset.number != 0.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """A comparison of a value of the iteration with a function of the state.
-
-    Attributes:
-        kind: Max or Min: which of both the candidate is if the comparison holds.
-        candidate: the value.
-        before: the function.
-        flag: the comparison.
-        is_last: true if it holds for equal ones.
-        only: a condition of the iteration that must hold, too; None for none.
-    """
-
-    kind: str
-    candidate: Value
-    before: Value
-    flag: Value
-    is_last: bool
-    only: Coefficient | None = None
-
-    @property
-    def sides(self) -> tuple[Value, Value]:
-        """The two values compared."""
-        return self.candidate, self.before
 
 
 class StepReader(Coefficients):
@@ -123,6 +45,7 @@ class StepReader(Coefficients):
         recurrence: the states, and the nodes between them and their next values.
         fact: the fact of each state.
         semiring: the sum and the product.
+        nan_flag: emits the iterations in which a value is NaN.
 
     Attributes:
         progress: the number of nodes that it has read.
@@ -131,11 +54,21 @@ class StepReader(Coefficients):
         modulus: the positive divisor of which the next value is the rest; None for none.
         fills: true if a condition may leave out a bound.
         drops: true if a bound replaces a NaN.
+        drops_nans: true if a choice between functions of states drops NaN or takes them.
     """
 
-    def __init__(self, recurrence: Recurrence, fact: Fact, semiring: Semiring = SUMS) -> None:
+    def __init__(
+        self,
+        recurrence: Recurrence,
+        fact: Fact,
+        semiring: Semiring = SUMS,
+        nan_flag: Callable[[Value], Value | None] = lambda value: None,
+    ) -> None:
         super().__init__(recurrence, fact)
         self.semiring = semiring
+        self._nan_flag = nan_flag
+        self._comparands: dict[Value, tuple[str, Value, Value]] = {}
+        self.drops_nans = False
         self._width = len(recurrence.states)
         self._has_bounds = semiring is SUMS and self._width == 1
         self._values: dict[Value, Step] = {}
@@ -168,7 +101,7 @@ class StepReader(Coefficients):
         steps = [self._of(state.result) for state in states]
         if self.semiring.is_ordered:
             offsets = [part for step in steps for part in (step.plain.offset, step.fresh) if part]
-            initial = [is_positive(state.initial) for state in states]
+            initial = [extent_of(self._recurrence, state.initial)[0] >= 0 for state in states]
             if not all(initial) or not all(part.positive for part in offsets):
                 raise Unfit("a state may be negative, and the order of products change")
         return steps
@@ -184,6 +117,10 @@ class StepReader(Coefficients):
         if self._recurrence.fact(node.output()).shape != self._shape:
             raise Unfit(f"{node} may change its shape")
         comparison = self._compare(node) if self._has_bounds else None
+        kind = None if node.domain else COMPARISONS.get(node.op_type)
+        if kind is not None and None not in node.inputs:
+            one, other = [skip_identities(value) for value in node.inputs if value is not None]
+            self._comparands[node.output()] = kind, one, other
         if comparison is not None:
             self._comparisons[node.output()] = comparison
         elif rule is None or (node.op_type in _OF_TRUTH) > (self._type == _BOOL):
@@ -339,18 +276,38 @@ class StepReader(Coefficients):
         weights = tuple([self._product_of(weight, by) for weight in plain.weights])
         offset = self._product_of(plain.offset, by)
         lower, upper = (
-            None if bound is None else self._product(bound, by)
+            None if bound is None else self._product(self._finite(bound), by)
             for bound in (plain.lower, plain.upper)
         )
         if not plain.is_bounded or by.positive:
             return Bounded(weights, offset, lower, upper)
+        # Of crossing bounds the upper one counts, which a negative factor makes the lower one.
+        crossing = lower if lower is None or upper is None else self._combine("Max", lower, upper)
+        flag = self._is_negative(by)
+        ends = [
+            None if pair == (None, None) else self._choose(flag, *self._both(pair, least))
+            for pair, least in (((upper, lower), True), ((crossing, upper), False))
+        ]
+        return Bounded(weights, offset, *ends)
+
+    def _finite(self, bound: Coefficient) -> Coefficient:
+        """A bound without the infinities that stand for an absent one; 0 times them is NaN."""
+        if not self.fills or not self.is_float:
+            return bound
+        least, most = (self._unbounded(end, True) for end in (True, False))
+        return self._combine("Min", self._combine("Max", bound, least), most)
+
+    def _is_negative(self, by: Coefficient) -> Coefficient:
         numbers = self.array_of(by)
-        if numbers is None or bool(np.any(numbers > 0)):
-            raise Unfit("a factor of its bounds may be negative")
-        # Of crossing bounds the upper one counts, which is now the lower one.
-        if lower is not None and upper is not None:
-            lower = self._combine("Max", lower, upper)
-        return Bounded(weights, offset, upper, lower)
+        if numbers is not None and not bool(np.any(numbers > 0)):
+            return ONE
+        sign = self._emit.add("Less", [self.value_of(by), self.value_of(ZERO)], "negative")
+        return dataclasses.replace(by, number=None, value=sign, array=None, rows=None)
+
+    def _both(self, pair: tuple[Part, Part], least: bool) -> tuple[Coefficient, Coefficient]:
+        """Two bounds, of which one may be absent: then a finite one that changes nothing."""
+        one, other = pair
+        return one or self._unbounded(least, True), other or self._unbounded(least, True)
 
     def _product_of(self, part: Part, by: Coefficient) -> Part:
         act = self.semiring.act
@@ -509,7 +466,13 @@ class StepReader(Coefficients):
             return self._or(node) if node.op_type == "Or" else self._fold(node, "Max")
         condition, *branches = match
         if condition in self._comparisons:
-            return self._better(node, self._comparisons[condition], *branches)
+            try:
+                return self._better(node, self._comparisons[condition], *branches)
+            except Unfit:
+                if self._comparisons[condition].only is not None:
+                    raise
+        if condition in self._comparands:
+            return self._extreme_by_test(node, *self._comparands[condition], *branches)
         steps = [self._of(value) for value in branches]
         if condition in self._values and self.semiring is TRUTH and self._width == 1:
             return self._choose_by_state(node, self._of(condition), *steps)
@@ -603,6 +566,24 @@ class StepReader(Coefficients):
         self.worst = worst
         self._numbers.add(node.output())
         return self._binary(node, kind, own, candidate)
+
+    def _extreme_by_test(
+        self, node: Node, kind: str, one: Value, other: Value, yes: Value, no: Value
+    ) -> Step:
+        """The greater or smaller of two functions: the one that fails a test where one is NaN."""
+        branches = skip_identities(yes), skip_identities(no)
+        if branches not in ((one, other), (other, one)):
+            raise Unfit(f"{node} chooses by it")
+        kind = kind if branches == (one, other) else OPPOSITE[kind]
+        first, second = (self._of(value) for value in branches)
+        step = self._binary(node, kind, first, second)
+        if not self.is_float:
+            return step
+        value = self._nan_flag(branches[0])
+        if value is None:
+            raise Unfit(f"{node} chooses by it")
+        self.drops_nans = True
+        return self._choose_step(Coefficient(None, value, True, True), second, step)
 
     def _number_or(self, value: Coefficient, other: Coefficient) -> Coefficient:
         """A value with each NaN, which no comparison prefers, replaced."""

@@ -225,16 +225,29 @@ def test_a_bound_that_is_chosen_replaces_a_nan(name):
         assert_same(text, model, x, s0=np.array([np.nan, 0, 1], np.float32))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "a = Add (s, e) h = Greater (a, nil) b = Where (h, a, nil) s2 = Where (k, b, s)",
-        "a = Add (s, e) h = Greater (a, f) s2 = Where (h, a, f)",
-        "a = Max (s, e) b = Add (a, f) h = Greater (b, nil) s2 = Where (h, b, nil)",
-    ],
-)
-def test_a_nan_that_a_bound_may_not_replace_stays(body):
+def test_a_nan_that_a_bound_may_not_replace_stays():
+    body = "a = Add (s, e) h = Greater (a, nil) b = Where (h, a, nil) s2 = Where (k, b, s)"
     assert "carries 's'" in reason(loop(ROWS + body, "float[3] s s0"))
+
+
+@pytest.mark.parametrize("sign", ["", "m = Neg (w)"])
+def test_a_factor_of_bounds_has_any_sign(sign):
+    """A negative factor swaps the bounds of an iteration; a mask of 0 and 1 never does."""
+    factor = sign or "m = Cast <to = 1> (g)"
+    body = "g = Less (e, nil) w = Sin (e) a = Add (s, e) b = Max (a, nil) d = Where (g, b, a)"
+    text = loop(f"{body} {factor} s2 = Mul (d, m) r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=np.array([-4, 0, 2], np.float32))
+
+
+@pytest.mark.parametrize("body", ["s2 = Where (g, s, s)", "a = Neg (s) s2 = Neg (a)"])
+def test_a_state_that_no_iteration_changes(body):
+    text = loop(f"g = Less (e, nil) {body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text)
+    for length in LENGTHS:
+        x, start = numbers(length), np.array([-0.0, np.nan, 2], np.float32)
+        assert_same(text, model, x, exact=True, s0=start)
 
 
 def test_a_decayed_maximum_may_start_at_minus_infinity():

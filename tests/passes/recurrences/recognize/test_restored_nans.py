@@ -32,3 +32,38 @@ def test_a_nan_spreads_to_states_that_read_it(other):
             x = np.repeat(np.array(column, np.float32)[:, None], 3, 1)
             fed = {"s0": np.full(3, first, np.float32), "t0": np.full(3, second, np.float32)}
             assert_same(text, model, x, **fed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "h = Greater (a, b) s2 = Where (h, a, b) t2 = Add (s, e)",
+        "h = Greater (b, a) s2 = Where (h, b, a) t2 = Identity (b)",
+        "h = GreaterOrEqual (a, b) s2 = Where (h, a, b) d = Add (t, half) g = Greater (d, s)"
+        " t2 = Where (g, d, s)",
+    ],
+)
+def test_choices_between_functions_of_states(body):
+    """The first one is dropped where it is NaN, and the second one stays NaN."""
+    body = f"a = Add (s, e) b = Add (t, e) {body}"
+    text = loop(f"{body} r = Identity (s2)", "float[3] s s0; float[3] t t0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for column in ([], [1, NAN, 2], [NAN, NAN, 1, -1, NAN], [2, -1, 0.5, NAN, 3, -2, 1]):
+        for first, second in ((0.5, 1), (NAN, 0), (1, NAN), (LOW, 0)):
+            x = np.repeat(np.array(column, np.float32)[:, None], 3, 1)
+            fed = {"s0": np.full(3, first, np.float32), "t0": np.full(3, second, np.float32)}
+            assert_same(text, model, x, **fed)
+
+
+@pytest.mark.parametrize("chosen", ["Greater (a, e)", "LessOrEqual (a, e)"])
+def test_a_choice_between_a_state_and_a_row(chosen):
+    text = loop(
+        f"w = Sin (e) a = Add (s, w) h = {chosen} s2 = Where (h, a, e) r = Identity (s2)",
+        "float[3] s s0",
+        "float[3] r",
+    )
+    model = raised(text, kept=["Scan"])
+    for column in ([1, NAN, 2], [NAN, NAN, 1, -1, NAN, 3]):
+        for start in (0.5, NAN, LOW):
+            x = np.repeat(np.array(column, np.float32)[:, None], 3, 1)
+            assert_same(text, model, x, s0=np.full(3, start, np.float32))
