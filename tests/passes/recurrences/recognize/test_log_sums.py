@@ -96,6 +96,6 @@ def test_large_states_stay():
 
 def test_a_state_that_cancels_is_kept():
     """max (s, e) alone reads it, and over the reals the sum does not depend on the scale."""
-    assert "makes the next value" in reason(
+    assert "computes the next value" in reason(
         text_of(SCALED.replace("d = Sub (s, m)", "d = Sub (half, m)"))
     )

@@ -90,7 +90,7 @@ def test_infinities_stay_in_their_elements(what, odd):
     [
         (BODIES["a rotation"].replace("(s, a)", "(s, one_h)"), "overflow"),
         (BODIES["a trend"].replace("q = Mul (p, a)", "q = Mul (p, t)"), "by itself"),
-        (BODIES["a rotation"].replace("t2 = Add (v", "t2 = Max (v"), "makes the next value"),
+        (BODIES["a rotation"].replace("t2 = Add (v", "t2 = Max (v"), "computes the next value"),
     ],
 )
 def test_near_misses(body, why):
