@@ -195,7 +195,7 @@ def test_each_mode_of_depth_to_space_is_said():
             "it may be in training",
         ),
         ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
-        ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "no whole numbers"),
+        ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "does not support integers"),
         ("Range", "y = Range (a, b, c)", "float a, float b, float c", "the step of it is computed"),
         ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
     ],

@@ -69,7 +69,7 @@ class TestLoading:
             ir.load(onnx.ModelProto())
         with pytest.raises(LoadError, match="there is no file"):
             ir.load(tmp_path / "none.onnx")
-        with pytest.raises(LoadError, match=r"not ONNX text: give onnx\.parser\.parse_model"):
+        with pytest.raises(LoadError, match=r"not ONNX text; pass onnx\.parser\.parse_model"):
             ir.load("g (float[3] x) => (float[3] y) { y = Neg (x) }\n" * 30)
 
 

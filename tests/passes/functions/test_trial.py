@@ -120,7 +120,7 @@ def test_all_trials_of_a_run_share_it():
     main = "u = local.outer (x, yes) v = local.outer (x, no) y = Add (u, v)"
     constants = "bool yes = {1}, bool no = {0}"
     found = verdicts(main, OUTER, CHOOSE, max_nodes=17, constants=constants)
-    assert found["u"] is None and "inlining calls on trial takes more nodes" in found["v"]
+    assert found["u"] is None and "inlining calls on trial needs more nodes" in found["v"]
     assert not any(verdicts(main, OUTER, CHOOSE, max_nodes=18, constants=constants).values())
 
 

@@ -53,4 +53,4 @@ def test_zeros_for_rows_of_which_run_time_tells_the_number(steps):
 def test_rows_of_their_own_lengths_want_a_choice():
     inputs = "float[2, 3, 1] x, float[1, 1, 1] w, float[1, 1, 1] r, int32[3] n"
     model = one_layer("RNN (x, w, r, , n)", inputs, 8)
-    assert_keeps(ExpandRecurrences(), model, "rows of lengths of their own; convert to opset 9")
+    assert_keeps(ExpandRecurrences(), model, "rows of different lengths; convert to opset 9")

@@ -80,7 +80,7 @@ def test_an_infinity_stays_where_it_is():
         ("t = Mul (s, s) s2 = Add (t, e)", "by itself"),
         (
             "g = Less (s, nil) t = Mul (s, half) u = Add (t, e) s2 = Where (g, u, s)",
-            "chooses by it",
+            "selects by it",
         ),
         ("t = Div (e, s) s2 = Add (t, e)", "divides"),
     ],
