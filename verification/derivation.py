@@ -85,8 +85,8 @@ def _needed(search: Search, executed: int) -> list[tuple[str, int, int]]:
     """Steps that show something new, or build terms that others are about."""
     needed, steps = set[int](), list[tuple[str, int, int]]()
     for step in reversed(search.steps):
-        shows_more, first, last = search.built[step]
-        if not shows_more and not any(first <= term < last for term in needed):
+        shows_more, built = search.built[step]
+        if not shows_more and needed.isdisjoint(built):
             continue
         steps.append(step)
         stack = [step[1]]
@@ -127,7 +127,8 @@ class Search:
         self.terms: Terms = replay.terms
         self.steps: list[tuple[str, int, int]] = []
         self.stuck: tuple[int, int] | None = None
-        self.built: dict[tuple[str, int, int], tuple[bool, int, int]] = {}
+        self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
+        self._vain: set[int] = set()
         self._notion = "bits"
         self._tried: dict[int, tuple[str, int]] = {}
         self._derived: set[tuple[str, int]] = set()
@@ -223,6 +224,7 @@ class Search:
     def _operands(self, a: int, b: int) -> list[tuple[int, int]]:
         """Pairs of operands that make two terms equal, the most alike of all."""
         nodes, most, best = self.terms.nodes, -1, list[tuple[int, int]]()
+        own, find = {self.terms.find(a), self.terms.find(b)}, self.terms.find
         heads: dict[tuple[Head, int, int], list[Node]] = {}
         for node in map(nodes.__getitem__, self.terms.members(a)):
             heads.setdefault((node.head, node.output, len(node.args)), []).append(node)
@@ -231,6 +233,8 @@ class Search:
                 swaps = len(node.args) == 2 and node.head.name in COMMUTATIVE
                 for args in (node.args, node.args[::-1])[: 1 + swaps]:
                     pairs = list(zip(twin.args, args, strict=True))
+                    if any(min(pair) >= 0 and {*map(find, pair)} == own for pair in pairs):
+                        continue  # x + 0 and y + 0 in the classes of x and y say nothing new
                     likeness = sum(self._likeness(*pair, 2) for pair in pairs)
                     if likeness > most and not any((x < 0) != (y < 0) for x, y in pairs):
                         most, best = likeness, pairs
@@ -274,7 +278,7 @@ class Search:
     def _apply(self, term: int) -> None:
         """Apply the rules that show something new."""
         state = self._notion, self.terms.merges
-        if self._tried.get(term) == state or len(self.steps) >= _MOST_STEPS:
+        if self._tried.get(term) == state or len(self.steps) >= _MOST_STEPS or term in self._vain:
             return
         for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
             self._make(name, term)
@@ -285,13 +289,21 @@ class Search:
         size = len(self.terms.nodes)
         once = (name, term) in self._derived and not name.startswith("movement")
         derived = None if once else self._derive(name, term)
-        if derived is None:
+        if derived is None:  # no step builds what a rule built in vain
+            self._vain.update(range(size, len(self.terms.nodes)))
             return
+        built, stack = {*range(size, len(self.terms.nodes))}, [derived]
+        while stack:
+            at = stack.pop()
+            if at in self._vain or at in built:
+                stack += [arg for arg in self.terms.nodes[at].args if arg in self._vain]
+                self._vain.discard(at)
+                built.add(at)
         is_new, step = self.replay.accept(name, term, derived), (name, term, derived)
-        if step not in self.built and (is_new or len(self.terms.nodes) > size):
+        if step not in self.built and (is_new or built):
             self._derived.add((name, term))
             self.steps.append(step)
-            self.built[step] = is_new, size, len(self.terms.nodes)
+            self.built[step] = is_new, built
 
     def _derive(self, rule: str, term: int) -> int | None:
         node = self.terms.nodes[term]

@@ -3,6 +3,8 @@
 A pair has a name, the opsets of both models, and their texts.
 """
 
+import forged_loops
+
 TEXT = r"""
 # a sum of sizes wraps, 17, 17
 g (float[p,0] x, float[t,0] w) => (int64[1] y) <int64 z={0}, int64 o={1}> { s=Shape(x) r=Shape(w)
@@ -728,4 +730,4 @@ def _pairs(text: str) -> dict[str, tuple[tuple[int, ...], str, str]]:
     return pairs
 
 
-PAIRS, VALUES, REALS = _pairs(TEXT), _pairs(OF_VALUES), _pairs(OF_REALS)
+PAIRS, VALUES, REALS = _pairs(TEXT + forged_loops.TEXT[1:]), _pairs(OF_VALUES), _pairs(OF_REALS)

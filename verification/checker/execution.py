@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -12,6 +12,7 @@ import onnx
 from ...ir import Array, Tensor
 from .inference import common, fact_of, fact_of_output
 from .meaning import head_of, schema_of
+from .polynomials import Dim
 from .sizes import whole_numbers
 from .terms import ABSENT, UNKNOWN, CertificateError, Fact, Head, Terms, require_unique
 
@@ -21,8 +22,9 @@ _DRAWS = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}
 _DRAWS |= {"RandomUniform", "RandomUniformLike"}
 _KNOWN = ("", "ai.onnx.ml")
 """Domains that ONNX defines."""
-MOST_DEPTH = 40
-"""Limit of nested bodies."""
+MOST_DEPTH, _ROUNDS = 40, 3
+"""Limits of nested bodies, and of runs of a body."""
+BRANCHES = {"then_branch": True, "else_branch": False}
 
 
 Guards = tuple[int, ...]
@@ -57,29 +59,44 @@ class Body(NamedTuple):
         """Number of states of a Loop or Scan."""
         if self.op_type == "Loop":
             return len(self.operands) - 2
-        return len(self.operands) - head.integer("num_scan_inputs") - self._batched(head)
+        return len(self.operands) - head.integer("num_scan_inputs") - self.batched(head)
 
     def fact(self, terms: Terms, head: Head, index: int) -> Fact:
-        """Fact of an input in each iteration. A state may change its sizes."""
+        """Fact of an input in the first iteration, without sizes that no input names."""
         if "::" in head.name:
             return UNKNOWN
-        if self.op_type == "Loop" and index < 2:
-            return Fact((_INT64, _BOOL)[index])
+        if self.op_type == "Loop" and index < 2:  # runtimes make a vector where one is declared
+            operand = (*self.operands, ABSENT, ABSENT)[1] if index else ABSENT
+            is_scalar = not fact_of(self.graph.input[index].type).shape
+            is_scalar &= operand == ABSENT or terms.fact(operand).shape == ()
+            return Fact((_INT64, _BOOL)[index], () if is_scalar else None)
         if self.op_type not in ("Loop", "Scan"):
             return UNKNOWN
-        place = index + self._batched(head)
+        place = index + self.batched(head)
         if place >= len(self.operands):
             return UNKNOWN
         fact = terms.fact(self.operands[place])
         number = index - self.states(head)
-        if self.op_type == "Loop" or number < 0 or not fact.shape or self._batched(head):
+        if fact.shape is None or self.batched(head):
             return Fact(fact.elem_type)
+        if self.op_type == "Loop" or number < 0:
+            return terms.outside(fact)
         axes = head.integers("scan_input_axes") or []
         axis = axes[number] if number < len(axes) else 0
         if not -len(fact.shape) <= axis < len(fact.shape):
             return Fact(fact.elem_type)
         axis %= len(fact.shape)
         return Fact(fact.elem_type, (*fact.shape[:axis], *fact.shape[axis + 1 :]))
+
+    def places(self, head: Head) -> list[tuple[int, int]]:
+        """Inputs and outputs of a body that are states."""
+        if self.op_type not in ("Loop", "Scan") or "::" in head.name:
+            return []
+        first = int(self.op_type == "Loop")
+        most = len(self.graph.input) - 2 * first, len(self.graph.output) - first
+        count = min(self.states(head), *most)
+        states = [(2 * first + k, first + k) for k in range(count)]
+        return [(1, 0), *states] if first and len(self.graph.input) > 1 else states
 
     def iterates(self, terms: Terms, head: Head) -> bool:
         """Test for an iteration that certainly runs."""
@@ -89,14 +106,18 @@ class Body(NamedTuple):
             starts = None if condition == ABSENT else terms.tensor(condition)
             is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
             return is_true and (limit == ABSENT or bool(counts and min(counts) > 0))
-        axes = head.integers("scan_input_axes") or []
-        first = self._batched(head) + self.states(head)
-        shapes = [terms.fact(operand).shape or () for operand in self.operands[first:]]
-        axes += [0] * (len(shapes) - len(axes))
-        sizes = [s[k] for s, k in zip(shapes, axes, strict=False) if -len(s) <= k < len(s)]
-        return head.version > 8 and any(isinstance(size, int) and size > 0 for size in sizes)
+        sizes = self.lengths(terms, head)
+        return any(isinstance(size, int) and size > 0 for size in sizes)
 
-    def _batched(self, head: Head) -> int:
+    def lengths(self, terms: Terms, head: Head) -> list[Dim]:
+        """Sizes of which each is the number of iterations of a Scan."""
+        axes = head.integers("scan_input_axes") or []
+        operands = self.operands[self.states(head) :] if head.version > 8 else ()
+        shapes = [terms.fact(operand).shape or () for operand in operands]
+        axes += [0] * (len(shapes) - len(axes))
+        return [s[k] for s, k in zip(shapes, axes, strict=False) if -len(s) <= k < len(s)]
+
+    def batched(self, head: Head) -> int:
         """Number of operands of a Scan 8 that its body does not see."""
         return int(self.op_type == "Scan" and head.version < 9)
 
@@ -193,24 +214,27 @@ class Execution:
             return [self._terms.constant(_constant(attributes, self._folder))]
         head = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
-        own, operands, outcomes = [], args, list[Sequence[int]]()
+        own, operands, ran = [], args, list[tuple[Body, Sequence[int]]]()
         for name in sorted(bodies):
             own.append(len(self.bodies))
-            inner = Body(name, bodies[name], node.op_type, operands)
+            if head.name == "If" and bodies[name].input:
+                raise CertificateError(f"the branch '{name}' of an If has inputs")
+            label = name if head.name == "If" else f"{head.name} {name}"  # a branch is of an If
+            inner = Body(label, bodies[name], node.op_type, operands)
             head, args = self._body(head, args, inner, scope)
-            outcomes.append(args[len(args) - len(bodies[name].output) :])
+            ran.append((inner, args[len(args) - len(bodies[name].output) :]))
         if self._draws(head, args, has_body=bool(bodies)):
             number = self._drawn[head] = self._drawn.get(head, 0) + 1
             mark = f"{number} in {len(self._iterations)}"
             head = head._replace(name=f"drawn {head.name}", key=mark)
             args = (*args, ABSENT, *self._iterations)
         results = [
-            self._terms.add(head, args, self._fact(head, args, outcomes, output), output)
+            self._terms.add(head, args, self._fact(head, args, ran, output), output)
             for output in range(len(node.output))
         ]
-        for number, name in zip(own, sorted(bodies), strict=True):
-            around = operands[0] if node.op_type == "If" else results[0]
-            self.bodies[number] = around, name
+        for number in own:
+            around = operands[0] if head.name == "If" else results[0]
+            self.bodies[number] = around, self.bodies[number][1]
         self.log.append(Application(results[0], self._guards, node))
         if self._is_original and not self._guards:  # these tensors exist
             shapes = [self._terms.fact(result).shape or () for result in results]
@@ -218,16 +242,39 @@ class Execution:
         return results
 
     def _fact(
-        self, head: Head, args: tuple[int, ...], bodies: Sequence[Sequence[int]], output: int
+        self,
+        head: Head,
+        args: tuple[int, ...],
+        ran: Sequence[tuple[Body, Sequence[int]]],
+        output: int,
     ) -> Fact:
         """Fact of an output. The sizes of states and scan outputs may differ by iteration."""
-        if not bodies:
+        if not ran:
             return fact_of_output(self._terms, head, args, output)
         first = 1 if head.name == "Loop" else 0
-        if "::" in head.name or any(first + output >= len(each) for each in bodies):
+        if "::" in head.name or any(first + output >= len(each) for _, each in ran):
             return UNKNOWN
-        facts = [self._terms.fact(each[first + output]) for each in bodies]
-        return common(facts) if head.name == "If" else Fact(facts[0].elem_type)
+        facts = [self._terms.fact(each[first + output]) for _, each in ran]
+        if head.name == "If":
+            return common(facts)
+        return self._iterated(head, args, ran[0][0], first + output)
+
+    def _iterated(self, head: Head, args: tuple[int, ...], body: Body, output: int) -> Fact:
+        """Fact of a state or of scan outputs, from what all iterations have in common."""
+        _, count, first, _, *empty = head.key[-1]
+        level, places = self._level(), body.places(head)
+        fact = self._terms.outside(self._terms.fact(args[first + count + output]), level)
+        for k, number in places:
+            if number == output:
+                state = self._terms.fact(args[first + k])
+                return Fact(fact.elem_type, self._terms.outside(state, level).shape)
+        number = output - len(places)
+        same = not empty or empty[number : number + 1] == [fact.shape]
+        other = body.batched(head) or any(head.integers("scan_output_axes") or [])
+        if fact.shape is None or other or not same:
+            return Fact(fact.elem_type)
+        (*_, size) = (None, *body.lengths(self._terms, head))
+        return Fact(fact.elem_type, (size, *fact.shape))
 
     def _head(self, node: onnx.NodeProto, attributes: Sequence[onnx.AttributeProto]) -> Head:
         """Head of an operator that its opset has, with these attributes."""
@@ -299,35 +346,67 @@ class Execution:
         self, head: Head, args: tuple[int, ...], body: Body, scope: _Scope
     ) -> tuple[Head, tuple[int, ...]]:
         """Head and arguments with the outputs of a body, for any values of its variables."""
-        name, graph, level = body.name, body.graph, len(self._guards)
-        names = {info.name for info in graph.input}
-        if level >= MOST_DEPTH or any(tensor.name in names for tensor in graph.initializer):
-            raise CertificateError(f"body '{name}' is nested too deeply, or has defaults of inputs")
-        inner = _Scope()
-        inner.around = scope
-        variables = []
-        for index, info in enumerate(graph.input):
-            fact = body.fact(self._terms, head, index)
-            kind = f"{level}.{index} {fact.text()}"
-            if info.type.WhichOneof("value") not in (None, "tensor_type"):
-                kind += f" {info.type}"
-            variables.append(self._terms.add(Head("variable", key=kind), fact=fact))
-            inner.define(info.name, variables[-1])
-        self._initializers(graph, inner)
-        guards, iterations = self._guards, self._iterations
-        self._guards = (*guards, len(self.bodies))
-        self.bodies.append((ABSENT, name))
-        self._iterations += (self._terms.add(Head("variable", key=f"{level} iteration")),)
-        self._nodes(graph.node, inner)
-        self._declare(graph, inner)
-        outputs = [inner[info.name] for info in graph.output]
-        for info, term in zip([*graph.input, *graph.output], [*variables, *outputs], strict=True):
-            self._declared(info, term)
-        self._guards, self._iterations = guards, iterations
-        mark: tuple[object, ...] = name, len(variables), len(args), len(outputs)
+        names, deep = {info.name for info in body.graph.input}, len(self._guards) >= MOST_DEPTH
+        if deep or any(tensor.name in names for tensor in body.graph.initializer):
+            raise CertificateError(f"body '{body.name}' is too deep, or has defaults of inputs")
+        facts = [body.fact(self._terms, head, index) for index in range(len(body.graph.input))]
+        logs: list[list[Any]] = [self.log, self.declared, self.inferred, self.bodies]
+        lengths, drawn, rounds = [*map(len, logs)], dict(self._drawn), _ROUNDS
+        places = body.places(head)
+        while True:
+            if not rounds or self._level() > 1:  # a body in deep ones runs once
+                states = {k for k, _ in places}
+                facts = [Fact(f.elem_type) if k in states else f for k, f in enumerate(facts)]
+            variables, outputs = self._run(body, scope, facts)
+            kept = [*facts]
+            for k, output in places:
+                kept[k] = _kept(self._terms, facts[k], variables[k], outputs[output])
+            if kept == facts:
+                break
+            # A size that an iteration changes is unknown: once more without it.
+            for log, length in zip(logs, lengths, strict=True):
+                del log[length:]
+            self._drawn, facts, rounds = dict(drawn), kept, rounds - 1
+        mark: tuple[object, ...] = body.name, len(variables), len(args), len(outputs)
         if body.op_type != "If":
             mark += tuple(self._empty_sizes(head, body, outputs))
-        return head._replace(key=(*(head.key or ()), mark)), (*args, *outputs)
+        return head._replace(key=(*(head.key or ()), mark)), (*args, *variables, *outputs)
+
+    def _level(self) -> int:
+        """Number of loops around."""
+        return sum(self.bodies[number][1] not in BRANCHES for number in self._guards)
+
+    def _run(self, body: Body, scope: _Scope, facts: Sequence[Fact]) -> tuple[list[int], list[int]]:
+        """Variables and outputs of a body that runs once."""
+        inner, level, variables = _Scope(), self._level(), list[int]()
+        inner.around = scope
+        for index, (info, fact) in enumerate(zip(body.graph.input, facts, strict=True)):
+            kind = f"{fact.text()}"
+            if info.type.WhichOneof("value") not in (None, "tensor_type"):
+                kind += f" {info.type}"
+            head = Head("variable", key=(level, index, kind))
+            variables.append(self._terms.add(head, fact=fact))
+            inner.define(info.name, variables[-1])
+        self._initializers(body.graph, inner)
+        guards, iterations, start = self._guards, self._iterations, len(self.log)
+        self._guards = (*guards, len(self.bodies))
+        self.bodies.append((ABSENT, body.name))
+        head = Head("variable", key=(level, "iteration", len(guards)))
+        self._iterations += (self._terms.add(head),)
+        self._nodes(body.graph.node, inner)
+        self._declare(body.graph, inner)
+        outputs = [inner[info.name] for info in body.graph.output]
+        infos = [*body.graph.input, *body.graph.output]
+        for info, term in zip(infos, [*variables, *outputs], strict=True):
+            self._declared(info, term)
+        if self._is_original:
+            ran = [(each.term, each.guards[len(guards) + 1 :]) for each in self.log[start:]]
+            rows = [(term, tuple([self.bodies[n] for n in inside])) for term, inside in ran]
+            key = (*variables, *outputs)
+            known = self._terms.ran.get(key, rows)  # two bodies that differ in dead nodes
+            self._terms.ran[key] = [row for row in rows if row in known]
+        self._guards, self._iterations = guards, iterations
+        return variables, outputs
 
     def _empty_sizes(self, head: Head, body: Body, outputs: Sequence[int]) -> Iterator[object]:
         """Sizes of scan outputs without an iteration: runtimes take those that the body declares,
@@ -351,6 +430,15 @@ class Execution:
         if sizes:
             declared = self._terms.add(Head("declared", key=str(info.type)), (term,))
             self.log.append(Application(declared, self._guards, onnx.NodeProto(op_type="Body")))
+
+
+def _kept(terms: Terms, fact: Fact, variable: int, output: int) -> Fact:
+    """Fact of a state without the sizes that an iteration changes."""
+    old, new = terms.fact(variable).shape, terms.fact(output).shape
+    if fact.shape is None or old is None or new is None or len(old) != len(new):
+        return Fact(fact.elem_type)
+    rows = zip(fact.shape, old, new, strict=True)
+    return Fact(fact.elem_type, tuple([dim if a == b else None for dim, a, b in rows]))
 
 
 def _constant(attributes: Sequence[onnx.AttributeProto], folder: Path | None) -> Tensor | Array:

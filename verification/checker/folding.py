@@ -21,8 +21,8 @@ _MOVING = {
 """Operators that move elements."""
 _LOGICAL = {"And", "Equal", "Greater", "GreaterOrEqual", "IsNaN", "Less", "LessOrEqual", "Not"}
 _LOGICAL |= {"Or", "Xor"}
-_ROUNDING_ONCE = {"Abs", "Add", "Ceil", "Div", "Floor", "Mul", "Neg", "Reciprocal", "Relu"}
-_ROUNDING_ONCE |= {"Round", "Sqrt", "Sub"}
+_ROUNDING_ONCE = {"Abs", "Add", "Ceil", "Div", "Floor", "Max", "Min", "Mul", "Neg", "Reciprocal"}
+_ROUNDING_ONCE |= {"Relu", "Round", "Sqrt", "Sub"}
 """Arithmetic that IEEE 754 determines to the last bit."""
 _WHOLE = {"Abs", "Add", "Clip", "CumSum", "Div", "Max", "Min", "Mod", "Mul", "Neg", "Range"}
 _WHOLE |= {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sign", "Sub", "Sum"}
@@ -31,7 +31,6 @@ _ROUNDING = {"Cos", "CumSum", "Erf", "Exp", "Gemm", "Log", "MatMul", "Pow", "Ran
 _ROUNDING |= {"ReduceMean", "ReduceSum", "Sigmoid", "Sin", "Softmax", "Tanh"}
 """Operators that round in between: their last bits are an assumption."""
 MOST_ELEMENTS = 1 << 20
-_EXACT_UP_TO = 1 << 24
 
 
 def rounds(head: Head, *, is_whole: bool) -> bool:
@@ -117,8 +116,7 @@ def _is_settled_cast(to: int, array: Array) -> bool:
     if target.kind == "b" or not array.size:
         return True
     ends = [int(np.trunc(end)) for end in (array.min(), array.max())]
-    inside = np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max
-    return inside and (kind != "f" or max(map(abs, ends)) < _EXACT_UP_TO)
+    return bool(np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max)
 
 
 _EXACT = 2.0**53
@@ -164,6 +162,8 @@ def _has_negative_zero(array: Array) -> bool:
 
 _TESTS: dict[str, Callable[[Sequence[Array]], bool]] = {
     "Gather": lambda arrays: arrays[0].dtype.hasobject and arrays[0].ndim > 1,
+    "Max": lambda arrays: any(map(_has_negative_zero, arrays)),
+    "Min": lambda arrays: any(map(_has_negative_zero, arrays)),
     "NonZero": lambda arrays: not arrays[0].ndim,
     "ReduceProd": _multiplies,
     "ReduceSum": _sums,

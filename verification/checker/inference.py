@@ -348,6 +348,23 @@ def _conv(o: _Output) -> Sequence[Dim]:
     return (shape[0], weights[0], *_windows(o.head, shape[2:], kernel))
 
 
+def _transposed(o: _Output) -> Sequence[Dim]:
+    """Sizes from which a Conv of the same attributes has those of the operand, at least."""
+    (count, _, *sizes), head = o.shape(), o.head
+    kernel, pads = o.shape(1)[2:], head.integers("pads") or [0] * 2 * len(sizes)
+    strides, gaps = (head.integers(n) or [1] * len(sizes) for n in ("strides", "dilations"))
+    more = head.integers("output_padding") or [0] * len(sizes)
+    channels = multiply(o.shape(1)[1], head.integer("group", 1))
+    plain = head.attribute("auto_pad") in (None, b"NOTSET") and not head.integers("output_shape")
+    known(len(kernel) == len(pads) // 2 == len(sizes) or None)
+    if not plain or not all(isinstance(wide, int) for wide in kernel):
+        return (count, channels, *[None] * len(sizes))
+    wide = [gap * (k - 1) + 1 for gap, k in zip(gaps, kernel, strict=True) if isinstance(k, int)]
+    rows = zip(sizes, strides, wide, more, pads, pads[len(sizes) :], strict=False)
+    ends = [add(multiply(add(n, -1), step), w + m - a - b) for n, step, w, m, a, b in rows]
+    return (count, channels, *ends)
+
+
 def _pool(o: _Output) -> Sequence[Dim]:
     shape, kernel = o.shape(), known(o.head.integers("kernel_shape"))
     return (*shape[:2], *_windows(o.head, shape[2:], kernel))
@@ -426,7 +443,7 @@ BROADCASTING |= {"Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Where", "Xor"}
 _BROADCAST = (*BROADCASTING, "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Mean", "Sum")
 _VARIADIC = ("Max", "Mean", "Min", "Sum")
 _REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
-_LIKE = ("ConvTranspose", "DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
+_LIKE = ("DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),
     **dict.fromkeys(_BROADCAST, _broadcast),
@@ -440,6 +457,7 @@ RULES: dict[str, Rule] = {
     "Concat": _concat,
     "ConstantOfShape": lambda o: o.sizes(0),
     "Conv": _conv,
+    "ConvTranspose": _transposed,
     "Dropout": lambda o: o.shape(),
     "Expand": lambda o: known(broadcast([o.shape(), o.sizes(1)])),
     "Flatten": _flatten,

@@ -65,6 +65,7 @@ def execute(
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
     for number, _ in enumerate(terms.nodes):
         refine(terms, number)
+    terms.infer = refine
     if [*sides[0].outputs] != [*sides[1].outputs] or defaults[0] != defaults[1]:
         raise CertificateError("the models have different outputs, or defaults of inputs")
     return Models(terms, sides[0], sides[1], assumptions)

@@ -19,7 +19,7 @@ import numpy as np
 from ...ir import Array
 from .inference import BROADCASTING, fact_of_output
 from .polynomials import Dim, divide
-from .rows import plain
+from .rows import apply
 from .signs import carries_all
 from .sizes import positions
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
@@ -27,7 +27,17 @@ from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 _MOST_ELEMENTS = 1 << 16
 _FIRST = 11
 """First version of operators with axes that count from the back."""
-SINGLE = BROADCASTING - {"Mod"} | {"Abs", "Cast", "Ceil", "Cos", "Erf", "Exp", "Floor", "Log"}
+SINGLE = BROADCASTING - {"Mod"} | {
+    "Sum",
+    "Abs",
+    "Cast",
+    "Ceil",
+    "Cos",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Log",
+}
 SINGLE |= {"Mish", "Neg", "Not", "Reciprocal", "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh"}
 """Operators on single elements, which fail on none of floats."""
 
@@ -82,6 +92,48 @@ def _merged(digits: Sequence[Digit]) -> Digits:
     return tuple(merged)
 
 
+def selection_first(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Select the rows that a movement of an operator uses before the rest of it."""
+    source, move = node.args[0], node.head.key
+    shape, elem_type = terms.fact(source).shape or (), terms.fact(source).elem_type
+    whole, known = _nothing(shape), any(terms.operators(source, "MatMul", *SINGLE))
+    array = None if whole is None or not known else whole.array()
+    used = (
+        ()
+        if array is None or not array.ndim
+        else np.unravel_index(move.array().reshape(-1), array.shape)
+    )
+    for axis, places in enumerate(used):
+        rows, count = np.unique(places), len(shape)
+        if whole is None or array is None or len(rows) == array.shape[axis]:
+            continue
+        sizes = [array.take(rows, axis).shape[k] for k in range(count)]
+        axes = [_merged([sizes[k]]) if k == axis else whole.axes[k] for k in range(count)]
+        first = Move(tuple(axes), np.ascontiguousarray(array.take(rows, axis)).tobytes())
+        lines = [np.searchsorted(rows, line) if k == axis else line for k, line in enumerate(used)]
+        rest = Move(move.axes, np.ravel_multi_index(lines, sizes).astype(np.int64).tobytes())
+        if first == move:
+            continue
+        inner = (*shape[:axis], len(rows), *shape[axis + 1 :])
+        chosen = terms.add(Head("moved", key=first), (source,), Fact(elem_type, inner))
+        return terms.add(Head("moved", key=rest), (chosen,), fact)
+    return None
+
+
+def in_rows(move: Move, source: Shape | None, count: Dim) -> Move | None:
+    """Map that does the same in each row of a tensor with one more axis in front."""
+    first, places, axes = list[Digit]([Axis(0)]), move.array(), list[Sequence[Digit]]()
+    for axis in move.axes:
+        axes.append([Axis(d.number + 1) if isinstance(d, Axis) else d for d in axis])
+    if isinstance(count, int):
+        size = math.prod([dim for dim in source or () if isinstance(dim, int)])
+        steps = np.arange(count, dtype=np.int64).reshape(-1, *[1] * places.ndim) * size
+        first, places = [count], steps + places
+    merged = tuple([_merged(axis) for axis in (first, *axes)])
+    fits = source is not None and 0 < places.size <= _MOST_ELEMENTS
+    return Move(merged, places.tobytes()) if fits else None
+
+
 def movement(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Movement that an operator makes, of the source that its operand has."""
     head, old, new = node.head, terms.fact(node.args[0]).shape, fact.shape
@@ -105,9 +157,7 @@ def movement(terms: Terms, node: Node, fact: Fact) -> int | None:
         axes = None if any(map(_is_open, touched)) else axes
     if axes is None or array is None or not 0 < array.size <= _MOST_ELEMENTS:
         return None
-    result = Move(tuple(axes), array.astype(np.int64).tobytes())
-    same = result == _nothing(terms.fact(source).shape)
-    return source if same else terms.add(Head("moved", key=result), (source,), fact)
+    return _put(terms, source, Move(tuple(axes), array.astype(np.int64).tobytes()), fact)
 
 
 def _is_open(axis: Digits) -> bool:
@@ -179,59 +229,68 @@ def _run(
 
 def movement_of_operands(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Operator on moved operands, in place of a movement of its result."""
-    source, move, shape = node.args[0], node.head.key, terms.fact(node.args[0]).shape
-    for each in terms.operators(source, "MatMul", *SINGLE) if shape is not None else ():
-        parts = [_moved(terms, each, k, move, shape or (), fact) for k in range(len(each.args))]
-        if None in parts or not carries_all(terms, each):
+    move, shape = node.head.key, terms.fact(node.args[0]).shape
+    for each in terms.operators(node.args[0], "MatMul", *SINGLE) if shape is not None else ():
+        if not carries_all(terms, each):
             continue
-        built = [terms.add(*part) if isinstance(part, tuple) else part for part in parts]
-        args = tuple([arg for arg in built if arg is not None])
-        if fact_of_output(terms, each.head, args, 0).shape == fact.shape:
-            return terms.add(each.head, args, fact)
+        args: Sequence[int | None] = ()
+        if each.head.name == "MatMul":
+            args = _product(terms, each, move, fact)
+        else:
+            args = [_moved(terms, arg, move, shape or (), fact) for arg in each.args]
+        operands = tuple([arg for arg in args if arg is not None])
+        is_whole = len(operands) == len(args) > 0
+        if is_whole and fact_of_output(terms, each.head, operands, 0).shape == fact.shape:
+            return terms.add(each.head, operands, fact)
     return None
 
 
-def _moved(
-    terms: Terms, node: Node, place: int, move: Move, shape: Shape, fact: Fact
-) -> int | tuple[Head, tuple[int, ...], Fact] | None:
-    """Operand of an operator on moved operands, not built yet."""
-    arg, is_product = node.args[place], node.head.name == "MatMul"
-    own, elem_type = terms.fact(arg).shape, terms.fact(arg).elem_type
-    if own is None:
-        return None
-    if not is_product and own == shape:
-        return Head("moved", key=move), (arg,), Fact(elem_type, fact.shape)
-    axis, rows = _rows(move, shape)
-    back, is_single = axis - len(shape), not is_product and {*own} <= {1}
-    if not is_single and (rows is None or (is_product and (len(own) < 2 or back < -2))):
-        return None
-    is_kept = back != place - 2 if is_product else len(own) < -back or own[back] == 1 != shape[axis]
-    if is_single or is_kept:
+def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int | None:
+    """Moved operand of an operator on single elements."""
+    (elem_type, own), tensor = terms.fact(arg), terms.tensor(arg)
+    if own is not None and {*own} <= {1}:
         return arg
-    if rows is None or not (is_product or own[back] == shape[axis]):
+    if own == shape:
+        return _put(terms, arg, move, Fact(elem_type, fact.shape))
+    sizes = [dim if isinstance(dim, int) else 1 for dim in shape]
+    mixed = any(_is_open(axis) and any(isinstance(d, int) for d in axis) for axis in move.axes)
+    wide = tensor is None or any(
+        n not in (1, m) for n, m in zip(tensor.dims[::-1], sizes[::-1], strict=False)
+    )
+    if tensor is None or mixed or wide:
         return None
-    head, axis = plain("Gather").changed(axis=back + len(own)), back + len(own)
-    inner = (*own[:axis], len(rows), *own[axis + 1 :])
-    return head, (arg, terms.constant(rows)), Fact(elem_type, inner)
+    values = np.broadcast_to(tensor.numpy(), sizes).reshape(-1)
+    return terms.constant(np.ascontiguousarray(values[move.array()]))
 
 
-def _rows(move: Move, shape: Shape) -> tuple[int, Array | None]:
-    """Axis along which a movement selects rows, and their numbers."""
-    old, array = _nothing(shape), move.array()
-    for axis, dim in enumerate(shape) if old is not None and len(move.axes) == len(shape) else ():
-        rest = [[*m.axes[:axis], *m.axes[axis + 1 :]] for m in (move, old) if m is not None]
-        if (
-            old is None
-            or not isinstance(dim, int)
-            or rest[0] != rest[1]
-            or _is_open(move.axes[axis])
-        ):
-            continue
-        line = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)[:, 0]
-        rows = np.unravel_index(line, old.array().shape)[axis]
-        if np.array_equal(old.array().take(rows, axis), array):
-            return axis, rows
-    return 0, None
+def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
+    """Operands of a product with a matrix, of which rows and columns are moved on their own."""
+    (one, other), shape = node.args, fact.shape or ()
+    _, matrix = terms.fact(other)
+    if not matrix or len(matrix) != 2 or not shape or _is_open(move.axes[-1]):
+        return ()
+    depth, width = matrix
+    if (
+        not isinstance(depth, int)
+        or not isinstance(width, int)
+        or len(terms.fact(one).shape or ()) < 2
+    ):
+        return ()
+    places = move.array().reshape(-1, move.array().shape[-1])
+    rows, columns = places[:, :1] // width, places[0] % width
+    if not np.array_equal(rows * width + columns, places):
+        return ()
+    lines = Move((*move.axes[:-1], _merged([depth])), (rows * depth + np.arange(depth)).tobytes())
+    elem_type = terms.fact(one).elem_type
+    if not np.array_equal(columns, np.arange(width)):
+        other = apply(terms, "Gather", other, terms.constant(columns), axis=1)
+    return _put(terms, one, lines, Fact(elem_type, (*shape[:-1], depth))), other
+
+
+def _put(terms: Terms, source: int, move: Move, fact: Fact) -> int:
+    """Moved term; itself where the movement moves nothing."""
+    same = move == _nothing(terms.fact(source).shape)
+    return source if same else terms.add(Head("moved", key=move), (source,), fact)
 
 
 RESHAPING = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")

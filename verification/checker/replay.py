@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from .declarations import same_below, wrong_declarations
-from .execution import Application, Execution
+from .execution import BRANCHES, Application, Execution
 from .models import Models
 from .rules import NOTIONS, RULES, assumption_of
+from .scans import loop_of, rows_of_any_size
 from .signs import carries_all
 from .terms import CertificateError
 
-Guards = frozenset[tuple[int, str]]
+Guards = frozenset[tuple[object, str]]
 """Bodies around a node, by the terms that decide whether they run."""
 
 
@@ -61,7 +62,8 @@ class Replay:
         """Take over what a rule derives. Return whether that was not known before."""
         kind, assumption = RULES[rule].kind, assumption_of(self.terms, rule, term, derived)
         new = self.terms.find(term) != self.terms.find(derived)
-        new |= kind != "value" and (self._key(term), self._key(derived)) not in self._seen
+        mark = kind == "safe", self._key(term), self._key(derived)
+        new |= kind != "value" and mark not in self._seen
         self.assumptions |= {assumption} - {""}
         self._safe += [term] if kind == "safe" else []
         self._weaker += [(term, derived)] if kind in ("spelling", "weaker") else []
@@ -70,7 +72,7 @@ class Replay:
             self.terms.freeze()
         self.terms.merge(term, derived)
         if kind != "value":
-            self._seen.add((self._key(term), self._key(derived)))
+            self._seen.add((kind == "safe", self._key(term), self._key(derived)))
         return new
 
     def require_all(self) -> None:
@@ -119,7 +121,7 @@ class Replay:
     def _closures(self) -> Callable[[int], set[object]]:
         """Function from an application to the keys of all that fail only where it does."""
         weaker: dict[object, list[object]] = {}
-        for one, other in self._weaker:
+        for one, other in (*self._weaker, *self.terms.implied):
             weaker.setdefault(self._key(one), []).append(self._key(other))
 
         def closure(term: int) -> set[object]:
@@ -135,19 +137,18 @@ class Replay:
 
     def _key(self, term: int) -> object:
         head, _, args = self.terms.key(self.terms.nodes[term])
-        return head, args
+        loop = loop_of(self.terms, term)
+        return (loop, *rows_of_any_size(self.terms, term)) if type(loop) is tuple else (head, args)
 
     def _guards(self, execution: Execution, application: Application) -> Guards | None:
         """Bodies around a node that may not run; None if one of them never runs."""
         guards = set()
         for number in application.guards:
             term, name = execution.bodies[number]
-            condition = self.terms.tensor(term) if name in _BRANCHES else None
+            condition = self.terms.tensor(term) if name in BRANCHES else None
             if condition is None or condition.size != 1:
-                guards.add((self.terms.find(term), name))
-            elif bool(condition.numpy().all()) is not _BRANCHES[name]:
+                is_loop = name not in BRANCHES
+                guards.add((loop_of(self.terms, term) if is_loop else self.terms.find(term), name))
+            elif bool(condition.numpy().all()) is not BRANCHES[name]:
                 return None
         return frozenset(guards)
-
-
-_BRANCHES = {"then_branch": True, "else_branch": False}

@@ -44,6 +44,7 @@ class Row(NamedTuple):
 
 
 _LIKE, _FLOAT = ("like x",), ("like x", "floats x")
+_ERF = ("Erf", ("Div", "x", 2**0.5))
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
     Row("times-one", "value", ("Mul", "x", 1), "x", _LIKE),
@@ -60,6 +61,13 @@ ROWS = (
         *("mish", "spelling", ("Mish", "x"), ("Mul", "x", ("Tanh", ("Softplus", "x")))),
         assumes=LONGER,
     ),
+    Row(
+        *("gelu", "spelling", ("Gelu", "x"), ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, _ERF))),
+        assumes=LONGER,
+    ),
+    Row("double-negation", "value", ("Neg", ("Neg", "x")), "x"),
+    Row("times-minus-one", "value", ("Mul", "x", -1), ("Neg", "x"), _LIKE),
+    Row("negative-product", "value", ("Neg", ("Mul", "x", "z")), ("Mul", "x", ("Neg", "z"))),
     Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),
     Row(
         *("quotient", "value", ("Div", "x", "y"), ("Mul", "x", ("Reciprocal", "y"))),
@@ -74,9 +82,10 @@ def plain(name: str) -> Head:
     return head_of(name, "", onnx.defs.onnx_opset_version(), (), 1)
 
 
-def apply(terms: Terms, name: str, *args: int) -> int:
-    """Term of an operator of today's opset with default attributes."""
-    return terms.add(plain(name), args, fact_of_output(terms, plain(name), args, 0))
+def apply(terms: Terms, name: str, *args: int, **attributes: int) -> int:
+    """Term of an operator of today's opset with default attributes, but for some."""
+    head = plain(name).changed(**attributes)
+    return terms.add(head, args, fact_of_output(terms, head, args, 0))
 
 
 def derive_row(row: Row) -> Callable[[Terms, Node, Fact], int | None]:
@@ -122,9 +131,10 @@ def _matches(terms: Terms, pattern: Any, term: int, binding: _Binding) -> Iterat
 
 def is_filled(terms: Terms, term: int, number: float) -> bool:
     """Test for a tensor of one number, bit for bit, where it has elements."""
-    expanded = [node.args[0] for node in terms.operators(term, "Expand")]
-    arrays = [each for each in terms.arrays((term, *expanded)) if each is not None and each.size]
-    for node in terms.operators(term, "ConstantOfShape"):
+    parts = [each.args[0] for each in terms.operators(term, "Expand", "Slice", "moved")]
+    parts += [each.args[0] for part in parts for each in terms.operators(part, "Expand", "Slice")]
+    arrays = [each for each in terms.arrays((term, *parts)) if each is not None and each.size]
+    for node in [n for t in (term, *parts) for n in terms.operators(t, "ConstantOfShape")]:
         value, zero = node.head.attribute("value"), np.zeros(1, np.float32)
         arrays.append(zero if value is None else onnx.numpy_helper.to_array(value))
     plain = [array for array in arrays if array.dtype.kind in "biuf"]

@@ -15,10 +15,12 @@ import onnx
 
 from .folding import fold, is_real, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
+from .iterations import branch, elements_of_list, iterations, known_variables
 from .meaning import head_of
-from .movement import MOVING, SINGLE, movement, movement_of_operands
+from .movement import MOVING, SINGLE, movement, movement_of_operands, selection_first
 from .polynomials import multiply, text_of
-from .rows import ROWS, Kind, derive_row, is_filled
+from .rows import LONGER, ROWS, Kind, apply, derive_row, is_filled
+from .scans import row_alone, row_by_row
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 
@@ -63,12 +65,20 @@ def _rule(
 def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     """Assumption of a step, or an empty text."""
     ending, node = RULES[rule].assumes, terms.nodes[term]
-    head = node.head if node.head.version else terms.nodes[derived].head
+    is_plain = node.head.version and node.head.key is None
+    head = node.head if is_plain else terms.nodes[derived].head
     whole = all(terms.fact(arg).elem_type in _WHOLE for arg in (term, *node.args) if arg != ABSENT)
-    return f"{head.name} {ending}" if ending and rounds(head, is_whole=whole) else ""
+    is_known = ending and head.version and head.key is None
+    return f"{head.name} {ending}" if is_known and rounds(head, is_whole=whole) else ""
 
 
+_rule("iterations", "Loop", "Scan", kind="weaker")(iterations)
+_rule("known-variables", "Loop", "Scan", kind="spelling")(known_variables)
+_rule("row-alone", "Loop", "Scan", kind="weaker")(row_alone)
+_rule("row-by-row", "Scan", kind="value", assumes=OF_ROWS)(row_by_row)
+_rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(elements_of_list)
 _rule("movement", *MOVING, kind="safe")(movement)
+_rule("selection-first", "moved", kind="value")(selection_first)
 _rule("movement-where-defined", "Reshape", kind="value")(movement)
 _rule("movement-of-operands", "moved", kind="value", assumes=OF_ROWS)(movement_of_operands)
 
@@ -102,6 +112,40 @@ def cast(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Drop a Cast to the type that the operand has."""
     own = terms.fact(node.args[0]).elem_type
     return node.args[0] if own and node.head.attribute("to") == own else None
+
+
+@_rule("all-of-operand", "Concat", "Slice", kind="value")
+def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Drop a Concat of one operand, and a Slice from 0 that keeps all sizes."""
+    lists = (
+        []
+        if len(node.args) < 2
+        else [terms.numbers(arg) for arg in node.args[1::3] if arg != ABSENT]
+    )
+    same = fact.shape is not None and terms.fact(node.args[0]).shape == fact.shape
+    forwards = same and None not in (fact.shape or ()) and len(node.args) > 2
+    forwards &= all(
+        each is not None and not any(n != k for n in each) for k, each in enumerate(lists)
+    )
+    is_all = len(node.args) == 1 if node.head.name == "Concat" else forwards
+    return node.args[0] if is_all else None
+
+
+@_rule("layer-normalization", "LayerNormalization", kind="weaker", assumes=LONGER)
+def layer_normalization(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write a LayerNormalization by its definition."""
+    head, (x, scale, *bias) = node.head, node.args
+    rank, axis = len(fact.shape or ()), head.integer("axis")
+    is_plain = fact.elem_type == head.integer("stash_type") == onnx.TensorProto.FLOAT
+    if node.output or not is_plain or not -rank <= axis < rank:
+        return None
+    axes = _listed(terms, [*range(axis % rank, rank)])
+    number = terms.constant(np.array(head.attribute("epsilon"), np.float32))
+    far = apply(terms, "Sub", x, apply(terms, "ReduceMean", x, axes))
+    mean = apply(terms, "ReduceMean", apply(terms, "Mul", far, far), axes)
+    root = apply(terms, "Sqrt", apply(terms, "Add", mean, number))
+    scaled = apply(terms, "Mul", apply(terms, "Mul", far, apply(terms, "Reciprocal", root)), scale)
+    return apply(terms, "Add", scaled, *bias) if bias else scaled
 
 
 _MOVED: dict[str, tuple[int, list[str]]] = {
@@ -223,17 +267,24 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("equal-elements", *BROADCASTING, "Gemm", kind="spelling")
 def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write equal elements as a scalar, if other operands, or a product, have the shape."""
+    """Write equal rows of a constant as one, if other operands, or a product, have the shape."""
     args, is_product = [*node.args], node.head.name == "Gemm"
     for place, tensor in enumerate(map(terms.tensor, node.args)):
         others = [terms.fact(arg).shape for k, arg in enumerate(args) if k != place]
         rest = [fact.shape] if is_product else others
         if tensor is None or not tensor.dims or (is_product and place < 2):
             continue
-        array, element = tensor.numpy(), tensor.numpy().reshape(-1)[:1]
-        fits = broadcast([*rest, tensor.dims]) == broadcast(rest) == fact.shape is not None
-        if fits and element.size and array.tobytes() == element.tobytes() * array.size:
-            args[place] = terms.constant(element.reshape(()))
+        array = tensor.numpy()
+        for axis in range(array.ndim):
+            row = array.take([0], axis) if array.size else array
+            array = (
+                row if array.tobytes() == row.repeat(array.shape[axis], axis).tobytes() else array
+            )
+        while array.ndim and array.shape[0] == 1:
+            array = array[0]
+        fits = broadcast([*rest, tensor.dims]) == broadcast([*rest, array.shape]) == fact.shape
+        if fits and fact.shape is not None and array.size and array.shape != tensor.numpy().shape:
+            args[place] = terms.constant(np.ascontiguousarray(array))
     is_new = node.head.version >= _BROADCASTS and tuple(args) != node.args
     return terms.add(node.head, tuple(args), fact) if is_new else None
 
@@ -249,7 +300,7 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
 _TOTAL = ("Concat", "Identity", "MatMul", "Reshape", "Shape", "Size")
 
 
-@_rule("total", *SINGLE, *_REDUCTIONS, *_TOTAL, kind="safe")
+@_rule("total", *SINGLE, *_REDUCTIONS, *_TOTAL, "LogSoftmax", "Softmax", kind="safe")
 def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Note that an operator fails on no values, since the shapes of its operands fit."""
     name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]
@@ -265,6 +316,8 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         sizes = [shapes[0][axis] for axis in {*numbers} if 0 <= axis < rank]
         fits = len(sizes) == len(numbers)
         fits &= all(isinstance(size, int) and size > 0 for size in sizes)
+    elif "Softmax" in name:
+        fits = -rank <= axis < rank
     elif name == "Reshape":
         fits = _reshapes(terms, node, shapes[0])
     elif name == "Concat":
@@ -302,9 +355,8 @@ def if_on_constant(terms: Terms, node: Node, fact: Fact) -> int | None:
     condition = terms.tensor(node.args[0])
     if condition is None or condition.size != 1:
         return None
-    name = "then_branch" if condition.numpy().all() else "else_branch"
-    _, _, first, count = next(mark for mark in node.head.key if mark[0] == name)
-    return node.args[first + node.output] if node.output < count else None
+    place = branch(node.head, bool(condition.numpy().all()), node.output)
+    return None if place is None else node.args[place]
 
 
 def _listed(terms: Terms, numbers: list[int] | None) -> int:

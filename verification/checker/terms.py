@@ -5,7 +5,8 @@ What holds of a term (type, shape, constant) holds of all terms that are equal t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ Attributes = tuple[tuple[str, bytes], ...]
 ABSENT = -1
 """Argument that a node leaves out."""
 MOST_TERMS = 1 << 20
+_TERM = re.compile(re.escape(OWN) + r"(\d+)\.")
+"""Number of the term to which a size belongs."""
 COMMUTATIVE = {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
 """Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared."""
 
@@ -125,6 +128,11 @@ class Terms:
         self.elements: dict[int, Array] = {}
         self.known: set[Dim] = set()
         self.constants: dict[int, Tensor] = {}
+        self.ran: dict[tuple[int, ...], list[Any]] = {}
+        self.implied: list[tuple[int, int]] = []
+        self.written: dict[int, int] = {}
+        self.infer: Callable[[Terms, int], None] = lambda terms, number: None
+        self._stale: list[int] = []
         self.is_exact, self.is_frozen, self.is_real = True, False, False
         self._frozen: list[int] = []
         self._parent: list[int] = []
@@ -270,6 +278,8 @@ class Terms:
                     waiting.append((twin, number))
             self._users[a] += users
             self._members[b], self._users[b] = [], []
+        while self._stale:
+            self.infer(self, self._stale.pop())
 
     def is_size(self, dim: Dim) -> bool:
         """Test for a number that a tensor can have as a size. Sums and products may wrap, unless a
@@ -277,6 +287,29 @@ class Terms:
         if isinstance(dim, tuple):
             return dim in map(self.dim, self.known)
         return dim is not None and (isinstance(dim, str) or dim >= 0)
+
+    def outside(self, fact: Fact, level: int | None = None) -> Fact:
+        """Fact without sizes that depend on the variables of a body, or on more than inputs."""
+        dims = [dim if self._is_outside(dim, level) else None for dim in fact.shape or ()]
+        return Fact(fact.elem_type, None if fact.shape is None else tuple(dims))
+
+    def _is_outside(self, dim: Dim, level: int | None) -> bool:
+        numbers = [int(n) for name in names_in(dim) if is_own(name) for n in _TERM.findall(name)]
+        if level is None:
+            return all(self.nodes[number].head.name == "input" for number in numbers)
+        return all(self.is_closed(number, level) for number in numbers)
+
+    def is_closed(self, term: int, level: int) -> bool:
+        """Test for a term without the variables of a body, and of bodies in it."""
+        seen, stack = {ABSENT}, [term]
+        while stack:
+            at = stack.pop()
+            head, args, *_ = self.nodes[at] if at != ABSENT else (Head(""), ())
+            if head.name == "elements" or (head.name == "variable" and head.key[0] >= level):
+                return False
+            stack += [arg for arg in args if arg not in seen]
+            seen.update(args)
+        return True
 
     def learn(self, term: int, fact: Fact) -> None:
         """Join the fact of the class of a term with another one."""
@@ -290,6 +323,7 @@ class Terms:
             raise CertificateError("terms of different types or ranks would be equal")
         dims = zip(shapes[0], shapes[-1], strict=True) if shapes else ()
         joined = tuple([self._join(one, other) for one, other in dims])
+        self._stale += self._users[root] if (len(shapes) == 1) else []
         self.merges += (old.elem_type, old.rank) != (elem_type, len(joined) if shapes else None)
         self._facts[root] = Fact(elem_type, joined if shapes else None)
 

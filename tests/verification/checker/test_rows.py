@@ -14,7 +14,7 @@ FLOATS = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 3e38, 1e-45], 
 VALUES = {"float": FLOATS, "int64": np.array([0, 1, -1, 2**63 - 1]), "bool": np.array([0, 1], bool)}
 KINDS = {name: {"float", "int64"} for name in ("Mul", "Div", "Sub", "Add", "Neg", "Where")}
 KINDS |= {name: {"bool"} for name in ("And", "Or", "Not")}
-KINDS |= {"Identity": {"float", "int64", "bool"}, "Mish": {"float"}}
+KINDS |= {"Identity": {"float", "int64", "bool"}, "Mish": {"float"}, "Gelu": {"float"}}
 
 
 def names_in(pattern):
@@ -61,7 +61,7 @@ def models(row, kind, shape="[n, 2]"):
         texts.append(
             f"g ({inputs}) => (out) {declarations} {{ {' '.join(nodes)} out = Identity ({end}) }}"
         )
-    return [of_text(text, 18) for text in texts]
+    return [of_text(text, 20) for text in texts]
 
 
 CASES = [(row, kind) for row in ROWS if row.notion != "reals" for kind in kinds_of(row)]

@@ -11,7 +11,65 @@ ABS = "{ y = Abs (x) }"
 IF = """{ y = If (c) <then_branch = a () => (u) { u = Abs (x) },
     else_branch = b () => (v) { v = Neg (x) }> }"""
 
+TANH = """{ y = Loop (t, c, x) <body = b (int64 i, bool d, float[n] s) => (bool e, float[n] u) {
+    e = Identity (d) u = Tanh (s) }> }"""
+SCAN = """{ z, y = Scan (x, w) <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+    => (float[2] u, float[2] r) { u = Add (s, e) r = Identity (u) v = Neg (u) }> }"""
+LAYER = """<float e = {0.125}, int64[1] a = {1}> { m = ReduceMean (x, a) f = Sub (x, m)
+    q = Mul (f, f) v = ReduceMean (q, a) s = Add (v, e) r = Sqrt (s) i = Reciprocal (r)
+    h = Mul (f, i) g = Mul (h, w) y = Add (g, w) }"""
 PAIRS = {
+    "iterations": (
+        "float[n] x",
+        "<int64 t = {2}, bool c = {1}> " + TANH,
+        "{ a = Tanh (x) y = Tanh (a) }",
+    ),
+    "iterations: of rows": (
+        "float[2] x, float[2, 2] w",
+        SCAN,
+        """<int64 i = {0}, int64 j = {1}, int64[1] o = {0}> { a = Gather (w, i) b = Gather (w, j)
+        c = Add (x, a) d = Add (c, b) r = Unsqueeze (c, o) s = Unsqueeze (d, o)
+        y = Concat <axis = 0> (r, s) }""",
+    ),
+    "known-variables": (
+        "float[n] x, int64 t",
+        "<bool c = {1}> " + TANH,
+        "<bool c = {1}> " + TANH.replace("Identity (d)", "Identity (c)"),
+    ),
+    "row-alone": (
+        "float[2] x, float[t, 2] w",
+        SCAN.replace("z, y", "z, y, k").replace("[2] r)", "[2] r, float[2] v)"),
+        SCAN,
+    ),
+    "row-by-row": (
+        "float[t, 2] w, float[2] k",
+        """{ y = Scan (w) <num_scan_inputs = 1, body = b (float[2] e) => (float[2] r) {
+        a = Mul (e, k) r = Tanh (a) }> }""",
+        "{ a = Mul (w, k) y = Tanh (a) }",
+    ),
+    "elements-of-list": (
+        "float[n] x, float[n] w",
+        """{ a = SequenceEmpty () b = SequenceInsert (a, x) c = SequenceInsert (b, w)
+        y = ConcatFromSequence <axis = 0> (c) }""",
+        "{ y = Concat <axis = 0> (x, w) }",
+    ),
+    "all-of-operand": (
+        "float[n, 2] x",
+        "<int64[1] z = {0}> { s = Shape <end = 1> (x) a = Slice (x, z, s) y = Abs (a) }",
+        ABS,
+    ),
+    "selection-first": (
+        "float[n, 2] x, float[2, 4] w",
+        """<int64[2] s = {2, 2}, int64[3] r = {0, 1, 2}> { m = MatMul (x, w)
+        a, b = Split <axis = 1> (m, s) y = Reshape (b, r) }""",
+        """<int64[2] i = {2, 3}, int64[3] r = {0, 1, 2}> { v = Gather <axis = 1> (w, i)
+        m = MatMul (x, v) y = Reshape (m, r) }""",
+    ),
+    "layer-normalization": (
+        "float[3, 2] x, float[2] w",
+        "{ y = LayerNormalization <epsilon = 0.125> (x, w, w) }",
+        LAYER,
+    ),
     "identity": ("float[n] x", "{ i = Identity (x) y = Abs (i) }", ABS),
     "dropout-in-inference": ("float[n] x", "{ i = Dropout (x) y = Abs (i) }", ABS),
     "cast-to-own-type": ("float[n] x", "{ i = Cast <to = 1> (x) y = Abs (i) }", ABS),

@@ -1,0 +1,244 @@
+"""Pairs of different models with loops, sequences and moved operands, for the forger.
+
+The form is that of `forged_pairs`.
+"""
+
+TEXT = r"""
+# no iteration, 17, 17
+g (float[n] x) => (y) <int64 t={0}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }
+->
+g (float[n] x) => (y) { y=Tanh(x) }
+# two iterations or three, 17, 17
+g (float[n] x) => (y) <int64 t={2}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }
+->
+g (float[n] x) => (y) { a=Tanh(x) b=Tanh(a) y=Tanh(b) }
+# a condition that is false at first, 17, 17
+g (float[n] x) => (y) <int64 t={1}, bool f={0}> { y=Loop(t,f,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) <bool k={1}> { d=Identity(k) u=Tanh(s) }> }
+->
+g (float[n] x) => (y) { y=Tanh(x) }
+# a condition that ends, 17, 17
+g (float[n] x) => (y) <int64 t={5}, int64 e={1}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Less(i,e) u=Tanh(s) }> }
+->
+g (float[n] x) => (y) { y=Tanh(x) }
+# a condition that depends on data, 17, 17
+g (float[1] x, float z) => (y) <int64 t={1}> { y=Loop(,,x)<body=b(int64 i, bool c, float[1] s)
+=>(bool d, float[1] u) { u=Tanh(s) r=ReduceMax<keepdims=0>(u) d=Less(z,r) }> }
+->
+g (float[1] x, float z) => (y) { y=Tanh(x) }
+# a number that is a vector, 17, 17
+g (float[n] x) => (y, r) <int64 t={1}, int64 z={0}> { y,r=Loop(t,,x)<body=b(int64[1] i, bool c,
+float[n] s)=>(bool d, float[n] u, int64 v) { d=Identity(c) u=Tanh(s) w=Shape(i) v=Size(w) }> }
+->
+g (float[n] x) => (y, int64[1] r) <int64[1] z={0}> { y=Tanh(x) r=Identity(z) }
+# a condition that is a vector, 17, 17
+g (float[n] x, bool[1] c0, int64 t) => (y, r) { y,r=Loop(t,c0,x)<body=b(int64 i, bool c,
+float[n] s)=>(bool d, float[n] u, int64 v) { d=Identity(c0) u=Tanh(s) w=Shape(c) v=Size(w) }> }
+->
+g (float[n] x, bool[1] c0, int64 t) => (y, r) <int64 z={0}> { y,r=Loop(t,c0,x)<body=b(int64 i,
+bool c, float[n] s)=>(bool d, float[n] u, int64 v) { d=Identity(c0) u=Tanh(s) v=Identity(z) }> }
+# a condition in a body that is false, 17, 17
+g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Not(c) u=Tanh(s) }> }
+->
+g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) <bool k={1}> { d=Identity(k) u=Tanh(s) }> }
+# a division that may not run, 17, 17
+g (int64[n] x, int64[n] w, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, int64[n] s)
+=>(bool d, int64[n] u) { d=Identity(c) q=Div(x,w) u=Add(s,q) }> }
+->
+g (int64[n] x, int64[n] w, int64 t) => (y) { q=Div(x,w) y=Loop(t,,x)<body=b(int64 i, bool c,
+int64[n] s)=>(bool d, int64[n] u) { d=Identity(c) u=Add(s,q) }> }
+# a division in a body alone, 17, 17
+g (float[n] x, int64[n] k, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }
+->
+g (float[n] x, int64[n] k, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) q=Div(k,k) }> }
+# a division of a branch that does not run, 17, 17
+g (int64[n] x) => (y) <int64 t={1}, int64 one={1}> { y=Loop(t,,x)<body=b(int64 i, bool c,
+int64[n] s)=>(bool d, int64[n] u) { d=Identity(c) e=Equal(i,one) u=If(e)<then_branch=a()=>(v) {
+v=Div(one,s) }, else_branch=o()=>(w) { w=Neg(s) }> }> }
+->
+g (int64[n] x) => (y) <int64 one={1}> { v=Div(one,x) y=Neg(x) }
+# a dead division with another state, 17, 17
+g (float[n] x, int64 t) => (y) <int64 p={5}, int64 z={0}, int64 q={7}> { y,e=Loop(t,,x,p)<body=b(
+int64 i, bool c, float[n] s, int64 k)=>(bool d, float[n] u, int64 m) { d=Identity(c) u=Tanh(s)
+m=Identity(k) w=Div(q,k) }> }
+->
+g (float[n] x, int64 t) => (y) <int64 p={5}, int64 z={0}, int64 q={7}> { y,e=Loop(t,,x,z)<body=b(
+int64 i, bool c, float[n] s, int64 k)=>(bool d, float[n] u, int64 m) { d=Identity(c) u=Tanh(s)
+m=Identity(k) w=Div(q,k) }> }
+# a state that grows, 17, 17
+g (float[n] x, int64 t) => (int64[1] y) { s=Loop(t,,x)<body=b(int64 i, bool c, float[k] s)
+=>(bool d, float[m] u) { d=Identity(c) u=Concat<axis=0>(s,x) }> y=Shape(s) }
+->
+g (float[n] x, int64 t) => (int64[1] y) { y=Shape(x) }
+# a state that gains an axis, 17, 17
+g (float[n] x, int64 t) => (int64 y) <int64[1] a={0}> { s=Loop(t,,x)<body=b(int64 i, bool c,
+float s)=>(bool d, float u) { d=Identity(c) u=Unsqueeze(s,a) }> r=Shape(s) y=Size(r) }
+->
+g (float[n] x, int64 t) => (int64 y) <int64 o={1}> { y=Identity(o) }
+# states that change places, 17, 17
+g (float[n] x, float[n] w, int64 t) => (y) { y,z=Loop(t,,x,w)<body=b(int64 i, bool c, float[n] s,
+float[n] r)=>(bool d, float[n] u, float[n] v) { d=Identity(c) u=Identity(r) v=Identity(s) }> }
+->
+g (float[n] x, float[n] w, int64 t) => (y) { y=Identity(x) z=Neg(w) }
+# a state before and after, 17, 17
+g (float[n] x, float[t,n] w) => (y, z) { z,y=Scan(x,w)<num_scan_inputs=1, body=b(float[n] s,
+float[n] e)=>(float[n] u, float[n] r) { u=Add(s,e) r=Identity(s) }> }
+->
+g (float[n] x, float[t,n] w) => (y, z) { z,y=Scan(x,w)<num_scan_inputs=1, body=b(float[n] s,
+float[n] e)=>(float[n] u, float[n] r) { u=Add(s,e) r=Identity(u) }> }
+# rows backwards, 17, 17
+g (float[2,n] w) => (y) { y=Scan(w)<num_scan_inputs=1, scan_input_directions=[1], body=b(float[n] e)
+=>(float[n] r) { r=Tanh(e) }> }
+->
+g (float[2,n] w) => (y) { y=Tanh(w) }
+# outputs backwards, 17, 17
+g (float[2,n] w) => (y) { y=Scan(w)<num_scan_inputs=1, scan_output_directions=[1], body=b(
+float[n] e)
+=>(float[n] r) { r=Tanh(e) }> }
+->
+g (float[2,n] w) => (y) { y=Tanh(w) }
+# columns as rows, 17, 17
+g (float[2,2] w) => (y) { y=Scan(w)<num_scan_inputs=1, scan_input_axes=[1], body=b(float[2] e)
+=>(float[2] r) { r=Tanh(e) }> }
+->
+g (float[2,2] w) => (y) { y=Tanh(w) }
+# an axis of rows, 18, 18
+g (float[2,2] w) => (y) <int64[1] a={0}> { y=Scan(w)<num_scan_inputs=1, body=b(float[2] e)
+=>(float r) { r=ReduceSum<keepdims=0>(e,a) }> }
+->
+g (float[2,2] w) => (y) <int64[1] a={0}> { y=ReduceSum<keepdims=0>(w,a) }
+# a softmax of rows, 18, 18
+g (float[t,2,2] w) => (y) { y=Scan(w)<num_scan_inputs=1, body=b(float[2,2] e)
+=>(float[2,2] r) { r=Softmax<axis=0>(e) }> }
+->
+g (float[t,2,2] w) => (y) { y=Softmax<axis=0>(w) }
+# an operand along the rows, 17, 17
+g (float[2,2] w, float[2] k) => (y) <int64[1] a={1}> { y=Scan(w)<num_scan_inputs=1, body=b(
+float[2] e)
+=>(float[2] r) { r=Add(e,k) }> }
+->
+g (float[2,2] w, float[2] k) => (y) <int64[1] a={1}> { u=Unsqueeze(k,a) y=Add(w,u) }
+# a transposition of rows, 17, 17
+g (float[2,2,2] w) => (y) { y=Scan(w)<num_scan_inputs=1, body=b(float[2,2] e)
+=>(float[2,2] r) { r=Transpose(e) }> }
+->
+g (float[2,2,2] w) => (y) { y=Transpose<perm=[1,0,2]>(w) }
+# rows of no iteration of another size, 17, 17
+g (float[t,3] w) => (y) { y=Scan(w)<num_scan_inputs=1, body=b(float[3] e)=>(float[2] r) {
+r=Tanh(e) }> }
+->
+g (float[t,3] w) => (y) { y=Tanh(w) }
+# rows that a runtime does not stack, 17, 17
+g (float[n] x, int64 t) => (y) { y,r=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u, int64 v) { d=Identity(c) u=Tanh(s) v=Identity(i) }> }
+->
+g (float[n] x, int64 t) => (y) { y,r=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u, int64[k] v) <int64 z={0}, int64 o={1}> { d=Identity(c) u=Tanh(s)
+v=Range(z,i,o) }> }
+# numbers drawn in each iteration, 17, 17
+g (float[n] x) => (y) <int64 t={2}> { z,y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u, float[1] v) { d=Identity(c) u=Identity(s)
+v=RandomNormal<shape=[1],seed=1.0>() }> }
+->
+g (float[n] x) => (y) <int64[1] a={0}> { z=Identity(x) v=RandomNormal<shape=[1],seed=1.0>()
+r=Unsqueeze(v,a) y=Concat<axis=0>(r,r) }
+# a loop in a loop, 17, 17
+g (float[n] x, int64 t) => (y) <int64 two={2}> { y=Loop(two,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Identity(c) a=Loop(t,,s)<body=e(int64 j, bool f, float[n] p)
+=>(bool h, float[n] q) { h=Identity(f) q=Tanh(p) }> u=Loop(t,,s)<body=k(int64 j, bool f,
+float[n] p)=>(bool h, float[n] q) { h=Identity(f) q=Add(p,a) }> }> }
+->
+g (float[n] x, int64 t) => (y) { a=Loop(t,,x)<body=e(int64 j, bool f, float[n] p)
+=>(bool h, float[n] q) { h=Identity(f) q=Tanh(p) }> s=Loop(t,,x)<body=k(int64 j, bool f,
+float[n] p)=>(bool h, float[n] q) { h=Identity(f) q=Add(p,a) }> y=Loop(t,,s)<body=k(int64 j, bool f,
+float[n] p)=>(bool h, float[n] q) { h=Identity(f) q=Add(p,a) }> }
+# an If of another domain, 17, 17
+<ir_version: 8, opset_import: ["" : 17, "o" : 1]> g (int64[n] x) => (int64[n] y) <bool f={0}> {
+y=Neg(x) z=o.If(f)<else_branch=a()=>(v) { v=Neg(x) }> }
+->
+<ir_version: 8, opset_import: ["" : 17, "o" : 1]> g (int64[n] x) => (int64[n] y) <bool f={0}> {
+y=Neg(x) z=o.If(f)<else_branch=a()=>(v) { v=Neg(x) }, then_branch=b()=>(w) { w=Div(x,x) }> }
+# elements in another order, 17, 17
+g (float[n] x, float[n] w) => (y) { e=SequenceEmpty() a=SequenceInsert(e,x) b=SequenceInsert(a,w)
+y=ConcatFromSequence<axis=0>(b) }
+->
+g (float[n] x, float[n] w) => (y) { y=Concat<axis=0>(w,x) }
+# elements inserted in front, 17, 17
+g (float[n] x, float[n] w) => (y) <int64 z={0}> { a=SequenceConstruct(x) b=SequenceInsert(a,w,z)
+y=ConcatFromSequence<axis=0>(b) }
+->
+g (float[n] x, float[n] w) => (y) { y=Concat<axis=0>(x,w) }
+# an element that is not there, 17, 17
+g (float[n] x) => (y) { y=Neg(x) }
+->
+g (float[n] x) => (y) <int64 k={1}> { a=SequenceConstruct(x) b=SequenceAt(a,k) y=Neg(x) }
+# elements along a new axis, 17, 17
+g (float[2,2] x, float[2,2] w) => (y) { a=SequenceConstruct(x,w)
+y=ConcatFromSequence<axis=0,new_axis=1>(a) }
+->
+g (float[2,2] x, float[2,2] w) => (y) { a=SequenceConstruct(x,w)
+y=ConcatFromSequence<axis=1,new_axis=1>(a) }
+# another epsilon, 17, 17
+g (float[n,2] x, float[2] w) => (y) <float e={0.1}, int64[1] a={1}> {
+y=LayerNormalization<axis=-1,epsilon=0.2>(x,w) }
+->
+g (float[n,2] x, float[2] w) => (y) <float e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m)
+q=Mul(f,f) v=ReduceMean<axes=[1]>(q) z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
+# a mean of another axis, 17, 17
+g (float[2,2] x, float[2] w) => (y) { y=LayerNormalization<axis=0,epsilon=0.1>(x,w) }
+->
+g (float[2,2] x, float[2] w) => (y) <float e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m)
+q=Mul(f,f) v=ReduceMean<axes=[1]>(q) z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
+# a mean of doubles, 17, 17
+g (double[n,2] x, double[2] w) => (y) { y=LayerNormalization<axis=1,epsilon=0.1>(x,w) }
+->
+g (double[n,2] x, double[2] w) => (y) <double e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m)
+q=Mul(f,f) v=ReduceMean<axes=[1]>(q) z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
+# backwards from the end, 17, 17
+g (float[3] x) => (y) <int64[1] s={-1}, int64[1] e={-9}, int64[1] a={0}, int64[1] t={-1}> {
+y=Slice(x,s,e,a,t) }
+->
+g (float[3] x) => (y) { y=Identity(x) }
+# rows that are equal in themselves, 17, 17
+g (float[2,2] x) => (y) <float[2,2] k={1,1,2,2}> { y=Add(x,k) }
+->
+g (float[2,2] x) => (y) <float[2] k={1,2}> { y=Add(x,k) }
+# equal rows of an unknown shape, 17, 17
+g (float x) => (y) <float[2,2] k={1,2,1,2}> { y=Add(x,k) }
+->
+g (float x) => (y) <float[2] k={1,2}> { y=Add(x,k) }
+# rows and columns of a product, 17, 17
+g (float[2,2] x, float[2,2] w) => (y) { m=MatMul(x,w) y=Transpose(m) }
+->
+g (float[2,2] x, float[2,2] w) => (y) { t=Transpose(x) y=MatMul(t,w) }
+# a view of a product, 17, 17
+g (float[2,2] x, float[2,4] w) => (y) <int64[2] s={4,2}> { m=MatMul(x,w) y=Reshape(m,s) }
+->
+g (float[2,2] x, float[2,4] w) => (y) <int64[2] s={4,1}, int64[2] i={0,1}> { r=Reshape(x,s)
+v=Gather<axis=1>(w,i) q=Gather<axis=0>(v,i) z=Gather<axis=0>(w,i) y=MatMul(x,z) }
+# a larger of two zeros, 17, 17
+g (float[n] x) => (y) <float a={-0.0}, float b={0}> { m=Max(a,b) y=Div(x,m) }
+->
+g (float[n] x) => (y) <float a={-0.0}> { y=Div(x,a) }
+# a whole number beyond int32, 17, 17
+g (int32[n] x) => (y) <float k={3000000000}> { c=Cast<to=6>(k) y=Add(x,c) }
+->
+g (int32[n] x) => (y) <int32 k={2147483647}> { y=Add(x,k) }
+# a product with one less, 17, 17
+g (int64[n] x) => (y) <int64 k={-2}> { y=Mul(x,k) }
+->
+g (int64[n] x) => (y) { y=Neg(x) }
+# states that are not zero, 17, 17
+g (float[t,b,2] x, float[1,3,2] w, float[1,3,3] r, float[2,b,3] h) => (y) <int64[1] a={0},
+int64[1] e={1}> { i=Slice(h,a,e,a) y=RNN<hidden_size=3>(x,w,r,,,i) }
+->
+g (float[t,b,2] x, float[1,3,2] w, float[1,3,3] r, float[2,b,3] h) => (y) {
+y=RNN<hidden_size=3>(x,w,r) }
+"""
