@@ -351,22 +351,22 @@ class Execution:
             raise CertificateError(f"body '{body.name}' is too deep, or has defaults of inputs")
         facts = [body.fact(self._terms, head, index) for index in range(len(body.graph.input))]
         logs: list[list[Any]] = [self.log, self.declared, self.inferred, self.bodies]
-        lengths, drawn, rounds = [*map(len, logs)], dict(self._drawn), _ROUNDS
+        lengths, counts, rounds = [*map(len, logs)], dict(self._drawn), _ROUNDS
         places = body.places(head)
         while True:
             if not rounds or self._level() > 1:  # a body in deep ones runs once
                 states = {k for k, _ in places}
                 facts = [Fact(f.elem_type) if k in states else f for k, f in enumerate(facts)]
             variables, outputs = self._run(body, scope, facts)
-            kept = [*facts]
+            shared = [*facts]
             for k, output in places:
-                kept[k] = _kept(self._terms, facts[k], variables[k], outputs[output])
-            if kept == facts:
+                shared[k] = _kept(self._terms, facts[k], variables[k], outputs[output])
+            if shared == facts:
                 break
             # A size that an iteration changes is unknown: once more without it.
             for log, length in zip(logs, lengths, strict=True):
                 del log[length:]
-            self._drawn, facts, rounds = dict(drawn), kept, rounds - 1
+            self._drawn, facts, rounds = dict(counts), shared, rounds - 1
         mark: tuple[object, ...] = body.name, len(variables), len(args), len(outputs)
         if body.op_type != "If":
             mark += tuple(self._empty_sizes(head, body, outputs))
@@ -403,8 +403,8 @@ class Execution:
             ran = [(each.term, each.guards[len(guards) + 1 :]) for each in self.log[start:]]
             rows = [(term, tuple([self.bodies[n] for n in inside])) for term, inside in ran]
             key = (*variables, *outputs)
-            known = self._terms.ran.get(key, rows)  # two bodies that differ in dead nodes
-            self._terms.ran[key] = [row for row in rows if row in known]
+            others = self._terms.ran.get(key, rows)  # two bodies that differ in dead nodes
+            self._terms.ran[key] = [row for row in rows if row in others]
         self._guards, self._iterations = guards, iterations
         return variables, outputs
 

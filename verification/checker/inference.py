@@ -349,7 +349,7 @@ def _conv(o: _Output) -> Sequence[Dim]:
 
 
 def _transposed(o: _Output) -> Sequence[Dim]:
-    """Sizes from which a Conv of the same attributes has those of the operand, at least."""
+    """Sizes of which a Conv with these attributes makes those of the operand."""
     (count, _, *sizes), head = o.shape(), o.head
     kernel, pads = o.shape(1)[2:], head.integers("pads") or [0] * 2 * len(sizes)
     strides, gaps = (head.integers(n) or [1] * len(sizes) for n in ("strides", "dilations"))

@@ -120,8 +120,8 @@ def _scanned(terms: Terms, node: Node, ran: list[int]) -> Iterator[list[int]]:
     for number in range(size):
         places = [size - 1 - number if flag else number for flag in flags]
         indices = [terms.constant(np.array(place, np.int64)) for place in places]
-        given = zip(inputs, indices, axes, strict=True)
-        elements = [apply(terms, "Gather", each, k, axis=axis) for each, k, axis in given]
+        rows = zip(inputs, indices, axes, strict=True)
+        elements = [apply(terms, "Gather", each, k, axis=axis) for each, k, axis in rows]
         results = _iteration(terms, node, (*states, *elements), number, ran)
         states = tuple(results[:count])
         yield results
@@ -134,9 +134,9 @@ def _iteration(
     loop = parts(node)
     if number >= _MOST or not values or len(values) != len(loop.variables):
         raise _Open
-    put = _Values(terms, dict(zip(loop.variables, values, strict=True)))
-    ran += put.ran((*loop.variables, *loop.outputs))
-    return [put.into(output) for output in loop.outputs]
+    values_in = _Values(terms, dict(zip(loop.variables, values, strict=True)))
+    ran += values_in.ran((*loop.variables, *loop.outputs))
+    return [values_in.into(output) for output in loop.outputs]
 
 
 class _Values:
@@ -148,20 +148,20 @@ class _Values:
 
     def into(self, term: int) -> int:
         """Term with the values in it."""
-        stack, known = [term], self._known
+        stack, terms = [term], self._known
         while stack:
             at = stack[-1]
             node = self._terms.nodes[at] if at != ABSENT else None
-            waiting = [a for a in (node.args if node else ()) if a not in known and a != ABSENT]
-            if at in known or at == ABSENT or waiting:
+            waiting = [a for a in (node.args if node else ()) if a not in terms and a != ABSENT]
+            if at in terms or at == ABSENT or waiting:
                 stack += waiting
-                if at in known or at == ABSENT:
+                if at in terms or at == ABSENT:
                     stack.pop()
                 continue
             assert node is not None
-            known[at] = self._built(at, node)
+            terms[at] = self._built(at, node)
             stack.pop()
-        return ABSENT if term == ABSENT else known[term]
+        return ABSENT if term == ABSENT else terms[term]
 
     def _built(self, term: int, node: Node) -> int:
         terms, head = self._terms, node.head
@@ -230,13 +230,13 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     if first and _has_scalar(terms, loop):
         values[loop.variables[1]] = terms.constant(np.array(True))
     count = states_of(node) - first
-    given = (each[2 * first :][:count] for each in (loop.operands, loop.variables))
-    for operand, variable, output in zip(*given, loop.outputs[first:], strict=False):
+    ends = (each[2 * first :][:count] for each in (loop.operands, loop.variables))
+    for operand, variable, output in zip(*ends, loop.outputs[first:], strict=False):
         if terms.find(variable) == terms.find(output):
             values[variable] = operand
-    put = _Values(terms, values, ends=False)
+    values_in = _Values(terms, values, ends=False)
     try:
-        outputs = [put.into(output) for output in loop.outputs]
+        outputs = [values_in.into(output) for output in loop.outputs]
     except _Open:
         return None
     args = (*loop.operands, *loop.variables, *outputs)

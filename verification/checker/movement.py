@@ -95,33 +95,29 @@ def _merged(digits: Sequence[Digit]) -> Digits:
 def selection_first(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Select the rows that a movement of an operator uses before the rest of it."""
     source, move = node.args[0], node.head.key
-    shape, elem_type = terms.fact(source).shape or (), terms.fact(source).elem_type
-    whole, known = _nothing(shape), any(terms.operators(source, "MatMul", *SINGLE))
-    array = None if whole is None or not known else whole.array()
-    used = (
-        ()
-        if array is None or not array.ndim
-        else np.unravel_index(move.array().reshape(-1), array.shape)
-    )
-    for axis, places in enumerate(used):
-        rows, count = np.unique(places), len(shape)
-        if whole is None or array is None or len(rows) == array.shape[axis]:
+    elem_type, shape = terms.fact(source)
+    whole = _nothing(shape) if any(terms.operators(source, "MatMul", *SINGLE)) else None
+    if whole is None or shape is None or not shape:
+        return None
+    array, places = whole.array(), move.array().reshape(-1)
+    indices = [*np.unravel_index(places, array.shape)]
+    for axis, line in enumerate(indices):
+        rows = np.unique(line)
+        part = np.ascontiguousarray(array.take(rows, axis))
+        axes = (*whole.axes[:axis], _merged([len(rows)]), *whole.axes[axis + 1 :])
+        first = Move(axes, part.tobytes())
+        if len(rows) == array.shape[axis] or first == move:
             continue
-        sizes = [array.take(rows, axis).shape[k] for k in range(count)]
-        axes = [_merged([sizes[k]]) if k == axis else whole.axes[k] for k in range(count)]
-        first = Move(tuple(axes), np.ascontiguousarray(array.take(rows, axis)).tobytes())
-        lines = [np.searchsorted(rows, line) if k == axis else line for k, line in enumerate(used)]
-        rest = Move(move.axes, np.ravel_multi_index(lines, sizes).astype(np.int64).tobytes())
-        if first == move:
-            continue
-        inner = (*shape[:axis], len(rows), *shape[axis + 1 :])
-        chosen = terms.add(Head("moved", key=first), (source,), Fact(elem_type, inner))
+        lines = [*indices[:axis], np.searchsorted(rows, line), *indices[axis + 1 :]]
+        rest = Move(move.axes, np.ravel_multi_index(lines, part.shape).astype(np.int64).tobytes())
+        inner = Fact(elem_type, (*shape[:axis], len(rows), *shape[axis + 1 :]))
+        chosen = terms.add(Head("moved", key=first), (source,), inner)
         return terms.add(Head("moved", key=rest), (chosen,), fact)
     return None
 
 
 def in_rows(move: Move, source: Shape | None, count: Dim) -> Move | None:
-    """Map that does the same in each row of a tensor with one more axis in front."""
+    """Map of each row of a tensor that has one more axis in front."""
     first, places, axes = list[Digit]([Axis(0)]), move.array(), list[Sequence[Digit]]()
     for axis in move.axes:
         axes.append([Axis(d.number + 1) if isinstance(d, Axis) else d for d in axis])
@@ -264,7 +260,7 @@ def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int 
 
 
 def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
-    """Operands of a product with a matrix, of which rows and columns are moved on their own."""
+    """Operands of a product whose rows and columns are moved on their own."""
     (one, other), shape = node.args, fact.shape or ()
     _, matrix = terms.fact(other)
     if not matrix or len(matrix) != 2 or not shape or _is_open(move.axes[-1]):

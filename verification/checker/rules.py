@@ -267,7 +267,7 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("equal-elements", *BROADCASTING, "Gemm", kind="spelling")
 def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write equal rows of a constant as one, if other operands, or a product, have the shape."""
+    """Write equal rows of a constant as one, if the rest has the shape."""
     args, is_product = [*node.args], node.head.name == "Gemm"
     for place, tensor in enumerate(map(terms.tensor, node.args)):
         others = [terms.fact(arg).shape for k, arg in enumerate(args) if k != place]

@@ -23,16 +23,16 @@ _ALONG = {"ArgMax", "ArgMin", "LogSoftmax", "Softmax"}
 
 
 def loop_of(terms: Terms, term: int) -> object:
-    """What determines the variables of a body in each iteration: all but the scan outputs."""
+    """Parts of a loop that determine the variables of its body: no scan outputs."""
     node = terms.nodes[term]
     if node.head.name not in ("Loop", "Scan") or node.head.key is None:
         return terms.find(term)
     while term in terms.written:
         node = terms.nodes[term := terms.written[term]]
     states = parts(node)
-    kept = (*states.operands, *states.variables, *states.outputs[: states_of(node)])
+    outputs = (*states.operands, *states.variables, *states.outputs[: states_of(node)])
     head = node.head.changed(**dict.fromkeys(_AXES)) if _is_plain(node.head) else node.head
-    return head.name, head.attributes, tuple([n if n == ABSENT else terms.find(n) for n in kept])
+    return head.name, head.attributes, tuple([n if n == ABSENT else terms.find(n) for n in outputs])
 
 
 def rows_of_any_size(terms: Terms, term: int) -> list[int]:
@@ -66,11 +66,11 @@ def _with(
 ) -> int:
     """Loop with the same states and some scan outputs."""
     loop, (name, count, first, *_) = parts(node), node.head.key[-1]
-    kept = (*loop.outputs[: states_of(node)], *rows)
-    width = len(kept) - (node.head.name == "Loop")
+    outputs = (*loop.outputs[: states_of(node)], *rows)
+    width = len(outputs) - (node.head.name == "Loop")
     head = node.head.changed(**dict.fromkeys(_AXES))
-    head = head._replace(outputs=width, key=((name, count, first, len(kept), *sizes),))
-    args = (*loop.operands, *loop.variables, *kept)
+    head = head._replace(outputs=width, key=((name, count, first, len(outputs), *sizes),))
+    args = (*loop.operands, *loop.variables, *outputs)
     return terms.add(head, args, fact, width - 1 if rows else node.output)
 
 

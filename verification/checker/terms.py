@@ -289,7 +289,7 @@ class Terms:
         return dim is not None and (isinstance(dim, str) or dim >= 0)
 
     def outside(self, fact: Fact, level: int | None = None) -> Fact:
-        """Fact without sizes that depend on the variables of a body, or on more than inputs."""
+        """Fact without sizes that depend on variables of a body, or on more than inputs."""
         dims = [dim if self._is_outside(dim, level) else None for dim in fact.shape or ()]
         return Fact(fact.elem_type, None if fact.shape is None else tuple(dims))
 
@@ -301,14 +301,14 @@ class Terms:
 
     def is_closed(self, term: int, level: int) -> bool:
         """Test for a term without the variables of a body, and of bodies in it."""
-        seen, stack = {ABSENT}, [term]
+        visited, stack = {ABSENT}, [term]
         while stack:
             at = stack.pop()
             head, args, *_ = self.nodes[at] if at != ABSENT else (Head(""), ())
             if head.name == "elements" or (head.name == "variable" and head.key[0] >= level):
                 return False
-            stack += [arg for arg in args if arg not in seen]
-            seen.update(args)
+            stack += [arg for arg in args if arg not in visited]
+            visited.update(args)
         return True
 
     def learn(self, term: int, fact: Fact) -> None:
