@@ -63,7 +63,7 @@ def session_of_one(
             raise typer.BadParameter(f"{place}: {parsing.FOR_MANY}")
     if len(sources) != 1:
         count = len(sources) + 1
-        counted = "one name is given" if count == 1 else f"{count} names are given"
+        counted = "one name" if count == 1 else f"{count} names"
         raise typer.BadParameter(
             f"{counted}: write IN OUT for one model, or -o FOLDER and any number of models"
         )

@@ -115,7 +115,7 @@ def _pipeline(passes: Passes, options: Mapping[str, Any]) -> Pipeline:
         return parse_pipeline(passes, **options)
     if options:
         raise PassOptionError(
-            f"option '{min(options)}' is given beside pass objects; give it to the pass itself"
+            f"option '{min(options)}' does not apply to pass objects; set it on the pass itself"
         )
     if isinstance(passes, Pipeline):
         return passes

@@ -342,7 +342,7 @@ def _densify(message: onnx.SparseTensorProto, base_dir: Path | None) -> Array:
         # numpy allocates memory that is not there until it is touched.
         size = math.prod(message.dims) * values.dtype.itemsize
         if size > _LARGEST_DENSE:
-            raise ValueError(f"its {size} bytes are too many to be written out")
+            raise ValueError(f"its {size} bytes are too many to write out")
         return dense(values, indices, message.dims)
     except (IndexError, ValueError) as error:
         name = message.values.name

@@ -106,7 +106,7 @@ class Governor:
         """Test whether a constant of so many bytes fits beside the others."""
         if size < _SMALL or self.held + size <= self.limits.max_memory:
             return True
-        self.refuse(place, f"makes more bytes of constants {self._more('max_memory')}")
+        self.refuse(place, f"needs more bytes for constants {self._more('max_memory')}")
         return False
 
     def may_wait(self, place: object) -> float:

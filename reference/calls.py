@@ -16,7 +16,7 @@ from .errors import EvaluationError
 _MOST_PLACES = 8
 """An error names so many of the calls around its place, outermost first."""
 
-_TOO_DEEP = "bodies and calls stand in each other deeper than they can be run; inline them first"
+_TOO_DEEP = "bodies and calls are nested deeper than they can run; inline them first"
 
 Turn = Generator["Entered", list[Any], list[Any]]
 """What runs a graph: gives the calls that it comes to, is sent what they give, and returns the

@@ -89,7 +89,7 @@ def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool
     required = Signature.of(model).inputs
     missing = [name for name in required if name not in values]
     if missing and not partial:
-        raise FeedError(f"no value is given for input '{missing[0]}'")
+        raise FeedError(f"no value for input '{missing[0]}'")
     return {name: _convert(name, value, types[name]) for name, value in values.items()}
 
 
@@ -125,7 +125,7 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
     if dtype.kind == "O" and array.dtype.kind in "OSU":
         array = array.astype(object)
     if array.dtype != dtype:
-        raise FeedError(f"input '{name}' is {_name(dtype)}, the value given is {array.dtype}")
+        raise FeedError(f"input '{name}' is {_name(dtype)}, the value is {array.dtype}")
     dims = dims_of(proto.tensor_type)
     if dims is not None and not fit(dims, array.shape):
         raise FeedError(f"input '{name}' is {type_text(proto)}, given has {list(array.shape)}")

@@ -76,7 +76,7 @@ def add_logarithm(draft: NodeDraft) -> Sequence[Value | None]:
     """The sum of max (x, 0) and log (1 + u), u = exp (-|x|). It is exact to a few units in the last
     place: the rounding error of w = 1 + u is corrected by u * log (w) / (w - 1)."""
     if draft.source < 9:
-        draft.refuse("there is no Where to choose what is small")
+        draft.refuse("the opset has no Where to choose small numbers")
     dtype, x = draft.required_dtype(0, "the number one"), draft.input(0)
     one, zero = (draft.const(np.array(n, dtype), "number") for n in (1, 0))
     u = draft.emit("Exp", [draft.emit("Neg", [draft.emit("Abs", [x])])], "u")
@@ -248,7 +248,7 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
     if draft.source < 11:
         draft.refuse("its pads are an attribute")
     if draft.text("mode") != "constant":
-        draft.refuse("what its mode reads depends on what is cut off")
+        draft.refuse("its mode reads elements that are cut off")
     constant = draft.constant(1)
     if constant is None:
         return _slice_computed_pads(draft)

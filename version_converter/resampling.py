@@ -133,7 +133,7 @@ def _axes(draft: NodeDraft) -> Iterator[Axis]:
             scale, after = kept_ratio, math.floor(float(kept_ratio) * before + 0.5)
         after = before if after == SAME_LENGTH else after
         if after > _LONGEST:
-            draft.refuse(f"{after} pixels are too many to be written out")
+            draft.refuse(f"{after} pixels are too many for a longer form")
         yield Axis(axis, before, after, scale, *region)
 
 

@@ -39,7 +39,7 @@ def read_text(path: Path) -> str:
         hint = similar_file(path) if isinstance(cause, FileNotFoundError) else ""
         raise ValueError(f"{why}{hint}") from error
     except UnicodeError as error:
-        raise ValueError("it is no text") from error
+        raise ValueError("it is not text") from error
     except OSError as error:
         raise ValueError(reason(error)) from error
 

@@ -378,5 +378,5 @@ class Feeding:
         if operand.batched:
             return operand.value
         if operand.fact.shape is None:
-            raise Unbatchable(f"gives '{what}', whose rank is not known")
+            raise Unbatchable(f"returns '{what}', whose rank is not known")
         return spread(operand.value, len(operand.fact.shape), self.iterations, emit or self.emit)

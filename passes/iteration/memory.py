@@ -83,8 +83,8 @@ class IterationMemory:
                 self.refused = True
                 raise Unbatchable(
                     f"{what}, of which one iteration takes {row.value} bytes, over"
-                    f" row_bytes={self._bounds.row_bytes}, and only run time tells how many there"
-                    " are"
+                    f" row_bytes={self._bounds.row_bytes} for an open"
+                    " trip count"
                 )
         elif iterations * row.value > self._bounds.max_bytes:
             raise Unbatchable(

@@ -40,7 +40,7 @@ _MOST_CHOICES = 3
 """The limit of Ifs around a loop, each of which has doubled it."""
 
 _UNSWITCHED = Message("unswitched", "'{condition}' is tested once, before it")
-_LARGE = Message("loop-too-large", "two copies of its {nodes} nodes would take too much space")
+_LARGE = Message("loop-too-large", "two copies of its {nodes} nodes would need too much space")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,7 @@ _FROM_NODE = Message("structure-of-node", "its {structure} comes from {node}, wh
 _POSITION_SIZE = Message(
     "position-not-scalar", "its position has {elements} elements; it must be one"
 )
-_POSITION_TYPE = Message("position-not-integer", "its position '{value}' is no integer")
+_POSITION_TYPE = Message("position-not-integer", "its position '{value}' is not an integer")
 _POSITION_OUTSIDE = Message(
     "position-outside",
     "position {position} is outside a sequence of {length}, so it fails at run time",

@@ -298,7 +298,7 @@ def _excess(function: Function, call: Node, depth: int) -> str | None:
     Functions that call others twice grow exponentially.
     """
     if depth >= _DEEPEST:
-        return f"it stands deeper in other calls than {allowed('call_depth')}"
+        return f"it is nested deeper in calls than {allowed('call_depth')}"
     if not current().may_work(_INLINE_STEPS * len(function.graph), call):
         return "computing it for all iterations needs more steps than max_work allows"
     return None

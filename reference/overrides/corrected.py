@@ -111,7 +111,7 @@ class Unsqueeze(OpRun):
     def _run(self, data: Array, axes: Any = None) -> tuple[Array, ...]:
         listed = np.asarray(axes if axes is not None else [], np.int64)
         if listed.ndim > 1:
-            raise EvaluationError(f"axes of shape {list(listed.shape)} are no list")
+            raise EvaluationError(f"axes of shape {list(listed.shape)} are not a list")
         return (np.expand_dims(data, tuple(listed.reshape(-1).tolist())),)
 
 
@@ -122,7 +122,7 @@ class Squeeze(OpRun):
         if axes is None or (self.onnx_node.attribute and not len(axes)):
             return (np.squeeze(data),)
         if np.ndim(axes) != 1:
-            raise EvaluationError(f"axes of shape {list(np.shape(axes))} are no list")
+            raise EvaluationError(f"axes of shape {list(np.shape(axes))} are not a list")
         return (np.squeeze(data, tuple(axes)),)
 
 

@@ -92,8 +92,8 @@ def test_a_configuration_file_decides_for_each_model():
     ("arguments", "message"),
     [
         (["models", "-o", "out.onnx"], "'out.onnx' looks like a model; for one model write IN OUT"),
-        (["a", "b", "c"], "3 names are given: write IN OUT for one model, or -o FOLDER"),
-        (["a"], "one name is given"),
+        (["a", "b", "c"], "3 names: write IN OUT for one model, or -o FOLDER"),
+        (["a"], "one name: write"),
         (["models/a.onnx", "x.onnx", "--jobs", "2"], "--jobs is for many models"),
         (["models/a.onnx", "x.onnx", "--resume"], "--resume is for many models"),
         (["models/a.onnx", "x.onnx", "--backend", "dask"], "--backend is for many models"),

@@ -169,7 +169,7 @@ def test_the_verification_takes_options(model):
         ({"passes": [5]}, "passes .*, not 5"),
         ({"passes": ["inline-ifs"]}, "passes .*, not 'inline-ifs'"),
         ({"passes": [InlineIfs]}, "passes .*, not <class"),
-        ({"passes": InlineIfs(), "max_trips": 3}, "'max_trips'.* to the pass itself"),
+        ({"passes": InlineIfs(), "max_trips": 3}, "'max_trips'.* on the pass itself"),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_named(model, arguments, words):

@@ -35,9 +35,9 @@ def test_several_samples_and_bound_values():
 @pytest.mark.parametrize(
     ("feeds", "words"),
     [
-        ({"x": [[1, 2]]}, "no value is given for input 'n'"),
+        ({"x": [[1, 2]]}, "no value for input 'n'"),
         ({"x": [[1, 2]], "n": 1, "z": 1}, "no input 'z'; it has 'x', 'n'"),
-        ({"x": np.zeros((1, 2)), "n": 1}, "input 'x' is float32, the value given is float64"),
+        ({"x": np.zeros((1, 2)), "n": 1}, "input 'x' is float32, the value is float64"),
         ({"x": [[1, 2, 3]], "n": 1}, "has [1, 3]"),
         ({"x": [1, 2], "n": 1}, "has [2]"),
         ({"x": [["a", "b"]], "n": 1}, "input 'x' cannot be read as float32"),

@@ -257,7 +257,7 @@ CASES = [
         "float[2, 3] x",
     ),
     (
-        "20000000 pixels are too many to be written out",
+        "20000000 pixels are too many for a longer form",
         'y = Resize <mode = "cubic"> (x, , , {20000000})',
         13,
         10,

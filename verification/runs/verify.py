@@ -237,7 +237,7 @@ def _both(trials: _Trials, inputs: Inputs) -> Verdict:
     differences = disagreements(first, second, trials.tolerance)
     if "not verified" in (one.status, two.status):
         blind, seeing = (one, two) if one.status == "not verified" else (two, one)
-        notes = (f"{blind.runtimes[0]} gave no verdict: {blind.reason}", *notes)
+        notes = (f"{blind.runtimes[0]} returned no verdict: {blind.reason}", *notes)
         return replace(seeing, notes=notes, disagreements=differences)
     worse, better = (one, two) if one.status == "different" else (two, one)
     reason = worse.reason

@@ -36,7 +36,7 @@ def cast_to_known_type(draft: NodeDraft) -> list[Value]:
     """Opset 14: Cast to the known type of input 1."""
     elem_type = draft.elem_type(1)
     if elem_type is None:
-        draft.refuse("the type to cast to is not known; declare that of input 1")
+        draft.refuse("the type to cast to is not known; declare the type of input 1")
     return [draft.emit("Cast", [draft.input(0)], attributes=draft.attributes, to=elem_type)]
 
 

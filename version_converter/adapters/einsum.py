@@ -78,7 +78,7 @@ def _labels_of_ellipsis(draft: NodeDraft, terms: list[str]) -> str:
         if "..." in term
     }
     if len(counts) > 1 or min(counts, default=0) < 0:
-        draft.refuse("its ellipses stand for different numbers of axes")
+        draft.refuse("its ellipses are different numbers of axes")
     return "".join(chr(_FIRST_OF_ELLIPSIS + place) for place in range(max(counts, default=0)))
 
 

@@ -154,7 +154,7 @@ class _Operands(Interpretation):
         missing = len(self.of.shape(self.source)) - len(self.of.shape(value))
         if missing > (self.elements.axis if self.flattened is None else 0):
             return self.of.row(value)
-        raise Unfit(f"is made of '{value.name}', which is read along another axis")
+        raise Unfit(f"is computed from '{value.name}', which is read along another axis")
 
     def shape(self, value: Value) -> Shape:
         """The shape of an element."""

@@ -272,7 +272,7 @@ class StepReader(Coefficients):
     def _scale(self, plain: Bounded, by: Coefficient) -> Bounded:
         """Multiply by a value; a negative one swaps the bounds."""
         if self.semiring.is_ordered and not by.positive:
-            raise Unfit("a factor of what is compared may be negative")
+            raise Unfit("a factor of a compared value may be negative")
         weights = tuple([self._product_of(weight, by) for weight in plain.weights])
         offset = self._product_of(plain.offset, by)
         lower, upper = (
@@ -611,7 +611,7 @@ class StepReader(Coefficients):
             one, other = other, one
         if not other.is_constant:
             if self._width > 1:
-                raise Unfit(f"{node} joins states by no sum")
+                raise Unfit(f"{node} joins states otherwise than by a sum")
             if fixed is ZERO:
                 return self._conjunction(one, other)
             both = self._conjunction(*[self._negation(node, step) for step in (one, other)])

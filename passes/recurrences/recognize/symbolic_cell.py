@@ -122,7 +122,7 @@ class Interpretation:
         if shape is None:
             shape = self._shapes[value] = self.recurrence.fact(value).shape
         if shape is None:
-            raise Unfit(f"is made of '{value.name}', whose rank is not known")
+            raise Unfit(f"is computed from '{value.name}', whose rank is not known")
         return shape
 
     def lead_of(self, shape: Shape) -> tuple[object, ...]:
@@ -143,10 +143,10 @@ class Interpretation:
         """The number of elements along that axis."""
         shape = self.shape(value)
         if self.transposed and len(shape) == 1 and shape[0] != 1:
-            raise Unfit(f"is made of '{value.name}', which stands along its batch")
+            raise Unfit(f"is computed from '{value.name}', which lies along its batch")
         size = shape[self.axis(len(shape))].value if shape else 1
         if size is None:
-            raise Unfit(f"is made of '{value.name}', whose width is not known")
+            raise Unfit(f"is computed from '{value.name}', whose width is not known")
         return size
 
     # Values --------------------------------------------------------------------------------------

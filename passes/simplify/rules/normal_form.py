@@ -56,7 +56,7 @@ class NormalNode(NamedTuple):
     """A node in one form for all opsets.
 
     Attributes:
-        inputs: the operands that are no lists.
+        inputs: the operands that are not lists.
         attributes: attributes and lists by name.
         unusual: the names of those that differ from their default.
     """
@@ -146,7 +146,7 @@ def insert_lists(
         op_type: the operator.
         opset: its version.
         attributes: attributes and lists by name; lists are taken out.
-        inputs: the operands that are no lists; lists are inserted.
+        inputs: the operands that are not lists; lists are inserted.
         constant: makes an operand of a list, by its name.
     """
     lists = LISTS.get(op_type)

@@ -26,7 +26,7 @@ def test_a_malformed_text_is_refused(text, message):
     ("content", "message"),
     [
         (None, "No such file"),
-        (b"\xff", "it is no text"),
+        (b"\xff", "it is not text"),
         (b" " * (1 << 20 | 1), "larger than 1 MB"),
     ],
 )

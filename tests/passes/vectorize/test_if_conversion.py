@@ -177,7 +177,7 @@ def calling(height, between):
 @pytest.mark.parametrize(
     ("height", "between", "told"),
     [
-        (300, "c = {} (a)", "it stands deeper in other calls than call_depth=60 allows"),
+        (300, "c = {} (a)", "it is nested deeper in calls than call_depth=60 allows"),
         (
             50,
             "b = {0} (a) c = {0} (b)",

@@ -94,7 +94,7 @@ class Budget:
         """
         self.steps -= count
         if self.steps < 0:
-            raise self._over("the comparison takes too many steps", "proof_steps")
+            raise self._over("the comparison needs too many steps", "proof_steps")
 
     def _over(self, what: str, name: str) -> OpenError:
         return OpenError(f"{what}: more than {allowed(name, self._most[name])}")

@@ -55,7 +55,7 @@ def test_a_weight_for_what_is_read_and_not_the_other_way_round():
 def test_a_vector_beside_columns_stands_along_the_batch():
     body = "a = MatMul (w, h) b = Add (a, v) h2 = Tanh (b)"
     square = {"state": "float[4, 4]", "element": "float[4, 4]"}
-    with pytest.raises(Unfit, match="'v', which stands along its batch"):
+    with pytest.raises(Unfit, match="'v', which lies along its batch"):
         made_of(body, w=W, v=[1, 2, 3, 4], turned=True, **square)
     with pytest.raises(Unfit, match="depends on it"):
         made_of(body, w=W, v=[1, 2, 3, 4], **square)
