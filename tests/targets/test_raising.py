@@ -122,3 +122,68 @@ def test_other_attention_stays(old, new):
     assert old in ATTENTION
     model = onnx.parser.parse_model(ATTENTION.replace(old, new))
     assert not raised(model, verify=False)[1]
+
+
+PROJECTED = """float[B, S, 3] x) => (float[B, S, 8] y) { product = MatMul (x, w)
+    all = Add (product, shift)  query, key, value = Split <axis = 2> (all, thirds)"""
+GIVEN = "float[B, 2, S, 4] q, float[B, S, 8] key, float[B, S, 8] value) => (float[B, S, 8] y) {"
+NO_FACTOR = {"Mul (plain, factor)": "Identity (plain)"}
+FACTORS = NO_FACTOR | {
+    "(q, k)": "(qS, kS)",
+    "plain =": "qS = Mul (q, factor)  kS = Mul (k, factor)  plain =",
+}
+TWO_BIASES = {
+    "(scaled, bias)": "(first, bias2)",
+    "scores =": "first = Add (scaled, bias)  scores =",
+}
+FORMS = {
+    "shift": (PROJECTED, {}, "Attention"),
+    "no shift": (PROJECTED.replace("Add (product, shift)", "Identity (product)"), {}, "Attention"),
+    "no factor": (PROJECTED, NO_FACTOR, "Attention"),
+    "common heads": (PROJECTED, FACTORS, "Attention"),  # the passes split them last
+    "two biases": (GIVEN, TWO_BIASES, "MultiHeadAttention"),
+    "no bias": (GIVEN, {"Add (scaled, bias)": "Identity (scaled)"}, "MultiHeadAttention"),
+}
+TENSORS = {
+    **{"parts": np.array([0, 0, 2, 4]), "whole": np.array([0, 0, 8]), "thirds": np.array([8] * 3)},
+    "factor": np.array(0.5, np.float32),
+    "w": np.random.default_rng(0).random((3, 24), np.float32),
+    "shift": np.random.default_rng(1).random(24, np.float32),
+}
+
+
+def attention(head, changes):
+    nodes = HEADS
+    if head is GIVEN:
+        nodes = nodes.replace("q0 = Reshape (query, parts)", "")
+        nodes = nodes.replace("q = Transpose <perm = [0, 2, 1, 3]> (q0)", "")
+    for old, new in changes.items():
+        assert old in nodes
+        nodes = nodes.replace(old, new)
+    biases = "float[1, 2, S, S] bias, float[B, 1, S, S] bias2,"
+    model = onnx.parser.parse_model(f"{HEAD} g ({biases} {head} {nodes} }}")
+    for name, array in TENSORS.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return model
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_attention_are_one_node_and_proved(form):
+    head, changes, operator = FORMS[form]
+    model, draw = attention(head, changes), np.random.default_rng(0)
+    result, operators = raised(model)
+    assert operators == [operator] and result.verdict.proved
+    for sizes in ({"B": 2, "S": 3}, {"B": 1, "S": 1}, {"B": 0, "S": 2}):
+        feeds = {}
+        for each in model.graph.input:
+            dims = each.type.tensor_type.shape.dim
+            shape = [sizes.get(dim.dim_param, dim.dim_value) for dim in dims]
+            feeds[each.name] = draw.random(shape, np.float32)
+        assert_equal(run_kernel(model, feeds), run_kernel(result.model, feeds))
+
+
+def test_heads_of_other_sizes_stay():
+    model = attention(PROJECTED, {"v0 = Reshape (value, parts)": "v0 = Reshape (value, other)"})
+    other = onnx.numpy_helper.from_array(np.array([0, 0, 1, 8]), "other")
+    model.graph.initializer.append(other)
+    assert not raised(model, verify=False)[1]

@@ -111,6 +111,14 @@ class NormalForms:
 
     def _of(self, node: Node, op: Operator) -> NormalNode:
         attributes = self._attributes(op)
+        if op.qualname == "Reshape" and "allowzero" in attributes.unusual:
+            # It says how a 0 is read: without one the attribute, which torch.onnx always sets,
+            # means nothing.
+            sizes = integers_of(node.inputs[1]) if node.inputs[1] is not None else UNKNOWN
+            if isinstance(sizes, tuple) and 0 not in sizes:
+                return NormalNode(
+                    node.inputs, attributes.values, attributes.unusual - {"allowzero"}
+                )
         lists = LISTS.get(op.qualname)
         if lists is None or not takes_lists(op.op_type, self.opset):
             return NormalNode(node.inputs, *attributes)

@@ -121,7 +121,8 @@ def _check(rule: Rule, pattern: Pattern) -> None:
     while stack:
         node = stack.pop()
         reached.add(id(node))
-        producers = (nodes.get(operand.name) for operand in node.inputs)
+        values = [operand for operand in node.inputs if operand.kind != "attribute"]
+        producers = (nodes.get(operand.name) for operand in values)
         stack += [one[0] for one in producers if one is not None]
     if len(reached) != len(pattern.nodes):
         raise RuleError(f"{rule}: its first output does not depend on every node before")
