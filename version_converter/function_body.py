@@ -146,7 +146,9 @@ def instantiate_function(
     if not isinstance(graph.root, Function):
         _fold(graph, results, added, types, Folder(types.model))
         added = [new for new in added if new.graph is not None]
-    return for_outputs(node, results), added
+    # The function of a definition ends at the last output that is read.
+    unread = [None] * (len(node.outputs) - len(proto.output))
+    return for_outputs(node, [*results, *unread]), added
 
 
 def _fold(

@@ -33,7 +33,7 @@ EXACT = 2.0**53
 """Below this number every integer is exact as a 64-bit float, and no other is rounded to it."""
 
 
-def for_outputs(node: Node, values: Iterable[Value]) -> list[Value | None]:
+def for_outputs(node: Node, values: Iterable[Value | None]) -> list[Value | None]:
     """Values in the places of a node's outputs, none for those that it omits."""
     present = iter(values)
     return [None if output is None else next(present) for output in node.outputs]

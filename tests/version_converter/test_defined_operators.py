@@ -21,6 +21,12 @@ def test_files_of_onnxruntime_are_converted(opset):
     assert ("RMSNormalization" in names) == (opset >= 23)
 
 
+def test_outputs_that_nothing_reads_are_not_computed():
+    text = OLD.replace("t = Simplified", "t, other = Simplified")
+    model = sl.transform(sl.ir.parse(text), (), opset=17).ir
+    assert "SimplifiedLayerNormalization" not in {node.op_type for node in model.graph.nodes()}
+
+
 def test_they_are_valid_and_run_in_the_reference():
     model = sl.ir.parse(OLD)
     x, s = np.arange(8, dtype=np.float32).reshape(2, 4), np.ones(4, np.float32)
