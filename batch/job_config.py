@@ -36,6 +36,7 @@ class JobConfig:
         load: files of passes.
         in_a_shell: whether messages name options rather than keywords.
         link_data: whether results have hard links to data files rather than copies.
+        reports: the folder of a report page for each model; None for none.
     """
 
     rewriting: RewriteOptions = dataclasses.field(default_factory=RewriteOptions)
@@ -47,6 +48,11 @@ class JobConfig:
     load: tuple[Path, ...] = ()
     in_a_shell: bool = False
     link_data: bool = False
+    reports: Path | None = None
+
+    def page_of(self, name: str) -> Path | None:
+        """Return the report page of a model by its name in the batch."""
+        return None if self.reports is None else (self.reports / name).with_suffix(".html")
 
     @property
     def feeds(self) -> list[Path]:
@@ -91,6 +97,7 @@ class JobConfig:
             verify=self.verify and self.verify.with_absolute_paths(),
             load=tuple(Path(os.path.realpath(file)) for file in self.load),
             in_a_shell=in_shell(),
+            reports=self.reports and Path(os.path.realpath(self.reports)),
         )
 
     def check(self) -> None:
@@ -118,6 +125,7 @@ class JobConfig:
             "whole_target": self.whole_target,
             "link_data": self.link_data,
             "load": [digest_of_file(path) for path in self.load],
+            **({"reports": os.path.realpath(self.reports)} if self.reports else {}),
         }
         return hashlib.sha256(_text(decisive).encode()).hexdigest()
 

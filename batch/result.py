@@ -44,6 +44,7 @@ class Record:
         opset: the version of ONNX's operator set, before and after.
         left: the control flow that is left, each with the reason, as in JSON.
         seconds: the time that the work took; of a skipped model, the time when it was done.
+        report: the page that shows the rewrite; "" without one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Record:
     opset: tuple[int, int] | None = None
     left: tuple[Mapping[str, Any], ...] = ()
     seconds: float = 0.0
+    report: str = ""
 
     @property
     def ok(self) -> bool:
@@ -111,7 +113,7 @@ class Record:
         counts = (record.nodes, record.control_flow, record.size, record.opset)
         pairs = [pair for pair in counts if pair is not None]
         if not (
-            _are(str, texts, record.messages, (record.outputs,))
+            _are(str, texts, record.messages, (record.outputs, record.report))
             and _are(int, *pairs)
             and all(len(pair) == 2 for pair in (*pairs, record.run_time or (0, 0)))
             and _are(Mapping, record.left)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from urllib.parse import quote
 
 from ..report.sheet import Column, Sheet, Value, shown
 from .result import Record
@@ -38,12 +41,13 @@ TONES = (
 )
 
 
-def summary(records: Sequence[Record], title: str) -> Sheet:
+def summary(records: Sequence[Record], title: str, folder: Path = Path()) -> Sheet:
     """Return the summary of a batch.
 
     Args:
         records: the records, in the order of the rows.
         title: the title of the page.
+        folder: the folder of the page, from which rows link to the reports of their models.
     """
     return Sheet(
         title,
@@ -52,7 +56,13 @@ def summary(records: Sequence[Record], title: str) -> Sheet:
         _totals(records),
         _cards(records),
         TONES,
+        [_address(record.report, folder) for record in records],
     )
+
+
+def _address(report: str, folder: Path) -> str:
+    """Return the relative address of a report; "" without one."""
+    return quote(Path(os.path.relpath(report, folder)).as_posix()) if report else ""
 
 
 def _row(record: Record) -> list[Value]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..driver.result import Outcome
     from ..ir import Model, ModelFile
     from ..runtimes.workers import Workers
+    from ..verification.mismatch import MismatchError
 
 _own = threading.local()
 
@@ -46,8 +47,11 @@ def work(job: Job, how: JobConfig, key: str) -> Done:
     except Exception as error:  # noqa: BLE001 - one failure does not stop the rest
         result = Done(failed(job, *_explained(error)))
     record = result.record
+    page = how.page_of(job.name)
+    if page is not None and page.exists():
+        record = dataclasses.replace(record, report=str(page))
     if record.status == "skipped":
-        return result
+        return Done(record)
     record = dataclasses.replace(record, seconds=time.perf_counter() - started)
     return Done(record, result.entry and {**result.entry, "record": record.to_dict()})
 
@@ -126,9 +130,11 @@ def _made(job: Job, how: JobConfig, key: str) -> Done:
         original = read_file(job.path, how.max_bytes)
         read.update(seen(original.data_files, folder))
         files = [*how.feeds, *original.data_files]
+        page = _fresh_page(job, files, how)
         if job.target.parent.is_dir():
             _target(job, files, how)
-        outcome, problem = _transformed(original, how)
+        outcome, problem = _transformed(original, how, page)
+        _show(page, outcome)
         record = Record(job.name, job.source, job.target_name, "written").describing(outcome)
         if problem:
             return Done(dataclasses.replace(record, status="failed", problem=problem))
@@ -141,10 +147,33 @@ def _size(files: dict[str, Seen]) -> int:
     return sum(status["size"] for status in files.values())
 
 
-def _transformed(original: ModelFile, how: JobConfig) -> tuple[Outcome, Problem]:
+def _fresh_page(job: Job, files: list[Path], how: JobConfig) -> Path | None:
+    """Return the place of the report, without the page of an earlier run.
+
+    Raises:
+        SaveError: another file would be lost.
+    """
+    page = how.page_of(job.name)
+    if page is not None:
+        from ..report import place_of
+
+        page.parent.mkdir(parents=True, exist_ok=True)
+        place_of(page, [*files, job.path, job.target], force=how.force).unlink(missing_ok=True)
+    return page
+
+
+def _show(page: Path | None, outcome: Outcome, mismatch: MismatchError | None = None) -> None:
+    """Write the report of an outcome, where one is asked for."""
+    if page is not None:
+        from ..report import of_outcome, write
+
+        write(page, of_outcome(outcome, mismatch=mismatch))
+
+
+def _transformed(original: ModelFile, how: JobConfig, page: Path | None) -> tuple[Outcome, Problem]:
     """Rewrite a model and compare it; return also the problem that withholds it, "" for none."""
     from ..driver.calls import transform_model
-    from ..verification.mismatch import require_compared
+    from ..verification.mismatch import MismatchError, require_compared
 
     outcome = transform_model(original, how.rewriting)
     if how.straight_line and outcome.left:
@@ -153,7 +182,11 @@ def _transformed(original: ModelFile, how: JobConfig) -> tuple[Outcome, Problem]
         return outcome, "not taken"
     if how.verify is None:
         return outcome, ""
-    outcome = outcome.compared(how.verify, _runtimes())
+    try:
+        outcome = outcome.compared(how.verify, _runtimes())
+    except MismatchError as error:
+        _show(page, dataclasses.replace(outcome, verdict=error.verdict), error)
+        raise
     assert outcome.verdict is not None
     if how.rewriting.strict and not outcome.verdict.equal:
         require_compared(outcome.verdict, "the result", demanded=True)

@@ -149,6 +149,7 @@ def _config(session: Session) -> JobConfig:
         max_bytes=TWO_GB if about.max_input_size is None else about.max_input_size,
         load=tuple(about.load or ()),
         link_data=session.output.link_data is not None,
+        reports=session.output.page,
     )
 
 
@@ -156,7 +157,6 @@ def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
     output, many = session.output, session.many
     for name, value in (
         ("certificate", session.proof.certificate),
-        ("report", output.page),
         ("print-after", output.print_after),
         ("print-before", output.print_before),
         ("verbose", output.verbose),
@@ -175,6 +175,10 @@ def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
         raise typer.BadParameter(
             f"-o names the folder of many results, and '{out}' looks like a model; for one"
             " model write IN OUT without -o"
+        )
+    if output.page is not None and many.backend != LOCAL:
+        raise typer.BadParameter(
+            "--report needs --backend local, since it writes pages to this machine"
         )
     if many.address is not None and many.backend == LOCAL:
         raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
@@ -252,7 +256,8 @@ def write_summaries(
     lost = None
     for path in paths or ():
         try:
-            summary(records, f"{counted_models(records)} in {out}").write(path, sources, force=True)
+            title = f"{counted_models(records)} in {out}"
+            summary(records, title, path.parent).write(path, sources, force=True)
         except SaveError as error:
             lost = lost or error
     return lost

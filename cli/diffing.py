@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import interrupts, parsing
 from .exit_codes import finish
 from .options import FORCE, JSON, MAX_INPUT_SIZE, REPORT, argument
-from .pages import bytes_of_files, name_of, require_page, tell_page
+from .pages import bytes_of_files, name_of, require_page, tell_page, viewers
 from .parsing import Address
 from .piping import read_model
 from .report import show_result
@@ -55,6 +56,7 @@ def diff(
         stored=(bytes_of_files(before), bytes_of_files(after)),
     )
     if page is not None:
+        data = dataclasses.replace(data, viewers=viewers(before, after))
         write(page, data, read, force=force)
     differences = data.differences
 

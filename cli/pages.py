@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.util
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +45,16 @@ def write_page(
     names = name_of(source, "standard input"), name_of(target, "standard output")
     stored = bytes_of_files(source), bytes_of_files(target)
     about: dict[str, Any] = {"mismatch": mismatch, "command_with": command_with}
-    write(page, of_outcome(outcome, names=names, stored=stored, **about), force=True)
+    data = of_outcome(outcome, names=names, stored=stored, **about)
+    write(page, dataclasses.replace(data, viewers=viewers(source, target)), force=True)
+
+
+def viewers(*files: Path | None) -> tuple[str, ...]:
+    """Return the commands that open both files in Netron, where it is installed."""
+    there = [path for path in files if path is not None and path.is_file()]
+    if len(there) < len(files) or importlib.util.find_spec("netron") is None:
+        return ()
+    return tuple(shlex.join(["netron", str(path)]) for path in there)
 
 
 def name_of(path: Path | None, stream: str) -> str:

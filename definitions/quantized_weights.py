@@ -34,13 +34,14 @@ def unpack(source: str, bits: int, axis: int, shape: str, result: str) -> str:
         return f"{result} = Reshape <shape = {shape}> ({source})"
     nodes, parts = [], []
     for at in range(0, 8, bits):
-        part = f"{result}{at}"
-        shift, name = 8 - bits - at, source
-        if shift:
-            nodes.append(f'{part}L = BitShift <direction = "LEFT"> ({name}, {shift})')
+        part, name = f"{result}{at}", source
+        if at:
+            nodes.append(f'{part}R = BitShift <direction = "RIGHT"> ({name}, {at})')
+            name = f"{part}R"
+        if at + bits < 8:  # a shift to the left saturates in OpenVINO 2026.4.1
+            nodes.append(f"{part}L = Mod ({name}, {1 << bits})")
             name = f"{part}L"
-        nodes.append(f'{part}R = BitShift <direction = "RIGHT"> ({name}, {8 - bits})')
-        nodes.append(f"{part} = Unsqueeze <axes = [{axis}]> ({part}R)")
+        nodes.append(f"{part} = Unsqueeze <axes = [{axis}]> ({name})")
         parts.append(part)
     nodes.append(f"{result}A = Concat <axis = {axis}> ({', '.join(parts)})")
     nodes.append(f"{result} = Reshape <shape = {shape}> ({result}A)")
@@ -187,10 +188,8 @@ def matmul_bnb4(case: Case) -> str:
     table = ", ".join(f"{number:.9f}" for number in _CODES[case["kind"]])
     count = -(-n * k // block)
     return f"""rows = Reshape <shape = [-1]> (b)
-        low = BitShift <direction = "LEFT"> (rows, 4)
-        lowR = BitShift <direction = "RIGHT"> (low, 4)
-        high = BitShift <direction = "RIGHT"> (rows, 4)
-        highU = Unsqueeze <axes = [1]> (high)  lowU = Unsqueeze <axes = [1]> (lowR)
+        low = Mod (rows, 16)  high = BitShift <direction = "RIGHT"> (rows, 4)
+        highU = Unsqueeze <axes = [1]> (high)  lowU = Unsqueeze <axes = [1]> (low)
         pairs = Concat <axis = 1> (highU, lowU)  flat = Reshape <shape = [-1]> (pairs)
         codes = Cast <to = 7> (flat)  numbersF = Gather ([{table}], codes)
         numbers = Cast <to = {case.elem_type("a")}> (numbersF)

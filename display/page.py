@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+from collections.abc import Iterable, Mapping
 from html import escape
 
 from .blocks import MEANT, Block, Cell, Code, Line, Table
@@ -27,13 +28,27 @@ white-space:pre-wrap;color:inherit;background:transparent}
 """.strip().replace("\n", "")
 
 
-def as_html(title: str, blocks: Iterable[Block]) -> str:
-    """Blocks below a title; all text is escaped, and nothing is loaded from elsewhere."""
+def as_html(title: str, blocks: Iterable[Block], pictures: Mapping[str, str] = {}) -> str:
+    """Blocks below a title; all text is escaped, and nothing is loaded from elsewhere.
+
+    Args:
+        title: the title.
+        blocks: the content.
+        pictures: SVG below it, by captions.
+    """
     inner = "".join(map(_block, blocks))
+    inner += "".join(_picture(caption, svg) for caption, svg in pictures.items())
     return (
         f'<div class="straightline"><style>{_STYLE}</style>'
         f"<p><strong>{_text(title)}</strong></p>{inner}</div>"
     )
+
+
+def _picture(caption: str, svg: str) -> str:
+    # As an image of its own: the styles of inline SVG would hold for the whole notebook.
+    data = base64.b64encode(svg.encode()).decode()
+    image = f'<img alt="{_text(caption)}" src="data:image/svg+xml;base64,{data}">'
+    return f"<p>{_text(caption)}</p><p>{image}</p>"
 
 
 def _text(text: str) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
@@ -352,7 +353,14 @@ class Outcome(Generic[M]):
         return as_text(self.blocks())
 
     def _repr_html_(self) -> str:
-        return as_html("straightline", self.blocks())
+        blocks = list(self.blocks())
+        verdict = 0 if self.verdict is None else len(list(self.verdict.blocks()))
+        first = len(blocks) - verdict
+        # Pictures are made floors above; a notebook alone asks for them.
+        draw = import_module("straightline.report").control_flow_svg
+        models = {"control flow before": self.request.original, "control flow after": self.ir}
+        pictures = {caption: draw(model) for caption, model in models.items()}
+        return as_html("straightline", [*blocks[first:], *blocks[:first]], pictures)
 
 
 def note_lines(remarks: Iterable[Remark]) -> Iterator[Line]:

@@ -86,6 +86,7 @@ class Report:
         hints: tested commands, with the constructs that each decides.
         timings: the time of each pass.
         verdict: the verdict of a comparison of outputs.
+        viewers: commands that open each model in a viewer.
     """
 
     before: Side
@@ -98,6 +99,7 @@ class Report:
     hints: tuple[dict[str, Any], ...] = ()
     timings: tuple[Timing, ...] = ()
     verdict: VerdictData | None = None
+    viewers: tuple[str, ...] = ()
 
     @lazy_property
     def changes(self) -> Changes:
@@ -125,6 +127,7 @@ class Report:
             "hints": list(self.hints),
             "timings": [[timing.pass_name, timing.seconds] for timing in self.timings],
             "verdict": None if self.verdict is None else dataclasses.asdict(self.verdict),
+            "viewers": list(self.viewers),
         }
 
 

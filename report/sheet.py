@@ -65,6 +65,7 @@ class Sheet:
         totals: the sums, one for each column.
         cards: numbers at a glance, each with its name.
         tones: the tone of further statuses: "good", "open" or "bad".
+        links: the address behind the name of each row; "" for none.
     """
 
     title: str
@@ -73,6 +74,7 @@ class Sheet:
     totals: Sequence[Value] = ()
     cards: Sequence[tuple[str, str]] = ()
     tones: Sequence[tuple[str, str]] = ()
+    links: Sequence[str] = ()
 
     def to_csv(self) -> str:
         """Return the rows as CSV, below the keys of the columns, without totals."""
@@ -97,7 +99,7 @@ class Sheet:
                 for name, text in self.cards
             ),
             head="\n".join(self._head()),
-            rows="\n".join(map(self._row, self.rows)),
+            rows="\n".join(map(self._row, self.rows, self.links or [""] * len(self.rows))),
             foot=self._row(self.totals) if self.totals else "",
             options="\n".join(
                 f'<option value="{number}">{_escaped(column.label)}</option>'
@@ -126,15 +128,17 @@ class Sheet:
             yield f'<button type="button" aria-label="{label}">{title}'
         yield "</tr>"
 
-    def _row(self, row: Sequence[Value]) -> str:
+    def _row(self, row: Sequence[Value], link: str = "") -> str:
         cells = "".join(
-            self._cell(column, value, first=not number)
+            self._cell(column, value, link, first=not number)
             for number, (column, value) in enumerate(zip(self.columns, row, strict=True))
         )
         return f"<tr>{cells}</tr>"
 
-    def _cell(self, column: Column, value: Value, *, first: bool) -> str:
+    def _cell(self, column: Column, value: Value, link: str, *, first: bool) -> str:
         text = _escaped(shown(value, column.kind))
+        if first and link:
+            text = f'<a href="{_escaped(link)}">{text}</a>'
         label = f' data-label="{_escaped(column.label)}"'
         key = ""
         if column.kind == "status":

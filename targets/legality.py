@@ -140,8 +140,8 @@ class Legality:
             yield f"with {name} written out"
         yield from _wrong_attributes(node, form, schema)
         inputs = list(_named_inputs(node, schema))
-        open_ = set(_formals(schema)[0]) - {name for name, _ in inputs}
-        yield from (f"with '{name}'" for name in form.present if name in open_)
+        required = [n for n in form.present if schema is None or n in _formals(schema)[0]]
+        yield from (f"with '{name}'" for name in required if name not in dict(inputs))
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
         if form.max_inputs is not None and len(node.inputs) > form.max_inputs:

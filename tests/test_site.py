@@ -81,6 +81,8 @@ def test_all_pages_are_copied_with_their_links(site, tmp_path):
     page = (tmp_path / "pages" / "index.md").read_text(encoding="utf-8")
     assert "](DESIGN.md)" in page and "](../" not in page
     assert "](docs/" not in (tmp_path / "pages" / "DESIGN.md").read_text(encoding="utf-8")
+    report = (tmp_path / "pages" / "report.md").read_text(encoding="utf-8")
+    assert report.index("](examples/report.html)") < report.index("```")
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("zensical"), reason="make docs installs zensical")
@@ -92,3 +94,6 @@ def test_the_site_is_built_without_a_warning(site):
     page = (ROOT / "build" / "site" / "api" / "index.html").read_text(encoding="utf-8")
     assert "on_progress" in page and "Returns" in page
     assert (ROOT / "build" / "site" / "DESIGN" / "index.html").exists()
+    batch = (ROOT / "build" / "site" / "examples" / "batch.html").read_text(encoding="utf-8")
+    (name,) = re.findall(r'href="([^"]*tagger[^"]*)"', batch)
+    assert (ROOT / "build" / "site" / "examples" / name).exists()

@@ -21,6 +21,7 @@ showDifference(page, report.verdict, byId("difference"), follow);
 showCards(report, byId("cards"));
 showRemarks(report, byId("remarks"));
 showNumbers(report, byId("numbers"));
+showViewers(report.viewers, byId("viewers"));
 showChanges(page, report.changes, byId("changes"), follow, page.isComparison);
 
 const traces = new Map(); // graph of the original: whether anything of it is left

@@ -106,10 +106,18 @@ function remark(row) {
 
 function hintBox(hint) {
   const own = hint.stand_ins.length ? `, with your own ${hint.stand_ins.join(", ")}` : "";
+  return el("div", {}, el("p", {}, "This decides ", el("b", {}, hint.decides.join(", ")), `${own}; it was tried:`), commandBox(hint.command));
+}
+
+/** Both models in a viewer that is installed; a page from disk starts no program itself. */
+function showViewers(commands, into) {
+  if (commands.length) into.append(el("p", { class: "hint" }, "Open both in Netron:"), ...commands.map(commandBox));
+}
+
+function commandBox(command) {
   const button = el("button", { type: "button" }, "copy");
-  button.addEventListener("click", () => copyText(hint.command, button));
-  return el("div", {}, el("p", {}, "This decides ", el("b", {}, hint.decides.join(", ")), `${own}; it was tried:`),
-    el("div", { class: "command" }, el("code", {}, hint.command), button));
+  button.addEventListener("click", () => copyText(command, button));
+  return el("div", { class: "command" }, el("code", {}, command), button);
 }
 
 function copyText(text, button) {

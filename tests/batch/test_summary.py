@@ -1,5 +1,8 @@
 """A line for each model, totals, and what is left with the reasons."""
 
+import dataclasses
+from pathlib import Path
+
 from straightline.batch import Record
 from straightline.batch.summary import KEYS, summary, why
 
@@ -57,6 +60,8 @@ def test_totals_add_models_with_both_numbers():
 
 
 def test_a_batch_of_failures_has_no_sums():
+    (link,) = summary([dataclasses.replace(BAD, report="pages/a b.html")], "t", Path("sums")).links
+    assert link == "../pages/a%20b.html"
     sheet = summary([BAD], "title")
     assert cells(sheet.totals)["nodes_after"] is None
     assert "nodes" not in dict(sheet.cards)

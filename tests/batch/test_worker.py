@@ -51,6 +51,23 @@ def test_finished_work_is_recognized(job):
     assert work(known, JobConfig(), "other").record.status == "written"
 
 
+def test_a_report_stands_in_its_folder(job):
+    how = JobConfig(reports=Path("pages"))
+    done = work(job, how, "key")
+    page = Path("pages", "w.html")
+    assert done.record.report == str(page) and "straightline report" in page.read_text()
+    known = dataclasses.replace(job, earlier=done.entry)
+    assert work(known, how, "key").record == dataclasses.replace(done.record, status="skipped")
+    failed_one = work(
+        job, dataclasses.replace(how, rewriting=RewriteOptions(Wrong())), "key"
+    ).record
+    assert failed_one.problem == "outputs differ" and failed_one.report == str(page)
+    assert '"status":"different"' in page.read_text()
+    page.write_text("precious")
+    record = work(job, how, "key").record
+    assert record.problem == "bad input" and page.read_text() == "precious"
+
+
 def test_an_unsupported_operator_withholds_the_result_on_request(job):
     options = RewriteOptions((), target=lacking("Add", opsets=(7, 28)))
     done = work(job, JobConfig(options, verify=None, whole_target=True), "key")

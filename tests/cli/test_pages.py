@@ -1,5 +1,6 @@
 """The page and the picture that commands write beside what they do."""
 
+import importlib.util
 import json
 import re
 
@@ -7,7 +8,7 @@ import onnx
 import pytest
 from commands import write
 from reports import DECODER
-from straightline.cli.pages import bytes_of_files
+from straightline.cli.pages import bytes_of_files, viewers
 from straightline.passes import PASSES
 from texts import LOOP
 from wrong_passes import Breaking
@@ -82,6 +83,17 @@ def test_inspect_draws_the_control_flow(run, tmp_path):
     assert result.exit_code == 0
     assert "Loop decode" in (tmp_path / "flow.svg").read_text(encoding="utf-8")
     assert run("inspect", "in.onnx", "--svg", "in.onnx").exit_code == 1
+
+
+def test_both_files_open_in_netron_where_it_is_installed(tmp_path, monkeypatch):
+    one, other = tmp_path / "a b.onnx", tmp_path / "c.onnx"
+    one.touch()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    assert viewers(one, other) == () == viewers(one, None)
+    other.touch()
+    assert viewers(one, other) == (f"netron '{one}'", f"netron {other}")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert viewers(one, other) == ()
 
 
 def test_bytes_of_what_is_a_file(tmp_path):

@@ -1,6 +1,7 @@
 """Tables of numbers and texts: pages that show all without a script, and CSV."""
 
 import csv
+import dataclasses
 import html.parser
 import io
 
@@ -69,6 +70,12 @@ def test_the_page_runs_its_own_scripts_only():
     policy = next(a["content"] for _, a in found.tags if "http-equiv" in a)
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert not any({"src", "href"} & {*a} and a.get("href") != "data:," for _, a in found.tags)
+
+
+def test_a_name_links_to_its_report():
+    links = ["a%20b.html", "", *[""] * (len(SHEET.rows) - 2)]
+    page = dataclasses.replace(SHEET, links=links).to_html()
+    assert page.count("<a href=") == 1 and '<a href="a%20b.html">a.onnx</a></th>' in page
 
 
 def test_csv_has_numbers_as_they_are_and_no_formula():

@@ -1,4 +1,12 @@
-"""One-node models of operators outside of ONNX: their definition beside onnxruntime's kernel."""
+"""One-node models of operators outside of ONNX: their definition beside onnxruntime's kernel.
+
+KERNELS names a folder that keeps each model with inputs and outputs, for trials in clients:
+make trials CLIENT=openvino MORE="--recorded FOLDER"
+"""
+
+import hashlib
+import os
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -56,7 +64,18 @@ def run_kernel(model, feeds):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     message = model if isinstance(model, bytes) else model.SerializeToString()
-    return ort.InferenceSession(message, options, ["CPUExecutionProvider"]).run(None, feeds)
+    results = ort.InferenceSession(message, options, ["CPUExecutionProvider"]).run(None, feeds)
+    if "KERNELS" in os.environ:
+        _keep(Path(os.environ["KERNELS"]), message, feeds, results)
+    return results
+
+
+def _keep(folder, message, feeds, results):
+    folder.mkdir(exist_ok=True)
+    file = folder / hashlib.sha256(message).hexdigest()[:16]
+    file.with_suffix(".onnx").write_bytes(message)
+    outputs = {f"result {number}": array for number, array in enumerate(results)}
+    np.savez(file.with_suffix(".npz"), **feeds, **outputs)
 
 
 def lowered(model):

@@ -1,10 +1,13 @@
 """Trials of the shipped lists: one node at a time, in the client.
 
     python -m straightline.dev.benchmarks.clients.nodes --client NAME [--only TEXT] [--json FILE]
+        [--recorded FOLDER] [--after-target]
 
 A list promises that the client takes an operator in an opset, type and form. Each promise for which
 onnx has a test is tried in the client, and what it does not keep is printed by operator, to be put
-into the list by hand: as a form, or by leaving the operator out.
+into the list by hand: as a form, or by leaving the operator out. `--recorded` tries models that
+tests of operators outside of ONNX kept. `--after-target` tries what `--target` makes of every case,
+listed or not, where it reports nothing that stays.
 """
 
 from __future__ import annotations
@@ -19,12 +22,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from straightline.targets import find
+import straightline as sl
+from straightline.targets import Target, find
 from straightline.targets.target import Form
 
 from .client import CLIENTS, Client
 from .client_run import classify
-from .one_node import OPSETS, Case, cases
+from .one_node import OPSETS, Case, cases, recorded
 from .running import Worker
 
 _MOST = 4
@@ -53,9 +57,16 @@ def main() -> None:
     start = time.time()
     trials = list[Trial]()
     target = find(client.target)
-    if options.every:
+    fitted = target if options.after_target else None
+    if options.every or fitted:
         target = dataclasses.replace(target, operators=None, lacks={}, forms={}, anywhere=Form())
-    for trial in trials_of(client, cases(target, options.only, options.opset or OPSETS)):
+    if options.recorded:
+        every = recorded(options.recorded, target, options.only)
+    else:
+        every = cases(target, options.only, options.opset or OPSETS)
+    if fitted:
+        every = (case for each in every for case in after_target(each, fitted))
+    for trial in trials_of(client, every):
         trials.append(trial)
         if options.json and len(trials) % _BLOCK == 1:  # so that nothing tried is lost
             _keep(trials, Path(options.json))
@@ -81,8 +92,20 @@ def _options() -> argparse.Namespace:
     meaning = "an opset besides those of the tests"
     parser.add_argument("--opset", type=int, action="append", help=meaning)
     parser.add_argument("--every", action="store_true", help="operators and forms not listed, too")
+    parser.add_argument("--after-target", action="store_true", help="after the target's rewrite")
+    parser.add_argument("--recorded", type=Path, help="a folder of models of one node")
     parser.add_argument("--json", help="a file for each trial")
     return parser.parse_args()
+
+
+def after_target(case: Case, target: Target) -> Iterator[Case]:
+    """Yield the case as a target has it, unless the rewrite reports what the target lacks."""
+    try:
+        outcome = sl.transform(case.model, target=target, verify=False, hints=False)
+    except sl.Error:
+        return
+    if not outcome.untaken:
+        yield dataclasses.replace(case, model=outcome.model)
 
 
 def trials_of(client: Client, every: Iterator[Case]) -> Iterator[Trial]:

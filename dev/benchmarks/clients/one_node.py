@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,29 @@ def cases(target: Target, only: str = "", opsets: Sequence[int] = OPSETS) -> Ite
             if key not in seen and _is_supported(model, target):
                 seen.add(key)
                 yield dataclasses.replace(case, model=model)
+
+
+def recorded(folder: Path, target: Target, only: str = "") -> Iterator[Case]:
+    """Yield the models that tests of definitions kept, as far as a target supports them.
+
+    Args:
+        folder: NAME.onnx with inputs and outputs in NAME.npz, as `tests/support/kernels.py` has it.
+        target: the target.
+        only: a text that the names of the operators hold.
+    """
+    for file in sorted(folder.glob("*.onnx")):
+        model = onnx.load(file)
+        with np.load(file.with_suffix(".npz")) as arrays:
+            feeds = {name: arrays[name] for name in arrays.files if not name.startswith("result ")}
+            results = [arrays[name] for name in arrays.files if name.startswith("result ")]
+        (node, *others) = model.graph.node
+        if not others and only in node.op_type and _is_supported(model, target):
+            op_type = f"{node.domain}.{node.op_type}".removeprefix(".")
+            form = ", ".join(
+                [f"{a.name}={onnx.helper.get_attribute_value(a)}" for a in node.attribute]
+            )
+            types = " ".join(str(array.dtype) + str(list(array.shape)) for array in feeds.values())
+            yield Case(types, op_type, form, model, feeds, results)
 
 
 def _variants(only: str) -> Iterator[Case]:
@@ -175,6 +199,8 @@ def _is_supported(model: onnx.ModelProto, target: Target) -> bool:
 def _fits_schema(model: onnx.ModelProto) -> bool:
     """Test whether the types of inputs are among those of the operator."""
     (node,) = model.graph.node
+    if node.domain:
+        return True  # onnx has no schema of it
     opset = max(each.version for each in model.opset_import if not each.domain)
     types = {v.name: v.type.tensor_type.elem_type for v in model.graph.input}
     types |= {tensor.name: tensor.data_type for tensor in model.graph.initializer}

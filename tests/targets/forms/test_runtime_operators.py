@@ -16,18 +16,49 @@ def floats(*shape):
 SCALE = np.array(0.1, np.float32)
 UNSIGNED = DRAW.integers(0, 255, (2, 4)).astype(np.uint8)
 SIGNED = DRAW.integers(-128, 127, (2, 4)).astype(np.int8)
+IDS = np.ones((2, 3), np.int32)
 WEIGHTS = DRAW.integers(0, 255, (5, 2, 8)).astype(np.uint8)
 BITS = {"K": 32, "N": 5, "bits": 4, "block_size": 16, "constants": (1, 2, 4)}
 GROUPS = np.repeat(np.array([1, 0], np.int32), 16)
 CASES = {
     "activation": ("FusedGemm", [floats(2, 3), floats(3, 4)], {"activation": "Tanh"}, False),
-    "uint8": ("QLinearSigmoid", [UNSIGNED, SCALE, None, SCALE, np.array(0, np.uint8)], {}, True),
+    "uint8": ("QLinearSigmoid", [UNSIGNED, SCALE, None, SCALE, np.array(0, np.uint8)], {}, False),
     "int8": ("QLinearSigmoid", [SIGNED, SCALE, None, SCALE, np.array(0, np.int8)], {}, False),
     "4 bits": ("MatMulNBits", [floats(2, 32), WEIGHTS, floats(5, 2)], BITS, True),
     "groups": ("MatMulNBits", [floats(2, 32), WEIGHTS, floats(5, 2), None, GROUPS], BITS, False),
     "heads": (
         "RotaryEmbedding",
         [floats(1, 2, 3, 8), np.array([1]), floats(9, 4), floats(9, 4)],
+        {},
+        False,
+    ),
+    "a mask": (
+        "EmbedLayerNormalization",
+        [IDS, IDS, floats(9, 8), floats(5, 8), floats(2, 8), floats(8), floats(8), IDS],
+        {"outputs": "10"},
+        False,
+    ),
+    "rows in another order": (
+        "FusedMatMul",
+        [floats(2, 5, 3), floats(3, 5, 4)],
+        {"transBatchA": 1, "transBatchB": 1},
+        False,
+    ),
+    "a bias without beta": (
+        "SkipLayerNormalization",
+        [floats(5, 8), floats(5, 8), floats(8), None, floats(8)],
+        {},
+        False,
+    ),
+    "a bias and beta": (
+        "SkipLayerNormalization",
+        [floats(5, 8), floats(5, 8), floats(8), floats(8), floats(8)],
+        {},
+        True,
+    ),
+    "sums of codes": (
+        "QLinearAdd",
+        [*([SIGNED, SCALE, np.array(0, np.int8)] * 2), SCALE, np.array(0, np.int8)],
         {},
         False,
     ),
