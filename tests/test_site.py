@@ -81,6 +81,10 @@ def test_all_pages_are_copied_with_their_links(site, tmp_path):
     page = (tmp_path / "pages" / "index.md").read_text(encoding="utf-8")
     assert "](DESIGN.md)" in page and "](../" not in page
     assert "](docs/" not in (tmp_path / "pages" / "DESIGN.md").read_text(encoding="utf-8")
+    for page in (tmp_path / "pages").rglob("*.md"):  # what the site itself warns of, in seconds
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)#:\s]+\.md)", text):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
     report = (tmp_path / "pages" / "report.md").read_text(encoding="utf-8")
     assert report.index("](examples/report.html)") < report.index("```")
 

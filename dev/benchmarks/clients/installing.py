@@ -32,7 +32,9 @@ def main() -> None:
         elif name in _ON_TORCH and importlib.util.find_spec("torch") is None:
             reason = "there is no torch for processors"
         else:
-            reason = None if _pip(requirement) else f"{requirement} does not install"
+            # onnx2pytorch asks for any torchvision, whose newest brings a torch for graphics cards.
+            torch = [f"torch=={importlib.metadata.version('torch')}"] if name in _ON_TORCH else []
+            reason = None if _pip(requirement, *torch) else f"{requirement} does not install"
         if reason:
             _say(f"{name} is left out: {reason}")
 
