@@ -27,7 +27,7 @@ from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient
 from .intervals import FAR, Intervals
 from .log_sums import LogReader
-from .matrix_powers import WIDEST, is_full, powers_of, raise_matrix, raise_product
+from .matrix_powers import WIDEST, powers_of, raise_matrix, raise_product
 from .normal_form import Step
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, may_be_nan, reduce_step, replace_rows, weigh_last
@@ -103,6 +103,9 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
     reduced = None if reader.drops_nans else reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
         return reduced
+    growing = _raise_growing(recurrence, reader, step, fact)
+    if growing is not None:
+        return growing
     obstacle = _obstacle(recurrence, reader, step, fact)
     if obstacle:
         raise Unfit(f"it is not a linear recurrence: {obstacle}")
@@ -148,6 +151,20 @@ def _from_first(recurrence: Recurrence, rows: Sequence[Value]) -> list[Value]:
     return [emit.concat(list(pair), 0, "rows") for pair in zip(firsts, after, strict=True)]
 
 
+def _raise_growing(
+    recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
+) -> Replacement | None:
+    """Replace a float that a constant factor makes larger; None for another state."""
+    (weight,), offset = step.plain.weights, step.plain.offset
+    factor = None if weight is None else reader.array_of(weight)
+    if factor is None or factor.size != 1 or not reader.is_float or not is_small(fact):
+        return None
+    if step.is_reset or step.plain.is_bounded or float(np.abs(factor).max()) <= 1:
+        return None
+    rows = reader.rows_of(reader.nothing if offset is None else offset)
+    return raise_matrix(recurrence, [rows], powers_of(factor.reshape(1, 1)), fact)
+
+
 def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> str:
     """The obstacle to compositions of a single step; empty if none."""
     plain, (factor,) = step.plain, step.plain.weights
@@ -184,9 +201,11 @@ def _raise_several(
     if matrix is not None and len(matrix) <= WIDEST and not steps[0].is_reset:
         powers = powers_of(matrix)
         # A zero would make NaN of an infinity in another state.
-        if fact.elem_type in PLAIN_INTEGERS or is_full(powers):
+        if fact.elem_type in PLAIN_INTEGERS or powers.is_full:
             offsets = [reader.rows_of(step.plain.offset or reader.nothing) for step in steps]
             return raise_matrix(recurrence, offsets, powers, fact)
+        if powers.thirds is not None:
+            raise Unfit("powers of its factors may overflow")
     if len(steps) > _WIDEST:
         raise Unfit(f"more than {_WIDEST} states depend on each other")
     return _compose(recurrence, reader, steps, fact, nans)

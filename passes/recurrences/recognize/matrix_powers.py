@@ -4,11 +4,16 @@ A vector s of states follows s = s A + b. The rows b[t] are joined in steps of d
 each of which adds b[t - d] A^d; the powers are constants:
 
 y = Concat <axis = 0> (b[:d], Add (b[d:], MatMul (b[:-d], A^d)))
+
+Of a matrix that grows, such as the factor 2, A^d overflows long before all states do: it is a
+bounded matrix times a scale.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -28,36 +33,63 @@ from .reductions import is_small, replace_rows
 WIDEST = 16
 """The largest width of a matrix of which powers pay."""
 _LARGEST = 16.0
-"""The largest element of a power; larger ones would amplify rounding, and may overflow."""
+"""The largest element of a power without a scale."""
 _LABEL = "linear steps of doubling distance"
 _END = np.iinfo(np.int64).max
 
 
-def powers_of(matrix: Array) -> Array:
-    """The powers of a matrix for each distance; those of integers wrap.
+class Powers(NamedTuple):
+    """The powers of a matrix for each distance.
+
+    Attributes:
+        table: the powers, divided by the scale.
+        thirds: the third root of the scale, by which a product is multiplied three times; None if
+            no power is large. A scale itself would overflow where a product with it does not, and
+            make NaN of a zero.
+    """
+
+    table: Array
+    thirds: Array | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Test for powers without zeros from the second on."""
+        return bool((self.table[1] != 0).all())
+
+
+def powers_of(matrix: Array) -> Powers:
+    """The powers of a matrix; those of integers wrap.
 
     Raises:
-        Unfit: a large element of one.
+        Unfit: an element that is no finite number.
     """
-    rounds = matrix.dtype.kind == "f"
-    powers = [matrix.astype(np.float64) if rounds else matrix]
-    with np.errstate(all="ignore"):
-        for _ in DISTANCES[1:]:
-            powers.append(powers[-1] @ powers[-1])
-    table = np.stack(powers)
-    is_large = not np.isfinite(table).all() or np.abs(table).max(initial=0.0) > _LARGEST
-    if rounds and is_large:
+    if matrix.dtype.kind != "f":
+        whole = [matrix]
+        with np.errstate(all="ignore"):
+            for _ in DISTANCES[1:]:
+                whole.append(whole[-1] @ whole[-1])
+        return Powers(np.stack(whole))
+    power, exponent, table, exponents = matrix.astype(np.float64), 0, list[Array](), list[int]()
+    for _ in DISTANCES:
+        largest = float(np.abs(power).max(initial=0.0))
+        if not math.isfinite(largest):
+            raise Unfit("a factor of it is not a finite number")
+        cubes = -(-math.frexp(largest)[1] // 3) if largest > _LARGEST else 0
+        power, exponent = power / 8.0**cubes, exponent + cubes
+        table.append(power)
+        exponents.append(exponent)
+        power, exponent = power @ power, 2 * exponent
+    if max(exponents) and matrix.dtype == np.float16:
+        # Sixteen iterations overflow; the sums of some of them do before all of them.
         raise Unfit("powers of its factors may overflow")
-    return table.astype(matrix.dtype)
-
-
-def is_full(powers: Array) -> bool:
-    """Test for powers without zeros from the second on."""
-    return bool((powers[1] != 0).all())
+    # Three times the largest power of 2 take any number but 0 beyond the largest one.
+    most = np.finfo(matrix.dtype).maxexp - 1
+    thirds = np.array([math.ldexp(1.0, min(each, most)) for each in exponents], matrix.dtype)
+    return Powers(np.stack(table).astype(matrix.dtype), thirds if max(exponents) else None)
 
 
 def raise_matrix(
-    recurrence: Recurrence, offsets: Sequence[Value], powers: Array, fact: Fact
+    recurrence: Recurrence, offsets: Sequence[Value], powers: Powers, fact: Fact
 ) -> Replacement:
     """Replace states that follow a constant matrix; the first step leaves out zeros.
 
@@ -68,14 +100,15 @@ def raise_matrix(
         fact: the fact of each state.
     """
     emit, rank = recurrence.emit, len(fact.shape or ())
+    matrix = powers.table[0] if powers.thirds is None else powers.table[0] * powers.thirds[0] ** 3
     rows = [
         emit.concat([recurrence.first_row(index), offset], 0, "rows")
         for index, offset in enumerate(offsets)
     ]
-    rows = [_first_step(recurrence, rows, index, powers[0]) for index in range(len(rows))]
+    rows = [_first_step(recurrence, rows, index, matrix) for index in range(len(rows))]
     whole = Fact(fact.elem_type, (*(fact.shape or ()), Dimension.constant(len(rows))))
     together = emit.concat([emit.unsqueeze(row, rank + 1, "row") for row in rows], rank + 1, "rows")
-    monoid = _multiply(emit, np.swapaxes(powers, 1, 2))
+    monoid = _multiply(emit, powers._replace(table=np.swapaxes(powers.table, 1, 2)))
     (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1)
     columns = [emit.integer(index, "k") for index in range(len(rows))]
     values = [emit.add("Gather", [joined, at], "all", axis=rank + 1) for at in columns]
@@ -113,7 +146,7 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
     own = broadcast(recurrence, added, fact.shape)
     rows = emit.concat([recurrence.first_row(), own], 0, "rows")
     if is_left and len(fact.shape) == 1:  # a row has no column to multiply
-        powers, is_left = np.swapaxes(powers, 1, 2), False
+        powers, is_left = powers._replace(table=np.swapaxes(powers.table, 1, 2)), False
     (joined,) = recurrence.prefixes(_multiply(emit, powers, is_left), [rows], [fact])
     return replace_rows(recurrence, [joined], _LABEL, False)
 
@@ -144,9 +177,10 @@ def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
     return None
 
 
-def _multiply(around: Builder, powers: Array, is_left: bool = False) -> Monoid:
+def _multiply(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:
     """The composition of linear functions by their distance, of which rows are the offsets."""
-    table = around.constant(np.ascontiguousarray(powers), "powers")
+    table = around.constant(np.ascontiguousarray(powers.table), "powers")
+    thirds = None if powers.thirds is None else around.constant(powers.thirds, "thirds")
     distances = around.vector(DISTANCES, "distances")
 
     def monoid(
@@ -158,6 +192,10 @@ def _multiply(around: Builder, powers: Array, is_left: bool = False) -> Monoid:
         power = emit.add("Gather", [table, step], "power", axis=0)
         factors = [power, *early] if is_left else [*early, power]
         scaled = emit.add("MatMul", factors, "scaled")
+        if thirds is not None:
+            third = emit.add("Gather", [thirds, step], "third", axis=0)
+            for _ in range(3):
+                scaled = emit.add("Mul", [scaled, third], "scaled")
         return [emit.add("Add", [scaled, *late], "offsets")]
 
     return monoid

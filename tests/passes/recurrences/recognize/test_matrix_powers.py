@@ -88,7 +88,7 @@ def test_infinities_stay_in_their_elements(what, odd):
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (BODIES["a rotation"].replace("(s, a)", "(s, one_h)"), "overflow"),
+        ("s2 = Mul (t, one_h) t2 = Add (s, e)", "overflow"),
         (BODIES["a trend"].replace("q = Mul (p, a)", "q = Mul (p, t)"), "by itself"),
         (BODIES["a rotation"].replace("t2 = Add (v", "t2 = Max (v"), "computes the next value"),
     ],
@@ -146,7 +146,6 @@ def test_a_state_times_a_constant_matrix(what, is_all):
 @pytest.mark.parametrize(
     "body",
     [
-        f"{MATRIX.replace('0.5', '1.5')} p = MatMul (s, m0) s2 = Add (p, e)",
         f"{MATRIX} p = MatMul (s, m0) q = Tanh (s) s2 = Add (p, q)",
         f"{MATRIX} p = MatMul (s, m0) s2 = Sub (e, p)",
         "p = MatMul (s, k) s2 = Add (p, e)",
@@ -169,3 +168,29 @@ def test_a_wide_matrix_stays():
     assert "Slice" not in [
         n.op_type for g in _bodies(run_passes(model, RaiseRecurrences()).model) for n in g.node
     ]
+
+
+GROWING = {
+    "a factor": ("two = Constant <value_float = -2.0> () p = Mul (s, two) s2 = Add (p, e)", False),
+    "two states": ("s2 = Add (s, t) p = Add (s, e) t2 = Sub (p, half)", True),
+}
+
+
+@pytest.mark.parametrize("body", GROWING)
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_what_grows_has_a_scale(body, kind):
+    """States that stay 0 stay so, and the largest ones overflow no sooner than in the loop."""
+    nodes, pair = GROWING[body]
+    states = "float[3] s s0" + "; float[3] t t0" * pair
+    text = loop(nodes + " r = Identity (s2)", states, "float[3] r")
+    if kind == "double":
+        text = text.replace("float", "double").replace("value_double", "value_float")
+        text = text.replace("<value_float = -2.0> ()", "<value = double {-2}> ()")
+    model = raised(text, kept=["Scan"])
+    dtype = np.float32 if kind == "float" else np.float64
+    for length in (0, 1, 2, 40, 90):
+        x = numbers(length, dtype=dtype)
+        fed = {name: numbers(1, dtype=dtype)[0] for name in ("s0", "t0")[: 1 + pair]}
+        assert_same(text, model, x, **fed)
+    x = np.zeros((900, 3), dtype)
+    assert_same(text.replace("nil", "zero"), model, x * 0, **{k: v * 0 for k, v in fed.items()})
