@@ -573,7 +573,7 @@ class StepReader(Coefficients):
         """The greater or smaller of two functions: the one that fails a test where one is NaN."""
         branches = skip_identities(yes), skip_identities(no)
         if branches not in ((one, other), (other, one)):
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         kind = kind if branches == (one, other) else OPPOSITE[kind]
         first, second = (self._of(value) for value in branches)
         step = self._binary(node, kind, first, second)
@@ -581,7 +581,7 @@ class StepReader(Coefficients):
             return step
         value = self._nan_flag(branches[0])
         if value is None:
-            raise Unfit(f"{node} chooses by it")
+            raise Unfit(f"{node} selects by it")
         self.drops_nans = True
         return self._choose_step(Coefficient(None, value, True, True), second, step)
 
