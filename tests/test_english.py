@@ -1,10 +1,11 @@
-"""English of the package, as far as a test can tell: first lines, and names of variables."""
+"""English of the package, as far as a test can tell: first lines, variables, and messages."""
 
 import ast
 import re
 
 import pytest
 from source_files import ROOT, sources
+from straightline.dev.tools import messages
 
 OPENERS = {"What", "Whether", "That", "It", "They"}
 """A first line is a verb or a noun phrase: a clause as a subject names nothing."""
@@ -33,6 +34,12 @@ PUBLIC = {
 """Parameters that other people's scripts may name."""
 OPEN = {}
 """Rooms that are still to be reworded."""
+HABITS = re.compile(
+    r"(?<!here )\b(?:is|are) no (?!more|longer|such|other|less|shorter|faster|difference|iteration)"
+    r"|only run time tells|on trust|gives? out\b|for granted|in the way of|taken beforehand"
+    r"|opset (?:\d+|\{\}) (?:wants|takes)|does not take|\bas they are\b"
+)
+"""Habits of texts that users read: "is no tensor" for "is not a tensor", and the like."""
 
 
 def first_line(docstring):
@@ -41,8 +48,12 @@ def first_line(docstring):
 
 
 def violations(source):
-    """Docstrings and names that a reader of the field's best projects would stumble over."""
-    for node in ast.walk(ast.parse(source)):
+    """Docstrings, names and texts that a reader of the field's best projects would stumble over."""
+    tree = ast.parse(source)
+    for line, text in messages.texts(tree):
+        if HABITS.search(text):
+            yield f"{text} in line {line}"
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             line = first_line(ast.get_docstring(node) or "")
             if line.split(" ")[0] in OPENERS or len(line.split()) > MOST_WORDS:
@@ -72,6 +83,8 @@ def test_first_lines_and_names(file):
         ('def f(given):\n    """Return it."""\n    found = given\n', 2),
         ('"""' + "word " * 16 + '"""', 1),
         ('"""A short line. ' + "word " * 16 + '"""', 0),
+        ("raise Error(f'{x} is no tensor, which opset {n} wants')", 1),
+        ("raise Error(f'{x} is not a tensor')", 0),
     ],
 )
 def test_a_violation_is_found(source, count):

@@ -19,22 +19,20 @@ _APART = {"dev", "tests", "build", "examples"}
 
 
 class Text(NamedTuple):
-    """A text with its place."""
+    """A text with its line."""
 
-    file: str
     line: int
     text: str
 
 
-def texts(file: Path, root: Path = ROOT) -> Iterator[Text]:
+def texts(tree: ast.AST) -> Iterator[Text]:
     """Yield the texts of a source file."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
     inner = {id(part) for node in ast.walk(tree) for part in _parts_of(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inner:
             text = " ".join(_text(node).split())
-            if " " in text.strip() and "=>" not in text and "->" not in text:
-                yield Text(file.relative_to(root).as_posix(), node.lineno, text)
+            if " " in text and "=>" not in text and "->" not in text:
+                yield Text(node.lineno, text)
 
 
 def _parts_of(node: ast.AST) -> Iterator[ast.AST]:
@@ -65,8 +63,9 @@ def sources(folders: list[str], root: Path = ROOT) -> Iterator[Path]:
 def main(folders: list[str]) -> None:
     """Print the texts."""
     for file in sources(folders):
-        for found in sorted(texts(file), key=lambda one: one.line):
-            print(f"{found.file}:{found.line}: {found.text}")
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for line, text in sorted(texts(tree)):
+            print(f"{file.relative_to(ROOT).as_posix()}:{line}: {text}")
 
 
 if __name__ == "__main__":

@@ -173,8 +173,9 @@ def _own_data(path: Path, file: Path, force: bool) -> frozenset[Key]:
 
 
 def _not_of_kind(path: Path, what: str) -> SaveError:
+    article = "an" if what[0] in "AEIOU" else "a"
     return SaveError(
-        f"cannot write '{path}': a file that is no {what} is there; name another file, or"
+        f"cannot write '{path}': the file there is not {article} {what}; name another file, or"
         f" overwrite it with {by('--force')}"
     )
 

@@ -73,7 +73,7 @@ def test_files_of_others_stay():
     (OUT / "deep/w.onnx.data").put(b"precious")
     for _ in range(2):
         records = run()
-        assert "a file that is no ONNX model is there" in records["a.onnx"].messages[0]
+        assert "the file there is not an ONNX model" in records["a.onnx"].messages[0]
         assert f"would overwrite '{OUT}/deep/w.onnx.data'" in records["deep/w.onnx"].messages[0]
     assert (OUT / "a.onnx").read() == (OUT / "deep/w.onnx.data").read() == b"precious"
     assert run(force=True)["deep/w.onnx"].ok

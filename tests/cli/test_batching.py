@@ -175,7 +175,7 @@ def require(*paths, force=False):
 def test_places_are_checked_before_the_work(folder):
     require("s.html", "s.csv", "out/s.html")
     Path("s.csv").write_text("precious")
-    with pytest.raises(SaveError, match="no summary is there"):
+    with pytest.raises(SaveError, match="not a summary"):
         require("s.csv")
     require("s.csv", force=True)
     with pytest.raises(SaveError, match="make the folder"):

@@ -89,7 +89,7 @@ def test_overwriting_another_file_needs_force(folder, command):
     other = write_model(folder / "work" / "other.onnx", "out.onnx.data", 5.0)
     assert_refused(folder, command, source, "out.onnx", message="its data would overwrite")
     (folder / "work" / "notes.txt").write_text("mine")
-    assert_refused(folder, command, source, "notes.txt", message="no ONNX model is there")
+    assert_refused(folder, command, source, "notes.txt", message="not an ONNX model")
     assert weight(other) == 5
     for name in ("out.onnx", "notes.txt"):
         result = run((*command, "--force", "--no-verify"), source, name)
@@ -101,7 +101,7 @@ def test_an_impossible_write_is_refused_before_the_work(folder, monkeypatch):
     monkeypatch.setattr("straightline.driver.calls.run", lambda *_, **__: pytest.fail("ran"))
     (folder / "work" / "notes.txt").write_text("mine")
     source = folder / "home" / "in.onnx"
-    assert_refused(folder, ("rewrite",), source, "notes.txt", message="no ONNX model is there")
+    assert_refused(folder, ("rewrite",), source, "notes.txt", message="not an ONNX model")
     assert_refused(folder, ("rewrite",), source, folder / "home" / "w.bin", message="read itself")
 
 

@@ -148,7 +148,7 @@ def test_a_report_is_written_whole_and_replaces_only_a_report(tmp_path):
     assert read(path.read_text(encoding="utf-8"))
     other = tmp_path / "notes.html"
     other.write_text("<p>mine</p>")
-    with pytest.raises(sl.ir.SaveError, match="a file that is no report is there"):
+    with pytest.raises(sl.ir.SaveError, match="the file there is not a report"):
         report.write(other, found)
     assert other.read_text() == "<p>mine</p>"
     report.write(other, found, force=True)

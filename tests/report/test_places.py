@@ -21,7 +21,7 @@ def test_a_new_file_an_empty_one_and_one_with_the_mark(tmp_path):
 def test_anything_else_takes_force(tmp_path):
     path = tmp_path / "p.html"
     path.write_text("mine")
-    with pytest.raises(sl.ir.SaveError, match="no page is there; name another file, or overwrite"):
+    with pytest.raises(sl.ir.SaveError, match="not a page; name another file, or overwrite"):
         place(path)
     assert place(path, force=True) == path
 

@@ -92,7 +92,7 @@ def test_only_summaries_are_replaced(name, tmp_path):
     for _ in range(2):
         SHEET.write(path)
     path.write_text("precious")
-    with pytest.raises(SaveError, match="no summary is there"):
+    with pytest.raises(SaveError, match="not a summary"):
         SHEET.write(path)
     SHEET.write(path, force=True)
     with pytest.raises(SaveError, match="it is read"):

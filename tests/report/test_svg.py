@@ -86,7 +86,7 @@ def test_a_picture_is_written_and_replaces_only_a_picture(tmp_path):
     report.write_svg(path, MODEL)
     report.write_svg(path, MODEL)
     path.write_text("<svg>mine</svg>")
-    with pytest.raises(sl.ir.SaveError, match="no picture of control flow"):
+    with pytest.raises(sl.ir.SaveError, match="not a picture of control flow"):
         report.write_svg(path, MODEL)
     report.write_svg(path, MODEL, force=True)
     assert path.read_text(encoding="utf-8").startswith("<svg xmlns")

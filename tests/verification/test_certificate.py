@@ -109,7 +109,7 @@ def test_nothing_else_is_overwritten(certificate, tmp_path):
     certificate.write(path)
     certificate.write(path)  # a certificate may be replaced
     other.write_text("mine")
-    with pytest.raises(sl.Error, match="no certificate is there"):
+    with pytest.raises(sl.Error, match="not a certificate"):
         certificate.write(other)
     assert other.read_text() == "mine"
     certificate.write(other, force=True)

@@ -26,9 +26,7 @@ def subtract_quotient(draft: NodeDraft) -> AdapterResult:
     dtype = draft.required_dtype(0, "Mod")
     if dtype not in (np.int32, np.int64, np.uint64):
         # Other integers go by way of long ones.
-        draft.refuse(
-            f"Mod exists from opset 10 on, and that of {dtype} is no exact sum of products"
-        )
+        draft.refuse(f"Mod exists from opset 10 on, and {dtype} has no exact sum of products")
     a, b = draft.input(0), draft.input(1)
     whole = draft.emit("Mul", [draft.emit("Div", [a, b]), b])
     rest = draft.emit("Sub", [a, whole], "rest")

@@ -101,7 +101,7 @@ class Gate(NamedTuple):
         if not self.opposite:
             return form
         if kind != "Sigmoid" and not (kind == "HardSigmoid" and self.activation.beta == 0.5):
-            raise Unfit(f"has one less a {kind} for a gate, which is no {kind}")
+            raise Unfit(f"has one less a {kind} for a gate, which is not a {kind}")
         return form.negate()
 
 

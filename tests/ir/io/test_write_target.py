@@ -149,7 +149,7 @@ class TestWhatBelongsToOthers:
     def test_a_file_that_is_no_model(self, source: Path, tmp_path: Path, content: bytes) -> None:
         target = tmp_path / "notes.txt"
         target.write_bytes(content)
-        assert_refused(source, target, "a file that is no ONNX model is there.*--force")
+        assert_refused(source, target, "the file there is not an ONNX model.*--force")
         ir.save(ir.load(source), target, force=True)
         assert weight(target) == 1
 
@@ -158,7 +158,7 @@ class TestWhatBelongsToOthers:
         target = tmp_path / "input_0.pb"
         target.write_bytes(tensor.SerializeToString())
         assert ir.to_proto(target).HasField("graph")
-        assert_refused(source, target, "no ONNX model")
+        assert_refused(source, target, "not an ONNX model")
 
     def test_models_and_empty_files_are_replaced(self, source: Path, tmp_path: Path) -> None:
         (tmp_path / "empty").touch()

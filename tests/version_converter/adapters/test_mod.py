@@ -84,7 +84,7 @@ def test_a_remainder_towards_zero_is_what_a_division_leaves():
 
 
 def test_remainders_of_floats_are_refused_in_opset_9():
-    reason = "that of float.* is no exact sum of products"
+    reason = "float.* has no exact sum of products"
     for type_ in ("float16", "float", "double"):
         assert_refuses("y = Mod <fmod = 1> (x, x)", 10, 9, reason, f"{type_}[2] x")
 
