@@ -147,7 +147,7 @@ def masked(case: Case, operand: str, is_causal: bool, has_starts: bool = False) 
 
 
 def weighted(scaling: str, bias: str, masks: str) -> str:
-    """Nodes of heads, the mean of v by weights of q and k.
+    """Nodes of heads, the mean of v by weights of q and k, and of qk, their masked scores.
 
     Args:
         scaling: nodes of scaled.
@@ -158,7 +158,8 @@ def weighted(scaling: str, bias: str, masks: str) -> str:
     scores.append(f"{scaling} {masks}")
     scores.append(f"biased = Add (scaled, {bias})" if bias else "biased = Identity (scaled)")
     scores.append("scores = Add (biased, allMasks)" if masks else "scores = Identity (biased)")
-    return " ".join([*scores, "weights = Softmax <axis = -1> (scores) heads = MatMul (weights, v)"])
+    scores.append("qk = Identity (scores)  weights = Softmax <axis = -1> (scores)")
+    return " ".join([*scores, "heads = MatMul (weights, v)"])
 
 
 def _rows_of_attention(case: Case) -> str:

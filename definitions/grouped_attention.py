@@ -160,6 +160,16 @@ def _weights(case: Case) -> str:
         weights = Slice (all, [0], [-1], [3])"""
 
 
+def _scored(case: Case) -> str:
+    """Nodes of the scores before the Softmax, 0 where they are masked, or of the weights."""
+    if "scored" not in case.outputs:
+        return ""
+    if case["qk"] not in (1, 2):
+        case.unfit(f"there are no scores of kind {case['qk']}")
+    values = "Where (isSeenH, biased, 0.0)" if case["qk"] == 1 else "Identity (weights)"
+    return f"scoredW = {values}  {narrowed(case, 'query', 'scored')}"
+
+
 def _rows(case: Case) -> str:
     stays = case.has("positions") or case.has("bias")
     return "" if stays else "query key value past_key past_value lengths"
@@ -168,7 +178,7 @@ def _rows(case: Case) -> str:
 @defines(
     """(floats query, floats key, floats value, floats past_key, floats past_value, int32 lengths,
     int32 total_length, floats cos, floats sin, int64 positions, floats bias, floats sink)
-    => (y, present_key, present_value) { y, present_key, present_value =
+    => (y, present_key, present_value, scored) { y, present_key, present_value, scored =
     com.microsoft.GroupQueryAttention <num_heads = @heads, kv_num_heads = @groups,
     do_rotary = @rotary ? 0, rotary_interleaved = @interleaved ? 0, scale = @scale ?,
     softcap = @softcap ? 0.0, local_window_size = @window ? -1, causal = @causal ? 1,
@@ -185,10 +195,10 @@ def _rows(case: Case) -> str:
 def group_query_attention(case: Case) -> str:
     """Attention with fewer heads of keys than of queries, and a cache."""
     quantized = case["bits"] or "NONE" not in (case["k_type"] or "NONE", case["v_type"] or "NONE")
-    if case["qk"] or case["sliding"] or quantized or case.has("past_key") != case.has("past_value"):
-        case.unfit("its cache slides or is quantized, or it returns scores")
+    if case["sliding"] or quantized or case.has("past_key") != case.has("past_value"):
+        case.unfit("its cache slides or is quantized")
     operands, head = _operands(case)
     return f"""{operands} {_places(case)} {_rotated(case, head)} {_cached(case)}
-        {_scores(case).replace("SCALED", scaled(case, head))} {_weights(case)}
+        {_scores(case).replace("SCALED", scaled(case, head))} {_weights(case)} {_scored(case)}
         heads = MatMul (weights, vR)  {from_heads("heads", "yW", head and head * case["heads"])}
         {narrowed(case, "query", "y")}"""

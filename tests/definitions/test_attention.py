@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import straightline as sl
-from kernels import assert_kernel, one_node
+from kernels import assert_equal, assert_kernel, feeds_of, lowered, one_node, run_kernel
 
 DRAW = np.random.default_rng(0)
 ATTENTION, MULTI = "com.microsoft.Attention", "com.microsoft.MultiHeadAttention"
@@ -81,6 +81,14 @@ def test_one_token_goes_to_its_row_of_the_past(has_bias):
     flags = DRAW.integers(0, 2, (B, 4)).astype(np.int32)
     inputs = [*row, flags, None, *past, whole(3), None, None, bias]
     assert_kernel(DECODER, inputs, 3, num_heads=N, past_present_share_buffer=1)
+
+
+def test_masked_scores_are_an_output():
+    flags = DRAW.integers(0, 2, (B, S)).astype(np.int32)
+    inputs = [floats(B, S, H), floats(B, S, H), floats(B, S, H), None, flags, floats(1, 1, S, S)]
+    model = one_node(MULTI, inputs, 4, num_heads=N)
+    model.graph.output[3].type.tensor_type.elem_type = 1  # onnxruntime infers no type of it
+    assert_equal(run_kernel(model, feeds_of(inputs)), run_kernel(lowered(model), feeds_of(inputs)))
 
 
 @pytest.mark.parametrize(

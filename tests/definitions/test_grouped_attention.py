@@ -26,7 +26,8 @@ def check(count, past, total, ends, packed=False, dtype=np.float32, **settings):
     lengths = [np.array(ends, np.int32), np.array(total, np.int32)]
     rotated = angles if settings.get("do_rotary") else [None, None]
     inputs = [*rows, *cache, *lengths, *rotated, *more]
-    assert_kernel(GROUPED, inputs, 3, num_heads=N, kv_num_heads=K, **settings)
+    outputs = settings.pop("outputs", 3)
+    assert_kernel(GROUPED, inputs, outputs, num_heads=N, kv_num_heads=K, **settings)
 
 
 CALLS = [(3, None, 3, (2, 2)), (1, 4, 5, (4, 3)), (1, 8, 5, (4, 4)), (3, 4, 7, (6,))]
@@ -48,6 +49,8 @@ def test_prompts_and_tokens(call, packed):
         {"smooth_softmax": 1},
         {"causal": 0},
         {"sink": floats(N)},
+        {"outputs": 4, "qk_output": 1, "softcap": 2.0},
+        {"outputs": 4, "qk_output": 2, "smooth_softmax": 1},
     ],
 )
 def test_scores(settings):
