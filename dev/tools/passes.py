@@ -31,7 +31,8 @@ class PassClass(NamedTuple):
         name: the name in pipelines.
         summary: the first line of the docstring.
         by_default: true for a pass of the default pipeline.
-        text: the docstring of the file: an example, and what the pass keeps.
+        text: the docstring of the file, or of the class, below its first line: an example, and
+            what the pass keeps.
         options: the entries of the class's docstring for its options.
     """
 
@@ -52,7 +53,7 @@ class PassClass(NamedTuple):
     def section(self) -> str:
         """The section of a pass without a page of its own."""
         parts = [f"## {self.name}", self.summary if self.by_default else f"Opt-in. {self.summary}"]
-        parts += [_markdown(self.text.partition("\n\n")[2])] if "\n\n" in self.text else []
+        parts += [_markdown(self.text)] if self.text else []
         entries = re.sub(r"\n\s+", " ", self.options)
         options = [
             f"- `{name}`: {text}"
@@ -65,7 +66,7 @@ class PassClass(NamedTuple):
 def _markdown(text: str) -> str:
     """Return a docstring as Markdown: paragraphs with an arrow or an indent are code."""
     parts: list[str] = []
-    for part in text.strip().split("\n\n"):
+    for part in text.rstrip().split("\n\n"):
         if not ("->" in part or all(line[:4].strip() == "" for line in part.splitlines())):
             parts.append(part.replace("\n", " "))
         elif parts and parts[-1].endswith("\n```"):
@@ -95,10 +96,15 @@ def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
                 kinds[node.name] = PassClass(
                     *head,
                     by_default=bool(own.get("by_default", False)),
-                    text=ast.get_docstring(tree) or "",
+                    text=_body(ast.get_docstring(tree) or "") or _body(text),
                     options=textwrap.dedent(options[1]) if options else "",
                 )
     return kinds
+
+
+def _body(text: str) -> str:
+    """Return a docstring below its first paragraph, without options."""
+    return re.split(r"(?:^|\n\n)(?:Options|Attributes):\n", text.partition("\n\n")[2])[0]
 
 
 def _constants(node: ast.ClassDef) -> dict[str, str]:

@@ -86,7 +86,11 @@ class _ConvertScans(Pass):
 
 @dataclasses.dataclass(frozen=True)
 class Scan8To9(_ConvertScans):
-    """Convert a model of opset 8 to opset 9 if only its Scans change."""
+    """Convert a model of opset 8 to opset 9 if only its Scans change.
+
+    A Scan of opset 8 has a batch axis: it becomes a Scan over the rows of the batch, cut to their
+    `sequence_lens`. All Scans of the model are converted, or none.
+    """
 
     name: ClassVar[str] = "scan-8-to-9"
     adds: ClassVar[tuple[str, ...]] = ("If",)
@@ -95,7 +99,11 @@ class Scan8To9(_ConvertScans):
 
 @dataclasses.dataclass(frozen=True)
 class Scan9To8(_ConvertScans):
-    """Convert a model of opset 9 to opset 8 if only its Scans change."""
+    """Convert a model of opset 9 to opset 8 if only its Scans change.
+
+    Each gets a batch of one row. Opset 8 fills outputs forward only, so one more Scan reverses
+    outputs that are filled backward. All Scans of the model are converted, or none.
+    """
 
     name: ClassVar[str] = "scan-9-to-8"
     versions: ClassVar[tuple[int, int]] = (9, 8)
