@@ -51,6 +51,7 @@ def same_content(one: Fact, other: Fact) -> bool:
     if one.content.shape != other.content.shape:
         return False
     pairs = zip(one.content.reshape(-1), other.content.reshape(-1), strict=True)
+    # Two unknown elements need not be equal.
     return all(a is not None and a == b for a, b in pairs)
 
 
@@ -123,6 +124,7 @@ def _lower(one: Dimension | None, other: Dimension) -> Dimension | None:
     less = one.less(other)
     if less is not None:
         return one if less else other
+    # N and N + M: the first is the lower one or equal.
     if other.less(one) is False:
         return one
     a, b = one.at_least, other.at_least
@@ -141,6 +143,7 @@ def _of_type(elem_type: int) -> Bounds | None:
 
 def _fits(bounds: Bounds, elem_type: int) -> bool:
     """Test whether the type represents all numbers between the bounds."""
+    # In 32 bits sizes fit only by an assumption, and nobody would record it here.
     numbers = all(bound.value is not None for bound in bounds)
     magnitudes = Magnitudes()
     return (numbers or elem_type == onnx.TensorProto.INT64) and all(

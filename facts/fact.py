@@ -253,6 +253,7 @@ class Symbols:
         return Fact(tensor.elem_type, tuple(self._dim(dim, inferred) for dim in tensor.shape.dim))
 
     def _dim(self, dim: onnx.TensorShapeProto.Dimension, inferred: bool) -> Dimension:
+        # A negative size is no size, so it counts as unknown.
         if dim.HasField("dim_value") and dim.dim_value >= 0:
             return Dimension.constant(dim.dim_value)
         name = dim.dim_param

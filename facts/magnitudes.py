@@ -88,6 +88,7 @@ class Magnitudes:
         for monomial, factor in element.terms.items():
             if monomial:
                 largest = self._largest(monomial, most) * factor
+                # Each product lies between 0 and its largest, so it widens one end.
                 low, high = min(low, low + largest), max(high, high + largest)
         fits = least <= low and high <= greatest
         self.narrow |= fits and bits == 32
@@ -95,6 +96,7 @@ class Magnitudes:
 
     def _largest(self, monomial: Monomial, most: int) -> int:
         """The largest number that a product of symbols may be."""
+        # Sizes of one tensor multiply to less than those of several.
         if len(monomial) > 1 and any(_divides(monomial, other) for other in self._together):
             return MOST_ELEMENTS
         largest = 1

@@ -83,6 +83,7 @@ class Dimension:
     @property
     def at_least(self) -> int | None:
         """The largest number that it is certainly not below; None if there is none known."""
+        # Sizes are 0 or more, so products with positive factors only add.
         rest = self.terms.get((), 0)
         return rest if all(f > 0 for m, f in self.terms.items() if m) else None
 
@@ -103,6 +104,7 @@ class Dimension:
         low, high = difference.at_least, difference.at_most
         if (low is not None and low > 0) or (high is not None and high < 0):
             return False
+        # 3*N + 6*M + 1 is never 0, because 3 divides all of it but the number.
         common = math.gcd(*(f for m, f in difference.terms.items() if m))
         if common and difference.terms.get((), 0) % common:
             return False
@@ -127,6 +129,7 @@ class Dimension:
         """Test for a size that is certainly 0 where another one, of positive terms, is."""
         if other.at_least != 0:
             return False
+        # A sum of positive terms is 0 only where each of its products is.
         factors = [frozenset(monomial) for monomial in other.terms]
         return all(any(each.issubset(monomial) for each in factors) for monomial in self.terms)
 
@@ -219,6 +222,7 @@ class Dimension:
             own, others = abbreviated(own, 1), abbreviated(others, 1)
         for mine, a in own.items():
             for right, b in others.items():
+                # Sorted, so that N*M and M*N are one product.
                 product = tuple(sorted(mine + right))
                 terms[product] = terms.get(product, 0) + a * b
         return Dimension(terms)

@@ -85,6 +85,7 @@ class Reason(str):
             return parts[0]
         plain = "; ".join(part.plain for part in parts)
         options = dict.fromkeys(option for part in parts for option in part.options)
+        # Backwards, so that arguments of the first sentence win.
         arguments = {n: value for part in parts[::-1] for n, value in part.arguments.items()}
         return cls(plain, parts[0].code, arguments, tuple(options), parts)
 

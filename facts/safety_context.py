@@ -139,6 +139,7 @@ class Premises:
         """Demand that an input's elements are positions in axes of all these sizes."""
         low, high = self.bounds(index)
         for size in sizes:
+            # Negative positions count from the end.
             if not (self.is_at_least(low + size, 0) and self.is_at_least(size, high + 1)):
                 raise Unproven(
                     f"{self.name(index)} may be out of range for an axis of size {shown(size)}"
@@ -194,6 +195,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> None:
         ones = all(dim == 1 for shape in ranked for dim in shape)
         require(ones and len(shapes) - len(ranked) == 1, "the shape of an operand is not known")
     for axis in range(1, max(map(len, ranked), default=0) + 1):
+        # A size of 1 stretches to any other; all others must be equal.
         dims = [shape[-axis] for shape in ranked if len(shape) >= axis and shape[-axis] != 1]
         for dim in dims[1:]:
             same(dims[0], dim, "sizes that must broadcast")

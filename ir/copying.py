@@ -128,6 +128,7 @@ def _copy_sources(
         values[value] = target.add_input(value.name, _loose(info, loosened) if info else None)
     for value, tensor in source.initializers.items():
         if value in values:
+            # An input with a default: a caller may feed another value, so it is no constant.
             target.initializers[values[value]] = tensor
         else:
             values[value] = target.add_initializer(value.name, tensor)

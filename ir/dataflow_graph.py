@@ -131,6 +131,7 @@ class Topology:
             ModelError: the graph has a cycle.
         """
         late, sink = self.late, self.sink
+        # The order of insertion is topological until a vertex gets a further source.
         if not late:
             return [vertex for vertex in self.sources if vertex is not sink]
         order: dict[Any, None] = {}
@@ -150,6 +151,7 @@ class Topology:
     def _order_above(self, root: Any, order: dict[Any, None]) -> None:
         """Append a vertex to `order`, after all vertices that feed it."""
         pred = self.sources
+        # An explicit stack, because chains of nodes are deeper than Python's recursion limit.
         stack = [(root, iter(pred[root]))]
         open_vertices = {root}
         while stack:

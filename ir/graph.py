@@ -104,6 +104,7 @@ class Graph(GraphQueries):
             nodes.append(node)
             feeding: list[Any] = []
             for value in inputs:  # as Topology.insert does, in two thirds of the time
+                # All values are of this graph, so a producer is the vertex itself.
                 source = value.producer or value  # type: ignore[union-attr]
                 current = users[source]
                 if not current:
@@ -276,6 +277,7 @@ class Graph(GraphQueries):
                 its bodies.
         """
         self._check_own(node)
+        # Serialization writes a body into its attribute, without which it would be lost.
         for name in node.bodies:
             if name not in op.attributes:
                 raise GraphError(f"{node} holds a graph '{name}', an attribute that {op} lacks")
@@ -283,6 +285,7 @@ class Graph(GraphQueries):
         self._uncount(node)
         self._counts[op.qualname] = self._counts.get(op.qualname, 0) + 1
         write_operator(node, op)
+        # No edge changes, so the number of changes does not invalidate this cache.
         self._kinds = NO_KINDS
         if is_constant:
             self._read_constant(node)
@@ -517,12 +520,14 @@ class Graph(GraphQueries):
         Raises:
             GraphError: as there.
         """
+        # Checks precede changes: an error leaves the graph as it was.
         for old in values:
             self._check_defined(old)
             if old.pinned:
                 raise GraphError(f"{old} is named from outside the data flow and must stay")
         sources = self._sources(list(values.values()))
         self._replace_in_nodes(values)
+        # A replacement of a value without readers must not stay captured.
         self._drop_captures(sources)
 
     def _replace_in_nodes(self, values: Mapping[Value, Value]) -> None:
@@ -549,6 +554,7 @@ class Graph(GraphQueries):
         """Replace one value in the inputs of a node; return false where more is to be done."""
         ((old, new),) = values.items()
         assert old is not None
+        # The quick way is right only where the edge stands for this one value.
         source = self.vertex(old)
         if user.bodies or (source is not old and len(source.outputs) > 1):  # type: ignore[union-attr]
             return False

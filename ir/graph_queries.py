@@ -173,6 +173,7 @@ class GraphQueries:
         if self._ordered[0] != changes:
             nodes = [v for v in self._topology.ordered() if type(v) is Node]
             self._ordered = changes, nodes
+        # A copy: the caller may change its list, and the cached one serves the next caller.
         return self._ordered[1].copy()
 
     def unordered_nodes(self) -> Iterator[Node]:
@@ -189,6 +190,7 @@ class GraphQueries:
         Raises:
             ModelError: the graph has a cycle.
         """
+        # The counts answer for absent operators, without sorting the graph.
         present = [name for name in qualnames if name in self._counts]
         if len(present) > 1:
             return [node for node in self.nodes() if node.op.qualname in present]
@@ -225,6 +227,7 @@ class GraphQueries:
     def walk(self) -> Iterator[Graph]:
         """This graph, then all nested graphs, outer before inner."""
         yield self._graph
+        # A copy: a caller may remove holders while it walks.
         for node in list(self._holders):
             for graph in node.graphs():
                 yield from graph.walk()
@@ -248,6 +251,7 @@ class GraphQueries:
         output."""
         source = self.vertex(value)
         candidates = self._topology.users.get(source, ())
+        # Edges join vertices, so the outputs of one node share their users.
         if value.producer is not source or len(source.outputs) == 1:
             return list(candidates)
         if min(len(candidates), len(source.outputs)) > _WIDE:
@@ -261,6 +265,8 @@ class GraphQueries:
             places += [Use(user, index) for index in self._positions(user).get(value, ())]
             if isinstance(user, Node):
                 for graph in user.graphs():
+                    # A captured value is a vertex of every graph between: one look-up skips a whole
+                    # body.
                     if value in graph._topology.sources:
                         places += graph.uses(value)
         return places
@@ -278,6 +284,8 @@ class GraphQueries:
     def is_needed(self, node: Node) -> bool:
         """Test whether an output of the node is used or pinned."""
         if self._topology.users[node]:
+            # Training, an annotation or an attribute names a pinned value, which thus has no reader
+            # here.
             return True
         return any(value is not None and value.pinned for value in node.outputs)
 
@@ -344,6 +352,7 @@ class GraphQueries:
         self, user: Node | Graph, source: Node | Value, values: Sequence[Value | None]
     ) -> bool:
         """Test whether a user of a vertex reads one of some values of the vertex."""
+        # A few comparisons cost less than a dict of all positions.
         if len(values) == 1 and type(user) is Node and len(user.inputs) <= _FEW:
             if values[0] is not None and values[0] in user.inputs:
                 return True
@@ -375,6 +384,7 @@ class GraphQueries:
         nodes are cached, for Loops with thousands of inputs."""
         read = user.inputs if isinstance(user, Node) else user._outputs
         entry = self._wide.get(user)
+        # Each change makes a new tuple, so an entry with the same one is never stale.
         if entry is not None and entry[0] is read:
             return entry[1]
         positions: dict[Value | None, list[int]] = {}
@@ -393,6 +403,7 @@ class GraphQueries:
 
 def _read_outputs(read: Mapping[Any, object], source: Node) -> Iterator[Value]:
     """Select the outputs of a node that are read."""
+    # Walk the shorter side: a wide Loop may have thousands of outputs, or of readers.
     if len(read) < len(source.outputs):
         yield from (v for v in read if type(v) is Value and v.producer is source)
     else:
@@ -403,6 +414,7 @@ def _reads_any(
     read: Mapping[Any, object], source: Node | Value, values: Sequence[Value | None]
 ) -> bool:
     """Test whether one of some values of a vertex is read."""
+    # As above: the shorter side.
     if len(values) > len(read) and isinstance(source, Node):
         return any(True for _ in _read_outputs(read, source))
     return any(value is not None and value in read for value in values)

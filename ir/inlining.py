@@ -106,6 +106,7 @@ class Template:
     def _share_initializers(self, graph: Graph) -> None:
         """Add the initializers of a graph to `into`, once for all copies."""
         for value, tensor in graph.initializers.items():
+            # An input with a default is an initializer, too, but the caller feeds it.
             if value.constant is not None:
                 copy = self.into.add_initializer(value.name, tensor)
                 copy.pinned = value.pinned
@@ -250,6 +251,7 @@ class Template:
                     if value is not None and value.constant is None:
                         break
                 else:
+                    # Every input is absent or a constant.
                     if self._fold(step, inputs, environment, suffix):
                         continue
             if node.bodies and self._take_branch(step, inputs, environment, suffix):
@@ -280,6 +282,7 @@ class Template:
     ) -> bool:
         """Compute a node instead of copying it, where `fold` can; the results are not placed."""
         assert self.fold is not None
+        # A pinned value must stay, but a folded constant that nothing reads is dropped.
         if step.node.bodies or any(v is not None and v.pinned for v in step.node.outputs):
             return False
         tensors = self.fold(step.node, [None if v is None else v.constant for v in inputs])
@@ -297,6 +300,7 @@ class Template:
     ) -> bool:
         """Copy the branch of an If in its place, if the condition is constant."""
         condition = inputs[0].constant if step.op.qualname == "If" and inputs[0] else None
+        # `cond` may have any rank; the runtime refuses other numbers of elements than one.
         if condition is None or condition.size != 1:
             return False
         branch = step.node.body("then_branch" if condition.numpy().all() else "else_branch")
@@ -310,6 +314,7 @@ class Template:
             results = [self._position(value) for value in branch.outputs]
             self._share_initializers(branch)
             assert len(results) >= len(step.outputs)
+            # This copy's environment is older than the positions of the branch.
             environment.extend(self._environment[end:])
         self._copy_each(self._branches[branch], environment, suffix)
         for position, value in zip(step.outputs, branch.outputs, strict=False):

@@ -215,4 +215,5 @@ class Function:
 def _opset(imports: dict[str, int], domain: str) -> int:
     if normal_domain(domain):
         return imports.get(domain, 0)
+    # Both names mean ONNX's own domain.
     return imports.get("", 0) or imports.get("ai.onnx", 0)

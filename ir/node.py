@@ -102,6 +102,7 @@ class Value:
 def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
+        # An empty symbol says no more than a missing one.
         return dim.dim_value
     return (dim.dim_param or None) if kind else None
 
@@ -250,6 +251,7 @@ class Node(_Fields):
         return f"{function}/{self.label}" if function else self.label
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        # `object` has no guard against assignments.
         for name, value in state[1].items():
             object.__setattr__(self, name, value)
 
@@ -261,6 +263,7 @@ def plain_node(
     op: Operator, inputs: tuple[Value | None, ...], label: str, name: str, graph: Graph
 ) -> Node:
     """Make a node with one output in half the time of the two constructors."""
+    # The class comes last, because its guard refuses these assignments.
     node: Any = _new(_Fields)
     value = _new(Value)
     node.op = op

@@ -197,6 +197,7 @@ class Operator:
         """Write everything but name, connections and attributes into a message."""
         if self.extra is not None:
             proto.CopyFrom(self.extra)
+            # `extra` has the names of the file there, for sharding alone.
             proto.ClearField("input")
             proto.ClearField("output")
         proto.op_type = self.op_type

@@ -149,6 +149,7 @@ class Tensor:
         """
         if self._array is None:
             array = self._read()
+            # Clones and several graphs share the tensor.
             array.flags.writeable = False
             self._array = array
         return self._array
@@ -169,6 +170,7 @@ class Tensor:
                 yield from _external_blocks(message, self.base_dir, block)
                 return
             raw = message.raw_data
+            # Otherwise the elements are in a typed field, or too few, which `_read` reports.
             if len(raw) == byte_size(message):
                 yield memoryview(raw)
                 return
@@ -261,9 +263,11 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
             f"tensor '{name}' has external data in '{location}', but the model's folder is not"
             " known; load the model from its path, or give the folder as base_dir="
         )
+    # Functions of `os` raise ValueError for a null character, where callers expect OSError.
     if "\0" in location:
         raise LoadError(f"tensor '{name}' names external data in {location!r}, which is not a path")
     folder = real_path(base_dir)
+    # Links are resolved on both sides, because one inside the folder may lead out of it.
     path = real_path(folder / location)
     if not location or not path.is_relative_to(folder) or path == folder:
         raise LoadError(
@@ -319,6 +323,7 @@ def byte_size(tensor: onnx.TensorProto) -> int:
     except (KeyError, ValueError) as error:
         raise LoadError(f"tensor '{tensor.name}' cannot be external: {error}") from error
     count: int = math.prod(tensor.dims)
+    # Rounded up: the last byte of packed 4-bit elements may be half full.
     return -(-count * bits // 8)
 
 
@@ -328,8 +333,10 @@ def _read_external(message: onnx.TensorProto, base_dir: Path | None) -> Array:
         content = np.fromfile(stream, np.uint8, byte_size(message), offset=offset)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(message.data_type)
     if element_bits(message.data_type) == 8 * dtype.itemsize:
+        # Files are little-endian on every machine (onnx.proto, TensorProto.raw_data).
         little = content.view(dtype.newbyteorder("<"))
         return little.astype(dtype, copy=False).reshape(message.dims)
+    # Packed elements share bytes, which onnx's own function takes apart.
     packed = onnx.TensorProto(data_type=message.data_type, dims=message.dims)
     packed.raw_data = content.tobytes()
     return np.array(numpy_helper.to_array(packed))
@@ -355,5 +362,6 @@ def dense(values: Array, indices: Array, dims: Sequence[int]) -> Array:
     if indices.ndim == 2:
         array[tuple(indices.T)] = values
     else:
+        # The reshape is a view, because a new array is contiguous.
         array.reshape(-1)[indices] = values
     return array

@@ -92,6 +92,7 @@ class CallResults:
         }
         if not following_outputs:
             return {}
+        # One budget for a call with all calls inside it.
         if depth == 1:
             self._budget = _MOST_NODES
         results = _Call(self, call, function, elements, around, depth).results(
@@ -185,6 +186,7 @@ class _Call:
         computed = [graph.vertex(value) for value in values if value.constant is None]
         before = graph.requirements(computed)
         nodes = [n for n in graph.nodes() if n in before and not following.isdisjoint(n.outputs)]
+        # Calls with arguments of other sizes share a result for which no node reads a size.
         sizes = any(map(self._asks_sizes, nodes))
         tensors = [self._arguments.get(value) for value in graph.inputs]
         key = (
@@ -230,6 +232,7 @@ class _Call:
             results = self._all.folder.fold(node, tensors) or ()
             pairs = zip(node.outputs, results, strict=False)
             return {value: tensor for value, tensor in pairs if value is not None}
+        # Some elements are unknown, but sizes may decide the result.
         arrays = {value: decided(self._inside.fact(value)) for value in outputs}
         return {v: Tensor(array=array) for v, array in arrays.items() if array is not None}
 

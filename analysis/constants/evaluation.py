@@ -59,6 +59,7 @@ def _may_evaluate(node: Node, model: Model) -> bool:
     if not (node.is_op(*_CONSTRUCTS) or key in model.functions) or node.op.references:
         return False
     inside = list(node.graphs()) + ([model.functions[key].graph] if key in model.functions else [])
+    # A draw made before run time would be the same in every run.
     return not draws_random_numbers(node) and not any(
         find_random(graph, model.functions) for graph in inside
     )

@@ -83,6 +83,7 @@ def origins(value: Value, sizes: bool = False, provenance: Provenance | None = N
     names = [origin.what for origin in sources] or [f"value '{value.name}'"]
     by_data = any(origin.data for origin in sources)
     options = list(dict.fromkeys(origin.option for origin in sources))
+    # Options for some of the sources alone decide nothing.
     if by_data or "" in options:
         options = []
     arguments = {
@@ -132,6 +133,8 @@ class Provenance:
                 path.pop()
                 if path:
                     path[-1].add(visit.sources, visit.lowest)
+                # Only the first value of a circle leads to no lower number; the circle's others
+                # follow it.
                 if visit.lowest == visit.number:
                     while len(circle) > visit.number:
                         self._known[circle.pop()] = visit.sources
@@ -153,6 +156,7 @@ class Provenance:
         value, sizes = query
         node = value.producer
         if value.constant is not None:
+            # Sizes of a constant need no elements.
             if value.constant.is_readable or sizes:
                 return [], []
             return [Origin(f"'{value.name}', external data in an unknown folder", "base_dir=")], []
@@ -160,10 +164,12 @@ class Provenance:
             outer = [Query(v, sizes) for v in carried_sources(value)]
             is_source = not outer and not is_iteration_number(value)
             return list(_source(value, sizes)) if is_source else [], outer
+        # The sizes of random numbers are not random.
         if _is_opaque(node) or (draws_random_numbers(node) and not sizes):
             random = "" if _is_opaque(node) else "random "
             return [Origin(f"the {random}operator {node}")], []
         before = self._before(query)
+        # A node whose inputs are all known, and which nothing could compute, is a source itself.
         reads = [a.value.constant for a in before]
         is_source = all(tensor is not None and tensor.is_readable for tensor in reads)
         return [Origin(f"the operator {node}")] if is_source else [], before

@@ -85,6 +85,7 @@ def _by_inputs(loop: Node, most: int | None, first: int | None) -> TripCount | N
     mistyped, start = _type_fault(loop), loop.input(1)
     if mistyped is not None:
         return TripCount(None, mistyped)
+    # Either one alone means zero iterations, whatever the other is.
     if (most is not None and most <= 0) or (first is not None and not first):
         return TripCount(0)
     if start is not None and first is None:
@@ -108,6 +109,7 @@ _IGNORE = "--passes 'straighten{absent_cond=ignore}'"
 
 def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int) -> TripCount:
     """The trip count of a Loop whose absent initial condition does not matter."""
+    # The readings agree where the condition holds until the maximum ends the Loop.
     if most is not None and most <= limit:
         computed = _count_by_condition(loop, folder, most, limit)
         if computed.count == most:
@@ -118,6 +120,7 @@ def _in_either_reading(loop: Node, folder: Folder, most: int | None, limit: int)
 def always_holds(body: Graph) -> bool:
     """Test whether the body's condition is a true constant or its own input."""
     condition = skip_identities(body.outputs[0])
+    # It was true at the start, else there is no iteration.
     if condition is body.inputs[1]:
         return True
     return bool(whole_number(condition))
@@ -145,6 +148,7 @@ def whole_number(value: Value | None) -> int | None:
     constant = None if value is None else value.constant
     if constant is None or constant.size != 1 or constant.elem_type not in _WHOLE:
         return None
+    # M and cond may be shaped [1].
     return int(constant.numpy().reshape(()))
 
 

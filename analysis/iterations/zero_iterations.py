@@ -130,8 +130,10 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
         return "" if uncertain is None else in_doubt(uncertain)
     body, elements = loop.body("body"), ScanElements(loop, model, inference)
     infos = list(body.output_infos)
+    # Outputs of the body: its condition, the carried values, then the scan outputs.
     for index in range(len(loop.inputs) - 1, len(infos)):
         read = index - 1 < len(loop.outputs) and loop.outputs[index - 1] is not None
+        # Sizes that nothing reads are of no concern.
         if not read:
             continue
         element = elements.of(index)
@@ -141,6 +143,7 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
         if not stays and not elements.has_iteration():
             return in_doubt(body.outputs[index])
         if element is not None and stays and element.shape:
+            # 0 stands for a size that is not inferred.
             sizes = [size or None for size in element.shape]
             type_ = onnx.helper.make_tensor_type_proto(element.elem_type, sizes)
             infos[index] = onnx.ValueInfoProto()

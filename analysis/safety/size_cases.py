@@ -91,6 +91,7 @@ class _Reader:
         node, content = value.producer, self._inference.fact(value).content
         truth = None if content is None or content.size != 1 else content.reshape(-1)[0]
         if isinstance(truth, bool):
+            # A condition that never has this truth value makes no case.
             return [sizes] if truth is holds else []
         self._steps += 1
         if node is None or self._steps > _MOST_STEPS:
@@ -100,6 +101,7 @@ class _Reader:
             return self.cases(operands[0], holds, sizes)
         if node.is_op("Not"):
             return self.cases(operands[0], not holds, sizes)
+        # And holds only if both operands hold, Or fails only if both fail.
         if node.is_op("And", "Or"):
             return self._joined(operands, holds, node.is_op("And") is holds, sizes)
         return self._compared(node, holds, sizes)
@@ -113,6 +115,7 @@ class _Reader:
         """Cases of operands that have a truth value together, or one of which has it."""
         if not together:
             every = [case for each in operands for case in self.cases(each, holds, sizes)]
+            # One operand that tells nothing makes the cases of the others useless.
             return [sizes] if sizes in every else _few(every, sizes)
         cases: Sequence[Sizes] = [sizes]
         for each in operands:
@@ -122,6 +125,7 @@ class _Reader:
     def _compared(self, node: Node, holds: bool, sizes: Sizes) -> Sequence[Sizes]:
         """Cases of a comparison of two numbers, or of a number with 0."""
         numbers = [None if v is None else element(self._inference.fact(v)) for v in node.inputs]
+        # Cast to bool tests for a number other than 0.
         if node.is_op("Cast"):
             numbers.append(_ZERO)
         if len(numbers) != 2 or not all(isinstance(number, Dimension) for number in numbers):
@@ -143,6 +147,7 @@ def _few(cases: Sequence[Sizes], sizes: Sizes) -> Sequence[Sizes]:
     """Cases within one case, or that one if there are too many."""
     if len(cases) > _MOST_CASES:
         return [sizes]
+    # Sizes of the outer case must be those of the inner one, too.
     inside = [{name: size.replaced(case) for name, size in sizes.items()} for case in cases]
     return [{**case, **own} for case, own in zip(cases, inside, strict=True)]
 
@@ -152,6 +157,7 @@ def _equal(number: Dimension) -> Sequence[Sizes]:
     if number.equals(0) is False:
         return []
     for name, factor, rest in _linear(number):
+        # factor * N + rest is 0 for one size at most, as rest is a number.
         if rest.value is not None:
             fits = rest.value % factor == 0 and -rest.value // factor >= 0
             return [{name: Dimension.constant(-rest.value // factor)}] if fits else []
@@ -172,8 +178,10 @@ def _not_negative(number: Dimension) -> Sequence[Sizes]:
     if negative is not None:
         return [] if negative else [{}]
     for name, factor, rest in _linear(number):
+        # N is at least -rest / factor, rounded up.
         if rest.value is not None and factor > 0:
             return [{name: Dimension.symbol(name, -(rest.value // factor))}]
+        # Here N has an upper bound: each size up to it is a case.
         if rest.value is not None and rest.value // -factor < _MOST_CASES:
             return [{name: Dimension.constant(n)} for n in range(rest.value // -factor + 1)]
         if factor == 1 and (-rest).less(0) is False:
@@ -201,5 +209,6 @@ def _linear(number: Dimension) -> Iterable[tuple[str, int, Dimension]]:
     for names, factor in number.terms.items():
         if len(names) == 1:
             rest = number - Dimension({names: factor})
+            # A rest with the same symbol, as in N + N*M, cannot be solved for it.
             if names[0] not in rest.symbols:
                 yield names[0], factor, rest

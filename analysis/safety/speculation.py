@@ -68,6 +68,7 @@ class Speculation:
         self.inference = inference
         self.functions = functions
         self._sizes = sizes
+        # Facts from outside are found once for all runs, then refined for the case.
         self._general = Speculation(inference, functions) if sizes else None
         self._outside: Environment = {}
         self._calls = self._depth = 0
@@ -104,6 +105,7 @@ class Speculation:
         Raises:
             Hazard: a node of the branch may fail where the other one is taken.
         """
+        # Most branches are safe in every run; each case costs a further walk.
         try:
             return self.run(node.body(branch))
         except Hazard:
@@ -112,10 +114,12 @@ class Speculation:
                 raise
             untaken = condition, branch != "then_branch"
             cases = size_cases([*conditions_around(graph), untaken], self.inference)
+            # The conditions exclude nothing, so no case is smaller than all runs.
             if NO_CASE in cases:
                 raise
         for case in cases:
             Speculation(self.inference, self.functions, case).run(node.body(branch))
+        # It is safe in all other cases; where it is taken, the original runs it, too.
         return self.run(node.body(branch), certain=True)
 
     def survey(self, nodes: Sequence[Node]) -> dict[Node, Hazard]:
@@ -143,6 +147,7 @@ class Speculation:
         fact = self.inference.fact(value)
         result = known(fact, self._iterations(value))
         node = value.producer
+        # Known elements have exact bounds already.
         if node is not None and result.bounds is not None and fact.content is None and steps:
             inputs = [
                 Known(UNKNOWN) if v is None else self.outside(v, steps - 1) for v in node.inputs
@@ -187,6 +192,7 @@ class Speculation:
             Hazard: it may fail, and the original might not run it.
         """
         latest = self._latest.get(node)
+        # A proof for a run that must not fail also serves one that may, but not the reverse.
         if latest is not None and (certain or not latest[2]) and all(map(alike, inputs, latest[0])):
             return latest[1]
         function = self.functions.get(node.op.function_key)
@@ -219,6 +225,7 @@ class Speculation:
             if not certain:
                 raise Hazard(node, over)
             return [Known(UNKNOWN)] * len(node.outputs)
+        # A call may omit inputs at the end.
         missing = len(function.graph.inputs) - len(inputs)
         arguments = [*inputs, *[Known(UNKNOWN)] * missing]
         self._depth += 1

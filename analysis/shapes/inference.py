@@ -108,6 +108,7 @@ class ShapeInference:
         onnx_facts = OnnxFacts(model, self.symbols, version_of, memory)
         self._nodes = NodeFacts(self.symbols, onnx_facts, memory)
         self._tally = memory.tally
+        # Other inferences may share calls of functions that stay, if all read them the same way.
         shared = model.settled and version_of is version_of_root and not trusts_bodies
         self._calls = CallFacts(self.symbols, memory.calls if shared else None)
         self.attributes: Attributes = {}

@@ -140,6 +140,7 @@ class OnnxFacts:
         operator that may differ from the node's own."""
         self.times += 1
         constants = _small_constants(node, op)
+        # The type of a sequence is a message, which cannot be part of a key.
         if any(fact.other is not None for fact in inputs):
             answers = self._read(node, self._ask(node, inputs, op, constants))
         else:
@@ -228,6 +229,7 @@ class _Answer:
 
 
 def _is_informative(dim: onnx.TensorShapeProto.Dimension) -> bool:
+    # A negative size is no size, so it counts as unknown.
     return bool(dim.dim_param) or (dim.HasField("dim_value") and dim.dim_value >= 0)
 
 
@@ -260,6 +262,7 @@ def _may_tell_a_shape(tensor: Tensor, is_size: bool) -> bool:
 
 def message_for_onnx(tensor: Tensor) -> onnx.TensorProto:
     """The message of a constant for onnx."""
+    # onnx does not know the model's folder, so the elements must be in the message.
     message = Tensor(array=tensor.numpy()).message() if tensor.is_external else tensor.message()
     assert isinstance(message, onnx.TensorProto)
     return message

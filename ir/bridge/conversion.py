@@ -87,6 +87,7 @@ class Exchange:
                 own = self._places.get(_place(tensor))
                 if own is not None:
                     graph.initializers[value] = own
+                    # An initializer that callers may override stays variable.
                     value.constant = None if value.constant is None else own
         return model
 
@@ -143,6 +144,7 @@ class Exchange:
                 _, own = self._lent.get(id(lender), (None, None))
                 if own is None:
                     own = Lent(lender)
+                    # The entry keeps the tensor alive, so that its id stays unique.
                     self._lent[id(lender)] = lender, own
                 replaced.append((value, lender))
                 value.const_value = onnx_ir.ExternalTensor(
@@ -157,6 +159,7 @@ class Exchange:
                 )
             yield
         finally:
+            # The model is the caller's, also after an error.
             for value, lender in replaced:
                 value.const_value = lender
 

@@ -119,6 +119,7 @@ class Calls:
         Raises:
             ModelError: functions are recursive, or a call does not fit its function.
         """
+        # Needs of a function become needs of its callers, so callees come first.
         for caller in (*self._callees_first(), None):
             for call in self._open_calls.pop(caller, ()):
                 self._check(call, caller)
@@ -130,6 +131,7 @@ class Calls:
         rest = {key: self._open_calls[key] for key in self._index if key in self._open_calls}
         if not rest:
             return []
+        # Only a model with callers before callees needs it, and its import takes long.
         import networkx as nx
 
         calls: nx.DiGraph[FunctionKey] = nx.DiGraph()

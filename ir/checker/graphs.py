@@ -90,6 +90,7 @@ class GraphChecker:
             raise ModelError(f"{place.graph} is nested more than {_DEEPEST} deep")
         if has_odd_text(graph, _MANY):
             raise TypeError
+        # Protobuf returns text that is not UTF-8 as bytes, for which `join` raises TypeError.
         "".join([info.name for info in (*graph.input, *graph.output)])
         for infos in (graph.input, graph.output, graph.value_info):
             self._check_infos(infos, place)
@@ -123,6 +124,7 @@ class GraphChecker:
     def _check_infos(self, infos: Iterable[onnx.ValueInfoProto], place: Place) -> None:
         valid = self.types.valid
         for info in infos:
+            # A model repeats few types; hashing their bytes costs less than checking each.
             if info.type.SerializeToString() not in valid:
                 self.types.check(info.type, f"'{info.name}' of {place.graph}")
 
@@ -135,6 +137,7 @@ class GraphChecker:
         place = place or self.place
         # Inputs need no check: a defined name is that of some output.
         texts: list[str] = []
+        # In a function each node adds to what callers must pass, so none is skipped.
         valid = () if self.root is not None else self.forms.valid
         for node, op_type, is_bare, inputs, outputs in rows:
             texts += outputs
@@ -160,6 +163,7 @@ class GraphChecker:
             return
         key: tuple[object, ...] = (node.op_type, node.domain, len(inputs), len(outputs))
         attributes = node.attribute
+        # Names, kinds and numbers decide, except for values of attributes; models repeat few forms.
         if attributes:
             key += tuple([(a.name, a.type, a.ref_attr_name) for a in attributes])
         if "" in inputs or "" in outputs:
@@ -188,6 +192,7 @@ class GraphChecker:
         if self.root is None:
             _check_no_reference(attributes, place, node)
         is_call = key_of(domain, op_type, overload) in self.calls
+        # A function of the model hides ONNX's operator of the same name.
         own = domain in ("", "ai.onnx") and not is_call
         if is_call:
             self.calls.note(self.root, node, kinds, place, self.parameters)
@@ -196,6 +201,7 @@ class GraphChecker:
         graphs = [graph for attribute in attributes for graph in graphs_in(attribute)]
         for graph in graphs:
             self.check(graph, place.inside(node, graph.name))
+        # The content decides the kind of an attribute without a type, and the key lacks it.
         untyped = any(not attribute.type for attribute in attributes)
         return not (is_call or graphs or untyped)
 
@@ -351,6 +357,7 @@ class Frame:
                     )
             elif not -_LARGEST <= imported <= _LARGEST:
                 raise ModelError(f"{where} imports version {imported} of domain '{domain}'")
+        # A function may hide an operator, so other models must not share these forms.
         return Forms(version) if self._has_functions else forms_of(version)
 
     def finish(self) -> None:

@@ -96,6 +96,7 @@ class SchemaForm:
         self, names: Sequence[str], allowed: tuple[int, int], what: str, verb: str
     ) -> Iterator[str]:
         least, most = allowed
+        # Omitted operands at the end may be written as empty names.
         if least <= len(names) <= most or (len(names) > most and not any(names[most:])):
             return
         exact = least == most or len(names) < least < most < _MANY
@@ -153,6 +154,7 @@ def form_of(op_type: str, version: int) -> SchemaForm | None:
         return None
     if schema.deprecated:
         return None
+    # Kinds of this opset hide those of other versions.
     kinds = {**_other_kinds(op_type), **_kinds(schema)}
     return SchemaForm(
         op_type,

@@ -181,6 +181,7 @@ class _Reader:
         self.read_infos(graph, proto, scope)
         graph.set_outputs(outputs, proto.output)
         self.read_annotations(graph, proto, scope)
+        # Attributes may name tensors: `xs`, `zs` and `y` of Gradient.
         for op in graph.operators():
             if op.attributes:
                 self.pin_names(scope, named_tensors(op))
@@ -198,6 +199,8 @@ class _Reader:
             return
         constants = {name for name, _ in tensors}
         feed_count = None if graph.holder is None else count_fed_inputs(graph.holder)
+        # Below IR version 4, and in tf2onnx's files, bodies list constants that the node does not
+        # feed.
         unfed = surplus([info.name for info in proto.input], constants, feed_count)
         for index, info in enumerate(proto.input):
             if info.name in unfed:
@@ -207,6 +210,8 @@ class _Reader:
                 value = graph.add_input(info.name, info)
             scope.define(value, graph)
         values = dict(scope.names)
+        # From IR version 4 on such a tensor is a default; a node always feeds the inputs of its
+        # body.
         overridable = self.allows_overrides or graph.holder is not None
         for name, message in tensors:
             tensor = Tensor(message, base_dir=self.base_dir)
@@ -287,6 +292,7 @@ class _Reader:
             inputs = [scope.find(name) if name else None for name in names]
             if any(name and value is None for name, value in zip(names, inputs, strict=True)):
                 return None
+        # A body may capture what a later node defines; then the nodes must be sorted.
         if first and op.holds_graphs and not all(map(scope.find, names_in_bodies(proto))):
             return None
         node = graph.add_node(op, inputs, labels, proto.name)
@@ -318,6 +324,8 @@ class _Reader:
             value = scope.names.get(info.name)
             if value is None:
                 graph.reserved.add(info.name)
+            # Further declarations stay as messages, so that an unchanged model is written as it
+            # was.
             if value is None or info.name in fixed or value in declared:
                 graph.value_infos.append(info)
             else:

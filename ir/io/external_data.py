@@ -57,6 +57,7 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
         for attribute in node.attribute:
             if attribute.type in PLAIN:
                 continue
+            # Fields decide, because IR version 1 has no types of attributes.
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
@@ -105,6 +106,7 @@ def load_external_data(proto: onnx.ModelProto, base_dir: Path | None) -> None:
     tensors = external_tensors(proto)
     if not tensors:
         return
+    # Sizes come first: nothing is read for a message that would be too large.
     extents = [external_extent(tensor, base_dir) for tensor in tensors]
     content = encode(proto)
     if content is None or len(content) + sum(length for _, _, length in extents) > TWO_GB:
@@ -228,6 +230,7 @@ class DataFile:
         """The elements of a tensor in the message; many elements become raw data."""
         if tensor.HasField("raw_data"):
             return self._elements_of(tensor)
+        # Strings have no raw data (onnx.proto), so they stay in the message.
         text = tensor.data_type == onnx.TensorProto.STRING
         if text or math.prod(tensor.dims) <= _INLINE_BYTES:
             return b""
@@ -237,6 +240,7 @@ class DataFile:
         return raw
 
     def _begin(self) -> int:
+        # Aligned to pages, so that readers can map the file (onnx.proto, external_data).
         self._stream.write(b"\0" * (-self._stream.tell() % _ALIGNMENT))
         return self._stream.tell()
 

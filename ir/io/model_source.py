@@ -105,6 +105,7 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
         LoadError: the path cannot be read, is not a model, or holds more than `max_bytes`.
     """
     if isinstance(source, str | os.PathLike):
+        # A file that has such a name is still a file.
         if isinstance(source, str) and "=>" in source and not os.path.exists(source):
             raise LoadError("a model is a path, not ONNX text; pass onnx.parser.parse_model(text)")
         return read_file(source, max_bytes)
@@ -170,6 +171,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = TWO_GB) -> ModelFil
         LoadError: it cannot be read, is not a model, or holds more than `max_bytes`.
     """
     path = Path(path)
+    # Protobuf reads no message over 2 GB.
     content = read_bytes(path, min(max_bytes, TWO_GB), option=_OPTION)
     proto = parse_bytes(content, f"'{path}'")
     base_dir = folder_of(path)
@@ -211,6 +213,7 @@ def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(content)
     except DecodeError as error:
+        # Protobuf reports deep nesting like any broken message.
         if is_nested_too_deep(content):
             raise LoadError(
                 f"{what} cannot be read: its graphs are nested deeper than protobuf reads, about 30"
@@ -225,6 +228,7 @@ def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
     Raises:
         LoadError: it holds none.
     """
+    # An empty file is a valid message without a graph.
     if not proto.HasField("graph"):
         raise LoadError(f"{what} is not an ONNX model: it holds no graph")
     return proto
@@ -334,6 +338,7 @@ def in_kind(
         from . import onnx_ir_model
 
         return onnx_ir_model.from_proto(proto, model.base_dir)
+    # The receiver of a message does not know the folder of external data.
     if isinstance(source, str | os.PathLike | ModelFile | Readable) and source is not proto:
         load_external_data(proto, model.base_dir)
     return proto

@@ -79,6 +79,7 @@ def save(
     if link_data is not None:
         require_way(link_data)
     message = _Message.of(model)
+    # The limit of readers is checked before any file is touched.
     check_nesting(message.proto, Path(path))
     target = message.target(Path(path), keep, force)
     pieces = message.encode_for(target, link_data)

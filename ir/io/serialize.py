@@ -125,6 +125,7 @@ class _Encodings(dict[Operator, str | None]):
     def __missing__(self, op: Operator) -> str | None:
         if len(self) == _CACHE_SIZE:
             self.clear()
+        # Most operators have no attribute at all, and their bytes need no message.
         if not (op.has_extra or op.attributes):
             self[op] = encode_operator(op.op_type, op.domain, op.overload)
         else:
@@ -169,6 +170,7 @@ class _Writer:
             if encoding is not None:
                 fields.append(encoding)
             if encoding is None or len(fields) == _BLOCK:
+                # Merging appends to a repeated field, so blocks and single messages stay in order.
                 proto.MergeFromString(to_bytes(fields))
                 fields.clear()
             if encoding is None:
@@ -315,6 +317,7 @@ class _Writer:
     def write_value_infos(
         self, graph: Graph, proto: onnx.GraphProto | onnx.FunctionProto, listed: Collection[Value]
     ) -> None:
+        # Inputs and outputs are declared in their own slots, not a second time here.
         declared = {*graph.inputs, *graph.outputs, *listed} if graph.value_infos else set()
         for entry in graph.value_infos:
             if isinstance(entry, onnx.ValueInfoProto):
@@ -363,6 +366,7 @@ def _write_typed(value: Value, tensor: Tensor, name: str, proto: onnx.ValueInfoP
 
 def _rename_sharded(extra: onnx.NodeProto, proto: onnx.NodeProto) -> None:
     """Rename tensors in the sharding of a node."""
+    # Operands may have come or gone since; a name that is not found stays as it was.
     renamed = dict(zip(extra.input, proto.input, strict=False))
     renamed.update(zip(extra.output, proto.output, strict=False))
     for configuration in proto.device_configurations:
