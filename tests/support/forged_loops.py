@@ -223,6 +223,27 @@ g (float[2,2] x, float[2,4] w) => (y) <int64[2] s={4,2}> { m=MatMul(x,w) y=Resha
 ->
 g (float[2,2] x, float[2,4] w) => (y) <int64[2] s={4,1}, int64[2] i={0,1}> { r=Reshape(x,s)
 v=Gather<axis=1>(w,i) q=Gather<axis=0>(v,i) z=Gather<axis=0>(w,i) y=MatMul(x,z) }
+# a product by a factor, 17, 17
+g (float[2,2] x, float[2,2] w, float[2] k) => (y) { y=Gemm<beta=2.0>(x,w,k) }
+->
+g (float[2,2] x, float[2,2] w, float[2] k) => (y) { m=MatMul(x,w) y=Add(m,k) }
+# a product with a larger summand, 17, 17
+g (float[1,2] x, float[2,2] w, float[3,2] k) => (y) { m=MatMul(x,w) y=Add(m,k) }
+->
+g (float[1,2] x, float[2,2] w, float[3,2] k) => (y) { y=Gemm(x,w,k) }
+# a product of integers, 17, 17
+g (int32[1,2] x, int32[2,2] w, int32[2] k) => (y) { m=MatMul(x,w) y=Add(m,k) }
+->
+g (int32[1,2] x, int32[2,2] w, int32[2] k) => (y) { y=Gemm(x,w,k) }
+# slopes of more axes, 17, 17
+g (float[1] x, float[3] w) => (y) { y=Neg(x) }
+->
+g (float[1] x, float[3] w) => (y) { d=PRelu(x,w) y=Neg(x) }
+# a size of int32, 17, 17
+g (float[n,0] x) => (float[n,0] y) <float z={0}> { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c)
+y=Expand(z,d) }
+->
+g (float[n,0] x) => (float[n,0] y) <float z={0}> { s=Shape(x) y=Expand(z,s) }
 # a larger of two zeros, 17, 17
 g (float[n] x) => (y) <float a={-0.0}, float b={0}> { m=Max(a,b) y=Div(x,m) }
 ->

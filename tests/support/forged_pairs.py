@@ -658,6 +658,15 @@ g (float[n] x, float[n] w) => (y) <float k={3}> { r=Pow(x,k) y=Div(w,r) }
 g (float[n] x) => (y) <float z={0}, float k={-1}> { a=Add(x,z) y=Pow(a,k) }
 ->
 g (float[n] x) => (y) <float k={-1}> { y=Pow(x,k) }
+# sign of a root as a power, 17, 17
+g (float[n] x, float[n] w) => (y) <float z={0}, float k={0.5}> { a=Add(x,z) p=Neg(a) q=Pow(p,k)
+y=Div(w,q) }
+->
+g (float[n] x, float[n] w) => (y) <float k={0.5}> { p=Neg(x) q=Pow(p,k) y=Div(w,q) }
+# sign of a slope, 17, 17
+g (float[n] x, float[n] w) => (y) <float z={0}> { a=Add(x,z) r=PRelu(a,x) y=Div(w,r) }
+->
+g (float[n] x, float[n] w) => (y) { r=PRelu(x,x) y=Div(w,r) }
 # sign in a text, 17, 17
 g (float[n] x) => (string[n] y) <float z={0}> { a=Add(x,z) y=Cast<to=8>(a) }
 ->

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import onnx
 
 from .execution import Declaration
-from .inference import fact_of
+from .inference import fact_of, refine
 from .polynomials import Dim
 from .terms import ABSENT, Terms
 
@@ -25,6 +25,7 @@ def wrong_declarations(
     original = _Original(terms, before)
     ties: dict[str, list[tuple[Declaration, _Place, Dim]]] = {}
     for each in after:
+        refine(terms, each.term)  # more may be known than when the term was built
         if not original.has_type(each) or not original.has_rank(each):
             yield each.name
             continue

@@ -384,6 +384,8 @@ def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Sequenc
 
 
 def _window(size: Dim, wide: Dim, pad: int, stride: int, gap: int) -> Dim:
+    if stride == 1 and isinstance(wide, int) and not isinstance(size, int):
+        return add(size, pad - gap * (wide - 1))
     if not isinstance(size, int) or not isinstance(wide, int) or stride < 1:
         return None
     room = size + pad - gap * (wide - 1) - 1

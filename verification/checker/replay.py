@@ -10,7 +10,7 @@ from .models import Models
 from .rules import NOTIONS, RULES, assumption_of
 from .scans import loop_of, rows_of_any_size
 from .signs import carries_all
-from .terms import CertificateError
+from .terms import ABSENT, COMMUTATIVE, CertificateError
 
 Guards = frozenset[tuple[object, str]]
 """Bodies around a node, by the terms that decide whether they run."""
@@ -136,7 +136,11 @@ class Replay:
         return closure
 
     def _key(self, term: int) -> object:
-        head, _, args = self.terms.key(self.terms.nodes[term])
+        node = self.terms.nodes[term]
+        head, _, args = self.terms.key(node)
+        if self.terms.is_frozen and "::" not in head.name:  # no operator fails by a sign of a zero
+            args = tuple([n if n == ABSENT else self.terms.find(n) for n in node.args])
+            args = tuple(sorted(args)) if head.name in COMMUTATIVE else args
         loop = loop_of(self.terms, term)
         return (loop, *rows_of_any_size(self.terms, term)) if type(loop) is tuple else (head, args)
 

@@ -114,14 +114,24 @@ def cast(terms: Terms, node: Node, fact: Fact) -> int | None:
     return node.args[0] if own and node.head.attribute("to") == own else None
 
 
+@_rule("product-and-sum", "Gemm", kind="spelling", assumes=LONGER)
+def product_and_sum(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write a Gemm by its definition, where both have the same shape."""
+    head, args = node.head, list(node.args)
+    factors = head.attribute("alpha"), head.attribute("beta")
+    if fact.elem_type not in _FLOATS or head.version < 11 or factors != (1, 1):
+        return None
+    for place, name in enumerate(("transA", "transB")):
+        args[place] = apply(terms, "Transpose", args[place]) if head.integer(name) else args[place]
+    derived = apply(terms, "MatMul", *args[:2])
+    derived = apply(terms, "Add", derived, args[2]) if len(args) > 2 else derived
+    return derived if terms.fact(derived).shape == fact.shape is not None else None
+
+
 @_rule("all-of-operand", "Concat", "Slice", kind="value")
 def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Drop a Concat of one operand, and a Slice from 0 that keeps all sizes."""
-    lists = (
-        []
-        if len(node.args) < 2
-        else [terms.numbers(arg) for arg in node.args[1::3] if arg != ABSENT]
-    )
+    lists = [terms.numbers(arg) for arg in node.args[1::3] if arg != ABSENT]
     same = fact.shape is not None and terms.fact(node.args[0]).shape == fact.shape
     forwards = same and None not in (fact.shape or ()) and len(node.args) > 2
     forwards &= all(
@@ -297,7 +307,7 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head, args, fact, node.output) if args != node.args else None
 
 
-_TOTAL = ("Concat", "Identity", "MatMul", "Reshape", "Shape", "Size")
+_TOTAL = ("Concat", "Identity", "MatMul", "PRelu", "Reshape", "Shape", "Size", "Unsqueeze")
 
 
 @_rule("total", *SINGLE, *_REDUCTIONS, *_TOTAL, "LogSoftmax", "Softmax", kind="safe")
@@ -308,7 +318,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     kinds = {each.elem_type for each in facts}
     numbers = (terms.numbers(node.args[1]) if len(node.args) > 1 else None) or [-1]
     axis, rank = node.head.integer("axis"), len(shapes[0]) if shapes else 0
-    if name in ("Identity", "Shape", "Size"):
+    if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
         fits = True
     elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < _BROADCASTS:
         fits = False
@@ -327,6 +337,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits = fits and _fits([shape[:-2] for shape in shapes])
     else:
         fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS)
+        fits &= name != "PRelu" or broadcast(shapes) == shapes[0]
     return terms.add(*node[:2], fact, node.output) if fits else None
 
 

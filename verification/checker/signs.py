@@ -17,7 +17,17 @@ _CARRYING = {
     *("GatherND", "Gelu", "Gemm", "GlobalAveragePool", "Greater", "GreaterOrEqual", "HardSwish"),
     *("Identity", "If", "InstanceNormalization", "IsNaN", "LayerNormalization", "LeakyRelu"),
     *("Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool", "Mean", "Min"),
-    *("Mish", "Mul", "Neg", "Pad", "RMSNormalization", "ReduceL2", "ReduceMax", "ReduceMean"),
+    *(
+        "Mish",
+        "Mul",
+        "Neg",
+        "PRelu",
+        "Pad",
+        "RMSNormalization",
+        "ReduceL2",
+        "ReduceMax",
+        "ReduceMean",
+    ),
     *("ReduceMin", "ReduceSum", "ReduceSumSquare", "Relu", "Reshape", "ScatterElements"),
     *("ScatterND", "Shape", "Sigmoid", "Sin", "Slice", "Softmax", "Softplus", "Split", "Sqrt"),
     *("Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Unsqueeze", "Where", "moved"),
@@ -61,6 +71,7 @@ def is_clear(terms: Any, term: int, depth: int = 0) -> bool:
     if name in _CLEAR or (name == "Mul" and args[0] == args[1]):
         return True
     if name == "Pow" and (powers := terms.tensor(args[1])) is not None:
-        return bool((powers.numpy() % 2 == 0).all())
+        is_even = bool((powers.numpy() % 2 == 0).all())
+        return is_even or is_clear(terms, args[0], depth + 1)
     count = 1 if name in _MOVING else len(args)
     return name in _KEEPING and all(is_clear(terms, arg, depth + 1) for arg in args[:count])

@@ -14,7 +14,7 @@ from .folding import computed
 from .polynomials import LIMIT, Dim, add, is_multiple_of_2_64, multiply
 from .terms import ABSENT, Head, Node, Shape, Terms
 
-_INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+_INT64, _BOOL, _INT32 = onnx.TensorProto.INT64, onnx.TensorProto.BOOL, onnx.TensorProto.INT32
 _MOST_CLASSES, _MOST_ELEMENTS, _MOST_REPEATED = 64, 64, 1 << 12
 _Read = dict[int, "Array | None"]
 
@@ -27,7 +27,8 @@ _MOVING = {
 
 def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | None:
     """Elements of a small tensor of int64 or bool: names are sizes, conditions 0 and 1."""
-    if term == ABSENT or terms.fact(term).elem_type not in (_INT64, _BOOL):
+    kinds = (_INT64, _BOOL) if terms.tensor(term) is None else (_INT64, _BOOL, _INT32)
+    if term == ABSENT or terms.fact(term).elem_type not in kinds:
         return None
     root, read = terms.find(term), {} if read is None else read
     if root in terms.elements or root in read:
@@ -54,7 +55,7 @@ def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | N
 
 def sizes_in(terms: Terms, term: int) -> Shape | None:
     """Elements of a tensor of int64 in order; None if it is none, or their number is unknown."""
-    is_list = term != ABSENT and terms.fact(term).elem_type == _INT64
+    is_list = term != ABSENT and terms.fact(term).elem_type in (_INT32, _INT64)
     elements = elements_in(terms, term) if is_list else None
     if elements is None:
         return None

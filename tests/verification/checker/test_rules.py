@@ -65,6 +65,11 @@ PAIRS = {
         """<int64[2] i = {2, 3}, int64[3] r = {0, 1, 2}> { v = Gather <axis = 1> (w, i)
         m = MatMul (x, v) y = Reshape (m, r) }""",
     ),
+    "product-and-sum": (
+        "float[2, n] x, float[2, 3] w, float[3] k",
+        "{ y = Gemm <transA = 1> (x, w, k) }",
+        "{ t = Transpose (x) m = MatMul (t, w) y = Add (m, k) }",
+    ),
     "layer-normalization": (
         "float[3, 2] x, float[2] w",
         "{ y = LayerNormalization <epsilon = 0.125> (x, w, w) }",

@@ -14,7 +14,7 @@ SPECIAL = np.array([-0.0, 0.0, 1.5, -2.0, np.inf, -np.inf, 1e-30], np.float32)
 UNARY = ("Abs", "Cos", "Elu", "Erf", "Exp", "HardSwish", "Identity", "LeakyRelu", "Log", "Mish")
 UNARY += ("Neg", "ReduceMean", "ReduceSum", "Relu", "Sigmoid", "Sin", "Softmax", "Softplus")
 UNARY += ("Sqrt", "Tanh")
-BINARY = ("Add", "Equal", "Greater", "Less", "Max", "Min", "Mul", "Sub", "Div")
+BINARY = ("Add", "Equal", "Greater", "Less", "Max", "Min", "Mul", "PRelu", "Sub", "Div")
 
 
 def computed(name, *arrays):
@@ -71,3 +71,7 @@ def test_a_square_is_clear():
     assert is_clear(terms, square)
     root = terms.add(head_of("Sqrt", "", 21, (), 1), (square,), Fact(1, (7,)))
     assert is_clear(terms, root)
+    power = terms.constant(np.array(0.5, np.float32))
+    for base, clear in ((square, True), (x, False)):
+        term = terms.add(head_of("Pow", "", 21, (), 1), (base, power), Fact(1, (7,)))
+        assert is_clear(terms, term) is clear
