@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,6 +29,7 @@ from ...ir import (
 )
 from ...ir.faults import raises_faults
 from ...ir.gc_pause import paused_collector
+from ...ir.lazy import lazy_property
 from ...ir.subgraph_arity import BODIES
 from ...limits import governed
 from ...reference.bound_inputs import bound_conditions
@@ -63,7 +65,7 @@ from .execution.inputs import (
 from .execution.node_checker import InvalidError
 from .execution.obligations import Log, with_operands
 from .execution.static_types import require_types
-from .execution.symbolic_execution import Execution, TracedExecution
+from .execution.symbolic_execution import Execution, SizesExecution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
 from .forced_conditions import MOST_FORCED, forced_conditions
@@ -80,13 +82,13 @@ from .terms.evaluations import Evaluation
 from .terms.exact_operators import assumptions_of
 from .terms.printing import applied, shown
 from .terms.provenance import Trace
-from .terms.term import Term, reach
+from .terms.term import Term, added_terms
 from .terms.term_manager import MOST_STEPS, Terms
 
-FEW_LOOP_STEPS = 64
-"""A loop whose iterations have at most so many nodes in all, or as many as the models, runs by
-its definition at once. A longer one is compared over a symbolic iteration first: a rewrite that
-unrolled it would be as large."""
+FEW_LOOP_STEPS, OF_MODELS = 64, 2
+"""A loop whose iterations have at most so many nodes in all, or so many times as many as the
+models, runs by its definition at once. A longer one is compared over a symbolic iteration first: a
+rewrite that unrolled it would be larger, unless half of its nodes were folded."""
 
 FIRST_SHARE = 4
 """Divisor of the steps of a proof for its first attempt, which compares long loops over a symbolic
@@ -307,8 +309,7 @@ class _Question:
         """Comparison by the current notion. Over the reals loops are compared over a symbolic
         iteration first: folding rounds what iterations of known number compute. Up to signs of
         zeros they run by their definition in the end, as they do bit for bit."""
-        few = max(FEW_LOOP_STEPS, sum(map(node_count, self.protos)))
-        limits = (0, few) if self.notion == "reals" else (few,)
+        limits = (0, self.few_loop_steps) if self.notion == "reals" else (self.few_loop_steps,)
         room = self._steps_left if share == 1 else len(limits) * (self.whole.steps // share)
         for number, self.loop_steps in enumerate(limits):
             self.generalized = False
@@ -353,8 +354,7 @@ class _Question:
         if problems:
             return Proof("open", f"the signatures differ: {'; '.join(problems)}")
         self.is_comparable = True
-        size = sum(map(node_count, self.protos))
-        self.loop_steps, self.generalized = max(FEW_LOOP_STEPS, size), False
+        self.loop_steps, self.generalized = self.few_loop_steps, False
         nodes = (node for proto in self.protos for each in proto.functions for node in each.node)
         self.iterates = any(side.holds_bodies for side in self.sides) or any(
             node.op_type in BODIES for node in nodes
@@ -366,6 +366,11 @@ class _Question:
         if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
         return answer if isinstance(answer, Proof) else _Failure(copy.copy(self), answer)
+
+    @lazy_property
+    def few_loop_steps(self) -> int:
+        """Limit of nodes up to which a loop runs by its definition at once."""
+        return max(FEW_LOOP_STEPS, OF_MODELS * sum(map(node_count, self.protos)))
 
     @property
     def _steps_left(self) -> int:
@@ -553,7 +558,8 @@ class _Question:
             counts = self._by_cut_points(inputs, runs)
             if counts is not None:
                 if self.declares:  # a run of the whole rewrite checks its declarations
-                    self._run(1, runs[1], inputs)
+                    execution = SizesExecution(terms, "after", *self._sources(1))
+                    self._run(1, (execution, runs[1][1]), inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
             for _ in range(MOST_FORCED):
@@ -593,7 +599,7 @@ class _Question:
             self.budget.steps = min(self.budget.steps, most)
         names = [info.name for info in self.protos[0].graph.output]
         pairs = list(zip(names, one, other, strict=True))
-        return _counts(names, one), self._compare(pairs, executions, logs)
+        return added_terms(names, one), self._compare(pairs, executions, logs)
 
     def _compare(
         self,
@@ -660,8 +666,7 @@ class _Question:
 
     def _execution(self, side: int, original: Execution | None = None) -> Execution:
         """Execution of a model, of the rewrite after the original."""
-        name, folder = ("before", "after")[side], self.sides[side].folder
-        arguments = self.terms, name, folder, self.element_types[side]
+        arguments = self.terms, ("before", "after")[side], *self._sources(side)
         if self.trace is not None:
             execution: Execution = TracedExecution(*arguments)
         elif self.notion == "reals" and isinstance(original, RecordedExecution):
@@ -673,6 +678,10 @@ class _Question:
         if original is not None:
             execution.assumed = dict(original.assumed)
         return execution
+
+    def _sources(self, side: int) -> tuple[Path | None, ElementTypes]:
+        """Folder of the data of a model, and its inferred types."""
+        return self.sides[side].folder, self.element_types[side]
 
     def _by_one_graph(self) -> dict[str, int] | None:
         """Number of values of each output if one graph means the same in both opsets; else None."""
@@ -787,14 +796,3 @@ def _invalid(fault: str, side: int) -> Proof:
     if side:
         return Proof("refuted", f"the rewrite is not a valid model: {fault}")
     return Proof("open", f"the original is not a valid model: {fault}")
-
-
-def _counts(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
-    """Number of terms that each output adds to those of the outputs before it."""
-    visited: set[Term | None] = {None}
-    counts = {}
-    for name, root in zip(names, roots, strict=True):
-        before = len(visited)
-        reach(root, visited)
-        counts[name] = len(visited) - before
-    return counts

@@ -103,8 +103,9 @@ def _iterate(
         elements.append(rest[len(carried) :])
         iteration += 1
         terms.budget.step(_ITERATION)
-        if not small and steps - terms.budget.steps > min(MOST_TRIED, terms.loop_steps):
-            terms.generalized |= terms.loop_steps < MOST_TRIED
+        # Nodes, as in `runs_loop`: the steps of a node depend on what is new about it.
+        is_long = not small and not terms.runs_loop(iteration, body.weight)
+        if is_long or (not small and steps - terms.budget.steps > MOST_TRIED):
             return None
         assert keep is not None
         require_one(execution, step, keep)

@@ -495,6 +495,21 @@ def _is_certain(dims: Sequence[Dim], shape: Shape | None) -> bool:
     )
 
 
+class SizesExecution(Execution):
+    """Execution for the sizes of values alone: it records no node that may fail or depart."""
+
+    def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
+        """Outputs of a function of its inputs."""
+        operation, terms, head = step.operation, self.terms, step.head
+        if operation.version < FIRST_PLAIN:
+            head, args = lifted(terms, head, args)
+        results = terms.apply(head, args, operation.width)
+        if head is step.head:
+            facts = terms.opaque_facts(head, args, operation.width)
+            operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
+        return results
+
+
 class TracedExecution(Execution):
     """Execution that records the node of each term."""
 

@@ -318,6 +318,17 @@ def reach(root: Term | None, visited: set[Term | None]) -> None:
             stack += term.head.parts
 
 
+def added_terms(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
+    """Number of terms that each root adds to those before it, by name."""
+    visited: set[Term | None] = {None}
+    counts = {}
+    for name, root in zip(names, roots, strict=True):
+        before = len(visited)
+        reach(root, visited)
+        counts[name] = len(visited) - before
+    return counts
+
+
 def fingerprint(root: Term) -> str:
     """Digest of a term, equal in every run of a proof."""
     texts: dict[Term, str] = {}

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import straightline as sl
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof.control_flow.loops import one_of
 from straightline.verification.proof.execution.compile_graph import Compiler
+from straightline.verification.proof.prove import _Question
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from term_values import evaluated, terms_of
 
@@ -212,6 +214,17 @@ def test_a_loop_that_ends_by_itself_after_some_time_is_run():
     assert_proved(before, after)
     assert_proved(*many)
     assert_open(many[0], after)
+
+
+def test_a_loop_as_long_as_its_unrolled_rewrite_runs_by_its_definition_at_once(monkeypatch):
+    """Its length counts in nodes, however many steps each of them takes."""
+    monkeypatch.setattr(_Question, "_by_definition", lambda self, first: first)
+    before = model("""g (float[2] x) => (float[2] z) <bool yes = {1}, int64 last = {29}> {
+        z = Loop (, yes, x) <body = b (int64 i, bool k, float[2] s) => (bool go, float[2] t) {
+        go = Less (i, last) a = Exp (s) c = Neg (a) d = Sin (c) e = Add (d, s) t = Abs (e) }> }""")
+    after = sl.rewrite(before, "unroll-loops", verify=False)
+    assert len(after.graph.node) == 150
+    assert sl.prove(before, after).proved
 
 
 CONDITIONS = {
