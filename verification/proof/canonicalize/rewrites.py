@@ -24,7 +24,7 @@ from ..terms.axis_maps import covers
 from ..terms.constants import MOST_ELEMENTS
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, canonical_form
+from ..terms.term_manager import SEEN, Terms, canonical_form
 from .casts import SIGNED, in_type
 
 Bindings = dict[str, Term]
@@ -326,6 +326,10 @@ for _rules, _rows in ((REWRITES, _TABLE), (LATE_REWRITES, _LATE_TABLE)):
 REWRITES["choose"] = REWRITES["Where"]
 
 
+_ALSO = {"choose": "Where", "Expand": "constant"}
+"""Heads that a pattern may mean as well: `k` stands for an Expand of a constant, too."""
+
+
 @canonical_form(*REWRITES)
 def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
     """Apply the first rule of the table that matches. Only between scalars is a choice by one
@@ -334,6 +338,12 @@ def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
         return None
     result = _apply(terms, REWRITES[head.name], head, args)
     return None if result is None else [result]
+
+
+for _name, _rewrites in REWRITES.items():
+    if all(rewrite.inside for rewrite in _rewrites):
+        _inside = frozenset[str]().union(*[rewrite.inside for rewrite in _rewrites])
+        SEEN[_name] = _inside | {also for also, name in _ALSO.items() if name in _inside}
 
 
 def simplest(terms: Terms, head: Head, args: Args) -> Term | None:
@@ -372,10 +382,6 @@ def _apply(terms: Terms, rules: Sequence[Rewrite], head: Head, args: Args) -> Te
             if rewrite.condition(terms, bound) and _keeps_shape(rewrite.after, bound):
                 return build(terms, rewrite.after, bound)
     return None
-
-
-_ALSO = {"choose": "Where", "Expand": "constant"}
-"""Heads that a pattern may mean as well: `k` stands for an Expand of a constant, too."""
 
 
 def matches(

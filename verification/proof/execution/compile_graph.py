@@ -28,7 +28,8 @@ from ....reference.functions import specialize
 from ....reference.signature import Dim, dims_of
 from ..terms.budget import OpenError
 from ..terms.exact_operators import COMMUTATIVE
-from ..terms.term import Args, Head, Heads, Term
+from ..terms.term import Args, Head, Heads
+from ..terms.term_manager import SEEN, Results
 from .node_checker import Type, declared_type, raise_type_conflict, require_form
 
 ABSENT = 0
@@ -61,6 +62,7 @@ class Operation:
         outcomes: facts of its outputs by those of its inputs, with which it cannot fail; empty
             where a rule may apply.
         settled: its outputs by arguments of such facts, where no rule applies.
+        seen: heads of operands to which a rule may apply nevertheless.
     """
 
     op_type: str
@@ -69,14 +71,15 @@ class Operation:
     version: int = 0
     bodies: Mapping[str, Program] = dataclasses.field(default_factory=dict)
     function: Program | None = None
-    applications: Mapping[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
+    applications: Mapping[Args, Results] = dataclasses.field(default_factory=dict)
     is_commutative: bool = False
     is_plain: bool = False
     never_fails: bool = False
     valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
     types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
-    settled: dict[Args, Sequence[Term | None]] = dataclasses.field(default_factory=dict)
+    settled: dict[Args, Results] = dataclasses.field(default_factory=dict)
+    seen: frozenset[str] = frozenset()
 
 
 class _Row(NamedTuple):
@@ -430,8 +433,10 @@ class Compiler:
             _require_arity(node, bodies, opset, head.attribute("num_scan_inputs", 0))
         version, is_commutative = imports.get(op.domain, 0), head.name in COMMUTATIVE
         is_commutative = is_commutative and not head.attribute("broadcast")
-        rest = bodies, None, head.applications, is_commutative
-        return Operation(op.qualname, width, head, version, *rest)
+        operation = Operation(op.qualname, width, head, version, bodies)
+        operation.applications, operation.is_commutative = head.applications, is_commutative
+        operation.seen = SEEN.get(head.name, operation.seen)
+        return operation
 
     def function(self, function: onnx.FunctionProto) -> Program:
         """Compile one of the model's functions, without attributes."""

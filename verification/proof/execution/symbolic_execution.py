@@ -22,12 +22,13 @@ from ..terms.budget import OpenError
 from ..terms.exact_operators import is_exact
 from ..terms.op_semantics import FIRST_PLAIN, is_known, schema_of
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms
+from ..terms.term_manager import Terms, is_seen
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step, compile_function
 from .departing_nodes import Departing, assumption_of, assumption_of_body
 from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
 from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
+from .repeated_bodies import RepeatedBody
 from .safety import Safety
 
 Construct = Callable[["Execution", "Step", "tuple[Value, ...]", "Frame"], "Sequence[Value]"]
@@ -151,13 +152,19 @@ class Execution:
             if self._demand_sizes(program, value, dims):
                 certain.add((id(dims), value.fact))
 
+        repeated = None if around is None else RepeatedBody(program, self._execute)
+
         def call(inputs: Sequence[Value]) -> list[Value]:
             frame = fixed.copy()
             for place, value in zip(program.inputs, inputs, strict=True):
                 frame[place] = value
             for k, dims in program.declared_inputs.items():
                 demand_sizes(inputs[k], dims)
-            results = self._run(program, frame)
+            if repeated is None:
+                results = self._run(program, frame)
+            else:
+                self._count(program)
+                results = repeated.run(self.terms, frame)
             for place, declared, name in program.types:
                 value = frame[place]
                 if value is not None and type_of(value.fact) not in (0, declared):
@@ -230,14 +237,25 @@ class Execution:
         return term
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
+        self._count(program)
+        self._execute(program.steps, frame)
+        return [frame[at] for at in program.outputs]
+
+    def _count(self, program: Program) -> None:
+        """Count the steps of the nodes of a graph."""
+        self.terms.budget.step(len(program.steps) * (_INSIDE if self.level else 1))
+
+    def _execute(self, steps: Sequence[Step], frame: Frame) -> None:
+        """Execute nodes one by one."""
         terms, place = self.terms, frame.__getitem__
-        terms.budget.step(len(program.steps) * (_INSIDE if self.level else 1))
-        for step in program.steps:
-            operation, outputs = step.operation, step.outputs
-            args = tuple(map(place, step.inputs))
+        for step in steps:
+            operation, inputs, outputs, _ = step
+            args = tuple(map(place, inputs))
             results = operation.settled.get(args, ())
             if len(results) < len(outputs):
                 facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
+                if facts and operation.seen and is_seen(operation.seen, args):
+                    facts = []
                 if facts is None or (terms.inexact_constants and not facts):
                     results = self.step(step, args, frame)
                 else:
@@ -259,7 +277,6 @@ class Execution:
                     raise OpenError(f"{label(step.node)} has no output {number}")
                 frame[at] = result
             frame[ABSENT] = None
-        return [frame[at] for at in program.outputs]
 
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
         """Outputs of a node."""

@@ -20,6 +20,7 @@ from ....facts.fact import PRIVATE, UNKNOWN, Fact, Shape, content_from, element
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ....ir import Array, Operator, Tensor, normal_domain
+from ....ir.copy_plan import Reader
 from ....limits import limit
 from ....ops import rules_of
 from .budget import MANY, Budget, OpenError
@@ -44,6 +45,9 @@ STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
 """Prefixes of sizes that a case may fix (`Terms.dependent_size`)."""
 
 Results = list["Term | None"]
+OpaqueRow = tuple[Head, dict[Args, Results], dict[Args, Results], Reader, frozenset[str], Fact, int]
+"""A head, its results and those of a node, a reader of its arguments, `SEEN` of it, the fact of its
+result, and a slot."""
 
 MOST_STEPS = limit("proof_loop_steps")
 """Limit of nodes, over all iterations, for a loop that runs by its definition."""
@@ -283,9 +287,11 @@ class Terms:
     def opaque_facts(self, head: Head, args: Args, count: int) -> list[Fact]:
         """Facts of the outputs if no rule applies to arguments of these facts. Empty if a rule may
         apply to some of them."""
+        name, forms = head.name, CANONICAL_FORMS.get(head.name, ())
         if (
-            head.name in RULES
-            or head.name in CANONICAL_FORMS
+            name in RULES
+            or len(forms) > (name in SEEN)
+            or is_seen(SEEN.get(name), args)
             or self.facts.known(head, args, count) is None
         ):
             return []
@@ -302,6 +308,32 @@ class Terms:
             return self.apply(head, args, len(facts))
         head.applications[args] = results = self.raw(head, args, facts)
         return results
+
+    def opaque_rows(self, rows: Sequence[OpaqueRow], frame: list[Term | None]) -> int:
+        """Apply heads to which no rule applies, in the order of the rows.
+
+        Returns:
+            the number of rows up to a known result of other facts than its row has.
+        """
+        first = count = self._count
+        done = len(rows)
+        for number, (head, applications, settled, read, seen, fact, at) in enumerate(rows):
+            args = read(frame)
+            results = applications.get(args)
+            if not results:
+                if seen and is_seen(seen, args):
+                    done = number
+                    break
+                applications[args] = results = [Term(head, args, 0, count, fact)]
+                count += 1
+            elif results[0] is None or results[0].fact is not fact:
+                done = number
+                break
+            settled[args] = results
+            frame[at] = results[0]
+        self._count = count
+        self.budget.make_terms(count - first)
+        return done
 
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
         """Outputs that `apply` has not cached. A tensor without elements is one constant, however a
@@ -502,6 +534,11 @@ class Terms:
         return term
 
 
+def is_seen(names: frozenset[str] | None, args: Args) -> bool:
+    """Test whether an operand has a head of one of these names."""
+    return bool(names) and not names.isdisjoint([arg.head.name for arg in args if arg is not None])
+
+
 def _first(results: Sequence[Term | None]) -> Term:
     first = results[0]
     assert first is not None
@@ -517,6 +554,9 @@ CanonicalForm = Callable[["Terms", "Head", "Args", int], "Sequence[Term | None] 
 outputs, or None if the head is in canonical form."""
 
 CANONICAL_FORMS: dict[str, list[CanonicalForm]] = {}
+
+SEEN: dict[str, frozenset[str]] = {}
+"""Heads of which an operand has one wherever a certain canonical form of an operator applies."""
 
 
 def canonical_form(*names: str) -> Callable[[CanonicalForm], CanonicalForm]:
