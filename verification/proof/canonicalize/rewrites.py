@@ -24,7 +24,7 @@ from ..terms.axis_maps import covers
 from ..terms.constants import MOST_ELEMENTS
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import SEEN, Terms, canonical_form
+from ..terms.term_manager import TRIGGERS, Terms, canonical_form
 from .casts import SIGNED, in_type
 
 Bindings = dict[str, Term]
@@ -343,7 +343,7 @@ def by_table(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
 for _name, _rewrites in REWRITES.items():
     if all(rewrite.inside for rewrite in _rewrites):
         _inside = frozenset[str]().union(*[rewrite.inside for rewrite in _rewrites])
-        SEEN[_name] = _inside | {also for also, name in _ALSO.items() if name in _inside}
+        TRIGGERS[_name] = _inside | {also for also, name in _ALSO.items() if name in _inside}
 
 
 def simplest(terms: Terms, head: Head, args: Args) -> Term | None:

@@ -29,7 +29,7 @@ from ....reference.signature import Dim, dims_of
 from ..terms.budget import OpenError
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Heads
-from ..terms.term_manager import SEEN, Results
+from ..terms.term_manager import TRIGGERS, Results, Settled
 from .node_checker import Type, declared_type, raise_type_conflict, require_form
 
 ABSENT = 0
@@ -62,7 +62,7 @@ class Operation:
         outcomes: facts of its outputs by those of its inputs, with which it cannot fail; empty
             where a rule may apply.
         settled: its outputs by arguments of such facts, where no rule applies.
-        seen: heads of operands to which a rule may apply nevertheless.
+        triggers: heads of operands to which a rule may apply nevertheless.
     """
 
     op_type: str
@@ -78,8 +78,8 @@ class Operation:
     valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
     types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
-    settled: dict[Args, Results] = dataclasses.field(default_factory=dict)
-    seen: frozenset[str] = frozenset()
+    settled: Settled = dataclasses.field(default_factory=dict)
+    triggers: frozenset[str] = frozenset()
 
 
 class _Row(NamedTuple):
@@ -435,7 +435,7 @@ class Compiler:
         is_commutative = is_commutative and not head.attribute("broadcast")
         operation = Operation(op.qualname, width, head, version, bodies)
         operation.applications, operation.is_commutative = head.applications, is_commutative
-        operation.seen = SEEN.get(head.name, operation.seen)
+        operation.triggers = TRIGGERS.get(head.name, operation.triggers)
         return operation
 
     def function(self, function: onnx.FunctionProto) -> Program:

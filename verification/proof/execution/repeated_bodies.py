@@ -114,7 +114,7 @@ def _row(step: Step, frame: _Frame) -> OpaqueRow | None:
         return None
     head = operation.head
     tables = head.applications, operation.settled
-    return head, *tables, reader(inputs), operation.seen, facts[0], outputs[0]
+    return head, *tables, reader(inputs), operation.triggers, facts[0], outputs[0]
 
 
 def _block(steps: list[Step], rows: list[OpaqueRow], frame: _Frame) -> _Block:

@@ -22,7 +22,7 @@ from ..terms.budget import OpenError
 from ..terms.exact_operators import is_exact
 from ..terms.op_semantics import FIRST_PLAIN, is_known, schema_of
 from ..terms.term import Args, Head, Term
-from ..terms.term_manager import Terms, is_seen
+from ..terms.term_manager import Terms, has_trigger
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step, compile_function
 from .departing_nodes import Departing, assumption_of, assumption_of_body
@@ -251,10 +251,10 @@ class Execution:
         for step in steps:
             operation, inputs, outputs, _ = step
             args = tuple(map(place, inputs))
-            results = operation.settled.get(args, ())
+            results: Sequence[Value] = operation.settled.get(args, ())
             if len(results) < len(outputs):
                 facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
-                if facts and operation.seen and is_seen(operation.seen, args):
+                if facts and operation.triggers and has_trigger(operation.triggers, args):
                     facts = []
                 if facts is None or (terms.inexact_constants and not facts):
                     results = self.step(step, args, frame)

@@ -45,8 +45,9 @@ STEADY = tuple(f"{PRIVATE}{kind}:" for kind in ("least0", "if", "size"))
 """Prefixes of sizes that a case may fix (`Terms.dependent_size`)."""
 
 Results = list["Term | None"]
-OpaqueRow = tuple[Head, dict[Args, Results], dict[Args, Results], Reader, frozenset[str], Fact, int]
-"""A head, its results and those of a node, a reader of its arguments, `SEEN` of it, the fact of its
+Settled = dict[Args, "Sequence[Term | None]"]
+OpaqueRow = tuple[Head, dict[Args, Results], Settled, Reader, frozenset[str], Fact, int]
+"""A head, its results, those of a node, a reader of its arguments, its triggers, the fact of its
 result, and a slot."""
 
 MOST_STEPS = limit("proof_loop_steps")
@@ -290,8 +291,8 @@ class Terms:
         name, forms = head.name, CANONICAL_FORMS.get(head.name, ())
         if (
             name in RULES
-            or len(forms) > (name in SEEN)
-            or is_seen(SEEN.get(name), args)
+            or len(forms) > (name in TRIGGERS)
+            or has_trigger(TRIGGERS.get(name), args)
             or self.facts.known(head, args, count) is None
         ):
             return []
@@ -317,11 +318,11 @@ class Terms:
         """
         first = count = self._count
         done = len(rows)
-        for number, (head, applications, settled, read, seen, fact, at) in enumerate(rows):
+        for number, (head, applications, settled, read, triggers, fact, at) in enumerate(rows):
             args = read(frame)
             results = applications.get(args)
             if not results:
-                if seen and is_seen(seen, args):
+                if triggers and has_trigger(triggers, args):
                     done = number
                     break
                 applications[args] = results = [Term(head, args, 0, count, fact)]
@@ -534,9 +535,11 @@ class Terms:
         return term
 
 
-def is_seen(names: frozenset[str] | None, args: Args) -> bool:
+def has_trigger(names: frozenset[str] | None, args: Args) -> bool:
     """Test whether an operand has a head of one of these names."""
-    return bool(names) and not names.isdisjoint([arg.head.name for arg in args if arg is not None])
+    if not names:
+        return False
+    return not names.isdisjoint([arg.head.name for arg in args if arg is not None])
 
 
 def _first(results: Sequence[Term | None]) -> Term:
@@ -555,7 +558,7 @@ outputs, or None if the head is in canonical form."""
 
 CANONICAL_FORMS: dict[str, list[CanonicalForm]] = {}
 
-SEEN: dict[str, frozenset[str]] = {}
+TRIGGERS: dict[str, frozenset[str]] = {}
 """Heads of which an operand has one wherever a certain canonical form of an operator applies."""
 
 
