@@ -116,7 +116,7 @@ class Graph(GraphQueries):
                 else:
                     users[source] = extended(current, (node,))
                 feeding.append(source)
-            sources[node] = neighbours(feeding)
+            sources[node] = tuple(feeding) if len(feeding) <= FEW else neighbours(feeding)
             users[node] = ()
         for op, count in Counter([node.op for node in nodes]).items():
             self._counts[op.qualname] = self._counts.get(op.qualname, 0) + count
@@ -399,6 +399,18 @@ class Graph(GraphQueries):
         self._topology.insert(value)
         self.initializers[value] = tensor
         return value
+
+    def add_initializers(self, tensors: Iterable[tuple[str, Tensor]]) -> list[Value]:
+        """Append constants as `add_initializer` does, by name."""
+        topology = self._topology
+        topology.changes += 1
+        values = []
+        for name, tensor in tensors:
+            value = Value(name, None, None, self, tensor)
+            topology.sources[value] = topology.users[value] = ()
+            self.initializers[value] = tensor
+            values.append(value)
+        return values
 
     def place_initializer(self, value: Value) -> Value:
         """Append a constant that belongs to no graph yet.

@@ -209,6 +209,11 @@ class _Reader:
             else:
                 value = graph.add_input(info.name, info)
             scope.define(value, graph)
+        if scope.names.keys().isdisjoint(constants):  # in half the time
+            pairs = [(name, Tensor(message, base_dir=self.base_dir)) for name, message in tensors]
+            for value in graph.add_initializers(pairs):
+                scope.define(value, graph)
+            return
         values = dict(scope.names)
         # From IR version 4 on such a tensor is a default; a node always feeds the inputs of its
         # body.

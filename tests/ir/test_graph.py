@@ -33,6 +33,16 @@ class TestRows:
         assert {relu, add, twice} <= {*graph.nodes_of("Relu"), *graph.nodes_of("Add")}
         ir.verify(model)
 
+    def test_constants_are_those_added_one_by_one(self) -> None:
+        model = ir.parse(MODEL)
+        tensors = [(name, Tensor(array=np.ones(2, np.float32))) for name in "uv"]
+        values = model.graph.add_initializers(tensors)
+        assert [(v.name, model.graph.initializers[v]) for v in values] == tensors
+        assert all(v.owner is model.graph and v.constant is dict(tensors)[v.name] for v in values)
+        add = model.graph.add_node(ADD, values, ["w"])
+        assert all(model.graph.users(v) == [add] for v in values)
+        ir.verify(model)
+
     def test_ends_at_an_unknown_and_at_a_second_name(self) -> None:
         graph = ir.parse(MODEL).graph
         values = {v.name: v for v in graph.inputs}
