@@ -1,4 +1,4 @@
-"""Bodies that run many times, in blocks of nodes whose facts are those of an earlier iteration.
+"""Bodies that run many times, in blocks of nodes whose facts stay the same.
 
     x = Gather (X, i)      # the content of i is another one each time: executed
     a = MatMul (x, W)      # a block: while x, W and h have the same facts as in that iteration,
@@ -30,7 +30,7 @@ _MOST_DIVISIONS = 4
 
 
 class _Block(NamedTuple):
-    """Nodes to which no rule applies, with the slots that they read and the facts of these."""
+    """Nodes to which no rule applies, with the facts of what they read from outside."""
 
     steps: Sequence[Step]
     rows: Sequence[OpaqueRow]
@@ -66,11 +66,11 @@ class RepeatedBody:
         is_new = self._divisions == 0
         for part in self._parts:
             if isinstance(part, _Block):
-                done = part.run(terms, frame)
-                if done == len(part.rows):
+                count = part.run(terms, frame)
+                if count == len(part.rows):
                     continue
                 is_new = True
-                self._execute(part.steps[done:], frame)
+                self._execute(part.steps[count:], frame)
             else:
                 self._execute(part, frame)
         if is_new and self._divisions < _MOST_DIVISIONS:

@@ -317,24 +317,24 @@ class Terms:
             the number of rows up to a known result of other facts than its row has.
         """
         first = count = self._count
-        done = len(rows)
+        end = len(rows)
         for number, (head, applications, settled, read, triggers, fact, at) in enumerate(rows):
             args = read(frame)
             results = applications.get(args)
             if not results:
                 if triggers and has_trigger(triggers, args):
-                    done = number
+                    end = number
                     break
                 applications[args] = results = [Term(head, args, 0, count, fact)]
                 count += 1
             elif results[0] is None or results[0].fact is not fact:
-                done = number
+                end = number
                 break
             settled[args] = results
             frame[at] = results[0]
         self._count = count
         self.budget.make_terms(count - first)
-        return done
+        return end
 
     def _simplest(self, head: Head, args: Args, count: int) -> Results:
         """Outputs that `apply` has not cached. A tensor without elements is one constant, however a
