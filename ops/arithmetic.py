@@ -34,6 +34,7 @@ class Bitwise(Elementwise):
 def _product(a: Bounds, b: Bounds) -> Bounds | None:
     if a.low.less(0) is False and b.low.less(0) is False:
         return Bounds(a.low * b.low, a.high * b.high)
+    # With negative numbers any two ends may make the least product.
     return span([x * y for x in a for y in b])
 
 
@@ -97,6 +98,7 @@ class Division(Elementwise):
         divisor = batch.require(1)
         elements = () if divisor.fact.content is None else divisor.fact.content.reshape(-1)
         never = len(elements) and all(e is not None and e.equals(0) is False for e in elements)
+        # 7 is int64: an unknown type may be one of integers.
         kind = onnx.helper.tensor_dtype_to_np_dtype(divisor.fact.elem_type or 7).kind
         if batch.extent.certain or divisor.batched or never or kind not in "iu":
             return super().batch(batch)
@@ -144,6 +146,7 @@ class Div(Division):
             return [None]
         if value.low.less(0) is not False or divisor.low.less(1) is not False:
             return [None]
+        # A divisor of at least 1 makes no quotient larger.
         return [Bounds(Dimension.constant(0), value.high)]
 
 

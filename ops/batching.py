@@ -168,6 +168,7 @@ class Extent:
         if dim.less(0) is False:
             return True
         (name,) = self.number.symbols
+        # A square of the iteration number may be lowest between the ends.
         if self.most is None or any(monomial.count(name) > 1 for monomial in dim.terms):
             return False
         # Of a straight line one of the ends is the lowest.
@@ -177,6 +178,7 @@ class Extent:
         from_first = self._is_positive(first)
         to_last = any(map(self._is_positive, lasts))
         if slope is None:
+            # The slope may have either sign.
             return from_first and to_last
         return to_last if slope < 0 else from_first
 
@@ -190,6 +192,7 @@ class Extent:
             return dim
         symbol, divisor, dividend = self.quotient
         times = max(-dim.terms.get((symbol,), 0), 0)
+        # Rounded up, so that symbol * times is at most dividend * shares.
         shares = -(-times // divisor)
         return dim + Dimension.symbol(symbol) * times - dividend * shares
 
@@ -428,6 +431,7 @@ class Batch:
 
 def spread(value: Value, rank: int, iterations: Value, emit: Builder) -> Value:
     """A value that is the same in every iteration, repeated for each."""
+    # Expand keeps the size of an axis for which the new shape has 1.
     ones = emit.vector((1,) * rank, "ones")
     shape = (
         emit.once("Concat", [iterations, ones], f"{value.name}_shape", axis=0)

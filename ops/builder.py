@@ -142,6 +142,7 @@ class Builder:
             yes = self.add("And", [condition, one], f"{label}_taken")
             no = self.add("Not", [condition], f"{label}_not")
             return self.add("Or", [yes, self.add("And", [no, other], f"{label}_else")], label)
+        # Integers have no -0.
         if elem_type in INTEGER_BITS or not self.loses_sign(condition, one, other, whole):
             return self._where(condition, one, other, label)
         keeps = self.keeps_signs()
@@ -182,6 +183,7 @@ class Builder:
         """The same, made once for the same inputs and attributes."""
         key = op_type, *inputs, *sorted(attributes.items())
         value = self._once.get(key)
+        # A value that was removed since has no graph.
         if value is None or value.graph is not self.graph:
             value = self._once[key] = self.add(op_type, inputs, label, **attributes)
         return value
@@ -376,6 +378,7 @@ class Builder:
 
     def reverse(self, value: Value, label: str) -> Value:
         """A value with its first axis reversed (steps are inputs from opset 10 on)."""
+        # -1 would be the last element; only a number far below is before the first.
         bounds = [self.vector((n,), "bound") for n in (-1, np.iinfo(np.int64).min, 0, -1)]
         return self.add("Slice", [value, *bounds], label)
 

@@ -52,6 +52,7 @@ def sums_integers(application: Application) -> bool:
     if application.op_type == "Einsum":
         return _sums_alone(application.attribute("equation", b""))
     total = _reduced(application)
+    # Not "greater than", which is false for the NaN of infinity times 0.
     return not total <= min(_EXACT, 2.0 ** (INTEGER_BITS[elem_type] - 1) - 1)
 
 
@@ -74,6 +75,7 @@ def _product(operand: Operand) -> float:
     array = operand.array
     if array is not None:
         with np.errstate(over="ignore"):
+            # A 0 may come last, so factors below 1 must not make the product smaller.
             return float(np.prod(np.maximum(np.abs(array.astype(np.float64)), 1)))
     if _are_sizes(operand):
         return MOST_ELEMENTS
@@ -141,6 +143,7 @@ def _is_second_whole(application: Application) -> bool:
     """Test that condition and second value together have the shape of the result."""
     shapes = [application.shape(index) for index in range(3)]
     parts = [shape for shape in (shapes[0], shapes[2]) if shape is not None]
+    # A scalar adds nothing to the shape.
     if shapes[1] == ():
         return True
     if len(parts) < 2 or shapes[1] is None:
@@ -238,6 +241,7 @@ def uncopied_outputs(
         outputs: its outputs.
     """
     if op_type == "Loop":
+        # Output 0 is the condition.
         return [n for n, value in enumerate(outputs) if n and value == inputs[0]]
     own = set(inputs)
     return [n for n, v in enumerate(outputs) if v in own or v in outputs[n + 1 :]]

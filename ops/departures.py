@@ -95,6 +95,7 @@ def of_node(node: Node, types: ElementTypes, opset: int | None = None) -> Depart
         types: the element types of values.
         opset: its opset, if its root has another one already.
     """
+    # Most nodes leave here, before any operand is read.
     if node.op.op_type not in _BY_OPERATOR or normal_domain(node.op.domain):
         return None
     application = _application(node, _values(node.inputs, types))
@@ -104,6 +105,7 @@ def of_node(node: Node, types: ElementTypes, opset: int | None = None) -> Depart
 def other_numbers(node: Node, types: ElementTypes) -> Departure | None:
     """The row of a node by which more than signs of zeros change."""
     rows = _BY_OPERATOR.get(node.op.op_type, ())
+    # The rows are cheaper than the types of operands.
     if not any(row.changes_numbers for row in rows):
         return None
     row = of_node(node, types)
@@ -160,8 +162,10 @@ _SUMS = Departure(
     (
         _reduction("ReduceSum", [_TIME, 1, 1, 1], _TIME + 3, 1764331200123456768),
         _reduction("ReduceProd", [_LONG, 3], 3 * _LONG, 27021597764222976),
+        # The sum of integers wraps to -2^63, half of which is -2^62.
         _reduction("ReduceMean", [2**62, 2**62], -(2**62), 2**62),
         _reduction("ReduceL1", [-_LONG, 2], _LONG + 2, _LONG + 1),
+        # (2^53 + 1)^2 = 2^106 + 2^54 + 1 wraps to 2^54 + 1; as a double it saturates.
         _reduction("ReduceSumSquare", [_LONG], 2**54 + 1, 2**63 - 1),
         Example(
             'g (int64[n] x) => (int64 y) { y = Einsum <equation = "i->"> (x) }',

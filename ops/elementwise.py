@@ -191,6 +191,7 @@ def _same_everywhere(before: Any, after: Any) -> bool:
         return not after.dtype.hasobject
     if before.dtype.hasobject or after.dtype.hasobject:
         return is_integer(before) and before.dtype.kind in "iu"
+    # Whether a NaN is true is open.
     if after.dtype == np.bool_:
         return is_integer(before) or (before.dtype in _IEEE and not have_nan([before]))
     if before.dtype in _IEEE and (after.dtype in _IEEE or after.dtype.name in _ROUNDED):
@@ -205,6 +206,7 @@ def _same_everywhere(before: Any, after: Any) -> bool:
         return True  # what does not fit wraps
     info = ml_dtypes.iinfo(after.dtype)  # type: ignore[no-untyped-call]
     whole = np.trunc(wide) if after.dtype.kind in "iu" else wide
+    # As a double the largest integer of 64 bits is 2^63, the first one that does not fit.
     return bool(((whole >= float(info.min)) & (whole < float(info.max) + 1)).all()) and bool(
         (after.astype(np.float64) == whole).all()
     )

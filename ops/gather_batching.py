@@ -177,6 +177,7 @@ def _cut(batch: Batch, data: Value, length: int, axis: int) -> Value:
     """The parts of an axis: a Reshape, several times as fast as a Gather of single elements."""
     shape = batch.shape(0)
     sizes = [dim.value or 0 for dim in shape[axis:]]
+    # 0 copies a size, so those before the axis may be open.
     new = [*[0] * axis, sizes[0] // length, length, *sizes[1:]]
     parts = batch.emit.add("Reshape", [data, batch.vector(*new)], batch.label("_parts"))
     others = [other for other in range(len(shape) + 1) if other != axis]
@@ -245,6 +246,7 @@ def _of_user(user: Node | Graph, batch: Batch, axis: int, length: int) -> Short:
     if not isinstance(user, Node) or not user.is_op("MatMul", *_BROADCASTING):
         return Short.RUNS
     one, other = user.inputs
+    # Both operands are shorter then, and fit each other.
     if (one is part) == (other is part):
         return Short.RUNS
     second = other is part

@@ -104,6 +104,7 @@ class Range(OperatorRules):
             return None
         length = limit - start
         if length.value is not None and delta.value:
+            # Rounded up; a step in the other direction leaves no element.
             return [(Dimension.constant(max(-(-length.value // delta.value), 0)),)]
         return [(length,)] if delta == 1 and length.less(0) is False else None
 

@@ -83,6 +83,7 @@ class Gather(Moving):
         content, indices = inputs[0].elements, integers(inputs[1])
         axis = range(content.ndim)[node.attribute("axis", 0)]
         length = content.shape[axis]
+        # Such a node fails, so nothing is known of its result.
         if indices is None or not ((indices >= -length) & (indices < length)).all():
             return None
         elements = np.empty(
@@ -132,6 +133,7 @@ class Gather(Moving):
             return indices.value
         if size.less(1) is not False:
             return None
+        # Times 0 without iterations and 1 with some: index 0 is always valid.
         emit, label = batch.emit, batch.label("_some")
         some = emit.add("Cast", [batch.iterations], label, to=onnx.TensorProto.BOOL)
         kind = indices.fact.elem_type or onnx.TensorProto.INT64
@@ -197,6 +199,7 @@ class GatherND(Moving):
         if not batch.varies(0) and not own:
             return batch.same([batch.require(0).value, batch.require(1).value])
         data, tuples = batch.spread(0), batch.spread(1)
+        # GatherND has batch_dims from opset 12 on; below, each tuple begins with its iteration.
         if batch.emit.opset < 12:
             return batch.same([data, after_iterations(batch, tuples, batch.rank(1))])
         return batch.same([data, tuples], batch_dims=own + 1)
@@ -229,6 +232,7 @@ class Scattering(NoLarger, RankOfFirst):
     risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        # A sum or product of both may exceed the bounds of each.
         if node.attribute("reduction", b"none") != b"none":
             return [None]
         return [join(inputs[0].bounds, inputs[2].bounds)]
@@ -245,6 +249,7 @@ class ScatterElements(PassesAxes, Scattering):
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
         data, indices = arrays[:2]
         axis = node.attribute("axis", 0) % max(1, data.ndim)
+        # Negative indices are places, too: -1 and size - 1 are one.
         ordered = np.sort(indices % max(1, data.shape[axis]), axis)
         return not (np.diff(ordered, axis=axis) == 0).any()
 

@@ -60,6 +60,7 @@ class Softmax(PassesAxes):
         if len(together) > 1:
             raise Unbatchable(DIFFERING)
         (result,) = once(filled(batch, 0, -np.inf), self.batch)
+        # Softmax of -inf is 0, but of nothing but -inf it is NaN.
         zeros = part.occupied and batch.node.is_op("Softmax")
         return [
             batch.partial(result, dataclasses.replace(part, data=None, varies=True, zeros=zeros))

@@ -202,6 +202,7 @@ def magnitude(operand: Operand | None, depth: int = _DEEPEST) -> float:
         return math.inf
     array = operand.array
     if array is not None:
+        # As doubles, because the opposite of the smallest integer overflows.
         return float(np.abs(array.astype(np.float64)).max(initial=0)) if not is_text(array) else 0
     own, source = _most_of(operand.elem_type), operand.source
     if source is None or not depth:
@@ -214,6 +215,7 @@ def _magnitude_of(source: Source, depth: int) -> float:
     if kind in ("Shape", "Size", "NonZero", "ArgMax", "ArgMin"):
         return float(MOST_ELEMENTS)
     if kind in _MOVES or kind in ("Cast", "Neg", "Abs", "Relu"):
+        # A float may become any integer.
         floats = kind == "Cast" and operands[0] is not None and operands[0].elem_type in FLOATS
         return math.inf if floats else magnitude(operands[0], depth)
     if kind == "Mul":
@@ -313,12 +315,16 @@ def _may_compute_negative_zero(source: Source, depth: int) -> bool:
     one, other = operands if len(operands) == 2 else (operands[0] if operands else None, None)
     if one is None or other is None:
         return not (kind == "Cast" and one is not None and _is_whole(one))
+    # -0 + 0 is 0.
     if kind == "Add":
         return all(may)
+    # -0 - y is -0 for a y of 0 alone, and x - x is 0.
     if kind == "Sub":
         return may[0] and not _is_never_zero(other)
+    # -0 * -0 is 0.
     if kind == "Mul":
         return not one.is_same(other)
+    # A maximum with positive numbers is no zero.
     return not (kind == "Max" and (_is_positive(one) or _is_positive(other)))
 
 

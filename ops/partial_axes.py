@@ -69,10 +69,12 @@ def along_axis(
             continue
         one = next(iter(parts.values()))
         beside = [n for n, place in enumerate(places) if place is not None and n not in parts]
+        # Beside all elements of another operand, the body fails without some of these.
         if any(_is_whole(batch, index, places[index], one) for index in beside):
             return rule(whole(batch, repeats=True))
         if any(batch.shape(index)[places[index] or 0] != 1 for index in beside):
             raise Unbatchable("reads elements that are absent on some iterations beside others")
+        # The operator may make other numbers of the zeros.
         how = dataclasses.replace(one, axis=axis - len(shape or ()), data=None, zeros=False)
         return [batch.partial(result, how) for result in once(batch, rule)]
     raise Unbatchable(DIFFERING)
@@ -161,6 +163,7 @@ def _total(emit: Builder, flags: Value, axis: int, keepdims: bool) -> Value:
 def _zero_if(emit: Builder, holds: Value) -> Value:
     """Emit a zero, [1], by nodes that fail where a condition does not hold."""
     failures = _total(emit, emit.add("Not", [holds], "fails"), 0, keepdims=True)
+    # The vector has one element, so a place above 0 is out of range.
     return emit.add("Gather", [emit.vector((0,), "zero"), failures], "zero", axis=0)
 
 
@@ -170,6 +173,7 @@ def common_length(emit: Builder, partial: Partial) -> Value:
     The nodes fail if they differ, as a Loop does where it stacks such values.
     """
     counts, zero = _counts(emit, partial), emit.vector((0,), "zero")
+    # The spare zero is the first length where there are no iterations.
     spare = emit.concat([counts, zero], 0, "counts")
     first = emit.add("Slice", [spare, zero, emit.vector((1,), "one")], "first")
     alike = _zero_if(emit, emit.add("Equal", [counts, first], "same"))
@@ -280,6 +284,7 @@ def window(
         data = padded_data = _with_one_more(batch, data, axis)
         spare = size
     read = batch.label("_places")
+    # Min takes integers from opset 12 on.
     if emit.opset >= MIN_OF_INTEGERS:
         places = emit.add("Min", [places, spare], read)
     else:
@@ -332,9 +337,11 @@ def _finite_part(batch: Batch) -> tuple[Value, Value]:
     """
     emit, rows, part, rank = batch.emit, batch.require(1).value, batch.part(1), batch.rank(1)
     axis, zero, infinity = rank + part.axis, batch.number(0), batch.number(np.inf)
+    # Less is false for NaN.
     finite = emit.add("Less", [emit.add("Abs", [rows], "size"), infinity], "finite")
     rhs = emit.add("Where", [finite, rows, zero], "numbers")
     sums = emit.running_sum(emit.add("Where", [finite, zero, rows], "others"), "sums", axis)
+    # The zero in front is the sum of an iteration without rows.
     pads = emit.vector(tuple([int(index == axis) for index in range(2 * rank)]), "pads")
     sums = emit.add("Pad", [sums, pads], "sums")
     return rhs, emit.add("Gather", [sums, part.count], "lost", axis=axis)

@@ -53,9 +53,11 @@ class MatMul(OperatorRules):
         if not lhs or not rhs:
             raise Unbatchable("has a scalar operand")
         one, other = batch.require(0).value, batch.require(1).value
+        # One vector in each iteration: together they are the rows of one matrix.
         if lhs == 1 and rhs == 2 and not batch.varies(1):
             return batch.same([one, other])
         if lhs == 2 and rhs == 1 and not batch.varies(0):
+            # A v is the row v A^T, so the iterations are rows here, too.
             return batch.same([other, batch.emit.transpose(one, (1, 0), batch.label("_turned"))])
         if _has_single_rows(batch):
             return [_iterations_as_rows(batch)]
@@ -272,6 +274,7 @@ class Gemm(OperatorRules):
         """All rows of all iterations in one Gemm where only they vary, else a MatMul; the runtime's
         kernels for these may round otherwise."""
         bias = batch.shape(2) if batch.operand(2) is not None else ()
+        # A bias for rows would have to repeat in each iteration.
         for_columns = len(bias) < 2 or bias[0] == 1
         turned = batch.node.attribute("transA", 0)
         if batch.varies(1) or batch.varies(2) or turned or not for_columns:

@@ -47,6 +47,7 @@ class Reduction(PassesAxes, SizedByVector):
         value = arrays[0]
         if not is_integer(value):
             return super().is_settled(node, arrays[:1], results)
+        # The greatest and the least of no integers are open.
         return bool(value.size) if self.roundings == 0 else node.op_type in _COUNTING
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:

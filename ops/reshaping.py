@@ -121,6 +121,7 @@ class Flatten(Moving):
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].dims, node.attribute("axis", 1)
         axis += len(shape) if axis < 0 else 0
+        # An axis at either end leaves one side without sizes, whose product is 1.
         return [(product(shape[:axis]), product(shape[axis:]))]
 
     def prove_safe(self, premises: Premises) -> None:
@@ -196,6 +197,7 @@ class Reshape(SizedByVector, Moving):
     def batch(self, batch: Batch) -> Sequence[Value]:
         sizes = [dim.value for dim in batch.results[0].shape or ()]
         numbers = [size for size in sizes if size]
+        # A constant 0 would copy a size, so a shape with one is computed.
         if batch.results[0].shape is None or len(numbers) < len(sizes):
             return [reshaped_as_told(batch)]
         return [reshaped(batch, batch.spread(0), [batch.iterations, *numbers])]
@@ -290,6 +292,7 @@ class Squeeze(PassesAxes, SizedByVector, Moving):
 
     def prove_safe(self, premises: Premises) -> None:
         axes = premises.axes(1)
+        # Without axes all of size 1 go, which never fails.
         shape = premises.shape(0) if axes else ()
         for axis in distinct_axes(axes or (), len(shape)):
             premises.equal(shape[axis], ONE, "a squeezed axis")
@@ -308,6 +311,7 @@ class Squeeze(PassesAxes, SizedByVector, Moving):
                 raise Unbatchable("drops run-time axes")
         moved = tuple(sorted(batch.axis(axis, rank) for axis in axes))
         value = batch.require(0).value
+        # Squeeze without axes would also drop the iterations, if there is one.
         return [batch.emit.squeeze(value, moved, batch.label())] if moved else [value]
 
     def rank(self, node: Node, output: int) -> RankAnswer:
@@ -325,6 +329,7 @@ class Unsqueeze(Moving):
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)
         new = None if axes is None else positions(axes, len(shape) + len(axes))
+        # An axis may be named twice.
         if axes is None or new is None or len(new) < len(axes):
             return None
         rest = iter(shape)
@@ -387,6 +392,7 @@ class Expand(Growing, Moving):
         if target is None or count is None:
             raise Unbatchable("stretches to a rank that is known only at run time")
         rank = max(batch.rank(0), count)
+        # Ones fill the new shape up to the rank, and one more keeps the iterations.
         ones = batch.vector(*[1] * (1 + rank - count))
         target = batch.emit.concat([ones, target], 0, batch.label("_shape"))
         return batch.same([batch.lifted(0, rank), target])
@@ -418,6 +424,7 @@ class Tile(Growing, RankOfFirst, Moving):
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         repeats = vector(inputs[1])
+        # Repeats follow each other along the axis, so its positions are others.
         if not repeats or repeats[axis] != 1:
             return None
         others = [count and count.value for count in (*repeats[:axis], *repeats[axis + 1 :])]
@@ -426,5 +433,6 @@ class Tile(Growing, RankOfFirst, Moving):
     def batch(self, batch: Batch) -> Sequence[Value]:
         repeats = batch.fixed(1)
         assert repeats is not None
+        # The iterations are not repeated.
         repeats = batch.emit.concat([batch.vector(1), repeats], 0, batch.label("_repeats"))
         return batch.same([batch.require(0).value, repeats])

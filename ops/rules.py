@@ -366,6 +366,7 @@ def describes(*names: str, **fields: Any) -> Callable[[type[_Rules]], type[_Rule
                 other = type(_DESCRIBED[name]).__name__
                 raise ValueError(f"{name} is described by {other} and by {rules.__name__}")
             _DESCRIBED[name] = described = rules()
+            # The class may describe several operators, each by an instance with its own fields.
             vars(described).update(fields)
         return rules
 

@@ -122,6 +122,7 @@ def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimensio
     count = len(node.outputs)
     if node.input(1) is not None or node.attribute("num_outputs", count) != count:
         return None
+    # The parts of an axis that does not divide are not equal.
     part = size.divided_by(count)
     return None if part is None else [part] * count
 
@@ -157,6 +158,7 @@ class _Cut(NamedTuple):
         first, last = (_clamped(bound, size, symbols) for bound in (self.start, self.end))
         if first is None or last is None:
             return None
+        # An end before the start leaves no element, not a negative number of them.
         return last - first if (last - first).less(0) is False else None
 
     def prefix(self, size: Dimension, symbols: Symbols) -> Dimension | None:
@@ -327,6 +329,7 @@ class Pad(PassesAxes):
         shape, pads = inputs[0].dims, listed(node, inputs, "pads", 1)
         if pads is None or len(pads) != 2 * len(shape):
             return None
+        # Padding has positions without an element of the input.
         if pads[axis] != 0 or pads[axis + len(shape)] != 0:
             return None
         places = AxisMap((axis, *[None] * (len(inputs) - 1)))
@@ -342,6 +345,7 @@ class Pad(PassesAxes):
         others = [batch.fixed(index) for index in range(2, len(batch.operands))]
         if batch.operand(1) is None:
             own = list(batch.node.attribute("pads", ()))
+            # All pads before the axes come first, then all after them; the iterations get none.
             return batch.same([value], pads=[0, *own[:rank], 0, *own[rank:]])
         pads = batch.fixed(1)
         assert pads is not None

@@ -71,6 +71,7 @@ def _windows(
             return None
         spread = dilations[axis] * (width - 1) + 1
         room = size + (pads[axis] + pads[axis + rank] - spread)
+        # The kernel does not fit: such a node fails.
         if room.value is not None and room.value < 0:
             return None
         sizes.append(_places(room, strides[axis]) or symbols.fresh())
@@ -83,6 +84,7 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
         return Dimension.constant(room.value // stride + 1)
     places = room + 1
     least = places.at_least
+    # Division by a stride above 1 rounds down, which no polynomial does.
     return places if stride == 1 and least is not None and least >= 0 else None
 
 
@@ -255,6 +257,7 @@ class Pool(LpPool):
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image, kernel = inputs[0].dims, node.attribute("kernel_shape")
+        # ceil_mode rounds the number of places up.
         if len(image) != len(kernel) + 2 or node.attribute("ceil_mode", 0):
             return None
         sizes = _windows(node, image[2:], kernel, symbols)
@@ -329,6 +332,7 @@ class Resize(Upsample):
         others = [batch.fixed(index) for index in range(1, len(batch.operands))]
         axes = batch.node.attribute("axes")
         if axes is not None:
+            # Place 1 of the batched value is the batch of one iteration.
             if 1 in [batch.axis(axis, batch.rank(0)) for axis in axes]:
                 raise Unbatchable("may resize the batch")
         elif batch.operand(3) is not None:
