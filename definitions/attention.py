@@ -147,7 +147,7 @@ def masked(case: Case, operand: str, is_causal: bool, has_starts: bool = False) 
 
 
 def weighted(scaling: str, bias: str, masks: str) -> str:
-    """Nodes of heads, the mean of v by weights of q and k, and of qk, their masked scores.
+    """Nodes of heads, the weighted mean of v, and of qk, the masked scores.
 
     Args:
         scaling: nodes of scaled.

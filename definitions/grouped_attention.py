@@ -161,7 +161,7 @@ def _weights(case: Case) -> str:
 
 
 def _scored(case: Case) -> str:
-    """Nodes of the scores before the Softmax, 0 where they are masked, or of the weights."""
+    """Nodes of the scores, 0 where they are masked, or of the weights."""
     if "scored" not in case.outputs:
         return ""
     if case["qk"] not in (1, 2):
