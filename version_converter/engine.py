@@ -394,6 +394,7 @@ def _operator_of(draft: NodeDraft, shared: dict[tuple[object, ...], Operator]) -
     if old.op_type == draft.op_type and dict(old.attributes) == attributes:
         return old
     operator = Operator(draft.op_type, attributes, old.domain, "", old.extra)
+    # The bytes of tensors and graphs are dear to compare.
     if any(message.type in LARGE for message in attributes.values()):
         return operator
     content = [(name, message.SerializeToString()) for name, message in attributes.items()]

@@ -78,6 +78,7 @@ def _reads_absent(proto: onnx.FunctionProto, node: Node, version: int) -> bool:
     the schema calls optional."""
     absent = {name for i, name in enumerate(proto.input) if node.input(i) is None}
     needed = {n for n, v in zip(proto.output, node.outputs, strict=False) if v is not None}
+    # Backward, so that only nodes that lead to a needed output count.
     for inner in reversed(proto.node):
         if needed.isdisjoint(inner.output):
             continue
@@ -132,6 +133,7 @@ def instantiate_function(
     graph = node.graph
     assert graph is not None
     body = load(_body_of(proto, node, version)).graph
+    # Backward, so that readers go before what they read.
     for inner in reversed(body.nodes()):
         if not body.is_needed(inner):
             body.remove(inner)

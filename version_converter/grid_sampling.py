@@ -1,4 +1,10 @@
-"""GridSample by gathering, weighting and adding pixels."""
+"""GridSample by gathering, weighting and adding pixels.
+
+    y = GridSample (x, grid)
+->  table = Flatten <axis = 3> (Transpose (x))      a row for each pixel, its channels in it
+    found = Gather (table, (image * height + row) * width + column)
+    y = Add (Mul (found, weight), ...)              for the 1, 4 or 16 pixels around each place
+"""
 
 from __future__ import annotations
 
@@ -85,6 +91,7 @@ def sample(draft: NodeDraft) -> Value:
         draft.refuse(f"mode = '{mode}' has a longer form for floats and doubles only")
     if padding == "zeros" and elem_type == _T.STRING:
         draft.refuse("strings have no zero")
+    # DOUBLE has the greater number of the two.
     inner = elem_type if mode == "nearest" else max(elem_type, grid_type)
     data, shape = draft.input(0), draft.emit("Shape", [draft.input(0)], "shape")
     rows, columns = (_taps(draft, _side(draft, shape, axis), inner) for axis in (2, 3))
@@ -161,6 +168,7 @@ def _tap(draft: NodeDraft, side: _Side, pixels: Value, weight: Value | None) -> 
         return _Tap(_mirrored(draft, side, pixels, kind), None, weight)
     zero, last = scalar(draft, 0, kind), side.number(1, -1, kind)
     nearest = pick(draft, "Less", pick(draft, "Greater", pixels, zero), last)
+    # Pixels inside are those that clipping does not move.
     inside = draft.emit("Equal", [nearest, pixels], "inside") if padding == "zeros" else None
     return _Tap(draft.emit("Cast", [nearest], "pixels", to=_T.INT64), inside, weight)
 
@@ -169,6 +177,7 @@ def _mirrored(draft: NodeDraft, side: _Side, pixels: Value, kind: int) -> Value:
     """Pixels mirrored at the first and last one, or at their outer edges."""
     corners = bool(draft.attribute("align_corners"))
     more = -2 if corners else 0
+    # Between the corners of one pixel the period would be 0, and Mod fail.
     period = side.number(2, more, _T.INT64, least=1)
     for test, factor in (("Greater", -_FAR), ("Less", _FAR)):
         far = draft.emit("Mul", [period, draft.const(np.array(factor), "far")], "far")

@@ -223,6 +223,7 @@ def _make_input(graph: Graph, value: Value, tensor: Tensor) -> None:
         info.type.CopyFrom(onnx.helper.make_tensor_type_proto(tensor.elem_type, tensor.dims))
     new_input = graph.add_input(value.name, info)
     graph.initializers[new_input] = tensor
+    # No caller may override it below IR version 4.
     new_input.constant = tensor
     graph.supersede(value, new_input)
     graph.remove_initializer(value)

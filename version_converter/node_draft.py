@@ -125,6 +125,7 @@ class NodeDraft:
             Refused: it comes from the call of the function that the node is in.
         """
         if name not in self.node.bodies:
+            # It raises where calls of the function provide the graph.
             self.attribute(name)
         return self.node.body(name)
 
@@ -275,6 +276,7 @@ class NodeDraft:
             Refused: it must be a Constant node, and the version has none of this type.
         """
         tensor = Tensor(array=array)
+        # A function has no initializers (onnx.proto).
         if not isinstance(self.graph.root, Function):
             return self.graph.add_initializer(self.label(label), tensor)
         if not self.takes_constant(tensor):
@@ -296,10 +298,12 @@ class NodeDraft:
                 f" {array.dtype}"
             )
         floats = array.astype(np.float64)
+        # Two numbers of 32 bits are exact as doubles where the whole is not.
         if (np.abs(floats) >= EXACT).any():
             unit = np.array(2**32, array.dtype)
             parts = [self.const(p, label) for p in (array // unit, unit, array % unit)]
             return self.emit("Add", [self.emit("Mul", parts[:2], label), parts[2]], label)
+        # Serialization makes a Constant of it, which takes floats in every opset.
         constant = self.graph.add_initializer(self.label(label), Tensor(array=floats))
         return self.emit("Cast", [constant], label, to=tensor.elem_type)
 

@@ -121,12 +121,14 @@ def _axes(draft: NodeDraft) -> Iterator[Axis]:
     for axis, factor, region in zip(listed, factors, regions, strict=True):
         before = shape[axis]
         same = factor in ((1,) if by_scales else (SAME_LENGTH, before))
+        # Neither the length nor the region changes: the pixels stay as they are.
         if same and kept_ratio is None and tuple(map(float, region)) == (0, 1):
             continue
         if before is None:
             draft.refuse_unknown(f"pixel by pixel needs the length of axis {axis}, which")
         if not before:
             draft.refuse(f"there are no pixels along axis {axis}")
+        # Scales are 32-bit floats in the specification, also those that follow from sizes.
         scale = np.float32(factor) if by_scales else np.float32(factor) / np.float32(before)
         after = int(np.float32(before) * scale) if by_scales else factor
         if kept_ratio is not None:
@@ -232,11 +234,13 @@ def check_names(draft: NodeDraft) -> None:
 
 def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
     if mode == "nearest":
+        # Runtimes compute places in 32 or 64 bits, so both must round to the same pixel.
         pixels = [_nearest(draft, axis, kind) for kind in (np.float32, np.float64)]
         if (pixels[0] != pixels[1]).any():
             draft.refuse("its pixels lie so close to the middle that runtimes differ in rounding")
         return Taps(pixels[0][None], None)
     places = _places(draft, axis, np.float32)
+    # The filter widens only where the image shrinks.
     if draft.attribute("antialias") and axis.scale < 1:
         return _smoothed(draft, axis, places.astype(np.float64))
     if mode == "linear":
@@ -253,6 +257,7 @@ def _taps(draft: NodeDraft, axis: Axis, mode: str) -> Taps:
         rows = [low + offset for offset in (-1, 0, 1, 2)]
         inside = [(row >= 0) & (row < axis.before) for row in rows]
         weights = [np.where(i, w, 0) for i, w in zip(inside, weights, strict=True)]
+        # The specification scales the weights inside to a sum of 1 (Resize, exclude_outside).
         weights = [w / sum(weights) for w in weights]
     return _clipped(axis, low, [-1, 0, 1, 2], weights)
 
@@ -308,6 +313,7 @@ def _filter(draft: NodeDraft, distance: Array) -> Array:
 def _nearest(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
     places, rounding = _places(draft, axis, kind), draft.text("nearest_mode")
     half = kind(0.5)
+    # ceil(x - 0.5) rounds halves down, floor(x + 0.5) rounds them up.
     shift = {"round_prefer_floor": -half, "round_prefer_ceil": half}.get(rounding, kind(0))
     upwards = rounding in ("round_prefer_floor", "ceil")
     rounded = np.ceil(places + shift) if upwards else np.floor(places + shift)
@@ -324,6 +330,7 @@ def _places(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
     if mode == "asymmetric":
         places = x / scale
     elif mode == "align_corners":
+        # One output pixel: its place would be 0 / 0.
         if axis.after == 1:
             return np.zeros_like(x)
         places = x * kind(axis.before - 1) / kind(axis.after - 1)
@@ -332,6 +339,7 @@ def _places(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
     elif mode == "half_pixel" or (mode == "pytorch_half_pixel" and axis.after > 1):
         places = (x + half) / scale - half
     elif mode == "pytorch_half_pixel":
+        # One output pixel is the first one of the input, by specification.
         return np.zeros_like(x)
     elif mode == "half_pixel_symmetric":
         ratio = kind(axis.after) / (scale * kind(axis.before))

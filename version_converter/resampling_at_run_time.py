@@ -1,4 +1,9 @@
-"""Resize along axes whose lengths run time decides, by weighting counted pixels."""
+"""Resize along axes whose lengths run time decides, by weighting counted pixels.
+
+    y = Resize <mode = "linear"> (x, roi, scales)
+->  place = [0, 1, ... below floor (length * scale)] / scale;  low = floor (place)
+    y = Gather (x, low) * (1 - (place - low)) + Gather (x, low + 1) * (place - low)
+"""
 
 from __future__ import annotations
 
@@ -103,6 +108,7 @@ def _place(draft: NodeDraft, axis: _Axis) -> Value:
     if mode == "asymmetric":
         return draft.emit("Div", [axis.numbers, axis.scale], "place")
     if mode == "align_corners":
+        # One output pixel: 0 / 1 instead of 0 / 0.
         steps = draft.emit("Max", [draft.emit("Sub", [axis.after, one]), one], "steps")
         reach = draft.emit("Mul", [axis.numbers, draft.emit("Sub", [axis.before, one])], "reach")
         return draft.emit("Div", [reach, steps], "place")
@@ -138,6 +144,7 @@ def _cubic(draft: NodeDraft, axis: _Axis) -> list[_Tap]:
     near, far = [a + 2, -(a + 3), 0, 1], [a, -2 * a, a, 0]
     factors = [(part, far), (part, near), (rest, near), (rest, far)]
     weights = [polynomial(draft, distance, each, _T.FLOAT) for distance, each in factors]
+    # Runtimes copy pixels along an axis that keeps its length: four quarters of one pixel.
     quarter = scalar(draft, 0.25, _T.FLOAT)
     weights = [draft.emit("Where", [axis.same, quarter, weight]) for weight in weights]
     pixels = [

@@ -89,6 +89,7 @@ def range_below(draft: NodeDraft, length: Value, label: str) -> Value:
 def numbers_below(draft: NodeDraft, length: Value) -> Value:
     """The numbers 0, 1, ... below a length of rank 1, for opsets without Range."""
     one = Tensor(array=np.ones(1, np.int64)).message()
+    # The places of n ones are the numbers below n.
     ones = draft.emit("ConstantOfShape", [length], "ones", value=one)
     return draft.emit("Reshape", [draft.emit("NonZero", [ones]), draft.ints([-1], "flat")])
 
@@ -103,11 +104,13 @@ def reshape_with_zeros(draft: NodeDraft, data: Value, shape: Value) -> Value:
     product = draft.emit("ReduceProd", [ones], "product", axes=[0])
     all_ = draft.emit("ReduceProd", [shape], "product", axes=[0])
     is_empty = draft.emit("Equal", [all_, zero], "is_empty")
+    # Only data without elements lacks those that the ones ask for.
     missing = draft.emit("Where", [is_empty, product, zero], "missing")
     nothing = draft.const(blank(dtype), "nothing")
     filling = draft.emit("Expand", [nothing, missing], "filling")
     flat = draft.emit("Reshape", [data, draft.ints([-1], "all")], "flat")
     whole = draft.emit("Concat", [flat, filling], "whole", axis=0)
+    # The axis of -1 stays whole.
     is_open = draft.emit("Less", [shape, zero], "is_open")
     ends = draft.emit("Where", [is_open, draft.ints([_END], "end"), shape], "ends")
     starts = draft.emit("Sub", [shape, shape], "starts")
@@ -120,6 +123,7 @@ def round_half_even(draft: NodeDraft, data: Value, dtype: np.dtype[Any]) -> Valu
     half = draft.const(np.array(0.5, dtype), "half")
     below, above = draft.emit("Floor", [data], "below"), draft.emit("Ceil", [data], "above")
     distance = draft.emit("Sub", [data, below], "distance")
+    # Twice the floor of half an even number is that number.
     halved = draft.emit("Floor", [draft.emit("Mul", [below, half])], "halved")
     rest = draft.emit("Sub", [below, draft.emit("Add", [halved, halved])], "rest")
     odd = draft.emit("Greater", [rest, half], "odd")
@@ -158,6 +162,7 @@ def tile(draft: NodeDraft, data: Value, rank: int, lengths: Value, length: int) 
         data = draft.emit("Unsqueeze", [data], "data", axes=list(range(missing)))
     elif missing < 0:
         lengths = draft.emit("Concat", [draft.ints([1] * -missing, "ones"), lengths], axis=0)
+    # A scalar has no axis to repeat.
     if max(rank, length) == 0:
         return draft.emit("Identity", [data])
     if missing <= 0:

@@ -67,6 +67,7 @@ class Gap:
                 old.info = None  # what was declared for an If spoke of both branches
             self._types.transfer(old, new)
         replace_values(self.graph, dict(zip(self.results, results, strict=True)))
+        # Backward, so that readers go before what they read.
         for node in reversed(self.nodes):
             self.graph.remove(node)
         drop_unread([*set(copies).difference(results), *self.reads], others)

@@ -170,6 +170,7 @@ class Types:
 
     def transfer(self, old: Value, new: Value) -> None:
         """Transfer the facts about a value to its replacement."""
+        # A constant has all facts of its own.
         if new.constant is None:
             self._ranks.forget(new)
             for inference in self._around(old):

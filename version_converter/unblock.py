@@ -107,6 +107,7 @@ class _Unblocker:
     def __init__(self, model: Model, reasons: dict[Place, str], passes: Sequence[Pass]) -> None:
         self.model = model
         self.reasons = reasons
+        # Reversed, so that the first reason of an operator wins.
         self.of_operator = {op_type: why for (op_type, _), why in reversed(reasons.items())}
         self.passes = passes
         self.types = Types(model)
@@ -135,6 +136,7 @@ class _Unblocker:
                 stands = graph.holder is None or graph.holder.stands
                 if graph in self.seeds and stands and self._rewrite_graph(graph):
                     self._blame_holders(graph)
+        # A function whose last call is gone would stay unconverted.
         for key in live - live_functions(self.model):
             del self.model.functions[key]
         return UnblockResult(tuple(self.remarks), self.obstacles)
@@ -171,6 +173,7 @@ class _Unblocker:
 
     def _rewrite_graph(self, graph: Graph) -> bool:
         """Rewrite the constructs of one graph, and test whether some remain."""
+        # A rewrite of another graph may have removed some.
         self.seeds[graph] = {node: None for node in self.seeds[graph] if node.graph is graph}
         nodes = graph.nodes()
         places = {node: place for place, node in enumerate(nodes)}
@@ -226,6 +229,7 @@ class _Unblocker:
         remaining = self._constructs_in(cut.scratch)
         remarks = [dataclasses.replace(r, path=_prefix(graph) + r.path) for r in context.remarks]
         self.obstacles.update({place: r.reason for place, r in kept_constructs(remarks).items()})
+        # Without fewer constructs the copy is thrown away.
         if len(remaining) < len(before):
             self.added = context.meter.added_nodes, context.meter.growth
             rewrites = [r for r in remarks if r.action == "rewritten"]
@@ -280,6 +284,7 @@ def _between(graph: Graph, nodes: list[Node], group: list[int]) -> list[Node]:
     window, view = nodes[min(group) : max(group) + 1], graph.view()
     after = {nodes[place] for place in group}
     before = set(after)
+    # In topological order one walk forward and one backward find all paths.
     for node in window:
         if not after.isdisjoint(view.predecessors(node)):
             after.add(node)

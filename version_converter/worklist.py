@@ -78,6 +78,7 @@ class Worklist:
 
     def _enter_latest(self, graph: Graph) -> None:
         numbers, new = self._numbers, []
+        # The latest nodes are the new ones.
         for node in graph.latest_nodes():
             if node in numbers:
                 break
@@ -102,15 +103,18 @@ class Worklist:
         key: Key = version, node.op, len(inputs), len(outputs)
         if None in inputs:
             key += tuple([i for i, value in enumerate(inputs) if value is None])
+        # The very operator is the cheaper key; equal operators share the answer by their form.
         steps = self._steps.get(key)
         if steps is None:
             form = (version, node.op.qualname, *node.op.attributes, *key[2:])  # as OperatorForm.of
             steps = self._steps.get(form) or self._without_types(node, version)
             self._steps[key] = self._steps[form] = steps
         doubtful, certain, by_types = steps
+        # The types make no difference.
         if doubtful == certain:
             return certain
         types = self.types.plain_elem_types((*inputs, *outputs))
+        # An unknown type may be one that a version lacks.
         if 0 in types:
             return doubtful
         if types not in by_types:

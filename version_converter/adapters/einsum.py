@@ -40,6 +40,7 @@ def convert_to_matmul(draft: NodeDraft) -> AdapterResult:
     ]
     product = operands[0]
     for index, operand in enumerate(operands[1:], 1):
+        # A label is summed once neither the result nor a later operand has it.
         needed = output + "".join(each.labels for each in operands[index + 1 :])
         product = _product(draft, product, operand, needed)
     product = _summed(draft, product, output)
@@ -108,6 +109,7 @@ def _places(draft: NodeDraft, value: Value, sizes: list[int | None]) -> Value:
     """The places of a diagonal in the merged first two axes."""
     size = next((size for size in sizes if size is not None), None)
     if size is not None:
+        # Element (i, i) of n rows of n is at i * (n + 1).
         return draft.ints((np.arange(size) * (size + 1)).tolist(), "places")
     length = length_of(draft, draft.emit("Shape", [value], "shape"), 0, rank=1)
     step = draft.emit("Add", [length, draft.ints([1], "one")], "step")
@@ -127,6 +129,7 @@ def _product(draft: NodeDraft, one: _Operand, other: _Operand, needed: str) -> _
         # The product of matrices sums over one label, and ReduceSum over the others.
         product = _product(draft, one, other, needed + "".join(inner[:-1]))
         return _summed(draft, product, needed)
+    # MatMul does not broadcast inner axes, of which one may have length 1.
     for label in inner:
         one, other = _as_long(draft, one, other, label), _as_long(draft, other, one, label)
     if len(inner) > 1:
@@ -176,6 +179,7 @@ def _can_merge(draft: NodeDraft, operands: tuple[_Operand, _Operand], inner: lis
         if not (getattr(_size(draft, operand, label), "value", None) or 0) > 0
     ]
     inside = {label for label in unknown if label in inner}
+    # Reshape finds one length by -1, but not where another axis may be empty.
     return not inside or (len(inside) == 1 and inside == set(unknown))
 
 

@@ -127,6 +127,7 @@ def pad_by_joining(draft: NodeDraft) -> AdapterResult:
         for side, place in ((0, axis), (1, axis + rank)):
             count = sizes[place]
             if count is None or count.value != 0:
+                # The block before goes in front, the one after at the end.
                 blocks.insert(side and len(blocks), _block(draft, data, counts, axis, place, rank))
         if len(blocks) > 1:
             data = draft.emit("Concat", blocks, "padded", axis=axis)

@@ -65,7 +65,9 @@ def reduce_elements(draft: NodeDraft) -> AdapterResult:
     shape, constant = draft.shape(1), draft.constant(1)
     if shape is not None and len(shape) != draft.rank():
         draft.refuse("its indices have another rank than its data")
+    # A single index along the axis meets no other one.
     distinct = shape is not None and shape[axis] in (0, 1)
+    # A negative index may be the same place as a positive one.
     if constant is not None and (constant >= 0).all():
         order = np.sort(constant, axis)
         distinct = bool(np.diff(order, axis=axis).all())
@@ -84,10 +86,12 @@ def reduce_slices(draft: NodeDraft) -> AdapterResult:
         return draft.emit("ScatterND", [data, indices, new], "changed")
 
     shape, constant = draft.shape(1), draft.constant(1)
+    # There is one index tuple at most.
     distinct = shape is not None and None not in shape and math.prod(n or 0 for n in shape) <= depth
     if constant is not None and (constant >= 0).all():
         tuples = constant.reshape(-1, depth)
         distinct = len(np.unique(tuples, axis=0)) == len(tuples)
+    # The Loop takes tuples one by one along axis 0.
     if not distinct and len(shape or ()) != 2:
         _in_one_row(draft, depth)
     return [_joined(draft, change, distinct, 0)]
@@ -150,6 +154,7 @@ def gather_old_and_new(draft: NodeDraft) -> AdapterResult:
     dims = [dim or 0 for dim in shape]
     axis = draft.required_axis(draft.attribute("axis"), "the place of an index")
     _check_indices(draft, indices, dims, axis)
+    # Each place gets the number of an element: old ones come first, then the updates.
     places = np.arange(math.prod(dims)).reshape(dims)
     updated = places.size + np.arange(indices.size).reshape(indices.shape)
     np.put_along_axis(places[_front(indices.shape, axis)], indices, updated, axis)
@@ -178,6 +183,7 @@ def _old_and_new_at_run_time(draft: NodeDraft) -> Value:
     def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
         target = draft.emit("Gather", [flat, number], "target", axis=0)
         same = draft.emit("Equal", [numbers, target], "same")
+        # Where came with opset 9, so that a product selects.
         hit = draft.emit("Cast", [same], "hit", to=onnx.TensorProto.INT64)
         update = draft.emit("Mul", [hit, draft.emit("Add", [size, number])], "update")
         other = draft.emit("Mul", [states[0], draft.emit("Sub", [one, hit])], "other")
@@ -196,6 +202,7 @@ def _check_indices(draft: NodeDraft, indices: Array, dims: Sequence[int], axis: 
     sizes = list(zip(indices.shape, dims, strict=False))
     if indices.ndim != len(dims) or any(n > m for a, (n, m) in enumerate(sizes) if a != axis):
         draft.refuse(f"its indices have the shape {list(indices.shape)}, its data {list(dims)}")
+    # The range -n to n - 1 is symmetric around -0.5.
     if not (abs(indices + 0.5) < dims[axis]).all():
         draft.refuse("an index of it is out of range")
 
@@ -221,6 +228,7 @@ def scatter_rows(draft: NodeDraft) -> AdapterResult:
 def _like_data(draft: NodeDraft, table: Value, data: Value) -> Value:
     """A matrix reshaped to the data's shape, which may have zeros."""
     shape, own = draft.types.shape(data), draft.emit("Shape", [data], "shape")
+    # A 0 copies a size of the table; the first one is 0 there, too.
     if shape is not None and all(shape[1:]):
         return draft.emit("Reshape", [table, own])
     return reshape_with_zeros(draft, table, own)

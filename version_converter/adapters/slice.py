@@ -192,6 +192,7 @@ def _distance(draft: NodeDraft, step: _Step, first: Value, end: Value) -> Value:
     distance = draft.emit("Sub", pair, "distance")
     if step.is_one:
         return distance
+    # Rounded up, as a last step may be cut short.
     less = draft.emit("Sub", [step.stride, draft.ints([1], "one")], "less")
     return draft.emit("Div", [draft.emit("Add", [distance, less]), step.stride], "steps")
 

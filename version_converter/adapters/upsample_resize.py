@@ -65,6 +65,7 @@ def write_old_modes(draft: NodeDraft) -> AdapterResult:
         draft.set("coordinate_transformation_mode", "asymmetric")
         draft.set("nearest_mode", "floor" if grows else "ceil")
         return None
+    # Run time decides what grows: one Resize shrinks, one grows, and each leaves other axes alone.
     one = draft.const(np.array(1, np.float32), "one")
     less, more = (draft.emit(op, [draft.input(1), one], op.lower()) for op in ("Min", "Max"))
     data = draft.input(0)
@@ -283,6 +284,7 @@ def _spread_input(draft: NodeDraft, index: int, places: list[int], others: Array
         others = draft.const(others.astype(draft.required_dtype(index, name)), name)
     sources = {place: number for number, place in enumerate(places)}
     count = len(others.constant.numpy()) if others.constant is not None else draft.rank()
+    # Axes that the input lacks read the defaults behind it.
     order = [sources.get(place, len(places) + place) for place in range(count or 0)]
     both = draft.emit("Concat", [value, others], name, axis=0)
     draft.set_input(index, draft.emit("Gather", [both, draft.ints(order, "order")], name, axis=0))
