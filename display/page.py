@@ -18,7 +18,7 @@ overflow-x:auto;color-scheme:light dark}
 --soft:#9198a1;--good:#3fb950;--open:#d29922;--bad:#ff7b72}}
 .straightline table{border-collapse:collapse;margin:6px 0;color:inherit}
 .straightline th,.straightline td{text-align:left;vertical-align:top;padding:3px 12px 3px 0;
-border-bottom:1px solid var(--line);overflow-wrap:anywhere;background:transparent;color:inherit}
+border-bottom:1px solid var(--line);overflow-wrap:break-word;background:transparent;color:inherit}
 .straightline p{margin:4px 0}
 .straightline pre{margin:4px 0;padding:4px 8px;border:1px solid var(--line);border-radius:4px;
 white-space:pre-wrap;color:inherit;background:transparent}

@@ -24,6 +24,9 @@ LIVE = {
     "many-models.md": "[Open the page of a batch](examples/batch.html), whose rows are links.",
 }
 """Lines below the first paragraph of a page, about examples that the site alone has."""
+_EACH = 10
+"""Seconds from one line of progress to the next."""
+_SIZES = ["--shape", "x=2,6", "--set", "sr=16000"]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -46,20 +49,17 @@ def copy_pages(folder: Path) -> None:
 def write_examples(folder: Path) -> None:
     """Rewrite the small models of the documentation, and write the pages about that."""
     folder.mkdir(parents=True, exist_ok=True)
+    report = ["--report", str(folder / "report.html")]
+    batch = ["--summary", str(folder / "batch.html")]
+    pages = ["--report", str(folder / "reports"), "--jobs", "1"]
     with tempfile.TemporaryDirectory() as name:
-        models, flat = Path(name) / "models", Path(name) / "flat"
-        one, pages = (
-            ["--report", str(folder / "report.html")],
-            ["--report", str(folder / "reports")],
-        )
-        batch = ["-o", str(flat), "--summary", str(folder / "batch.html"), *pages, "--jobs", "1"]
-        one_model = [str(models / "model.onnx"), f"{name}/out.onnx", "--shape", "x=2,6", *one]
         for command in (
-            [str(ROOT / "examples" / "models.py"), str(models)],
-            ["-m", "straightline", "rewrite", str(models), *batch, "--quiet"],
-            ["-m", "straightline", "rewrite", *one_model, "--set", "sr=16000", "--quiet"],
+            [str(ROOT / "examples" / "models.py"), "models"],
+            ["-m", "straightline", "rewrite", "models", "-o", "flat", *batch, *pages],
+            ["-m", "straightline", "rewrite", "models/model.onnx", "flat.onnx", *_SIZES, *report],
         ):
-            subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+            run = [sys.executable, *command]
+            subprocess.run(run, cwd=name, check=True, stdout=subprocess.DEVNULL)
 
 
 def link_package() -> None:
@@ -89,15 +89,13 @@ def out_of_docs(text: str, depth: int) -> str:
 
 
 def watch(process: subprocess.Popen[bytes], pages: int) -> int:
-    """Show how many pages are written until a process ends, and return its code."""
-    shown = 0
-    while process.poll() is None:
-        time.sleep(1)
-        written = sum(1 for _ in SITE.rglob("*.html"))
-        if written >= shown + pages // 10:
-            shown = written
-            print(f"{written} of {pages} pages", flush=True)
-    return process.returncode
+    """Show the time until a process ends, and return its code; it writes most pages at the end."""
+    started = time.monotonic()
+    while True:
+        try:
+            return process.wait(_EACH)
+        except subprocess.TimeoutExpired:
+            print(f"{pages} pages, {time.monotonic() - started:.0f} s", flush=True)
 
 
 def main() -> int:
