@@ -72,6 +72,7 @@ class Address:
             from fsspec.core import url_to_fs
 
             _quiet(self.protocol)
+            # A cached listing would hide what other processes have written since.
             fs, path = url_to_fs(self.url, use_listings_cache=False)
         except ImportError as error:
             raise BatchError(
@@ -150,6 +151,7 @@ class Address:
         """
         fs, path = self.opened()
         folder, _, name = path.rpartition("/")
+        # Other stores show a file during its writing, so a rename completes it.
         place = path if self.protocol in _WHOLE else f"{folder}/.{name}.{uuid.uuid4().hex}"
         try:
             fs.makedirs(folder, exist_ok=True)

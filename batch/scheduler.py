@@ -190,6 +190,7 @@ class _Works:
         if id(how) not in self._known:
             config = how.for_workers()
             config.check()
+            # The entry keeps the object alive, so that its id stays unique.
             self._known[id(how)] = how, config, config.key()
         return self._known[id(how)][1:]
 
@@ -270,6 +271,7 @@ def finished(
         handed: list[Job] = []
 
         def calls(handed: list[Job] = handed) -> Iterator[Any]:
+            # A list, because results leave `todo` meanwhile.
             for job in list(itertools.islice(todo.values(), pool.most)):
                 handed.append(job)
                 begin(job)
@@ -282,6 +284,7 @@ def finished(
         except Exception as error:
             if not handed:
                 raise BatchError(f"the backend '{pool.backend}' fails: {error}") from error
+            # Any job without a result may have killed the process.
             for job in [job for job in handed if job.name in todo]:
                 del todo[job.name]
                 yield _alone(job, pool, call)

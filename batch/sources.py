@@ -170,6 +170,7 @@ def _in_folder(folder: Path, out: Path | None) -> Iterator[tuple[Path, str]]:
 
     passed = _passed_over(folder, out)
     for place, folders, files in os.walk(folder, onerror=fail):
+        # `os.walk` enters the folders that remain in its list.
         folders[:] = sorted(
             name
             for name in folders
@@ -235,6 +236,7 @@ def _keys(path: Place) -> list[object]:
     if isinstance(path, Address):
         return [path]
     real: list[object] = [os.path.realpath(path)]
+    # One file may have several names (hard links).
     if path.exists():
         status = path.stat()
         real.append((status.st_dev, status.st_ino))

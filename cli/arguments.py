@@ -378,6 +378,7 @@ T = TypeVar("T")
 
 def grouped(command: Callable[..., T]) -> Callable[..., T]:
     """Let a command take groups of arguments, where typer gives it each by itself."""
+    # Annotations are texts here (`from __future__ import annotations`).
     own = inspect.signature(command, eval_str=True).parameters
     kinds = {name: parameter.annotation for name, parameter in own.items()}
     tables = {n: p.default for n, p in own.items() if isinstance(p.default, TableArguments)}
@@ -398,6 +399,7 @@ def grouped(command: Callable[..., T]) -> Callable[..., T]:
 
     parameters = list(_leaves(own))
     described: Any = flat
+    # `inspect.signature` would follow it to the parameters with groups.
     del described.__wrapped__
     described.__signature__ = inspect.Signature(parameters)
     described.__annotations__ = {one.name: one.annotation for one in parameters}

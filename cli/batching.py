@@ -195,6 +195,7 @@ def show(records: Sequence[Record], applied: Mapping[str, Applied | None], as_js
         for record in records:
             config = dict_of(applied.get(record.name))
             row = {**record.to_dict(), "config": config, "exit": CODES[record.problem]}
+            # json escapes all control characters but DEL.
             print(json.dumps(row, allow_nan=False).replace("\x7f", "\\u007f"))
         return
     from ..display.blocks import Table

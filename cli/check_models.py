@@ -222,6 +222,7 @@ def _require_use(context: typer.Context, rewritten: bool, reference: Path | None
         )
     idle = set() if rewritten else set(_OF_REWRITES)
     idle |= set() if rewritten or reference is not None else _OF_OUTPUTS
+    # A configuration file serves several commands, so its options may be idle.
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in idle and source is not None and source.name == "COMMANDLINE":
@@ -245,8 +246,10 @@ def check(make: Any, values: dict[str, Any]) -> int:
     context, as_json, verbose = values["context"], values["as_json"], values["verbose"]
     configured: Configured[Check] = Configured(context, make, values, values["models"])
     interrupts.raise_from_now_on()
+    # Two sources may name the same model.
     models = dict.fromkeys(pair for source in values["models"] for pair in _models(source))
     checks = [(model, place, *configured.of(model)) for model, place in models]
+    # All are checked before the first is judged, which may take long.
     for model, _, one, _ in checks:
         one.require_policy(model)
     out = _place(values["out"], [model for model, _ in models], values["force"])
@@ -316,6 +319,7 @@ def _checked(check: Check, model: Path, place: str, applied: Applied | None) -> 
     problems, messages = [], list[str]()
     try:
         results += check.judge(model, place)
+    # A bad model does not end the check of others.
     except (Error, OSError, MemoryError) as error:
         problems = ["usage" if isinstance(error, PassOptionError) else "bad input"]
         messages += error.lines() if isinstance(error, Error) else [str(error) or "out of memory"]

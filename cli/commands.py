@@ -290,6 +290,7 @@ def inspect(
     verbose: int = shared.VERBOSE,
 ) -> int:
     """Show every Loop, Scan and If, what decides it, and what a rewrite would do."""
+    # Options that contradict each other fail before onnx is imported.
     table.target()
     from ..driver.inspect import inspect_model
     from ..limits import governed

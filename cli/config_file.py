@@ -238,6 +238,7 @@ class _Checker:
             self._fail(place, key, "this runs Python files; allow it by naming the file: --config")
         try:
             parameter.process_value(self.context, words(parameter, value, self.path.parent))
+            # A loaded file may define passes that are not known yet.
             if key == "passes" and not self.loads:
                 parse_pipeline(value)
         except typer.BadParameter as error:
@@ -325,6 +326,7 @@ def _path(metavar: str, text: str, folder: Path) -> str:
 
 
 def _require(value: Any, kind: Any, what: str) -> Any:
+    # True is an int for Python.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"write {what}, not {json.dumps(value, default=str)}")
     return value

@@ -119,6 +119,7 @@ class Configured(Generic[T]):
         file = self._file(None if model == STREAM else model)
         changed, applied = ({}, None) if file is None else self._read_for(model, file)
         self.context.meta[_APPLIED] = applied
+        # Options may be lists and tables, which have no hash.
         key = repr(applied)
         if key not in self._made:
             self._announce(applied)

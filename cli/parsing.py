@@ -80,6 +80,7 @@ def assignment(text: str) -> Given:
         return Given(name, json.loads(value), text)
     except json.JSONDecodeError:
         return Given(name, value, text)
+    # json raises them for more digits than Python reads, and for deep brackets.
     except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"{name}: too many digits or brackets; use @file.npy") from error
 
@@ -99,6 +100,7 @@ def _named_number(what: str, example: str) -> Callable[[str], Given]:
 
     def read(text: str) -> Given:
         name, value = _parts(text, example)
+        # Without ASCII, \d takes digits of all scripts.
         if not re.fullmatch(r"\d{1,18}", value.strip(), re.ASCII):
             raise typer.BadParameter(f"{text}: write {what}, as in {example}")
         return Given(name, int(value), text)
@@ -163,6 +165,7 @@ def number(*, above: bool = False) -> Callable[[Any], float]:
             value = float(text)
         except ValueError:
             value = math.nan
+        # NaN fails both tests.
         if not (value > 0 or (value == 0 and not above)):
             raise typer.BadParameter(
                 f"{text}: write a number, {'more than 0' if above else '0 or more'}"

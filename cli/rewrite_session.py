@@ -136,6 +136,7 @@ class Session:
         if verification is not None and not code:
             with report.progress("verifying", quiet=output.silent) as progress:
                 outcome, mismatch, code = self._compare(outcome, verification, progress)
+            # The comparison may have kept further constructs.
             code = code or self._withheld(outcome)
         if not code:
             sharing: dict[str, Any] = {"keep": read, "link_data": output.link_data}

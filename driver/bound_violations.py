@@ -188,6 +188,7 @@ def _guard_branch(node: Node, branch: str, name: str) -> None:
     index = emit.add("Cast", [other], "index", to=onnx.TensorProto.INT64)
     allowed = emit.constant(np.ones(1, bool), "allowed")
     inside = emit.apply(Operator.make("Gather"), [allowed, index], name, name)
+    # Runtimes drop a Gather that nothing reads.
     graph.set_input(node, 0, emit.add("And", [condition, inside], "watched"))
 
 

@@ -388,6 +388,7 @@ def transform_model(
 
             with_sample_shapes(request.original, verification, options.values)
         job = run(request, on_progress=on_progress)
+        # Before the comparison, which may take long.
         if options.strict:
             require_all_rewritten(job.remarks)
         residual, advice = [], Advice()

@@ -159,6 +159,7 @@ def _inspected(request: Request) -> Inspection:
     constructs = list(control_flow(copy))
     memory_before = peak_memory(copy) if constructs else None
     log, provenance = _Log(), Provenance()
+    # The marks, paths and roots are those of the original, before passes move nodes.
     marked = [
         (node, node.path, decided_by(node, provenance), log.mark(node)) for node in constructs
     ]
@@ -178,6 +179,7 @@ def _inspected(request: Request) -> Inspection:
             reason = advice.reason(places[op], with_call(reason, root, calls))
             copies = log.copies(op, remaining)
             brief, reason = (one.replaced(f"{one}{copies}") for one in (reason.brief, reason))
+        # What was rewritten was decided, whatever its sources.
         decider = "constants" if outcome == "rewritten" else decider
         described.append(Construct(node.op_type, path, decider, outcome, reason, remaining, brief))
     after = count_all_nodes(copy)

@@ -89,6 +89,7 @@ class Policies:
             yield _result("straight-line", "control flow left", text)
         opset = model.opset()
         if self.opset is not None:
+            # A model without ONNX's own operators has opset 0, and fits any.
             other = f"opset {opset}, not {self.opset}" if opset not in (0, self.opset) else ""
             yield _result("opset", "other opset", other)
         if self.max_opset is not None:

@@ -102,6 +102,7 @@ class Outcome(Generic[M]):
             hints: options that would decide it.
         """
         model = job.model
+        # An unchanged model keeps its names, too.
         if job.changed:
             name_nodes(model)
         return cls(
@@ -141,6 +142,7 @@ class Outcome(Generic[M]):
         Raises:
             LoadError: the original cannot be read any more.
         """
+        # The passes have changed the job's own copy.
         before, _ = self.request.prepare()
         return peak_memory(before), peak_memory(self.ir)
 

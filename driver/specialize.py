@@ -37,6 +37,7 @@ def bind_inputs(model: Model, values: Values, shapes: Shapes) -> dict[str, Array
     """
     if not shapes and not values:
         return {}
+    # A bound size may change what a Loop returns that makes no iteration.
     rows = RowsWithoutIterations(model)
     if shapes:
         bind_shapes(model, shapes)

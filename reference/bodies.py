@@ -46,6 +46,7 @@ def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
         names = [*node.input, *(n for g in subgraphs(node) for n in captured_names(g))]
         captured.update((name, None) for name in names if name not in defined)
         defined.update(node.output)
+    # An output may be an outer value itself.
     captured.update((o.name, None) for o in graph.output if o.name not in defined)
     return tuple(captured)
 
@@ -191,6 +192,7 @@ def _keep_fed(body: onnx.GraphProto, feed_count: int) -> None:
     """Remove the constants of a body from its inputs."""
     inputs = fed_of(body, feed_count)
     if len(inputs) < len(body.input):
+        # Copies, because `del` frees the messages of the list.
         copies = [onnx.ValueInfoProto.FromString(info.SerializeToString()) for info in inputs]
         del body.input[:]
         body.input.extend(copies)
@@ -250,6 +252,7 @@ def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) 
             show_constants(body, constants)
         if node.op_type == "Constant" and not node.domain:
             constants[node.output[0]] = node
+    # Constants come before all nodes that read them.
     nodes = [*captured, *graph.node]
     del graph.node[:]
     graph.node.extend(nodes)
@@ -290,6 +293,7 @@ class BoundBody:
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Run one iteration."""
+        # An input wins over a captured value of the same name.
         feeds = {**self.captured, **dict(zip(self.body.input_names, inputs, strict=True))}
         outputs: list[Any] = self.body.evaluator.run(None, feeds, attributes=self.attributes)
         return outputs
@@ -307,6 +311,7 @@ def scan_row(
     count, final = len(states), list(states)
     elements: list[list[Any]] = [[] for _ in range(run.body.output_count - count)]
     for t in range(length):
+        # With the ellipsis a row of a vector is an array, too, not a number.
         outputs = run([*final, *(row[t, ...] for row in rows)])
         for i, (old, new) in enumerate(zip(final, outputs[:count], strict=True)):
             if old.shape != new.shape:

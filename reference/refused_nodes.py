@@ -47,6 +47,7 @@ def refused_node(model: onnx.ModelProto) -> str:
     query = inference_query(model)
     if query.ByteSize() > _MOST_BYTES or external_tensors(query):
         return ""
+    # Most models pass at once; only others are worth new names for all values.
     try:
         infer_strictly(query)
     except OnnxError:
@@ -153,6 +154,7 @@ class _Names:
             self.labels.append(label(node))
             node.name = f"#{len(self.labels) - 1}"
             operands = [scope.get(name, name) for name in node.input]
+            # Before the outputs are defined, which no body of the node sees.
             for body in subgraphs(node):
                 self.rename(body, scope)
             results = [self._define(name, scope) for name in node.output]

@@ -169,6 +169,7 @@ def with_inputs(
     result.graph.CopyFrom(copy_without(proto.graph, {"initializer", *fields}))
     names = {tensor.name for tensor in weights}
     result.graph.initializer.extend(t for t in proto.graph.initializer if t.name not in names)
+    # Below IR version 4 a weight is an input already.
     inputs = {info.name for info in proto.graph.input}
     result.graph.input.extend(
         onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)

@@ -108,9 +108,11 @@ def emit_range(draft: NodeDraft) -> Sequence[Value | None]:
         draft.refuse("only whole numbers are counted")
     one, size = np.int64(1), np.int64(abs(step.item()))
     ends = [draft.emit("Cast", [draft.input(i)], "end", to=onnx.TensorProto.INT64) for i in (0, 1)]
+    # A negative step counts down, from the end of the interval with the start.
     low, high = ends if step.item() > 0 else reversed(ends)
     length = draft.emit("Sub", [high, low], "length")
     if size > 1:
+        # Rounded up, as a last step may be cut short.
         last = draft.emit("Add", [length, draft.const(np.array(size - one), "more")], "last")
         length = draft.emit("Div", [last, draft.const(np.array(size), "step")], "length")
     zero = draft.const(np.array(0, np.int64), "zero")
@@ -256,6 +258,7 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
     if (pads >= 0).all():
         draft.refuse("no pad is negative")
     cut = np.maximum(-pads, 0).reshape(2, -1)
+    # An end of -0 would be the first element, not the last.
     ends = [-int(number) or np.iinfo(np.int64).max for number in cut[1]]
     axes = _axes_of(draft) or draft.ints(range(len(pads) // 2), "axes")
     places = [draft.ints(cut[0].tolist(), "starts"), draft.ints(ends, "ends"), axes]
@@ -311,6 +314,7 @@ def rank_places(draft: NodeDraft) -> Sequence[Value | None]:
     count = draft.along("ReduceSum", whole, [0], "count", keepdims=1)
     ends = [draft.const(np.array(number), "number") for number in (0, -1)]
     down = draft.emit("Range", [draft.emit("Size", [flat], "size"), *ends], "down")
+    # The flagged places get numbers that go down, so that TopK lists them in order.
     keys = draft.emit("Mul", [whole, down], "keys")
     first = draft.emit_all("TopK", [keys, count], ["first", "places"])[1]
     return [coordinates(draft, first, rank)]
@@ -332,6 +336,7 @@ def reshape_to_matrix(draft: NodeDraft) -> Sequence[Value | None]:
     axis = draft.attribute("axis")
     axis = rank if axis == rank else draft.required_axis(axis, "rows and columns")
     sizes = [_product(shape[:axis]), _product(shape[axis:])]
+    # A 0 would copy a size, and -1 stands for one unknown number at most.
     if 0 in sizes or sizes == [-1, -1]:
         draft.refuse_unknown("the number of its rows or columns")
     return [draft.emit("Reshape", [draft.data, draft.ints(sizes, "shape")])]
@@ -423,6 +428,7 @@ def _lengths_of_parts(draft: NodeDraft) -> Array:
         draft.refuse_unknown("the lengths of its parts")
     if length is None:
         draft.refuse_unknown("the length of the axis that it splits")
+    # Rounded up: the last part may be shorter (Split 18).
     each = -(-length // count)
     lengths: Array = np.minimum(each, np.maximum(length - each * np.arange(count), 0))
     return lengths

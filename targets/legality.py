@@ -76,6 +76,7 @@ class Legality:
                 for index, value in enumerate(node.inputs):
                     name, others = _name_at(formal, index), ranks[:index] + ranks[index + 1 :]
                     is_wrong = any(name in form.scalars and _has_axes(value) for form in forms)
+                    # The result keeps its rank only where another operand has as many axes.
                     if is_wrong and max(others, default=0) >= ranks[index]:
                         yield node, index
 
@@ -113,6 +114,7 @@ class Legality:
             return self._not_listed(name, opset)
         misfit = self._misfit(node, self.target.anywhere)
         misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
+        # One of the alternatives suffices, beside the form of all operators.
         if misfit is None and misfits and None not in misfits:
             misfit = ", or ".join(dict.fromkeys(why for why in misfits if why is not None))
         return None if misfit is None else f"{self.target.name} supports {name} only {misfit}"
@@ -140,6 +142,7 @@ class Legality:
             yield f"with {name} written out"
         yield from _wrong_attributes(node, form, schema)
         inputs = list(_named_inputs(node, schema))
+        # An input that came with a later opset is not required in this one.
         required = [n for n in form.present if schema is None or n in _formals(schema)[0]]
         yield from (f"with '{name}'" for name in required if name not in dict(inputs))
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
@@ -290,6 +293,7 @@ def _may_be_negative(value: Value) -> bool:
         return bool((value.constant.numpy() < 0).any())
     node = value.producer
     operands = () if node is None or not node.is_op("Max") else node.inputs
+    # A maximum with a number that is not negative is not negative.
     return all(v is None or v.constant is None or _may_be_negative(v) for v in operands)
 
 
@@ -371,6 +375,7 @@ def _named(values: Sequence[Value | None], names: Sequence[str]) -> Iterator[tup
 
 
 def _name_at(names: Sequence[str], index: int) -> str:
+    # The last name of a variadic operator stands for all further operands.
     return names[min(index, len(names) - 1)] if names else str(index)
 
 

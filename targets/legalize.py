@@ -224,6 +224,7 @@ class _Legalizer:
         The first node of a form decides for all.
         """
         template = self._templates.get(form.like)
+        # The earlier decision read elements, so one that uses its result does, too.
         if template is None and form.exact in self._templates:
             form.read()
             template = self._templates[form.exact]
@@ -249,6 +250,7 @@ class _Legalizer:
         return ""
 
     def _spend(self, nodes: int) -> None:
+        # Nested replacements count with the outermost one.
         if not self.within:
             self.budget.spend(nodes)
 
@@ -323,8 +325,10 @@ class _Legalizer:
             try_passes(passes, scratch, context)
             shared = self.budget, within, self._templates
             _, rest = _Legalizer(scratch, self.target, *shared, is_part=True).run()
+            # Only control flow is worth the second, dearer round.
             if not any(node.bodies for node in rest):
                 break
+        # A form that needs the operator itself gains nothing.
         if any(name_of(node) == name for node in rest):
             return ""
         needed = dict.fromkeys(name_of(node) for node in rest)

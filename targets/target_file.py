@@ -59,6 +59,7 @@ _FORM_KEYS = {
 }
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "a text": lambda value: isinstance(value, str),
+    # True is an int for Python, and a datetime is a date.
     "a number": lambda value: type(value) is int,
     "true or false": lambda value: isinstance(value, bool),
     "a table": lambda value: isinstance(value, dict),
@@ -133,6 +134,7 @@ class _Reader:
         first, last = pair
         if not OLDEST <= first <= last:
             self._fail("opsets", f"write the first and the last, from {OLDEST} on, not {pair}")
+        # Only the first must be known: a target may read newer opsets than the installed onnx.
         if first > MAX_OPSET:
             self._fail("opsets", f"the installed onnx knows opsets up to {MAX_OPSET}, not {first}")
         return Opsets(first, last)

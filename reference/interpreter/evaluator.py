@@ -77,6 +77,7 @@ class GraphEvaluator:
     def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
         """Run as a generator: yield each call, and receive its outputs."""
         scope: dict[str, Any] = {**self.constants, **feeds}
+        # After the feeds: an empty name is an absent input, whatever has that name.
         scope[""] = None
         for kernel, inputs, outputs, node in self.steps:
             try:
@@ -87,6 +88,7 @@ class GraphEvaluator:
                 ) from error
             if self.watch is not None:
                 self.watch(node, values, None)
+            # A call is yielded, not run: chains of functions are deeper than Python's stack.
             results = (
                 (yield kernel.entered(values)) if type(kernel) is Call else kernel(values, scope)
             )

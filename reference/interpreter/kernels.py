@@ -160,6 +160,7 @@ class OperatorKernel:
         unknown = [None] * len(self.node.output)
         by_name = dict(zip(self.node.input, inputs, strict=False))
         call_keys = {name: value for name, value in by_name.items() if name}
+        # onnx's inference would end the process.
         if ends_inference(self.node.op_type, self.node.attribute):
             return unknown
         if self.schema is None or not all(isinstance(v, np.ndarray) for v in call_keys.values()):
@@ -223,6 +224,7 @@ def _function_kernel(
         body()  # of an operator's own definition: it ends soon
         return Call(label(node), list(function.input), len(node.output), body)
     texts = tuple(a.SerializeToString(deterministic=True) for a in attributes)
+    # Inside a definition other operators are replaced, so they are part of the key.
     shared = environment.bodies.setdefault((key, texts, id(environment.operators)), body)
     if shared is body:
         environment.waiting.append(body)
@@ -314,6 +316,7 @@ def _load(node: onnx.NodeProto, domain: str, schema: Any, version: int) -> type[
     library = _LIBRARIES.get(domain)
     if library is None:
         raise EvaluationError(f"{label(node)}: onnx.reference has no operators of {domain!r}")
+    # `load_op` passes a function body to `evaluator_cls`, which collects it here.
     expanded: list[onnx.FunctionProto] = []
     options = {"evaluator_cls": expanded.append} if domain == "" else {}
     try:

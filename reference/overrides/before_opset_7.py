@@ -61,6 +61,7 @@ def lifted(
         if attribute.default_value.type
     }
     attributes |= {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    # It names memory to reuse, which changes no result.
     attributes.pop("consumed_inputs", None)
     operands = list(inputs)
     if node.op_type in _LIFTS:
@@ -81,6 +82,7 @@ def _broadcast(attributes: Attributes, inputs: Inputs) -> Inputs:
             raise EvaluationError(f"{first.shape} and {second.shape} differ without 'broadcast'")
         return inputs
     start = first.ndim - second.ndim if axis < 0 else axis
+    # One element fits operands of any shape.
     if second.size == 1:
         return [first, second.reshape(())]
     if first.shape[start : start + second.ndim] != second.shape:
@@ -97,6 +99,7 @@ def _channels(attributes: Attributes, inputs: Inputs) -> Inputs:
     data, slope = inputs
     if slope.ndim != 1 or slope.size == 1 or data.ndim < 2:
         return inputs
+    # A slope for each channel, along axis 1.
     return [data, _with_ones(slope, data.ndim - 2)]
 
 
@@ -172,5 +175,6 @@ def _whole_power(attributes: Attributes, inputs: Inputs) -> Inputs:
 @_lifts("RNN", "GRU", "LSTM")
 def _recurrent(attributes: Attributes, inputs: Inputs) -> Inputs:
     attributes.pop("output_sequence")
+    # The schemas of these opsets misspell their own default.
     attributes["direction"] = attributes["direction"].replace(b"foward", b"forward")
     return inputs

@@ -93,6 +93,7 @@ class Clip(OpRun):
         with np.errstate(over="ignore"):
             least = np.array(limits.min if low is None else low).astype(data.dtype)
             most = np.array(limits.max if high is None else high).astype(data.dtype)
+        # Comparisons with NaN are false, so a NaN passes both bounds.
         raised = np.where(data < least, least, data)
         return (np.where(raised > most, most, raised),)
 
@@ -167,6 +168,7 @@ class ReduceLogSumExp(OpRun):
         wide = data.astype(np.result_type(data.dtype, np.float32))
         with np.errstate(all="ignore"):
             most = np.max(wide, axis=over, keepdims=True, initial=-np.inf)
+            # -inf - -inf would be NaN.
             shift = np.where(np.isfinite(most), most, 0)
             total = np.log(np.sum(np.exp(wide - shift), axis=over, keepdims=True)) + shift
         result = total if keep else np.squeeze(total, axis=over)
@@ -191,6 +193,7 @@ class ReduceMean(OpRun):
             count = np.array(data.size // max(np.size(total), 1)).astype(data.dtype)
             if not count:  # of more elements than the type counts to
                 raise EvaluationError(f"{data.dtype} does not count the elements of a mean")
+            # numpy divides downward, ONNX towards zero.
             return (np.asarray((total - np.fmod(total, count)) // count),)
         return (np.asarray(np.mean(data, axis=over, keepdims=keep, dtype=data.dtype)),)
 
@@ -213,6 +216,7 @@ class StringNormalizer(OpRun):
         stops = {same(word) for word in stopwords or ()}
         change = {"LOWER": str.lower, "UPPER": str.upper}.get(case_change_action, str)
         words = [change(str(word)) for word in x.reshape(-1) if same(str(word)) not in stops]
+        # Without any word the specification returns one empty text.
         result = np.array(words or [""], object)
         return (result.reshape(1, -1) if x.ndim == 2 else result,)
 

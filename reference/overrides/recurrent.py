@@ -15,6 +15,7 @@ Function = Callable[[Array, float, float], Array]
 
 
 def _sigmoid(x: Array, alpha: float, beta: float) -> Array:
+    # The exponential of a number that is not positive does not overflow.
     small = np.exp(-np.abs(x))
     return np.asarray(np.where(x >= 0, 1, small) / (1 + small), x.dtype)
 
@@ -28,6 +29,7 @@ _FUNCTIONS: dict[str, tuple[Function, tuple[float, ...]]] = {
     "thresholdedrelu": (lambda x, a, b: np.where(x > a, x, 0), (1.0,)),
     "scaledtanh": (lambda x, a, b: a * np.tanh(b * x), (1.0, 1.0)),
     "hardsigmoid": (lambda x, a, b: np.clip(a * x + b, 0, 1), (0.2, 0.5)),
+    # `where` computes both sides, so the other one must not overflow.
     "elu": (lambda x, a, b: np.where(x < 0, a * np.expm1(np.minimum(x, 0)), x), (1.0,)),
     "softsign": (lambda x, a, b: x / (1 + np.abs(x)), ()),
     "softplus": (lambda x, a, b: np.logaddexp(x, 0), ()),
@@ -67,6 +69,7 @@ class _Recurrent(OpRun):
                     np.zeros(size, x.dtype) if s is None else s[number, row]
                     for s in initial[: self.states]
                 ]
+                # Each row ends at its own length, where its backward direction begins.
                 steps = range(int(ends[row]))
                 for step in reversed(steps) if backward else steps:
                     states = [s.astype(x.dtype) for s in self.step(cell, x[step, row], *states)]
@@ -195,6 +198,7 @@ def _function(
     if entry is None:
         raise EvaluationError(f"there is no activation '{name}'")
     function, defaults = entry
+    # The lists have values only for the functions that take one, in their order.
     operands = [next(n, d) for n, d in zip((alphas, betas), defaults, strict=False)]
     alpha, beta = [*operands, 0.0, 0.0][:2]
     return lambda x: function(x, alpha, beta).astype(x.dtype)

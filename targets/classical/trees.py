@@ -1,4 +1,11 @@
-"""Decompositions of tree ensembles: one comparison of all trees at once for each level."""
+"""Decompositions of tree ensembles: one comparison of all trees at once for each level.
+
+A leaf leads to itself, so that shallow trees wait for deep ones.
+
+    compared = GatherElements <axis = 1> (x, features[places])
+    places = Where (LessOrEqual (compared, thresholds[places]), yes[places], no[places])
+    y = ReduceSum <axes = [1]> (weights[places])       after as many levels as the deepest tree has
+"""
 
 from __future__ import annotations
 
@@ -163,6 +170,7 @@ class _Ensemble:
                 outcome = draft.emit("And", [mine, outcome], "holds")
             holds = outcome if holds is None else draft.emit("Or", [holds, outcome], "holds")
         assert holds is not None
+        # A NaN fails comparisons, except in nodes that track missing values.
         if trees.if_missing.any():
             missing = draft.emit("IsNaN", [compared], "missing")
             tracks = look_up(trees.if_missing, "tracks")
