@@ -119,6 +119,13 @@ BODIES: dict[str, Body] = {
         worse_where_allowed="h = Less (e, s) l = And (h, k) s2 = Where (l, e, s)",
         scaled_by_a_flag="a = Cast <to = 1> (g) b = Mul (s, a) s2 = Add (b, e)",
         masked_product="a = Where (k, p, half) s2 = Mul (a, s)",
+        better_of_sum_and_row="a = Add (s, e) h = Greater (a, f) s2 = Where (h, a, f)",
+        better_of_sums_by_a_comparison="a = Add (s, e) b = Add (s, f) h = Less (a, b)"
+        " s2 = Where (h, b, a)",
+        masked_bound="a = Add (s, e) b = Relu (a) h = Cast <to = 1> (k) s2 = Mul (b, h)",
+        bound_of_either_sign="a = Max (s, e) b = Sub (p, half) s2 = Mul (a, b)",
+        doubled="a = Add (s, s) b = Sub (a, s) d = Mul (b, k1) h = Div (d, k2) s2 = Add (h, e)",
+        unchanged="s2 = Where (g, s, s)",
     ),
     **_one(
         "int64",
@@ -186,6 +193,9 @@ BODIES: dict[str, Body] = {
         " t1 = Max (d, t) s2 = Where (g, s1, s) t2 = Where (g, t1, t)",
         reset_trend="a = Add (s, t) b = Mul (a, k2) s1 = Add (b, e) d = Mul (t, k3)"
         " h = Mul (s, k1) t1 = Add (d, h) s2 = Where (k, e, s1) t2 = Where (k, f, t1)",
+        growing="s2 = Add (s, t) a = Mul (s, half) t2 = Add (a, e)",
+        viterbi_by_two_comparisons="a = Add (s, e) b = Add (t, f) l = Greater (a, b)"
+        " s2 = Where (l, a, b) d = Add (s, n) h = GreaterOrEqual (t, d) t2 = Where (h, t, d)",
         swapped="s2 = Identity (t) t2 = Add (s, e)",
         swapped_by_a_condition="s2 = Where (g, t, s) t2 = Where (g, s, t)",
         exchange="s2 = Where (k, t, s) a = Where (k, s, t) t2 = Add (a, e)",

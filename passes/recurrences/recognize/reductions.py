@@ -175,7 +175,7 @@ def _rest(
     is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
     is_wide = fact.elem_type == _TYPES.INT64 and Intervals(recurrence).counts()
     if not is_sum or step.is_reset or offset is None or not is_wide:
-        raise Unfit("it is not a remainder of sums of small numbers, which cannot wrap")
+        raise Unfit("its remainder is of a product, or of sums that may wrap")
     emit, first = recurrence.emit, recurrence.first_row()
     sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
     rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")
