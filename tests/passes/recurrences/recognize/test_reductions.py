@@ -297,10 +297,12 @@ KEPT = {
             body = b (float[65] a, float[65] e) => (float[65] r, float[65] q) {
                 r = Max (a, e) q = Neg (r) }> (s, x) }""",
     "r' multiplies it by itself": scan("r = Mul (a, a)").removeprefix(HEAD),
-    "powers of its factor may overflow": scan("k = Sub (e, a) r = Sub (k, a)").removeprefix(HEAD),
+    "powers of its factor may overflow": scan(
+        "k = Sub (e, a) h = Sub (k, a) r = Max (h, e)"
+    ).removeprefix(HEAD),
     "powers of its factors may overflow": """g (float[3] s, float[N, 3] x) => (float[3] y) {
         y, t = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] f, float[3] e)
-            => (float[3] r, float[3] u) { r = Add (a, f) h = Add (e, a) u = Add (f, h) }>
+            => (float[3] r, float[3] u) { r = Add (f, f) u = Add (e, a) }>
             (s, s, x) }""",
 }
 
