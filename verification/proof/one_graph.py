@@ -101,18 +101,17 @@ def _model_of(kinds: Sequence[Kind], proto: onnx.ModelProto) -> onnx.ModelProto:
 
 def _counts(program: Program) -> list[int]:
     """Number of nodes, inputs and constants that each output adds to those before it."""
-    counts = [0] * len(program.outputs)
-    first = {at: number for number, at in reversed([*enumerate(program.outputs)])}
-    # A node precedes its users, so that the first output that needs it is known before its own.
-    for _, inputs, outputs, _ in reversed(program.steps):
-        numbers = [first.pop(at) for at in outputs if at in first]
-        if not numbers:
-            continue
-        number = min(numbers)
-        counts[number] += 1
-        for at in inputs:
-            if at and first.get(at, number) >= number:
-                first[at] = number
-    for number in first.values():
-        counts[number] += 1
+    makers = {at: step for step in program.steps for at in step.outputs if at}
+    visited: set[Hashable] = set()
+    counts = []
+    for output in program.outputs:
+        before, stack = len(visited), [output]
+        while stack:
+            at = stack.pop()
+            maker = makers.get(at)
+            value: Hashable = at if maker is None else maker
+            if at and value not in visited:
+                visited.add(value)
+                stack += () if maker is None else maker.inputs
+        counts.append(len(visited) - before)
     return counts
