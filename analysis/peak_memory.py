@@ -119,6 +119,7 @@ class _Walk:
         """The peak of a graph by itself."""
         alive, peak = _Terms(), _Terms()
         readers = Counter(value for node in graph.nodes() for value in reads_of(node))
+        # Graph outputs live to the end.
         readers.update(graph.outputs)
         sizes: dict[Value, _Terms] = {}
         for node in graph.nodes():

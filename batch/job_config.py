@@ -135,6 +135,7 @@ def _text(value: Any) -> str:
     import numpy as np
 
     if isinstance(value, Mapping):
+        # Sorted, because the order of a mapping means nothing.
         items = sorted((_text(key), _text(content)) for key, content in value.items())
         return "{" + ", ".join(f"{key}: {content}" for key, content in items) + "}"
     if isinstance(value, list | tuple):

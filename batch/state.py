@@ -202,6 +202,7 @@ def _alone(folder: Path) -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
+    # The system releases the lock with the process, however that ends.
     with open_to_append(folder / "lock") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -94,6 +94,7 @@ def list_rules(
     from ..passes.simplify.rule_set import all_rules, describe
 
     interrupts.raise_from_now_on()
+    # Before the caller's files add theirs.
     shipped = {rule.name for rule, _ in all_rules()}
     for file in load or ():
         load_file(file)

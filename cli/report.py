@@ -57,6 +57,7 @@ def bounded(message: str) -> str:
 
 def show_json(document: Any) -> None:
     """Print one JSON document on stdout, in ASCII."""
+    # json escapes all control characters but DEL.
     print(json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 

@@ -130,6 +130,7 @@ def _assume(loop: Node, most: int) -> None:
     if declared is not None and declared.constant is None:
         _end_by(loop, declared, emit)
     elif declared is not None and declared.constant is not None:
+        # A lower maximum of the model stays.
         most = min([most, *declared.constant.numpy().reshape(-1).tolist()])
     elif loop.input(1) is None:  # only its body ends it, so that must go on to count
         graph.set_input(loop, 1, emit.constant(np.array(True), "first"))
@@ -159,6 +160,7 @@ def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
     graph.set_input(loop, 1, first)
     inner = Builder(body)
     number = inner.scalar(body.inputs[0], "number")
+    # The body's condition decides about the next iteration.
     following = inner.add("Add", [number, inner.constant(np.array(1, np.int64), "one")], "next")
     inside = inner.add("Less", [following, most], "inside")
     goes_on = inner.add("And", [body.outputs[0], inside], "goes_on")

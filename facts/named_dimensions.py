@@ -110,6 +110,7 @@ def with_sizes(proto: onnx.TypeProto, sizes: Sequence[int | None]) -> onnx.TypeP
     fixed = onnx.TypeProto()
     fixed.CopyFrom(proto)
     shape = fixed.tensor_type.shape
+    # A shape without dimensions is a scalar's, a missing one has an unknown rank.
     shape.SetInParent()
     while len(shape.dim) < len(sizes):
         shape.dim.add()

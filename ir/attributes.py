@@ -83,6 +83,7 @@ def value_of(attribute: onnx.AttributeProto) -> Any:
     kind = kind_of(attribute)
     if kind == attribute.type:
         return onnx.helper.get_attribute_value(attribute)
+    # onnx's function reads the field that the type names.
     typed = onnx.AttributeProto()
     typed.CopyFrom(attribute)
     typed.type = onnx.AttributeProto.AttributeType.ValueType(kind)

@@ -65,6 +65,7 @@ class Block:
         using: list[list[int]] = [[] for _ in places]
         for own, step in enumerate(steps, len(self.inputs) + 1):
             reads = [places[position] for position in step.reads]
+            # A node uses a vertex once, however often it reads it.
             present = [place for place in dict.fromkeys(reads) if place]
             for place in present:
                 using[place].append(own)
@@ -83,6 +84,7 @@ def reader(places: Sequence[int]) -> Reader:
     """Make a function that selects the items at some places of a list."""
     if len(places) > 1:
         return itemgetter(*places)
+    # An itemgetter of one place returns the item, not a tuple.
     if places:
         only = places[0]
         return lambda listed: (listed[only],)

@@ -105,6 +105,7 @@ def recompute(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None])
         assert recipe is not None
         for operand in recipe.operands:
             operands.append(None if operand is None else recompute(operand, note, sources))
+            # None for a present operand: it could not be computed.
             if operand is not None and operands[-1] is None:
                 return None
         results = recipe.compute(operands)

@@ -72,6 +72,7 @@ def put_in_order(
             if name in sources or producer.setdefault(name, index) != index:
                 raise ModelError(f"'{name}' is defined twice in {where}; names must be unique")
     order = Topology()
+    # All nodes first, in the order of the file, which the sort keeps where it can.
     for index in range(len(protos)):
         order.insert(index)
     for index, proto in enumerate(protos):

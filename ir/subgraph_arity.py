@@ -61,6 +61,7 @@ def body_arity(
     feeds = fed_inputs(op_type, input_count, opset)
     inputs = input_count if feeds is None else feeds
     if op_type == "Loop":
+        # A Loop's body returns the condition and all states; a node may omit outputs at the end.
         return inputs, max(inputs - 1, output_count + 1)
     if op_type == "If" and input_count != 1:
         raise ModelError(f"has {input_count} inputs; If has one, its condition")

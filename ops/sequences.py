@@ -51,7 +51,9 @@ class SequenceInsert(SequenceMap):
     def prove_safe(self, premises: Premises) -> None:
         if premises.has(2):
             count = _length(premises)
+            # The place behind the last element is valid, too.
             premises.within(2, [Dimension.constant(count + 1)])
+            # Among n + 1 places, -n - 1 is valid, but there is no such element to insert before.
             low, _ = premises.bounds(2)
             require((low + count).less(0) is False, f"position {low} is before the first element")
 
@@ -104,11 +106,13 @@ class SplitToSequence(OperatorRules):
             return None
         if split is not None and split.shape:
             return split.shape[0].value
+        # Without sizes each part has the length 1.
         sizes = decided(split) if split is not None else np.array(1)
         axis, shape = node.attribute("axis", 0), inputs[0].shape
         if sizes is None or sizes < 1 or shape is None or not -len(shape) <= axis < len(shape):
             return None
         length = shape[axis].value
+        # Rounded up: the last part may be shorter.
         return None if length is None else -(-length // int(sizes))
 
     def prove_safe(self, premises: Premises) -> None:

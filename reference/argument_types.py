@@ -36,6 +36,7 @@ class Instance:
 
     def join(self, arguments: Sequence[Argument]) -> None:
         """Add the arguments of one more call."""
+        # A call may omit arguments at the end.
         width = min(len(self.arguments), len(arguments))
         self.arguments = list(map(_common, self.arguments[:width], arguments))
 

@@ -116,6 +116,7 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
     if isinstance(value, TensorProto):
         value = _to_array(value, f"the value of input '{name}'")
     try:
+        # Python numbers take the declared type, but an array must have it.
         typed = isinstance(value, (np.ndarray, np.generic))
         array = np.asarray(value) if typed or dtype.kind == "O" else np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:

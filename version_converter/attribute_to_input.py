@@ -78,6 +78,7 @@ def to_input(draft: NodeDraft, move: Move) -> None:
 def _array(draft: NodeDraft, move: Move, value: Any) -> np.ndarray[Any, Any]:
     if move.form == "like data":
         dtype = draft.required_dtype(0, f"the type of '{move.attribute}'")
+        # A number beyond the type becomes infinite, without a warning of numpy.
         with np.errstate(over="ignore"):
             return np.array(value).astype(dtype)
     if move.form in ("floats", "float"):

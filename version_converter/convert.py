@@ -128,6 +128,7 @@ def _carry(
         return []
     sources = {root: root.opset() for root in roots}
     engine = Engine(model)
+    # Nodes that nothing read before stay: only remains of the conversion go.
     unread_before = set().union(*[unread(root.graph) for root in roots])
     for root in roots:
         _log.info("converting %s from opset %d to %d", root, root.opset(), target)

@@ -111,6 +111,7 @@ def numbers_of_shape(draft: NodeDraft, shape: Value, rank: int) -> Value:
     for axis in range(rank):
         length = length_of(draft, shape, axis, rank=1)
         column = numbers_below(draft, length)
+        # Number n of the axes so far becomes n * length, n * length + 1, and so on.
         rows = draft.emit("Mul", [draft.unsqueeze(numbers, [axis]), length], "rows")
         numbers = draft.emit("Add", [rows, column], "numbers")
     return numbers
@@ -143,6 +144,7 @@ def rows(draft: NodeDraft, data: Value, depth: int) -> Value:
         return data
     shape = draft.types.shape(data)
     rest = None if shape is None else shape[depth:]
+    # A 0 would copy a size.
     if rest is not None and all(rest):
         row_shape = draft.ints([-1, *[length or 0 for length in rest]], "rows")
         return draft.emit("Reshape", [data, row_shape], "rows")

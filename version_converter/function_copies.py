@@ -56,6 +56,7 @@ def _around(model: Model, places: set[tuple[str, str]]) -> tuple[set[Function], 
         if (node.op_type, node.path) in places
     ]
     holding = {function for function, _ in stuck}
+    # Callees first, so that one walk reaches all callers.
     for function in CallGraph(model.functions).callees_first():
         callees = {model.functions[call.op.function_key] for call in calls_in(function, model)}
         if callees & holding:

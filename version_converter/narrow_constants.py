@@ -54,6 +54,7 @@ def widen_constants(root: Model | Function, source: int) -> bool:
         return False
     narrow = set(homes)
     quantized = _QUANTIZED if source > _HAS_QUANTIZED_FLOATS else ()
+    # Inputs of one DequantizeLinear have one type, so a refused constant may take others along.
     while refused := {value for value in narrow if not _allows(value, narrow, quantized)}:
         narrow -= refused
     for value in narrow:

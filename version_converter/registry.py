@@ -126,6 +126,7 @@ def expand_longer_form(draft: NodeDraft) -> AdapterResult:
     form = None if draft.is_upgrade else LONGER_FORMS.get((draft.node.op_type, draft.source))
     if form is None:
         return None
+    # Its nodes are of the node's own version; they are converted afterwards.
     draft.builder.opset = draft.source
     return form(draft)
 

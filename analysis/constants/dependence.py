@@ -37,6 +37,7 @@ def _of_operator(node: Node, sizes: bool) -> Iterator[Query]:
         if value is None:
             continue
         if not sizes:
+            # The elements of a Shape follow from sizes.
             yield Query(value, rules.reads_sizes_only)
         elif index in rules.sized_by:
             yield Query(value, False)
@@ -52,6 +53,7 @@ def _of_construct(node: Node, query: Query) -> Iterator[Query]:
         yield from _elements(node.inputs[:1])
     elif node.is_op("Loop"):
         body = node.body("body")
+        # A value that keeps its shape has it after any number of iterations.
         if not (query.sizes and _stays(node, index)):
             yield from _elements([*node.inputs[:2], body.outputs[0]])
         yield from _initial(node, 2 + index, query.sizes)
@@ -86,6 +88,7 @@ def _body_outputs(node: Node, value: Value) -> Iterator[Value]:
     """The outputs of a node's bodies for one of its own outputs."""
     index = node.outputs.index(value)
     for graph in node.graphs():
+        # Output 0 of a Loop's body is its condition.
         extra = 1 if node.is_op("Loop") else 0
         if index + extra < len(graph.outputs):
             yield graph.outputs[index + extra]
@@ -98,6 +101,7 @@ def carried_sources(value: Value) -> Iterator[Value]:
     if body is None or node is None or value not in body.inputs:
         return
     index = body.inputs.index(value)
+    # Scan 8 has an input, the lengths of rows, that its body does not see.
     shift = len(body.inputs) - len(node.inputs)
     outer = node.input(index - shift) if index >= shift else None
     if outer is not None:

@@ -122,6 +122,7 @@ def _declare(body: Graph, index: int, element: ScanElement) -> None:
     """Declare the sizes of one output, if its rank is inferred."""
     if not element.shape:
         return
+    # 0 stands for a size that is not inferred.
     sizes = [size or None for size in element.shape]
     type_ = onnx.helper.make_tensor_type_proto(element.elem_type, sizes)
     infos = list(body.output_infos)

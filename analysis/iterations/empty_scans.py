@@ -83,6 +83,7 @@ def _elements(scan: Node, states: int, inference: ShapeInference) -> Sequence[Fa
         fact = Fact() if value is None else inference.fact(value)
         shape = fact.shape
         if shape is not None and in_8:
+            # The body of a Scan 8 sees neither the batch nor the length.
             shape = shape[1 if position < states else 2 :]
         elif shape is not None and position >= states:
             axis = axes[position - states] % max(len(shape), 1)

@@ -48,12 +48,14 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     bounds = [] if number is None else [number]
     reasons: list[Reason] = []
     exceeded = False
+    # Without an initial condition the specification ignores that of the body.
     if loop.input(1) is not None or operand is None or absent_cond == "honour":
         for part in parts(loop.body("body").outputs[0]):
             condition = ConditionSlice(loop, folder, part.value)
             if condition.obstacle is not None:
                 reasons.append(Reason.of(condition.obstacle))
                 continue
+            # A lower bound spares the iterations beyond it.
             iterations = _most(condition, part.holds, min([*bounds, limit]))
             if iterations is not None and iterations <= limit:
                 bounds.append(iterations)
@@ -90,6 +92,7 @@ def _passes_on(node: Node, holds: bool) -> bool:
     if node.is_op("Cast"):
         source = node.inputs[0]
         return source is not None and source.elem_type == TensorProto.BOOL
+    # And holds only if all its operands do, Or fails only if all fail.
     return node.is_op("Identity", "Not", "And" if holds else "Or")
 
 

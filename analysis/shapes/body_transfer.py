@@ -47,6 +47,7 @@ def leave_bodies(inference: Inference, node: Node) -> list[Fact]:
         return _if_outputs(inference, node)
     if node.op.references or "body" not in node.bodies:
         return [UNKNOWN] * len(node.outputs)
+    # Elements may differ from iteration to iteration.
     results = [inference.fact(value).without_content() for value in node.body("body").outputs]
     if node.is_op("Loop"):
         states = len(node.inputs) - 2
@@ -110,6 +111,7 @@ def _loop_inputs(inference: Inference, node: Node) -> list[Fact]:
     facts that the initial values imply and the body preserves."""
     body = node.body("body")
     initial = [fact_of(inference, value).without_content() for value in node.inputs[2:]]
+    # The iteration number and the condition have the rank that the body declares.
     fixed = [
         Fact(elem_type, tuple([Dimension.constant(1)] * len(v.shape or ())))
         for elem_type, v in zip((_ITERATION, _CONDITION), body.inputs[:2], strict=True)

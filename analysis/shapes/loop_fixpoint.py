@@ -1,4 +1,12 @@
-"""Fixpoint of facts about loop-carried values."""
+"""Fixpoint of facts about loop-carried values.
+
+The facts of the initial values are assumed of the body's inputs, joined with those of its outputs,
+and assumed again, until the body preserves them.
+
+    body (a) => (e) { e = Concat <axis = 0> (a, w) }      # a starts as [2, 3], w is [1, 3]
+    round 1: a [2, 3], e [3, 3]; joined [s, 3] with a new symbol
+    round 2: a [s, 3], e [s + 1, 3]; joined [s, 3] again, which holds in every iteration
+"""
 
 from __future__ import annotations
 
@@ -57,6 +65,7 @@ def invariant(
     own = [Slot(inference.symbols) for _ in initial]
     facts = list(initial)
     for _ in range(_MOST_ROUNDS):
+        # A round that does not hold must leave no facts behind.
         trial = inference.trial()
         for value, fact in zip(body.inputs, [*before, *facts, *after], strict=True):
             trial.enter(value, fact)
@@ -66,6 +75,7 @@ def invariant(
             trial.keep()
             return facts
         facts = joined
+    # Without a fixpoint no size is certain.
     return [of_type_only(fact) for fact in facts]
 
 

@@ -125,6 +125,7 @@ class _Namer:
 
     def name_graph(self, graph: Graph) -> None:
         """Name the values and nodes of a graph, then those in its bodies."""
+        # Inputs come first, because callers rely on their names.
         for value in graph.inputs:
             self.chosen[value] = self.values.unique(value.name)
         for value, info in zip(graph.outputs, graph.output_infos, strict=True):
@@ -147,6 +148,7 @@ class _Namer:
         """Name unnamed values or nodes by their labels."""
         labels = [one.name for one in labelled]
         fresh = set(labels)
+        # Mostly all labels are free, which sets tell at once.
         if len(fresh) < len(labels) or not pool.names.isdisjoint(fresh):
             names = [pool.unique(label) for label in labels]
             self.chosen.update(zip(labelled, names, strict=True))
@@ -173,6 +175,7 @@ class _UsedNames:
         """Reserve the label, with a number if it is in use."""
         name = label
         if name in self.names:
+            # Numbers go on from the last one, or many equal labels would take quadratic time.
             number = self._numbers.get(label, 0)
             while name in self.names:
                 number += 1

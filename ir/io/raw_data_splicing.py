@@ -46,6 +46,7 @@ class Withheld:
         if graph is self._graph and tensor.size >= _LEAST_ELEMENTS:
             stand_in = _bare(tensor)
             if stand_in is not None:
+                # Random, so that nothing else in the message is equal.
                 token = stand_in.raw_data = secrets.token_bytes(_TOKEN_BYTES)
                 self._tensors[token] = tensor
                 return stand_in
@@ -66,6 +67,7 @@ class Withheld:
             return None
         pieces, size = self._splice(graph, self._stand_ins(proto.graph))
         rest = copy_without(proto, {"graph"})
+        # The name finds the place of the graph in the encoding.
         rest.graph.name = secrets.token_hex(_TOKEN_BYTES)
         standing = _GRAPH + delimit(rest.graph.SerializeToString())
         before, tag, after = rest.SerializeToString().partition(standing)

@@ -73,6 +73,7 @@ def _weights(coefficients: Array, counts: Array, pairs: Sequence[tuple[int, int]
     ends = np.cumsum(counts)
     weights = np.zeros((coefficients.shape[1], len(pairs)), np.float32)
     for at, (i, j) in enumerate(pairs):
+        # A class has a line for each other class, in order, without one for itself.
         for one, line in ((i, j - 1), (j, i)):
             part = slice(ends[one] - counts[one], ends[one])
             weights[part, at] = coefficients[line, part]
@@ -86,6 +87,7 @@ def _votes(
     gains = np.zeros((len(pairs), classes), np.float32)
     base = np.zeros(classes, np.float32)
     for at, (i, j) in enumerate(pairs):
+        # The second class starts with the vote of the pair, which a positive score takes away.
         gains[at, i], gains[at, j] = 1, -1
         base[j] += 1
     positive = draft.emit("Greater", [scores, row(draft, np.float32(0), "zero")], "positive")

@@ -96,6 +96,7 @@ def leaf_table(draft: NodeDraft, prefix: str, columns: int) -> Array:
         at = places.get((tree, node))
         if at is None or not 0 <= column < columns:
             draft.refuse("its weights belong to no node")
+        # A leaf may list a score several times.
         table[at, column] += weight
     return table
 

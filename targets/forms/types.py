@@ -90,6 +90,7 @@ def compare_with_zero(draft: NodeDraft) -> Sequence[Value | None]:
     """The truth value of an integer above zero, less that of one below."""
     zero, elem_type = _zero(draft), draft.required_elem_type(0, "a sign")
     above = draft.cast(draft.emit("Greater", [draft.data, zero], "above"), elem_type)
+    # No unsigned integer is below zero.
     if draft.required_dtype(0, "a sign").kind == "u":
         return [above]
     below = draft.cast(draft.emit("Less", [draft.data, zero], "below"), elem_type)

@@ -101,6 +101,7 @@ def clip_at_run_time(draft: NodeDraft) -> AdapterResult:
     for index, name, op_type in _BOUNDS:
         bound = draft.input(index)
         if bound is not None:
+            # A bound of shape [1] would give a scalar an axis.
             number = draft.emit("Reshape", [bound, draft.ints([], "rank_0")], "bound")
             if draft.constant(index) is None:
                 number = _or_infinity(draft, number, index)

@@ -110,6 +110,7 @@ def _aligned(sizes: Sequence[Dimension], target: Sequence[Dimension]) -> _Layout
     layout = _Layout([], [], [])
     source = 0
     for size in target:
+        # Only a size that may be 0 needs a place where a 0 copies it.
         if size.equals(0) is not False:
             while source < len(sizes) and not _is_empty_with(sizes[source], size):
                 source += 1

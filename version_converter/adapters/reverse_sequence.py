@@ -91,6 +91,7 @@ def _steps(draft: NodeDraft, length: Value) -> Value:
 def _places(lengths: Array, size: int, time: int) -> Array:
     """The place of each element in the merged first two axes."""
     steps, limits = np.arange(size)[None], lengths.astype(np.int64)[:, None]
+    # Steps behind the length of a row stay in place.
     backwards = np.where(steps < limits, limits - 1 - steps, steps)
     batch = np.arange(len(lengths))[:, None]
     flat: Array = batch * size + backwards if time else (backwards * len(lengths) + batch).T

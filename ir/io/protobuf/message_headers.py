@@ -51,6 +51,7 @@ def _has_only_a_name(proto: onnx.FunctionProto) -> bool:
     has = proto.HasField
     if any(map(has, _RARE_TEXTS)) or any(getattr(proto, name) for name in _RARE_LISTS):
         return False
+    # A domain that is written, though empty, must stay.
     return bool(proto.domain or not has("domain")) and not has_unknown(proto)
 
 
@@ -183,6 +184,7 @@ def copy_without(message: M, fields: Collection[str]) -> M:
             continue
         value: Any = getattr(message, name)
         single = isinstance(value, int | float | str | bytes)
+        # A copy of the default would set the field.
         if (single or isinstance(value, Message)) and not message.HasField(name):
             continue
         if single:

@@ -51,7 +51,9 @@ def size_of(text: str) -> str:
 
 def with_sizes(names: Sequence[str]) -> list[str]:
     """Encode names, each after its size, in characters."""
+    # One test for all names, of which most are ASCII.
     if not "".join(names).isascii():
+        # Sizes count bytes, so each byte becomes a character.
         names = [name if name.isascii() else characters(name.encode()) for name in names]
     sizes = _SIZES
     return [f"{sizes[len(name)]}{name}" for name in names]
@@ -94,6 +96,7 @@ def encode_nodes(
     for node in nodes:
         inputs, outputs, label = node.inputs, node.outputs, node.name
         rest = rests[node.op]
+        # Later nodes read these names, also where the caller writes this node.
         for one in outputs:
             if one is not None:
                 name = find(one, one.name)
@@ -133,6 +136,7 @@ def after_names(content: bytes, inputs: Sequence[str], outputs: Sequence[str], n
     text = f"{''.join(inputs)}{''.join(outputs)}{name}"
     size, count = len(text), len(inputs) + len(outputs)
     if text.isascii() and (size <= SHORT or max(map(len, (*inputs, *outputs, name))) <= SHORT):
+        # A short name has a tag and a size of one byte each before it.
         return content[size + 2 * (count + 1 if name else count) :]
     at, end = 0, len(content)
     while at < end and content[at] in (_READS, _GIVES, _NAMED):
