@@ -195,15 +195,11 @@ class Definedness:
         self._open_definitions()
         if any(self._holds(demand, around) for demand in demands):
             return
-        if self._is_safe(obligation, around):
-            return
-        if self._has_tensor(obligation, around) or self._is_row_by_row(obligation, around):
-            return
-        if self._fits(obligation, around) or self._picks(obligation, around):
-            return
-        if self._has_types(obligation, around):
-            return
-        if not self._has_twin(obligation, around):
+        ways = (
+            *(self._is_safe, self._has_tensor, self._fits),
+            *(self._picks, self._has_types, self._has_twin),
+        )
+        if not any(holds(obligation, around) for holds in ways):
             raise UndefinedError(obligation, fault)
 
     def _open_definitions(self) -> None:
@@ -430,27 +426,6 @@ class Definedness:
         ]
         return [(head, obligation.args) for head in heads]
 
-    def _is_row_by_row(self, obligation: Obligation, around: set[Hashable]) -> bool:
-        """Test whether a loop of the original computes the rows of a node."""
-        result = obligation.result
-        if result is None or result.fact.shape is None or result.head.name in ("void", "constant"):
-            return False
-        for guard in self._loops_of_before():
-            name = str(guard.key)
-            for axis, size in enumerate(result.fact.shape):
-                if size != guard.iterations or guard.key in around:
-                    continue
-                part = self.comparison.pushdown.of(result, axis, Dimension.symbol(name), ONE)
-                demand = _demand_of(self.terms, part, obligation.args[0])
-                if demand is None or demand[0].name not in (obligation.head.name, IS_PART):
-                    continue
-                positive = self._assumptions(demand, around | {guard.key})
-                first = self._assumptions_of((guard,), around, ())
-                if positive is not None and first is not None:
-                    self.positive |= positive | first
-                    return True
-        return False
-
     def _loops_of_before(self) -> list[Guard]:
         """Loops of the original that a trip count ends."""
         if self._loops is None:
@@ -602,9 +577,9 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
         demands.append((result.head, result.args))  # in the form of another opset
     if head.name in _TAKING_PARTS:
-        part = _demand_of(terms, result, args[0])
-        if part is not None and part[0].name == IS_PART:
-            demands.append(part)
+        part = without_views(result)
+        if part.head.name == "narrow" and part.args[0] is args[0]:
+            demands.append((terms.heads.own(IS_PART), (part,)))
     return demands
 
 
@@ -630,16 +605,6 @@ def _needs_a_fit_only(rules: type[Elementwise], args: Args) -> bool:
     risky = [args[place] for place in rules.risky_inputs]
     kinds = [0 if arg is None else arg.fact.elem_type for arg in risky]
     return bool(kinds) and all(kind and kind not in INTEGER_BITS for kind in kinds)
-
-
-def _demand_of(terms: Terms, term: Term, whole: Term | None) -> Demand | None:
-    """Demand that a slice exists: the tensor is large enough."""
-    term = without_views(term)
-    if term.is_op("Gather") and is_one(term.args[1]) and term.args[1] is not None:
-        return term.head, (term.args[0], terms.view(term.args[1], ()))
-    if term.head.name == "narrow":
-        return (terms.heads.own(IS_PART), (term,)) if term.args[0] is whole else None
-    return None if term.head.op is None else (term.head, term.args)
 
 
 def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
