@@ -38,7 +38,6 @@ from .positions import Positions
 from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
 from .row_by_row import RowByRow
 from .scatter_loops import ScatterLoops
-from .shared_atoms import pair_atoms
 from .slice_pushdown import SlicePushdown
 from .splits import equal_parts
 from .transposition import transposed_sums
@@ -179,7 +178,6 @@ class Comparison:
             functools.partial(equal_derivations, terms),
             functools.partial(same_places, terms),
             functools.partial(equal_parts, terms),
-            self._functions,
             self._alike,
             self._longer,
             self._rows,
@@ -395,11 +393,6 @@ class Comparison:
             if reals.equal(one, substitution.of(other)):
                 return pairs
         return self.cases.of_one_condition(one, other)
-
-    def _functions(self, one: Term, other: Term) -> list[Pair] | None:
-        """Functions of atoms that are equal, over the reals."""
-        reals = self._reals
-        return None if reals is None else pair_atoms(self.terms, reals.equal, one, other)
 
     def _alike(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence, unless some arguments have no chance of being equal."""
