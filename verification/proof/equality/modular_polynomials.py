@@ -7,6 +7,9 @@ number is its initial value and a multiple of that (`start + i * delta`).
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ..terms.free_variables import binding
@@ -14,10 +17,18 @@ from ..terms.term import Pair, Term, bottom_up
 from .induction import Induction, State
 from .substitution import instantiate_iteration
 
-_RING = ("Add", "Sub", "Mul", "Neg")
+_RING: dict[str, Callable[..., Dimension]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mul": operator.mul,
+    "Neg": operator.neg,
+}
 _THROUGH = ("view", "Expand", "Cast", "narrow")
 _MOST_PRODUCTS = 32
 """Limit of monomials; a term with more is an atom."""
+
+_MOST_FACTORS = 1024
+"""Limit of products of monomials in one step."""
 
 _ATOM = "@"
 _ZERO = Dimension.constant(0)
@@ -34,41 +45,20 @@ class ModularPolynomials:
         self._terms, self._pushdown = induction.terms, induction.pushdown
         self._induction = induction
         self._known: dict[Term, Dimension] = {}
-        self._atoms: dict[str, Term] = {}
         self._summands: dict[tuple[Term, int], Term | None] = {}
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
-        """Integers with equal polynomials. If these differ by one atom each, it is enough that the
-        atoms are equal."""
+        """Integers with equal polynomials."""
         bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
         if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
             return None
         if shape != other.fact.shape or not (self._is_compound(one) or self._is_compound(other)):
             return None
         rest = self._of(one) - self._of(other)
-        remainder = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
-        if not remainder:
-            self._terms.used.add("polynomial")
-            return []
-        return self._one_each(one, other, remainder, bits)
-
-    def _one_each(
-        self, one: Term, other: Term, remainder: dict[tuple[str, ...], int], bits: int
-    ) -> list[Pair] | None:
-        """Atoms that remain on each side, if there is one with equal coefficients."""
-        if (
-            len(remainder) != 2
-            or sum(remainder.values()) != 1 << bits
-            or any(len(m) != 1 for m in remainder)
-        ):
+        if any(factor % (1 << bits) for factor in rest.terms.values()):
             return None
-        (name,), (name_of_other,) = remainder
-        a, b = self._atoms.get(name), self._atoms.get(name_of_other)
-        if a is None or b is None or a.fact.shape != b.fact.shape:
-            return None
-        if (name,) not in self._of(one).terms:
-            a, b = b, a
-        return None if (a, b) == (one, other) or a.fact.elem_type != b.fact.elem_type else [(a, b)]
+        self._terms.used.add("polynomial")
+        return []
 
     def _is_compound(self, term: Term) -> bool:
         """Test whether a term is more than an atom."""
@@ -99,45 +89,21 @@ class ModularPolynomials:
         x = term.args[0] if term.head.name in _THROUGH else None
         if x is None or not _keeps_numbers(x, term):
             return []
-        if term.head.name != "view" or _keeps_places(x, term):
-            return [x]
-        return self._viewed(x, term) or []
-
-    def _viewed(self, x: Term, term: Term) -> list[Term] | None:
-        """Operands of a viewed sum or product, in the shape of the view. None if they broadcast,
-        unless one of them is one number."""
-        shape = term.fact.shape
-        if x.head.name not in _RING or x.head.attribute("broadcast") or shape is None:
-            return None
-        operands = []
-        for arg in x.operands:
-            is_whole = arg.fact.shape == x.fact.shape
-            if not is_whole and not _is_one(arg):
-                return None
-            operands.append(self._terms.view(arg, shape) if is_whole else arg)
-        return operands
+        return [x] if term.head.name != "view" or _keeps_places(x, term) else []
 
     def _combine(self, term: Term, operands: list[Dimension]) -> Dimension:
         self._terms.budget.step()
         state = self._induction.before_iteration(term)
-        name, polynomial = term.head.name, None
-        below = term.args[0] if name == "view" else None
-        if below is not None and not _keeps_places(below, term):
-            name = below.head.name
-        if state is not None and operands:
-            polynomial = operands[0] + state.iteration * operands[1]
-        elif name in _THROUGH and operands:
-            polynomial = operands[0]
-        elif name == "Neg" and operands:
-            polynomial = -operands[0]
-        elif name == "Add" and operands:
-            polynomial = operands[0] + operands[1]
-        elif name == "Sub" and operands:
-            polynomial = operands[0] - operands[1]
-        elif name == "Mul" and operands and len(operands[0].terms) * len(operands[1].terms) < 1024:
-            polynomial = operands[0] * operands[1]
-        elif not operands:
+        name = term.head.name
+        polynomial: Dimension | None = None
+        if not operands:
             polynomial = self._number(term)
+        elif state is not None:
+            polynomial = operands[0] + state.iteration * operands[1]
+        elif name not in _RING:
+            polynomial = operands[0]
+        elif name != "Mul" or len(operands[0].terms) * len(operands[1].terms) < _MOST_FACTORS:
+            polynomial = _RING[name](*operands)
         return (
             polynomial
             if polynomial is not None and len(polynomial.terms) <= _MOST_PRODUCTS
@@ -162,9 +128,7 @@ class ModularPolynomials:
         if term.head.name in ("view", "constant") and shape and shape[0].value == 1:
             longer = [axis for axis, dim in enumerate(shape) if dim.value != 1]
             term = self._terms.view(term, shape[longer[0] if longer else len(shape) :])
-        name = f"{_ATOM}{term.number}"
-        self._atoms[name] = term
-        return Dimension.symbol(name)
+        return Dimension.symbol(f"{_ATOM}{term.number}")
 
     def _step(self, state: State | None) -> Term | None:
         """Number that each iteration adds to a state, if it is loop-invariant."""
@@ -191,11 +155,6 @@ class ModularPolynomials:
             self._terms, state.recurrence, others[0], self._induction.symbol(None)
         )
         return others[0] if elsewhere is others[0] else None
-
-
-def _is_one(term: Term) -> bool:
-    """Test whether a tensor has one element."""
-    return term.fact.shape is not None and all(dim.value == 1 for dim in term.fact.shape)
 
 
 def _keeps_numbers(x: Term, term: Term) -> bool:
