@@ -170,7 +170,7 @@ class Comparison:
             self.induction.variables,
             self.induction.across,
             self._views,
-            Views(terms, over_reals).pushed,
+            Views(terms).pushed,
             self.cases.equal,
             self._concats,
             self.induction.stacked,

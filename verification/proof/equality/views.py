@@ -1,7 +1,4 @@
-"""Views through operators: a reshaped result is the operator on reshaped operands.
-
-Operators are elementwise ones and, over the reals, products of rows by a matrix.
-"""
+"""Views through elementwise operators: a reshaped result is the operator on reshaped operands."""
 
 from __future__ import annotations
 
@@ -20,12 +17,10 @@ class Views:
 
     Args:
         terms: the terms of both models.
-        over_reals: whether floats that are equal over the reals are equal.
     """
 
-    def __init__(self, terms: Terms, over_reals: bool = False) -> None:
+    def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._over_reals = over_reals
 
     def pushed(self, one: Term, other: Term) -> list[Pair] | None:
         """Pair after a view on one side has moved to the operands of an operator."""
@@ -48,8 +43,6 @@ class Views:
 
         An operand has all elements along a group of axes that the shapes share, or one of them.
         """
-        if self._over_reals and term.is_op("MatMul"):
-            return self._of_rows(term, shape)
         if term.head.name not in ELEMENTWISE or term.index or term.head.attribute("broadcast"):
             return None
         whole, operands = term.shape, list(term.args)
@@ -63,18 +56,6 @@ class Views:
                 return None
             operands[index] = self._terms.view(arg, reshaped)
         moved = self._terms.rebuild(term, tuple(operands))
-        return moved if moved.fact.shape == shape else None
-
-    def _of_rows(self, term: Term, shape: Shape) -> Term | None:
-        """Product by a matrix whose rows are those of another shape."""
-        rows, matrix = term.operands
-        own = rows.fact.shape
-        if own is None or len(own) < 2 or len(matrix.fact.shape or ()) != 2 or len(shape) < 2:
-            return None
-        if shape[-1] != term.shape[-1] or product(shape[:-1]) != product(own[:-1]):
-            return None
-        reshaped = self._terms.view(rows, (*shape[:-1], own[-1]))
-        moved = self._terms.op("MatMul", term.head, reshaped, matrix)
         return moved if moved.fact.shape == shape else None
 
 
