@@ -119,26 +119,6 @@ def narrow_of_attention(terms: Terms, term: Term) -> Term | None:
     return None if form is None else terms.rebuild(term, (form, *bounds))
 
 
-@rewriting("view")
-def turned_rows(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a transposition between views that join and split leading axes."""
-    turned = term.args[0]
-    if (
-        turned is None
-        or not turned.is_op("Transpose")
-        or turned.head.attribute("perm") != [0, 2, 1]
-    ):
-        return None
-    joined = turned.args[0]
-    x = joined.args[0] if joined is not None and joined.head.name == "view" else None
-    if x is None or joined is None or len(x.fact.shape or ()) != 4:
-        return None
-    batch, heads, *rest = x.shape
-    if list(joined.shape[1:]) != rest or term.shape != (batch, heads, *rest[::-1]):
-        return None
-    return terms.op("Transpose", turned.head, x, perm=[0, 1, 3, 2])
-
-
 @rewriting("Where")
 def guarded(terms: Terms, term: Term) -> Term | None:
     """Rewrite a choice between numbers that certainly exist and others to the former.

@@ -479,9 +479,6 @@ class RealTerms:
         """Function in another shape: atom by atom, or as a whole where an atom broadcasts."""
         if strip(source) == strip(target):
             return real
-        before = self._whole_of(real)
-        if before is not None:
-            return self.reshaped(*before, target)
         groups = _groups(source, target)
 
         def move(shape: Shape) -> tuple[Hashable, Shape] | None:
@@ -504,18 +501,6 @@ class RealTerms:
             key = WHOLE, self.field.identify(real), long
             result = self.field.atom(key, strip(target))
         return result
-
-    def _whole_of(self, real: Real) -> tuple[Real, Shape] | None:
-        """Function and its shape of which a function is a view as a whole."""
-        if len(real.monomials) != 1:
-            return None
-        ((monomial, coefficient),) = real.monomials.items()
-        if coefficient != 1 or len(monomial) != 1 or monomial[0][1] != 1:
-            return None
-        key = self.field.atoms[monomial[0][0]].key
-        if not isinstance(key, tuple) or key[0] != WHOLE:
-            return None
-        return self.field.functions[key[1]], key[2]
 
     def transposed(self, real: Real, source: Shape, perm: Sequence[int]) -> Real | None:
         """Function with its axes in another order; None if an atom has an unknown shape."""
