@@ -6,25 +6,9 @@ from collections.abc import Sequence
 
 from ....facts.bounds import Bounds
 from ....facts.types import INTEGER_BITS
-from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Operands, Term
-from ..terms.term_manager import Terms, canonical_form, late_rule, rule
+from ..terms.term_manager import Terms, late_rule, rule
 from .safety import Safety
-
-
-@canonical_form("Where")
-def chosen(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Drop a choice by a comparison of integers that always holds, or never.
-
-    A position is never less than 0. Scalars stay: trip counts are read from them.
-    """
-    operands = [arg for arg in args if arg is not None]
-    shape = broadcast([arg.fact.shape for arg in operands])
-    holds = _holds(terms, operands[0]) if shape and len(operands) == 3 else None
-    if holds is None:
-        return None
-    choice = operands[1 if holds else 2]
-    return [choice] if choice.fact.shape == shape else None
 
 
 @late_rule("choose")

@@ -134,12 +134,8 @@ def at(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
 @rule("SequenceLength")
 def length(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     """Rewrite SequenceLength to the number of elements."""
-    (sequence,) = args
-    rows = rows_of(sequence)
-    if rows is not None and rows.fact.shape:
-        return [terms.size(rows.fact.shape[0])]
-    count = None if sequence is None else sequence.fact.count
-    return None if count is None else [terms.size(count)]
+    rows = rows_of(args[0])
+    return [terms.size(rows.fact.shape[0])] if rows is not None and rows.fact.shape else None
 
 
 @rule("SplitToSequence")
