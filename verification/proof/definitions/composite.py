@@ -30,7 +30,7 @@ defined_by_onnx(
     where=lambda application: application.attribute("ignore_index") is None,
     fails_alike=True,
 )
-defined_by_onnx("Attention", "Celu", "Selu", types=OVER_REALS_ONLY)
+defined_by_onnx("Attention", "Celu", "Selu", "Softplus", types=OVER_REALS_ONLY)
 defined_by_onnx("SoftmaxCrossEntropyLoss", types=OVER_REALS_ONLY, fails_alike=True)
 
 
@@ -69,6 +69,7 @@ _REDUCTIONS = {
     "ReduceL1": ("Abs (X)", "Identity"),
     "ReduceL2": ("Mul (X, X)", "Sqrt"),
     "ReduceLogSum": ("Identity (X)", "Log"),
+    "ReduceLogSumExp": ("Exp (X)", "Log"),
     "ReduceSumSquare": ("Mul (X, X)", "Identity"),
 }
 """Functions before and after the sum."""
@@ -91,6 +92,7 @@ _OF_REDUCTIONS = ("axes", "keepdims", "noop_with_empty_axes")
     opset=13,
     fails_alike=True,
 )
+@defined("ReduceLogSumExp", types=OVER_REALS_ONLY, attributes=_OF_REDUCTIONS, opset=13)
 def reduction(application: Application) -> str | None:
     """ReduceSum with a function before and after it."""
     rank, axes = application.rank(), application.attribute("axes")

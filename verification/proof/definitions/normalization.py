@@ -142,3 +142,43 @@ def mean_variance_normalization(application: Application) -> str | None:
         Divisor = Add (StdDev, LeastU)
         Y = Div (D, Divisor)
     }}"""
+
+
+_COLUMN = "Places = Constant <value_ints = {column}> ()"
+_BY_CHANNEL = """
+    ScaleColumn = Reshape (Scale, Places)
+    BiasColumn = Reshape (B, Places)
+    Normal = Div (D, StdDev)
+    Scaled = Mul (Normal, ScaleColumn)
+    Y = Add (Scaled, BiasColumn)
+"""
+
+
+@defined("InstanceNormalization", types=OVER_REALS_ONLY, attributes=("epsilon",))
+def instance_normalization(application: Application) -> str | None:
+    """Each channel of each batch by itself; scale and bias by channel."""
+    rank, inner = application.rank(), _inner(application)
+    if rank is None or rank < 3 or inner is None:
+        return None
+    axes, nodes = list(range(2, rank)), _COLUMN + _DEVIATIONS + _DEVIATION + _BY_CHANNEL
+    nodes = nodes.format(axes=axes, inner=inner, column=[-1, *[1] * len(axes)])
+    return f"(XU, Scale, B) => (Y) {{ {nodes} }}"
+
+
+@defined(
+    "BatchNormalization", types=OVER_REALS_ONLY, attributes=("epsilon", "momentum", "training_mode")
+)
+def batch_normalization(application: Application) -> str | None:
+    """Deviations by channel, in inference, which has opset 14 or later: below, a node trains."""
+    rank, inner = application.rank(), _inner(application)
+    training = application.attribute("training_mode", 0) or application.head.opset < 14
+    if rank is None or rank < 2 or training or application.output or inner is None:
+        return None
+    return f"""(X, Scale, B, Mean, Variance) => (Y) {{
+        {_COLUMN.format(column=[-1, *[1] * (rank - 2)])}
+        MeanColumn = Reshape (Mean, Places)
+        Var = Reshape (Variance, Places)
+        D = Sub (X, MeanColumn)
+        {_DEVIATION.format(inner=inner)}
+        {_BY_CHANNEL}
+    }}"""

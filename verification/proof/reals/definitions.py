@@ -20,15 +20,6 @@ from .real_terms import FLOATS, RealTerms, defined, strip
 
 _MINUS = Fraction(-1)
 
-REDUCTIONS = (
-    "ReduceSum",
-    "ReduceMean",
-    "ReduceSumSquare",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-)
-
 
 @defined("Add", "Sum")
 def _add(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
@@ -93,13 +84,6 @@ def _exp(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
 @defined("Log")
 def _log(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     return reals.field.log(args[0])
-
-
-@defined("Softplus")
-def _softplus(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """log(1 + e^x)."""
-    field = reals.field
-    return field.log(field.add(field.one, field.exp(args[0])))
 
 
 @defined("Identity", "Cast", "CastLike")
@@ -205,24 +189,14 @@ def _bounded(reals: RealTerms, real: Real) -> tuple[Real, Fraction | None, Fract
     return reals.field.scale(reals.field.functions[key[1]], factor), low, high
 
 
-@defined(*REDUCTIONS)
+@defined("ReduceSum", "ReduceMean")
 def _reduce(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    name, field, x = term.head.name, reals.field, args[0]
     shape, axes = _operand_shape(term), _axes(term)
     if axes is None:
         return None
-    if name in ("ReduceSumSquare", "ReduceL2"):
-        x = field.multiply(x, x)
-    if name == "ReduceLogSumExp":
-        x = field.exp(x)
-    total = (reals.mean_over if name == "ReduceMean" else reals.sum_over)(x, shape, axes)
-    if total is not None and name == "ReduceL2":
-        total = field.power(total, HALF)
-    if total is not None and name in ("ReduceLogSum", "ReduceLogSumExp"):
-        total = field.log(total)
-    if total is None:
-        return None
-    return _without_axes(reals, term, total, shape, axes)
+    over = reals.mean_over if term.head.name == "ReduceMean" else reals.sum_over
+    total = over(args[0], shape, axes)
+    return None if total is None else _without_axes(reals, term, total, shape, axes)
 
 
 def _without_axes(
@@ -255,81 +229,6 @@ def _operand_shape(term: Term) -> Shape:
 def _attribute(reals: RealTerms, term: Term, name: str, default: float) -> Real:
     """Float attribute as the simplest number that rounds to it."""
     return simplest(reals.field, np.float32(term.head.attribute(name, default)))
-
-
-@defined("Softmax", "LogSoftmax")
-def _softmax(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """exp(x) / sum(exp(x)), or its logarithm x - log(sum(exp(x)))."""
-    field, shape, rank = reals.field, term.shape, len(term.shape)
-    since_13 = term.head.opset >= 13
-    axis = term.head.attribute("axis", -1 if since_13 else 1)
-    if not rank or not (since_13 or axis % rank == rank - 1):
-        return None  # before opset 13 over all axes from one on
-    powers = field.exp(args[0])
-    total = reals.sum_over(powers, shape, [axis % rank])
-    if total is None:
-        return None
-    if term.head.name == "Softmax":
-        return field.divide(powers, total)
-    return field.subtract(args[0], field.log(total))
-
-
-def _normalize(
-    reals: RealTerms, term: Term, x: Real, shape: Shape, axes: Sequence[int]
-) -> tuple[Real, Real, Real] | None:
-    """Normalized function, mean, and inverse standard deviation."""
-    field = reals.field
-    mean = reals.mean_over(x, shape, axes)
-    if mean is None:
-        return None
-    centered = field.subtract(x, mean)
-    variance = reals.mean_over(field.multiply(centered, centered), shape, axes)
-    if variance is None:
-        return None
-    epsilon = _attribute(reals, term, "epsilon", 1e-5)
-    inverse = field.power(field.add(variance, epsilon), -HALF)
-    return field.multiply(centered, inverse), mean, inverse
-
-
-def _affine(reals: RealTerms, real: Real, parameters: Sequence[Real]) -> Real:
-    """Function times scale plus bias."""
-    if parameters:
-        real = reals.field.multiply(real, parameters[0])
-    return reals.field.add(real, parameters[1]) if len(parameters) > 1 else real
-
-
-@defined("InstanceNormalization")
-def _instance_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """Each channel of each batch by itself; scale and bias by channel."""
-    shape = _operand_shape(term)
-    if len(shape) < 3:
-        return None
-    parts = _normalize(reals, term, args[0], shape, range(2, len(shape)))
-    channels = [_of_channels(reals, each, shape) for each in args[1:]]
-    return None if parts is None else _affine(reals, parts[0], channels)
-
-
-def _of_channels(reals: RealTerms, real: Real, shape: Shape) -> Real:
-    """Function of a vector over the channels, axis 1 of a shape."""
-    return reals.reshaped(real, shape[1:2], (shape[1], *[ONE] * (len(shape) - 2)))
-
-
-@defined("BatchNormalization")
-def _batch_normalization(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """(x - mean) / sqrt(var + epsilon) * scale + bias, by channel, in inference.
-
-    Inference has opset 14 or later here: below, a node that keeps its opset trains.
-    """
-    shape, field = _operand_shape(term), reals.field
-    training = term.head.attribute("training_mode", 0) or term.head.opset < 14
-    if len(shape) < 2 or len(args) != 5 or term.index or training:
-        return None
-    channels = [_of_channels(reals, each, shape) for each in args[1:]]
-    scale, bias, mean, variance = channels
-    epsilon = _attribute(reals, term, "epsilon", 1e-5)
-    inverse = field.power(field.add(variance, epsilon), -HALF)
-    normal = field.multiply(field.subtract(args[0], mean), inverse)
-    return _affine(reals, normal, [scale, bias])
 
 
 @defined("Gelu")

@@ -50,6 +50,7 @@ FINITE = {"types": TYPES[:1], "kinds": KINDS[:1]}
 
 ELEMENTWISE = ("Elu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Shrink", "Softsign")
 SMALL_INTEGERS = (np.int8, np.uint8, np.int16, np.uint16)
+VARIANCE = np.array([0.5, 2, 7], np.float32)
 SCALES = np.array([[0.3, -1.7, np.inf, 3e30], [0.0, 7.1, 0.1, np.nan]], np.float32)
 
 
@@ -92,6 +93,10 @@ CASES = [
         for s in ((2, 4, 5), (1, 4, 2, 3))
     ),
     Case("MeanVarianceNormalization", 13, ((2, 4, 5, 2),), **FINITE),
+    Case("InstanceNormalization", 22, ((2, 3, 4, 2), (3,), (3,)), {"epsilon": 0.1}, **FINITE),
+    Case("BatchNormalization", 15, ((2, 3, 4), *[(3,)] * 3, VARIANCE), **FINITE),
+    Case("Softplus", 22, ((3, 5),), **FINITE),
+    Case("ReduceLogSumExp", 13, ((2, 3, 4),), {"axes": [1]}, **FINITE),
     Case("Gemm", 13, ((3, 4), (4, 5), (5,)), types=TYPES[:2] + INTEGERS),
     Case("Gemm", 13, ((4, 3), (4, 5), (5,)), {"transA": 1, "beta": 0.3}, types=TYPES[:2]),
     Case("Gemm", 13, ((3, 4), (5, 4)), {"transB": 1, "alpha": 0.5}, types=TYPES[:3]),
