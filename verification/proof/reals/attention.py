@@ -111,14 +111,6 @@ def _weighted(
     return terms.op("MatMul", head, weights, values)
 
 
-@rewriting("narrow")
-def narrow_of_attention(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a slice of an Attention to a slice of its formula."""
-    whole, *bounds = term.args
-    form = attention(terms, whole) if whole is not None and whole.is_op("Attention") else None
-    return None if form is None else terms.rebuild(term, (form, *bounds))
-
-
 @rewriting("Where")
 def guarded(terms: Terms, term: Term) -> Term | None:
     """Rewrite a choice between numbers that certainly exist and others to the former.
