@@ -485,6 +485,8 @@ class BlockLoop:
         label = stacked.result.name
         rows = self._joined(blocks, shape, dropped)
         bounds = [feeding.integers(0), feeding.count, feeding.integers(0)]
+        # The last block repeats an iteration; behind the trip count its rows mean
+        # nothing.
         rows = emit.add("Slice", [rows, *bounds], label)
         if dropped and stacked.output is not None:
             stacked.output.info = None  # its sizes are 0 without iterations
@@ -498,6 +500,7 @@ class BlockLoop:
         feeding, emit, label = self.feeding, self.feeding.emit, blocks.name
         sizes = [dim.value for dim in shape]
         if not dropped and all(sizes):
+            # Beside a size of 0, Reshape could not infer -1.
             target = feeding.integers(-1, *[size or 0 for size in sizes])
             return emit.add("Reshape", [blocks, target], label)
         if emit.opset < ALLOWZERO:
@@ -511,6 +514,7 @@ class BlockLoop:
             for axis in dropped:
                 parts[1 + axis] = emit.add("Mul", [parts[1 + axis], once], "size")
         target = emit.concat(parts, 0, "rows_shape")
+        # Without allowzero a size of 0 means the input's size at the same place.
         return emit.add("Reshape", [blocks, target], label, allowzero=1)
 
 
@@ -565,6 +569,7 @@ def find_sums(
         ):
             continue
         term = None if node is None else _term(node, own)
+        # Another reader needs the sum after each iteration, not only the last one.
         alone = body.users(own) == [node] and body.users(state.result) == [body]
         alone = alone and body.outputs.count(state.result) == 1
         if node is not None and term is not None and alone:
@@ -576,6 +581,7 @@ def _term(node: Node, own: Value) -> Value | None:
     if not node.is_op("Add", "Sub") or own not in node.inputs:
         return None
     one, other = node.inputs
+    # s + s doubles the state, and x - s flips its sign on each iteration: neither is a sum.
     if one is other or (node.is_op("Sub") and one is not own):
         return None
     return other if one is own else one

@@ -122,6 +122,8 @@ class NodeBatcher(abc.ABC):
         functions, calls = self.inference.model.functions, self.inference.callee(node) is not None
         if (normal_domain(node.domain) and not calls) or node.op.references:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
+        # In a loop a seeded generator advances from draw to draw; one batched draw has
+        # other numbers.
         random = find_random_in(node, functions)
         if random is not None:
             raise Unbatchable(f"draws random numbers ({random})")
@@ -388,6 +390,7 @@ class Batcher(NodeBatcher):
             self.operands[state.argument] = self.operands[iteration]
             return
         fact = dataclasses.replace(self.inference.fact(state.initial), content=content)
+        # An iteration reads the state before it: all values but the final one.
         value = self.feeding.cut(joined, [0], [-1], [0])
         self.operands[state.argument] = Operand(value, True, fact)
 
@@ -418,6 +421,8 @@ class Batcher(NodeBatcher):
         """Emit the state after the last iteration, or the initial one without iterations."""
         if state in self._collected:
             return self._collected[state]
+        # There is one value more than iterations: at index 0, without iterations, the
+        # initial one.
         last = self.emit.add(
             "Gather", [self._values[state], self.feeding.iterations], "last", axis=0
         )
@@ -437,6 +442,8 @@ class Batcher(NodeBatcher):
         if operand.fact.shape is None:
             raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
         if dropped:
+            # With zero iterations a size that the body does not declare is 0 (Loop,
+            # scan outputs).
             value = self._empty_axes(value, [axis + 1 for axis in dropped])
         if stacked.backward:
             value = self.feeding.reverse(value)

@@ -236,6 +236,7 @@ def plan_residual_loop(
     """
     loop_view, scratch = residual.loop_view, residual.feeding.emit.graph
     plan = ResidualPlan(residual, _with_writers(distribution.inside), operands)
+    # What the residual loop reads must survive, although no node reads it yet.
     set_results(scratch, [*scratch.outputs, *plan.operand_values])
     drop_dead_nodes(scratch)
     residual.drop_dead_nodes()
@@ -404,9 +405,12 @@ class _LoopBuilder:
         types = [infos[value] for value in values]
         for value in residual.rows:
             fact = self.feeding.inference.fact(value)
+            # onnxruntime requires a known rank for each output of a Scan's body.
             types.append(declaration(value.name, fact.type_proto(private=False)))
         results: list[Value] = []
         for value in (*values, *residual.rows):
+            # onnxruntime may alias body outputs that are inputs, or one value twice:
+            # each is its own.
             results.append(own_output(self._in_body(value), results, self.emit))
         condition = self.loop_view.condition
         first = [] if condition is None else [self.values[condition]]

@@ -279,8 +279,12 @@ class Definedness:
             if guard.key in around:
                 continue
             levels = set().union(*[free(each) for each in operands if each is not None])
+            # A branch may not be taken, and a value of an iteration has no meaning
+            # outside of its loop.
             if guard.iterations is None or guard.level in levels:
                 return None
+            # Without iterations the node of the original does not run, and demands
+            # nothing.
             if (guard.iterations - 1).less(0) is not False:
                 if guard.iterations.only_symbol is None:
                     return None

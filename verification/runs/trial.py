@@ -468,6 +468,8 @@ class Trial:
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
         """Record a failure of the rewrite: its fault, unless the runtime refuses a valid model."""
+        # Lack of memory says nothing of results; a difference found before remains the
+        # verdict.
         if failure.reason == "out of memory":
             if not any(difference.kind for difference in self._differences):
                 self._stop("not verified", f"of the rewrite, {failure}")
@@ -495,6 +497,8 @@ class Trial:
         except RuntimeFailure:
             return parts
         others = [compare(b, a, self._tolerance) for b, a in zip(before, outputs, strict=True)]
+        # All outputs must agree together: each of them alone might come in an order of
+        # its own.
         return parts if any(other.kind for other in others) else others
 
     def _repeat(self, accepted: Accepted, parts: Sequence[Difference]) -> None:
@@ -623,6 +627,7 @@ class Trial:
         if accepted.exact:
             unsteady |= _jumps(before, near)
         if adversarial and (self._tolerance.reals or self._pair.overflows_otherwise):
+            # Which order of operations overflows is no difference over the reals.
             unsteady |= ~(np.isfinite(before) & np.isfinite(after))
         steady = [np.where(unsteady, before, other) for other in near]
         moved = max(compare(before, other, EXACT).max_abs for other in steady)

@@ -64,6 +64,8 @@ class SlicePushdown:
     @contextlib.contextmanager
     def keeping(self, whole: Set[Term]) -> Iterator[None]:
         """Leave slices of some terms as they are."""
+        # The caches rest on `whole`: they hold slices pushed through terms that stay
+        # whole from now on.
         before = self.whole, self._known, self._settled, self._by_index
         self.whole, self._known, self._settled, self._by_index = whole, {}, {}, True
         try:
@@ -171,6 +173,8 @@ class SlicePushdown:
         if isinstance(content, Dimension) and content.less(0) is not None:
             return content + size if content.less(0) else content
         if size.value == 1:
+            # Such an axis has the indices 0 and -1 only, and both mean its one
+            # element.
             return ZERO
         name = f"{PRIVATE}at{index.number}:{size}"
         self._terms.limits[name] = size
@@ -256,6 +260,8 @@ class SlicePushdown:
                 return state
         length, late = one.shape[axis], other.shape[axis]
         ahead, behind = length - start, start + size - length
+        # Both parts must exist: a start behind the first piece would make `ahead`
+        # negative.
         if not is_part(terms, start, ahead, length) or not is_part(terms, ZERO, behind, late):
             return part
         pieces = (yield one, axis, start, ahead), (yield other, axis, ZERO, behind)
@@ -286,6 +292,8 @@ class SlicePushdown:
         """Row of a state or a scan output, as the state of a row."""
         recurrence, is_final = x.operands[0], x.head.name == "final"
         bound = binding(recurrence)
+        # The recurrence of a row has no condition of its own, and that of the loop may
+        # read all rows.
         if size.value != 1 or bound is None or bound.conditional or recurrence.args[1] is not None:
             return part
         if not bound.states or _may_capture(self._terms, bound, start):
@@ -335,6 +343,8 @@ class SlicePushdown:
                 return part
             args[index] = yield arg, own, start, size
         if not is_exact(x.head.name, (*x.args, x)):
+            # onnxruntime's kernels compute one row with other last bits than many
+            # rows (MatMul, Softplus).
             self.chosen.add(x.head.name)
         return self._terms.rebuild(x, tuple(args))
 
@@ -447,6 +457,8 @@ def _reads_rows(
         visited.add(term)
         terms.budget.step()
         if term in bound.states:
+            # A state that is read whole needs all of its rows, so that its rows alone
+            # do not suffice.
             if axes.setdefault(bound.states.index(term), None) is not None:
                 return False
             continue

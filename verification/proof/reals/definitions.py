@@ -139,6 +139,8 @@ def _clip(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """Function between two numbers."""
     is_whole = len(term.args) == 3 and all(a is not None for a in term.args)
     numbers = [bound.number for bound in args[1:]]
+    # An absent bound is none in the specification, and the largest finite number in
+    # onnxruntime.
     if not is_whole or len(numbers) != 2 or None in numbers:
         return None
     return _between(reals, args[0], *numbers)
@@ -164,6 +166,8 @@ def _between(
             [b for b in pair if b is not None] for pair in zip(inner[1:], (low, high), strict=True)
         )
         least, most = max(lows, default=None), min(highs, default=None)
+        # Clips of disjoint ranges end at the nearer bound of the outer one, and have no
+        # common range.
         if least is None or most is None or least <= most:
             return _between(reals, inner[0], least, most)
     size = abs(field.leading(real))
@@ -410,6 +414,8 @@ def _of_channels_before(reals: RealTerms, term: Term, image: Real) -> tuple[Real
 
     They are those of all summands that vary along the channels at most."""
     field, shape = reals.field, _operand_shape(term)
+    # The weights of a Conv hold the channels of one group: factors of all channels fit one
+    # group only, while a ConvTranspose lists all channels along axis 0.
     one_group = term.head.attribute("group", 1) == 1
     axes = (1,) if one_group or term.is_op("ConvTranspose") else ()
     first, *others = field.without_name(image).monomials
@@ -442,6 +448,7 @@ def _channel_axes(term: Term, shape: Shape) -> tuple[int, ...]:
     group = term.head.attribute("group", 1)
     if group == 1:
         return (1,)
+    # With one input channel a group, output channel c * (M / group) + m reads W[c, m] alone.
     return (0, 1) if shape[0].value == group else ()
 
 

@@ -146,6 +146,8 @@ class RealTerms:
             one: a term of the original.
             other: the term of the rewrite.
         """
+        # The original computes these terms anyway: their conditions hold wherever it has
+        # outputs.
         for term in self._below(one, self._granted):
             self._conditions.grant(self._needs.get(term, ()))
             self._granted.add(term)
@@ -230,6 +232,8 @@ class RealTerms:
                 continue
             stack.pop()
             if term.fact.elem_type in FLOATS and term.fact.shape is not None:
+                # By term, so that `_below` finds the conditions of just those
+                # terms that a result reads.
                 before, self.field.needs = self.field.needs, []
                 real = self._reals[term] = self._real(term)
                 if self.field.needs:
@@ -314,6 +318,8 @@ class RealTerms:
         if array is None:
             return None
         if not np.isfinite(array.astype(np.float64)).all():
+            # An infinity or a NaN is not a real number, so such a constant is an atom
+            # as a whole.
             return self._view_of_vector(array, term.shape)
         may_round = term.fact.elem_type in _ROUNDED
         is_exact = self._is_original or term in self.terms.of_original
@@ -391,12 +397,15 @@ class RealTerms:
                 keys.append(self.key(operand))
                 shapes.append(() if operand is None else operand.fact.shape)
                 continue
+            # An odd function of -x is minus that of x: with the sign outside, both
+            # share one atom.
             if head.name in _ODD | _EVEN and field.leading(operand) < 0:
                 operand = field.scale(operand, Fraction(-1))
                 sign = Fraction(-1 if head.name in _ODD else 1)
             number = field.identify(operand)
             keys.append(number)
             shapes += [field.shape_of(m) for m in field.functions[number].monomials]
+        # Over the reals their operands have no order, and a repeated one changes nothing.
         if head.name in ("Max", "Min"):
             keys = sorted(set(keys), key=repr)
         shape = broadcast_shape(shapes)
@@ -453,6 +462,7 @@ class RealTerms:
         result = Real({outside: Fraction(1)})
         for b in back:
             if b not in varying:
+                # A sum of n equal summands is n times one of them.
                 result = field.multiply(result, self.size(shape[-b]))
         if inside:
             own = field.shape_of(tuple(inside))
@@ -640,6 +650,8 @@ def strip(shape: Shape) -> Shape:
 def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
     """Shortest groups of successive axes with as many elements in both shapes."""
     sides = [[a for a, dim in enumerate(shape) if dim.value != 1] for shape in (source, target)]
+    # After a size of 0 all products are 0, so that no shorter group could be told from
+    # another.
     if any(dim.value == 0 for dim in (*source, *target)):
         return [(sides[0], sides[1])]
     ends = [_ends(shape, axes) for shape, axes in zip((source, target), sides, strict=True)]

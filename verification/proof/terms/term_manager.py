@@ -276,11 +276,14 @@ class Terms:
             args: the arguments; None at the end is dropped.
             count: number of outputs that are read at least.
         """
+        # An absent input at the end means the same as none: both spellings share one
+        # term.
         while args and args[-1] is None:
             args = args[:-1]
         cached = head.applications.get(args)
         if cached is None:
             cached = head.applications[args] = self._simplest(head, args, count)
+        # Another node of the same operator may read more outputs than those known so far.
         elif len(cached) < count:
             cached += self._simplest(head, args, count)[len(cached) :]
         return cached
@@ -515,6 +518,8 @@ class Terms:
         numbers = tuple([e if isinstance(e, bool) else e.value for e in flat])
         if None not in numbers:
             try:
+                # At run time the number would wrap (46341 squared in int32), so
+                # no constant is right.
                 return self._constant(*integers(elem_type, content.shape, numbers))
             except OverflowError as error:
                 raise OpenError("a number overflows its type") from error
