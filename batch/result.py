@@ -104,6 +104,7 @@ class Record:
         Raises:
             TypeError: a field is missing, unknown or of another type.
         """
+        # JSON has lists alone, where a record has tuples.
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in entry.items()

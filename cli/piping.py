@@ -151,6 +151,7 @@ def write_model(
         return
     content = to_bytes(model)
     try:
+        # Text waits in a buffer of its own, and came first.
         stream.flush()
         stream.buffer.write(content)
         stream.buffer.flush()

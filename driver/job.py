@@ -114,6 +114,7 @@ class Request:
         if self.fixes_inputs:
             shapes = with_dimensions(model.graph.inputs, options.shapes, options.dims)
             bound = bind_inputs(model, options.values, shapes)
+        # Freezing removes inputs as well; a comparison feeds the original their defaults.
         if any(isinstance(pass_, FreezeInitializers) for pass_ in self.pipeline.passes):
             bound |= frozen_defaults(model)
         return bound
@@ -186,6 +187,7 @@ class Job:
         original = self.request.original
         if not self.is_original or not isinstance(original, onnx.ModelProto | ModelFile):
             return to_proto(self.model)
+        # The original is the caller's and must not change with the result.
         copy = onnx.ModelProto()
         copy.CopyFrom(to_proto(original))
         return copy

@@ -92,6 +92,7 @@ class PassesAxes(OperatorRules):
         if source is None:
             return None
         carried = tuple([source if self._carries(n) else None for n in range(len(inputs))])
+        # Where the outputs have new axes, the named ones are numbered among these, too.
         changed = self._numbered(node, inputs, axis if self.new_axes else source)
         return AxisMap(carried, changed, all_outputs=True)
 
@@ -112,6 +113,7 @@ class PassesAxes(OperatorRules):
         total = len(shape or ()) + self.new_axes
         if shape is None or None in listed or positions(flat, total) is None:
             return None
+        # Axes behind the dropped one move to the front by one.
         numbers = [axis - (dropped is not None and axis > dropped) for axis in range(total)]
         return {
             key: _like(axes, [numbers[number] for number in _listed(axes) or ()])
@@ -131,6 +133,7 @@ class PassesAxes(OperatorRules):
         ]
         for key in [key for key in moved if isinstance(key, int)]:
             axes = moved.pop(key)
+            # A default may stand for an input that the node lacks.
             inputs += [None] * (key + 1 - len(inputs))
             inputs[key] = (
                 batch.emit.constant(np.array(axes), batch.label("_axis"))

@@ -88,6 +88,7 @@ class Attention(OperatorRules):
             require(2 <= len(mask) <= 4, "the mask has another rank than two to four")
             scores = (*queries[:3], places)
             same_shape(mask[-2:], scores[-2:], premises.name(3))
+            # Only axes before the last two may broadcast, and the mask may have fewer of them.
             for dim, size in zip(mask[-3::-1], scores[-3::-1], strict=False):
                 require(dim in (1, size), "the mask may not broadcast")
 
@@ -157,6 +158,7 @@ class Recurrent(OperatorRules):
         require(node.attribute("clip") is None, "its clip may not be positive")
         names = [_text(name) for name in node.attribute("activations") or ()]
         require(set(names) <= _ACTIVATIONS, "it has unknown activations")
+        # The default of RNN names two activations, whatever its directions.
         counts = {0, functions * directions, 2 if node.op_type == "RNN" else 0}
         require(len(names) in counts, "it has activations for another number of directions")
         first, second, width = premises.shape(0, 3)

@@ -144,6 +144,7 @@ def _handed(value: Value, version_of: VersionOf) -> int | Value | None:
     index = graph.inputs.index(value)
     if holder.is_op("Loop"):
         return _HANDED_BY_LOOP[index] if index < len(_HANDED_BY_LOOP) else holder.input(index)
+    # Version 8 has the lengths of the sequences in front (ONNX operators, Scan-8).
     return holder.input(index + (version_of(holder) == 8))
 
 
@@ -166,6 +167,7 @@ def _gives_several(op_type: str, domain: str) -> bool:
 def _always_told(op_type: str, domain: str, position: int) -> Told | None:
     """The type of an output in all opsets; None where that depends on the opset."""
     versions = _versions(op_type, domain)
+    # An operator that appears later has no type in the opsets before it.
     if normal_domain(domain) or not versions or versions[-1].since_version > 1:
         return None
     types = {_told_by(schema, position) for schema in versions}
@@ -182,6 +184,7 @@ def _told(op_type: str, domain: str, version: int, position: int) -> Told:
 def _told_by(schema: Any, position: int) -> Told:
     if not schema.outputs:
         return None, None
+    # The last formal output may be variadic and stand for all further ones.
     output = schema.outputs[min(position, len(schema.outputs) - 1)]
     same = (f.type_str == output.type_str and f.is_homogeneous for f in schema.inputs)
     return _only_type(schema, output), next(

@@ -54,6 +54,7 @@ def _within_reach(
     emit, label, kind = batch.emit, batch.label("_rows"), bounds.kind
     first, last = batch.vector(0), size
     if kind is not Kind.PREFIX:
+        # The size joins them so that there is a least one at zero iterations.
         starts = emit.concat([size, bounds.start], 0, label)
         first = emit.reduce("ReduceMin", starts, (0,), label, 1)
     if kind is not Kind.SUFFIX:
@@ -109,6 +110,7 @@ def _extremes(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimensio
     if bounds.kind is Kind.SUFFIX:
         place = emit.add("Sub", [emit.size(rows, 0, label), bounds.start], label)
         rows = emit.reverse(rows, label)
+    # The neutral row in front is the result for no rows, and counts among the most.
     padded = pad_rows(batch, rows, batch.vector(1), in_front=True)
     most = None if bounds.most is None else bounds.most + 1
     return emit.add("Gather", [_join_all(batch, padded, rest, most, None), place], label)
@@ -128,11 +130,13 @@ def _in_windows(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimens
     """The reductions of windows of one length, of which limits may cut some."""
     emit, label, start = batch.emit, batch.label("_windows"), bounds.start
     lengths = emit.add("Sub", [bounds.end, start], label)
+    # At least 1, since it divides: all windows may be empty, and there may be no iterations.
     longest = emit.concat([batch.vector(1), lengths], 0, label)
     longest = emit.reduce("ReduceMax", longest, (0,), label, 1)
     if bounds.kind is Kind.CUT_WINDOW:
         rows = pad_rows(batch, rows, longest, in_front=True)
         zero = batch.vector(0)
+        # A window that the front cuts is placed by its end, and so begins in the padding.
         at_first = emit.add("Equal", [start, zero], label)
         behind = emit.add("Add", [start, longest], label)
         end = emit.add("Max", [bounds.end, zero], label)
@@ -141,6 +145,7 @@ def _in_windows(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimens
         total = _in_blocks(batch, rows, start, longest, rest)
     else:
         total = _of_two(batch, rows, start, longest, rest)
+    # An empty window stands over rows of others, whose reduction must not show.
     some = emit.add("Greater", [lengths, batch.vector(0)], label)
     if batch.rank(0) > 1:
         some = emit.unsqueeze(some, tuple(range(1, batch.rank(0))), label)
@@ -161,6 +166,7 @@ def _of_two(
     fitting = emit.add("Where", [larger, one, powers], label)
     width = emit.reduce("ReduceMax", fitting, (0,), label, 1)
     joined = _join_all(batch, pad_rows(batch, rows, longest), rest, None, width)
+    # `joined` has the last `width` rows up to each place, so a window is found by its end.
     before = emit.add("Sub", [start, one], label)
     ends = [emit.add("Add", [before, size], label) for size in (width, longest)]
     parts = [emit.add("Gather", [joined, end], label) for end in ends]
@@ -172,11 +178,13 @@ def _in_blocks(
 ) -> Value:
     """The sums of windows, by running sums in blocks of their length."""
     emit, label = batch.emit, batch.label("_blocks")
+    # A Reshape takes a size of 0 for that of its operand, unless there is `allowzero`.
     if emit.opset < ALLOWZERO and not all(dim.value for dim in rest):
         raise Unbatchable(DIFFERING)
     allow = {"allowzero": 1} if emit.opset >= ALLOWZERO else {}
     sizes, one = emit.add("Shape", [rows], label), batch.vector(1)
     size, others = (emit.slice(sizes, *cut, label) for cut in ((0, 1), (1, LAST_OF_32_BITS)))
+    # One block more than the rows fill: there is a row behind the last window then.
     reach = emit.add("Div", [emit.add("Add", [size, longest], label), longest], label)
     count = emit.add("Add", [reach, one], label)
     whole = emit.add("Mul", [count, longest], label)

@@ -66,6 +66,7 @@ class Scan(ControlFlow):
             raise EvaluationError(f"scan inputs differ in length: {[len(row) for row in rows]}")
         ordered = [r[::-1] if flag else r for r, flag in zip(rows, in_flags, strict=True)]
         final, elements = scan_row(run, states, ordered, lengths.pop())
+        # Without an iteration, the types of one element each tell the shapes of the outputs.
         sample = [*states, *(np.empty(row.shape[1:], row.dtype) for row in rows)]
         stacked = [
             run.body.stacked(
@@ -76,6 +77,7 @@ class Scan(ControlFlow):
             )
             for i, (collected, flag) in enumerate(zip(elements, out_flags, strict=True))
         ]
+        # An axis counts in the stacked value, whose rank only its elements tell.
         out_axes = self._axes(options, "scan_output_axes", [s.ndim for s in stacked])
         moved = [np.moveaxis(s, 0, axis) for s, axis in zip(stacked, out_axes, strict=True)]
         return (*final, *moved)

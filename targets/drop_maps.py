@@ -57,6 +57,7 @@ def _without_maps(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, list[Remark]
         result, data = node.outputs[0], node.input(0)
         if not _is_map(node) or result is None or data is None:
             continue
+        # Maps that something else reads have to stay.
         if model.graph.users(result) != [model.graph]:
             continue
         places = [place for place, value in enumerate(values) if value is result]

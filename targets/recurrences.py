@@ -77,6 +77,7 @@ def _apart(
 
     def way(scratch: Model) -> None:
         opset, ir_version, context = scratch.opset(), scratch.ir_version, PassContext()
+        # Nodes that other expansions added count against the same limit.
         context.meter.added_nodes = budget.meter.added_nodes
         if at is not None:
             convert(scratch, at)

@@ -50,6 +50,7 @@ class ChosenAxes:
         self.axes = from_the_front(draft, axes, draft.const(np.array(self.rank), "rank"))
         column = draft.emit("Reshape", [self.axes, draft.ints([-1, 1], "column")], "column")
         same = draft.emit("Equal", [column, draft.ints(range(self.rank), "numbers")], "same")
+        # ReduceMax takes truth values from opset 20 on only.
         number = draft.emit("Cast", [same], "number", to=_T.INT64)
         most = draft.along("ReduceMax", number, [0], "chosen", keepdims=0)
         self.flags = draft.emit("Cast", [most], "chosen", to=_T.BOOL)

@@ -102,6 +102,7 @@ class Cut(Gap):
         calls: CallGraph,
     ) -> None:
         super().__init__(graph, nodes, types)
+        # Below IR version 4 its constants would have to be inputs, too.
         self.scratch = Model(onnx.ModelProto(ir_version=max(model.ir_version, 4)), model.base_dir)
         self.scratch.opset_imports = dict(graph.root.opset_imports)
         self._constants = constants

@@ -94,6 +94,7 @@ def detour(draft: NodeDraft) -> list[Value | None] | None:
 
 def _offset(draft: NodeDraft, row: Detour) -> Value | None:
     """The offset of a row; None where it has none, or there is certainly an element."""
+    # Limits of the wider type come out only where there is nothing to choose from.
     if not row.offset or all(draft.shape(0) or (None,)):
         return None
     number = np.array(row.offset, onnx.helper.tensor_dtype_to_np_dtype(row.via))

@@ -74,6 +74,7 @@ def sides(draft: NodeDraft) -> tuple[list[int], list[int], list[int], list[int]]
     axes = len(kernel)
     strides, steps = (draft.attribute(name) or [1] * axes for name in ("strides", "dilations"))
     pads = draft.attribute("pads") or [0] * 2 * axes
+    # Halving alone would let an odd number of pads pass.
     fits = axes == len(strides) == len(steps) == len(pads) // 2 and len(pads) % 2 == 0
     if not fits or min([1, *kernel, *strides, *steps]) < 1 or min([0, *pads]) < 0:
         draft.refuse("its strides, dilations or pads do not fit its kernel")
@@ -127,10 +128,12 @@ def _window(
     if room < 0:
         draft.refuse(f"a window of {reach} has no room in a length of {length}")
     count = (-(-room // stride) if ceil_mode else room // stride) + 1
+    # Rounding up may add a window that holds padding only, of which versions disagree.
     if (count - 1) * stride >= start + length:
         if draft.source < NONE_IN_PADDING:
             draft.refuse("with ceil_mode = 1, its last window starts in the padding")
         count -= 1
+    # A window that rounding up added may reach beyond the padding of the node.
     more = max((count - 1) * stride - room, 0)
     return Window(length, size, stride, step, start, end + more, more, count)
 
@@ -157,6 +160,7 @@ def gather_windows(
         indices = draft.ints(rows.ravel().tolist(), "places")
         data = draft.emit("Gather", [data, indices], "taken", axis=axis)
     draft.drop("ceil_mode", "dilations", "auto_pad", "pads")
+    # Gathered windows lie side by side, so each begins a kernel after the one before.
     draft.set("strides", draft.attribute("kernel_shape"))
     labels = ["values", "indices"] if with_indices else ["values"]
     return draft.emit_all(draft.op_type, [data], labels, attributes=draft.attributes)

@@ -69,6 +69,7 @@ class ScanElements:
 
     def _is_determined(self, element: ScanElement | None, result: Value) -> bool:
         """Test for sizes that no argument of a call changes."""
+        # A size of 0 is one that inference did not find, and an argument may tell it.
         if element is None or not all(element.shape):
             return False
         return bool(element.shape) or self._inference.fact(result).shape == ()
@@ -91,11 +92,13 @@ class ScanElements:
         """The element sizes in declarations of graph outputs that equal the scan output."""
         outputs, position = self.loop.outputs, index - 1
         waiting = [outputs[position]] if position < len(outputs) else []
+        # The list grows while it is walked, by the Identities that pass the output on.
         for value in waiting:
             if value is None or value.graph is None:
                 continue
             if value.graph.holder is None and value in value.graph.outputs and value.info:
                 shape = self._inference.symbols.fact(value.info.type).shape
+                # The first axis counts the iterations.
                 yield None if shape is None else shape[1:]
             users = [use.user for use in value.graph.uses(value)]
             waiting += [u.output() for u in users if isinstance(u, Node) and u.is_op("Identity")]

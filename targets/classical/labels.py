@@ -29,6 +29,7 @@ def gather_by_key(draft: NodeDraft) -> Results:
         draft.refuse("it has not as many keys as values")
     if draft.required_dtype(0, "its keys") != keys.dtype:
         draft.refuse("its keys are of another type than its input")
+    # The default stands at place 0, the sum of the places where no key is equal.
     default = np.array([_default(draft, values)], values.dtype)
     table = row(draft, np.concatenate([default, values]), "values")
     hits = _equal(draft, draft.data, keys)

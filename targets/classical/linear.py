@@ -33,6 +33,7 @@ def choose_greatest_score(draft: NodeDraft) -> Results:
     name, labels = require_post_transform(draft), class_labels(draft)
     if len(labels) < 2:
         draft.refuse("it lists no labels")
+    # Two labels may share one row of coefficients.
     if len(labels) == 2 and numbers(draft, "coefficients").size == draft.length(1):
         return _one_score(draft, name, labels)
     scores = _product(draft, _matrix(draft, len(labels)))
@@ -53,6 +54,7 @@ def _one_score(draft: NodeDraft, name: str, labels: Array) -> Results:
 
 def class_labels(draft: NodeDraft) -> Array:
     """The labels of a classifier, integers or texts; none where it lists none."""
+    # Operators of ai.onnx.ml have different names for the same list.
     for name in ("classlabels_ints", "classlabels_int64s"):
         if name in draft.attributes:
             return numbers(draft, name, np.int64)

@@ -79,6 +79,7 @@ def slide_over_images(draft: NodeDraft) -> Sequence[Value | None]:
         draft.refuse("the indices of its maxima are used")
     for name in _AXES:
         if name in draft.attributes and (numbers := draft.attribute(name)):
+            # Along the new axis there is one window, and no padding at its output.
             draft.set(name, [0 if name == "output_padding" else 1, *numbers])
     if "pads" in draft.attributes and (pads := draft.attribute("pads")):
         draft.set("pads", [0, pads[0], 0, pads[1]])

@@ -70,6 +70,7 @@ def _wrapped(draft: NodeDraft, axis: int, before: int, after: int) -> Value:
     if length is not None:
         if length == 0 and before + after > 0:
             draft.refuse("an axis without elements has nothing to repeat")
+        # An axis of length 0 has no places, but NumPy warns of a remainder by 0.
         around = np.arange(-before, length + after) % max(length, 1)
         return draft.ints(around.tolist(), "places")
     size = length_of(draft, draft.emit("Shape", [draft.data], "shape"), axis, rank=1)
@@ -77,6 +78,7 @@ def _wrapped(draft: NodeDraft, axis: int, before: int, after: int) -> Value:
     places = numbers_below(draft, total)
     if before:
         places = draft.emit("Sub", [places, draft.ints([before], "before")], "places")
+    # Mod has the sign of its divisor, so places before the first count from the end.
     return draft.emit("Mod", [places, size], "places")
 
 
@@ -162,6 +164,7 @@ def _block(draft: NodeDraft, data: Value, counts: Value, axis: int, place: int, 
             ends = [draft.ints([number], "place") for number in (first, last)]
             sizes.append(draft.emit("Slice", [shape, *ends], "sizes"))
     count = draft.emit("Gather", [counts, draft.ints([place], "place")], "count", axis=0)
+    # All sizes before the axis are one entry, if there are any.
     sizes.insert(int(axis > 0), count)
     value = draft.input(2)
     if value is None:

@@ -98,6 +98,7 @@ def divide_and_round(draft: NodeDraft) -> AdapterResult:
     if draft.elem_type(0) != _FLOAT or elem_type not in SHORT:
         draft.refuse("it is written out from 32-bit floats to integers of 8 or 16 bits only")
     result = draft.emit("Div", [draft.input(0), scale], "divided")
+    # Round appears in opset 11.
     if draft.source < 11:
         result = round_half_even(draft, result, np.dtype(np.float32))
     else:
@@ -136,6 +137,7 @@ def _spread(draft: NodeDraft, index: int) -> Value:
     lengths = {*shape, whole[axis]} - {None}
     if len(lengths) > 1:
         draft.refuse(f"its scales are not as many as the slices along axis {axis}")
+    # The slices may be of an unknown number; axes of length 1 behind them broadcast.
     after = [1] * (len(whole) - axis - 1)
     return draft.emit("Reshape", [value, draft.ints([-1, *after], "shape")], "slices")
 
@@ -146,6 +148,7 @@ def _of_blocks(draft: NodeDraft, value: Value, shape: list[int | None], block: i
     length = whole[axis]
     if length is None:
         draft.refuse_unknown(f"a scale for each block needs the length of axis {axis}, which")
+    # The last block may be shorter than the others.
     count = -(-length // block)
     if len(shape) != len(whole) or shape[axis] not in (None, count):
         draft.refuse(
@@ -161,6 +164,7 @@ def infer_type_from_zero_point(draft: NodeDraft) -> None:
     """Before opset 21: the output type is that of the zero point, or uint8."""
     elem_type = draft.attribute("output_dtype")
     draft.drop("output_dtype")
+    # A zero point decides the type, and without one it is uint8; 0 stands for no output_dtype.
     if draft.input(2) is not None or elem_type in (0, onnx.TensorProto.UINT8):
         return
     shape = draft.shape(1)

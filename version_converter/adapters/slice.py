@@ -46,10 +46,12 @@ def slice_by_gathering(draft: NodeDraft) -> AdapterResult:
     steps = None if draft.input(4) is None else draft.constant(4)
     _check_bounds(draft)
     _name_ends(draft, steps)
+    # Slice 1 has its bounds as attributes and no steps: it takes constants in steps of 1 alone.
     plain = draft.input(4) is None or (steps is not None and bool((steps == 1).all()))
     if plain and draft.constant(1) is not None and draft.constant(2) is not None:
         draft.set_input(4, None)
         return None
+    # Gather has its axis as an attribute; for run-time axes every axis gets bounds.
     if draft.input(3) is not None and draft.constant(3) is None:
         _spread_bounds(draft)
     axes = _axes(draft)
@@ -94,9 +96,11 @@ def _spread_bounds(draft: NodeDraft) -> None:
     rank = draft.required_rank("a Slice along run-time axes")
     axes = from_the_front(draft, as_int64(draft, 3), draft.const(np.array(rank), "rank"))
     column = draft.const(np.arange(rank)[:, None], "column")
+    # same[i, j] is 1 where bound j is of axis i, so that a sum along j picks the bound.
     same = draft.emit("Cast", [draft.emit("Equal", [column, axes], "same")], to=_INT64)
     present = draft.emit("ReduceSum", [same], "known", axes=[1], keepdims=0)
     other = draft.emit("Sub", [draft.ints([1] * rank, "ones"), present], "other")
+    # An axis that is not named stays whole: from 0 to beyond its end in steps of 1.
     for index, default in ((1, 0), (2, _FAR), (4, 1)):
         if draft.input(index) is not None:
             terms = draft.emit("Mul", [same, as_int64(draft, index)], "terms")
@@ -121,6 +125,7 @@ def _known_numbers(draft: NodeDraft, place: int, axis: int) -> Value | None:
     size, arrays = draft.length(axis), [draft.constant(index) for index in (1, 2)]
     arrays.append(np.ones(place + 1, np.int64) if draft.input(4) is None else draft.constant(4))
     bounds = [int(array[place]) for array in arrays if array is not None]
+    # A bound that only run time tells is missing among `bounds`.
     if size is None or len(bounds) < len(arrays):
         return None
     numbers = slice_range(size, *bounds)
@@ -171,6 +176,7 @@ def _numbers(draft: NodeDraft, place: int, axis: int) -> Value:
     first = _bound(draft, 1, place, whole, (zero, high))
     end = _bound(draft, 2, place, whole, (low, high))
     distance = _distance(draft, step, first, end)
+    # An end before the start means no elements, and not a negative number of them.
     none = draft.emit("Less", [distance, zero], "none")
     count = draft.emit("Where", [none, zero, distance], "count")
     offsets = numbers_below(draft, count)
@@ -208,6 +214,7 @@ def _bound(
 ) -> Value:
     """A start or end, counted from the front and clipped."""
     bound, (low, high) = _number(draft, index, place, "bound"), limits
+    # This may overflow for a far bound, which is not negative then, so that it is not used.
     back = draft.emit("Add", [bound, whole], "back")
     negative = draft.emit("Less", [bound, draft.ints([0], "zero")], "negative")
     bound = draft.emit("Where", [negative, back, bound], "bound")
