@@ -107,6 +107,8 @@ def _running(calls: Sequence[Case], numbers: Sequence[Case]) -> dict[str, float]
     costs = fit(counts[:few], times[:few], [i for i in RUN_ITEMS if i not in ARITHMETIC])
     for index, units in enumerate(counts):
         of_calls = sum(costs[item] * n for item, n in units.items() if item in costs)
+        # Measured calls may exceed the whole time; no time may be 0, by which the fit
+        # divides.
         times[index] = max(times[index] - of_calls, 0.05 * times[index])
     return {**costs, **fit(counts[few:], times[few:], ARITHMETIC)}
 
@@ -162,6 +164,7 @@ def _session(model: onnx.ModelProto | bytes) -> InferenceSession:
 def _load_times(models: Sequence[onnx.ModelProto]) -> list[float]:
     """The time to load each model, in microseconds."""
     files = [model.SerializeToString() for model in models]
+    # The first session of a process takes longer than all later ones.
     _session(files[0])
     return _shortest([partial(_session, file) for file in files], _LOADS)
 
@@ -181,10 +184,12 @@ def _shortest(calls: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
     """The shortest time of each call in several rounds, in microseconds."""
     counts = [max(1, round(_SAMPLE / max(_timed(call, 2), 1e-7))) for call in calls]
     gc.collect()
+    # In turns, so that a slow moment of the machine meets all calls.
     times = [
         [_timed(call, count) for call, count in zip(calls, counts, strict=True)]
         for _ in range(rounds)
     ]
+    # Other programs only make a call longer, so the shortest time is the truest.
     return [min(column) * 1e6 for column in zip(*times, strict=True)]
 
 
@@ -246,6 +251,7 @@ def cell_and_scan(cell: str, batch: int) -> tuple[Case, Case]:
     rows = {"x": numbers(_STEPS, batch, HIDDEN)}
     weights = {"w": numbers(1, gates * HIDDEN, HIDDEN), "r": numbers(1, gates * HIDDEN, HIDDEN)}
     weights["b"] = numbers(1, 2 * gates * HIDDEN)
+    # The Scan adds one bias only: that of the recurrence is 0.
     weights["b"][:, gates * HIDDEN :] = 0
     names = {"RNN": [activation], "GRU": [activation, "Tanh"], "LSTM": [activation, "Tanh", "Tanh"]}
     listed = ", ".join(f'"{name}"' for name in names[kind])

@@ -134,6 +134,7 @@ class _Runs:
         if not bodies:
             return {} if node.is_op(*FREE) else {"node": 1.0, **self._arithmetic(node)}
         if not node.is_op("Loop", "Scan"):
+            # Only run time chooses the branch: the longer one counts.
             longest = max(bodies, key=lambda units: units.get("node", 0.0))
             if node.is_op("If"):
                 return _sum_of([({"If": 1.0}, 1), (longest, 1)])
@@ -157,6 +158,8 @@ class _Runs:
             units["far"] = far / _THOUSAND
         first, second = (self.iterations.sizes(node.input(index)) for index in (0, 1))
         if node.is_op("MatMul", "Gemm", "Conv"):
+            # The numbers that one element of the result sums up; of a Conv, the
+            # channels and the window.
             inner = first[-1:] if node.is_op("MatMul") else second[1:]
             if node.is_op("Gemm"):
                 inner = second[1:] if node.attribute("transB", 0) else second[:1]

@@ -70,6 +70,7 @@ class Feeding:
         self.memory = memory or IterationMemory(loop_view, inference, MemoryBounds())
         graph = loop_view.node.graph
         assert graph is not None
+        # Below IR version 4 each initializer would have to be an input as well.
         scratch = Model(onnx.ModelProto(ir_version=max(inference.model.ir_version, 4)))
         scratch.opset_imports = dict(graph.root.opset_imports)
         room = Room(0)
@@ -100,6 +101,7 @@ class Feeding:
 
     def _enter(self, value: Value) -> Operand:
         graph = self.graph
+        # An initializer of the body is not visible outside, and comes along as a copy.
         if value.constant is not None and not self.loop_view.around.sees(value):
             copy = graph.add_initializer(value.name, value.constant)
             return Operand(copy, False, constant_fact(value.constant))
@@ -153,6 +155,8 @@ class Feeding:
         if loop_view.start is None or self._starts:
             return count
         start = self._vector(loop_view.start)
+        # A condition that is false at first means zero iterations, whatever the trip
+        # count.
         return self.emit.add("Where", [start, count, self.integers(0)], "iterations")
 
     @lazy_property
@@ -267,6 +271,7 @@ class Feeding:
         if iteration is not None:
             operands[iteration] = self._iteration(len(iteration.shape or ()))
         if condition is not None:
+            # An iteration runs only if the condition held before it.
             holds = np.ones([1] * len(condition.shape or ()), np.bool_)
             value = self._constant(holds)
             assert value.constant is not None
@@ -342,6 +347,7 @@ class Feeding:
         if size == 1:
             return self.emit.unsqueeze(rows, axis + 1, rows.name)
         sizes = [dim.value for dim in rest]
+        # Reshape infers -1 only where all other sizes are known, and none of them is 0.
         if not all(sizes):
             raise Unbatchable("reads parts of run-time sizes of a tensor")
         shape = self.integers(-1, size, *(number or 0 for number in sizes))

@@ -128,6 +128,7 @@ class RowAccesses:
             return None
         if state.argument.pinned or state.result.pinned or len(body.uses(state.result)) != 1:
             return None
+        # A state with one use is only written: there is no read to forward.
         if node.input(0) is not state.argument or len(body.uses(state.argument)) < 2:
             return None
         if node.is_op("ScatterND", "ScatterElements"):
@@ -138,6 +139,7 @@ class RowAccesses:
         at, update, shape = node.input(1), node.input(2), self._inference.fact(state.initial).shape
         if at is None or update is None or not shape:
             return None
+        # With a reduction the written row depends on the old one.
         if reduction_of(node) != "none":
             return None
         own = sizes_of(self._inference, at)

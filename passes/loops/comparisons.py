@@ -16,6 +16,7 @@ _UP = {"Less": False, "LessOrEqual": True}
 _DOWN = {"Greater": False, "GreaterOrEqual": True}
 _SWAPPED = {"Less": "Greater", "Greater": "Less"}
 _SWAPPED |= {name + "OrEqual": other + "OrEqual" for name, other in _SWAPPED.items()}
+# Counters are integers, also where both sides are cast to floats: no operand is a NaN.
 _NEGATED = {"Less": "GreaterOrEqual", "Greater": "LessOrEqual"}
 _NEGATED |= {other: name for name, other in _NEGATED.items()}
 

@@ -247,6 +247,7 @@ class _Stores:
             updates.insert(0, rows)
             if buffer is state.argument:
                 break
+            # Another reader sees the buffer with the first rows alone.
             if len(self._body.uses(buffer)) != 1 or buffer.pinned:
                 return None
             node = buffer.producer

@@ -113,6 +113,7 @@ class _Cutting:
             for part in self._parts(node):
                 operand = operands.get((part.axis, part.start, part.end))
                 if operand is not None and not part.result.pinned and part.result not in outputs:
+                    # The operand may be a part itself, replaced before.
                     same[part.result] = same.get(operand, operand)
         return self._replace(same)
 
@@ -154,6 +155,7 @@ class _Cutting:
         for user in self._graph.users(value):
             if not isinstance(user, Node) or not user.is_op("Slice"):
                 return None
+            # A Slice may read the value as one of its lists, too.
             cuts = self._cuts(user) if user.inputs.count(value) == 1 else None
             if cuts is None or user.inputs[0] is not value or user.output().pinned:
                 return None
@@ -240,6 +242,7 @@ class _Cutting:
         if size is None:
             return
         if node.is_op("Slice"):
+            # Slice clamps its bounds to the axis; Gather and Split fail beyond it.
             starts = [min(max(s + size if s < 0 else s, 0), size) for s in starts]
         elif starts and starts[-1] > size:
             return  # it fails
@@ -302,6 +305,7 @@ def _split(node: Node, inputs: Sequence[Fact]) -> tuple[int, list[int]]:
 def _cover(parts: Sequence[_Part], size: int | None) -> list[_Part]:
     """Parts that cover an axis without a gap, in order; none where there are no such ones."""
     last: dict[int, _Part] = {}
+    # From the end on: a part counts only if others cover all that follows it.
     for part in sorted(parts, key=lambda part: part.start, reverse=True):
         if (part.end == size and part.start) or part.end in last:
             last.setdefault(part.start, part)

@@ -99,6 +99,7 @@ def _chosen(body: Graph, state: State, injective: InjectiveIndices) -> Write | N
             continue
         if not node.is_op(*_COLLECTING) or set(body.users(state.argument)) - {chooser, node}:
             continue
+        # A Where cannot choose between a state and a longer one.
         if chooser.is_op("Where") and not node.is_op("ScatterND", "ScatterElements"):
             continue
         write = _as_write(state, node, injective)
@@ -223,6 +224,7 @@ def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> V
     """Emit all rows as a sequence, after the initial elements."""
     initial, is_first = write.state.initial, _inserts_first(write.node)
     producer = initial.producer
+    # Each element is inserted before the others, so that the last one comes first.
     rows = feeding.reverse(rows) if is_first else rows
     if producer is not None and producer.is_op("SequenceConstruct") and not producer.op.references:
         rows = _join_rows(producer, rows, shape, feeding, is_first)

@@ -154,6 +154,7 @@ class InlineBatcher(NodeBatcher):
             node.is_op("Gather")
             and node.input(0) is data
             and normal_axis(node, self.fact(data)) == axis
+            # A vector of indices may be empty, and reads nothing then.
             and self.inference.fact(_input(node, 1)).shape == ()
             for node in self.feeding.loop_view.body.unordered_nodes()
         )
@@ -239,6 +240,7 @@ def _masks(flags: Value, around: NodeBatcher) -> list[Value]:
     masks = [flags, emit.add("Not", [flags], f"{flags.name}_not")]
     if outer is None:
         return masks
+    # A branch in a branch runs where both conditions hold.
     return [emit.add("And", [outer, mask], f"{flags.name}_too") for mask in masks]
 
 

@@ -426,12 +426,14 @@ def _small_tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
         return np.array(words, dtype=object)[choice].reshape(shape)
     dtype = helper.tensor_dtype_to_np_dtype(data_type)
     if data_type == TensorProto.BOOL:
+        # One element may be a condition, of which the samples must try both values.
         several = int(np.prod(shape)) > 1
         return rng.integers(2, size=shape) > 0 if several else np.full(shape, draw.switch())
     if not _is_float(data_type):
         if strategy.distinct and len(shape) == 1:
             return rng.permutation(shape[0]).astype(dtype)
         low, high = (draw.size if bound is None else bound for bound in strategy.integers)
+        # 2- and 4-bit integers hold less than the strategies' sizes.
         high = min(high, int(_iinfo(dtype).max))
         return rng.integers(min(low, high), high, size=shape, endpoint=True).astype(dtype)
     values = np.asarray(1.0 - rng.random(shape) if strategy.positive else rng.normal(size=shape))

@@ -348,6 +348,8 @@ def clip(algebra: Algebra, one: Sum, low: float | None, high: float | None) -> S
 @_reads("ReduceMean", "ReduceSum", "ReduceSumSquare", "ReduceL2", "ReduceLogSumExp", "ReduceMax")
 def _reduce(reading: Reading, node: Node) -> Sum | None:
     """A reduction that keeps its axes."""
+    # Without its axes the result broadcasts otherwise; `_restore` reads it where they come
+    # back.
     if not node.attribute("keepdims", 1):
         return None
     return reduction(reading, node)

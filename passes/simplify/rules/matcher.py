@@ -187,6 +187,7 @@ class Matcher:
         """Test the root with its operands alone, at a fraction of the cost."""
         if self._fixed and not self._may_have_attributes(scope, node):
             return False
+        # Plain inputs are cheaper than a normal form, which only lists of some opsets need.
         theirs = scope.forms.of(node).inputs if self.root in LISTS else node.inputs
         if not self._may_take(scope, theirs, node) and not (
             self._either and len(theirs) == 2 and self._may_take(scope, theirs[::-1], node)
@@ -350,6 +351,7 @@ class Matcher:
         if first.kind == "many":
             for count in self._counts(rest, theirs):
                 head = tuple(theirs[:count])
+                # A name used twice means the same operands at both places.
                 if state.values.get(first.name, head) == head:
                     more = state._replace(values={**state.values, first.name: head})
                     yield from self._operands(scope, rest, theirs[count:], more)
@@ -493,6 +495,7 @@ def _broadcasts(match: Match, pattern: ShapePattern, shape: Shape) -> bool:
     if len(shape) > len(expected):
         return False
     sizes = expected[len(expected) - len(shape) :]
+    # An unknown size (None) equals no size, so that only 1 fits it.
     return all(one in (1, other) for one, other in zip(shape, sizes, strict=True))
 
 
@@ -556,5 +559,6 @@ def same(one: Value, other: Value) -> bool:
         return True
     if one.constant is None or other.constant is None:
         return False
+    # By bytes: 0.0 == -0.0, but 1 / 0.0 differs from 1 / -0.0.
     key = content_key(one.constant)
     return key is not None and key == content_key(other.constant)

@@ -62,6 +62,8 @@ class PatternReplacement:
         for old, name in self.outputs:
             if old.pinned or old.graph is not graph:
                 return False
+            # Outputs keep their names, which only the result of a node of this graph
+            # can take over.
             if old in graph.outputs:
                 new = self.match.values.get(name)
                 stays = name in computed and name not in self._folded
@@ -74,6 +76,7 @@ class PatternReplacement:
         added = [node for node in self.result.nodes if not self._is_folded(node)]
         before = len(self.removed), sum(weight(node.op_type) for node in self.removed)
         after = len(added), sum(weight(node.op_type) for node in added)
+        # Strictly less, or two rules could undo each other for ever.
         return after < before and not self._grows()
 
     def _removed(self) -> list[Node]:

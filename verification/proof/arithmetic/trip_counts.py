@@ -134,6 +134,7 @@ def least(terms: Terms, sizes: Iterable[Dimension]) -> Dimension:
     minimal = _smallest(terms, parts)
     if len(minimal) == 1:
         return minimal[0]
+    # In one order, so that equal minima are one term however a model lists them.
     ordered = sorted(minimal, key=str)
     term = terms.keep(terms.heads.own(LEAST), tuple(map(terms.size, ordered)), _SCALAR)
     high = min(highest(terms, size) for size in ordered)
@@ -273,6 +274,7 @@ def counting_trip_count(
         next_condition: the condition that the body computes.
     """
     never = terms.tensor(next_condition)
+    # The body ends the loop after the one iteration that the initial condition allows.
     if never is not None and not never.numpy().any():
         return Dimension.constant(1), start
     ends = _ends(terms, loop, next_condition)
@@ -322,6 +324,7 @@ def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
         return None
     one, other = (unwrap(terms, term) for term in part.operands)
     equal = part.head.name == "LessOrEqual"
+    # Only of integers is `not one < other` the same as `other <= one`: a NaN fails both.
     return Order(one, other, False, equal) if holds else Order(other, one, False, not equal)
 
 

@@ -237,6 +237,7 @@ _TABLE = [
         ("And(Equal({0}, {2}), Equal({1}, {3}))".format(*halves), "Equal(x, z)", _halves)
         for halves in (_PARTS, [half.replace("to=11", "to=7") for half in _PARTS])
     ],
+    # Of integers alone: Less of a NaN is false, and Min of a NaN is NaN.
     ("Where(Less(x, z), a, b)", "Min(a, b)", _in_order),
     ("Where(Less(x, z), b, a)", "Max(b, a)", _in_order),
     ("Where(LessOrEqual(x, z), a, b)", "Min(a, b)", _in_order),
@@ -294,6 +295,7 @@ _LATE_TABLE = [
     ("Neg(Neg(x))", "x", _numbers),
     ("Abs(Neg(x))", "Abs(x)", _signed),
     ("Mul(Abs(x), Abs(x))", "Mul(x, x)", _numbers),
+    # Of floats alone: the square of an integer may wrap to a negative one.
     ("Abs(Mul(x, x))", "Mul(x, x)", _floats),
     ("Mul(x, k)", "Add(x, x)", _all_are(2, "k", _FLOATS)),
     # Operators that change nothing a second time.
@@ -308,6 +310,7 @@ _LATE_TABLE = [
     ("BitwiseOr(x, x)", "x", _integers),
     ("Clip(x)", "x", _integers),
     ("Clip(Clip(x, low, high), low, high)", "Clip(x, low, high)", _ordered),
+    # Of integers alone: Less and LessOrEqual of a NaN are both false.
     ("Not(Less(x, z))", "LessOrEqual(z, x)", _integers),
     ("Not(LessOrEqual(x, z))", "Less(z, x)", _integers),
 ]

@@ -179,6 +179,8 @@ def recur(loop: Recurrence) -> list[Value]:
         guard = execution.guards[-1] if execution.guards is not guards else None
         execution.level, execution.iteration, execution.guards = level, around, guards
         terms.symbols.depth -= 1
+    # A condition that only counts iterations is a trip count. What ran above is forgotten:
+    # the loop runs again in that form.
     if loop.condition is not None:
         ended = end_by_count(
             loop, loop.condition, Loop(level, index, loop.inits, states, outputs), next_condition
@@ -323,11 +325,15 @@ def _fixpoint(
         changed = False
         for k in range(count):
             update = outputs[k]
+            # Scan outputs may be absent, states are not: the next iteration reads
+            # them.
             if update is None:
                 raise OpenError(f"{loop.place} computes no value for a state")
             form = closed.get(k)
             if form is not None:
                 if update is not form(index + 1):
+                    # The growth of an earlier run does not hold for these
+                    # initial states: start without it.
                     if earlier:
                         return _fixpoint(loop, level, index, {})
                     closed[k], facts[k], changed = None, facts[k].without_content(), True
@@ -405,6 +411,7 @@ def _wider(loop: Recurrence, fact: Fact, update: Fact, k: int) -> Fact | None:
     """Join of a state's facts before and after an iteration; None if it changes nothing."""
     if fact.other is not None:
         return None if update.other == fact.other else Fact()
+    # A tensor and a sequence, or an optional, have no fact in common.
     if update.other is not None:
         return None if fact == Fact() else Fact()
     elem_type = fact.elem_type if fact.elem_type == update.elem_type else 0
@@ -427,11 +434,14 @@ def _results(
     loop: Recurrence, name: str, states: list[Term], next_condition: Term, outputs: list[Value]
 ) -> list[Value]:
     terms = loop.execution.terms
+    # Without a condition input the specification ignores the body's condition; onnxruntime
+    # heeds it.
     if loop.condition is None and not holds(terms, next_condition):
         terms.has_two_readings = True
     rows = rows_added(terms, loop.inits, states, next_condition, outputs)
     count = len(states)
     live = _live(terms.budget, loop.step.read, states, next_condition, outputs)
+    # A state that only adds up rows is a sum over a scan output, and no variable.
     live -= rows.keys()
     recurrence, indices = _recurrence(loop, name, states, next_condition, outputs, live)
     iterations = loop.iterations
@@ -551,6 +561,7 @@ def _scan_output(
     if earlier is not None:
         return earlier
     shape = _closed_shape(loop, output.fact)
+    # With zero iterations the sizes are those that the body declares, and may be others.
     if declared not in (None, UNTOUCHED) and shape is not None:
         shape = _any_iterations(terms, shape, declared[1], iterations)
     fact = Fact(output.fact.elem_type, None if shape is None else (iterations, *shape))

@@ -131,6 +131,7 @@ class DoublingLoops:
             length.value is None and terms.symbols.magnitudes.is_end(chain.reach)
         ):
             return None
+        # The form begins with the first row, so that there must be one.
         if (length - 1).less(0) is not False:
             return None
         row = Fact(fact.elem_type, (ONE, *fact.shape[1:]))
@@ -411,6 +412,7 @@ class _Reading:
     def _reads(self, later: Term) -> bool:
         """Test for a total function of rows, elementwise along the first axis."""
         own = set(self._bound.states)
+        # A draw differs from step to step, so that no law holds for it.
         if any(term.head.name == "drawn" for term in descendants([later])):
             return False
         stack, visited = [later], set[Term]()
@@ -538,6 +540,7 @@ def _reaches(terms: Terms, iterations: Dimension, length: Dimension) -> bool:
         return False
     table, bound = less.operands
     numbers, number = terms.numbers(table), element(bound.fact)
+    # A shorter table would end the loop too early on an axis beyond its last power.
     if not _are_powers_of_two(numbers) or len(numbers or ()) < _MOST_SIZE_BITS:
         return False
     return isinstance(number, Dimension) and (number - length).less(0) is False

@@ -240,6 +240,8 @@ class Comparison:
     def _prove(self, before: Term | None, after: Term | None, output: str) -> None:
         """Reduce two terms to pairs, none of which rests on itself."""
         self._compare(before, after, output)
+        # Pairs were assumed equal while they were waiting: a circle among them proves
+        # nothing.
         pair_of_itself = circular_pair(self._needed, self.induction.earlier)
         if pair_of_itself is not None:
             one, other = pair_of_itself
@@ -289,6 +291,8 @@ class Comparison:
             yield attempt
         except Mismatch as error:
             attempt.failure = error
+            # Assumptions and partners of a failed attempt must not count for the
+            # proof.
             self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
             self.longer_forms.assumed = assumed
             self._asked.pop()
@@ -438,6 +442,7 @@ class Comparison:
             return None
         if len(one.args) != len(other.args):
             return None
+        # Equal real numbers may have other bits.
         if self._reals is not None and reads_bits(one):
             return None
         pairs = []
@@ -502,6 +507,7 @@ class Comparison:
         if one.head.name != "drawn" or other.head.name != "drawn":
             return None
         (side, _, head), (side_of_other, _, head_of_other) = one.head.key, other.head.key
+        # Two draws of one model are not taken for equal, even with one seed.
         if head is not head_of_other or side == side_of_other or one.index != other.index:
             return None
         nodes = one.head, other.head
@@ -534,6 +540,7 @@ def _fix_all_sizes(one: Shape, other: Shape) -> bool:
     if len(one) != len(other):
         return False
     pairs = [(a.value, b.value) for a, b in zip(one, other, strict=True)]
+    # A size of 0 leaves the others open: any of them has 0 elements in all.
     return sum(a is None or not a or a != b for a, b in pairs) <= 1
 
 

@@ -3,6 +3,10 @@
 A reduction, an element of a CumSum, what a Compress or an ArgMax selects: each is read as a first
 state, and the state after a row as a function of the one before. Sums of floats in another order
 are read over the reals alone.
+
+    ReduceSum (x)         s' = s + x[t] from 0, after all rows
+    CumSum (x)[n]         s' = s + x[t] from 0, after n + 1 rows
+    ReduceMax (x)         s' = max (s, x[t]) from -inf or the least integer, after all rows
 """
 
 from __future__ import annotations

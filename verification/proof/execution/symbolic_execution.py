@@ -284,6 +284,8 @@ class Execution:
         if operation.function is not None:
             return self._call(operation.function, args, operation.width)
         types = tuple([LEFT_OUT if arg is None else type_of(arg.fact) for arg in args])
+        # One check for all nodes of these types; unknown types must be checked on each
+        # run.
         if types not in operation.valid:
             require_valid(step.node, operation.version, types)
             if 0 in types:
@@ -327,6 +329,7 @@ class Execution:
         if operation.op_type in ("Shape", "Size") and args[0] and is_certain:
             terms.symbols.magnitudes.exists(args[0].fact.shape)
         results = terms.apply(head, args, operation.width)
+        # A Reshape of the rewrite may fail: only results of the original certainly exist.
         if operation.op_type == "Reshape" and results[0] and is_certain and self.side == "before":
             terms.symbols.magnitudes.exists(results[0].fact.shape)
         rounded = terms.inexact_constants and not terms.inexact_constants.isdisjoint(results)
@@ -479,12 +482,15 @@ class Execution:
             if (key, self.guards) not in self._noted:  # under other guards
                 self._noted[key, self.guards] = len(self.log)
                 self.terms.budget.step(len(cached[1]))
+                # The nodes of the call may fail here as well, under the
+                # conditions of this place.
                 self.log += relocate(cached[1], 0, 0, self.guards)
             self.seen += cached[2]
             return cached[0]
         before, start, loops = self.drawn, len(self.log), len(self.seen)
         missing = [None] * (len(program.inputs) - len(args))
         results = self.run(program, [*args, *missing])
+        # Each call draws anew.
         if self.drawn == before:
             log = relocate(self.log, start, len(self.guards), ())
             self._calls[key] = results, log, self.seen[loops:]

@@ -138,6 +138,8 @@ class ValueNumbers:
             names = _places_by_name(program, one) if names is None else names
             for at, name in zip(step.outputs, step.node.output, strict=True):
                 place = names.get(name) if at != ABSENT else None
+                # A rewrite may give an old name to another value: types tell some
+                # of these apart at no cost.
                 if place is not None and self._type_of(place) == self._type_of(frame[at]):
                     frame[at] = assumed[at] = place
         self._check_types(after.program, frame)
@@ -207,6 +209,8 @@ class ValueNumbers:
                 place = frame[outputs[0]] = self._leaf(side.execution.constant_of(step))
                 yield place[0]
                 continue
+            # Where both operands are NaN, the order shows in the bits of the result,
+            # and in these alone.
             if operation.is_commutative and len(args) == 2 and args[1] < args[0]:
                 args, self._swaps = (args[1], args[0]), True
             key = operation.head, args
@@ -386,6 +390,7 @@ class ValueNumbers:
             return
         loop = step.operation.op_type == "Loop"
         states = len(step.inputs) - (2 if loop else step.head.attribute("num_scan_inputs", 0))
+        # The first input of Scan 8, sequence_lens, is not a state.
         states -= not loop and step.head.opset == 8
         for index in range(int(loop) + states, count):
             dims = body.declared.get(index)

@@ -308,6 +308,8 @@ class Field:
         if one.monomials == other.monomials:
             return True
         a, b = self.value(one), self.value(other)
+        # One value at a random point tells most pairs apart, at a fraction of an
+        # expansion's cost.
         if abs(a.number - b.number) > _NEAR * max(a.size, b.size):
             return False
         one, other = self.without_name(one), self.without_name(other)
@@ -346,6 +348,8 @@ class Field:
         exact = frozenset([(m, c.numerator, c.denominator) for m, c in items])
         number = self._identified.get(exact)
         if number is None:
+            # Compared with functions of nearly one value only: each exact comparison
+            # expands products.
             near = self._near.setdefault(self.value(real).bucket, [])
             number = next((n for n in near if self.equal(self.functions[n], real)), None)
             if number is None:
@@ -365,6 +369,7 @@ class Field:
                     try:
                         product *= self.atoms[number].value ** float(exponent)
                     except (ZeroDivisionError, OverflowError):
+                        # Any value serves: a wrong one may miss an equality, and proves none.
                         product *= 1.0e300
                 total += product
                 size += abs(product)
@@ -476,6 +481,7 @@ class Field:
         whole = exponent.denominator == 1
         first = min(real.monomials)
         coefficient = real.monomials[first]
+        # A root of a negative number is undefined: the sign stays inside.
         coefficient = coefficient if whole else abs(coefficient)
         common = dict(first)
         for monomial in real.monomials:
@@ -488,6 +494,7 @@ class Field:
         product = tuple(
             (number, e)
             for number, e in sorted(common.items())
+            # sqrt(a * b) is sqrt(a) * sqrt(b) for a, b >= 0 only.
             if whole or self.atoms[number].is_positive
         )
         inverse = Real({tuple((n, -e) for n, e in product): 1 / coefficient})

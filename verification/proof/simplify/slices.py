@@ -76,6 +76,7 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         raise OpenError(f"a slice along axis {axis} of a tensor of rank {len(x.shape)}")
     if x.shape[axis] == size:
         return [x]
+    # A read that fails on all inputs has no value, so that no term may stand for it.
     if x.shape[axis].less(start + size) is True:
         raise OpenError("a node reads after the end of an axis on all inputs")
     if start.less(0) is True:  # -1, from the front of an axis of size 0
@@ -166,8 +167,10 @@ def _positions(terms: Terms, start: Dimension, last: int) -> range | None:
 
 def are_alike(rows: Array) -> bool:
     """Test whether all rows of a tensor have the same bytes."""
+    # Two rows first: a comparison of all of them takes much longer.
     if rows.dtype.hasobject or rows[0].tobytes() != rows[-1].tobytes():
         return False
+    # By bytes: by value, 0.0 equals -0.0, and a NaN differs from itself.
     octets = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
     return bool((octets == octets[0]).all())
 
@@ -544,6 +547,7 @@ def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     places = list(index.fact.content.reshape(-1))
     if not places or None in places:
         return None
+    # Negative indices count from the end (Gather).
     places = [place + shape[axis] if place.less(0) is True else place for place in places]
     if len(shape_of_index) == 1 and places == list(range(len(places)))[::-1] and len(places) > 1:
         return [backward(terms, x, axis)] if shape[axis] == len(places) else None
@@ -579,6 +583,7 @@ def _lengths(head: Head, args: Args, shape: Shape, axis: int) -> list[int] | Non
     count = head.attribute("num_outputs") or head.outputs
     if size is None or not count:
         return None
+    # From opset 18 on, the last of `num_outputs` parts may be shorter (Split).
     each = -(-size // count)
     lengths = [each] * (count - 1) + [size - each * (count - 1)]
     return lengths if lengths[-1] >= 0 else None
