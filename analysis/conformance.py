@@ -46,6 +46,7 @@ class Conformance:
         types = self._types.of_each((*node.inputs, *node.outputs))
         count = len(node.inputs)
         fault = self.of_form(op, version, types[:count], types[count:])
+        # Constants are the node's own, and no part of the form that is cached.
         return rank_fault(node) if fault is None else fault
 
     def form_fault(self, node: Node) -> str | None:
@@ -61,6 +62,7 @@ class Conformance:
     ) -> str | None:
         """The first fault of a node with this operator and these element types."""
         key = (op, version)
+        # Many nodes share an operator, whose attributes are listed once.
         if key not in self._kinds:
             self._kinds[key] = tuple([(name, m.type) for name, m in op.attributes.items()])
         return node_fault(op.op_type, version, self._kinds[key], inputs, outputs)

@@ -196,6 +196,7 @@ def _guard(loop: Node, most: int, name: str) -> None:
     body = loop.body("body")
     emit = Builder(body)
     number = emit.scalar(body.inputs[0], "number")
+    # No element has the number `most`, so one iteration more than that fails.
     allowed = emit.constant(np.ones(most, bool), "allowed")
     inside = emit.apply(Operator.make("Gather"), [allowed, number], name, name)
     goes_on = emit.add("And", [body.outputs[0], inside], "goes_on")

@@ -210,6 +210,7 @@ def lacking(target: Target, model: Model) -> Counter[str]:
 
 def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDir) -> TargetCheck:
     version, before = target.source.version, lacking(target, graph)
+    # A rewrite is the dear part, and a model that fits already needs none.
     if not before:
         return TargetCheck(target.name, version, {}, {}, ())
     outcome = transform(source, target=target, verify=False, hints=False, base_dir=base_dir)

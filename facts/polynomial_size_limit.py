@@ -72,6 +72,7 @@ def abbreviated(terms: Terms, most: int = MOST_TERMS) -> Terms:
     _Shortened.times += 1
     number = terms.get((), 0)
     short: Terms = {(): number} if 0 < abs(number) < LARGEST else {}
+    # A number too large to be written out is among the terms that a symbol stands for.
     rest = {m: f for m, f in terms.items() if m or not short}
     for sign in (1, -1):
         part = {m: sign * f for m, f in rest.items() if sign * f > 0}
@@ -91,6 +92,7 @@ def _is_long(terms: Terms, most: int) -> bool:
 
 def _named(part: Terms) -> Abbreviation:
     """The symbol of some terms."""
+    # Equal terms in another order must get the same name.
     terms = sorted((monomial, factor) for monomial, factor in part.items())
     symbols = symbols_in(name for monomial in part for name in monomial)
     return _made([f"{'*'.join(map(repr, m))}*{f:x}" for m, f in terms], symbols)

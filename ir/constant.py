@@ -31,6 +31,7 @@ def constant_tensor(op: Operator, base_dir: Path | None = None) -> Tensor | None
 def shared_constant(op: Operator, base_dir: Path | None) -> Tensor | None:
     """The output of a Constant operator: one object for all its nodes."""
     cache = op.constant
+    # External data is looked for in the folder, so a tensor serves its own folder only.
     if cache is not None and cache[0] is base_dir:
         return cache[1]
     if len(op.attributes) != 1 or op.references:
@@ -61,6 +62,7 @@ def _tensor(name: str, message: onnx.AttributeProto, base_dir: Path | None) -> T
 def constant_operator(tensor: Tensor) -> Operator:
     """A Constant operator whose output is the tensor."""
     message = onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR)
+    # `value` holds a dense tensor.
     if tensor.is_sparse:
         tensor = Tensor(array=tensor.numpy())
     content = tensor.message()

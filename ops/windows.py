@@ -314,6 +314,7 @@ class Resize(Upsample):
         """The sizes, where they are an input, of the axes that are resized."""
         shape, sizes = list(inputs[0].dims), vector(inputs[3])
         axes = node.attribute("axes", range(len(shape)))
+        # By another policy the given sizes are limits only.
         stretches = node.attribute("keep_aspect_ratio_policy", b"stretch") == b"stretch"
         if sizes is None or not stretches or positions(axes, len(shape)) is None:
             return None

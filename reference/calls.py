@@ -53,11 +53,13 @@ class Call:
 
     def entered(self, inputs: Sequence[Any]) -> Entered:
         """The call with these inputs."""
+        # An input that the call leaves out is absent in the body.
         feeds = dict.fromkeys(self.names) | dict(zip(self.names, inputs, strict=False))
         return Entered(self.place, self.body().turn(None, feeds))
 
     def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> Sequence[Any]:
         """Run it at once."""
+        # A node may take fewer outputs than the function has.
         return in_turn(self.entered(inputs))[: self.outputs]
 
 

@@ -95,6 +95,7 @@ def form_of(
     reads: dict[Value, int] = {}
     wiring = [None if v is None else reads.setdefault(v, len(reads)) for v in node.inputs]
     tensors = tuple([decided_tensor(value, types, constants) for value in reads])
+    # Symbols are numbered across all values: a replacement may need two sizes to be equal.
     kinds = [
         _type_key(types.of(value), names) if tensor is None else _constant_key(tensor)
         for value, tensor in zip(reads, tensors, strict=True)
@@ -164,10 +165,12 @@ class BodyTemplate:
         values = [value for each in nodes for value in each.outputs if value is not None]
         sources = (*self.body.inputs, *self.body.initializers)
         labelled: list[Node | Value] = [*nodes, *values, *sources]
+        # Each `fill` renames the body, always from these names.
         self._names = [(each, each.name) for each in labelled]
         self._label, self._results = node.label, [value.name for value in cut.results]
         extra = node.op.extra
         self._described = [n for n in nodes if extra is not None and n.op.extra is extra]
+        # A symbol names a size of the first node; the sizes of another one differ.
         for value in values:
             if value.info is not None:
                 value.info = without_symbols(value.info)
@@ -195,6 +198,7 @@ class BodyTemplate:
         """
         pairs = zip(self._sources, form.tensors, strict=True)
         sources = {source: tensor for source, tensor in pairs if source is not None}
+        # All are computed before anything changes.
         computed: dict[int, Tensor] = {}
         for position, argument in enumerate(self._arguments):
             if isinstance(argument, Tensor):

@@ -23,8 +23,8 @@ class Gap:
 
     Args:
         graph: the graph.
-        nodes: the nodes, in order, with all nodes between two of them. types: the types of the
-            values.
+        nodes: the nodes, in order, with all nodes between two of them.
+        types: the types of the values.
 
     Attributes:
         reads: the values from outside that the nodes read.

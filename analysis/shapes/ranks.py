@@ -32,6 +32,8 @@ class Ranks:
         ranks, first = self._ranks, RankOf(value)
         if first in ranks:
             return ranks[first]
+        # Rules wait in a list instead of calling each other: chains of nodes outgrow Python's
+        # stack.
         waiting = [(first, self._answer(first))]
         answer: int | None = None
         while waiting:
@@ -65,6 +67,7 @@ class Ranks:
 
     def _rule(self, value: Value) -> RankAnswer | None:
         node = value.producer
+        # An attribute that refers to one of the function has no value here.
         if node is None or node.op.references or self._is_call(node):
             return None
         return rules_of(node.op).rank(node, node.outputs.index(value))
@@ -80,6 +83,7 @@ class Ranks:
             return dims[0] if len(dims) == 1 else None
         if node is None or node.op.references or self._is_call(node):
             return None
+        # `start` and `end` would cut the shape.
         if node.is_op("Shape") and not node.op.attributes:
             return (yield RankOf(node.input(0)))
         if node.is_op("Cast", "Identity"):
@@ -93,6 +97,7 @@ class Ranks:
 
 def _total_length(node: Node) -> RankAnswer:
     total = 0
+    # An input that stands there twice is asked about once.
     for part in dict.fromkeys(node.inputs):
         length = yield RankOf(part, is_length=True)
         if length is None:

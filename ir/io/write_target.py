@@ -133,6 +133,7 @@ def place_beside(
         raise SaveError(
             f"cannot write '{path}': it is read, or the result itself; name another file"
         )
+    # An empty file has nothing to lose.
     if not force and file.exists() and file.stat().st_size and not is_own(file):
         raise _not_of_kind(path, what)
     return file

@@ -20,6 +20,7 @@ class LpNormalization(OpRun):
         wide = np.abs(x.astype(np.result_type(x.dtype, np.float32)))
         total = np.sum(wide if p == 1 else wide * wide, axis=axis, keepdims=True)
         norm = total if p == 1 else np.sqrt(total)
+        # Zeros stay zeros, in the place of 0 / 0.
         return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
 
 

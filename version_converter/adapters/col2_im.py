@@ -29,6 +29,7 @@ def add_elements_of_blocks(draft: NodeDraft) -> AdapterResult:
         for index, what in ((1, "shape of the image"), (2, "shape of a block"))
     )
     places = _places(draft, image, block)
+    # What fills the table up is the number of elements, and above all of their places.
     count, channels = int(places.max()), draft.length(1)
     rows = -1 if channels is None else channels // math.prod(block)
     columns = draft.emit("Reshape", [draft.data, draft.ints([0, rows, count], "rows")], "columns")
@@ -77,7 +78,9 @@ def _by_pixel(along: list[Array], image: list[int], count: int) -> Array:
     pixels, numbers = pixel[inside], np.flatnonzero(inside)
     order = np.argsort(pixels, kind="stable")
     pixels, numbers = pixels[order], numbers[order]
+    # An element's column is the number of those before it on the same pixel.
     columns = np.arange(len(pixels)) - np.searchsorted(pixels, pixels)
+    # One column more than the fullest pixel needs, so that the number of elements occurs.
     table = np.full((math.prod(image), int(columns.max(initial=0)) + 2), count, np.int64)
     table[pixels, columns] = numbers
     return table

@@ -38,6 +38,7 @@ def multiply_by_matrix(draft: NodeDraft) -> AdapterResult:
         draft.refuse(f"the matrix of a DFT of length {size} is empty, or too large")
     dtype = draft.required_dtype(0, "DFT before opset 17")
     data, taps = draft.data, min(length, size)
+    # A longer signal is cut; the zeros that a shorter one lacks would add nothing to the sums.
     if taps < length:
         ends = [draft.ints([number], "end") for number in (0, taps, axis)]
         data = draft.emit("Slice", [data, *ends], "cut")
@@ -49,6 +50,7 @@ def _matrix(draft: NodeDraft, taps: int, size: int, parts: int) -> Array:
     """The matrix from the numbers of a signal to those of its transform."""
     inverse = bool(draft.attribute("inverse"))
     count = size // 2 + 1 if draft.attribute("onesided") else size
+    # Angles repeat after a turn, and the sines of small ones have more exact digits.
     angles = 2 * np.pi * (np.outer(np.arange(taps), np.arange(count)) % size) / size
     factors = np.exp((1j if inverse else -1j) * angles) / (size if inverse else 1)
     rows = [factors] if parts == 1 else [factors, 1j * factors]

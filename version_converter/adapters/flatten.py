@@ -34,6 +34,7 @@ def reshape_to_matrix(draft: NodeDraft) -> AdapterResult:
     doubles."""
     data, axis, elem_type = draft.data, draft.attribute("axis"), draft.elem_type()
     rank = draft.rank()
+    # The axis may be the rank: then all lengths are in the first.
     if rank is not None and axis != rank:
         axis = draft.checked_axis(axis)
     lengths = _lengths(draft.shape(), axis)

@@ -22,6 +22,7 @@ def gather_rows(draft: NodeDraft) -> AdapterResult:
     lengths = [None] * depth if shape is None else shape[:depth]
     tuples = np.zeros((0, depth)) if constant is None else constant.reshape(-1, depth)
     for length, column in zip(lengths, tuples.T, strict=False):
+        # Indices reach from -length to length - 1, and the middle of these is -0.5.
         if length is not None and not (abs(column + 0.5) < length).all():
             draft.refuse("an index of it is out of range")
     flat = flat_index(draft, data, indices, depth)

@@ -44,6 +44,7 @@ INEXACT_BODIES.add("ReduceLogSumExp")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 _T = onnx.TensorProto
 compute_via(12, "ReduceMax", "ReduceMin", row=Detour((_T.UINT8,), _T.INT32))
+# Of nothing, int32 gives its least number; minus 128 its last byte is -128, int8's least.
 compute_via(12, "ReduceMax", "ReduceMin", row=Detour((_T.INT8,), _T.INT32, offset=128))
 move_attributes(13, "ReduceSum", moves=[Move("axes", 1, "ints")])
 move_attributes(18, *OTHERS, moves=[Move("axes", 1, "ints")])
@@ -96,6 +97,7 @@ def reduce_to_extreme(draft: NodeDraft) -> AdapterResult:
         draft.refuse("run-time axes have a longer form for numbers only")
     info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     neutral = info.min if draft.op_type == "ReduceMax" else info.max
+    # The extreme of no floats is infinite, and the limits of a type are finite.
     if dtype.kind == "f":
         neutral = np.copysign(np.inf, neutral)
     return [_over_chosen(draft, dtype, neutral)]

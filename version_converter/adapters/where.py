@@ -82,6 +82,7 @@ def _end_to_end(draft: NodeDraft, values: Sequence[Value | None], rank: int) -> 
 
 
 def _broadcast_shape(draft: NodeDraft) -> Value:
+    # Add broadcasts: the sum of zeros in these shapes has the shape of the result.
     zero = draft.const(np.zeros((), np.float32), "zero")
     parts = [
         draft.emit("Expand", [zero, draft.emit("Shape", [value], "shape")], "empty")
