@@ -179,6 +179,7 @@ def _exit_code(line: str, output: BoundedOutput, timeout: float) -> int | None:
     except subprocess.TimeoutExpired:
         return None
     finally:
+        # The command may have started processes of its own, which share its group.
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -153,6 +153,7 @@ class Constructs(Step):
         nodes = self._constructs(draft)
         for index in chosen:
             node = nodes[index]
+            # It may have stood in the body of an earlier one, and be gone with it.
             if node.stands:
                 _run_once(draft, node, self.branch)
 
@@ -228,6 +229,7 @@ class Constants(Step):
             value = constants[index]
             if value.pinned:
                 raise UncuttableError(f"{value} is named outside of the data flow")
+            # An input with a default becomes one without.
             if value in main.inputs:
                 del main.initializers[value]
                 continue

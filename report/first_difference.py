@@ -186,6 +186,7 @@ class _Search:
         variant = source.replaced(proto)
         feeds = {name: value for name, value in self._feeds.items() if name in inputs}
         results = self._worker.run(variant, feeds)
+        # Each run shows other values, by a model that no later run needs.
         self._worker.forget(variant)
         by_name = dict(zip([info.name for info in proto.graph.output], results, strict=True))
         by_value = {value: by_name[name] for value, name in zip(unique, names, strict=True)}

@@ -162,6 +162,7 @@ class _LoopUnroller:
         for iteration in range(iterations):
             arguments = [inputs.iteration(iteration), condition, *carried]
             results = template.step(arguments, f"_{iteration}")
+            # Such a condition ends nothing, but the next iteration may read it.
             if self.options.absent_cond == "ignore" and loop.input(1) is None:
                 condition = results[0]
             carried = results[1 : 1 + states]

@@ -4,6 +4,10 @@ All blocks have one length: the last one repeats the last iteration. So their ro
 output, whose first rows are those of the original. With states, the last block is shorter, and only
 its rows are repeated. What depends on states stays in a residual loop over the iterations of a
 block, as in `vectorize-loops`.
+
+    10 iterations in blocks of 4:  iterations 0-3,  4-7,  8 9 9 9   rows [3, 4, ...]
+    y = Reshape (rows, [-1, ...])  12 rows
+    y = Slice (y, 0, 10, 0)        the rows of the original
 """
 
 from __future__ import annotations
@@ -544,9 +548,6 @@ def _rows_info(stacked: ScanOutput, fact: Fact) -> onnx.ValueInfoProto:
 
 def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:
     return declaration(name, onnx.helper.make_tensor_type_proto(elem_type, []))
-
-
-"""The element types with kernels of ReduceSum in runtimes."""
 
 
 def find_sums(

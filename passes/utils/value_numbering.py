@@ -56,6 +56,7 @@ def merge_constants(
     changed = False
     interface = {*graph.inputs, *graph.outputs, *graph.listed}
     for value, tensor in list(graph.initializers.items()):
+        # An initializer that is an input as well is a default, which callers may replace.
         if value in fixed or value in interface or value.pinned or value.constant is None:
             continue
         if not graph.is_used(value):
@@ -138,11 +139,13 @@ class NodeKeys:
                 read.append(self.number(value, same))
             else:
                 read.append(same.get(value, value))
+        # An absent input at the end means the same as none.
         while read and read[-1] is None:
             read.pop()
         outputs = node.outputs
         present = 1 if len(outputs) == 1 and outputs[0] else tuple([v is not None for v in outputs])
         if kind.commutative and len(read) == 2:
+            # x + x has the set {x}, which no sum of two different operands has.
             return kind.number, present, frozenset(read)
         return kind.number, present, *read
 

@@ -212,6 +212,7 @@ def _forgets(node: Node, index: int) -> bool:
     if len(node.inputs) != 2:
         return False
     if kind == "Mul":
+        # x * x is 0.0 for both zeros.
         return node.inputs[0] is node.inputs[1]
     if kind == "Pow" and index == 1:
         return True  # x to the power of 0 is 1
@@ -219,7 +220,9 @@ def _forgets(node: Node, index: int) -> bool:
     if numbers is None or numbers.dtype.kind != "f":
         return False
     if kind in ("Add", "Sub"):
+        # Beside another number than 0, both zeros give that number.
         return bool(numbers.all())
+    # x to the power of 2 is 0.0 for both zeros.
     return kind == "Pow" and index == 0 and bool((numbers == np.float32(2)).all())
 
 

@@ -168,6 +168,7 @@ def _compare_tensors(before: Array, after: Array, tolerance: Tolerance, path: st
         if np.array_equal(b, a):
             total = combine([total, Difference(total=b.size)])
             continue
+        # Once, for the first block that differs, since it takes a pass over both arrays.
         if largest is None:
             largest = _magnitude(*flat) if is_float(b.dtype) else 0.0
         if before.dtype.kind == "O":

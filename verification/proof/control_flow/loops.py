@@ -45,6 +45,7 @@ def run_loop(
             require_one(execution, step, value, elem_type)
     if limit is not None and limit.fact.shape is not None:
         limit = terms.view(limit, ())
+    # onnxruntime ends such a loop by the body's condition, which the specification ignores.
     if condition is None and limit is not None and terms.heeds_condition:
         condition = terms.constant(np.array(True))
     numbers = terms.numbers(limit)
@@ -94,6 +95,7 @@ def _iterate(
     terms, values = execution.terms, list(carried)
     body = step.bodies["body"]
     elements: list[list[Value]] = []
+    # A body may declare its iteration number and condition as [1] instead of scalars.
     index = _ones(one_of(body, 0))
     keep: Value = terms.constant(np.full(one_of(body, 1), True))
     iteration, steps = 0, terms.budget.steps

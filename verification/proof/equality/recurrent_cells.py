@@ -143,6 +143,7 @@ def _lstm(cell: _Cell) -> list[Term]:
     i, f = cell.apply(0, cell.gate(0, c, 0)), cell.apply(0, cell.gate(2, c, 2))
     new = cell.apply(1, cell.gate(3))
     after = cell.sum(cell.op("Mul", f, c), cell.op("Mul", i, new))
+    # The output gate reads the new cell, the other gates the old one (LSTM, peepholes).
     o = cell.apply(0, cell.gate(1, after, 1))
     return [cell.op("Mul", o, cell.apply(2, after)), after]
 

@@ -298,6 +298,7 @@ def _output_types(
         return (sequence_of(first) if isinstance(first, int) else 0,)
     formals = _formals_of_inputs(op_type, version, domain, len(types))
     pairs = [(f.variable, t) for t, f in zip(types, formals, strict=False) if f.is_bound]
+    # In reverse, so that the first input of known type decides.
     bound = {variable: own for variable, own in reversed(pairs) if own not in (0, LEFT_OUT)}
     allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     variables = [schema.outputs[min(n, len(schema.outputs) - 1)].type_str for n in range(width)]
@@ -352,6 +353,7 @@ def _type_fault(op_type: str, version: int, domain: str, types: Sequence[Type]) 
             return f"does not accept {short_type(value_type)} in opset {version}"
         if formal.is_bound and bound.setdefault(formal.variable, value_type) != value_type:
             return "has inputs of different types"
+    # Its schema has one variable for sequences and one for tensors, and does not relate them.
     inserts = op_type == "SequenceInsert" and formals and 0 not in types[:2]
     if inserts and types[0] != f"seq({_text_of(types[1])})":
         return f"does not insert {short_type(types[1])} into {types[0]}"

@@ -177,6 +177,7 @@ class ConstantValues:
 
     def _product(self, monomial: Monomial, coefficient: float) -> Value | None:
         array, error = np.array(coefficient), np.zeros(())
+        # Nothing rounds a product with a power of two.
         is_exact = math.frexp(abs(coefficient))[0] == 0.5
         for number, exponent in monomial:
             value = self._power(number, exponent)

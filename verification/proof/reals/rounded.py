@@ -279,6 +279,7 @@ class RoundedConstants:
         if key is None:
             return
         kind, size, bucket = key
+        # Rounding may move a quotient across the border of a bucket.
         for near in (bucket, bucket - 1, bucket + 1):
             for base in self._bases.get((kind, size, near), ())[:_MOST_CANDIDATES]:
                 self.field.budget.step(1 + size // ELEMENTS_OF_STEP)
@@ -354,6 +355,7 @@ def _quotients(array: Array, base: Value, axes: tuple[int, ...]) -> tuple[Array,
         ends = (number - distance) / divisor, (number + distance) / divisor
     low, high = np.minimum(*ends), np.maximum(*ends)
     is_unsure = relative > _LARGEST_RELATIVE
+    # A sum that nearly cancels may be off by any factor.
     low[is_unsure], high[is_unsure] = -np.inf, np.inf
     is_zero = divisor == 0
     low[is_zero], high[is_zero] = -np.inf, np.inf
@@ -385,6 +387,7 @@ def _key_of_corners(array: Array, axis: int) -> _Key | None:
     if array.shape[axis] in (1, array.size):
         return None
     rows = np.moveaxis(array, axis, 0)
+    # In the quotient of these four, the factors of both rows cancel.
     corners = [abs(float(rows[a].flat[b])) for a, b in ((0, 0), (-1, -1), (0, -1), (-1, 0))]
     if not all(corners):
         return None

@@ -85,6 +85,7 @@ def _extends(op_type: str, earlier: int, later: int) -> bool:
     before, after = (onnx.defs.get_schema(op_type, version, "") for version in (earlier, later))
     for name, attribute in before.attributes.items():
         counterpart = after.attributes.get(name)
+        # A hint about memory, which changes no result and is gone from opset 6 on.
         if name == "consumed_inputs":
             continue
         if (
