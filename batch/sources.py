@@ -85,6 +85,7 @@ def jobs_of(sources: Given | Sequence[Given], out: Place) -> list[Job]:
             name = PurePath(below).as_posix()
             target = out / name if isinstance(out, Address) else out / below
             job = Job.of(name, file, target)
+            # A model that is named twice is done once.
             first = jobs.setdefault(name, job)
             if (first.path, first.origin) != (job.path, job.origin):
                 raise BatchError(
@@ -200,6 +201,7 @@ def _passed_over(folder: Path, out: Path | None) -> str:
     if out is None:
         return ""
     real, within = os.path.realpath(out), os.path.realpath(folder)
+    # The root folder ends in a separator already.
     return real if real != within and real.startswith(within.rstrip(os.sep) + os.sep) else ""
 
 
@@ -222,6 +224,7 @@ def _require_no_source(jobs: Iterable[Job]) -> None:
     read = {key: job for job in jobs for key in _keys(job.origin or job.path)}
     for job in jobs:
         data = None if job.goal is None else Address(f"{job.goal}{DATA}")
+        # Neither the result nor its external data may lie over a source.
         for place in (job.goal or job.target, data or job.data):
             owner = next((read[key] for key in _keys(place) if key in read), None)
             if owner is not None:

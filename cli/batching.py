@@ -93,6 +93,7 @@ def run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
 
     def config_of(job: Job) -> JobConfig:
         one, applied[job.name] = configured.of(None if job.origin else Path(job.source))
+        # Models without options of their own share a session, and so its configuration.
         if id(one) not in configs:
             configs[id(one)] = _config(one)
         return configs[id(one)]

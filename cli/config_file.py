@@ -98,6 +98,7 @@ class Config:
         in their order; later ones win.
         """
         layers = [self._shared(self.table), self.table.get(command, {})]
+        # Patterns are about paths as seen from the folder of the configuration.
         parts = () if model is None else Path(os.path.relpath(model, self.path.parent)).parts
         for pattern, table in self.table.get(_MODELS, {}).items():
             if parts and matches(parts, pattern):
@@ -151,6 +152,7 @@ def matches(parts: tuple[str, ...], pattern: str) -> bool:
 def _past_folders(places: set[int], segments: list[str]) -> set[int]:
     """Return positions in a pattern, with those behind each `**` that stands for no folder."""
     reached = set(places)
+    # In this order `**` behind `**` is passed, too.
     for place, segment in enumerate(segments):
         if segment == "**" and place in reached:
             reached.add(place + 1)
@@ -310,6 +312,7 @@ def _assigned(metavar: str, value: Any, folder: Path) -> str:
         return ",".join(map(str, dims))
     if isinstance(value, str) and metavar.endswith("=VALUE"):
         is_file = value.startswith("@") and len(value) > 1
+        # As JSON, a text such as "true" stays a text.
         return f"@{folder / value[1:]}" if is_file else json.dumps(value)
     if isinstance(value, str):
         return value

@@ -165,6 +165,7 @@ def _inspected(request: Request) -> Inspection:
     ]
     roots = [root_of(node) for node in constructs]
     result = pipeline.apply(copy, run=PassContext(remarks=log))
+    # All copies of a construct have the operator that marked it as their origin.
     remaining_copies = Counter(node.op.origin for node in control_flow(copy))
     reasons = kept_constructs(log)
     calls = calls_kept(copy, reasons)

@@ -169,6 +169,7 @@ class Outcome(Generic[M]):
         constructs = kept_constructs(self.remarks)
         remarks = [remark for remark in self.remarks if remark.action == "kept"]
         places = [(r.op_type, r.path) for r in remarks if r.pass_name == "fit-target"]
+        # A node may have several remarks, and is listed once.
         return tuple([constructs[place] for place in dict.fromkeys(places)])
 
     @property
@@ -263,6 +264,7 @@ class Outcome(Generic[M]):
                 written, or something would be lost.
         """
         own = self.ir.file
+        # A link, or another spelling of the path, names the original as well.
         exists = own is not None and os.path.exists(path) and own.exists() and own.samefile(path)
         if exists and not replace:
             raise SaveError(
@@ -310,6 +312,7 @@ class Outcome(Generic[M]):
         """
         rewritten = [remark for remark in self.remarks if remark.action == "rewritten"]
         places = {(remark.op_type, remark.path) for remark in self.left}
+        # What is left for the target and as control flow is shown once.
         untaken = [r for r in self.untaken if (r.op_type, r.path) not in places]
         if rewritten or self.left or untaken:
             residual = [remark.brief if brief else remark for remark in (*self.left, *untaken)]

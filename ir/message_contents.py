@@ -127,6 +127,7 @@ class Types:
             TypeError: a symbol is not UTF-8.
         """
         content = type_.SerializeToString()
+        # Most types are ASCII, which is quick to see.
         if not content.isascii() and has_odd_text(type_):
             raise TypeError
         _check_type(type_, what)

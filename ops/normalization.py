@@ -31,6 +31,7 @@ class Softmax(PassesAxes):
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].dims, node.attribute("axis")
+        # Before opset 13 the default is axis 1, which a vector lacks.
         if axis is None:
             return None if len(shape) < 2 else [shape]
         return [shape] if -len(shape) <= axis < len(shape) else None

@@ -61,6 +61,7 @@ def _masked(batch: Batch, axes: Collection[int], rule: Callable[[Batch], Sequenc
     whole = filled(batch, 0, NEUTRAL[op_type])
     if op_type == "ReduceMean":
         others, value = _others(batch, axes, rank + part.axis), whole.require(0).value
+        # The count is computed as a float, which must be exact.
         if not others or others * max(part.size, 1) > _MOST_EXACT.get(elem_type, 0):
             raise Unbatchable(DIFFERING)
         moved, keepdims = tuple([lead + axis for axis in axes]), batch.node.attribute("keepdims", 1)
@@ -86,6 +87,7 @@ def reduced_windows(batch: Batch, axes: Collection[int]) -> Value | None:
         return None
     if other_numbers(batch.node, ElementTypes()) is not None or window.axis not in axes:
         return None
+    # Windows are joined step by step, which adds floats in another order.
     if op_type not in OVERLAPPING and batch.keeps_order:
         return None
     elem_type, others = operand.fact.elem_type, _others(batch, axes, window.axis)
@@ -152,6 +154,7 @@ def _of_rows(
         rows = emit.add(term, [rows] * (2 if term == "Mul" else 1), batch.label("_terms"))
     if beside:
         kind = "ReduceSum" if op_type in _TERMS else op_type
+        # These axes stay, with length 1, so that the others keep their numbers.
         rows = emit.reduce(kind, rows, beside, batch.label("_beside"), keepdims=1)
     front = [axis, *(other for other in range(rank) if other != axis)]
     rows = emit.transpose(rows, front, batch.label("_rows"))
@@ -159,6 +162,7 @@ def _of_rows(
     total = join(rows, rest)
     if batch.node.attribute("keepdims", 1):
         return emit.unsqueeze(total, axis + 1, batch.label("_kept"))
+    # Axes before the joined one stand one place further since the transposition.
     dropped = tuple(place + (place < axis) for place in beside)
     return emit.squeeze(total, dropped, batch.label("_sum")) if dropped else total
 

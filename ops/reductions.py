@@ -173,6 +173,7 @@ class TopK(PassesAxes, SizedByVector):
             content = inputs[1].content
             one = None if content is None or content.size != 1 else content.reshape(-1)[0]
             (count,) = symbols.sizes([one])
+        # Such a node fails; onnx says so.
         if shape[axis].less(count) is True:
             return None
         shape[axis] = count

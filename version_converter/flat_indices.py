@@ -21,9 +21,11 @@ def flat_index(draft: NodeDraft, data: Value, indices: Value, depth: int) -> Val
     flat: Value | None = None
     for axis in range(depth):
         length = length_of(draft, shape, axis)
+        # A scalar index drops the axis of the tuples.
         column = draft.const(np.array(axis), "column")
         part = draft.emit("Gather", [indices, column], "part", axis=rank - 1)
         part = from_the_front(draft, part, length)
+        # Horner's scheme: the next length multiplies what the axes before have summed up.
         if flat is not None:
             part = draft.emit("Add", [draft.emit("Mul", [flat, length]), part], "flat")
         flat = part
@@ -75,6 +77,7 @@ def places_of_elements(draft: NodeDraft) -> Value:
     length = draft.const(np.array(lengths[axis]), "length")
     along = from_the_front(draft, as_int64(draft, 1), length)
     scaled = draft.emit("Mul", [along, draft.const(np.array(steps[axis]), "step")], "scaled")
+    # With a single axis, the sum of the others is a bare 0.
     start = draft.const(np.zeros_like(grid[0]) + places, "start")
     return draft.emit("Add", [scaled, start], "flat")
 

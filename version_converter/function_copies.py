@@ -81,6 +81,7 @@ def _split_first(model: Model, functions: set[Function], refers: bool) -> tuple[
             function = model.functions[call.op.function_key]
             places = range(len(function.graph.inputs))
             kind = tuple([_kind(types, call.input(place)) for place in places])
+            # A reference has no value yet that could be written into the function.
             if call.bodies or call.op.references:
                 fixed.add(function)
             elif function not in fixed:

@@ -76,6 +76,7 @@ class GraphEvaluator:
 
     def turn(self, output_names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Turn:
         """Run as a generator: yield each call, and receive its outputs."""
+        # The feeds win: they may override initializers.
         scope: dict[str, Any] = {**self.constants, **feeds}
         # After the feeds: an empty name is an absent input, whatever has that name.
         scope[""] = None
@@ -94,6 +95,7 @@ class GraphEvaluator:
             )
             if self.watch is not None:
                 self.watch(node, values, results)
+            # A node may leave outputs out: at the end, or by an empty name.
             for name, value in zip(outputs, results, strict=False):
                 if name:
                     scope[name] = value
@@ -286,6 +288,7 @@ def _fed(name: str, value: Any, declared: onnx.TypeProto) -> Any:
     if kind != "tensor_type" or not declared.tensor_type.elem_type:
         return value
     array = np.asarray(value)
+    # For onnx, NumPy's type of strings is object.
     if array.dtype.kind in "OSU":
         array = array.astype(object)
     dtype = helper.tensor_dtype_to_np_dtype(declared.tensor_type.elem_type)

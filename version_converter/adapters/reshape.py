@@ -47,6 +47,7 @@ def drop_allowzero(draft: NodeDraft) -> AdapterResult:
     sizes, target = draft.types.dimensions(draft.data) or (), _target(draft)
     whole = None if target is None else _aligned(sizes, _without_rest(sizes, target))
     layout = None if target is None else _aligned(sizes, target)
+    # Without the -1 only where constants can say all of it.
     if whole is not None and None not in whole.numbers(sizes):
         layout = whole
     if layout is None:
