@@ -134,6 +134,7 @@ class _Walk:
                     now = alive[monomial] + inside[monomial]
                     peak[monomial] = max(peak[monomial], now)
             read = set(reads_of(node))
+            # The outputs are among them: one that nothing reads dies at once.
             for value in {*read, *outputs}:
                 readers[value] -= value in read
                 if value in sizes and readers[value] <= 0:

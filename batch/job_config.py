@@ -141,6 +141,7 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, frozenset):
+        # The order of a set differs between processes.
         return _text(sorted(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)

@@ -133,6 +133,7 @@ class Session:
             original, read = self._open(source, target, verification, options)
             outcome = transform_model(original, options, on_progress=progress)
         mismatch, code = None, self._withheld(outcome)
+        # A result that is withheld anyway need not be compared.
         if verification is not None and not code:
             with report.progress("verifying", quiet=output.silent) as progress:
                 outcome, mismatch, code = self._compare(outcome, verification, progress)

@@ -92,6 +92,7 @@ class RewriteOptions(OptionFields):
             pipeline = fitting(first, target, self.pass_options, **way, rewrites=self.rewrite)
         else:
             pipeline = _pipeline(passes, self.pass_options)
+        # In front, so that the other passes find constants.
         if self.freeze_initializers:
             return Pipeline([FreezeInitializers(), *pipeline.passes], pipeline.repeat)
         return pipeline

@@ -217,6 +217,7 @@ class Symbols:
 
     def capped(self, size: Dimension, cap: int) -> Dimension:
         """The minimum of a size and a number."""
+        # Equal minima share a symbol, so that they compare as equal.
         if (size, cap) not in self._capped:
             minimum = self._capped[size, cap] = self.fresh()
             self.caps[minimum] = size, cap

@@ -106,10 +106,12 @@ class Range(OperatorRules):
         if length.value is not None and delta.value:
             # Rounded up; a step in the other direction leaves no element.
             return [(Dimension.constant(max(-(-length.value // delta.value), 0)),)]
+        # Another step divides, which no polynomial does.
         return [(length,)] if delta == 1 and length.less(0) is False else None
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         start, limit, delta = [operand.bounds for operand in inputs]
+        # The bounds of a range that may run backward are others.
         if start is None or limit is None or delta is None or delta.low.less(1) is not False:
             return [None]
         return [Bounds(start.low, limit.high - 1)]

@@ -29,6 +29,7 @@ def bounds_kind(batch: Batch, start: Dimension | None, end: Dimension | None) ->
     """The kind of a Slice by its bounds in an iteration; None for any other Slice."""
     if start is not None and start.value == 0:
         return Kind.PREFIX
+    # So far an end is cut to the size of the axis.
     if end is not None and (end.value or 0) >= LAST_OF_32_BITS:
         return Kind.SUFFIX
     reader = _Reader(batch)
@@ -107,6 +108,7 @@ class _Reader:
 
     def never_negative(self, total: Dimension) -> bool:
         """Test for a number of at least 0 in each iteration."""
+        # Nothing is known of the sign of a loop-invariant number.
         own = {name for dim in self._symbols.values() for name in dim.symbols}
         return own.isdisjoint(total.symbols) and self._batch.extent.never_negative(total)
 

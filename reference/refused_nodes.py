@@ -148,6 +148,7 @@ class _Names:
         for info in graph.input:
             info.name = self._define(info.name, scope)
         for tensor in tensors:
+            # An initializer that is an input as well has its new name already.
             is_input = tensor.name in inputs
             tensor.name = scope[tensor.name] if is_input else self._define(tensor.name, scope)
         for node in graph.node:

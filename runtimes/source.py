@@ -117,6 +117,7 @@ class Source:
 
     def accept(self) -> None:
         """Note that the ONNX checker accepts the model, as its user knows."""
+        # The lazy property finds its value there, and asks no checker.
         self.__dict__["fault"] = ""
 
     @lazy_property

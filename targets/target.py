@@ -185,6 +185,7 @@ class Target:
 
     def lists(self, operator: str, opset: int) -> bool:
         """Test whether the target supports an operator in an opset, in some form."""
+        # What it lacks counts first, also in a domain of which it supports all else.
         if _in(self.lacks.get(operator), opset):
             return False
         domain, _, name = operator.rpartition(".")

@@ -128,6 +128,7 @@ class Conversion:
     def nearest(self, error: ConversionError) -> int | None:
         """Return the opset nearest to the target that the model reaches; None for its own."""
         source, tried = self.start().opset(), set[int]()
+        # Trials are not for watchers.
         attempt = dataclasses.replace(self, watches=False)
         while error.failures:
             nearest = error.last_reached()

@@ -133,6 +133,7 @@ def _carry(
     for root in roots:
         _log.info("converting %s from opset %d to %d", root, root.opset(), target)
         engine.convert(root, target, progress)
+        # A model with a failure is thrown away.
         if not engine.failures:
             sweep(root.graph, unread_before)
     if engine.failures:

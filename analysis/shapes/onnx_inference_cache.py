@@ -147,6 +147,7 @@ class OnnxFacts:
             types = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
             imports = tuple(_imports(node).items())
             key = self.kind(node, op), self._ir_version, imports, types
+            # Types outlive this inference; answers have its symbols.
             if key not in self._answers:
                 if key not in self._memory.types:
                     self._memory.types[key] = self._ask(node, inputs, op, constants)

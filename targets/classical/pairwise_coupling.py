@@ -64,6 +64,7 @@ def _cut(draft: NodeDraft, chances: Value) -> Value:
 
 def _start(draft: NodeDraft, chances: Value, classes: int) -> Value:
     """Equal probabilities for all labels, the fixed point of chances that are NaN."""
+    # No chance is above 1: this makes zeros, a row of them for each row.
     above = draft.emit("Greater", [chances, row(draft, np.float32(1), "one")], "above")
     zeros = draft.emit("Cast", [above], "zeros", to=TensorProto.FLOAT)
     columns = np.zeros((len(pairs_of(classes)), classes), np.float32)
@@ -142,6 +143,7 @@ class _Step:
         twice = draft.emit("Add", [mine, mine], "twice")
         slope = draft.emit("Add", [draft.emit("Mul", [by, own], "slope"), twice], "slope")
         total = draft.emit("Add", [total, draft.emit("Mul", [by, slope], "more")], "total")
+        # The total is quadratic in the chances, all of which were divided by `size`.
         for _ in range(2):
             total = draft.emit("Div", [total, size], "total")
         return state, total

@@ -59,6 +59,7 @@ def write_old_modes(draft: NodeDraft) -> AdapterResult:
     """Opset 11: explicit modes for Resize 10, which divides output positions by the scale. Its
     nearest mode rounds down, and up where a scale is below 1."""
     scales = draft.constant(1)
+    # Only the nearest mode rounds positions.
     grows = draft.text("mode") != "nearest" or (scales is not None and (scales >= 1).all())
     if grows or (scales is not None and (scales <= 1).all()):
         draft.inputs = [draft.data, draft.const(_EMPTY, "roi"), draft.input(1)]
@@ -267,6 +268,7 @@ def _spread(draft: NodeDraft, axes: list[int]) -> None:
 def _spread_input(draft: NodeDraft, index: int, places: list[int], others: Array | Value) -> None:
     """Merge the elements of an input, at their axes, with defaults."""
     value = draft.input(index)
+    # Before opset 13 an empty input stands for an absent one.
     if value is None or draft.shape(index) == [0]:
         return
     name = draft.schema.inputs[index].name
