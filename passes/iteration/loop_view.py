@@ -152,6 +152,7 @@ def _read_loop(node: Node) -> LoopView:
     count = len(node.inputs) - 2
     states = _states(node, 2, 2, 1, count)
     rest = list(zip(body.outputs[1 + count :], node.outputs[count:], strict=False))
+    # A node may have fewer outputs than its body.
     unasked = [(result, None) for result in body.outputs[1 + count + len(rest) :]]
     return LoopView(
         node,

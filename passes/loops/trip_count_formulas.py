@@ -168,11 +168,13 @@ class TripCountFormulas:
         if least is not None or distance < 0:
             value = self._at_least(value, (least or 0) - distance)
         if distance > 0:
+            # Their sum is the largest int64 at most.
             value = self._plus(value, _ENDLESS - distance, "Min")
         return self._plus(value, distance)
 
     def _strides(self, stride: int, distance: Value) -> Value:
         """Emit the number of steps that cover a distance of at least 0."""
+        # So that rounding up cannot overflow.
         distance = self._plus(distance, _ENDLESS - stride + 1, "Min")
         return self._plus(self._plus(distance, stride - 1), stride, "Div")
 

@@ -177,6 +177,7 @@ def _cached(make: Callable[[dict[str, Any]], T], options: dict[str, Any]) -> T:
     """Call a constructor of passes, once for options: it takes as long as ten to fifty nodes."""
     if not all(type(value) in (bool, int, str) for value in options.values()):
         return make(options)
+    # With the types, since True and 1 are equal keys of a cache.
     typed = [(name, type(value), value) for name, value in options.items()]
     result: T = _made(make, *typed)
     return result

@@ -194,6 +194,7 @@ class _Culprit:
         return [place for place in dict.fromkeys(places) if place[0] != "Model"]
 
 
+# Not an Exception, which would count as a fault of the pass that runs.
 class _Found(BaseException):
     """The end of a run at a culprit."""
 

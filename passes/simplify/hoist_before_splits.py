@@ -165,6 +165,7 @@ class _Hoisting:
         ]
         if not rules.elementwise or any(len(node.inputs) > 1 for node in parts.readers):
             return None
+        # One draw for the whole has other numbers than one for each part.
         if rules.draws_random_numbers(first) or any(each != contents[0] for each in contents):
             return None
         whole = self._emit.add_unchecked(first.op, [parts.source], [first.output().name])[0]

@@ -57,6 +57,8 @@ class Budget:
             replaced: the number of nodes that it replaces.
         """
         meter, grown = self.meter, cost - replaced
+        # Both are limited: what passes write, also in the place of other nodes, and how
+        # much the model grows.
         needed, nodes, added = max(
             (max(cost, weight) + meter.added_nodes, cost, meter.added_nodes),
             (grown + meter.growth, grown, meter.growth),

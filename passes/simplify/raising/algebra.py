@@ -3,6 +3,10 @@
 x / sqrt(v), x * v^-0.5 and x * reciprocal(sqrt(v)) are one sum, as are x * x and x^2. An atom is a
 tensor that nothing more is read of, or a function of a sum: a sum along axes, an exponential, the
 base of a power. Sums along axes are linear, and what does not vary along the axes leaves them.
+
+    x * reciprocal (sqrt (v))    {x * v^-0.5: 1}
+    (x - m)^2                    {x^2: 1, x * m: -2, m^2: 1}
+    mean of n elements of 3 * x  {sum (x): 3 / n}
 """
 
 from __future__ import annotations
@@ -149,6 +153,7 @@ class Algebra:
             return self._power_of_sum(one, exponent)
         ((key, number),) = one.items()
         is_whole = exponent == int(exponent)
+        # (a * b)^0.5 is a^0.5 * b^0.5 for positive factors only.
         if not is_whole and (number < 0 or any(not self._is_positive(n) for n, _ in key)):
             if key:
                 return self._power_of_base(one, exponent)
@@ -227,6 +232,7 @@ class Algebra:
         """Mean along axes of a tensor, which stay with size 1."""
         total = self.sum_along(one, shape, axes)
         for axis in axes:
+            # A mean of nothing is 0 / 0.
             if shape[axis] == 0:
                 raise Unreadable
             total = self.multiply(total, self.power(self.size(shape[axis]), -1.0))

@@ -220,5 +220,6 @@ def equal(one: Any, other: Any) -> bool:
         return bool(one == other)
     if isinstance(one, float) or isinstance(other, float):
         numbers = isinstance(one, int | float) and isinstance(other, int | float)
+        # By bytes: two NaN are equal, and 0.0 and -0.0 differ.
         return numbers and np.float32(one).tobytes() == np.float32(other).tobytes()
     return bool(one == other)

@@ -104,6 +104,7 @@ def _combine(terms: Terms, term: Term, summands: list[LinearSum]) -> LinearSum:
     for operand, factor in zip(summands, factors, strict=True):
         total = total.plus(operand, factor)
     low, high = range_of(term.fact.elem_type)
+    # A sum that may leave its type wraps at run time, and is an atom here.
     fits = term.head.name == TOTAL or (low <= total.low and total.high <= high)
     return total if fits and len(total.form.terms) <= _MOST_PRODUCTS else _alone(terms, term)
 

@@ -196,6 +196,7 @@ class Scan:
         if len(different) > 1:
             sizes = tuple(map(self.terms.size, different))
             execution.demand(self.terms.heads.own(SAME_SIZES), sizes, step)
+        # Where the Scan runs all lengths are equal, and a known one says most.
         self.length = next((n for n in lengths if n.value is not None), lengths[0])
 
     def _list(self, name: str, count: int) -> list[int]:

@@ -159,6 +159,7 @@ class CaseDistinction:
         if depth:
             for part in parts:
                 self._collect(part, conditions, depth - 1)
+        # Too deep to be looked into: its truth is a case of its own.
         elif is_connective(term):
             conditions[term] = None
 

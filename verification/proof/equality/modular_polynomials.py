@@ -55,6 +55,8 @@ class ModularPolynomials:
         if shape != other.fact.shape or not (self._is_compound(one) or self._is_compound(other)):
             return None
         rest = self._of(one) - self._of(other)
+        # Arithmetic wraps modulo 2^n, and so do the coefficients: no overflow has to be
+        # excluded.
         if any(factor % (1 << bits) for factor in rest.terms.values()):
             return None
         self._terms.used.add("polynomial")

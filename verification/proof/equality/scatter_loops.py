@@ -103,6 +103,7 @@ class ScatterLoops:
         before = instantiate_iteration(terms, recurrence, state, index)
         own = self._with_rows(own, before, (whole, init), index + first)
         own = terms.view(own, shape[1:])
+        # A state that remains is read at rows which may be those that are written.
         if before in descendants([own]):
             return None
         pairs = [(own, part)]

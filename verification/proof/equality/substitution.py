@@ -86,6 +86,7 @@ class Substitution:
     def _parts(self, term: Term) -> tuple[Term, ...]:
         """Parts of a recurrence after substitution, without its own variables."""
         bound = binding(term)
+        # Loops of equal depth and trip count share the symbol of their iteration number.
         hidden = set() if bound is None else {bound.index}
         own = set() if bound is None else set(bound.states)
         if hidden.isdisjoint(self._sizes) and own.isdisjoint(self._leaves):

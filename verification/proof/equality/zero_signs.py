@@ -137,6 +137,7 @@ class ZeroSigns:
             return False
         other = args[1 - index]
         if head.name == "Mul":
+            # x * x is 0.0 for both zeros.
             return args[0] is args[1]
         if head.name == "Pow" and index == 1:
             return True  # x to the power of 0 is 1
@@ -144,6 +145,7 @@ class ZeroSigns:
         if numbers is None:
             return False
         if head.name in ("Add", "Sub"):
+            # Beside another number than 0, both zeros give that number.
             return bool(numbers.all())
         return head.name == "Pow" and index == 0 and bool((numbers == 2).all())
 

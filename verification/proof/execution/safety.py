@@ -259,6 +259,8 @@ class Safety:
             for product, factor in size.terms.items():
                 part = Dimension({product: factor})
                 iterations = [name for name in product if name in limits]
+                # A part that falls with the iterations is smallest on the last
+                # one.
                 least_of_all = (factor > 0) is below
                 ends = {
                     name: Dimension.constant(0) if least_of_all else limits[name] - 1

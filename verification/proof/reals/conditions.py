@@ -166,6 +166,7 @@ class Conditions:
         signs = [Sign.POSITIVE]
         for number, exponent in monomial:
             sign = self._sign_of_atom(number, depth + 1)
+            # An even power, or an even root where it is defined, is not negative.
             if sign == Sign.ANY and exponent.numerator % 2 and exponent.denominator % 2:
                 return Sign.ANY
             signs.append(max(sign, Sign.NOT_NEGATIVE))

@@ -60,6 +60,7 @@ def elements_of(terms: Terms, sequence: Term | None) -> tuple[Term, ...] | None:
     cache = terms.elements
     elements = cache.get(sequence)
     if elements is None:
+        # Few are kept: those of all prefixes of a long chain would take quadratic memory.
         if len(cache) >= _REMEMBERED:
             cache.pop(next(iter(cache)))
         elements = cache[sequence] = _unroll(sequence)
@@ -170,6 +171,8 @@ def _lengths(terms: Terms, args: Args, total: int | None) -> list[int] | None:
     if len(args) < 2:
         return [1] * total
     numbers, split = terms.numbers(args[1]), args[1]
+    # A vector lists the lengths; a scalar is the length of all parts but the last
+    # (SplitToSequence).
     if numbers is None or split is None or split.fact.shape:
         return numbers
     if numbers[0] < 1:

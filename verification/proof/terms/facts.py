@@ -165,6 +165,8 @@ class TermFacts:
             return None
         facts = [UNKNOWN if arg is None else arg.fact for arg in args]
         (elem_type,) = head.elem_types.get((1, *[fact.elem_type for fact in facts]), (0,))
+        # Of types whose elements it follows, as they may be sizes, inference says more
+        # than a shape.
         if not elem_type or elem_type in FOLLOWED or not all(fact.elem_type for fact in facts):
             return None
         shape = None
@@ -259,6 +261,7 @@ class TermFacts:
         entry = self._by_imports.get(id(imports))
         if entry is None:
             entry = imports, _model_of(tuple(sorted(imports.items()))).graph
+            # The entry holds the mapping, so that no other one can get its identity.
             self._by_imports[id(imports)] = entry
         return entry[1]
 
