@@ -36,6 +36,7 @@ def run_kernel(
         message: the node for another process.
     """
     rules, governor = rules_of(node.op), current()
+    # Put like this, it stops at NaN, too.
     if not rules.growth(node, arrays) <= most:
         return None
     steps = CALL + rules.work(node, arrays)

@@ -50,6 +50,7 @@ class StoredState(State):
         for entry, line in lines_in(self._folder):
             self._keep(entry, line)
         if len(files) > 1:
+            # The joined file is there before the others go, so that no entry is ever missing.
             self._pending.extend(self._lines.values())
             self._store()
             for file in files:

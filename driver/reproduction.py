@@ -65,6 +65,7 @@ def _words(options: RewriteOptions, command: str) -> Iterator[str]:
 
 def written(row: Option, value: Any) -> Iterator[str]:
     """Yield one option with its value, in words; nothing where that is the default."""
+    # By identity, since the number 1 equals True.
     if value is None or value == () or value is (row.default == "True"):
         return
     if row.name == "target":

@@ -14,8 +14,10 @@ def fed_inputs(op_type: str, input_count: int, opset: int) -> int | None:
     if op_type == "If":
         return 0
     if op_type == "Loop":
+        # The body gets the iteration number and the condition also where the node omits its own.
         return 2 + max(input_count - 2, 0)
     if op_type == "Scan":
+        # The lengths, the first input of Scan 8, are not for the body.
         return input_count - (1 if opset == 8 else 0)
     return None
 
@@ -33,6 +35,7 @@ def surplus(names: Sequence[str], constants: Collection[str], feed_count: int | 
         feed_count: the number of inputs that the node feeds; None where unknown.
     """
     count = 0 if feed_count is None else max(len(names) - feed_count, 0)
+    # A slice from -0 on would be all of them.
     return set([name for name in names if name in constants][-count:] if count else ())
 
 

@@ -19,9 +19,11 @@ def joined(batch: Batch, index: int) -> Value:
     value, label = batch.spread(index), batch.label("_joined")
     if not shape:
         raise Unbatchable("reads a scalar where a batch is required")
+    # With a batch of 1 no other size is needed.
     if shape[0] == 1:
         return batch.emit.squeeze(value, 1, label)
     rest = [axis_size(batch, index, axis) for axis in range(1, len(shape))]
+    # Beside a size of 0, a -1 could be any number.
     if all(isinstance(one, int) and one for one in rest):
         return batch.emit.add("Reshape", [value, numbered(batch, [-1, *rest])], label)
     first = numbered(batch, [axis_size(batch, index, 0)])

@@ -52,6 +52,7 @@ def read_slice(node: Node | None, fact: Callable[[Value], Fact]) -> SliceView | 
     )
     lists = [each for each in (starts, ends, axes) if each is not None]
     if axes is None and node.input(3) is None:
+        # Without axes there is a start for each of the first ones: a single one is for axis 0.
         single = lists or (Dimension.constant(1),) in [fact.shape for fact in facts[1:3]]
         axes = [Dimension.constant(0)] if single else None
     axis = axes[0] if axes else None

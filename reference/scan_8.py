@@ -41,6 +41,7 @@ def scan_8(
         _pad(run, len(states) + i, [row[i] for row in rows], (batch, longest), sample)
         for i in range(run.body.output_count - len(states))
     ]
+    # A batch of 0 has no rows to stack; its states are as empty as the results.
     stacked = [np.stack([f[i] for f in finals]) if finals else s for i, s in enumerate(states)]
     return (*stacked, *padded)
 

@@ -62,6 +62,7 @@ def _set_apart(node: Node, index: int, legality: Legality) -> str:
         graph.set_input(node, 1 - index, value)
         if not any(legality.is_fused(node, place) for place in (0, 1)):
             return "operands swapped"
+        # The client fuses either order: back, with a node between.
         graph.set_input(node, index, value)
         graph.set_input(node, 1 - index, other)
     apart = graph.add_node(Operator("Identity"), [value], [f"{value.name}_apart"])

@@ -57,6 +57,7 @@ def constructs_in_doubt(model: Model, inference: ShapeInference) -> dict[Node, R
 def _in_body(loop: Node, model: Model, inference: ShapeInference) -> Iterator[tuple[Node, Reason]]:
     """Yield the constructs in one body that must stay; declare the sizes that are certain."""
     body, elements = loop.body("body"), None
+    # Without a construct or a call there is nothing whose replacement would tell more.
     if not body.holders() and not model.functions:
         return
     for index in range(len(loop.inputs) - 1, len(body.outputs)):

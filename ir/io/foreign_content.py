@@ -48,6 +48,7 @@ _PAGE = "it is an HTML page; download the file behind it"
 def description(content: bytes | bytearray) -> str:
     """Description of bytes that do not parse, with advice where the format is recognized."""
     head = bytes(content[:_HEAD])
+    # In the table, a checkpoint would be a zip archive.
     if head.startswith(b"PK") and b"/data.pkl" in head:
         return _CHECKPOINT
     for row in _FORMATS:

@@ -85,12 +85,14 @@ def _taps(where: Array, size: int, mode: str, corners: bool, padding: str) -> _T
     if padding == "reflection":
         indices = _reflected(indices, size, corners)
     inside = (indices >= 0) & (indices < size) if padding == "zeros" else np.ones(1, bool)
+    # A NaN has no integer to be cast to.
     clamped = np.nan_to_num(indices).clip(0, size - 1).astype(np.int64)
     return _Taps(clamped, weights, np.broadcast_to(inside, indices.shape))
 
 
 def _reflected(indices: Array, size: int, corners: bool) -> Array:
     """Indices mirrored at the first and last element, or at the edges beyond these."""
+    # The period is 0 here, and by it nothing can be divided.
     if corners and size == 1:
         return np.zeros_like(indices)
     period = 2 * (size - 1) if corners else 2 * size

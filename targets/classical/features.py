@@ -95,6 +95,7 @@ def replace_missing_values(draft: NodeDraft) -> Results:
         draft.refuse_unknown("the number of its columns")
     if not is_float and (values.astype(dtype) != values).any():
         draft.refuse("its values do not fit its type")
+    # NaN equals nothing.
     if is_float and np.isnan(missing):
         is_missing = draft.emit("IsNaN", [draft.data], "missing")
     else:

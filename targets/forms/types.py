@@ -33,6 +33,7 @@ def _moved(draft: NodeDraft, elem_type: int) -> list[Value | None]:
     for index, value in enumerate(draft.inputs):
         formal = parameters[min(index, len(parameters) - 1)]
         is_flag = value is not None and draft.elem_type(index) == TensorProto.BOOL
+        # A condition, which takes truth values alone, stays one.
         if value is not None and is_flag and "tensor(float)" in formal.allowed:
             draft.set_input(index, draft.cast(value, elem_type))
     labels = ["" if value is None else "numbers" for value in draft.node.outputs]

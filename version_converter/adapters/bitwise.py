@@ -64,6 +64,7 @@ def _number(draft: NodeDraft, number: int, elem_type: int = _INT64) -> Value:
 def _halves(draft: NodeDraft, value: Value, own: int) -> tuple[Value, Value]:
     """The 32 bits above, with the sign, and below, as 64-bit integers."""
     unit = _number(draft, _HALF, own)
+    # Mod has the sign of its divisor, so the lower half is never negative.
     low = draft.emit("Mod", [value, unit], "low")
     high = draft.emit("Div", [draft.emit("Sub", [value, low], "rest"), unit], "high")
     return draft.as_type(high, _INT64), draft.as_type(low, _INT64)

@@ -30,6 +30,7 @@ class _Wide:
     def __init__(self, draft: NodeDraft, wide: int) -> None:
         self.own = draft.required_elem_type(0, draft.op_type)
         self.draft, data = draft, draft.data
+        # The number of DOUBLE is above that of FLOAT.
         self.type = max(wide, self.own) if self.own in (_FLOAT, _DOUBLE) else wide
         self.x = data if self.own == self.type else draft.emit("Cast", [data], to=self.type)
 
@@ -76,9 +77,11 @@ def add_logarithms(draft: NodeDraft) -> AdapterResult:
     far = do("Add", do("Log", wide.x), do("Log", do("Add", one, root)))
     if wide.own != _DOUBLE:
         return wide.result(far)
+    # Next to 1 `far` loses digits, and for doubles there is no wider type.
     above = do("Sub", wide.x, one)
     root = do("Mul", do("Sqrt", above), do("Sqrt", do("Add", above, two)))
     part = do("Add", above, root)
+    # Where 1 and the part is 1, the logarithm of more would be 0 / 0.
     near = do("Where", do("Less", part, wide.number(_LEAST)), part, _log_of_more(wide, part))
     return wide.result(do("Where", do("Less", wide.x, two), near, far))
 

@@ -109,6 +109,7 @@ def _classes(draft: NodeDraft, from_the_back: bool) -> list[Value]:
     depth = draft.constant(1)
     if depth is not None:
         count = draft.one_number(depth, "input 'depth'")
+        # NaN fails this, too.
         if not 0 <= count < np.inf:
             draft.refuse(f"there are no {count} classes")
         if count <= _MOST_KNOWN:

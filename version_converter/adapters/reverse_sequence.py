@@ -62,6 +62,7 @@ def _is_whole(draft: NodeDraft, lengths: Array | None, time: int) -> bool:
     size = None if dims is None else dims[time]
     if lengths is not None:
         return size is not None and size.value is not None and bool((lengths == size.value).all())
+    # Run-time lengths may be the size itself, spread by nodes that keep elements.
     value, steps = draft.input(1), _MOST_MOVES
     while value is not None and steps:
         elements = draft.types.elements(value) or [None]

@@ -58,6 +58,7 @@ def _copies_zeros(draft: NodeDraft, axis: int) -> bool:
     if shape is None:
         return False
     first = draft.checked_axis(axis)
+    # Rows from axis 1 on are [d0, d1 * ...]: where d1 is 0, so is the product copied for it.
     copied = {0: set[int](), 1: {0, 1}}.get(first, {0})
     return all(size is not None or at in copied for at, size in enumerate(shape))
 
