@@ -136,6 +136,7 @@ class Configured(Generic[T]):
 
         options = self._read(file).options(str(self.context.info_name), model)
         keys = keys_of(self.context.command)
+        # What the command line says makes void what contradicts it in the file.
         void = {
             void_option(key, self.values[p.name]) for key, p in keys.items() if self._is_written(p)
         }

@@ -102,6 +102,7 @@ def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
     """
     loops = _constructs(model, "Loop", maxima)
     for path, most in maxima.items():
+        # True is an int for Python.
         if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
             raise AssumptionError(f"Loop '{path}': {most!r} is not a number of iterations")
     return loops

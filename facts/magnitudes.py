@@ -63,6 +63,7 @@ class Magnitudes:
         sizes = [dim for dim in shape if dim.value is None]
         if len(sizes) > MOST_AXES:
             return
+        # Only where all factors are positive is each term no larger than the whole product.
         if sizes and (whole := product(sizes).terms) and min(whole.values()) > 0:
             self._together.update(whole)
 

@@ -173,6 +173,7 @@ def slices_backward(application: Application) -> bool:
 
 def _is_far(ends: Any, steps: Any) -> bool:
     far = np.isin(ends, FAR_ENDS)
+    # Steps that are not known may go backward.
     backward = True if steps is None or steps.shape != ends.shape else steps < 0
     return bool((far & backward).any())
 
@@ -210,6 +211,7 @@ def copies_size(application: Application) -> bool:
 def counts_from_the_back(application: Application) -> bool:
     """Test for a OneHot below opset 11 of an index that may be negative."""
     kinds = tuple([_with_kernel(application.elem_type(index)) for index in range(3)])
+    # 0 is a type that is not known, for which there may be a kernel.
     has_kernel = 0 in kinds or kinds in _ONE_HOT_KERNELS
     return application.opset < 11 and has_kernel and may_be_negative(application.operand(0))
 

@@ -111,6 +111,7 @@ def _resolved(batch: Batch, target: Value, elements: Sequence[object]) -> Value:
     one = batch.vector(1)
     is_open = emit.add("Less", [target, batch.vector(0)], label)
     others = multiplied(batch, emit.add("Where", [is_open, one, target], label))
+    # Beside a size of 0 there are no elements, and -1 stands for 0 / 1.
     rest = emit.add("Max", [others, one], label)
     rest = emit.add("Div", [multiplied(batch, sizes), rest], label)
     return emit.add("Where", [is_open, rest, target], label)

@@ -38,6 +38,7 @@ def neutral(batch: Batch) -> Value:
     """Emit the neutral element of a reduction."""
     number = NEUTRAL[batch.node.op_type]
     kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
+    # Integers have no infinity; their limits are neutral as well.
     if kind.kind != "f" and not np.isfinite(number):
         number = np.iinfo(kind).max if number > 0 else np.iinfo(kind).min
     return batch.number(number, "_fill")

@@ -117,6 +117,7 @@ def _called(
 
 def _own_values(graph: onnx.GraphProto) -> dict[str, Argument]:
     """Types and constants of the values of a graph, by name."""
+    # A value of unknown type hides an outer one of its name as well.
     values: dict[str, Argument] = {name: None for node in graph.node for name in node.output}
     for info in (*graph.input, *graph.value_info, *graph.output):
         values[info.name] = info.type

@@ -101,6 +101,7 @@ class ElementTypes:
         query.opset_import.extend(askable_imports(imports))
         inferred = _ask(query)
         calls.read(inferred.graph)
+        # Without declared shapes a second query would find the same.
         if not _drop_shapes(query.graph.node):
             return inferred.graph.node, inferred.graph.node
         return inferred.graph.node, _ask(query).graph.node

@@ -44,6 +44,7 @@ class Legality:
 
     def unwritten_defaults(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
         """The nodes without attributes that the target needs written, with the defaults."""
+        # Most targets have no such form, and then no node is visited.
         names = {name for name, forms in self.target.forms.items() if any(f.written for f in forms)}
         for node in self._nodes() if names else ():
             if name_of(node) in names:

@@ -126,6 +126,7 @@ def _taps(draft: NodeDraft, side: _Side, inner: int) -> list[_Tap]:
     rest = draft.emit("Sub", [scalar(draft, 1, inner), distance], "rest")
     weights = [rest, distance]
     if mode == "bicubic":
+        # Of the pixels at -1, 0, 1 and 2 from the floor, of which 0 and 1 are beside the place.
         weights = [_far(draft, distance, inner), *(_near(draft, d, inner) for d in weights[::-1])]
         weights.append(_far(draft, rest, inner))
     first = -1 if mode == "bicubic" else 0
@@ -201,6 +202,7 @@ def _weighed(draft: NodeDraft, pixels: Value, taps: tuple[_Tap, _Tap], inner: in
     row, column = taps
     if draft.types.elem_type(pixels) != inner:
         pixels = draft.cast(pixels, inner)
+    # Selected rather than weighed by 0, which would make NaN of an infinity.
     if row.inside is not None and column.inside is not None:
         inside = draft.emit("And", [row.inside, column.inside], "inside")
         zero = scalar(draft, 0, inner)

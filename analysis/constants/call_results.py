@@ -193,6 +193,7 @@ class _Call:
             self._function,
             frozenset(values),
             frozenset(self._absent),
+            # A constant without a key, such as a large one, is equal to itself alone.
             tuple([None if t is None else content_key(t) or t for t in tensors]),
             tuple(map(fact_key, self._facts)) if sizes else None,
         )

@@ -135,6 +135,7 @@ class _Ensemble:
         draft, trees = self.draft, self.trees
         tables = _tables(draft, trees, self.dtype)
         roots = trees.roots
+        # All rows begin at the same nodes: the first level looks nothing up.
         first = draft.emit(
             "Gather",
             [self.data, draft.ints(trees.features[roots].tolist(), "roots")],
@@ -161,6 +162,7 @@ class _Ensemble:
         draft, trees = self.draft, self.trees
         thresholds = look_up(trees.thresholds.astype(self.dtype), "thresholds")
         holds: Value | None = None
+        # Where each tree is a leaf any comparison does, since a leaf leads to itself.
         for mode in trees.branch_modes or ["BRANCH_LEQ"]:
             outcome = draft.emit(_COMPARISONS[mode], [compared, thresholds], "holds")
             if mode == "BRANCH_NEQ":

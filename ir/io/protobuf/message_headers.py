@@ -115,6 +115,7 @@ def versions_of(imports: Imports, where: object) -> dict[str, int]:
         ModelError: a domain has two versions.
     """
     pairs = {entry.domain: entry.version for entry in imports}
+    # Only "ai.onnx" may mean the same domain as another entry.
     if len(pairs) == len(imports) and "ai.onnx" not in pairs:
         return pairs
     versions: dict[str, int] = {}
