@@ -3,7 +3,7 @@
 A symbol stands for the size of an axis: an integer of at least 0. What can be said for all sizes is
 said (N + 5 is never 0, 2 * N is never 3), and nothing else. A size of at least k is k plus a symbol
 for the rest, so it needs no rule of its own. What would be too long to be written out is
-abbreviated: see `abbreviation.py`.
+abbreviated: see `polynomial_size_limit.py`.
 """
 
 from __future__ import annotations
@@ -168,6 +168,7 @@ class Dimension:
         ((by, factor),) = divisor.terms.items()
         terms = {}
         for monomial, own in self.terms.items():
+            # A list, since a symbol may be there twice, as in N*N.
             rest = list(monomial)
             for name in by:
                 if name not in rest:
@@ -218,6 +219,7 @@ class Dimension:
             return self
         terms: dict[Monomial, int] = {}
         own, others = self.terms, _as_dimension(other).terms
+        # The product of two long ones would be longer still: both are shortened before.
         if len(own) * len(others) > MOST_PRODUCTS:
             own, others = abbreviated(own, 1), abbreviated(others, 1)
         for mine, a in own.items():
@@ -254,6 +256,7 @@ class Dimension:
         return self._text
 
     def _written(self) -> str:
+        # A size with a least number is shown under its own name.
         above = {n: _rest(n) for monomial in self.terms for n in monomial if _ABOVE in n}
         if above:
             return self.replaced(above)._written()

@@ -330,6 +330,7 @@ class ReverseSequence(KeepsShape):
     def batch(self, batch: Batch) -> Sequence[Value]:
         if batch.node.attribute("batch_axis", 1) == 0:
             return by_rows(batch, (0, 1))
+        # Rows of a batch come first: time and batch change places, and back afterwards.
         sizes, perm = list(batch.shape(0)), list(range(batch.rank(0) + 1))
         sizes[:2], perm[1:3] = sizes[1::-1], [2, 1]
         label = batch.label("_turned")
@@ -380,6 +381,7 @@ class NonMaxSuppression(Selecting):
     required_ranks: ClassVar[OperandRanks] = {0: (3,), 1: (3,)}
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
+        # Without an image, a box or a class nothing is chosen.
         none = any(dim == 0 for fact in inputs[:2] for dim in fact.dims)
         count = Dimension.constant(0) if none else symbols.fresh()
         return [(count, Dimension.constant(3))]
