@@ -213,9 +213,11 @@ def verify(
         rewritten = with_names_of(original, file) if by_position else file
         options = comparison.options(prove, dims=contents(sizes), max_memory=max_memory)
         if record is not None:
+            # The proof that is made again must be one of the same claim.
             minima = {**options.minima, **record.proof.minima}
             notion = record.proof.equality or options.equality
             options = dataclasses.replace(options, equality=notion, minima=minima)
+        # An input that the caller gives stays whole, unless it is to be written as files.
         is_drawn = counterexample is not None or options.feeds is None
         verdict = compare(
             original, rewritten, options, bound=bound, on_progress=progress, minimized=is_drawn

@@ -60,6 +60,7 @@ def reduce(
     interrupts.raise_from_now_on()
     model = read_model(source, max_input_size)
     read = [source, *model.data_files]
+    # Refused before the long search, if it cannot be written.
     Target.of(target, read, force=force)
     test = FailingCommand(command, pattern=match, timeout=timeout)
 

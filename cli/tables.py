@@ -29,6 +29,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> RenderableT
     Where a column would be too narrow to read, each row is a few lines of its own.
     """
     rows = list(rows)
+    # By number, as zip(*rows) would have no columns where there are no rows.
     cells = [[row[number] for row in rows] for number in range(len(columns))]
     naturals = [_natural_width(parts) for parts in cells]
     words = [max(map(cell_len, column.split()), default=0) for column in columns]

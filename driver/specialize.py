@@ -131,6 +131,7 @@ def _is_same(value: Any, plain: Array) -> bool:
     if plain.dtype.kind == "U":
         return all(isinstance(element, str) for element in elements)
     pairs = zip(elements, plain.reshape(-1).tolist(), strict=True)
+    # With a float beside them integers become floats, which may round large ones.
     return all(one == other for one, other in pairs if isinstance(one, int | np.integer))
 
 

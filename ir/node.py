@@ -102,8 +102,8 @@ class Value:
 def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
-        # An empty symbol says no more than a missing one.
         return dim.dim_value
+    # An empty symbol says no more than a missing one.
     return (dim.dim_param or None) if kind else None
 
 

@@ -92,6 +92,7 @@ def _constructs_before(model: Model, failures: Iterable[Failure]) -> dict[Place,
                 continue
             why = f"{node.op_type} '{node.path}' depends on it: {failure.reason}"
             waiting, visited = [node], {node}
+            # Breadth first, and no further than a construct: these are the nearest ones.
             for current in waiting:
                 producers = {v.producer for v in current.inputs if v is not None} - visited
                 for producer in (each for each in producers if each is not None):
