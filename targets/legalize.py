@@ -292,6 +292,7 @@ class _Legalizer:
         """Yield ways to replace one of ONNX's own operators altogether."""
         if op_type in RECURRENT:
             yield from expansions(node, self.target, self.legality.types, self.budget, self._folder)
+        # The nearest first: from there the way back to this opset is the shortest.
         for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
             yield _expansion(op_type, version)
         first = first_opset(op_type)
