@@ -125,6 +125,7 @@ class _Common:
         pairs, key_of = self._pairs, {}
         for key, (nodes, _) in pairs.items():
             key_of.update(dict.fromkeys(nodes, key))
+        # Constants and Identities move only for what reads them.
         needed = {key for key, (nodes, _) in pairs.items() if not nodes[0].is_op(*_FREE)}
         for key in reversed(list(pairs)):
             if key in needed:
@@ -172,6 +173,7 @@ def _declare(copy: Node, pair: tuple[list[Node], list[Node]]) -> None:
 def _remove(branch: Graph, nodes: list[Node], values: dict[Value, Value]) -> None:
     """Remove nodes from a branch, whose readers read the hoisted ones."""
     for node in reversed(nodes):
+        # Other nodes of the branch read it, which keep their own one.
         if node.is_op("Constant") and branch.is_used(node.output()):
             continue
         for old in node.outputs:

@@ -183,6 +183,7 @@ def _run_times(cases: Sequence[Case], rounds: int) -> list[float]:
 def _shortest(calls: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
     """The shortest time of each call in several rounds, in microseconds."""
     counts = [max(1, round(_SAMPLE / max(_timed(call, 2), 1e-7))) for call in calls]
+    # So that no collection falls into a measured call.
     gc.collect()
     # In turns, so that a slow moment of the machine meets all calls.
     times = [

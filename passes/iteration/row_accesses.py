@@ -205,6 +205,7 @@ class RowAccesses:
 
     def _load(self, node: Node, store: Store) -> Load | None:
         if node.is_op("Shape", "Size"):
+            # The sizes of a state that grows differ from iteration to iteration.
             return None if store.grows else Load(node, None, False)
         if node.output().pinned:
             return None

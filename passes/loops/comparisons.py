@@ -256,6 +256,7 @@ class ConditionReader:
         if node is None or not node.is_op(*_UP, *_DOWN, "Equal"):
             return None
         unequal = node.is_op("Equal")
+        # A Loop that goes on while two integers are equal does not count.
         if unequal and part.holds:
             return None
         relation = node.op_type if part.holds or unequal else _NEGATED[node.op_type]

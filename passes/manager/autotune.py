@@ -90,6 +90,7 @@ class Accelerate(Pass):
             is_other = self._accelerate(model, context, budget)
             is_smaller = self._shrink(model, context, budget)
             changed |= is_other or is_smaller
+            # A flat model has one pipeline, which has just run.
             if was_flat or not (is_other or is_smaller):
                 break
         if budget.left_out:
@@ -200,6 +201,7 @@ class _Choice:
         cost = _Cost(form, self._table, before.is_open)
         most = _CLEAR * self._best.running if _has_selects(stages) else before.running
         _log.info("accelerate: after %s, %s", _title(stages), cost)
+        # Values that leave the cache were added, which blocks would keep in it.
         self.needs_blocks |= cost.far > before.far
         if cost.loading > self._goal.most_load(before.loading):
             self._slow = _faster(self._slow, cost)
@@ -246,6 +248,7 @@ def _faster(one: _Cost | None, other: _Cost) -> _Cost:
 
 def _forms(trials: _Trials, pipelines: Sequence[Stages]) -> Iterator[tuple[Stages, Model]]:
     """The different results of pipelines."""
+    # A stage without work returns the model before it, so that pipelines may end alike.
     models = set[Model]()
     for stages in pipelines:
         form = trials.result(stages)

@@ -110,6 +110,7 @@ class Pipeline:
         original = read(model)
 
         def rerun(vetoes: Vetoes) -> Result[Model]:
+            # A new copy each time, as passes change the model in place.
             result, vetoes = isolated(lambda: self.apply(load(original)), vetoes, strict=strict)
             return dataclasses.replace(result, vetoes=vetoes)
 
@@ -151,6 +152,7 @@ class Pipeline:
             "exactness": notion_of(result.remarks, self.exactness),
         }
         if any(pass_.name == FreezeInitializers.name for pass_ in self.passes):
+            # The result is equal for these values of the inputs only.
             fixed["bound"] = frozen_defaults(load(original))
         if uses_trusted_rules(result.remarks):
             options = options.with_runs()

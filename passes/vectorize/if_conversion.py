@@ -210,6 +210,7 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
         results.append(list(zip(operands, map(batcher.fact, branch.outputs), strict=True)))
     facts = []
     for value, (one, fact), (other, fact_2) in zip(node.outputs, *results, strict=False):
+        # The content of one branch need not be that of the other.
         facts.append(fact.without_content())
         if value is not None:
             why = unselectable(fact, fact_2, around.emit.opset)

@@ -127,6 +127,7 @@ def _compute_if(node: Node, around: NodeBatcher) -> None:
         graph = around.emit.graph.add_body(choice, name, empty_header(node.body(name).header.name))
         branch = _Body(around, node.body(name), graph)
         outputs = branch.body.outputs
+        # All outputs are batched, as both branches must return tensors of one rank.
         results = branch.run(outputs, outputs)
         graph.set_outputs(results, _result_infos(outputs, outputs, around))
     for value, result in zip(node.outputs, choice.outputs, strict=True):

@@ -293,6 +293,7 @@ class Definedness:
 
     def _has_tensor(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether the original has a tensor of the same sizes."""
+        # An Expand of several elements may also fail as they do not fit the sizes.
         if obligation.head.name == "Expand" and not is_one(obligation.args[0]):
             return False
         elements = self._elements(obligation)
@@ -385,6 +386,8 @@ class Definedness:
             rows = ranges_of_rows(self.terms, self.comparison.pushdown.of, place, index, loops)
             by_row = any(self._reads(demand, around | {key}) for key, demand in rows)
             if by_row or self._holds((place, (index,)), around):
+                # A Gather fails for its indices alone, other operators for sizes
+                # as well.
                 fits = head.name == "Gather"
                 return fits or self._safety.holds_within(head, args, 1, place.key)
             index = index.args[0] if index.head.name in (*_KEEPING, "Expand") else None

@@ -59,6 +59,8 @@ class SqueezeOfSlice(Rule):
         if axes is None or match.axes("u", rank) != axes or len(starts) != 1 or match["k"] != (1,):
             return False
         size = match.inference.fact(match.value("x")).dims[axes[0]].value
+        # -1 + 1 is 0, the front of the axis: the last element ends at the largest number
+        # instead.
         last = starts[0] == -1 and ends[0] >= 2**31 - 1
         if size is None or not (last or ends[0] == starts[0] + 1 != 0):
             return False
@@ -259,6 +261,7 @@ def _of_softmax(op_type: str) -> type[Rule]:
         if not rank:
             return False
         axis, own = match["a"] % rank, match["A"].get("axis", 0) % rank
+        # Below opset 13 Softmax runs over all axes from one on.
         return axis == own and (match.opset >= 13 or axis == rank - 1)
 
     def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
@@ -269,6 +272,8 @@ def _of_softmax(op_type: str) -> type[Rule]:
     content = {
         "before": f"(floats x) => (y) {{ t = {op_type} <axis = @a> (x)  y = ArgMax <*A> (t) }}",
         "after": "(x) => (y) { y = ArgMax <*A> (x) }",
+        # Softmax may round different numbers to equal ones, of which ArgMax takes the
+        # first.
         "exactness": "reals",
         "where": where,
         "cases": cases,

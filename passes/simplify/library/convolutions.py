@@ -71,6 +71,8 @@ class _Convolution:
 
         def channels(rule: Rule, match: Match) -> bool:
             group, count = match["A"].get("group", 1), match.shape("w")
+            # In groups of several channels, no axes of the weights are the output
+            # channels.
             if transposed and group != 1 and (count is None or count[0].value != group):
                 return False
             first = group if transposed else -1
@@ -134,6 +136,7 @@ def _scale_before(form: _Convolution, op_type: str) -> None:
         """Require one group, or the same number for all channels."""
         first = (-1, 1) if form.op_type == "ConvTranspose" else (1, -1)
         match.bind("inputs", (*first, *(1,) * form.rank))
+        # The weights of a Conv in groups hold the channels of one group only.
         one_group = form.op_type == "ConvTranspose" or match["A"].get("group", 1) == 1
         return (one_group or _is_number(match)) and not belongs_to_gelu(match)
 
@@ -159,8 +162,10 @@ def _pads(match: Match, rank: int) -> tuple[int, ...] | None:
     if image is None or not all(size.value for size in image[2:]) or value is None or value != 0:
         return None
     outside = (*widths[:2], *widths[axes : axes + 2])
+    # A Pad may also cut, or pad batch and channels, which windows cannot.
     if len(widths) != 2 * axes or min(widths) < 0 or any(outside):
         return None
+    # Such pads follow from the size of the image, which the Pad enlarges.
     if attributes.get("auto_pad", "NOTSET") != "NOTSET":
         return None
     own = attributes.get("pads") or (0,) * 2 * rank
@@ -184,6 +189,8 @@ def _pad_before(rank: int, name: str, header: str, node: str, parameters: str) -
         if name == "AveragePool":
             attributes = match["A"]
             counts = attributes.get("count_include_pad", 0) or not any(attributes.get("pads", ()))
+            # A mean counts the pixels of a Pad, and own pads only by
+            # count_include_pad.
             if attributes.get("ceil_mode", 0) or not counts:
                 return False
             changes["count_include_pad"] = 1

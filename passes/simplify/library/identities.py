@@ -54,6 +54,7 @@ class DivByOne(Rule):
 class SubZero(Rule):
     """Remove a subtraction of 0."""
 
+    # -0.0 - 0.0 is -0.0, whereas -0.0 + 0.0 is 0.0.
     before = "(x[*S]) => (y[*S]) { y = Sub (x, 0) }"
     after = "(x) => (x)"
 

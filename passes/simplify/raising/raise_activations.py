@@ -108,6 +108,7 @@ def _match(site: Site, seed: Node, source: Value, forms: list[_Form]) -> Match |
             continue
         op = _operator(site, reading, shape, root, forms)
         match = None if op is None else site.completed(Match(op, [source], root))
+        # Of an activation and its parts, the whole makes most nodes unused.
         if match is None or (best is not None and len(best.unused) >= len(match.unused)):
             continue
         if set(nodes_between(site.graph, source, root, region)) <= set(match.unused):

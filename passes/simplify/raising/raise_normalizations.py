@@ -213,6 +213,7 @@ def _match(site: Site, seed: Node, source: Value) -> Match | None:
             continue
         match = _normalization(site, form, names, source, root)
         match = None if match is None else site.completed(match)
+        # The form that makes most nodes unused has scale and bias in it.
         if match is None or (best is not None and len(best.unused) >= len(match.unused)):
             continue
         if set(nodes_between(site.graph, source, root, region)) <= set(match.unused):
@@ -279,6 +280,7 @@ def _normalization(
         return None
     elem_type, rank, inputs = site.elem_type(source), len(form.shape), None
     count = len(form.axes)
+    # RMSNormalization has no bias.
     if names[0] != _INSTANCE and (form.is_centered or not parts[1]):
         normalized = form.shape[-count:]
         needed = parts if parts[1] else parts[:1]

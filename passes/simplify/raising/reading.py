@@ -98,6 +98,7 @@ class Reading:
     def _read(self, value: Value) -> Sum:
         number = uniform_number(value)
         if number is not None:
+            # 0 is the sum of no products.
             return {(): number} if number else {}
         node = value.producer
         if node is not None and node in self.nodes:

@@ -150,6 +150,7 @@ class Matcher:
         if bound is None:
             return
         ours, theirs = root.inputs, form.inputs
+        # An operand beyond those of the pattern changes the result, unless it is absent.
         if len(theirs) < len(ours) or any(value is not None for value in theirs[len(ours) :]):
             return
         for order in (ours, ours[::-1]) if self._either else (ours,):
@@ -244,6 +245,7 @@ class Matcher:
             return True
         output, fact = node.outputs[0], scope.inference.fact
         shape = None if output is None else fact(output).shape
+        # `_fits` refuses an unknown shape as well.
         if shape is None:
             return False
         for index in self._alike:
@@ -409,6 +411,7 @@ class Matcher:
         node, matched = value.producer, state.nodes.get(self._numbers[id(pattern)])
         if node is None or index >= len(node.outputs) or node.outputs[index] is not value:
             return
+        # A node of the pattern with two readers must be one node for both.
         if matched is node:
             yield state
         elif matched is None:

@@ -154,6 +154,7 @@ class Driver:
             node = pending.popleft()
             queued.discard(node)
             by_operand = index.of(node.op.qualname)
+            # A replacement may have removed the node since it was queued.
             if not by_operand or node.graph is not graph:
                 continue
             news = self._apply_first(scope, node, by_operand, emit)
@@ -172,6 +173,8 @@ class Driver:
             for match in matcher.matches(scope, node):
                 plan = PatternReplacement(matcher, match, scope)
                 if plan.pays() and plan.is_possible() and self._keeps_values(plan):
+                    # Before the replacement: the node still has a path, and
+                    # the old values have readers.
                     self.observe(matcher.rule, node, node.path)
                     users = [
                         user
@@ -197,6 +200,7 @@ class Driver:
         assert self._divisors is not None and self._rounded is not None
         if exactness == "reals" and any(map(self._rounded.finds, values)):
             return False
+        # 1 / 0.0 and 1 / -0.0 are different infinities, which no rounding excuses.
         if self.rounds or exactness == "reals":
             return not any(map(self._divisors.finds, values))
         if self._ignored is None:

@@ -94,6 +94,7 @@ def _symbol_of(terms: Terms, term: Term, number: LinearSum) -> Dimension:
         terms.symbols.magnitudes.exists((size,))
     for name in size.symbols:
         count = terms.counts.get(name)
+        # One size may be known in several ways, of which the narrowest says most.
         if count is None or number.high < count.high:
             terms.counts[name] = number
     if number.high <= MOST_ELEMENTS:
@@ -331,6 +332,7 @@ def _order(terms: Terms, part: Term, holds: bool) -> Order | None:
 def _end(terms: Terms, loop: Loop, order: Order) -> End | None:
     for side in (order, order.swap()):
         counter = _counter(terms, loop, side.one)
+        # A counter that rises meets an upper bound, and one that falls a lower bound.
         if counter is not None and (counter.step < 0) is side.above:
             end = End(counter, linear_sum(terms, side.other), side)
             return end if _stays(terms, loop, side.other) and _is_met(end) else None

@@ -338,6 +338,7 @@ def _fixpoint(
                         return _fixpoint(loop, level, index, {})
                     closed[k], facts[k], changed = None, facts[k].without_content(), True
                 continue
+            # A state that lost its closed form in an earlier round stays a variable.
             if k not in closed:
                 step = _growth(inits[k], states[k], update)
                 form = _closed_form(loop, k, (states[k], update), step, index)

@@ -65,6 +65,8 @@ def _labels(application: Application) -> tuple[list[str], str] | None:
     if len(operands) != len(application.args) or not all(operands):
         return None
     if not arrow:
+        # Without an arrow the output has the labels that occur once, in alphabetical
+        # order (Einsum).
         single = sorted(n for n in set(text) - set(",.") if text.count(n) == 1)
         output = "..." * ("..." in text) + "".join(single)
     ranks = [application.rank(index) for index in range(len(operands))]
@@ -184,6 +186,7 @@ def _size_of_both(application: Application, operands: Sequence[str], label: str)
 
 def _matrices(name: str, term: Sequence[str], labels: Sequence[str]) -> str:
     """Nodes that order the axes of an operand and add unit axes."""
+    # MatMul broadcasts leading axes by itself.
     while len(labels) > 2 and not labels[0]:
         labels = labels[1:]
     perm = [term.index(label) for label in labels if label]

@@ -137,6 +137,8 @@ def _positions(application: Application, axis: _Axis, kind: type[Any]) -> Number
     x, scale, half = np.arange(axis.after, dtype=kind), kind(axis.scale), kind(0.5)
     if mode == "asymmetric":
         return x / scale
+    # One output pixel is the first one of the input (Resize); the formulas would differ, or
+    # divide by 0.
     if axis.after == 1 and mode in ("align_corners", "pytorch_half_pixel"):
         return x
     if mode == "align_corners":

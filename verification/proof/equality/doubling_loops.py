@@ -168,6 +168,7 @@ class DoublingLoops:
             types = _ASSOCIATIVE.get(joined.head.name, ())
             if len(joined.args) == 2 and joined.fact.elem_type in types:
                 return self._over_reals or joined.fact.elem_type not in FLOATS
+        # On variables, as the law must hold for all rows, whatever computes them.
         law = _Law(self._terms, step)
         parts = [part for each in step.joined.values() for part in _inside(each, step)]
         names = {part.head.name for part in parts}

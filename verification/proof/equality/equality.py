@@ -271,6 +271,7 @@ class Comparison:
             by_row: whether tensors may be compared row by row, which takes long.
         """
         self._leaps, failures = None, self._failures
+        # As after too many failures, no tensor is compared row by row.
         self._failures = failures if by_row else _MOST_FAILURES
         with self._attempt() as attempt:
             self._prove(before, after, "")
@@ -423,6 +424,8 @@ class Comparison:
             return None
         self._by_row = one, other
         try:
+            # Terms that both share stay whole at first: slices of them would be equal
+            # anyway.
             for whole in (self.row_by_row.shared(one, other), frozenset[Term]()):
                 with self._attempt() as attempt, self.pushdown.keeping(whole):
                     pair = self.row_by_row.pair(one, other)

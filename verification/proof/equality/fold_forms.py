@@ -202,6 +202,7 @@ class FoldForms:
 
         total = values.shape[0]
         fold = Fold(0, total if count is None else count, total, [first], step, form)
+        # Only from the neutral element is the state after the first row that row itself.
         if start is not None:
             return fold
         needs_rows = not JOINS[join].of_none
@@ -222,6 +223,7 @@ class FoldForms:
                 return None
             return self.terms.op("Where", _OPSET, condition, one, other)
         others = [other for one, other in both_ways(after, join) if one is state]
+        # The state on both sides, as in s + s, leaves no operand.
         return others[0] if len(others) == 1 and others[0].fact.shape == after.shape else None
 
     def neutral(self, join: str, elem_type: int, shape: Shape) -> Term:
@@ -270,6 +272,7 @@ class FoldForms:
 def _reduction(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     """Reduction along the first axis alone."""
     values = reduced(forms, whole)
+    # A reduction of floats adds up in an order of its own.
     if values is None or not forms.reorders(values.fact.elem_type):
         return
     yield forms.of_rows(REDUCTIONS[whole.head.name], *prefix_of(values))

@@ -86,6 +86,7 @@ class Induction:
             return None
         a, b = one.args[0], other.args[0]
         assert a is not None and b is not None
+        # The induction runs over the same iterations of both.
         if one.head.name == "state" and one.args[1] is not other.args[1]:
             return None
         opened = self._open_pair(a, b)
@@ -105,6 +106,7 @@ class Induction:
         names = one.head.name, other.head.name
         if names == ("state", "state") or not set(names) <= set(_STATES):
             return None
+        # Variables of one common iteration are left to `variables`.
         if names == ("fresh", "fresh") and one.head.key[0] == other.head.key[0]:
             return None
         states = self.before_iteration(one), self.before_iteration(other)
@@ -147,6 +149,8 @@ class Induction:
         after = self._in_one_shape(opened.one.of(_update(a, p)), opened.other.of(_update(b, q)))
         if first is None or after is None:
             return None
+        # In the iteration before, the pair may rest on itself: that is the induction
+        # hypothesis.
         if after != first:
             self.earlier.add(((one, other), after))
         return [first, after]
@@ -236,6 +240,7 @@ class Induction:
         if opened is None:
             return None
         p, q = one.head.key[1], other.head.key[1]
+        # With zero iterations the element sizes are those that each body declares.
         are_equal_if_empty = p == q and (p is None or p[1] is not None)
         if not are_equal_if_empty and not (
             self._take_iterations(one) and self._take_iterations(other)

@@ -127,6 +127,8 @@ def _gru(cell: _Cell) -> list[Term]:
     """Ht = (1 - zt) (.) ht + zt (.) Ht-1."""
     (h,), biases = cell.states, cell.biases[2:]
     z, r = cell.apply(0, cell.gate(0)), cell.apply(0, cell.gate(1))
+    # The reset gate multiplies the product with its bias, or else the state before the
+    # product.
     if cell.head.attribute("linear_before_reset", 0):
         inner = cell.sum(cell.of_state(2, h), *[own for _, own in biases])
         inner = cell.sum(cell.op("Mul", r, inner), *[other for other, _ in biases])
@@ -227,6 +229,7 @@ class _Layer(NamedTuple):
             [terms.view(side[1][k], (ONE, batch, size)) for side in sides]
             for k in range(len(self.initial))
         ]
+        # Layout 1 has the batch first, in operands and results.
         if self.head.attribute("layout", 0):
             rows = [terms.op("Transpose", _OPSET, row, perm=[2, 0, 1, 3]) for row in rows]
             last = [

@@ -276,6 +276,7 @@ class Execution:
                 if result is None and at != ABSENT:
                     raise OpenError(f"{label(step.node)} has no output {number}")
                 frame[at] = result
+            # Absent outputs were written to this slot, which absent inputs read.
             frame[ABSENT] = None
 
     def step(self, step: Step, args: tuple[Value, ...], frame: Frame) -> Sequence[Value]:
@@ -415,6 +416,7 @@ class Execution:
     def forget(self, start: int) -> None:
         """Drop obligations from one on, whose nodes run again or never."""
         del self.log[start:]
+        # A call within the dropped part has to enter its obligations anew.
         while self._noted and next(reversed(self._noted.values())) >= start:
             self._noted.popitem()
 

@@ -263,6 +263,7 @@ class ValueNumbers:
         number = self._numbers.get(key)
         if number is not None and self._is_accepted(number, step, args):
             return number
+        # Another version may refuse these operands: it gets a number of its own.
         if number is not None:
             key = (*key, operation.version)
         types = self._output_types(step, args, outputs)

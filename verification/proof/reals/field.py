@@ -139,6 +139,7 @@ class Field:
         self.needs: list[Condition] | None = None
         self._identified: dict[Hashable, int] = {}
         self._near: dict[Hashable, list[int]] = {}
+        # One point for all proofs, so that none of them depends on chance.
         self._random = random.Random(0)
         self.one, self.zero = self.number(1), self.number(0)
 
@@ -459,6 +460,7 @@ class Field:
         rest = {m: c for m, c in real.monomials.items() if m not in constants}
         if len(rest) <= LONG:
             return real
+        # Up to a factor, so that multiples of a sum share its abbreviation.
         coefficient = rest[min(rest)]
         number = self._root(self.scale(Real(rest), 1 / coefficient), is_name=True)
         return Real({((number, 1),): coefficient, **constants})

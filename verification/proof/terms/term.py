@@ -170,6 +170,7 @@ class Heads:
         self, meaning: Meaning, version: int, imports: Mapping[str, int], outputs: int
     ) -> Head:
         op = meaning.op
+        # Only for operators such as Split is the number of outputs a part of the meaning.
         outputs = outputs if has_any_outputs(op, version) else 0
         key = meaning.key, outputs
         head = self._known.get(key)
@@ -350,6 +351,7 @@ def speaks_of_no_axis(head: Head, args: Args) -> bool:
     rank = rank_of(args[0]) if axes and args else None
     if rank is None:
         return False
+    # Flatten may divide the axes behind the last one, too.
     most = rank + 1 if head.name == "Flatten" else rank
     return not all(-rank <= axis < most for axis in axes)
 

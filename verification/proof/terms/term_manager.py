@@ -158,6 +158,7 @@ class Terms:
     def leaf(self, name: str, key: Any, fact: Fact) -> Term:
         """Term without arguments: an input, a variable."""
         term = self.keep(self.heads.own(name, key), (), fact)
+        # Inputs without elements are equal, whatever their names.
         return self.void(fact) if is_empty(fact) else term
 
     def constant(self, content: Tensor | Array) -> Term:
@@ -410,6 +411,8 @@ class Terms:
         head = term.head
         if parts is not None and parts != head.parts:
             head = self.heads.own(head.name, head.key, parts)
+        # Nothing infers facts of such a head, nor folds it: the fact changes with the
+        # arguments.
         if head.op is None and head.name not in RULES:
             return self.keep(head, args, replace(term.fact), term.index)
         result = self.apply(head, args, term.index + 1)[term.index]
@@ -427,6 +430,7 @@ class Terms:
 
     def _rewrite(self, head: Head, args: Args, count: int) -> Results:
         if head.axes_of_first and speaks_of_no_axis(head, args):
+            # Such a node fails, so that no rule may give it a value.
             return self.raw(head, args, [UNKNOWN] * count)
         for form in CANONICAL_FORMS.get(head.name, ()):
             results = form(self, head, args, count)
@@ -478,6 +482,7 @@ class Terms:
                 return None
         constants = [self.tensor(arg) for arg in args]
         assert head.op is not None, head
+        # The reference computes operators of the default domain alone.
         if normal_domain(head.op.domain):
             return None
         node = self.facts.node(head, args, present(constants), count)
