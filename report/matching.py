@@ -27,6 +27,8 @@ class Matching:
         self._graphs = before.graphs[graphs[0]], after.graphs[graphs[1]]
         self.before_of: dict[int, int] = {}
         self._matched: set[int] = set()
+        # Each step builds on the pairs before it: the best evidence comes first, names of
+        # operators last.
         self._by_names()
         self._by_operands(self._form)
         self._by_readers()
@@ -38,6 +40,8 @@ class Matching:
         if number < 0:
             return ("outside", self._constants[side].get(name) or name)
         if side == 1:
+            # A negative number is that of an unmatched node, and equals none of the
+            # first graph.
             number = self.before_of.get(number, -1 - number)
         return ("node", number, index)
 

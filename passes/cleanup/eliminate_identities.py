@@ -39,6 +39,7 @@ def _eliminate(graph: Graph, node: Node, outputs: set[Value]) -> bool:
     if source is None or copy is None or copy.pinned:
         return False
     if copy in outputs:
+        # One value cannot be two outputs: the copy keeps the second name.
         if source in outputs or not can_be_output(graph, source):
             return False
         outputs.discard(copy)

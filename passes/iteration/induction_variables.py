@@ -27,8 +27,10 @@ def step_of(state: State, loop_view: LoopView) -> Value | None:
     if node is None or not node.is_op("Add", "Sub") or node.graph is not body:
         return None
     one, other = node.inputs
+    # Of a Sub, only the first operand may be the state: step - state alternates in sign.
     if node.is_op("Add") and other is state.argument:
         one, other = other, one
+    # A step that the body computes may differ from iteration to iteration.
     if one is not state.argument or other is None or (other.graph is body and not other.constant):
         return None
     return other
@@ -73,6 +75,7 @@ def counter(
         return None
     initial, step = feeding.same(state.initial), feeding.same(other)
     shape, elem_type, emit = initial.fact.shape, initial.fact.elem_type, feeding.emit
+    # No floats: one product and one sum round otherwise than one addition per iteration.
     if shape is None or elem_type not in _COUNTED or step.fact.shape not in (shape, ()):
         return None
     one_more = emit.add("Add", [feeding.iterations, feeding.integers(1)], "ends")

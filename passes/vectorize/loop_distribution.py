@@ -76,6 +76,7 @@ class Distribution:
 
     def _close(self, order: list[Vertex]) -> None:
         """Keep vertices between two inner ones inside."""
+        # Readers come first: whether one of them is inside decides for what it reads.
         for vertex in reversed(order):
             if vertex in self.after and self._leads_inside(vertex):
                 self.after.remove(vertex)
@@ -84,6 +85,8 @@ class Distribution:
                 self.after.discard(vertex)
                 self._stay({vertex}, f"holds {vertex}, which {DIFFERING}")
         for vertex in order:
+            # In the order of the nodes, so that an Identity of an Identity follows it
+            # inside.
             if vertex in self.after and self._only_names(vertex):
                 self.after.remove(vertex)
                 self.inside.add(vertex)

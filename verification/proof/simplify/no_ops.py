@@ -44,6 +44,7 @@ def pad(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | Non
     if numbers is None or rank is None or any(numbers):
         return None
     axes = terms.numbers(args[3]) if len(args) > 3 and args[3] is not None else range(rank)
+    # A list of another length is invalid, and an invalid node has no result to replace.
     fits = axes is not None and len(numbers) == 2 * len(set(axes))
     return [args[0]] if fits else None
 
@@ -78,6 +79,7 @@ def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | N
         return None
     listed = None if sizes is None else vector(sizes.fact)
     same = sizes is None or (listed is not None and list(listed) == [shape[axis]])
+    # Before opset 13 the lengths are an attribute, which is not compared with the axis here.
     return [args[0]] if same and not head.attribute("split") else None
 
 
@@ -101,6 +103,7 @@ def reduction_of_one(terms: Terms, head: Head, args: Args) -> Term | None:
     axes = listed if listed or len(args) < 2 else terms.numbers(args[1])
     if not axes and head.attribute("noop_with_empty_axes"):
         return None if axes is None and len(args) > 1 and args[1] is not None else x
+    # Axes that are no constant may be any; only absent ones mean all.
     if axes is None and len(args) > 1 and args[1] is not None:
         return None
     places = axes or range(len(shape))
@@ -125,6 +128,7 @@ def cumulative_sum(
         exclusive = head.attribute("exclusive")
         total = terms.op("CumSum", 14, values, axis, reverse=0, exclusive=exclusive)
         return [backward(terms, total, place)]
+    # An exclusive sum begins with 0, also along an axis of length 1.
     if head.attribute("exclusive"):
         return None
     same = -rank <= numbers[0] < rank and x.shape[numbers[0]].value == 1

@@ -100,8 +100,10 @@ def transpose(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]
         inner = list(below.head.attribute("perm"))
         order = [inner[axis] for axis in order]
         (below,) = below.operands
+    # Only unit axes move, so the elements stay in their order.
     if order == sorted(order):
         return [terms.view(below, result_shape)]
+    # Without unit axes to drop, the rule would apply to its own result.
     if below is x and order == head.attribute("perm"):
         return None
     return [terms.view(terms.op("Transpose", head, below, perm=order), result_shape)]
