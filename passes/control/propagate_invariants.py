@@ -52,6 +52,7 @@ def _forward(graph: Graph, node: Node, model: Model) -> bool:
     if node.is_op("Loop"):
         changed = _forward_carried(graph, node, 2, 1, model)
         return _assert_condition(node) or changed
+    # The first input of Scan 8 is no state: it holds the lengths of sequences.
     if node.is_op("Scan") and graph.root.opset() >= 9:
         return _forward_carried(graph, node, 0, 0, model)
     return node.is_op("If") and _forward_branches(graph, node)
@@ -153,6 +154,7 @@ def _forward_branches(graph: Graph, node: Node) -> bool:
         same = one is other and graph.sees(one)
         if not same and one.constant is not None and other.constant is not None:
             same = _equal_constants(one, other)
+            # A constant of a branch cannot be read after the If.
             if same and not graph.sees(one):
                 one = graph.add_initializer(one.name, one.constant)
         if same and _may_replace(graph, old, one):

@@ -85,6 +85,7 @@ class ExitPlan(NamedTuple):
 def read_exits(loop: Node, inference: ShapeInference) -> ExitPlan | None:
     """The ends of a Loop with a condition of its own; None if formulas cannot express them."""
     start = loop.input(1)
+    # Without an initial condition, the specification ignores the condition of the body.
     if start is None or caller_attribute(loop) is not None or always_holds(loop.body("body")):
         return None
     body = loop.body("body")
@@ -109,6 +110,7 @@ def read_exits(loop: Node, inference: ShapeInference) -> ExitPlan | None:
     if not is_counted:
         return plan if others and loop.input(0) is not None else None
     opset = body.root.opset()
+    # Min and Max take integers from opset 12 on; a constant trip count needs neither.
     sayable = all(takes(op, 0, _INT64, opset) for op in ("Min", "Max"))
     sayable = sayable or (not flags and constant_iterations(ends, loop.input(0)) is not None)
     return plan if fits and sayable else None
@@ -120,6 +122,7 @@ def _compared_before(
     """Parts of the body's condition that the initial one includes; None if it has others."""
     start = loop.input(1)
     assert start is not None
+    # It stays the initial condition: a false one means no iteration, whatever the trip count.
     if start.constant is not None:
         return None
     implied = set[Comparison | Part]()

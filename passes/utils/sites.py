@@ -100,6 +100,7 @@ class Visits:
     @property
     def speculation(self) -> Speculation:
         """The test for nodes that may fail."""
+        # A rewrite may have replaced the facts that the test rests on.
         if self._speculation is None or self._speculation.inference is not self.inference:
             self._speculation = Speculation(self.inference, self.model.functions)
         return self._speculation
@@ -116,6 +117,7 @@ class Visits:
                     self.visit(site)
             if not self.revisits:
                 return self.rewrites > 0
+            # The next round visits all sites, and says again why each one stays.
             self.context.remarks.forget_kept(self.pass_)
             self.context.analyses.invalidate(False)
 

@@ -49,6 +49,7 @@ def is_never_negative(terms: Terms, size: Dimension, facts: Collection[Dimension
         size: the number.
         facts: numbers that are known to be at least 0.
     """
+    # The bounds of single symbols come first: they need no elimination.
     is_negative = size.less(0)
     if is_negative is not None or size in facts:
         return not is_negative
@@ -95,10 +96,13 @@ class _Facts:
     def imply(self, size: Dimension, case: Sequence[Dimension], cases: int) -> bool:
         """Test whether a number is at least 0 where all numbers of a case are."""
         size, *case = self._exact([size, *case])
+        # Of whole numbers, one that is negative is at most -1.
         if self._contradict([-size - 1, *case, *self._about([size, *case])]):
             return True
         for name in sorted(size.symbols) if cases else ():
             each = self._cases(name, size.terms.get((name,), 0))
+            # The cases of one name suffice here; each of them goes on with the other
+            # names.
             if each:
                 return all(
                     self.imply(size.replaced({name: to}), [*case, *then], cases - 1)
@@ -120,6 +124,7 @@ class _Facts:
     def _cases(self, name: str, factor: int) -> list[_Case]:
         """Cases of a maximum or minimum; none where its bounds say as much."""
         count, parts = self._terms.counts.get(name), self._parts(name)
+        # A maximum is at least its parts, which suffices unless it counts negatively.
         if count is not None and factor < 0:
             return [(_ZERO, (-count.form,)), (count.form, (count.form,))]
         return [(part, [other - part for other in parts]) for part in parts if factor > 0]

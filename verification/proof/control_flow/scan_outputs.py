@@ -183,12 +183,14 @@ def rows_added(
             continue
         listed = listed and _goes_on(terms, init, element)
         rows = element.fact.shape
+        # An unknown number of rows may differ by iteration, and such rows do not stack.
         has_row_count = rows is not None and rows != () and rows[0].value is not None
         if listed or (joined and has_row_count and init.fact.shape):
             added[k] = element
     if not added:
         return {}
     others = [output for k, output in enumerate(outputs) if k not in added]
+    # What reads a state otherwise needs it whole in each iteration.
     reachable = set(descendants([next_condition, *others, *added.values()]))
     return {k: term for k, term in added.items() if states[k] not in reachable}
 
@@ -222,6 +224,7 @@ def add_all(terms: Terms, init: Term, update: Term, element: Term, stacked: Term
     elements = elements_of(terms, init)
     in_front = len(update.args) > 2 or update.args[1] is not element
     shape = stacked.shape
+    # Where each iteration adds in front, the last one comes first.
     rows = backward(terms, stacked, 0) if in_front else stacked
     if elements is None:
         rows = terms.view(rows, (shape[0] * shape[1], *shape[2:]))

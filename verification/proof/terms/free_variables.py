@@ -53,8 +53,10 @@ class Sizes(Symbols):
             return uncapped
         parts = self._common.get(one, {one}) | self._common.get(other, {other})
         for size in (one, other):
+            # To broadcast with a part of itself adds nothing.
             if self._common.get(size) == parts:
                 return size
+        # A name made of the parts gives equal broadcasts of both models one symbol.
         text = ",".join(sorted(map(str, parts)))
         digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         size = self.steady(f"{PRIVATE}common:{digest}")
@@ -115,6 +117,8 @@ class Sizes(Symbols):
         levels = _NONE.union(*[self._free[t] for t in term.args if t is not None])
         inside = _NONE.union(*[self._free[t] for t in term.head.parts])
         if inside:
+            # A recurrence binds its iteration number in its parts, not in its
+            # operands.
             levels |= inside - {self._levels.get(_index(term), COMPARED)}
         if term.head.name == "bound":
             levels |= {term.head.key[0]}
