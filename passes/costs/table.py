@@ -157,4 +157,5 @@ def _read(path: Path, name: str) -> CostTable:
 
 
 def _is_cost(value: object) -> bool:
+    # A truth value is an int, too; the bounds exclude NaN and infinity.
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12

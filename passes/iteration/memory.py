@@ -76,9 +76,11 @@ class IterationMemory:
             return
         if self._bounds.block_bytes and self._outgrows(row, iterations):
             raise Unbatchable(f"{what}, which {_IN_BLOCKS}")
+        # An unknown size is no reason to refuse; `growth` tells of it.
         if row.value is None:
             self._open.append(row)
         elif iterations is None:
+            # All rows of a scan output are held anyway.
             if row.value > max(self._bounds.row_bytes, self._largest_output):
                 self.refused = True
                 raise Unbatchable(

@@ -66,6 +66,7 @@ def read_scan(node: Node, version: int) -> ScanLayout:
     inputs = tuple(value for value in node.inputs[first:] if value is not None)
     states = len(inputs) - count
     outputs = len(node.body("body").outputs) - states
+    # Scan 8 has `directions` of its inputs alone; from 9 on, outputs have theirs.
     prefix = "" if version == 8 else "scan_input_"
     return ScanLayout(
         node,

@@ -53,6 +53,7 @@ class ForeignPass(Pass):
         before = exchange.message(theirs)
         result = _model_of(_ask(self.name, self.call, theirs), theirs)
         after = exchange.message(result)
+        # The call may be any function, and need not report whether it changed something.
         if before.SerializeToString(deterministic=True) == after.SerializeToString(
             deterministic=True
         ):
@@ -130,6 +131,7 @@ def _call_of(foreign: Any) -> Callable[[onnx_ir.Model], Any] | None:
         from onnxscript.rewriter import RewriteRuleSet
 
         return RewriteRuleSet(foreign).apply_to_model
+    # A class can be called, but gives an object of its own instead of a model.
     return foreign if callable(foreign) and not isinstance(foreign, type) else None
 
 

@@ -138,6 +138,7 @@ def _constant_cache(factor: Value, shape: Shape) -> Array | None:
     first, second = array[..., : size // 2], array[..., size // 2 :]
     if dims[0] not in (1, batch) or dims[1] != 1 or dims[2] not in (1, places):
         return None
+    # By bits: == takes -0 for 0, and finds no NaN equal to itself.
     if first.tobytes() != second.tobytes():
         return None
     return np.ascontiguousarray(np.broadcast_to(first[:, 0], (batch, places, size // 2)))

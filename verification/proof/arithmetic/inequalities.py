@@ -183,6 +183,8 @@ class _Facts:
                 choices.append((len(below) * len(above), unknown, below, above))
             if not choices:
                 return False
+            # The unknown with the fewest pairs of bounds first, since each pair
+            # becomes a row.
             count, unknown, below, above = min(choices, key=lambda choice: choice[:2])
             self._terms.budget.step(len(rows) + _SUM * count)
             rows = [row for row in rows if unknown not in row]

@@ -143,6 +143,7 @@ def instantiated(
     """
     values: dict[str, Term | None] = dict.fromkeys(function.input)
     values.update(zip(function.input, args, strict=False))
+    # The empty name stands for an absent operand.
     values[""] = None
     imports = {entry.domain: entry.version for entry in function.opset_import}
     for node in function.node:

@@ -114,6 +114,7 @@ class _Region:
         self._makers: dict[Place, int] = {}
         for index, step in enumerate(self._steps):
             for at in step.outputs:
+                # Several nodes may have one value; the first of them computes it.
                 self._makers.setdefault(self._before[at], index)
 
     def of(self, place: Place) -> Value:
@@ -130,6 +131,7 @@ class _Region:
                 needed.add(index)
                 places = [self._before[at] for at in _operands(self._steps[index])]
                 stack += [each for each in places if not self._is_cut(each)]
+        # Steps are in topological order.
         for index in sorted(needed):
             self._run(self._steps[index])
         if len(self._results) * MOST_SHARE > len(self._steps):

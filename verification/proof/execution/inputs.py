@@ -22,6 +22,7 @@ def overridable(model: onnx.ModelProto) -> set[str]:
     if model.ir_version < 4:
         return set()
     names = {tensor.name for tensor in model.graph.initializer}
+    # A sparse initializer has the name of its values.
     names |= {sparse.values.name for sparse in model.graph.sparse_initializer}
     return names & {info.name for info in model.graph.input}
 
@@ -42,6 +43,7 @@ def input_terms(
     for info in after.graph.input:
         before_fact, after_fact = facts.get(info.name, UNKNOWN), _fact(terms, info.type)
         facts[info.name] = _both(before_fact, after_fact)
+    # All before the first term: a size that gets its number here may be one of other inputs.
     for name, dims in sizes.items():
         facts[name] = _sized(terms, facts[name], dims)
     inputs = {}

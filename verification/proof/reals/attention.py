@@ -36,6 +36,7 @@ def attention(terms: Terms, term: Term) -> Term | None:
         return None
     if any(head.attribute(name, value) != value for name, value in _PLAIN.items()):
         return None
+    # A mask of truth values is no summand, as the formula has it.
     if any(a is not None and a.fact.elem_type not in FLOATS for a in term.args):
         return None
     counts = head.attribute("q_num_heads", 0), head.attribute("kv_num_heads", 0)
@@ -105,6 +106,7 @@ def _weighted(
     scores = terms.op("MatMul", head, queries, turned)
     scaled = terms.op("Mul", head, scores, terms.constant(np.array(factor, dtype)))
     masked = scaled if mask is None else terms.op("Add", head, scaled, mask)
+    # A mask broadcasts to the scores, never the scores to a mask.
     if masked.fact.shape is None or masked.fact.shape != scaled.fact.shape:
         return None
     weights = terms.op("Softmax", head, masked, axis=-1)

@@ -149,5 +149,6 @@ def matmul(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
 
 
 def _matrices(shape: Shape) -> Shape:
+    # The last two axes are the matrix, also where they have length 1.
     spare = min(ones_in_front(shape), len(shape) - 2)
     return shape[spare:]
