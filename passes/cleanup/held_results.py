@@ -82,6 +82,7 @@ class HeldResults:
             if not inner.issuperset(_users(value))
         }
         dying: set[Node] = set()
+        # Readers come first: a maker goes with the last of its readers.
         for maker in reversed(makers):
             others = [value for value in maker.outputs if value is not None and value not in finals]
             if dying.issuperset(user for value in others for user in _users(value)):

@@ -170,6 +170,7 @@ def known_iterations(node: Node, inference: ShapeInference) -> int | None:
 def _scanned_length(node: Node, inference: ShapeInference) -> Dimension | None:
     """The number of elements that a Scan scans; None if unknown."""
     inputs = node.attribute("num_scan_inputs", 0)
+    # All scan inputs have one length, and the last one is found without counting states.
     source = node.inputs[-1] if inputs else None
     shape = None if source is None else inference.fact(source).shape
     axes = node.attribute("scan_input_axes", [0] * inputs)

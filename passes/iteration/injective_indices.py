@@ -192,6 +192,7 @@ class InjectiveIndices:
         source = node.input(0)
         kinds = {node.attribute("to")}
         kinds |= {self._feeding.inference.fact(source).elem_type} if source is not None else set()
+        # int32 (6) and int64 (7) keep each number as int64.
         return kinds <= {6, 7} and node.attribute("to") == 7
 
     def _times_one(self, node: Node) -> Value | None:

@@ -73,6 +73,7 @@ def _combined(body: Graph, state: State, node: Node, injective: InjectiveIndices
             continue
         path = (*_path(update, body), combine, *_path(old, body), read)
         users = [use.user for use in body.uses(state.argument)]
+        # Another reader of the path needs the buffer of each iteration.
         alone = all(len(body.uses(each.output())) == 1 for each in path)
         same = inference.fact(element).shape == inference.fact(combine.output()).shape
         if alone and same and {*users} == {read, node} and element not in _outputs(path):

@@ -56,8 +56,10 @@ def shrunk(
     free = [name for name in feeds if name not in fixed]
     with contextlib.suppress(_EndError):
         for name in free:
+            # An input with a default may be left out.
             if name in before.defaults:
                 search.accepts({n: value for n, value in search.feeds.items() if n != name})
+        # Sizes come before elements: fewer elements take fewer trials.
         for key, axes in _open_axes(before, after, free).items():
             search.cut(axes, minima.get(key, 1) if isinstance(key, str) else 1)
         for name in free:
@@ -161,6 +163,7 @@ class _Search:
     def _puts(self, name: str, value: Any) -> bool:
         """Try another value of an input."""
         old = self.feeds[name]
+        # An input that is the same is not worth one of the trials.
         if isinstance(value, np.ndarray) and value.tobytes() == old.tobytes():
             return False
         return self.accepts({**self.feeds, name: value})
@@ -218,6 +221,7 @@ def _smaller(element: Any) -> Iterator[Any]:
     rank = simplicity.index(number) if number in simplicity else len(candidates)
     for candidate in dict.fromkeys(candidates[:rank]):
         simpler = np.asarray(candidate).astype(kind)
+        # An unsigned or narrow type does not hold every candidate.
         if candidate not in (0, number) and int(simpler) == candidate:
             yield candidate
     if isinstance(number, float) and number != int(number):

@@ -111,6 +111,7 @@ def _match(site: Site, seed: Node, source: Value, forms: list[_Form]) -> Match |
         # Of an activation and its parts, the whole makes most nodes unused.
         if match is None or (best is not None and len(best.unused) >= len(match.unused)):
             continue
+        # Else nodes stay for other readers, and the function is computed twice.
         if set(nodes_between(site.graph, source, root, region)) <= set(match.unused):
             best = match
     return best
@@ -209,6 +210,7 @@ def _log_softmax(argument: _Argument) -> Iterator[tuple[Operator, Sum]]:
 def _softmax_axis(argument: _Argument) -> int:
     """The one axis of the sums, which has an element; before opset 13 the last one."""
     shape, axes = argument.shape, argument.axes
+    # Below opset 13, Softmax takes all axes from `axis` on as one.
     if len(axes) != 1 or axes[0] > len(shape) or (axes[0] > 1 and argument.opset < 13):
         raise Unreadable
     if (shape[-axes[0]].at_least or 0) < 1:

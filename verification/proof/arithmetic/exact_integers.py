@@ -132,6 +132,7 @@ def _count_range(terms: Terms, term: Term) -> tuple[int, int] | None:
     if flags is None or flags.fact.elem_type != _BOOL or flags.fact.shape is None:
         return None
     count = product(flags.fact.shape).value
+    # The sum of more truth values than its type can hold may wrap.
     fits = count is not None and count <= range_of(term.fact.elem_type)[1]
     return (0, count) if fits and count is not None else None
 

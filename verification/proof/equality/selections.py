@@ -56,6 +56,7 @@ def _held(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     shape, axis = values.fact.shape, chosen.head.attribute("axis")
     if not shape or condition.fact.shape != shape[:1]:
         return
+    # The last row of all, which is the first one where the condition lets none in.
     if start is not terms.size(joined.shape[0] - 1):
         return
     if len(shape) > 1 if axis is None else axis % len(shape):
@@ -81,6 +82,7 @@ def _best(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     begin, others = joined_rows(keys), joined_rows(table)
     if begin is None or others is None or others[1].shape[0] != begin[1].shape[0]:
         return
+    # A Gather takes whole rows, and only scores of rank 1 have one best row.
     if whole.is_op("Gather") and len(keys.shape) != 1:
         return
     if whole.is_op("GatherElements") and (
