@@ -234,6 +234,7 @@ class _Comparer:
             self.uncompared += 1
             return 0
         try:
+            # The same bytes of one file need not be read.
             if one.place is not None and one.place == other.place:
                 return 0
             difference = compare(one.numpy(), other.numpy(), EXACT)

@@ -223,6 +223,7 @@ class _Describer:
             parameters = parameters_of(op, self.model.opset_imports)
             attributes = attributes_of(op, MOST_WHOLE if self.text > 0 else _MOST_SHORT)
             self.text -= sum(len(text) for _, text in attributes)
+            # Operators that look alike on the page get one number.
             data = OperatorData(op.qualname, attributes, notes_of(op), parameters, scopes_of(op))
             number = self.numbers[op] = self.operators.setdefault(data, len(self.operators))
         return number

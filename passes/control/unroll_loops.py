@@ -107,6 +107,7 @@ class _LoopUnroller:
         body, scanned = loop.body("body"), _scan_outputs(loop)
         template = Template(body, self.graph, fold=folder.fold, keep_infos=False)
         most = self.budget.most_iterations(template.cost(2) - template.cost(1) + scanned)
+        # One iteration over the limit is enough to refuse: the rest is not counted.
         iterations = trip_count(loop, folder, most + 1, self.options.absent_cond)
         if iterations.count is None:
             more = f", more than {self.budget.exceeded_limit(most)}" if iterations.exceeded else ""
@@ -189,6 +190,7 @@ class _LoopUnroller:
         emitter = Builder(graph, self.site.visits.folder.fold)
         stacked: list[Value | None] = []
         first = len(loop.inputs) - 2
+        # Without an iteration, declarations alone tell the type and sizes of an element.
         elements = None if any(scanned) else ScanElements(loop, self.site.model)
         for index, column in enumerate(scanned, first):
             old = loop.outputs[index] if index < len(loop.outputs) else None

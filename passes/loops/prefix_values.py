@@ -167,6 +167,7 @@ class PrefixBody:
 
     def _visit(self, node: Node) -> None:
         """Compute a node whole, or let it read Slices."""
+        # The result of a node that grows a state was entered with the state.
         if any(value in self._prefixes for value in node.outputs):
             return
         reads_prefix = any(value in self._prefixes for value in node.inputs)

@@ -151,6 +151,7 @@ class _Conversion:
     def _iterations(self, emitter: Builder, plan: _Plan) -> Value:
         if plan.length is not None:
             return emitter.integer(plan.length, "iterations")
+        # All scan inputs have one length; the first one tells it.
         first = plan.loop_view.scan_inputs[0]
         shape = emitter.add("Shape", [first.source], f"{first.source.name}_shape")
         axis = emitter.constant(np.array(self._axis(first), np.int64), "axis")

@@ -145,6 +145,7 @@ class _Layout:
                     outputs = [value if each is old else each for each in body.outputs]
                     body.set_outputs(outputs)
         self._set_state(result)
+        # Readers go before what they read.
         for node in reversed(self._done):
             body.remove(node)
 
@@ -214,6 +215,7 @@ class _Layout:
         back = turned.producer
         assert back is not None
         replace_values(graph, {final: turned})
+        # The replacement made the Transpose read itself.
         graph.set_input(back, 0, final)
         if final.info is not None:
             final.info = self._declared(final.info)

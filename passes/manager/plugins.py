@@ -74,6 +74,7 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise PluginError(f"'{path}' has two passes of the name '{twice}'")
+    # A file that is loaded again may have lost passes.
     for name in [name for name, (_, other) in _loaded.items() if other == file]:
         del _loaded[name]
     _loaded.update((kind.name, (kind, file)) for kind in kinds)
@@ -161,6 +162,7 @@ def _run(file: Path, label: str) -> ModuleType:
     before = sys.modules.get(name)
     sys.modules[name] = module  # get_type_hints looks types of options up there
     try:
+        # A file may call sys.exit, whose SystemExit is no Exception.
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
         if before is None:

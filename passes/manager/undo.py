@@ -235,6 +235,7 @@ class _Search(Generic[T]):
         if len(places) < len(culprit.places) or len(vetoed) >= _MOST_CONSTRUCTS:
             places = []  # it rewrites what it cannot know: its remarks name other constructs
         while len(places) > 1:
+            # Each test runs all passes, so halves are tested, not single constructs.
             half = len(places) // 2
             places = places[half:] if self._fails(culprit, vetoes, places, half) else places[:half]
         place = places[0] if places else None

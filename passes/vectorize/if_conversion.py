@@ -117,6 +117,7 @@ class InlineBatcher(NodeBatcher):
                 raise Unbatchable(
                     f"holds an If whose condition differs from iteration to iteration, and {hazard}"
                 ) from hazard
+            # With index 0 where the branch does not run, the node cannot fail.
             self._clamped = node
             results = self.speculation.run_node(node, inputs, certain=True)
         pairs = zip(node.outputs, results, strict=False)

@@ -182,6 +182,7 @@ class _Kinds:
                 continue
             for at, number in zip(outputs, types, strict=True):
                 frame[at] = number
+            # Absent outputs and absent operands have one slot.
             frame[ABSENT] = _NONE
         return True
 
@@ -202,6 +203,7 @@ class _Kinds:
             return self._contents.get(at)
         bare = type(message)()
         bare.CopyFrom(message)
+        # Equal constants of several names make one kind.
         bare.ClearField("name")
         if isinstance(bare, onnx.NodeProto):
             bare.ClearField("output")

@@ -125,6 +125,7 @@ class _Nudging:
                     result = sums[-1].input[2] if sums else name
                     nodes.extend(self._moved(label, result, types[name], coarse, exactness))
             nodes.extend(sums)
+        # The present nodes belong to the list that is emptied.
         copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
         graph.node.extend(copies)
@@ -148,6 +149,7 @@ class _Nudging:
             return []
         label = f"straightline_sum_{node.output[0]}"
         dtype = helper.tensor_dtype_to_np_dtype(elem_type)
+        # The order of such a sum decides which of both it gives, so seeds take turns.
         special = np.inf if self._seed % 2 else np.nan
         numbers = {"none": 0.0, "inf": np.inf, "special": special}
         nodes = [
@@ -162,9 +164,11 @@ class _Nudging:
         absolute = onnx.NodeProto.FromString(node.SerializeToString())
         absolute.output[0] = f"{label}_of_magnitudes"
         for field in absolute.attribute:
+            # A negative factor of a Gemm must not lower the bound.
             if field.name in ("alpha", "beta"):
                 field.f = abs(field.f)
         for place, name in enumerate(
+            # Further inputs of a reduction are axes, no terms.
             node.input[: 1 if node.op_type.startswith("Reduce") else None]
         ):
             if name:

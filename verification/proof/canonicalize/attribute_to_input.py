@@ -154,6 +154,7 @@ def number_like(terms: Terms, x: Term, number: float) -> Term | None:
     dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
     if dtype.kind in "OUS" or (dtype.kind in "iu" and number != 0):
         return None
+    # The default bounds of Clip 6 are those of float: float16 makes infinities of them.
     with np.errstate(over="ignore"):
         return terms.constant(np.array(number).astype(dtype))
 
@@ -177,6 +178,7 @@ def _bounded(
     dtype = onnx.helper.tensor_dtype_to_np_dtype(x.fact.elem_type)
     if dtype.kind != "f" or (low is not None and high is not None):
         return None
+    # By the specification an absent bound is the last finite number, not infinity.
     limits = np.finfo(dtype)
     low = terms.constant(np.array(limits.min, dtype)) if low is None else low
     high = terms.constant(np.array(limits.max, dtype)) if high is None else high

@@ -184,6 +184,7 @@ def pad(application: Application) -> str | None:
     rank, tensor = application.rank(), application.tensor(1)
     widths = [] if tensor is None else [int(width) for width in tensor.numpy().reshape(-1)]
     is_constant = (application.head.text("mode") or "constant") == "constant"
+    # A negative width removes elements, which no Concat does.
     if not rank or len(widths) != 2 * rank or min(widths) < 0 or not is_constant:
         return None
     if application.has(3) or (not application.has(2) and application.elem_type() not in _NUMBERS):

@@ -204,6 +204,7 @@ class CaseDistinction:
         while term.head.name in ("Expand", "view"):
             term = term.operands[0]
         tensor = self._terms.tensor(term)
+        # An empty constant would be true and false at once.
         if tensor is None or term.fact.elem_type != onnx.TensorProto.BOOL or not tensor.size:
             return None
         truths = tensor.numpy()

@@ -61,6 +61,7 @@ def same_places(terms: Terms, one: Term, other: Term) -> list[Pair] | None:
     heads = one.head, other.head
     if heads[0].attribute("axis") != heads[1].attribute("axis") or one.args[1] is None:
         return None
+    # Places that are not sorted may come in any order (TopK 11).
     if other.args[1] is None or not all(head.attribute("sorted", 1) for head in heads):
         return None
     keys = one.operands[0], other.operands[0]
@@ -168,6 +169,7 @@ def _pieces(thresholds: set[Number], low: Number, high: Number, elem_type: int) 
         points = [-math.inf, *points, math.inf]
     yield _Piece(points[0], points[0])
     for start, end in itertools.pairwise(points):
+        # No number of the type lies between its last finite one and infinity.
         beyond = start == high or end == low
         if not beyond and not (elem_type in INTEGER_BITS and math.floor(start) + 1 >= end):
             yield _Piece(start, end)
@@ -245,6 +247,7 @@ class _Function:
             return math.isnan(sides[0].low)
         if term.head.name not in _COMPARISONS:
             return None
+        # No comparison with NaN holds.
         if any(math.isnan(side.low) for side in sides):
             return False
         one, other = sides

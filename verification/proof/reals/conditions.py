@@ -160,6 +160,7 @@ class Conditions:
         if any(coefficient < 0 for coefficient in real.monomials.values()):
             return Sign.ANY
         signs = [self._sign_of_product(monomial, depth) for monomial in real.monomials]
+        # One positive summand makes a sum positive if none is negative.
         return Sign.ANY if Sign.ANY in signs else max(signs)
 
     def _sign_of_product(self, monomial: Monomial, depth: int) -> Sign:
@@ -207,6 +208,7 @@ class Conditions:
             return Sign.NOT_NEGATIVE
         if head.name != "Max" or not isinstance(operands, tuple):
             return Sign.ANY
+        # A maximum is at least each of its operands: the best sign counts.
         functions = [self.field.functions[each] for each in operands if isinstance(each, int)]
         return max([self._sign(each, depth) for each in functions], default=Sign.ANY)
 

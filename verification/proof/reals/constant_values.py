@@ -197,6 +197,7 @@ class ConstantValues:
         if value is None or exponent == 1:
             return value
         power = value.array ** float(exponent)
+        # A reciprocal or a square rounds once.
         operations = 1 if exponent in (-1, 2) else 2
         relative = abs(float(exponent)) * value.error / np.abs(value.array) + operations
         return Value(power, np.abs(power) * relative)
@@ -257,6 +258,7 @@ class ConstantValues:
         self.field.budget.step(1 + products // (ELEMENTS_OF_STEP * 64))
         sizes = np.abs(a), np.abs(b)
         error = (1 + _levels(a.shape[-1])) * (sizes[0] @ sizes[1])
+        # An error of 0 spares a product of matrices.
         if of_a.any():
             error = error + of_a @ sizes[1]
         if of_b.any():
