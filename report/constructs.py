@@ -81,6 +81,8 @@ def _describe(node: Node, place: Place, folder: Folder, provenance: Provenance) 
             arguments, states = arguments[2:], len(arguments) - 2
             inside, results = body.inputs[2:], body.outputs[1:]
         else:
+            # The first input of Scan 8 holds the lengths of sequences, and its body
+            # has none for it.
             arguments = arguments[len(arguments) != len(body.inputs) :]
             states = len(body.inputs) - int(node.attribute("num_scan_inputs", 0))
             inside, results = body.inputs, body.outputs
@@ -144,6 +146,7 @@ def _rows(scan: Node) -> str:
     axes = scan.attribute("scan_input_axes", None) or [0] * inputs
     for value, axis in zip(scan.inputs[-inputs:], axes, strict=False):
         shape = None if value is None else value.shape
+        # The first axis of Scan 8 is the batch.
         axis = 1 if eight else axis
         if shape and -len(shape) <= axis < len(shape) and isinstance(shape[axis], int):
             return _count(int(str(shape[axis])))

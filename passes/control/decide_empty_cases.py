@@ -58,6 +58,7 @@ class DecideEmptyCases(SitePass):
             return
         for empty, other in (_BRANCHES, _BRANCHES[::-1]):
             cases = size_cases([(condition, empty == "then_branch")], inference)
+            # A case with elements needs the branch that it takes.
             if not cases or not all(0 in case.values() for case in cases):
                 continue
             try:

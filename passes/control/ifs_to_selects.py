@@ -109,6 +109,7 @@ def _compute_before(site: Site) -> bool:
             copy_node(each, graph, values)
         for old, new in values.items():
             branch.replace_uses(old, new)
+        # Readers go before what they read.
         for each in reversed(moved):
             branch.remove(each)
         site.rewritten(_BEFORE(branch=adds, state=state.name))

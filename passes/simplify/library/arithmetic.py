@@ -130,6 +130,7 @@ def _keeps_range(op_type: str, first: str, second: str) -> Callable[[Rule, Match
             result = _FUNCTIONS[op_type](one, other)
         tiny = np.finfo(one.dtype).smallest_normal if one.dtype.kind == "f" else 0
         is_zero = (one == 0) | (other == 0) if op_type in ("Mul", "Div") else result == 0
+        # A subnormal result has fewer digits than its operands.
         normal = is_zero | (np.abs(result) >= tiny)
         return bool((np.isfinite(result) & normal).all())
 

@@ -36,6 +36,7 @@ def _bias(a: int, b: int) -> type[Rule]:
         }}""",
         "after": f"(x, w, b) => (y) {{ y = {gemm} (x, w, b) }}",
         "exactness": "reals",
+        # From 11 on, a Gemm may have no bias.
         "since": 11,
         "__doc__": "Add a bias in the Gemm.",
     }
@@ -109,6 +110,7 @@ def _product_of_turned(is_first: bool) -> type[Rule]:
         }}""",
         "after": f"(x, w) => (y) {{ y = Gemm <trans{'A' if is_first else 'B'} = 1> (x, w) }}",
         "exactness": "reals",
+        # From 11 on, a Gemm may have no bias.
         "since": 11,
         "__doc__": "Make a Gemm of a product of a transposed matrix.",
     }
@@ -131,6 +133,7 @@ def _scaled(op_type: str, trans: int | None) -> type[Rule]:
     product = "MatMul (x, w)" if trans is None else f"{gemm} (x, w, b)"
     bias = "" if trans is None else ", const b[n]"
     rows = "*S, k" if trans is None else "m, k"
+    # Weights that the Gemm turns have their columns as rows.
     factor = "r = Unsqueeze <axes = [1]> (s)  " if trans else ""
     scaled = f"{factor}v = {op_type} (w, {'r' if trans else 's'})"
     after = "y = MatMul (x, v)" if trans is None else f"d = {op_type} (b, s)  y = {gemm} (x, v, d)"

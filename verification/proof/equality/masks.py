@@ -126,6 +126,7 @@ class Masks:
             return self._of_view(x, axis, depth)
         if x.is_op("Where"):
             return self._of_choice(x, axis)
+        # Below opset 13, Softmax takes all axes from `axis` on as one.
         if x.is_op("Softmax") and x.head.opset >= 13:
             return self._of_weights(x, axis, depth)
         if x.head.name in ELEMENTWISE and not x.index and not x.head.attribute("broadcast"):
@@ -154,6 +155,7 @@ class Masks:
         pieces = self._pieces(x.operands[0], axis, depth - 1)
         own = [n for n, piece in enumerate(pieces) if not self._is_all(piece, -np.inf)]
         is_along = x.head.attribute("axis", -1) % len(x.shape) == axis
+        # Without a row in the one piece, the weights are NaN instead of 0.
         if not is_along or len(pieces) < 2 or len(own) != 1 or not _has_row(pieces[own[0]], axis):
             return [x]
         return [

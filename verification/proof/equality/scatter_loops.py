@@ -136,6 +136,7 @@ class ScatterLoops:
             return None
         index = self._induction.symbol(iterations)
         part = self._part(writes, index, ONE)
+        # The specification leaves open which of two writes to one place counts.
         if replaces(scatter.head) and not self._are_distinct(part, Iteration(index, iterations)):
             return None
         before = instantiate_iteration(self._terms, recurrence, bound.states[number], index)

@@ -68,6 +68,8 @@ class Safety:
         """
         key = head, count, *[arg and arg.fact for arg in args]
         answer = self._by_facts.get(key)
+        # Shapes alone decide for an elementwise operator, without premises about its
+        # operands.
         if answer is None and self._fits(head, args):
             answer = self._by_facts[key] = True
         elif answer is None:
@@ -99,6 +101,7 @@ class Safety:
             count: number of outputs of its node.
             facts: numbers that are known to be at least 0.
         """
+        # Many terms share their facts, and one answer; bounds are those of each term.
         if self.holds_by_facts(head, args, count):
             return ""
         if head.name == "Reshape" and is_filled(self._terms, args, facts):

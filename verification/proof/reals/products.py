@@ -37,6 +37,7 @@ def pool(terms: Terms, term: Term) -> Term | None:
     """Rewrite a mean over windows of a Pad to one that pads."""
     head, pads = term.head, term.head.attribute("pads")
     counts = head.attribute("count_include_pad", 0)
+    # Pads that do not count make a mean of fewer elements; those of the Pad count.
     if head.attribute("ceil_mode", 0) or (pads and any(pads) and not counts):
         return None
     return _padding(terms, term, count_include_pad=1)
@@ -57,6 +58,7 @@ def _padding(terms: Terms, term: Term, **changes: int) -> Term | None:
     if modes[0] not in ("", "constant") or modes[1] not in ("", "NOTSET"):
         return None
     starts, ends = numbers[:rank], numbers[rank:]
+    # A convolution pads neither batch nor channels.
     if any((*starts[:2], *ends[:2])):
         return None
     pads = [a + b for a, b in zip(own, (*starts[2:], *ends[2:]), strict=True)]
@@ -68,6 +70,7 @@ def _padding(terms: Terms, term: Term, **changes: int) -> Term | None:
 def largest(terms: Terms, term: Term) -> Term | None:
     """Rewrite ArgMax of Softmax or LogSoftmax, which grow with each element, to that of these."""
     below = term.args[0]
+    # Below opset 13, Softmax takes all axes from `axis` on as one.
     if below is None or not below.is_op("Softmax", "LogSoftmax") or below.head.opset < 13:
         return None
     rank = len(below.fact.shape or ())

@@ -24,6 +24,7 @@ def concat(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None
     if len(ranks) != 1 or 0 in ranks:
         return None
     (rank,) = ranks
+    # Concat 1 has a default; later versions require the attribute.
     if not -rank <= head.attribute("axis", 1) < rank:
         return None
     axis = head.attribute("axis", 1) % rank
@@ -58,6 +59,7 @@ def _merge(terms: Terms, pieces: Sequence[Term], axis: int, rank: int) -> list[T
     shapes = [piece.fact.shape for piece in flat]
     full = [p for p, s in zip(flat, shapes, strict=True) if s is None or s[axis].value != 0]
     joined: list[Term] = []
+    # Of pieces that are all empty, one stays.
     for piece in full or flat[:1]:
         both = _side_by_side(terms, joined[-1], piece, axis) if joined else None
         if both is None:
