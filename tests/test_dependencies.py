@@ -14,7 +14,7 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 WHO = {
     "package": ("ort", "onnxscript", "dask", "ray", "storage"),
     "tests": ("test", "bench", "browser", "mutants", "docs"),
-    "dev": ("test", "bench", "clients", "docs", "browser"),
+    "dev": ("test", "bench", "clients", "docs", "browser", "mutants"),
     "examples": ("test",),
 }
 """The extras that programs of each kind may ask for, beside the dependencies."""

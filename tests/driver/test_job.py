@@ -64,7 +64,7 @@ def test_defaults_that_are_frozen_count_as_bound():
     [
         (5, {}, "values are a mapping"),
         ({}, [1], "shapes are a mapping"),
-        ({}, {"x": 2}, "'x' takes"),
+        ({}, {"x": 2}, "'x' needs"),
     ],
 )
 def test_kinds_are_checked_at_once(model, values, shapes, words):

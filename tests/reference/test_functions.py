@@ -116,7 +116,7 @@ def test_calls_within_calls_are_run():
 
 
 def test_calls_in_bodies_of_calls_are_run_or_an_error():
-    with pytest.raises(EvaluationError, match="deeper than they can be run; inline them first"):
+    with pytest.raises(EvaluationError, match="deeper than they can run; inline them first"):
         reference.run(chain(300), {"x": np.float32([1])})
 
 

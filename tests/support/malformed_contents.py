@@ -92,19 +92,19 @@ def initializer_of_negative_size(proto: onnx.ModelProto) -> None:
     proto.graph.initializer[0].dims[0] = -3
 
 
-@refused("initializer 'w' has 3 elements where its shape [4] takes 4")
+@refused("initializer 'w' has 3 elements where its shape [4] needs 4")
 def initializer_with_too_little(proto: onnx.ModelProto) -> None:
     proto.graph.initializer[0].dims[0] = 4
 
 
-@refused("initializer 'w' has 10 bytes where its shape [3] takes 12")
+@refused("initializer 'w' has 10 bytes where its shape [3] needs 12")
 def initializer_with_odd_bytes(proto: onnx.ModelProto) -> None:
     tensor = proto.graph.initializer[0]
     del tensor.float_data[:]
     tensor.raw_data = b"0123456789"
 
 
-@refused("tensor 'value' of Constant 'k' has 1 elements where its shape [2] takes 2")
+@refused("tensor 'value' of Constant 'k' has 1 elements where its shape [2] needs 2")
 def constant_with_too_little(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(
         helper.make_node("Constant", [], ["k"], value=helper.make_tensor("v", 1, [1], [1]))

@@ -44,12 +44,12 @@ def scan_body_without_outputs(proto: onnx.ModelProto) -> None:
     del attribute(proto, "Scan", "body").g.output[:]
 
 
-@refused("Loop 'z' has an attribute 'body' of kind INT, which takes GRAPH")
+@refused("Loop 'z' has an attribute 'body' of kind INT, which accepts GRAPH")
 def body_of_another_kind(proto: onnx.ModelProto) -> None:
     put(proto, "Loop", "body", 1)
 
 
-@refused("If 'y' has an attribute 'else_branch' of kind GRAPHS, which takes GRAPH")
+@refused("If 'y' has an attribute 'else_branch' of kind GRAPHS, which accepts GRAPH")
 def branches_as_a_list(proto: onnx.ModelProto) -> None:
     put(proto, "If", "else_branch", [attribute(proto, "If", "else_branch").g])
 
@@ -91,7 +91,7 @@ def body_of_a_map_without_outputs(proto: onnx.ModelProto) -> None:
 # Attributes ---------------------------------------------------------------------------------------
 
 
-@refused("Scan 's' has an attribute 'num_scan_inputs' of kind STRING, which takes INT")
+@refused("Scan 's' has an attribute 'num_scan_inputs' of kind STRING, which accepts INT")
 def number_as_text(proto: onnx.ModelProto) -> None:
     put(proto, "Scan", "num_scan_inputs", "1")
 
@@ -101,18 +101,18 @@ def scan_without_number(proto: onnx.ModelProto) -> None:
     drop(proto, "Scan", "num_scan_inputs")
 
 
-@refused("Loop 'z' has an attribute 'body' of kind UNDEFINED, which takes GRAPH")
+@refused("Loop 'z' has an attribute 'body' of kind UNDEFINED, which accepts GRAPH")
 def body_of_no_kind(proto: onnx.ModelProto) -> None:
     attribute(proto, "Loop", "body").ClearField("type")
 
 
-@refused("Scan 's' has an attribute 'num_scan_inputs' of kind UNDEFINED, which takes INT")
+@refused("Scan 's' has an attribute 'num_scan_inputs' of kind UNDEFINED, which accepts INT")
 def number_of_no_kind(proto: onnx.ModelProto) -> None:
     attribute(proto, "Scan", "num_scan_inputs").ClearField("type")
     attribute(proto, "Scan", "num_scan_inputs").ClearField("i")
 
 
-@refused("Scan 's' has an attribute 'scan_input_axes' of kind FLOATS, which takes INTS")
+@refused("Scan 's' has an attribute 'scan_input_axes' of kind FLOATS, which accepts INTS")
 def axes_as_floats(proto: onnx.ModelProto) -> None:
     put(proto, "Scan", "scan_input_axes", [0.0])
 
@@ -160,7 +160,7 @@ def call_without_an_attribute_that_is_needed(proto: onnx.ModelProto) -> None:
     drop(proto, "f", "axis")
 
 
-@refused("own::f 'b' has an attribute 'axis' of kind STRING, which takes INT")
+@refused("own::f 'b' has an attribute 'axis' of kind STRING, which accepts INT")
 def call_with_an_attribute_of_another_kind(proto: onnx.ModelProto) -> None:
     put(proto, "f", "axis", "zero")
 
@@ -170,7 +170,7 @@ def reference_of_another_kind(proto: onnx.ModelProto) -> None:
     proto.functions[0].node[0].attribute[0].type = onnx.AttributeProto.FLOAT
 
 
-@refused("Constant 'k' has an attribute 'value' of kind INTS, which takes TENSOR")
+@refused("Constant 'k' has an attribute 'value' of kind INTS, which accepts TENSOR")
 def constant_of_another_kind(proto: onnx.ModelProto) -> None:
     proto.graph.node.append(helper.make_node("Constant", [], ["k"], value=[1]))
 

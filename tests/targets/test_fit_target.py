@@ -169,7 +169,7 @@ def test_a_target_is_given_to_rewrite_inspect_and_transform_alike(tmp_path):
     assert sl.inspect(model, target=target).constructs[0].outcome == "rewritten"
     only = sl.transform(model, (), target=target, verify=False)
     assert {"Loop"} < set(operators(only)) and not only.untaken
-    with pytest.raises(sl.PassOptionError, match="give it to the pass itself"):
+    with pytest.raises(sl.PassOptionError, match="set it on the pass itself"):
         sl.transform(model, (), target=target, max_trips=3)
 
 

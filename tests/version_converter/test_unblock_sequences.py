@@ -110,7 +110,7 @@ def test_a_list_that_a_loop_collects() -> None:
     )
     assert found.remarks[0].reason == (
         "all iterations are computed at once, because 'e' is a seq(tensor(float)), which Loop does"
-        " not take in opset 12"
+        " not support in opset 12"
     )
 
 

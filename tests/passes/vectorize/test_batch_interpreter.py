@@ -143,7 +143,7 @@ def test_a_rule_that_loses_the_axis_of_the_iterations_is_not_believed(monkeypatc
             )
         ],
     )
-    assert "gives rank 1, not 2" in why_kept(loop("r = Softplus (e)", "float[3] r"))
+    assert "has rank 1, not 2" in why_kept(loop("r = Softplus (e)", "float[3] r"))
 
 
 def test_a_rule_that_never_ends_makes_no_graph_without_bounds(monkeypatch):

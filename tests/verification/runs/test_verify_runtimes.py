@@ -116,4 +116,4 @@ def test_both_rests_on_the_one_that_can(check, monkeypatch):
     verdict = check(same, same, runtime="both")
     assert verdict.equal
     assert verdict.runtimes == ("onnxruntime",)
-    assert "reference gave no verdict" in verdict.notes[0]
+    assert "reference returned no verdict" in verdict.notes[0]

@@ -45,10 +45,12 @@ class ModularPolynomials:
         self._terms, self._pushdown = induction.terms, induction.pushdown
         self._induction = induction
         self._known: dict[Term, Dimension] = {}
+        self._atoms: dict[str, Term] = {}
         self._summands: dict[tuple[Term, int], Term | None] = {}
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
-        """Integers with equal polynomials."""
+        """Integers with equal polynomials. If these differ by one atom each, it is enough that the
+        atoms are equal."""
         bits, shape = INTEGER_BITS.get(one.fact.elem_type), one.fact.shape
         if bits is None or other.fact.elem_type != one.fact.elem_type or shape is None:
             return None
@@ -57,10 +59,27 @@ class ModularPolynomials:
         rest = self._of(one) - self._of(other)
         # Arithmetic wraps modulo 2^n, and so do the coefficients: no overflow has to be
         # excluded.
-        if any(factor % (1 << bits) for factor in rest.terms.values()):
+        remainder = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
+        if not remainder:
+            self._terms.used.add("polynomial")
+            return []
+        return self._one_each(one, other, remainder, bits)
+
+    def _one_each(
+        self, one: Term, other: Term, remainder: dict[tuple[str, ...], int], bits: int
+    ) -> list[Pair] | None:
+        """The atoms that remain, one of each side, with equal factors.
+
+        s + q and s' - (-q) leave s and s', which a hypothesis of induction may equate.
+        """
+        single = [m for m in remainder if len(m) == 1]
+        if len(single) != 2 or len(remainder) != 2 or sum(remainder.values()) != 1 << bits:
             return None
-        self._terms.used.add("polynomial")
-        return []
+        own = self._of(one).terms
+        a, b = (self._atoms.get(name) for (name,) in sorted(single, key=lambda m: m not in own))
+        if a is None or b is None or a.fact.shape != b.fact.shape or (a, b) == (one, other):
+            return None
+        return [(a, b)] if a.fact.elem_type == b.fact.elem_type else None
 
     def _is_compound(self, term: Term) -> bool:
         """Test whether a term is more than an atom."""
@@ -130,7 +149,9 @@ class ModularPolynomials:
         if term.head.name in ("view", "constant") and shape and shape[0].value == 1:
             longer = [axis for axis, dim in enumerate(shape) if dim.value != 1]
             term = self._terms.view(term, shape[longer[0] if longer else len(shape) :])
-        return Dimension.symbol(f"{_ATOM}{term.number}")
+        name = f"{_ATOM}{term.number}"
+        self._atoms[name] = term
+        return Dimension.symbol(name)
 
     def _step(self, state: State | None) -> Term | None:
         """Number that each iteration adds to a state, if it is loop-invariant."""
