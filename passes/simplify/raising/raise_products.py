@@ -142,4 +142,5 @@ def _keeps_count(site: Site, view: Node) -> bool:
 def _sizes(shape: Shape) -> Array | None:
     """The operand of a Reshape to a shape of at most one open size."""
     sizes = [-1 if dim.value is None else dim.value for dim in shape]
+    # In a Reshape, 0 stands for a size of the operand.
     return None if sizes.count(-1) > 1 or 0 in sizes else np.array(sizes, np.int64)

@@ -66,6 +66,7 @@ def appended(terms: Terms, init: Term, state: Term, update: Term, over: Iteratio
     if not _fits(terms, row, init, axis):
         return None
     length, width = init.shape[axis], row.shape[axis].value
+    # An unknown number of rows may differ by iteration.
     if not width:
         return None
     is_list = rest is state

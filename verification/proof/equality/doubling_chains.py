@@ -78,6 +78,7 @@ def blocks_of(terms: Terms, term: Term) -> Chain | None:
 
 def _are_places(terms: Terms, term: Term, rows: Term, blocks: Term, size: int) -> bool:
     """Test for the number of the block that each row is in."""
+    # No row is beyond the last place, so a Min with it changes no number.
     if term.is_op("Min") and len(term.args) == 2 and None not in term.args:
         for one, most in (term.operands, term.operands[::-1]):
             if element(most.fact) == blocks.shape[0] - 1:
@@ -101,6 +102,7 @@ def _are_blocks(terms: Terms, term: Term, rows: Term, last: Term, size: int) -> 
     if blocks.operands[0] is not last or len(blocks.args) != 5 or None in blocks.args:
         return False
     start, end, axis, step = (terms.numbers(each) for each in blocks.operands[1:])
+    # A Slice to the largest integer ends where the axis does.
     is_rest = end is not None and len(end) == 1 and end[0] == np.iinfo(np.int64).max
     return is_rest and (start, axis, step) == ([size - 1], [0], [size])
 

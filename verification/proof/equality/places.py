@@ -96,6 +96,7 @@ def _moves(number: Dimension, iteration: Iteration) -> bool:
         return False
     ends = [number.replaced({name: end}) for end in (Dimension.constant(0), iterations - 1)]
     low, high = ends if step > 0 else ends[::-1]
+    # Numbers of both signs may mean one place twice: -1 is the last one.
     return low.less(0) is False or high.less(0) is True
 
 

@@ -67,6 +67,7 @@ def quotient(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     if number.fact.elem_type != onnx.TensorProto.INT64 or by is None or len(by) != 1:
         return None
     name = size.only_symbol if isinstance(size, Dimension) else None
+    # A division by 0 fails, and one by 1 gives the size itself.
     if name is None or by[0] <= 1 or any(dim.value != 1 for dim in shape):
         return None
     is_size = terms.symbols.magnitudes.is_size(name) and 0 < size.terms[(name,)] <= by[0]

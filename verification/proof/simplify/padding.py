@@ -44,6 +44,7 @@ def padded_rows(terms: Terms, term: Term, axis: int) -> Term | None:
         return None
     rank = len(x.fact.shape)
     sides = numbers[axis], numbers[axis + rank] if len(numbers) == 2 * rank else -1
+    # The sums differ where another axis is padded, too.
     if min(sides) < 0 or sum(map(abs, numbers)) != sum(sides) or len(term.args) > 3:
         return None
     value = term.args[2] if len(term.args) > 2 else terms.constant(_zero(x.fact.elem_type))
@@ -110,6 +111,7 @@ def match_padding(terms: Terms, x: Term, rest: Term) -> Term | None:
         return None
     filling = terms.tensor(rest.args[0])
     zero = _zero(x.fact.elem_type)
+    # By bits: a filling of -0.0 is another one.
     if filling is None or filling.size != 1 or filling.numpy().tobytes() != zero.tobytes():
         return None
     missing = terms.sized.get(str(more[0]))

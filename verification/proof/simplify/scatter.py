@@ -48,6 +48,7 @@ def scatter_nd(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | 
         return None
     updates = terms.view(updates, (count, *shape[1:]))
     start, rest = Dimension.constant(first), shape[0] - count - first
+    # Rows behind the last one are out of range, and the scatter fails.
     if rest.less(0) is not False:
         return None
     ends = [terms.narrow(data, 0, *each) for each in ((ZERO, start), (start + count, rest))]

@@ -44,6 +44,7 @@ def of_a_sum(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     most = sum(_magnitude(terms, part) for part in x.operands)
     if most >= 1 << WHOLE_IN.get(to, 0) or most >= 1 << (INTEGER_BITS[x.fact.elem_type] - 1):
         return None
+    # An unsigned difference wraps below 0.
     if x.fact.elem_type not in SIGNED or x.head.attribute("broadcast"):
         return None
     parts = [terms.op("Cast", head, part, to=to) for part in x.operands]
@@ -62,6 +63,7 @@ def most_of_casts(terms: Terms, head: Head, args: Args, count: int) -> Sequence[
         if kind not in SIGNED or x.fact.elem_type not in WHOLE_IN or numbers.size != 1:
             continue
         number = float(numbers.reshape(()))
+        # -0.0 is the cast of no integer.
         if np.signbit(number) or number >= 1 << 24 or not number.is_integer():
             continue
         floor = terms.constant(numbers.astype(tensor_dtype_to_np_dtype(kind)))
@@ -105,6 +107,7 @@ def _size_of(terms: Terms, term: Term, depth: int) -> Dimension | None:
         return None
     if name == "Div":
         one, other = (part for part in parts if part is not None)
+        # An inexact quotient may round to a whole number, and Ceil then misses one.
         return one.divided_by(other) if other.value else None
     if name == "Max" and len(parts) == len(term.args) == 2:
         one, other = (part for part in parts if part is not None)

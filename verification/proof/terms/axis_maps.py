@@ -36,6 +36,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     for axis in range(-rank, 0):
         dims = {shape[axis] for shape in ranked if len(shape) >= -axis}
         long = [dim for dim in dims if dim.value != 1]
+        # Of two sizes that differ, either may be 1 in a run.
         if len(long) > 1:
             return None
         result.append(long[0] if long else next(iter(dims)))
