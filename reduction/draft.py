@@ -60,6 +60,7 @@ class Draft:
         if value in main.outputs:
             self.set_outputs([output for output in main.outputs if output is not value])
         if graph.is_used(value):
+            # The input may have the name of the value, which has no reader any more.
             self._taken.discard(value.name)
             new = self.new_input(value.name, self.type_of(value))
             graph.replace_all_uses({value: new})
@@ -85,6 +86,7 @@ class Draft:
         }
         for graph in {node.graph: None for node in nodes}:
             assert graph is not None
+            # Readers go first: a value that only they read needs no input in its place.
             for node in reversed(graph.nodes()):
                 if node in removed:
                     for value in node.outputs:

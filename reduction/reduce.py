@@ -152,8 +152,7 @@ class _Search:
 
     def run(self) -> None:
         """Take steps until none of them makes the model smaller."""
-        # Each draft is written anew, so that a fault which this removes cannot be
-        # followed.
+        # Each draft is written anew, so that a fault which this removes cannot be followed.
         anew = to_proto(load(self.best))
         if not self._accepts(anew):
             raise ReductionError(
@@ -196,8 +195,7 @@ class _Search:
     def _accepts(self, model: onnx.ModelProto) -> bool:
         """Test a model, and keep it if the fault is still there."""
         key = hashlib.sha256(model.SerializeToString(deterministic=True)).digest()
-        # Steps may arrive at one model several times, and each test costs a run of the
-        # command.
+        # Steps may arrive at one model several times, and each test costs a run of the command.
         if key not in self._results:
             self._results[key] = self._test(model)
         return self._results[key]

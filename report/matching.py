@@ -40,8 +40,7 @@ class Matching:
         if number < 0:
             return ("outside", self._constants[side].get(name) or name)
         if side == 1:
-            # A negative number is that of an unmatched node, and equals none of the
-            # first graph.
+            # A negative number is that of an unmatched node, and equals none of the first graph.
             number = self.before_of.get(number, -1 - number)
         return ("node", number, index)
 

@@ -138,8 +138,7 @@ class _Cancelling:
         while value is not None and (first := value.producer) is not None and first.graph is graph:
             if self._keeps_order(first):
                 break
-            # For another reader the operator would run a second time, in the other
-            # shape.
+            # For another reader the operator would run a second time, in the other shape.
             if not first.is_op(*_UNARY) or not _only_read_by_one(graph, value):
                 return False
             chain.append(first)

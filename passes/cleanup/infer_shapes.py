@@ -59,8 +59,7 @@ def _leaves_sizes_open(graph: Graph) -> bool:
     inner: Graph | None = graph
     while inner is not None and inner.holder is not None:
         loop = inner.holder
-        # The body returns its condition and states first: as many as the Loop has inputs,
-        # less one.
+        # The body returns its condition and states first: as many as the Loop has inputs, less one.
         rows = inner.output_infos[len(loop.inputs) - 1 :] if loop.is_op("Loop") else ()
         if any(not is_static(info.type.tensor_type) for info in rows):
             return True

@@ -107,8 +107,7 @@ def _running(calls: Sequence[Case], numbers: Sequence[Case]) -> dict[str, float]
     costs = fit(counts[:few], times[:few], [i for i in RUN_ITEMS if i not in ARITHMETIC])
     for index, units in enumerate(counts):
         of_calls = sum(costs[item] * n for item, n in units.items() if item in costs)
-        # Measured calls may exceed the whole time; no time may be 0, by which the fit
-        # divides.
+        # Measured calls may exceed the whole time; no time may be 0, by which the fit divides.
         times[index] = max(times[index] - of_calls, 0.05 * times[index])
     return {**costs, **fit(counts[few:], times[few:], ARITHMETIC)}
 

@@ -155,8 +155,7 @@ class Feeding:
         if loop_view.start is None or self._starts:
             return count
         start = self._vector(loop_view.start)
-        # A condition that is false at first means zero iterations, whatever the trip
-        # count.
+        # A condition that is false at first means zero iterations, whatever the trip count.
         return self.emit.add("Where", [start, count, self.integers(0)], "iterations")
 
     @lazy_property

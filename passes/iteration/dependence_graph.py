@@ -116,6 +116,7 @@ class DependenceGraph:
             return (*vertex.inputs, *captured_by(vertex))
         if isinstance(vertex, Write):
             places = [value for node in vertex.reads for value in node.inputs]
+            # Reads of the state are part of the write, which would else depend on itself.
             own = {vertex.state.argument, *(v for node in vertex.reads for v in node.outputs)}
             places = [value for value in places if value not in own]
             return (vertex.element, vertex.index, vertex.flag, *places)

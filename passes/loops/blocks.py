@@ -489,8 +489,7 @@ class BlockLoop:
         label = stacked.result.name
         rows = self._joined(blocks, shape, dropped)
         bounds = [feeding.integers(0), feeding.count, feeding.integers(0)]
-        # The last block repeats an iteration; behind the trip count its rows mean
-        # nothing.
+        # The last block repeats an iteration; behind the trip count its rows mean nothing.
         rows = emit.add("Slice", [rows, *bounds], label)
         if dropped and stacked.output is not None:
             stacked.output.info = None  # its sizes are 0 without iterations

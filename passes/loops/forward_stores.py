@@ -248,12 +248,10 @@ class _Writer:
                 info = declaration(f"{name.name}_before", self._type())
                 registers[position, steps] = body.add_input(info.name, info)
                 older = registers.get((position, steps - 1))
-                # A row moves on by one state with each iteration, as in a shift
-                # register.
+                # A row moves on by one state with each iteration, as in a shift register.
                 rows.append(row if older is None else own_output(older, (), Builder(body)))
                 infos.append(info)
-        # New states stand behind the others and before the scan outputs, as Loop orders
-        # them.
+        # New states stand behind the others and before the scan outputs, as Loop orders them.
         states, initial = len(self._loop_view.states), [firsts[key] for key in registers]
         results, all_infos = list(body.outputs), list(body.output_infos)
         results[1 + states : 1 + states] = rows

@@ -146,8 +146,7 @@ class _Conversion:
         ]
         numbered, empty = _is_numbered(loop_view, reads), list[ScanElement]()
         whole = all(self.is_whole(read.selection, iterations) for read in reads)
-        # A Scan has no iteration number: it scans a Range of them, or of the places to
-        # gather.
+        # A Scan has no iteration number: it scans a Range of them, or of the places to gather.
         if (numbered or not reads or not whole) and self.opset < 11:
             raise Obstacle(_NO_RANGE())
         certain, first = self.site.is_certain, len(loop_view.states)
@@ -167,8 +166,7 @@ class _Conversion:
             initial, result = (self.inference.fact(v) for v in (state.initial, state.result))
             if initial.other is not None:
                 raise Obstacle(_NO_TENSOR(value=state.argument.name))
-            # A Loop's state may change its shape from iteration to iteration, a
-            # Scan's may not.
+            # A Loop's state may change its shape from iteration to iteration, a Scan's may not.
             if initial.shape is None or initial.shape != result.shape:
                 raise Obstacle(_SHAPE_CHANGES(value=state.argument.name))
         for one in loop_view.scan_outputs:

@@ -213,8 +213,7 @@ class _Conversion:
                 emit_sizes(emitter, sizes, "sizes"),
             ]
             shape = emitter.concat(parts, 0, "shape")
-            # Without iterations a Loop sets sizes that its body does not declare to
-            # 0.
+            # Without iterations a Loop sets sizes that its body does not declare to 0.
             value = emitter.add("Reshape", [value, shape], label, allowzero=1)
         if stacked.backward:
             value = emitter.reverse(value, label)

@@ -92,8 +92,7 @@ class _Stack:
             return False
         shape, axis, value = self._shape, self.axis, node.output()
         merged = (*shape[:axis], *[a * b for a, b in [shape[axis : axis + 2]]], *shape[axis + 2 :])
-        # A stack with other readers stays, and a second Concat would copy the tensors
-        # again.
+        # A stack with other readers stays, and a second Concat would copy the tensors again.
         if users > 1 or self.result in self.graph.outputs or shape[axis + 1].value is None:
             return False
         if self.inference.fact(value).shape != merged:

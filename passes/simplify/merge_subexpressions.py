@@ -76,6 +76,7 @@ class _Merging:
         removed: list[Node] = []
         for node in graph.nodes():
             for body in node.graphs() if node.bodies else ():
+                # What a body computes is not seen outside of it.
                 self.visit(body, ChainMap({}, first))
             key = self._keys.of(node, self._same)
             if key is not None and node.bodies:

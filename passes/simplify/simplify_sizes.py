@@ -91,8 +91,7 @@ class _Sizes:
         for node in graph.nodes():
             for body in node.graphs() if node.bodies else ():
                 if self._elements.stay(body):
-                    # A body reads values around it; what it computes is not
-                    # seen there.
+                    # A body reads values around it; what it computes is not seen there.
                     self.visit(body, ChainMap({}, first))
             reads = not followed.isdisjoint(node.inputs)
             if reads and node.is_op("Reshape", "Expand", "Slice"):

@@ -72,8 +72,7 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
     for round_ in range(_MOST_ROUNDS if repeat else 1):
         for number, pass_ in enumerate(passes):
             if stale[number]:
-                # Before the run, as a change of its own may give the pass work
-                # again.
+                # Before the run, as a change of its own may give the pass work again.
                 stale[number] = False
                 if context.instrumentation.progress is not None:
                     with observing():

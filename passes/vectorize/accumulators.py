@@ -264,6 +264,7 @@ def _concat_rows(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> V
     if write.node.input(0) is write.state.argument:
         together = concat_rows(rows, axis, shape, feeding.emit)
         return feeding.emit.concat([initial, together], axis, write.state.result.name)
+    # Where each iteration adds in front, the last row comes first.
     together = concat_rows(feeding.reverse(rows), axis, shape, feeding.emit)
     return feeding.emit.concat([together, initial], axis, write.state.result.name)
 

@@ -421,8 +421,7 @@ class Batcher(NodeBatcher):
         """Emit the state after the last iteration, or the initial one without iterations."""
         if state in self._collected:
             return self._collected[state]
-        # There is one value more than iterations: at index 0, without iterations, the
-        # initial one.
+        # There is one value more than iterations: at index 0, without iterations, the initial one.
         last = self.emit.add(
             "Gather", [self._values[state], self.feeding.iterations], "last", axis=0
         )
@@ -442,8 +441,7 @@ class Batcher(NodeBatcher):
         if operand.fact.shape is None:
             raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
         if dropped:
-            # With zero iterations a size that the body does not declare is 0 (Loop,
-            # scan outputs).
+            # With zero iterations a size that the body does not declare is 0 (Loop, scan outputs).
             value = self._empty_axes(value, [axis + 1 for axis in dropped])
         if stacked.backward:
             value = self.feeding.reverse(value)

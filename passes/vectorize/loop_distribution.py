@@ -85,8 +85,7 @@ class Distribution:
                 self.after.discard(vertex)
                 self._stay({vertex}, f"holds {vertex}, which {DIFFERING}")
         for vertex in order:
-            # In the order of the nodes, so that an Identity of an Identity follows it
-            # inside.
+            # In the order of the nodes, so that an Identity of an Identity follows it inside.
             if vertex in self.after and self._only_names(vertex):
                 self.after.remove(vertex)
                 self.inside.add(vertex)

@@ -283,8 +283,7 @@ class Definedness:
             # outside of its loop.
             if guard.iterations is None or guard.level in levels:
                 return None
-            # Without iterations the node of the original does not run, and demands
-            # nothing.
+            # Without iterations the node of the original does not run, and demands nothing.
             if (guard.iterations - 1).less(0) is not False:
                 if guard.iterations.only_symbol is None:
                     return None
@@ -386,8 +385,7 @@ class Definedness:
             rows = ranges_of_rows(self.terms, self.comparison.pushdown.of, place, index, loops)
             by_row = any(self._reads(demand, around | {key}) for key, demand in rows)
             if by_row or self._holds((place, (index,)), around):
-                # A Gather fails for its indices alone, other operators for sizes
-                # as well.
+                # A Gather fails for its indices alone, other operators for sizes as well.
                 fits = head.name == "Gather"
                 return fits or self._safety.holds_within(head, args, 1, place.key)
             index = index.args[0] if index.head.name in (*_KEEPING, "Expand") else None

@@ -153,8 +153,7 @@ def _check(name: str, forms: list[Definition], worker: Worker, seed: int) -> Ker
         try:
             results = _results(node, worker)
         except RuntimeFailure as failure:
-            # A refusal for any other reason than a missing kernel shows that there is
-            # one.
+            # A refusal for any other reason than a missing kernel shows that there is one.
             has_kernel = has_kernel or not any(text in str(failure) for text in _MISSING)
             reason = (
                 "onnxruntime accepts none of the drawn nodes; write its types and sizes into"

@@ -468,8 +468,7 @@ class Trial:
 
     def _blame(self, accepted: Accepted, failure: RuntimeFailure) -> None:
         """Record a failure of the rewrite: its fault, unless the runtime refuses a valid model."""
-        # Lack of memory says nothing of results; a difference found before remains the
-        # verdict.
+        # Lack of memory says nothing of results; a difference found before remains the verdict.
         if failure.reason == "out of memory":
             if not any(difference.kind for difference in self._differences):
                 self._stop("not verified", f"of the rewrite, {failure}")
@@ -497,8 +496,7 @@ class Trial:
         except RuntimeFailure:
             return parts
         others = [compare(b, a, self._tolerance) for b, a in zip(before, outputs, strict=True)]
-        # All outputs must agree together: each of them alone might come in an order of
-        # its own.
+        # All outputs must agree together: each of them alone might come in an order of its own.
         return parts if any(other.kind for other in others) else others
 
     def _repeat(self, accepted: Accepted, parts: Sequence[Difference]) -> None:

@@ -59,8 +59,7 @@ class SqueezeOfSlice(Rule):
         if axes is None or match.axes("u", rank) != axes or len(starts) != 1 or match["k"] != (1,):
             return False
         size = match.inference.fact(match.value("x")).dims[axes[0]].value
-        # -1 + 1 is 0, the front of the axis: the last element ends at the largest number
-        # instead.
+        # -1 + 1 is 0, the front of the axis: the last element ends at the largest number instead.
         last = starts[0] == -1 and ends[0] >= 2**31 - 1
         if size is None or not (last or ends[0] == starts[0] + 1 != 0):
             return False
@@ -272,8 +271,7 @@ def _of_softmax(op_type: str) -> type[Rule]:
     content = {
         "before": f"(floats x) => (y) {{ t = {op_type} <axis = @a> (x)  y = ArgMax <*A> (t) }}",
         "after": "(x) => (y) { y = ArgMax <*A> (x) }",
-        # Softmax may round different numbers to equal ones, of which ArgMax takes the
-        # first.
+        # Softmax may round different numbers to equal ones, of which ArgMax takes the first.
         "exactness": "reals",
         "where": where,
         "cases": cases,

@@ -71,8 +71,7 @@ class _Convolution:
 
         def channels(rule: Rule, match: Match) -> bool:
             group, count = match["A"].get("group", 1), match.shape("w")
-            # In groups of several channels, no axes of the weights are the output
-            # channels.
+            # In groups of several channels, no axes of the weights are the output channels.
             if transposed and group != 1 and (count is None or count[0].value != group):
                 return False
             first = group if transposed else -1
@@ -189,8 +188,7 @@ def _pad_before(rank: int, name: str, header: str, node: str, parameters: str) -
         if name == "AveragePool":
             attributes = match["A"]
             counts = attributes.get("count_include_pad", 0) or not any(attributes.get("pads", ()))
-            # A mean counts the pixels of a Pad, and own pads only by
-            # count_include_pad.
+            # A mean counts the pixels of a Pad, and own pads only by count_include_pad.
             if attributes.get("ceil_mode", 0) or not counts:
                 return False
             changes["count_include_pad"] = 1

@@ -186,6 +186,7 @@ def _is_only_squared(
         before: the nearest nodes that the root depends on.
         after: nodes that depend on the root.
     """
+    # A walk that was cut off may lack nodes that lead to the root.
     is_whole = len(before) <= LONGEST_WALK
     for user in site.graph.users(source):
         if not isinstance(user, Node) or user in after or not is_readable(user):

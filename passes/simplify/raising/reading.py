@@ -135,6 +135,7 @@ def uniform_number(value: Value) -> float | None:
         return None
     array = tensor.numpy().reshape(-1)
     first = float(array[0])
+    # Two elements tell most constants apart before all are compared.
     if not math.isfinite(first) or array[-1] != array[0]:
         return None
     return first if array.size == 1 or not (array != array[0]).any() else None
@@ -305,6 +306,7 @@ def _erf(reading: Reading, node: Node) -> Sum | None:
 
 def erf(algebra: Algebra, one: Sum) -> Sum:
     """Error function, which is odd."""
+    # The sign of one product decides, so that erf(x) and erf(-x) are one atom.
     sign = -1.0 if one and one[min(one)] < 0 else 1.0
     argument = algebra.scale(one, sign)
     return algebra.scale(algebra.function("erf", [argument], algebra.shape_of(one)), sign)
@@ -349,8 +351,7 @@ def clip(algebra: Algebra, one: Sum, low: float | None, high: float | None) -> S
 @_reads("ReduceMean", "ReduceSum", "ReduceSumSquare", "ReduceL2", "ReduceLogSumExp", "ReduceMax")
 def _reduce(reading: Reading, node: Node) -> Sum | None:
     """A reduction that keeps its axes."""
-    # Without its axes the result broadcasts otherwise; `_restore` reads it where they come
-    # back.
+    # Without its axes the result broadcasts otherwise; `_restore` reads it where they come back.
     if not node.attribute("keepdims", 1):
         return None
     return reduction(reading, node)

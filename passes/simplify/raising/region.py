@@ -67,8 +67,7 @@ def nodes_around(graph: Graph, source: Value, seed: Node) -> dict[Node, None]:
     if seed not in region:
         dependent, size = {source}, 0
         before = list(nodes_before(graph, seed))[::-1]
-        # Nearest nodes first is not the order of the graph: a node may wait for a later
-        # one.
+        # Nearest nodes first is not the order of the graph: a node may wait for a later one.
         while size < len(dependent):
             size = len(dependent)
             dependent.update(n.output() for n in before if not dependent.isdisjoint(n.inputs))

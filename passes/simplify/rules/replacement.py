@@ -62,8 +62,7 @@ class PatternReplacement:
         for old, name in self.outputs:
             if old.pinned or old.graph is not graph:
                 return False
-            # Outputs keep their names, which only the result of a node of this graph
-            # can take over.
+            # Outputs keep their names, which only the result of a node of this graph can take over.
             if old in graph.outputs:
                 new = self.match.values.get(name)
                 stays = name in computed and name not in self._folded

@@ -101,8 +101,7 @@ class _Facts:
             return True
         for name in sorted(size.symbols) if cases else ():
             each = self._cases(name, size.terms.get((name,), 0))
-            # The cases of one name suffice here; each of them goes on with the other
-            # names.
+            # The cases of one name suffice here; each of them goes on with the other names.
             if each:
                 return all(
                     self.imply(size.replaced({name: to}), [*case, *then], cases - 1)
@@ -183,8 +182,7 @@ class _Facts:
                 choices.append((len(below) * len(above), unknown, below, above))
             if not choices:
                 return False
-            # The unknown with the fewest pairs of bounds first, since each pair
-            # becomes a row.
+            # The unknown with the fewest pairs of bounds first, since each pair becomes a row.
             count, unknown, below, above = min(choices, key=lambda choice: choice[:2])
             self._terms.budget.step(len(rows) + _SUM * count)
             rows = [row for row in rows if unknown not in row]

@@ -325,8 +325,7 @@ def _fixpoint(
         changed = False
         for k in range(count):
             update = outputs[k]
-            # Scan outputs may be absent, states are not: the next iteration reads
-            # them.
+            # Scan outputs may be absent, states are not: the next iteration reads them.
             if update is None:
                 raise OpenError(f"{loop.place} computes no value for a state")
             form = closed.get(k)

@@ -249,8 +249,7 @@ class Scan:
         if shape is None:
             raise OpenError(f"{label(self.step.node)} has scan outputs of unknown rank")
         axis = self._axis(self.output_axes[k], len(shape) + 1)
-        # Direction 1 puts each element before the earlier ones (Scan,
-        # scan_output_directions).
+        # Direction 1 puts each element before the earlier ones (Scan, scan_output_directions).
         ordered = column[::-1] if self.output_backward[k] else column
         return stack(self.terms, ordered, self.step.head, axis)
 

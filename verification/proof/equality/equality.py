@@ -240,8 +240,7 @@ class Comparison:
     def _prove(self, before: Term | None, after: Term | None, output: str) -> None:
         """Reduce two terms to pairs, none of which rests on itself."""
         self._compare(before, after, output)
-        # Pairs were assumed equal while they were waiting: a circle among them proves
-        # nothing.
+        # Pairs were assumed equal while they were waiting: a circle among them proves nothing.
         pair_of_itself = circular_pair(self._needed, self.induction.earlier)
         if pair_of_itself is not None:
             one, other = pair_of_itself
@@ -292,8 +291,7 @@ class Comparison:
             yield attempt
         except Mismatch as error:
             attempt.failure = error
-            # Assumptions and partners of a failed attempt must not count for the
-            # proof.
+            # Assumptions and partners of a failed attempt must not count for the proof.
             self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
             self.longer_forms.assumed = assumed
             self._asked.pop()
@@ -424,8 +422,7 @@ class Comparison:
             return None
         self._by_row = one, other
         try:
-            # Terms that both share stay whole at first: slices of them would be equal
-            # anyway.
+            # Terms that both share stay whole at first: slices of them would be equal anyway.
             for whole in (self.row_by_row.shared(one, other), frozenset[Term]()):
                 with self._attempt() as attempt, self.pushdown.keeping(whole):
                     pair = self.row_by_row.pair(one, other)

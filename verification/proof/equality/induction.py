@@ -149,8 +149,7 @@ class Induction:
         after = self._in_one_shape(opened.one.of(_update(a, p)), opened.other.of(_update(b, q)))
         if first is None or after is None:
             return None
-        # In the iteration before, the pair may rest on itself: that is the induction
-        # hypothesis.
+        # In the iteration before, the pair may rest on itself: that is the induction hypothesis.
         if after != first:
             self.earlier.add(((one, other), after))
         return [first, after]

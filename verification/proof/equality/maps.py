@@ -49,8 +49,7 @@ class _Map:
         order, stack = dict[Term, None](), [root]
         while stack:
             term = stack.pop()
-            # A term that is found again moves to the end: in reverse, operands
-            # precede all readers.
+            # A term that is found again moves to the end: in reverse, operands precede all readers.
             order.pop(term, None)
             order[term] = None
             if len(order) > _MOST_TERMS:
@@ -85,8 +84,7 @@ class _Map:
         if name == "MatMul" and all(len(arg.fact.shape or ()) > 1 for arg in term.operands):
             return self._terms.rebuild(term, self._aligned(term, lifted, len(shape)))
         if len(lifted) == 1 and term.head.op is not None:
-            # Without an attribute of axes, the work of the operator on one axis more
-            # is unknown.
+            # Without an attribute of axes, the work of the operator on one axis more is unknown.
             moved = {key: self._behind(term, key) for key in _AXES}
             changed = {key: value for key, value in moved.items() if value is not None}
             return self._terms.with_attributes(term.head, *lifted, **changed) if changed else None

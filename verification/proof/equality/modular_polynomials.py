@@ -57,8 +57,7 @@ class ModularPolynomials:
         if shape != other.fact.shape or not (self._is_compound(one) or self._is_compound(other)):
             return None
         rest = self._of(one) - self._of(other)
-        # Arithmetic wraps modulo 2^n, and so do the coefficients: no overflow has to be
-        # excluded.
+        # Arithmetic wraps modulo 2^n, and so do the coefficients: no overflow has to be excluded.
         remainder = {m: f % (1 << bits) for m, f in rest.terms.items() if f % (1 << bits)}
         if not remainder:
             self._terms.used.add("polynomial")
@@ -73,6 +72,7 @@ class ModularPolynomials:
         s + q and s' - (-q) leave s and s', which a hypothesis of induction may equate.
         """
         single = [m for m in remainder if len(m) == 1]
+        # Modulo 2^n, opposite factors add up to 2^n.
         if len(single) != 2 or len(remainder) != 2 or sum(remainder.values()) != 1 << bits:
             return None
         own = self._of(one).terms
@@ -174,6 +174,7 @@ class ModularPolynomials:
             return None
         if before.fact.shape != update.fact.shape or variable.fact.shape != before.fact.shape:
             return None
+        # A summand that is the same term in any iteration depends on none.
         elsewhere = instantiate_iteration(
             self._terms, state.recurrence, others[0], self._induction.symbol(None)
         )

@@ -127,8 +127,7 @@ def _gru(cell: _Cell) -> list[Term]:
     """Ht = (1 - zt) (.) ht + zt (.) Ht-1."""
     (h,), biases = cell.states, cell.biases[2:]
     z, r = cell.apply(0, cell.gate(0)), cell.apply(0, cell.gate(1))
-    # The reset gate multiplies the product with its bias, or else the state before the
-    # product.
+    # The reset gate multiplies the product with its bias, or else the state before the product.
     if cell.head.attribute("linear_before_reset", 0):
         inner = cell.sum(cell.of_state(2, h), *[own for _, own in biases])
         inner = cell.sum(cell.op("Mul", r, inner), *[other for other, _ in biases])

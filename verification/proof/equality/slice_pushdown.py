@@ -173,8 +173,7 @@ class SlicePushdown:
         if isinstance(content, Dimension) and content.less(0) is not None:
             return content + size if content.less(0) else content
         if size.value == 1:
-            # Such an axis has the indices 0 and -1 only, and both mean its one
-            # element.
+            # Such an axis has the indices 0 and -1 only, and both mean its one element.
             return ZERO
         name = f"{PRIVATE}at{index.number}:{size}"
         self._terms.limits[name] = size
@@ -260,8 +259,7 @@ class SlicePushdown:
                 return state
         length, late = one.shape[axis], other.shape[axis]
         ahead, behind = length - start, start + size - length
-        # Both parts must exist: a start behind the first piece would make `ahead`
-        # negative.
+        # Both parts must exist: a start behind the first piece would make `ahead` negative.
         if not is_part(terms, start, ahead, length) or not is_part(terms, ZERO, behind, late):
             return part
         pieces = (yield one, axis, start, ahead), (yield other, axis, ZERO, behind)

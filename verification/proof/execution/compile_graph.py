@@ -283,15 +283,13 @@ class Compiler:
         names = [info.name for info in graph.input]
         constants = {t.name: t for t in graph.initializer}
         constants |= {t.values.name: t for t in graph.sparse_initializer}
-        # Below IR version 4 a body lists its initializers as inputs, which its node does
-        # not feed.
+        # Below IR version 4 a body lists its initializers as inputs, which its node does not feed.
         unfed = surplus(names, constants, input_count)
         program.names = [name for name in names if name not in unfed]
         program.inputs = [scope.define(name) for name in program.names]
         for name, tensor in constants.items():
             place = scope.slots.get(name)
-            # An initializer with the name of an input is its default: both have one
-            # slot.
+            # An initializer with the name of an input is its default: both have one slot.
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(rows_of(graph.node) if rows is None else rows, scope, depth)
         program.outputs = [scope.find(info.name) for info in graph.output]

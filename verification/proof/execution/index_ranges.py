@@ -32,6 +32,7 @@ def index_range(terms: Terms, head: Head, args: Args) -> list[tuple[Head, tuple[
     axis = head.attribute("axis", 0)
     if head.name in _BY_TUPLES:
         width = index.fact.shape[-1].value if index.fact.shape else None
+        # Tuples of several indices have no common axis: one out of range makes no demand.
         axis = 0 if width == 1 and not head.attribute("batch_dims", 0) else len(shape)
     if not -len(shape) <= axis < len(shape):
         return []
@@ -66,6 +67,7 @@ def columns_fit(terms: Terms, safety: Safety, head: Head, args: Args) -> bool:
     for place, size in enumerate(data.shape[:width]):
         column = terms.narrow(index, len(index.shape) - 1, place, 1)
         bounds = safety.known(column).bounds
+        # A negative index counts from the end.
         if bounds is None or (bounds.low + size).less(0) is not False:
             return False
         if (size - bounds.high).less(1) is not False:
@@ -112,6 +114,7 @@ def bare(terms: Terms, term: Term) -> Term:
     below: Term | None = term
     shape = term.fact.shape or ()
     while below is not None and below.head.name in ("view", "Expand"):
+        # An Expand to no element would hide that there is no index.
         below = below.args[0] if all((dim.value or 0) > 0 for dim in shape) else None
     if below is not None and is_one(below):
         return terms.view(below, ())

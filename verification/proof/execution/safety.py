@@ -68,8 +68,7 @@ class Safety:
         """
         key = head, count, *[arg and arg.fact for arg in args]
         answer = self._by_facts.get(key)
-        # Shapes alone decide for an elementwise operator, without premises about its
-        # operands.
+        # Shapes alone decide for an elementwise operator, without premises about its operands.
         if answer is None and self._fits(head, args):
             answer = self._by_facts[key] = True
         elif answer is None:
@@ -262,8 +261,7 @@ class Safety:
             for product, factor in size.terms.items():
                 part = Dimension({product: factor})
                 iterations = [name for name in product if name in limits]
-                # A part that falls with the iterations is smallest on the last
-                # one.
+                # A part that falls with the iterations is smallest on the last one.
                 least_of_all = (factor > 0) is below
                 ends = {
                     name: Dimension.constant(0) if least_of_all else limits[name] - 1

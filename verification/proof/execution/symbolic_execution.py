@@ -285,8 +285,7 @@ class Execution:
         if operation.function is not None:
             return self._call(operation.function, args, operation.width)
         types = tuple([LEFT_OUT if arg is None else type_of(arg.fact) for arg in args])
-        # One check for all nodes of these types; unknown types must be checked on each
-        # run.
+        # One check for all nodes of these types; unknown types must be checked on each run.
         if types not in operation.valid:
             require_valid(step.node, operation.version, types)
             if 0 in types:
@@ -484,8 +483,7 @@ class Execution:
             if (key, self.guards) not in self._noted:  # under other guards
                 self._noted[key, self.guards] = len(self.log)
                 self.terms.budget.step(len(cached[1]))
-                # The nodes of the call may fail here as well, under the
-                # conditions of this place.
+                # The nodes of the call may fail here as well, under the conditions of this place.
                 self.log += relocate(cached[1], 0, 0, self.guards)
             self.seen += cached[2]
             return cached[0]

@@ -139,8 +139,7 @@ def _clip(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """Function between two numbers."""
     is_whole = len(term.args) == 3 and all(a is not None for a in term.args)
     numbers = [bound.number for bound in args[1:]]
-    # An absent bound is none in the specification, and the largest finite number in
-    # onnxruntime.
+    # An absent bound is none in the specification, and the largest finite number in onnxruntime.
     if not is_whole or len(numbers) != 2 or None in numbers:
         return None
     return _between(reals, args[0], *numbers)

@@ -309,8 +309,7 @@ class Field:
         if one.monomials == other.monomials:
             return True
         a, b = self.value(one), self.value(other)
-        # One value at a random point tells most pairs apart, at a fraction of an
-        # expansion's cost.
+        # One value at a random point tells most pairs apart, at a fraction of an expansion's cost.
         if abs(a.number - b.number) > _NEAR * max(a.size, b.size):
             return False
         one, other = self.without_name(one), self.without_name(other)

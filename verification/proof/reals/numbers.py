@@ -90,6 +90,7 @@ class Numbers:
         distance = (largest - least) / 2 / float(power)
         index = bisect_left(mantissas, mantissa)
         choices = [(each, power) for each in mantissas[max(index - 1, 0) : index + 1]]
+        # Numbers just above 1 and just below 2 are neighbours, by other powers of two.
         choices += [(mantissas[0], 2 * power), (mantissas[-1], power / 2)]
         distances = [abs(each * float(scale / power) - mantissa) for each, scale in choices]
         nearest = min(range(len(choices)), key=distances.__getitem__)

@@ -146,8 +146,7 @@ class RealTerms:
             one: a term of the original.
             other: the term of the rewrite.
         """
-        # The original computes these terms anyway: their conditions hold wherever it has
-        # outputs.
+        # The original computes these terms anyway: their conditions hold wherever it has outputs.
         for term in self._below(one, self._granted):
             self._conditions.grant(self._needs.get(term, ()))
             self._granted.add(term)
@@ -318,8 +317,7 @@ class RealTerms:
         if array is None:
             return None
         if not np.isfinite(array.astype(np.float64)).all():
-            # An infinity or a NaN is not a real number, so such a constant is an atom
-            # as a whole.
+            # An infinity or a NaN is not a real number, so such a constant is an atom as a whole.
             return self._view_of_vector(array, term.shape)
         may_round = term.fact.elem_type in _ROUNDED
         is_exact = self._is_original or term in self.terms.of_original
@@ -397,8 +395,7 @@ class RealTerms:
                 keys.append(self.key(operand))
                 shapes.append(() if operand is None else operand.fact.shape)
                 continue
-            # An odd function of -x is minus that of x: with the sign outside, both
-            # share one atom.
+            # An odd function of -x is minus that of x: with the sign outside, both share one atom.
             if head.name in _ODD | _EVEN and field.leading(operand) < 0:
                 operand = field.scale(operand, Fraction(-1))
                 sign = Fraction(-1 if head.name in _ODD else 1)
@@ -650,8 +647,7 @@ def strip(shape: Shape) -> Shape:
 def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
     """Shortest groups of successive axes with as many elements in both shapes."""
     sides = [[a for a, dim in enumerate(shape) if dim.value != 1] for shape in (source, target)]
-    # After a size of 0 all products are 0, so that no shorter group could be told from
-    # another.
+    # After a size of 0 all products are 0, so that no shorter group could be told from another.
     if any(dim.value == 0 for dim in (*source, *target)):
         return [(sides[0], sides[1])]
     ends = [_ends(shape, axes) for shape, axes in zip((source, target), sides, strict=True)]

@@ -117,8 +117,7 @@ class Sizes(Symbols):
         levels = _NONE.union(*[self._free[t] for t in term.args if t is not None])
         inside = _NONE.union(*[self._free[t] for t in term.head.parts])
         if inside:
-            # A recurrence binds its iteration number in its parts, not in its
-            # operands.
+            # A recurrence binds its iteration number in its parts, not in its operands.
             levels |= inside - {self._levels.get(_index(term), COMPARED)}
         if term.head.name == "bound":
             levels |= {term.head.key[0]}

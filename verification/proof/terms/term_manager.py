@@ -277,8 +277,7 @@ class Terms:
             args: the arguments; None at the end is dropped.
             count: number of outputs that are read at least.
         """
-        # An absent input at the end means the same as none: both spellings share one
-        # term.
+        # An absent input at the end means the same as none: both spellings share one term.
         while args and args[-1] is None:
             args = args[:-1]
         cached = head.applications.get(args)
@@ -411,8 +410,7 @@ class Terms:
         head = term.head
         if parts is not None and parts != head.parts:
             head = self.heads.own(head.name, head.key, parts)
-        # Nothing infers facts of such a head, nor folds it: the fact changes with the
-        # arguments.
+        # Nothing infers facts of such a head, nor folds it: the fact changes with the arguments.
         if head.op is None and head.name not in RULES:
             return self.keep(head, args, replace(term.fact), term.index)
         result = self.apply(head, args, term.index + 1)[term.index]
