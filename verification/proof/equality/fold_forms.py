@@ -235,6 +235,7 @@ class FoldForms:
         """Test for a constant that changes no state."""
         term = bare(term.operands[0]) if term.is_op("Expand") else bare(term)
         tensor = self.terms.tensor(term)
+        # An empty constant would pass the test for any number.
         if tensor is None or not tensor.is_readable or not tensor.size:
             return False
         array = tensor.numpy()
@@ -310,6 +311,7 @@ def _powers(forms: FoldForms, values: Term, base: Term, start: Term) -> Fold:
             return None
         for power, value in both_ways(bare(row), "Mul"):
             own = _base(forms, power, count - 1 - index)
+            # A factor that depends on the row is not the fixed one.
             if own is base and not depends_on(own, index):
                 return value
         return None

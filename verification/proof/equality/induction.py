@@ -340,6 +340,8 @@ class Induction:
             return None
         if any((a.args[n] is None) is not (b.args[n] is None) for n in (0, 1)):
             return None
+        # The hypotheses of a pair speak of its variables: they are the same whenever it
+        # is met.
         cached = self._pairs_opened.get((a, b))
         if cached is None:
             cached = self._pairs_opened[a, b] = self._with_variables(

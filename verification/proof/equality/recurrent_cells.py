@@ -246,6 +246,7 @@ class _Layer(NamedTuple):
     def _direction(self, d: int) -> tuple[Term, list[Term]]:
         """States of one direction after each iteration, and after the last."""
         terms, (length, batch, width) = self.terms, self.x.shape
+        # A single iteration is its equations, without a recurrence.
         if length == 1:
             row = terms.view(self.x, (batch, width))
             last = self._updates(d, row, self._initial(d))

@@ -186,6 +186,7 @@ def _bounded(reals: RealTerms, real: Real) -> tuple[Real, Fraction | None, Fract
         return None
     ((monomial, factor),) = real.monomials.items()
     key = reals.field.atoms[monomial[0][0]].key if len(monomial) == 1 else None
+    # A negative factor would exchange the bounds.
     if not isinstance(key, tuple) or key[0] != "between" or monomial[0][1] != 1 or factor < 0:
         return None
     low, high = (None if bound is None else bound * factor for bound in key[2:])

@@ -95,6 +95,7 @@ class Head:
         value = self.numbers.get(name)
         if value is None:
             value = self.op.attribute(name, default)
+            # A default is not kept: another caller may have another one.
             if isinstance(value, int) and name in self.op.attributes:
                 self.numbers[name] = value
         return value
