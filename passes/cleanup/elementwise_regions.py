@@ -86,6 +86,7 @@ class Regions:
         (source,) = sources if len(sources) == 1 else (None,)
         if source is None or self._inference.fact(source).shape != target:
             return None
+        # Another reader needs the value in its present shape.
         if any(self._readers(node) - nodes.keys() for node in nodes if node is not root.producer):
             return None
         is_last = root.producer in nodes and self._readers(root.producer) == {last}

@@ -220,6 +220,7 @@ class NodeBatcher(abc.ABC):
         if size is None or size.value is None or size.value > MOST_STEP_BYTES:
             raise Unbatchable(DIFFERING)
         monoid = OneOperator(Operator(op_type))
+        # Where only run time tells the number of steps, a Loop may make them.
         self.feeding.adds_loops |= most is None
         return parallel_prefix(self.emit, monoid, [rows], [fact], most, reach=reach)[0]
 

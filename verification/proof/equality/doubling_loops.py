@@ -395,6 +395,7 @@ class _Reading:
         entry, sign = entry_of(self._terms, term)
         position: Dimension | None = None
         while entry.head.name in ("view", "narrow", "Cast"):
+            # These floats hold each power of two; a narrower type may not.
             if entry.is_op("Cast") and entry.fact.elem_type not in (_TYPES.FLOAT, _TYPES.DOUBLE):
                 return False
             if entry.head.name == "narrow":

@@ -66,6 +66,7 @@ def _form_fault(
     """Fault of nodes with so many inputs and outputs and attributes of these names."""
     schema = schema_of(op_type, version, domain)
     if schema is None:
+        # An operator that no opset of ONNX has is a custom one.
         return "is not" if not domain and onnx.defs.has(op_type) else ""
     if schema.deprecated:
         return "is deprecated"
@@ -83,6 +84,7 @@ def _flag_fault(node: onnx.NodeProto) -> str:
     """Fault of an attribute that is 0 or 1: runtimes refuse other numbers, or read them in ways of
     their own."""
     for attribute in node.attribute:
+        # What the caller of a function sets is not known here.
         is_flag = attribute.name in _FLAGS and not attribute.ref_attr_name
         if is_flag and attribute.i not in (0, 1):
             return f"has {attribute.name} = {attribute.i}"
