@@ -201,7 +201,7 @@ def show(records: Sequence[Record], applied: Mapping[str, Applied | None], as_js
         return
     from ..display.blocks import Table
 
-    columns = ("Model", "Outcome", "Outputs", "Nodes", "What, or why")
+    columns = ("Model", "Outcome", "Outputs", "Nodes", "Details")
     report.show([Table(columns, [_row(record) for record in records])])
     report.say(_sum(records))
 

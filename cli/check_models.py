@@ -339,7 +339,7 @@ def _show(rows: Sequence[Checked], code: int, as_json: bool, verbose: bool) -> N
     passed = sum(not row.problems for row in rows)
     models = f"{len(rows)} model{'' if len(rows) == 1 else 's'}"
     blocks: list[Block] = [
-        Table(("Model", "Outcome", "What, or why"), [row.row(verbose) for row in rows]),
+        Table(("Model", "Outcome", "Details"), [row.row(verbose) for row in rows]),
         Line(f"{models}: {passed} passed"),
     ]
     report.show_json(_fields(rows, code)) if as_json else report.show(blocks)

@@ -393,7 +393,10 @@ def remarks_table(rewritten: Sequence[Remark], residual: Sequence[Remark], more:
     hidden = len(rows) - _MOST_DONE
     if hidden > 0:
         rows = [*rows[:_MOST_DONE], ("...", f"{hidden} more", "rewritten", f"all are in {more}")]
-    return Table(("Operator", "Where", "Outcome", "What, or why"), [*rows, *_counted(residual)])
+    return Table(
+        ("Operator", "Where", "Outcome", "Effect, or reason for keeping"),
+        [*rows, *_counted(residual)],
+    )
 
 
 def _counted(remarks: Sequence[Remark]) -> list[tuple[str, str, str, str]]:
