@@ -46,6 +46,17 @@ g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s
 ->
 g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
 =>(bool d, float[n] u) <bool k={1}> { d=Identity(k) u=Tanh(s) }> }
+# a condition of the body in a Loop without one, 17, 17
+g (float[n] x) => (y) <int64 t={3}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) <bool f={0}> { d=Identity(f) u=Tanh(s) }> }
+->
+g (float[n] x) => (y) { y=Tanh(x) }
+# a variable of the condition in a Loop without one, 17, 17
+g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Not(c) v=Tanh(s) u=Where(c,v,s) }> }
+->
+g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
+=>(bool d, float[n] u) { d=Not(c) u=Tanh(s) }> }
 # a division that may not run, 17, 17
 g (int64[n] x, int64[n] w, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, int64[n] s)
 =>(bool d, int64[n] u) { d=Identity(c) q=Div(x,w) u=Add(s,q) }> }

@@ -86,17 +86,33 @@ def _looped(terms: Terms, node: Node, ran: list[int]) -> Iterator[list[int]]:
         raise _Open
     states, going = loop.operands[2:], condition == ABSENT or _truth(terms, condition)
     for number in range(limits[0]):
+        if not going and condition == ABSENT:
+            raise _Open  # by ONNX the Loop goes on, in onnxruntime 1.32 it ends
         if not going:
             break
         first = terms.constant(np.array(number, np.int64)), terms.constant(np.array(True))
-        condition, *results = _iteration(terms, node, (*first, *states), number, ran)
-        going, states = _truth(terms, condition), tuple(results[: len(states)])
+        again, *results = _iteration(terms, node, (*first, *states), number, ran)
+        going, states = _truth(terms, again), tuple(results[: len(states)])
         yield results
 
 
 def _has_scalar(terms: Terms, loop: Parts) -> bool:
     """Test for a condition without axes in each iteration."""
     return len(loop.variables) > 1 and terms.fact(loop.variables[1]).shape == ()
+
+
+def _has_one_reading(terms: Terms, loop: Parts) -> bool:
+    """Test that a Loop has a condition, or that its body never ends it.
+
+    By ONNX the body's condition is ignored where the Loop has none; onnxruntime 1.32 obeys it.
+    """
+    again = loop.outputs[0]
+    tensor = terms.tensor(again)
+    return (
+        (*loop.operands, ABSENT, ABSENT)[1] != ABSENT
+        or terms.find(again) == terms.find(loop.variables[1])
+        or (tensor is not None and bool(tensor.numpy().all()))
+    )
 
 
 def _truth(terms: Terms, condition: int) -> bool:
@@ -227,7 +243,7 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     """
     loop, first = parts(node), int(node.head.name == "Loop")
     values = {each: each for each in loop.variables}
-    if first and _has_scalar(terms, loop):
+    if first and _has_scalar(terms, loop) and _has_one_reading(terms, loop):
         values[loop.variables[1]] = terms.constant(np.array(True))
     count = states_of(node) - first
     ends = (each[2 * first :][:count] for each in (loop.operands, loop.variables))

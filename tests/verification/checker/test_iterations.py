@@ -11,8 +11,8 @@ ADD = """Loop (t, , %s) <body = k (int64 j, bool f, float[n] p) => (bool h, floa
 PAIRS = {
     "a condition that ends": (
         "float[n] x",
-        f"<int64 e = {{1}}> {{ y = Loop (, , x) <body = b {TANH} {{ d = Less (i, e)"
-        " u = Tanh (s) }> }",
+        f"<int64 e = {{1}}, bool g = {{1}}> {{ y = Loop (, g, x) <body = b {TANH}"
+        " { d = Less (i, e) u = Tanh (s) }> }",
         "{ a = Tanh (x) y = Tanh (a) }",
     ),
     "a branch by the iteration": (

@@ -59,11 +59,11 @@ PAIRS = {
         ABS,
     ),
     "selection-first": (
-        "float[n, 2] x, float[2, 4] w",
-        """<int64[2] s = {2, 2}, int64[3] r = {0, 1, 2}> { m = MatMul (x, w)
-        a, b = Split <axis = 1> (m, s) y = Reshape (b, r) }""",
-        """<int64[2] i = {2, 3}, int64[3] r = {0, 1, 2}> { v = Gather <axis = 1> (w, i)
-        m = MatMul (x, v) y = Reshape (m, r) }""",
+        "float[3, 2] x, float[2, 8] w",
+        """<int64[4] r = {3, 2, 2, 2}, int64 k = {1}> { m = MatMul (x, w) c = Reshape (m, r)
+        t = Transpose <perm = [1, 2, 0, 3]> (c) y = Gather <axis = 0> (t, k) }""",
+        """<int64[4] i = {4, 5, 6, 7}, int64[3] r = {3, 2, 2}> { v = Gather <axis = 1> (w, i)
+        m = MatMul (x, v) c = Reshape (m, r) y = Transpose <perm = [1, 0, 2]> (c) }""",
     ),
     "product-and-sum": (
         "float[2, n] x, float[2, 3] w, float[3] k",
