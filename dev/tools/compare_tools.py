@@ -1,4 +1,4 @@
-"""What other tools make of models with control flow: the tables of docs/benchmarks.md.
+"""Results of other tools on models with control flow: the tables of docs/benchmarks.md.
 
 Run: python dev/tools/compare_tools.py [--write]
 

@@ -53,7 +53,7 @@ class Runner:
     def run(
         self, model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]
     ) -> tuple[Outputs, Outputs]:
-        """What the reference and onnxruntime give; None where one does not support the model."""
+        """Outputs of the reference and of onnxruntime; None if one does not support the model."""
         key = model.SerializeToString(deterministic=True), id(samples)
         if key not in self.known:
             self.known[key] = in_reference(model, samples), in_onnxruntime(key[0], samples)
@@ -62,8 +62,11 @@ class Runner:
     def expected(
         self, model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]
     ) -> list[list[Any]]:
-        """What an original gives in the reference and in onnxruntime. Where that lacks the
-        opset, what it gave for the same in another one, if the reference sees no difference."""
+        """Outputs of an original in the reference and in onnxruntime.
+
+        If onnxruntime lacks the opset, its outputs for the same model in another opset, if the
+        reference finds no difference.
+        """
         by_definition, in_ort = self.run(model, samples)
         for other, others_in_ort in self.originals:
             if in_ort is None and by_definition and all(map(same, other, by_definition)):

@@ -248,7 +248,7 @@ def test_outputs_that_are_inputs_of_the_body(given, back):
 
 
 def test_an_unneeded_value_may_read_the_iteration_number():
-    """It is not a part of the Scan, which has no such number."""
+    """A Scan has no iteration number, so the value is left out of it."""
     text = """g (float[N, 3] x, float[3] y, int64 n) => (float[3] z, float[M, 3] r)
         <bool yes = {1}> { z, r = Loop (n, yes, y) <body = b (int64 i, bool c, float[3] a)
             => (bool c2, float[3] a2, float[3] q) { c2 = Identity (c) e = Gather (x, i)

@@ -97,8 +97,6 @@ def _symbol_of(terms: Terms, term: Term, number: LinearSum) -> Dimension:
         # One size may be known in several ways, of which the narrowest says most.
         if count is None or number.high < count.high:
             terms.counts[name] = number
-    if number.high <= MOST_ELEMENTS:
-        terms.symbols.magnitudes.exists((size,))
     return size
 
 
