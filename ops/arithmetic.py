@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,15 +20,7 @@ from .agreement import have_both_zeros, have_nan, is_integer
 from .batching import Batch, Operand
 from .elementwise import Elementwise, OfEach, each_known
 from .output_growth import broadcast_size
-from .rules import ALL_OPERANDS, Total, describes
-
-
-@describes("BitwiseAnd", "BitwiseOr", "BitwiseXor")
-class Bitwise(Elementwise):
-    """BitwiseAnd, BitwiseOr, BitwiseXor: from opset 18 on."""
-
-    exact: ClassVar[bool] = True
-    commutative: ClassVar[bool] = True
+from .rules import Total, describes
 
 
 def _product(a: Bounds, b: Bounds) -> Bounds | None:
@@ -42,15 +34,12 @@ def _sum(a: Bounds, b: Bounds) -> Bounds:
     return Bounds(a.low + b.low, a.high + b.high)
 
 
-@describes("Add", element=operator.add, ends=_sum, commutative=True)
+@describes("Add", element=operator.add, ends=_sum)
 @describes("Sub", element=operator.sub, ends=lambda a, b: Bounds(a.low - b.high, a.high - b.low))
-@describes("Mul", element=operator.mul, ends=_product, commutative=True)
+@describes("Mul", element=operator.mul, ends=_product)
 class Arithmetic(Elementwise):
     """Add, Sub and Mul."""
 
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    roundings: ClassVar[int | None] = 1
-    exact: ClassVar[bool] = True
     element: Callable[[Any, Any], Any]
     ends: Callable[[Bounds, Bounds], Bounds | None]
 
@@ -66,10 +55,6 @@ class Arithmetic(Elementwise):
 class Neg(OfEach, Total):
     """Neg."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    roundings: ClassVar[int | None] = 0
-    exact: ClassVar[bool] = True
-
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(operator.neg, inputs)
 
@@ -79,8 +64,6 @@ class Neg(OfEach, Total):
 
 class Division(Elementwise):
     """Operator that fails on a division of integers by zero; numpy returns 0."""
-
-    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, premises: Premises) -> None:
         super().prove_safe(premises)
@@ -134,9 +117,6 @@ class Div(Division):
     """Div: integers are divided towards zero (the specification says so from opset 14 on, and all
     runtimes did before)."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    roundings: ClassVar[int | None] = 1
-
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_divide, inputs)
 
@@ -166,9 +146,6 @@ def _quotient(a: int, b: int) -> int:
 class Mod(Division):
     """Mod, from opset 10 on: the remainder has the sign of the divisor, or with fmod=1 that of the
     dividend."""
-
-    roundings: ClassVar[int | None] = 1
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_c_remainder if node.attribute("fmod", 0) else _remainder, inputs)
@@ -200,8 +177,6 @@ def _c_remainder(a: Dimension, b: Dimension) -> Dimension | None:
 @describes("Pow")
 class Pow(Elementwise):
     """Pow: integers from opset 12 on, of which no negative power is an integer."""
-
-    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def prove_safe(self, premises: Premises) -> None:
         super().prove_safe(premises)
@@ -235,8 +210,6 @@ class BitShift(Elementwise):
 class Sum(Elementwise):
     """Sum and Mean of any number of operands, which broadcast from opset 8 on."""
 
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return broadcast_size(arrays)
 
@@ -265,7 +238,6 @@ class Extreme(Sum):
     Which one of 0 and -0, and of a NaN and a number, no specification tells.
     """
 
-    roundings: ClassVar[int | None] = 0
     element: Callable[[Any, Any], Any]
     limit: Callable[[Bounds | None, Bounds | None], Bounds | None]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ..facts.fact import Shape
 from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, same_shape
 from ..ir import Node
 from .cost_estimates import EACH, elements
-from .rules import ALL_OPERANDS, KeepsShape, OperandRanks, OperatorRules, describes
+from .rules import KeepsShape, OperatorRules, describes
 
 _NODES = 20
 """Nodes that a definition runs, roughly."""
 
 
-@describes("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", ignores_zero_sign=1)
+@describes("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 @describes("SwiGLU", "TensorScatter")
 class Combined(OperatorRules):
     """Operator defined by a few nodes that each work on every element."""
@@ -29,8 +29,6 @@ class Combined(OperatorRules):
 @describes("RotaryEmbedding")
 class RotaryEmbedding(Combined):
     """RotaryEmbedding, from opset 23 on."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         """Caches must have a row for each place, without broadcasting."""
@@ -48,8 +46,6 @@ class RotaryEmbedding(Combined):
 class MeanVarianceNormalization(KeepsShape, Combined):
     """MeanVarianceNormalization."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """A variance that is nearly zero may be negative by the rounding of one definition."""
         return False
@@ -58,8 +54,6 @@ class MeanVarianceNormalization(KeepsShape, Combined):
 @describes("Attention")
 class Attention(OperatorRules):
     """Attention, from opset 23 on: a product for each pair of places."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit without broadcasting, and onnxruntime refuses empty tensors."""
@@ -117,8 +111,6 @@ def _with_heads(premises: Premises, index: int, count: int) -> Shape:
 class Wrapper(OperatorRules):
     """Constructor of, or access to, a container of tensors."""
 
-    exact: ClassVar[bool] = True
-
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(EACH * (1 + elements(arrays)))
 
@@ -143,9 +135,6 @@ def _text(value: str | bytes) -> str:
 @describes("LSTM", "GRU", "RNN")
 class Recurrent(OperatorRules):
     """LSTM, GRU and RNN: one step after the other."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    required_ranks: ClassVar[OperandRanks] = {0: (3,), 1: (3,), 2: (3,)}
 
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit, and there must be a step: runtimes refuse an empty sequence."""

@@ -23,10 +23,7 @@ from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
 from .ranks import RankAnswer, rank_of_largest
 from .rules import (
-    ALL_OPERANDS,
-    SCALAR,
     KeepsShape,
-    OperandRanks,
     OperatorRules,
     Shapes,
     Total,
@@ -37,9 +34,12 @@ from .sliding_windows import window_of_function
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
 
 
+@describes("BitwiseAnd", "BitwiseOr", "BitwiseXor", "Xor")
 class Elementwise(OperatorRules):
-    """Operands whose shapes broadcast in all directions: from opset 7 on, or 8 for Max, Mean, Min
-    and Sum."""
+    """Operands whose shapes broadcast in all directions.
+
+    From opset 7 on, or 8 for Max, Mean, Min and Sum; those of bits exist from 18 on.
+    """
 
     steps: ClassVar[int] = FEW
     elementwise: ClassVar[bool] = True
@@ -86,21 +86,15 @@ def each_known(function: Callable[..., Any], inputs: Sequence[Fact]) -> Content 
     return each(lambda *a: None if any(x is None for x in a) else function(*a), inputs)
 
 
+@describes("BitCast")
 class OfEach(KeepsShape, PassesAxes):
-    """A function of each element of the first input."""
+    """A function of each element of the first input; BitCast from opset 26 on."""
 
     elementwise: ClassVar[bool] = True
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         results = super().batch(batch)
         return [batch.window(result, window_of_function(batch)) for result in results]
-
-
-@describes("BitCast")
-class BitCast(OfEach):
-    """BitCast, from opset 26 on: the bits of each element as another type of as many."""
-
-    exact: ClassVar[bool] = True
 
 
 _EXACT = ("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", "Reciprocal", "Round", "Sqrt")
@@ -112,16 +106,10 @@ _UNARY = (
 )
 
 
-@describes(*_UNARY.split())
-@describes("Abs", "BitwiseNot", "Ceil", "Floor", "IsInf", "IsNaN", roundings=0)
-@describes("Relu", "Round", "Sign", roundings=0)
-@describes("Sqrt", roundings=1)
-@describes("Reciprocal", ignores_zero_sign=0)
+@describes(*_EXACT, *_OF_INTEGERS, *_UNARY.split())
 class Unary(OfEach, Total):
     """A function of one number that gives a result for every number, if only NaN. Some results are
     numbers of the type, and Sqrt is rounded as IEEE 754 has it."""
-
-    ignores_zero_sign: ClassVar[int] = 1
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         if is_integer(arrays[0]) and node.op_type not in _EXACT:
@@ -135,9 +123,6 @@ class CastLike(KeepsShape, PassesAxes):
 
     Strings are refused, as not each of them spells a number.
     """
-
-    roundings: ClassVar[int | None] = 0
-    ignores_zero_sign: ClassVar[int] = 1
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         others = [batch.require(index).value for index in range(1, len(batch.operands))]
@@ -216,7 +201,6 @@ def _same_everywhere(before: Any, after: Any) -> bool:
 class StringConcat(Elementwise):
     """StringConcat, from opset 20 on: a text gets as many letters as the longest two have."""
 
-    exact: ClassVar[bool] = True
     steps: ClassVar[int] = EACH
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -232,10 +216,6 @@ def negation(truth: bool | None) -> bool | None:
 @describes("Clip")
 class Clip(OfEach):
     """Clip: the limits are inputs from opset 11 on, scalars that may be left out."""
-
-    roundings: ClassVar[int | None] = 0
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         bounds = inputs[0].bounds
@@ -265,8 +245,6 @@ class Clip(OfEach):
 class PRelu(KeepsShape):
     """PRelu: the slope is stretched to the data, and never the data to the slope (from opset 7)."""
 
-    roundings: ClassVar[int | None] = 1
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
     elementwise: ClassVar[bool] = True
 
     def prove_safe(self, premises: Premises) -> None:

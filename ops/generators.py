@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,36 +21,17 @@ from .dynamic_shape_batching import sizes_of
 from .output_growth import size_of, times
 from .ranks import RankAnswer, length_of
 from .rules import (
-    ALL_OPERANDS,
-    ONE_NUMBER,
-    SCALAR,
-    VECTOR,
     Growing,
     KeepsShape,
-    OperandRanks,
     OperatorRules,
     Shapes,
-    SizedByVector,
-    Total,
     describes,
 )
-
-
-@describes("Constant")
-class Constant(Total):
-    """Constant: what it gives is an initializer, which is constant already."""
-
-    exact: ClassVar[bool] = True
-    kept_from_folding: ClassVar[bool] = True
 
 
 @describes("ConstantOfShape")
 class ConstantOfShape(OperatorRules):
     """ConstantOfShape, from opset 9 on: without a value it is filled with the float 0."""
-
-    operand_ranks: ClassVar[OperandRanks] = {0: VECTOR}
-    exact: ClassVar[bool] = True
-    sized_by: ClassVar[tuple[int, ...]] = (0,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         target = vector(inputs[0])
@@ -93,10 +74,6 @@ def _fill(node: Node) -> Any:
 @describes("Range")
 class Range(OperatorRules):
     """Range, from opset 11 on, of scalars."""
-
-    fixed_rank: ClassVar[int | None] = 1
-    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(3), SCALAR)
-    sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         start, limit, delta = (element(fact) for fact in inputs[:3])
@@ -157,14 +134,6 @@ class Range(OperatorRules):
 class OneHot(PassesAxes, Growing):
     """OneHot, from opset 9 on: indices out of range give a row that is off."""
 
-    names_axes_of_first: ClassVar[bool] = False
-    roundings: ClassVar[int | None] = 0
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    steered_by: ClassVar[tuple[int, ...] | None] = (0, 1)
-    axis: ClassVar[int | None] = -1
-    new_axes: ClassVar[int] = 1
-    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER, 2: VECTOR}
-
     def prove_safe(self, premises: Premises) -> None:
         rank = len(premises.shape(0))
         premises.axis(rank, -1, extra=1)
@@ -187,9 +156,6 @@ class OneHot(PassesAxes, Growing):
 class EyeLike(KeepsShape):
     """EyeLike, from opset 9 on: of its input only the shape and the type matter."""
 
-    exact: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
-
     def batch(self, batch: Batch) -> Sequence[Value]:
         # One iteration's matrix is needed, of whatever elements, even where there are no
         # iterations.
@@ -205,9 +171,6 @@ class EyeLike(KeepsShape):
 class SignalWindow(OperatorRules):
     """HannWindow, HammingWindow and BlackmanWindow, from opset 17 on."""
 
-    operand_ranks: ClassVar[OperandRanks] = {0: SCALAR}
-    sized_by: ClassVar[tuple[int, ...]] = (0,)
-
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0])
 
@@ -215,10 +178,6 @@ class SignalWindow(OperatorRules):
 @describes("DFT")
 class DFT(PassesAxes):
     """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
-    sized_by: ClassVar[tuple[int, ...]] = (1, 2)
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         length = arrays[1] if len(arrays) > 1 and arrays[1] is not None else 1
@@ -238,19 +197,13 @@ class DFT(PassesAxes):
 class MelWeightMatrix(OperatorRules):
     """MelWeightMatrix, from opset 17 on."""
 
-    steered_by: ClassVar[tuple[int, ...] | None] = (0, 1, 2, 3, 4)
-    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(5), SCALAR)
-    sized_by: ClassVar[tuple[int, ...]] = (0, 1)
-
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0]) * size_of(arrays[1])
 
 
 @describes("AffineGrid")
-class AffineGrid(SizedByVector):
+class AffineGrid(OperatorRules):
     """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
-
-    ignores_zero_sign: ClassVar[int] = 1
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return 3 * size_of(arrays[1])

@@ -21,27 +21,20 @@ from .gather_batching import after_iterations, gathered
 from .merge_batch_axis import by_rows
 from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import (
-    ALL_OPERANDS,
-    ONE_NUMBER,
-    VECTOR,
     KeepsShape,
     Moving,
     NoLarger,
-    OperandRanks,
     OperatorRules,
     RankOfFirst,
     Shapes,
-    SizedByVector,
     Total,
     describes,
 )
 
 
 @describes("Compress")
-class Compress(NoLarger, PassesAxes, SizedByVector, Moving):
+class Compress(NoLarger, PassesAxes, Moving):
     """Compress, from opset 9 on."""
-
-    steered_by: ClassVar[tuple[int, ...] | None] = ()
 
     why_unbatchable: ClassVar[str] = "takes elements from any axis"
 
@@ -62,11 +55,6 @@ class Compress(NoLarger, PassesAxes, SizedByVector, Moving):
 @describes("Gather")
 class Gather(Moving):
     """Gather: indices may be negative from opset 11 on."""
-
-    inferred_from_types: ClassVar[bool] = True
-    names_axes_of_first: ClassVar[bool] = True
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].dims
@@ -157,12 +145,6 @@ def _counts_inside(batch: Batch) -> bool:
 class GatherElements(NoLarger, PassesAxes, Moving):
     """GatherElements, from opset 11 on."""
 
-    inferred_from_types: ClassVar[bool] = True
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
-    carriers: ClassVar[tuple[int, ...] | None] = None
-    axis: ClassVar[int | None] = 0
-
     def prove_safe(self, premises: Premises) -> None:
         data = premises.shape(0)
         _prove_beside(premises, data, premises.shape(1, len(data)))
@@ -171,10 +153,6 @@ class GatherElements(NoLarger, PassesAxes, Moving):
 @describes("GatherND")
 class GatherND(Moving):
     """GatherND, from opset 11 on; batch_dims from 12 on."""
-
-    inferred_from_types: ClassVar[bool] = True
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, tuples = inputs[0].dims, inputs[1].dims
@@ -215,10 +193,6 @@ class Scattering(NoLarger, RankOfFirst):
     A reduction (from opset 16 on) combines them.
     """
 
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    roundings: ClassVar[int | None] = 0
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Test that no place is written twice: the order of such writes is open."""
         if node.attribute("reduction", b"none") != b"none":
@@ -228,8 +202,6 @@ class Scattering(NoLarger, RankOfFirst):
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
         """Test that no place is written twice."""
         raise NotImplementedError
-
-    risky_inputs: ClassVar[tuple[int, ...]] = (1,)
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         # A sum or product of both may exceed the bounds of each.
@@ -241,10 +213,6 @@ class Scattering(NoLarger, RankOfFirst):
 @describes("ScatterElements", "Scatter")
 class ScatterElements(PassesAxes, Scattering):
     """ScatterElements from opset 11 on, called Scatter in 9 and 10."""
-
-    inferred_from_types: ClassVar[bool] = True
-    carriers: ClassVar[tuple[int, ...] | None] = None
-    axis: ClassVar[int | None] = 0
 
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
         data, indices = arrays[:2]
@@ -263,8 +231,6 @@ class ScatterElements(PassesAxes, Scattering):
 @describes("ScatterND")
 class ScatterND(Scattering):
     """ScatterND, from opset 11 on."""
-
-    inferred_from_types: ClassVar[bool] = True
 
     def _places(self, node: Node, arrays: Sequence[Any]) -> bool:
         data, indices = arrays[:2]
@@ -317,11 +283,6 @@ class ReverseSequence(KeepsShape):
     """ReverseSequence, from opset 10 on: the first two axes are time and batch, or the other way
     round."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    exact: ClassVar[bool] = True
-
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         if axis == node.attribute("time_axis", 0):
             return None
@@ -346,11 +307,6 @@ class ReverseSequence(KeepsShape):
 class NonZero(Total):
     """NonZero, from opset 9 on: positions, of each axis those within it."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    exact: ClassVar[bool] = True
-    fixed_rank: ClassVar[int | None] = 2
-    steered_by: ClassVar[tuple[int, ...] | None] = ()
-    sized_by: ClassVar[tuple[int, ...]] = (0,)
     why_unbatchable: ClassVar[str] = (
         "returns a number of positions that may vary between iterations"
     )
@@ -361,24 +317,9 @@ class NonZero(Total):
         return [None if most is None else Bounds(Dimension.constant(0), most - 1)]
 
 
-@describes("Unique")
-class Selecting(OperatorRules):
-    """Unique: the length of its outputs depends on all elements."""
-
-    roundings: ClassVar[int | None] = 0
-    steered_by: ClassVar[tuple[int, ...] | None] = ()
-    sized_by: ClassVar[tuple[int, ...]] = (0, 1, 2, 3, 4)
-
-
 @describes("NonMaxSuppression")
-class NonMaxSuppression(Selecting):
+class NonMaxSuppression(OperatorRules):
     """NonMaxSuppression, from opset 10 on: each box is compared with those that were chosen."""
-
-    roundings: ClassVar[int | None] = None
-    fixed_rank: ClassVar[int | None] = 2
-    steered_by: ClassVar[tuple[int, ...] | None] = (2,)
-    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(2, 5), ONE_NUMBER)
-    required_ranks: ClassVar[OperandRanks] = {0: (3,), 1: (3,)}
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         # Without an image, a box or a class nothing is chosen.

@@ -11,7 +11,7 @@ from ..facts.polynomial import Dimension
 from ..ir import Node
 from .elementwise import Elementwise, OfEach, each, each_known, negation
 from .output_growth import broadcast_size
-from .rules import ALL_OPERANDS, Total, describes
+from .rules import Total, describes
 
 
 def _equal(a: Any, b: Any) -> bool | None:
@@ -20,7 +20,7 @@ def _equal(a: Any, b: Any) -> bool | None:
     return bool(a == b)
 
 
-@describes("Equal", element=_equal, commutative=True)
+@describes("Equal", element=_equal)
 @describes("Less", element=Dimension.less)
 @describes("Greater", element=lambda a, b: b.less(a))
 @describes("LessOrEqual", element=lambda a, b: negation(b.less(a)))
@@ -32,8 +32,6 @@ class Comparison(Elementwise):
     LessOrEqual and GreaterOrEqual are there from 12 on.
     """
 
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    exact: ClassVar[bool] = True
     element: Callable[[Any, Any], bool | None]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -44,8 +42,6 @@ class Comparison(Elementwise):
 class Not(OfEach, Total):
     """Not."""
 
-    exact: ClassVar[bool] = True
-
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(negation, inputs)
 
@@ -55,8 +51,6 @@ class Not(OfEach, Total):
 class Connective(Elementwise):
     """And, false as soon as one operand is known to be, and Or, true then."""
 
-    exact: ClassVar[bool] = True
-    commutative: ClassVar[bool] = True
     decided: ClassVar[bool]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
@@ -68,20 +62,9 @@ class Connective(Elementwise):
         return None if a is None or b is None else not self.decided
 
 
-@describes("Xor")
-class Xor(Elementwise):
-    """Xor."""
-
-    exact: ClassVar[bool] = True
-    commutative: ClassVar[bool] = True
-
-
 @describes("Where")
 class Where(Elementwise):
     """Operator Where, from opset 9 on. Facts that both choices share need no condition."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each(_chosen, inputs)

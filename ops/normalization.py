@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,16 +17,14 @@ from .batching import DIFFERING, Batch, Unbatchable
 from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import joined, parted
 from .partial_axes import filled, once
-from .rules import ALL_OPERANDS, KeepsShape, Shapes, describes
+from .rules import KeepsShape, Shapes, describes
 
 
 @describes("Softmax", "LogSoftmax")
-@describes("Hardmax", roundings=0, ignores_zero_sign=0)
+@describes("Hardmax")
 class Softmax(PassesAxes):
     """Softmax, LogSoftmax and Hardmax (1 for the greatest, else 0): along one axis, the last one,
     from opset 13 on; before, along all axes from one on, the second."""
-
-    ignores_zero_sign: ClassVar[int] = 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].dims, node.attribute("axis")
@@ -73,9 +70,6 @@ class BatchNormalization(Rowwise):
     """BatchNormalization: it trains if training_mode (from opset 14 on) says so; from 7 to 13 it
     does not with one output. The root of a variance of -0.0 is -0.0, by which it divides."""
 
-    inferred_from_types: ClassVar[bool] = True
-    ignores_zero_sign: ClassVar[int] = 4
-
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image = inputs[0].dims
         if len(image) < 2:
@@ -107,8 +101,6 @@ class BatchNormalization(Rowwise):
 class InstanceNormalization(KeepsShape, Rowwise):
     """InstanceNormalization: each channel of each row by itself."""
 
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-
     def prove_safe(self, premises: Premises) -> None:
         channels = _channels(premises)
         for index in (1, 2):
@@ -127,8 +119,6 @@ def _channels(premises: Premises) -> Dimension:
 @describes("GroupNormalization")
 class GroupNormalization(KeepsShape, Rowwise):
     """GroupNormalization, from opset 18 on: scale and bias of groups, from 21 on of channels."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def prove_safe(self, premises: Premises) -> None:
         channels, groups = _channels(premises), premises.node.attribute("num_groups", 0)
@@ -149,9 +139,6 @@ class GroupNormalization(KeepsShape, Rowwise):
 class LpNormalization(KeepsShape, PassesAxes):
     """LpNormalization: along one axis, the last one."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    axis: ClassVar[int | None] = -1
-
     def prove_safe(self, premises: Premises) -> None:
         shape = premises.shape(0)
         axis = premises.axis(len(shape), -1)
@@ -162,9 +149,6 @@ class LpNormalization(KeepsShape, PassesAxes):
 class RMSNormalization(PassesAxes):
     """RMSNormalization, from opset 23 on: over the axes from one on, the last one. What it scales
     with may be stretched, which runtimes do not all do."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    axis: ClassVar[int | None] = -1
 
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         return super().passed(node, rank, set(range(min(axes), rank)))
@@ -186,8 +170,6 @@ class RMSNormalization(PassesAxes):
 @describes("LayerNormalization")
 class LayerNormalization(RMSNormalization):
     """LayerNormalization, from opset 17 on."""
-
-    inferred_from_types: ClassVar[bool] = True
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].dims

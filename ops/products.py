@@ -23,15 +23,12 @@ from .empty_batch import with_a_row, without_it
 from .merge_batch_axis import by_rows
 from .partial_axes import product_of_parts, whole
 from .ranks import RankAnswer, RankOf, rank_of_first
-from .rules import ALL_OPERANDS, OperandRanks, OperatorRules, Shapes, describes
+from .rules import OperatorRules, Shapes, describes
 
 
 @describes("MatMul")
 class MatMul(OperatorRules):
     """MatMul, as numpy.matmul: an operand with one axis is a row or a column."""
-
-    inferred_from_types: ClassVar[bool] = True
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         lhs, rhs = inputs[0].dims, inputs[1].dims
@@ -239,11 +236,6 @@ class QLinearMatMul(QuantizedProduct):
 class Gemm(OperatorRules):
     """Gemm: the bias is stretched from opset 7 on, and may be left out from 11 on."""
 
-    inferred_from_types: ClassVar[bool] = True
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    fixed_rank: ClassVar[int | None] = 2
-    required_ranks: ClassVar[OperandRanks] = {0: (1, 2), 1: (2,)}  # onnxruntime reads a row
-
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         open_ = symbols.fresh(), symbols.fresh()
         matrices = [open_ if fact.shape is None else fact.shape for fact in inputs[:2]]
@@ -339,8 +331,6 @@ class Det(PassesAxes):
 @describes("Einsum")
 class Einsum(OperatorRules):
     """Einsum, from opset 12 on: at most every element with every other."""
-
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Sums of integers saturate or wrap, where they are taken by way of floats."""

@@ -15,18 +15,14 @@ from .agreement import are_finite, fits, is_float, tensors
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
 from .batching import Batch, Unbatchable
-from .rules import ALL_OPERANDS, KeepsShape, OperatorRules, describes
+from .rules import KeepsShape, describes
 
 
 @describes("QuantizeLinear")
-@describes("DequantizeLinear", roundings=1, ignores_zero_sign=ALL_OPERANDS)
+@describes("DequantizeLinear")
 class Quantization(KeepsShape, PassesAxes):
     """QuantizeLinear and DequantizeLinear, from opset 10 on: by one scale, or (from 13 on) one for
     each position of an axis, or (from 21 on) one for each block."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    names_axes_of_first: ClassVar[bool] = False
-    kept_from_folding: ClassVar[bool] = True
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """No scale is 0, no number is beyond the type, and floats hold the integers."""
@@ -78,13 +74,6 @@ class Quantization(KeepsShape, PassesAxes):
         if batch.rank(1) or batch.emit.opset < 13:
             raise Unbatchable("has more than one scale on each iteration, and they vary")
         return batch.same([batch.spread(index) for index in range(count)], axis=0)
-
-
-@describes("DynamicQuantizeLinear")
-class DynamicQuantizeLinear(OperatorRules):
-    """DynamicQuantizeLinear, from opset 11 on."""
-
-    kept_from_folding: ClassVar[bool] = True
 
 
 def _within(array: Any) -> bool:

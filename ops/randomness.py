@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from ..ir import Function, Graph, Node
 from .axis_map import PassesAxes
-from .rules import SCALAR, KeepsShape, OperandRanks, OperatorRules, Total, describes, rules_of
+from .rules import KeepsShape, OperatorRules, Total, describes, rules_of
 
 
 @describes(
@@ -34,10 +33,6 @@ class Draw(OperatorRules):
 class Dropout(KeepsShape, PassesAxes, Total):
     """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
     11, and by an input from opset 12 on."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: SCALAR}
-    exact: ClassVar[bool] = True
 
     def draws_random_numbers(self, node: Node) -> bool:
         """Test for a node that may be in training mode."""

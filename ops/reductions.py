@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ..facts.bounds import Bounds, Known
 from ..facts.fact import Content, Fact, Symbols, content_from
@@ -17,21 +17,19 @@ from .batching import Batch
 from .partial_reductions import reduced_part, reduced_windows
 from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
 from .reduce_view import read_reduction
-from .rules import ONE_NUMBER, KeepsShape, OperandRanks, Shapes, SizedByVector, describes
+from .rules import KeepsShape, Shapes, describes
 from .schema_queries import formal_inputs
 
 
 @describes("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
-@describes("ReduceMax", "ReduceMin", roundings=0)
+@describes("ReduceMax", "ReduceMin")
 @describes("ReduceMean")
-class Reduction(PassesAxes, SizedByVector):
+class Reduction(PassesAxes):
     """The Reduce operators: their axes are an input from opset 18 on (ReduceSum: 13).
 
     For all iterations at once onnxruntime may add floats up in another order, as it has a kernel
     for each arrangement of the axes: a sum along the first axis of a matrix is one of those.
     """
-
-    ignores_zero_sign: ClassVar[int] = 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         view = read_reduction(node, inputs)
@@ -131,9 +129,6 @@ class ArgExtreme(PassesAxes):
     """ArgMax and ArgMin: an axis without elements has none (the specification leaves it open,
     runtimes refuse it)."""
 
-    roundings: ClassVar[int | None] = 0
-    axis: ClassVar[int | None] = 0
-
     def passed(self, node: Node, rank: int, axes: set[int]) -> list[int | None]:
         return kept(node, rank, axes)
 
@@ -155,12 +150,8 @@ class ArgExtreme(PassesAxes):
 
 
 @describes("TopK")
-class TopK(PassesAxes, SizedByVector):
+class TopK(PassesAxes):
     """TopK: k is an input from opset 10 on. Its second output holds positions."""
-
-    roundings: ClassVar[int | None] = 0
-    ignores_zero_sign: ClassVar[int] = 1
-    axis: ClassVar[int | None] = -1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """One shape for both outputs, also where k is not known."""
@@ -200,14 +191,10 @@ class TopK(PassesAxes, SizedByVector):
         return settled and bool(node.attribute("sorted", 1))
 
 
-@describes("CumSum", roundings=1)
+@describes("CumSum")
 @describes("CumProd")
 class CumSum(KeepsShape, PassesAxes):
     """CumSum, from opset 11 on, and CumProd, from 26 on: an input holds the axis."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
 
     def prove_safe(self, premises: Premises) -> None:
         axis = premises.numbers(1)

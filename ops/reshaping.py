@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,11 @@ from .output_growth import broadcast_shapes_size
 from .partial_axes import resized
 from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
 from .rules import (
-    ONE_NUMBER,
     Growing,
     KeepsShape,
     Moving,
-    OperandRanks,
     RankOfFirst,
     Shapes,
-    SizedByVector,
     Total,
     describes,
 )
@@ -37,9 +34,6 @@ from .rules import (
 @describes("Identity")
 class Identity(KeepsShape, PassesAxes, Total):
     """Identity: of sequences, too, from opset 14 on."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    exact: ClassVar[bool] = True
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return inputs[0].content
@@ -58,8 +52,6 @@ class Identity(KeepsShape, PassesAxes, Total):
 class Blocks(Rowwise, Moving):
     """DepthToSpace and SpaceToDepth."""
 
-    required_ranks: ClassVar[OperandRanks] = {0: (4,)}
-
     def prove_safe(self, premises: Premises) -> None:
         """Blocks must divide the channels, or both axes of the image."""
         node, (_, depth, height, width) = premises.node, premises.shape(0, 4)
@@ -74,8 +66,6 @@ class Blocks(Rowwise, Moving):
 @describes("Transpose")
 class Transpose(Moving):
     """Transpose: perm reverses the axes where it is absent."""
-
-    inferred_from_types: ClassVar[bool] = True
 
     def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:
         order = op.attributes.get("perm")
@@ -115,9 +105,6 @@ class Transpose(Moving):
 class Flatten(Moving):
     """Flatten: an axis may be negative from opset 11 on."""
 
-    names_axes_of_first: ClassVar[bool] = True
-    fixed_rank: ClassVar[int | None] = 2
-
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axis = inputs[0].dims, node.attribute("axis", 1)
         axis += len(shape) if axis < 0 else 0
@@ -137,7 +124,7 @@ class Flatten(Moving):
 
 
 @describes("Reshape")
-class Reshape(SizedByVector, Moving):
+class Reshape(Moving):
     """Reshape: from opset 5 on an input holds the new shape, in which 0 copies an axis unless
     allowzero (from opset 14 on) says otherwise, and -1 stands for the rest."""
 
@@ -273,7 +260,7 @@ def _checked(premises: Premises, target: Sequence[Dimension], source: Shape) -> 
 
 
 @describes("Squeeze")
-class Squeeze(PassesAxes, SizedByVector, Moving):
+class Squeeze(PassesAxes, Moving):
     """Squeeze: its axes are an input from opset 13 on; without any, all axes of size 1 go."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
@@ -322,9 +309,6 @@ class Squeeze(PassesAxes, SizedByVector, Moving):
 @describes("Unsqueeze")
 class Unsqueeze(Moving):
     """Unsqueeze: its axes are an input from opset 13 on."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}  # as in onnx's AffineGrid
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, axes = inputs[0].dims, listed_numbers(node, inputs, "axes", 1)

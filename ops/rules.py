@@ -8,7 +8,6 @@ proofs that a node cannot fail; nothing else names it.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
@@ -20,26 +19,21 @@ from ..ir import Node, Operator, Value
 from .agreement import are_ordinary, are_usual
 from .axes import AxisMap
 from .batching import Batch, Unbatchable
-from .cost_estimates import EACH, FEW, elements
+from .cost_estimates import FEW, elements
 from .departures import on_arrays
 from .output_growth import times
 from .partial_axes import along_axis
 from .ranks import RankAnswer, rank_of_first
+from .traits import Traits, traits_of
 
 OLDEST_OPSET = 9
 """First opset for whose operators an answer of `prove_safe` holds."""
-
-ALL_OPERANDS = sys.maxsize
-
-OperandRanks = Mapping[int, tuple[int, ...]]
-"""Ranks that operands may have, by position."""
-SCALAR, VECTOR, ONE_NUMBER = (0,), (1,), (0, 1)
 
 Shapes = list[Shape | None] | None
 """Shape of each output, None for one that onnx infers; None if onnx infers all."""
 
 
-class OperatorRules:
+class OperatorRules(Traits):
     """Rules of one operator, or of several that share all of them.
 
     Every method may be left out; here it says that nothing is known. What a method is given:
@@ -54,66 +48,6 @@ class OperatorRules:
 
     A node may be of any opset; where opsets differ, the docstring of the class says how.
     """
-
-    kept_from_folding: ClassVar[bool] = False
-    """Test whether the operator stays in a model although its result is constant."""
-
-    steps: ClassVar[int] = EACH
-    """Steps of the reference for each element, unless `work` returns another number."""
-
-    risky_inputs: ClassVar[tuple[int, ...]] = ()
-    """Inputs some elements of which make it fail; without any of those it gives a result, if the
-    shapes fit."""
-
-    why_unbatchable: ClassVar[str] = "has no batching rule"
-    """Reason why an operator without a batching rule is not computed for all iterations at once."""
-
-    sized_by: ClassVar[tuple[int, ...]] = ()
-    """Inputs whose elements, not their shapes, say how large the outputs are."""
-
-    sized_like: ClassVar[tuple[int, ...] | None] = None
-    """Inputs whose shapes say how large the outputs are; None for all that are not sized by."""
-
-    operand_ranks: ClassVar[OperandRanks] = MappingProxyType({})
-    """The ranks that operands such as axes, sizes and limits may have. The checker accepts others,
-    onnxruntime refuses them or reads them in its own way. A vector of one element where the
-    specification wants a scalar is allowed (`ONE_NUMBER`) if onnxruntime and onnx's reference read
-    both alike."""
-
-    required_ranks: ClassVar[OperandRanks] = MappingProxyType({})
-    """The ranks of operands with which alone it runs, by the specification and in onnxruntime."""
-
-    steered_by: ClassVar[tuple[int, ...] | None] = None
-    """Inputs whose elements are sizes, axes or positions: other ones may ask for all memory, or
-    fail. None for those that it is sized by."""
-
-    exact: ClassVar[bool] = False
-    """Test whether the specification determines every bit of the outputs, but for those of a NaN,
-    for all elements of the operands."""
-
-    names_axes_of_first: ClassVar[bool] = False
-    """Test whether its attributes `axis` and `axes` name axes that the first input must have."""
-
-    roundings: ClassVar[int | None] = None
-    """0 where it moves or compares numbers, 1 where the specification fixes each rounding; None
-    where kernels choose, but 0 where the class is exact."""
-
-    ignores_zero_sign: ClassVar[int] = 0
-    """Number of leading operands with a sign of zero that changes at most signs of zeros in the
-    outputs, unless these are strings, and no failure."""
-
-    reads_sizes_only: ClassVar[bool] = False
-    """Test whether the elements of its outputs follow from the sizes of its inputs alone."""
-
-    commutative: ClassVar[bool] = False
-    """Commutativity of its two operands, from opset 7 on."""
-
-    elementwise: ClassVar[bool] = False
-    """Test whether it computes each element by itself; several inputs broadcast."""
-
-    inferred_from_types: ClassVar[bool] = False
-    """Test whether onnx infers its outputs from types and sizes of operands, not from elements, as
-    it does for each elementwise one."""
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """Infer shapes of the outputs where onnx's inference is imprecise or slow.
@@ -136,9 +70,6 @@ class OperatorRules:
         """
         allowed = self.required_ranks
         return any(n in allowed and k not in (None, *allowed[n]) for n, k in enumerate(ranks))
-
-    fixed_rank: ClassVar[int | None] = None
-    """The rank of the first output, where that is always the same."""
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         """The rank of an output, from ranks that it asks for; None where it is open.
@@ -291,14 +222,7 @@ class RankOfFirst(OperatorRules):
         return super().rank(node, output) if output else rank_of_first(node)
 
 
-class SizedByVector(OperatorRules):
-    """Rules of an operator whose second input is a vector of sizes, axes or factors."""
-
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
-
-
-class Growing(SizedByVector):
+class Growing(OperatorRules):
     """Rules of an operator that makes axes grow by factors, or to sizes."""
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
@@ -325,9 +249,7 @@ class KeepsShape(NoLarger, RankOfFirst):
 class Moving(OperatorRules):
     """Rules of an operator that only moves elements of the first input."""
 
-    exact: ClassVar[bool] = True
     steps: ClassVar[int] = FEW
-    ignores_zero_sign: ClassVar[int] = 1
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         """The bounds of the first input."""
@@ -367,10 +289,14 @@ def describes(*names: str, **fields: Any) -> Callable[[type[_Rules]], type[_Rule
                 raise ValueError(f"{name} is described by {other} and by {rules.__name__}")
             _DESCRIBED[name] = described = rules()
             # The class may describe several operators, each by an instance with its own fields.
-            vars(described).update(fields)
+            vars(described).update({**traits_of(name), **fields})
         return rules
 
     return register
+
+
+describes("Constant")(Total)
+describes("DynamicQuantizeLinear", "STFT", "Unique")(OperatorRules)  # of traits alone
 
 
 def rules_of(op: Operator) -> OperatorRules:

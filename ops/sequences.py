@@ -13,14 +13,12 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, Unproven, require, same
 from ..ir import Node
 from .composite import Wrapper
-from .rules import ONE_NUMBER, SCALAR, OperandRanks, OperatorRules, describes
+from .rules import OperatorRules, describes
 
 
 @describes("SequenceEmpty", "SequenceConstruct")
 class SequenceConstruct(OperatorRules):
     """SequenceEmpty and SequenceConstruct, from opset 11 on: all inputs have one type."""
-
-    exact: ClassVar[bool] = True
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         return len(node.inputs)
@@ -41,12 +39,9 @@ class SequenceMap(OperatorRules):
         return None if count is None else count + self.more
 
 
-@describes("SequenceInsert", exact=True, more=1)
+@describes("SequenceInsert", more=1)
 class SequenceInsert(SequenceMap):
     """SequenceInsert, from opset 11 on."""
-
-    steered_by: ClassVar[tuple[int, ...] | None] = (2,)
-    operand_ranks: ClassVar[OperandRanks] = {2: SCALAR}
 
     def prove_safe(self, premises: Premises) -> None:
         if premises.has(2):
@@ -61,9 +56,6 @@ class SequenceInsert(SequenceMap):
 class AtPlace(OperatorRules):
     """An operator on one element: the last one where no place is named."""
 
-    steered_by: ClassVar[tuple[int, ...] | None] = (1,)
-    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR}
-
     def prove_safe(self, premises: Premises) -> None:
         count = _length(premises)
         require(count > 0, f"{premises.name(0)} is empty")
@@ -71,7 +63,7 @@ class AtPlace(OperatorRules):
             premises.within(1, [Dimension.constant(count)])
 
 
-@describes("SequenceErase", exact=True, more=-1)
+@describes("SequenceErase", more=-1)
 class SequenceErase(AtPlace, SequenceMap):
     """SequenceErase, from opset 11 on."""
 
@@ -93,12 +85,6 @@ def _length(premises: Premises) -> int:
 class SplitToSequence(OperatorRules):
     """SplitToSequence, from opset 11 on: a part for each size that is given, or as many of one size
     as the axis takes."""
-
-    names_axes_of_first: ClassVar[bool] = True
-    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
-
-    exact: ClassVar[bool] = True
-    sized_by: ClassVar[tuple[int, ...]] = (1,)
 
     def count(self, node: Node, inputs: Sequence[Fact]) -> int | None:
         split = inputs[1] if node.input(1) is not None else None
@@ -131,9 +117,6 @@ class SplitToSequence(OperatorRules):
 @describes("SequenceLength")
 class SequenceLength(OperatorRules):
     """SequenceLength, from opset 11 on: an integer of 64 bits, whatever the elements are."""
-
-    exact: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
 
     def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact] | None:
         count = inputs[0].count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from ..facts.fact import Content, Fact, content_from
 from ..facts.polynomial import product
@@ -17,10 +16,6 @@ from .rules import Total, describes
 class Shape(Total):
     """Shape: of a part of the axes from opset 15 on."""
 
-    fixed_rank: ClassVar[int | None] = 1
-    exact: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
-
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         part = slice(node.attribute("start"), node.attribute("end"))
         return content_from(list(inputs[0].dims[part]))
@@ -33,8 +28,6 @@ class Shape(Total):
 @describes("Size")
 class Size(Shape):
     """Size."""
-
-    fixed_rank: ClassVar[int | None] = 0
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return content_from(product(inputs[0].dims))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,16 +31,11 @@ from .batching import Batch
 from .gather_batching import moving_slice
 from .partial_axes import part_of
 from .rules import (
-    ALL_OPERANDS,
-    ONE_NUMBER,
-    VECTOR,
     Growing,
     KeepsShape,
     Moving,
     NoLarger,
-    OperandRanks,
     Shapes,
-    SizedByVector,
     describes,
 )
 
@@ -48,12 +43,6 @@ from .rules import (
 @describes("Concat")
 class Concat(NoLarger, PassesAxes):
     """Concat: from opset 4 on the axis must be given, from 11 on it may be negative."""
-
-    inferred_from_types: ClassVar[bool] = True
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    carriers: ClassVar[tuple[int, ...] | None] = None
-    axis: ClassVar[int | None] = 1
-    exact: ClassVar[bool] = True
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shapes = [fact.dims for fact in inputs]
@@ -86,10 +75,8 @@ class Concat(NoLarger, PassesAxes):
 
 
 @describes("Split")
-class Split(NoLarger, PassesAxes, SizedByVector, Moving):
+class Split(NoLarger, PassesAxes, Moving):
     """Split: from opset 13 on an input holds the sizes; without any the parts are equal."""
-
-    axis: ClassVar[int | None] = 0
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].dims
@@ -189,9 +176,6 @@ def _clamped(bound: Dimension, size: Dimension, symbols: Symbols) -> Dimension |
 class Slice(NoLarger, PassesAxes, Moving):
     """Slice: from opset 10 on inputs hold starts, ends, axes and steps; before, attributes, and
     steps there were none. Starts and ends are clamped to the axis."""
-
-    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 5), VECTOR)
-    sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape = inputs[0].dims
@@ -297,11 +281,6 @@ class Pad(PassesAxes):
     """Pad: from opset 11 on an input holds the pads, from 18 on another the axes. Negative pads
     cut off."""
 
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: ONE_NUMBER, 3: VECTOR}
-    exact: ClassVar[bool] = True
-    sized_by: ClassVar[tuple[int, ...]] = (1, 3)
-
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         shape, pads = inputs[0].dims, listed(node, inputs, "pads", 1)
         if pads is None or all(pad is None for pad in pads):
@@ -380,9 +359,6 @@ class Pad(PassesAxes):
 class CenterCropPad(PassesAxes, Growing):
     """CenterCropPad, from opset 18 on."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    exact: ClassVar[bool] = True
-
     def prove_safe(self, premises: Premises) -> None:
         rank, sizes = len(premises.shape(0)), premises.numbers(1)
         axes = [axis_of(a, rank) for a in premises.node.attribute("axes", range(rank))]
@@ -398,10 +374,6 @@ class CenterCropPad(PassesAxes, Growing):
 @describes("Trilu")
 class Trilu(KeepsShape, PassesAxes):
     """Trilu, from opset 14 on: matrices of any size; k may be beyond them."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    operand_ranks: ClassVar[OperandRanks] = {1: ONE_NUMBER}
-    exact: ClassVar[bool] = True
 
     def prove_safe(self, premises: Premises) -> None:
         require(len(premises.shape(0)) >= 2, f"{premises.name(0)} has fewer than two axes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ir import Node
 from .cost_estimates import EACH, elements, matching
@@ -25,9 +25,6 @@ class StringSplit(OperatorRules):
     """StringSplit, from opset 20 on: each text gets as many places as the one with most parts, and
     as many letters as the longest."""
 
-    steered_by: ClassVar[tuple[int, ...] | None] = ()
-    sized_by: ClassVar[tuple[int, ...]] = (0,)
-
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         longest = max((len(str(text)) for text in arrays[0].reshape(-1)), default=0)
         return float(arrays[0].size) * (1 + longest)
@@ -41,9 +38,6 @@ class StringSplit(OperatorRules):
 @describes("StringNormalizer")
 class StringNormalizer(OperatorRules):
     """StringNormalizer: each letter and each stopword is looked at; stopwords are dropped."""
-
-    steered_by: ClassVar[tuple[int, ...] | None] = ()
-    sized_by: ClassVar[tuple[int, ...]] = (0,)
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         letters = sum(1 + len(str(text)) for text in arrays[0].reshape(-1))

@@ -22,15 +22,10 @@ from .merge_batch_axis import joined, parted
 from .output_growth import size_of, times
 from .ranks import RankAnswer, length_of, rank_of_first
 from .rules import (
-    ALL_OPERANDS,
-    SCALAR,
-    VECTOR,
     Growing,
-    OperandRanks,
     OperatorRules,
     RankOfFirst,
     Shapes,
-    SizedByVector,
     describes,
 )
 
@@ -88,12 +83,8 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
     return places if stride == 1 and least is not None and least >= 0 else None
 
 
-@describes("GlobalLpPool", "LRN")
-@describes("GridSample", batches=(0, 1))
-class OtherRowwise(Rowwise):
-    """GlobalLpPool, LRN and GridSample: from opset 16 on, with a grid for each image."""
-
-    ignores_zero_sign: ClassVar[int] = 1
+describes("GlobalLpPool", "LRN")(Rowwise)
+describes("GridSample", batches=(0, 1))(Rowwise)  # a grid for each image
 
 
 @describes("ConvInteger")
@@ -121,9 +112,7 @@ class OtherConv(Rowwise):
 class ConvTranspose(OtherConv):
     """ConvTranspose: data [N, C, ...], weight [C, M/group, ...], bias [M]."""
 
-    inferred_from_types: ClassVar[bool] = True
     steps: ClassVar[int] = 3000
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image, weights = inputs[0].dims, inputs[1].dims
@@ -195,8 +184,6 @@ def _spread(node: Node, image: Shape, kernel: Shape) -> Shape | None:
 class LpPool(Rowwise):
     """LpPool."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         window = math.prod(map(float, node.attribute("kernel_shape", [1])))
         return SLID * places(node, arrays[0]) * window
@@ -206,11 +193,6 @@ class LpPool(Rowwise):
 class RoiAlign(OperatorRules):
     """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
     wide."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    fixed_rank: ClassVar[int | None] = 4
-    steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
-    operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         bins = node.attribute("output_height", 1) * node.attribute("output_width", 1)
@@ -225,9 +207,6 @@ class RoiAlign(OperatorRules):
 @describes("Conv")
 class Conv(OtherConv):
     """Conv: data [N, C, ...], weight [M, C/group, ...], bias [M]."""
-
-    inferred_from_types: ClassVar[bool] = True
-    ignores_zero_sign: ClassVar[int] = ALL_OPERANDS
 
     def refuses(self, op: Operator, ranks: Sequence[int | None]) -> bool:
         return len({*ranks[:2]} - {None}) > 1
@@ -247,7 +226,7 @@ class Conv(OtherConv):
 
 
 @describes("AveragePool")
-@describes("MaxPool", roundings=0)
+@describes("MaxPool")
 class Pool(LpPool):
     """MaxPool and AveragePool. The places that MaxPool gives second count from the first image."""
 
@@ -272,11 +251,9 @@ class Pool(LpPool):
 
 
 @describes("GlobalAveragePool")
-@describes("GlobalMaxPool", roundings=0)
+@describes("GlobalMaxPool")
 class GlobalPool(Rowwise):
     """GlobalAveragePool and GlobalMaxPool."""
-
-    ignores_zero_sign: ClassVar[int] = 1
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         image = inputs[0].dims
@@ -288,10 +265,8 @@ class GlobalPool(Rowwise):
 
 
 @describes("Upsample")
-class Upsample(SizedByVector, RankOfFirst):
+class Upsample(RankOfFirst):
     """Upsample, up to opset 9: in opset 9 an input holds the scales."""
-
-    ignores_zero_sign: ClassVar[int] = 1
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
         """Test that no integers are interpolated, whose rounding is open."""
@@ -306,9 +281,6 @@ class Upsample(SizedByVector, RankOfFirst):
 class Resize(Upsample):
     """Resize, from opset 10 on: the scales come second in opset 10 and behind the region from 11
     on, then the sizes."""
-
-    operand_ranks: ClassVar[OperandRanks] = dict.fromkeys(range(1, 4), VECTOR)
-    sized_by: ClassVar[tuple[int, ...]] = (1, 2, 3)
 
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         """The sizes, where they are an input, of the axes that are resized."""
@@ -362,10 +334,6 @@ def _sizes_of_all(batch: Batch) -> Value:
 class Col2Im(Rowwise, Growing):
     """Col2Im, from opset 18 on."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    operand_ranks: ClassVar[OperandRanks] = {1: VECTOR, 2: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (1, 2)
-
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         return float(10_000 * arrays[0].size + EACH * self.growth(node, arrays))
 
@@ -378,24 +346,9 @@ class Col2Im(Rowwise, Growing):
 class MaxUnpool(OperatorRules):
     """MaxUnpool: its size may be given."""
 
-    ignores_zero_sign: ClassVar[int] = 1
-    roundings: ClassVar[int | None] = 0
-    steered_by: ClassVar[tuple[int, ...] | None] = (1, 2)
-    operand_ranks: ClassVar[OperandRanks] = {2: VECTOR}
-    sized_by: ClassVar[tuple[int, ...]] = (2,)
-
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         if len(arrays) > 2 and arrays[2] is not None:
             return size_of(arrays[2])
         strides = node.attribute("strides", [1])
         widest = max(*node.attribute("kernel_shape", [1]), *strides, *node.attribute("pads", [0]))
         return float(float(arrays[0].size) * (3 * widest) ** max(0, arrays[0].ndim - 2))
-
-
-@describes("STFT")
-class STFT(OperatorRules):
-    """STFT, from opset 17 on: a frame for each step."""
-
-    ignores_zero_sign: ClassVar[int] = 1
-    operand_ranks: ClassVar[OperandRanks] = {1: SCALAR, 2: VECTOR, 3: SCALAR}
-    sized_by: ClassVar[tuple[int, ...]] = (1, 3)

@@ -17,7 +17,7 @@ from ....facts.fact import Fact, Shape
 from ....ir import Operator, normal_domain
 from ....ir.subgraph_arity import BODIES
 from ....ops import rules_of
-from ....ops.rules import OperandRanks
+from ....ops.traits import OperandRanks
 from .budget import Budget, OpenError
 from .op_semantics import (
     FIRST_PLAIN,
