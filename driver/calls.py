@@ -14,6 +14,7 @@ from ..ir import BaseDir, Model, ModelSource
 from ..ir.gc_pause import collector_pause
 from ..ir.io.model_source import read_open
 from ..limits import governed
+from ..passes.base import Pass
 from ..passes.manager.pipeline import require_all_rewritten
 from ..passes.vetoes import warn_of
 from ..verification.mismatch import require_compared
@@ -227,9 +228,7 @@ def rewrite(
     """
     request = RewriteOptions.of_call(locals(), hints=False)
     settings = request, VerifyOptions.of(verify, unproved), "the rewrite"
-    with collector_pause():
-        outcome = transform_model(model, *settings, is_short=True)
-        return outcome.model  # the IR outlives the pause: to free it there takes as long as a pass
+    return _result_alone(model, *settings)
 
 
 @overload
@@ -304,9 +303,7 @@ def convert_version(
     fixed: dict[str, Any] = {"passes": (), "opset": target_opset, "hints": False}
     request = RewriteOptions.of_call(locals(), **fixed)
     settings = request, VerifyOptions.of(verify, unproved), "the conversion"
-    with collector_pause():
-        outcome = transform_model(model, *settings, is_short=True)
-        return outcome.model
+    return _result_alone(model, *settings)
 
 
 def inspect(
@@ -361,6 +358,23 @@ def inspect(
     from .inspect import inspect_model
 
     return inspect_model(model, RewriteOptions.of_call(locals()))
+
+
+def _result_alone(
+    model: ModelSource, options: RewriteOptions, verification: VerifyOptions | None, what: str
+) -> Any:
+    """Return the model of `transform_model`."""
+    with collector_pause():
+        outcome = transform_model(model, options, verification, what, is_short=True)
+        result = outcome.model
+        if outcome.ir is not result and all(map(_is_own, outcome.request.pipeline.passes)):
+            outcome.ir.release()  # a collection takes three times as long
+        return result
+
+
+def _is_own(pass_: Pass) -> bool:
+    """Test for a pass of this package; others may keep nodes for later."""
+    return type(pass_).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def transform_model(

@@ -704,6 +704,14 @@ class Graph(GraphQueries):
         self.initializers.pop(value, None)
         value.owner = None
 
+    def release(self) -> None:
+        """Break the cycles between nodes, values and the graph, which is empty afterwards."""
+        for node in self.unordered_nodes():
+            for value in node.outputs:
+                if value is not None:
+                    value.producer = None
+        GraphQueries.__init__(self, None, self._header)
+
 
 def _with_type(info: onnx.ValueInfoProto, value: Value) -> onnx.ValueInfoProto:
     """Add a type to the declaration of an output slot with a constant. Type inference finds none

@@ -111,6 +111,15 @@ class Model:
             else:
                 yield graph
 
+    def release(self) -> None:
+        """Free all nodes and values, which refer to each other in cycles; the model is unusable
+        afterwards.
+
+        Without it they occupy memory until the next collection, which scans them first.
+        """
+        for graph in list(self.graphs()):
+            graph.release()
+
     def __repr__(self) -> str:
         return f"model '{self.graph.name}'"
 

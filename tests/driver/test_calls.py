@@ -5,9 +5,11 @@ import inspect
 import typing
 
 import pytest
+from straightline import ir, passes
 from straightline.driver import calls, option_fields
 from straightline.driver.options import RewriteOptions
 from straightline.options.table import KEYWORDS, OPTIONS, options_of
+from straightline.passes.control.unroll_loops import UnrollLoops
 from straightline.passes.manager.autotune import Accelerate
 from straightline.passes.manager.registry import PASSES
 
@@ -54,3 +56,43 @@ def test_every_option_of_the_table_is_a_field_or_an_option_of_passes():
     others = {option.name for option in OPTIONS if not option.type and not option.of}
     assert others <= set(option_fields.PassOptions.__annotations__)
     assert {*KEYWORDS, "passes"} == fields | of_a_call
+
+
+UNROLLED = """
+    <ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) <int64 n = {200}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+            d = Identity (c) e = Add (a, a)
+        }>
+    }
+"""
+
+
+class KeepNodes(passes.Pass):
+    """Pass of another package that keeps nodes."""
+
+    name = "keep-nodes"
+    kept: typing.ClassVar[list[ir.Node]] = []
+
+    def run(self, model, context):
+        self.kept[:] = model.graph.nodes()
+        return False
+
+
+def test_the_nodes_of_a_result_are_freed_at_once(monkeypatch):
+    released = []
+    monkeypatch.setattr(ir.Model, "release", lambda model: released.append(len(model.graph)))
+    calls.rewrite(ir.to_proto(ir.parse(UNROLLED)), "unroll-loops")
+    assert released == [200]
+
+
+def test_nodes_that_another_package_keeps_stay_whole():
+    proto = ir.to_proto(ir.parse(UNROLLED))
+    calls.rewrite(proto, [UnrollLoops(), KeepNodes()])
+    node = KeepNodes.kept[-1]
+    assert len(KeepNodes.kept) == 200 and node.graph.nodes() == KeepNodes.kept
+    assert node.inputs[0].producer is KeepNodes.kept[-2]
+
+
+def test_a_result_in_the_kind_of_the_ir_stays_whole():
+    model = ir.parse(UNROLLED)
+    assert len(calls.rewrite(model).graph.nodes()) == 200

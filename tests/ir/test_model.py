@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import onnx
 import pytest
 from straightline import ir
@@ -63,3 +65,20 @@ def test_a_model_takes_over_what_another_one_holds() -> None:
     trained.training_info.append(onnx.TrainingInfoProto())
     with pytest.raises(ir.ModelError, match="training information"):
         model.become(trained)
+
+
+def test_a_released_model_frees_its_nodes_without_a_collection() -> None:
+    def count() -> int:
+        return sum(isinstance(one, ir.Node | ir.Value) for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before, model = count(), ir.parse(TEXT)
+        model.graph.nodes()
+        model.graph.nodes_of("If")  # caches
+        assert count() > before
+        model.release()
+        assert count() == before and not len(model.graph)
+    finally:
+        gc.enable()
