@@ -70,8 +70,9 @@ class Conformance:
 
 def rank_fault(node: Node) -> str | None:
     """The first fault in the ranks of a node's constant operands; None where there is none."""
+    inputs = node.inputs
     for position, ranks in rules_of(node.op).operand_ranks.items():
-        operand = node.input(position)
+        operand = inputs[position] if position < len(inputs) else None
         constant = None if operand is None else operand.constant
         if constant is not None and len(constant.dims) not in ranks:
             return f"reads a constant of rank {len(constant.dims)} as operand {position}"

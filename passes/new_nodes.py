@@ -32,13 +32,13 @@ class NewNodes:
         }
         self._added: list[tuple[str, list[Node]]] = []
         self._latest: dict[Graph, Node] = {}
-        has_ranks: dict[str, bool] = {}
-        self._ranks: set[tuple[str, str | None]] = set()
-        for node, op in self._before.items():
-            if op.qualname not in has_ranks:
-                has_ranks[op.qualname] = bool(rules_of(op).operand_ranks)
-            if has_ranks[op.qualname]:
-                self._ranks.add((node.op_type, rank_fault(node)))
+        # Passes may replace the constants, so that faults are found before them.
+        self._ranks: set[tuple[str, str]] = set()
+        ranked = {op for op in set(self._before.values()) if rules_of(op).operand_ranks}
+        for node, op in self._before.items() if ranked else ():
+            fault = rank_fault(node) if op in ranked else None
+            if fault is not None:
+                self._ranks.add((node.op_type, fault))
 
     def note(self, pass_name: str) -> None:
         """Record the nodes that a pass has added."""
@@ -81,8 +81,7 @@ class NewNodes:
         A pass on a copy of the model parses all operators anew: its nodes match by form, unless
         only their element types are at fault.
         """
-        fault = node.op_type, conformance.fault(node)
-        if fault in self._ranks:
+        if (node.op_type, conformance.fault(node)) in self._ranks:
             return True
         return _form(node.op) in self._forms and conformance.form_fault(node) is not None
 

@@ -197,7 +197,7 @@ class Pipeline:
             instrumentation.progress = progress
             instrumentation.watcher = None if trial else current_watcher()
         instrumentation.log_level = logging.DEBUG if trial else logging.INFO
-        instrumentation.new_nodes = None if trial else NewNodes(model)
+        instrumentation.new_nodes = NewNodes(model) if self.passes and not trial else None
         context.default_passes = DEFAULT_PASSES
         with collector_pause(), governed(), notes() as extra, onnx_import(model):
             note_false_sizes(model, context)
