@@ -28,6 +28,7 @@ from straightline.dev.benchmarks.clients.running import Answer, ChildError, Work
 from straightline.dev.benchmarks.clients.steps import STEPS, STEPS_OF_EXPORTS
 from straightline.dev.benchmarks.clients.table import tables
 from straightline.targets import Opsets, Target
+from tables import table
 
 from targets import SOURCE
 
@@ -254,15 +255,12 @@ def test_the_script_leaves_out_what_is_not_installed(monkeypatch, capsys, tmp_pa
 ASKED = ["straightline[ort]", "onnx2torch>=1.5", "client-of-ours[onnx]>=3"]
 
 
-@pytest.mark.parametrize(
-    ("refused", "told"),
-    [
-        ([], []),
-        (["client-of-ours"], ["client-of-ours is left out: client-of-ours[onnx]>=3 does not"]),
-        (["torchvision"], ["no torchvision for this torch: onnx2torch does without"]),
-        (["torch"], ["onnx2torch is left out: no torch for processors in a or b; TORCH= names"]),
-        (["onnx2torch"], ["onnx2torch is left out: onnx2torch>=1.5 does not install"]),
-    ],
+@table(
+    ([], []),
+    (["client-of-ours"], ["client-of-ours is left out: client-of-ours[onnx]>=3 does not"]),
+    (["torchvision"], ["no torchvision for this torch: onnx2torch does without"]),
+    (["torch"], ["onnx2torch is left out: no torch for processors in a or b; TORCH= names"]),
+    (["onnx2torch"], ["onnx2torch is left out: onnx2torch>=1.5 does not install"]),
 )
 def test_each_client_is_installed_by_itself(refused, told, monkeypatch, capsys):
     """What one of them lacks keeps none of the others from it."""

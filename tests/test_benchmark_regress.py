@@ -1,7 +1,6 @@
 """The comparison with the last commit's table; `make regress` measures."""
 
 import onnx.checker
-import pytest
 from straightline.dev.benchmarks import convert_joins, regress
 from straightline.dev.benchmarks.regress import (
     COMMANDS,
@@ -12,20 +11,18 @@ from straightline.dev.benchmarks.regress import (
     inputs,
     nearer,
 )
+from tables import table
 
 ROW = Row("gru", 2.0, 10.0, 21, "proved")
 
 
-@pytest.mark.parametrize(
-    ("change", "lines"),
-    [
-        ({}, []),
-        ({"bare": 2.19, "default": 9.2}, []),
-        ({"bare": 2.21}, ["gru, bare: 2 -> 2.21, 1.10 of it"]),
-        ({"default": 9.0}, ["gru, default: 10 -> 9, 0.90 of it"]),
-        ({"nodes": 22}, ["gru: 21 -> 22 nodes"]),
-        ({"verdict": "open"}, ["gru: proved -> open"]),
-    ],
+@table(
+    ({}, []),
+    ({"bare": 2.19, "default": 9.2}, []),
+    ({"bare": 2.21}, ["gru, bare: 2 -> 2.21, 1.10 of it"]),
+    ({"default": 9.0}, ["gru, default: 10 -> 9, 0.90 of it"]),
+    ({"nodes": 22}, ["gru: 21 -> 22 nodes"]),
+    ({"verdict": "open"}, ["gru: proved -> open"]),
 )
 def test_changes_above_a_tenth_are_printed(change, lines):
     assert changes(ROW, ROW._replace(**change)) == lines

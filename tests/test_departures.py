@@ -1,7 +1,5 @@
 """Rewrites where onnxruntime departs from the specification: it returns what it did before."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

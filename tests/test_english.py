@@ -6,6 +6,7 @@ import re
 import pytest
 from source_files import ROOT, sources
 from straightline.dev.tools import messages
+from tables import table
 
 OPENERS = {"What", "Whether", "That", "It", "They"}
 """A first line is a verb or a noun phrase: a clause as a subject names nothing."""
@@ -75,17 +76,14 @@ def test_first_lines_and_names(file):
     assert [v for v in violations(text) if v.split(" ")[0] not in public] == []
 
 
-@pytest.mark.parametrize(
-    ("source", "count"),
-    [
-        ('"""Whether two types agree."""', 1),
-        ('"""Test whether two types agree."""', 0),
-        ('def f(given):\n    """Return it."""\n    found = given\n', 2),
-        ('"""' + "word " * 16 + '"""', 1),
-        ('"""A short line. ' + "word " * 16 + '"""', 0),
-        ("raise Error(f'{x} is no tensor, which opset {n} wants')", 1),
-        ("raise Error(f'{x} is not a tensor')", 0),
-    ],
+@table(
+    ('"""Whether two types agree."""', 1),
+    ('"""Test whether two types agree."""', 0),
+    ('def f(given):\n    """Return it."""\n    found = given\n', 2),
+    ('"""' + "word " * 16 + '"""', 1),
+    ('"""A short line. ' + "word " * 16 + '"""', 0),
+    ("raise Error(f'{x} is no tensor, which opset {n} wants')", 1),
+    ("raise Error(f'{x} is not a tensor')", 0),
 )
 def test_a_violation_is_found(source, count):
     assert len(list(violations(source))) == count

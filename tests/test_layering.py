@@ -5,8 +5,8 @@ import functools
 from pathlib import Path
 
 import networkx as nx
-import pytest
 from source_files import ROOT, sources
+from tables import table
 
 FLOORS = {
     "limits": (),
@@ -261,18 +261,15 @@ def test_no_room_imports_itself_by_way_of_others_even_for_types():
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("from ..passes import base", "passes/base.py"),
-        ("from ..passes.base import Pass", "passes/base.py"),
-        ("from .. import passes", "passes/__init__.py"),
-        ("import straightline.passes", "passes/__init__.py"),
-        ("from straightline.passes.base import Pass", "passes/base.py"),
-        ("def f():\n    from ..driver.calls import rewrite", "driver/calls.py"),
-    ],
+@table(
+    ("from ..passes import base", "passes/base.py"),
+    ("from ..passes.base import Pass", "passes/base.py"),
+    ("from .. import passes", "passes/__init__.py"),
+    ("import straightline.passes", "passes/__init__.py"),
+    ("from straightline.passes.base import Pass", "passes/base.py"),
+    ("def f():\n    from ..driver.calls import rewrite", "driver/calls.py"),
 )
-def test_an_import_from_a_higher_floor_is_found(tmp_path, line, found):
+def test_an_import_from_a_higher_floor_is_found(line, found, tmp_path):
     for file in (
         "ir/graph.py",
         "ir/bad.py",

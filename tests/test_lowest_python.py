@@ -12,6 +12,7 @@ from pathlib import Path
 import onnx
 import pytest
 from source_files import LOWEST, ROOT, TOOL, python_files
+from tables import table
 
 mypy = pytest.importorskip("mypy", reason="typeshed comes with mypy")
 STUBS = Path(mypy.__file__).parent / "typeshed" / "stdlib"
@@ -123,16 +124,13 @@ def test_every_program_names_element_types_of_the_lowest_onnx():
     assert [*newer_types("TensorProto.FLOAT6E2M3, TensorProto.INT2")] == ["FLOAT6E2M3"]
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("from typing import Never", ["typing.Never"]),
-        ("import typing\nx: typing.Never", ["typing.Never"]),
-        ("import tomllib", ["tomllib"]),
-        ("import sys\nif sys.version_info >= (3, 11):\n    import tomllib", []),
-        ("from concurrent.futures import Future\nimport os.path\nos.path.join", []),
-        ("import contextlib\ncontextlib.chdir", ["contextlib.chdir"]),
-    ],
+@table(
+    ("from typing import Never", ["typing.Never"]),
+    ("import typing\nx: typing.Never", ["typing.Never"]),
+    ("import tomllib", ["tomllib"]),
+    ("import sys\nif sys.version_info >= (3, 11):\n    import tomllib", []),
+    ("from concurrent.futures import Future\nimport os.path\nos.path.join", []),
+    ("import contextlib\ncontextlib.chdir", ["contextlib.chdir"]),
 )
 def test_a_newer_name_is_noticed(text, names):
     assert [*missing(text)] == names

@@ -1,7 +1,5 @@
 """What stands beside a model and is malformed: external data, and what a command is given."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 import straightline as sl
 from onnx import TensorProto, helper, numpy_helper
 from straightline.cli.commands import app
+from tables import table
 from typer.testing import CliRunner
 
 TEXT = """
@@ -136,16 +135,13 @@ def test_inputs_whose_data_is_elsewhere(model: Path, tmp_path: Path) -> None:
         sl.verify(model, model, feeds={"n": np.array(1), "x": tensor})
 
 
-@pytest.mark.parametrize(
-    "tensor",
-    [
-        TensorProto(data_type=999, dims=[3]),
-        TensorProto(data_type=1, dims=[-3], raw_data=b"0" * 12),
-        TensorProto(data_type=1, dims=[2**60], raw_data=b"0" * 12),
-        TensorProto(data_type=1, dims=[3], raw_data=b"0"),
-        TensorProto(dims=[3]),
-        TensorProto(data_type=8, dims=[1], string_data=[b"\xff"]),
-    ],
+@table(
+    TensorProto(data_type=999, dims=[3]),
+    TensorProto(data_type=1, dims=[-3], raw_data=b"0" * 12),
+    TensorProto(data_type=1, dims=[2**60], raw_data=b"0" * 12),
+    TensorProto(data_type=1, dims=[3], raw_data=b"0"),
+    TensorProto(dims=[3]),
+    TensorProto(data_type=8, dims=[1], string_data=[b"\xff"]),
     ids=["type", "negative", "huge", "short", "undefined", "text"],
 )
 def test_inputs_that_are_malformed(tensor: TensorProto, model: Path, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What is not well formed is refused by every public function and command, with one clear line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +12,7 @@ import straightline as sl
 from depth import examples
 from onnx import helper
 from straightline.cli.commands import app
+from tables import table
 from typer.testing import CliRunner
 
 PUBLIC: dict[str, Callable[[Any], object]] = {
@@ -226,14 +225,7 @@ def test_nodes_that_make_no_sense() -> None:
     assert list(nonsense.told(0, range(examples(3)))) == []
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "y = Expand (slice, k)",
-        "y = CumSum (slice, k)",
-        "y = DFT (slice, , k)",
-    ],
-)
+@table("y = Expand (slice, k)", "y = CumSum (slice, k)", "y = DFT (slice, , k)")
 def test_operands_of_another_rank_in_a_loop(node: str) -> None:
     text = f"""<ir_version: 10, opset_import: ["": 20]>
     g (float[4, 2, 3] x, int64 n) => (s) <int64[2, 2] k = {{1, 1, 1, 1}}> {{

@@ -9,6 +9,7 @@ from source_files import ROOT
 from straightline.dev import new
 from straightline.dev.tools import passes
 from straightline.passes.manager.registry import PASSES
+from tables import table
 
 
 @pytest.mark.parametrize("path", passes.files(), ids=lambda path: path.name)
@@ -59,15 +60,12 @@ def test_a_new_pass_is_two_files_that_work_at_once(house, monkeypatch):
     loaded(files[1], "test_drop_twins").test_kept_nodes()
 
 
-@pytest.mark.parametrize(
-    ("name", "family", "words"),
-    [
-        ("Drop_Twins", "simplify", "kebab-case"),
-        ("merge-slices", "simplify", "there is a pass merge-slices"),
-        ("drop-twins", "nowhere", "no folder passes/nowhere"),
-    ],
+@table(
+    ("Drop_Twins", "simplify", "kebab-case"),
+    ("merge-slices", "simplify", "there is a pass merge-slices"),
+    ("drop-twins", "nowhere", "no folder passes/nowhere"),
 )
-def test_unfit_names_are_refused_and_nothing_is_written(house, name, family, words, capsys):
+def test_unfit_names_are_refused_and_nothing_is_written(name, family, words, house, capsys):
     before = sorted(house.rglob("*"))
     with pytest.raises(ValueError, match=words):
         new.new_pass(name, family, house)

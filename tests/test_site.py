@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import straightline as sl
 from straightline import batch, interop, report
+from tables import table
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -56,17 +57,14 @@ def test_names_of_the_reference_exist_and_are_described(name):
     assert found.__doc__ if described else name == "display.OnProgress"
 
 
-@pytest.mark.parametrize(
-    ("text", "depth", "linked"),
-    [
-        ("[a](../DESIGN.md)", 0, "[a](DESIGN.md)"),
-        ("[a](../../DESIGN.md#the-ir)", 1, "[a](../DESIGN.md#the-ir)"),
-        ("[a](../DESIGN.md)", 1, "[a](../DESIGN.md)"),
-        ("[a](../index.md), [b](passes/x.md)", 1, "[a](../index.md), [b](passes/x.md)"),
-        ("[a](../LICENSE)", 0, "[a](../LICENSE)"),
-    ],
+@table(
+    ("[a](../DESIGN.md)", 0, "[a](DESIGN.md)"),
+    ("[a](../../DESIGN.md#the-ir)", 1, "[a](../DESIGN.md#the-ir)"),
+    ("[a](../DESIGN.md)", 1, "[a](../DESIGN.md)"),
+    ("[a](../index.md), [b](passes/x.md)", 1, "[a](../index.md), [b](passes/x.md)"),
+    ("[a](../LICENSE)", 0, "[a](../LICENSE)"),
 )
-def test_links_to_pages_of_the_root(site, text, depth, linked):
+def test_links_to_pages_of_the_root(text, depth, linked, site):
     assert site.out_of_docs(text, depth) == linked
 
 

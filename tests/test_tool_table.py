@@ -2,8 +2,8 @@
 
 import numpy as np
 import onnx
-import pytest
 from straightline.dev.tools.tool_table import SIMPLIFIERS, Cell, _cell, row
+from tables import table
 from texts import HEADER
 
 MODEL = onnx.parser.parse_model(HEADER + "g (float[2] x) => (float[2] y) { y = Abs (x) }")
@@ -15,16 +15,13 @@ def fails(model):
     raise ValueError("no")
 
 
-@pytest.mark.parametrize(
-    ("tool", "outcome"),
-    [
-        (lambda model: (model, False), "right"),
-        (lambda model: (OTHER, False), "wrong"),
-        (lambda model: (onnx.ModelProto(), False), "failed"),
-        (fails, "failed"),
-        (SIMPLIFIERS["`straightline rewrite`"][1], "right"),
-        (SIMPLIFIERS["onnxruntime, basic level"][1], "right"),
-    ],
+@table(
+    (lambda model: (model, False), "right"),
+    (lambda model: (OTHER, False), "wrong"),
+    (lambda model: (onnx.ModelProto(), False), "failed"),
+    (fails, "failed"),
+    (SIMPLIFIERS["`straightline rewrite`"][1], "right"),
+    (SIMPLIFIERS["onnxruntime, basic level"][1], "right"),
 )
 def test_a_result_is_compared(tool, outcome):
     cell = _cell(tool, MODEL, FEEDS)

@@ -6,6 +6,7 @@ from harness import as_model
 from straightline import ir
 from straightline.analysis.conformance import Conformance
 from straightline.ir import Operator
+from tables import table
 
 
 def last_fault(body, opset, signature="float[2, 3] x", edit=None):
@@ -20,19 +21,16 @@ def operator(op_type, **attributes):
     return lambda graph, node: graph.set_operator(node, Operator.make(op_type, **attributes))
 
 
-@pytest.mark.parametrize(
-    ("edit", "fault"),
-    [
-        (None, None),
-        (operator("Gelu"), "is not an operator of opset 13"),
-        (operator("Relu", axis=1), "has an attribute 'axis'"),
-        (operator("Cast"), "lacks its attribute 'to'"),
-        (operator("Cast", to="7"), "has an attribute 'to' of kind"),
-        (operator("Add"), "has 1 inputs; Add accepts 2"),
-        (operator("And"), "has 1 inputs"),
-        (operator("Not"), "does not support tensor(float) as 'X'"),
-        (operator("NoSuchOperator"), None),
-    ],
+@table(
+    (None, None),
+    (operator("Gelu"), "is not an operator of opset 13"),
+    (operator("Relu", axis=1), "has an attribute 'axis'"),
+    (operator("Cast"), "lacks its attribute 'to'"),
+    (operator("Cast", to="7"), "has an attribute 'to' of kind"),
+    (operator("Add"), "has 1 inputs; Add accepts 2"),
+    (operator("And"), "has 1 inputs"),
+    (operator("Not"), "does not support tensor(float) as 'X'"),
+    (operator("NoSuchOperator"), None),
 )
 def test_the_first_fault_of_a_node(edit, fault):
     found = last_fault("y = Neg (x)", 13, edit=edit)

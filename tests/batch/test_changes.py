@@ -3,9 +3,9 @@
 import dataclasses
 import json
 
-import pytest
 from straightline.batch import Record
 from straightline.batch.changes import COLUMNS, Changes
+from tables import table
 
 FLAT = Record(
     *("a.onnx", "in/a.onnx", "out/a.onnx", "written"),
@@ -22,22 +22,19 @@ def changed(**fields):
     return dataclasses.replace(FLAT, **fields)
 
 
-@pytest.mark.parametrize(
-    ("later", "change"),
-    [
-        (changed(), None),
-        (changed(status="skipped", size=(254, 301), seconds=2.9), None),
-        (changed(seconds=3.1), "worse"),
-        (changed(seconds=0.9), "better"),
-        (changed(nodes=(5, 9)), "worse"),
-        (changed(nodes=(5, 9), seconds=0.1), "worse"),
-        (changed(control_flow=(1, 1), nodes=(5, 5)), "worse"),
-        (changed(outputs="equal", nodes=(5, 5)), "worse"),
-        (changed(run_time=(9.5, 6.05)), None),
-        (changed(run_time=(9.5, 5.0)), "better"),
-        (changed(status="failed", problem="outputs differ", outputs="different"), "worse"),
-        (Record(*("a.onnx", "", "", "failed"), "bad input"), "worse"),
-    ],
+@table(
+    (changed(), None),
+    (changed(status="skipped", size=(254, 301), seconds=2.9), None),
+    (changed(seconds=3.1), "worse"),
+    (changed(seconds=0.9), "better"),
+    (changed(nodes=(5, 9)), "worse"),
+    (changed(nodes=(5, 9), seconds=0.1), "worse"),
+    (changed(control_flow=(1, 1), nodes=(5, 5)), "worse"),
+    (changed(outputs="equal", nodes=(5, 5)), "worse"),
+    (changed(run_time=(9.5, 6.05)), None),
+    (changed(run_time=(9.5, 5.0)), "better"),
+    (changed(status="failed", problem="outputs differ", outputs="different"), "worse"),
+    (Record(*("a.onnx", "", "", "failed"), "bad input"), "worse"),
 )
 def test_the_first_difference_decides(later, change):
     for old, new, wanted in ((FLAT, later, change), (later, FLAT, _turned(change))):

@@ -10,6 +10,7 @@ from straightline.driver.options import RewriteOptions
 from straightline.ir.option_names import by
 from straightline.passes import PassOptionError
 from straightline.verification.runs.options import VerifyOptions
+from tables import table
 
 from targets import lacking
 
@@ -20,24 +21,21 @@ def test_the_key_is_the_same_for_the_same():
     assert one.key() == other.key()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        JobConfig(RewriteOptions("unroll-loops")),
-        JobConfig(RewriteOptions(())),
-        JobConfig(RewriteOptions(opset=18)),
-        JobConfig(RewriteOptions(opset="18")),
-        JobConfig(RewriteOptions(values={"x": np.zeros(3)})),
-        JobConfig(RewriteOptions(values={"x": np.zeros(3, np.float32)})),
-        JobConfig(RewriteOptions(dims={"N": 1})),
-        JobConfig(verify=None),
-        JobConfig(verify=VerifyOptions(seed=1)),
-        JobConfig(straight_line=True),
-        JobConfig(whole_target=True),
-        JobConfig(RewriteOptions(target=lacking("Loop"))),
-        JobConfig(RewriteOptions(target=lacking("Scan"))),
-        JobConfig(RewriteOptions(max_work=5)),
-    ],
+@table(
+    JobConfig(RewriteOptions("unroll-loops")),
+    JobConfig(RewriteOptions(())),
+    JobConfig(RewriteOptions(opset=18)),
+    JobConfig(RewriteOptions(opset="18")),
+    JobConfig(RewriteOptions(values={"x": np.zeros(3)})),
+    JobConfig(RewriteOptions(values={"x": np.zeros(3, np.float32)})),
+    JobConfig(RewriteOptions(dims={"N": 1})),
+    JobConfig(verify=None),
+    JobConfig(verify=VerifyOptions(seed=1)),
+    JobConfig(straight_line=True),
+    JobConfig(whole_target=True),
+    JobConfig(RewriteOptions(target=lacking("Loop"))),
+    JobConfig(RewriteOptions(target=lacking("Scan"))),
+    JobConfig(RewriteOptions(max_work=5)),
 )
 def test_the_key_is_another_where_something_else_may_come_out(other):
     assert other.key() != JobConfig().key()

@@ -11,6 +11,7 @@ from straightline import batch
 from straightline.batch import BatchError
 from straightline.batch.scheduler import finished
 from straightline.batch.sources import jobs_of
+from tables import table
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="no such signals here")
 NAMES = ["a.onnx", "b.onnx", "deep/c.onnx", "deep/w.onnx", "deep/er/d.onnx"]
@@ -193,10 +194,7 @@ def test_progress_is_told():
     assert told == [(number, 5) for number in range(6)]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"jobs": 0}, "1 or more, not 0"), ({"address": "tcp://x"}, "one of a cluster")],
-)
+@table(({"jobs": 0}, "1 or more, not 0"), ({"address": "tcp://x"}, "one of a cluster"))
 def test_options_that_do_not_fit(options, message):
     with pytest.raises(BatchError, match=message):
         batch.run("models", "out", **options)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from straightline.batch import BatchError
 from straightline.batch.sources import jobs_of
+from tables import table
 
 OUT = Path("out")
 
@@ -32,14 +33,11 @@ def test_a_folder_stands_for_all_models_below_it_in_order():
     assert job.path == Path("models/a.onnx").absolute() and job.target.is_absolute()
 
 
-@pytest.mark.parametrize(
-    ("pattern", "found"),
-    [
-        ("models/*.onnx", ["a.onnx", "b.onnx"]),
-        ("models/**/*.onnx", ["a.onnx", "b.onnx", "deep/c.onnx", "deep/er/d.onnx", "deep/w.onnx"]),
-        ("models/deep/[cw].onnx", ["c.onnx", "w.onnx"]),
-        ("models/*", ["a.onnx", "b.onnx"]),
-    ],
+@table(
+    ("models/*.onnx", ["a.onnx", "b.onnx"]),
+    ("models/**/*.onnx", ["a.onnx", "b.onnx", "deep/c.onnx", "deep/er/d.onnx", "deep/w.onnx"]),
+    ("models/deep/[cw].onnx", ["c.onnx", "w.onnx"]),
+    ("models/*", ["a.onnx", "b.onnx"]),
 )
 def test_a_pattern_keeps_places_below_its_fixed_part(pattern, found):
     assert names(pattern) == found
@@ -64,20 +62,17 @@ def test_results_below_the_sources_are_no_sources():
     assert "out/a.onnx" in names("models")
 
 
-@pytest.mark.parametrize(
-    ("sources", "out", "message"),
-    [
-        (["nowhere"], "out", "there is no model 'nowhere'"),
-        (["none/*.onnx"], "out", "no file matches"),
-        (["empty"], "out", "no model .* in the folder 'empty'"),
-        (["models"], "models", "would overwrite the model"),
-        (["models/deep/c.onnx"], "models/deep", "would overwrite the model"),
-        (["models/a.onnx", "other/a.onnx"], "out", "would both be .*common folder"),
-        (["models/a.onnx", "other/a.onnx.data"], "out", "would be its external data"),
-        (["models/a.onnx", "third"], "out", "would be a folder"),
-        (["models/a.onnx"], "links", "would overwrite the model 'models.a.onnx'"),
-        (["models/a.onnx"], "hard", "would overwrite the model"),
-    ],
+@table(
+    (["nowhere"], "out", "there is no model 'nowhere'"),
+    (["none/*.onnx"], "out", "no file matches"),
+    (["empty"], "out", "no model .* in the folder 'empty'"),
+    (["models"], "models", "would overwrite the model"),
+    (["models/deep/c.onnx"], "models/deep", "would overwrite the model"),
+    (["models/a.onnx", "other/a.onnx"], "out", "would both be .*common folder"),
+    (["models/a.onnx", "other/a.onnx.data"], "out", "would be its external data"),
+    (["models/a.onnx", "third"], "out", "would be a folder"),
+    (["models/a.onnx"], "links", "would overwrite the model 'models.a.onnx'"),
+    (["models/a.onnx"], "hard", "would overwrite the model"),
 )
 def test_impossible_requests_are_refused_before_the_work(sources, out, message):
     touch("other/a.onnx", "other/a.onnx.data", "third/a.onnx/b.onnx")

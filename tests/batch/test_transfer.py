@@ -8,6 +8,7 @@ import pytest
 from straightline import batch
 from straightline.batch import BatchError
 from straightline.batch.addresses import Address
+from tables import table
 
 pytest.importorskip("fsspec")
 IN, OUT = Address("memory://transfer/models"), Address("memory://transfer/out")
@@ -85,16 +86,13 @@ def test_weights_that_are_missing_are_told():
     assert not record.ok and f"{IN}/deep/w.weights" in record.messages[0]
 
 
-@pytest.mark.parametrize(
-    ("sources", "out", "options", "message"),
-    [
-        (str(IN), str(IN), {}, "would overwrite the model"),
-        (f"{IN}/none/*.onnx", str(OUT), {}, "no file matches"),
-        (f"{OUT}/none", str(OUT), {}, r"there is no model \('\*.onnx'\) below"),
-        ([f"{IN}/a.onnx", "models/a.onnx"], str(OUT), {}, "would both be"),
-        (str(IN), "out", {"backend": "loky"}, "only one process has"),
-        (str(IN), "out", {"link_data": True}, "data cannot be linked"),
-    ],
+@table(
+    (str(IN), str(IN), {}, "would overwrite the model"),
+    (f"{IN}/none/*.onnx", str(OUT), {}, "no file matches"),
+    (f"{OUT}/none", str(OUT), {}, r"there is no model \('\*.onnx'\) below"),
+    ([f"{IN}/a.onnx", "models/a.onnx"], str(OUT), {}, "would both be"),
+    (str(IN), "out", {"backend": "loky"}, "only one process has"),
+    (str(IN), "out", {"link_data": True}, "data cannot be linked"),
 )
 def test_impossible_requests_are_refused_before_the_work(sources, out, options, message):
     with pytest.raises(BatchError, match=message):

@@ -18,6 +18,7 @@ from straightline.ir import Operator
 from straightline.passes import Pass
 from straightline.verification.runs.options import VerifyOptions
 from straightline.verification.runs.verdict import Verdict
+from tables import table
 
 from targets import lacking
 
@@ -128,15 +129,12 @@ def _only_data(place):
     return place
 
 
-@pytest.mark.parametrize(
-    ("error", "problem", "message"),
-    [
-        (MemoryError(), "bad input", "out of memory"),
-        (OSError(5, "broken disk"), "bad input", "broken disk"),
-        (ZeroDivisionError("oh"), "fault", "a fault of straightline itself, ZeroDivisionError: oh"),
-    ],
+@table(
+    (MemoryError(), "bad input", "out of memory"),
+    (OSError(5, "broken disk"), "bad input", "broken disk"),
+    (ZeroDivisionError("oh"), "fault", "a fault of straightline itself, ZeroDivisionError: oh"),
 )
-def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, message):
+def test_whatever_is_raised_is_a_record(error, problem, message, job, monkeypatch):
     def fail(*_, **__):
         raise error
 
@@ -146,16 +144,13 @@ def test_whatever_is_raised_is_a_record(job, monkeypatch, error, problem, messag
     assert message in record.messages[0]
 
 
-@pytest.mark.parametrize(
-    ("how", "problem"),
-    [
-        (JobConfig(RewriteOptions("nothing-such")), "usage"),
-        (JobConfig(max_bytes=3), "bad input"),
-        (JobConfig(RewriteOptions(dims={"N": 3})), "bad input"),
-        (JobConfig(load=(Path("none.py"),)), "bad input"),
-    ],
+@table(
+    (JobConfig(RewriteOptions("nothing-such")), "usage"),
+    (JobConfig(max_bytes=3), "bad input"),
+    (JobConfig(RewriteOptions(dims={"N": 3})), "bad input"),
+    (JobConfig(load=(Path("none.py"),)), "bad input"),
 )
-def test_an_error_becomes_a_record(job, how, problem):
+def test_an_error_becomes_a_record(how, problem, job):
     done = work(job, how, "key")
     assert (done.record.problem, done.entry) == (problem, None)
     assert not Path("out").exists()

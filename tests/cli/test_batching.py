@@ -16,6 +16,7 @@ from straightline.batch import Record
 from straightline.cli import batching
 from straightline.cli.batching import require_summaries, write_summaries
 from straightline.ir import SaveError
+from tables import table
 from texts import HEADER, LOOP
 
 COMMAND = [sys.executable, "-m", "straightline"]
@@ -88,21 +89,18 @@ def test_a_configuration_file_decides_for_each_model():
     assert {row["status"] for row in again} == {"skipped"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["models", "-o", "out.onnx"], "'out.onnx' looks like a model; for one model write IN OUT"),
-        (["a", "b", "c"], "3 names: write IN OUT for one model, or -o FOLDER"),
-        (["a"], "one name: write"),
-        (["models/a.onnx", "x.onnx", "--jobs", "2"], "--jobs is for many models"),
-        (["models/a.onnx", "x.onnx", "--resume"], "--resume is for many models"),
-        (["models/a.onnx", "x.onnx", "--backend", "dask"], "--backend is for many models"),
-        (["-", "-o", "out"], "standard input holds one model"),
-        (["models", "-o", "out", "--address", "tcp://x:1"], "say which, with --backend"),
-        (["models", "-o", "out", "--certificate", "c"], "--certificate is about one model"),
-        (["models", "-o", "out", "--report", "c", "--backend", "dask"], "needs --backend local"),
-        (["models", "-o", "out", "-v"], "--verbose is about one model"),
-    ],
+@table(
+    (["models", "-o", "out.onnx"], "'out.onnx' looks like a model; for one model write IN OUT"),
+    (["a", "b", "c"], "3 names: write IN OUT for one model, or -o FOLDER"),
+    (["a"], "one name: write"),
+    (["models/a.onnx", "x.onnx", "--jobs", "2"], "--jobs is for many models"),
+    (["models/a.onnx", "x.onnx", "--resume"], "--resume is for many models"),
+    (["models/a.onnx", "x.onnx", "--backend", "dask"], "--backend is for many models"),
+    (["-", "-o", "out"], "standard input holds one model"),
+    (["models", "-o", "out", "--address", "tcp://x:1"], "say which, with --backend"),
+    (["models", "-o", "out", "--certificate", "c"], "--certificate is about one model"),
+    (["models", "-o", "out", "--report", "c", "--backend", "dask"], "needs --backend local"),
+    (["models", "-o", "out", "-v"], "--verbose is about one model"),
 )
 def test_wrong_usage(arguments, message):
     _, told = run("rewrite", *arguments, code=2)
@@ -119,15 +117,12 @@ def test_one_model_goes_as_before():
     assert "would overwrite the model" in told
 
 
-@pytest.mark.parametrize(
-    ("problems", "code"),
-    [
-        ([""], 0),
-        (["", "control flow left", ""], 4),
-        (["control flow left", "not verified", "bad input"], 1),
-        (["bad input", "outputs differ", "worker died"], 3),
-        (["outputs differ", "fault"], 70),
-    ],
+@table(
+    ([""], 0),
+    (["", "control flow left", ""], 4),
+    (["control flow left", "not verified", "bad input"], 1),
+    (["bad input", "outputs differ", "worker died"], 3),
+    (["outputs differ", "fault"], 70),
 )
 def test_the_worst_exit_code(problems, code):
     assert batching.worst(problems) == code

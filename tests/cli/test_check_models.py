@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from commands import assert_refused, write
+from tables import table
 from texts import LOOP, NODE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,20 +38,17 @@ def test_a_line_for_each_model_and_the_worst_exit_code(run):
     assert "opset: yes" in run("check", *words, "-v").stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "reason"),
-    [
-        (["models/relu.onnx", "--max-opset", "16"], 4, "opset 17, above 16"),
-        (["models/again.onnx", "--reference", "models/relu.onnx", "--prove"], 0, "proved"),
-        (["models/again.onnx", "--reference", "models", "--prove"], 0, "proved"),
-        (["other.onnx", "--reference", "models/relu.onnx"], 3, "the signatures differ"),
-        (["models/loop.onnx", "--rewritten", "--require-straight-line", "--opset", "18"], 0, ""),
-        (["models/loop.onnx", "--rewritten", "--max-trips", "2", "--require-straight-line"], 4, ""),
-        (["models/relu.onnx", "--rewritten", "--set", "q=1"], 1, "the model has no input 'q'"),
-        (["models/relu.onnx", "--rewritten", "--passes", "nope"], 2, "there is no pass 'nope'"),
-    ],
+@table(
+    (["models/relu.onnx", "--max-opset", "16"], 4, "opset 17, above 16"),
+    (["models/again.onnx", "--reference", "models/relu.onnx", "--prove"], 0, "proved"),
+    (["models/again.onnx", "--reference", "models", "--prove"], 0, "proved"),
+    (["other.onnx", "--reference", "models/relu.onnx"], 3, "the signatures differ"),
+    (["models/loop.onnx", "--rewritten", "--require-straight-line", "--opset", "18"], 0, ""),
+    (["models/loop.onnx", "--rewritten", "--max-trips", "2", "--require-straight-line"], 4, ""),
+    (["models/relu.onnx", "--rewritten", "--set", "q=1"], 1, "the model has no input 'q'"),
+    (["models/relu.onnx", "--rewritten", "--passes", "nope"], 2, "there is no pass 'nope'"),
 )
-def test_exit_codes(run, words, code, reason):
+def test_exit_codes(words, code, reason, run):
     result = run("check", *words, "--json")
     assert result.exit_code == code, result.output
     document = json.loads(result.stdout)
@@ -80,22 +78,19 @@ def test_standard_input(run, folder):
     assert run("check", "-", "--opset", "17", given=content).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["models"], 2, "there is no policy for 'models/again.onnx'"),
-        (["models", "--opset", "17", "--passes", "x"], 2, "--passes has no effect here"),
-        (["models", "--opset", "17", "--prove"], 2, "--prove has no effect here"),
-        (["models", "--rewritten", "--reference", "x"], 2, "leave out --reference"),
-        (
-            ["modles"],
-            1,
-            "there is no model 'modles': no such file or folder; did you mean 'models'?",
-        ),
-        ([], 2, "Missing argument 'MODEL'"),
-    ],
+@table(
+    (["models"], 2, "there is no policy for 'models/again.onnx'"),
+    (["models", "--opset", "17", "--passes", "x"], 2, "--passes has no effect here"),
+    (["models", "--opset", "17", "--prove"], 2, "--prove has no effect here"),
+    (["models", "--rewritten", "--reference", "x"], 2, "leave out --reference"),
+    (
+        ["modles"],
+        1,
+        "there is no model 'modles': no such file or folder; did you mean 'models'?",
+    ),
+    ([], 2, "Missing argument 'MODEL'"),
 )
-def test_wrong_usage(run, words, code, message):
+def test_wrong_usage(words, code, message, run):
     assert_refused(run("check", *words), code, message)
 
 

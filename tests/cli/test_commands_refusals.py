@@ -4,6 +4,7 @@ import onnx
 import pytest
 import straightline as sl
 from commands import assert_refused, write
+from tables import table
 from texts import DECIDED_BY_INPUTS, LOOP, NODE
 
 BAD_MODELS = {
@@ -48,27 +49,24 @@ def test_missing_files_and_folders_are_refused(folder, run):
     assert list(folder.iterdir()) == [folder / "in.onnx"]
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "words"),
-    [
-        (["--set", "q=1"], 1, ["no input 'q'"]),
-        (["--set", "n=1.5"], 1, ["input 'n' is int64", "1.5"]),
-        (["--set", "n=[1, 2]"], 1, ["input 'n'"]),
-        (["--shape", "x=1,5"], 1, ["dimension 1 is 4, not 5"]),
-        (["--shape", "x=1"], 1, ["rank 2"]),
-        (["--shape", "x=1,4", "--shape", "z=2"], 1, ["'N'", "input 'x'"]),
-        (["--set", "n"], 2, ["--set n: write it as in n=3"]),
-        (["--set", "n=1", "--set", "n=2"], 2, ["'n' occurs twice"]),
-        (["--shape", "x=1,a"], 2, ["--shape x=1,a: write"]),
-        (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "unroll-loops"]),
-        (["--passes", "unroll-loops{depth=3}"], 2, ["no option 'depth'", "max_trips"]),
-        (["--passes", "unroll-loops{max_trips=many}"], 2, ["max_trips", "many"]),
-        (["--max-trips", "-1"], 2, ["--max-trips"]),
-        (["--runtime", "cuda"], 2, ["--runtime", "cuda"]),
-        (["--no-such-option"], 2, ["--no-such-option"]),
-    ],
+@table(
+    (["--set", "q=1"], 1, ["no input 'q'"]),
+    (["--set", "n=1.5"], 1, ["input 'n' is int64", "1.5"]),
+    (["--set", "n=[1, 2]"], 1, ["input 'n'"]),
+    (["--shape", "x=1,5"], 1, ["dimension 1 is 4, not 5"]),
+    (["--shape", "x=1"], 1, ["rank 2"]),
+    (["--shape", "x=1,4", "--shape", "z=2"], 1, ["'N'", "input 'x'"]),
+    (["--set", "n"], 2, ["--set n: write it as in n=3"]),
+    (["--set", "n=1", "--set", "n=2"], 2, ["'n' occurs twice"]),
+    (["--shape", "x=1,a"], 2, ["--shape x=1,a: write"]),
+    (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "unroll-loops"]),
+    (["--passes", "unroll-loops{depth=3}"], 2, ["no option 'depth'", "max_trips"]),
+    (["--passes", "unroll-loops{max_trips=many}"], 2, ["max_trips", "many"]),
+    (["--max-trips", "-1"], 2, ["--max-trips"]),
+    (["--runtime", "cuda"], 2, ["--runtime", "cuda"]),
+    (["--no-such-option"], 2, ["--no-such-option"]),
 )
-def test_options_that_do_not_fit_are_refused(folder, run, options, code, words):
+def test_options_that_do_not_fit_are_refused(options, code, words, folder, run):
     write(folder / "in.onnx", DECIDED_BY_INPUTS)
     assert_refused(run("rewrite", "in.onnx", "out.onnx", *options), code, *words)
     assert list(folder.iterdir()) == [folder / "in.onnx"]

@@ -7,6 +7,7 @@ import pytest
 import straightline as sl
 from commands import assert_refused, write
 from straightline.passes import PASSES, UnrollLoops
+from tables import table
 from texts import DECIDED_BY_INPUTS, LOOP, NODE, SEQUENCE
 from wrong_passes import Breaking, Selecting
 
@@ -181,15 +182,12 @@ def test_a_pass_that_raises_costs_a_warning(folder, run, monkeypatch):
     assert result.exit_code == 0 and result.stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("choice", "words"),
-    [
-        ("samples", "open, equal on 3 samples and 32 edge cases (output 'y': "),
-        ("allow", "open: not proved, and no sample was run: output 'y': "),
-        ("keep", "proved: equal for every input"),
-    ],
+@table(
+    ("samples", "open, equal on 3 samples and 32 edge cases (output 'y': "),
+    ("allow", "open: not proved, and no sample was run: output 'y': "),
+    ("keep", "proved: equal for every input"),
 )
-def test_an_open_proof_is_treated_as_asked(folder, run, choice, words, monkeypatch):
+def test_an_open_proof_is_treated_as_asked(choice, words, folder, run, monkeypatch):
     kinds = (*PASSES, Selecting)
     monkeypatch.setattr("straightline.passes.manager.registry.PASSES", kinds)
     write(folder / "in.onnx", "g (float[3] x) => (float[3] y) { y = Relu (x) }")

@@ -4,19 +4,16 @@ import os
 import subprocess
 import sys
 
-import pytest
 from straightline.cli.completing import pass_names, words
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("begun", "offered"),
-    [
-        ("inline-", ["inline-ifs", "inline-functions"]),
-        ("unroll-loops{max_trips=3},hoist-i", ["unroll-loops{max_trips=3},hoist-invariants"]),
-        ("unroll-loops{max_trips=3,ma", []),
-        ("sel", ["selects"]),
-        ("no", []),
-    ],
+@table(
+    ("inline-", ["inline-ifs", "inline-functions"]),
+    ("unroll-loops{max_trips=3},hoist-i", ["unroll-loops{max_trips=3},hoist-invariants"]),
+    ("unroll-loops{max_trips=3,ma", []),
+    ("sel", ["selects"]),
+    ("no", []),
 )
 def test_names_of_passes(begun, offered):
     assert sorted(pass_names(begun)) == sorted(offered)

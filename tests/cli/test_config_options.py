@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from commands import assert_refused, write
+from tables import table
 
 LOOP = """g (int64 n, int64 m, float[2] x) => (float[2] y) <bool yes = {1}> {
     t = Add (n, m)
@@ -140,13 +141,10 @@ def test_python_files_run_from_a_named_file_only(run, folder):
     assert "ran" in result.stderr + str(result.exception)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--config", "no.toml"], 1, "cannot read the configuration 'no.toml': No such file"),
-        (["--config", "models/straigtline.toml"], 1, "did you mean 'models/straightline.toml'?"),
-        (["--config", "c.toml", "--no-config"], 2, "--config and --no-config contradict"),
-    ],
+@table(
+    (["--config", "no.toml"], 1, "cannot read the configuration 'no.toml': No such file"),
+    (["--config", "models/straigtline.toml"], 1, "did you mean 'models/straightline.toml'?"),
+    (["--config", "c.toml", "--no-config"], 2, "--config and --no-config contradict"),
 )
-def test_wrong_usage(run, words, code, message):
+def test_wrong_usage(words, code, message, run):
     assert_refused(run("inspect", "c.onnx", *words), code, message)

@@ -11,6 +11,7 @@ from straightline.ir import LoadError
 from straightline.passes import PassOptionError
 from straightline.version_converter import ConversionError
 from straightline.version_converter.errors import Failure
+from tables import table
 
 
 def command_that(raises, as_json=False):
@@ -32,17 +33,14 @@ def _streams(monkeypatch):
     monkeypatch.setattr(exit_codes.interrupts, "over", lambda: None)
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "line"),
-    [
-        (LoadError("it is broken"), 1, "error: it is broken\n"),
-        (PassOptionError("no such pass"), 2, "error: no such pass\n"),
-        (typer.BadParameter("bad  \n value"), 2, "bad value (see --help)\n"),
-        (OSError(errno.ENOSPC, "no space"), 1, "error: [Errno 28] no space\n"),
-        (MemoryError(), 1, "error: out of memory\n"),
-        (KeyboardInterrupt(), 130, "error: interrupted\n"),
-        (TypeError("a\nb"), 70, "error: a fault of straightline itself, TypeError: a b;"),
-    ],
+@table(
+    (LoadError("it is broken"), 1, "error: it is broken\n"),
+    (PassOptionError("no such pass"), 2, "error: no such pass\n"),
+    (typer.BadParameter("bad  \n value"), 2, "bad value (see --help)\n"),
+    (OSError(errno.ENOSPC, "no space"), 1, "error: [Errno 28] no space\n"),
+    (MemoryError(), 1, "error: out of memory\n"),
+    (KeyboardInterrupt(), 130, "error: interrupted\n"),
+    (TypeError("a\nb"), 70, "error: a fault of straightline itself, TypeError: a b;"),
 )
 def test_every_error_is_one_line_and_a_code(error, code, line, capsys, monkeypatch):
     monkeypatch.delenv("STRAIGHTLINE_TRACEBACK", raising=False)
@@ -54,16 +52,13 @@ def test_every_error_is_one_line_and_a_code(error, code, line, capsys, monkeypat
     assert told.out == ""
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "code"),
-    [
-        (LoadError("it is broken"), "LoadError", 1),
-        (PassOptionError("no such pass"), "PassOptionError", 2),
-        (OSError(errno.ENOSPC, "no space"), "OSError", 1),
-        (KeyboardInterrupt(), "KeyboardInterrupt", 130),
-        (TypeError("oops"), "TypeError", 70),
-        (ConversionError("no", [Failure("p", "Op", 11, 10, "why")]), "ConversionError", 1),
-    ],
+@table(
+    (LoadError("it is broken"), "LoadError", 1),
+    (PassOptionError("no such pass"), "PassOptionError", 2),
+    (OSError(errno.ENOSPC, "no space"), "OSError", 1),
+    (KeyboardInterrupt(), "KeyboardInterrupt", 130),
+    (TypeError("oops"), "TypeError", 70),
+    (ConversionError("no", [Failure("p", "Op", 11, 10, "why")]), "ConversionError", 1),
 )
 def test_errors_are_one_json_document_too(error, kind, code, capsys, monkeypatch):
     monkeypatch.delenv("STRAIGHTLINE_TRACEBACK", raising=False)
@@ -78,10 +73,7 @@ def test_errors_are_one_json_document_too(error, kind, code, capsys, monkeypatch
     assert first == f"error: {found['error']}" and [i.strip() for i in items] == found["items"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind"),
-    [(["work", "--json", "--jsno"], "NoSuchOption"), (["wrok", "--json"], "UsageError")],
-)
+@table((["work", "--json", "--jsno"], "NoSuchOption"), (["wrok", "--json"], "UsageError"))
 def test_wrong_usage_is_json_too(arguments, kind, capsys):
     with pytest.raises(SystemExit):
         command_that(TypeError(), as_json=True)(arguments)
@@ -155,16 +147,13 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(
-    ("code", "show", "product", "wanted", "told"),
-    [
-        (0, lambda: None, True, 0, ""),
-        (4, lambda: None, False, 4, ""),
-        (0, lose, True, 1, "error: the result could not be shown: No space left on device\n"),
-        (3, lose, True, 3, "error: the result could not be shown"),
-        (0, lose, False, 0, "warning: the report could not be shown"),
-        (0, interrupt, False, 0, ""),
-    ],
+@table(
+    (0, lambda: None, True, 0, ""),
+    (4, lambda: None, False, 4, ""),
+    (0, lose, True, 1, "error: the result could not be shown: No space left on device\n"),
+    (3, lose, True, 3, "error: the result could not be shown"),
+    (0, lose, False, 0, "warning: the report could not be shown"),
+    (0, interrupt, False, 0, ""),
 )
 def test_output_that_cannot_be_shown(code, show, product, wanted, told, capsys, monkeypatch):
     monkeypatch.setattr("straightline.cli.terminal.silence", lambda stream: None)

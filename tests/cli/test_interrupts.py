@@ -8,6 +8,7 @@ import time
 
 import onnx
 import pytest
+from tables import table
 
 INTERRUPTED = (130, "error: interrupted\n")
 TERMINATED = (143, "error: terminated\n")
@@ -66,10 +67,7 @@ KILL = "os.kill(os.getpid(), signal.SIGINT)"
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    "module",
-    ["straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "onnx.helper"],
-)
+@table("straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "onnx.helper")
 @SIGNALS
 def test_while_modules_are_imported(module, name, ending, folder):
     action = KILL.replace("SIGINT", name)
@@ -166,13 +164,10 @@ def wait_for(condition, seconds=60):
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("runtime", "later", "number", "ending"),
-    [
-        ("reference", 0, signal.SIGINT, INTERRUPTED),
-        ("onnxruntime", 3, signal.SIGINT, INTERRUPTED),
-        ("reference", 0, signal.SIGTERM, TERMINATED),
-    ],
+@table(
+    ("reference", 0, signal.SIGINT, INTERRUPTED),
+    ("onnxruntime", 3, signal.SIGINT, INTERRUPTED),
+    ("reference", 0, signal.SIGTERM, TERMINATED),
 )
 def test_while_it_verifies_no_process_is_left(runtime, later, number, ending, folder):
     onnx.save(onnx.parser.parse_model(TEXT.replace("Not (c)", "Identity (c)")), "in.onnx")

@@ -2,10 +2,10 @@
 
 import dataclasses
 
-import pytest
 import typer
 from straightline.cli.arguments import grouped
 from straightline.cli.options import argument, choice, flag, option, whole
+from tables import table
 from typer.testing import CliRunner
 
 
@@ -41,13 +41,10 @@ def test_fields_become_options_and_arguments():
     assert Group().number == 2 and Group().color is None
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("m", "--number", "0"), "write a whole number, 1 or more"),
-        (("m", "--color", "gren"), "did you mean 'green'?"),
-        ((), "IN"),
-    ],
+@table(
+    (("m", "--number", "0"), "write a whole number, 1 or more"),
+    (("m", "--color", "gren"), "did you mean 'green'?"),
+    ((), "IN"),
 )
 def test_a_wrong_value_is_refused(words, message):
     code, output, seen = invoke(*words)

@@ -10,22 +10,20 @@ from onnx import numpy_helper
 from straightline.cli import parsing
 from straightline.cli.parsing import contents, files_in
 from straightline.ir import Error
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("n=3", 3),
-        ("n=[1, 2.5]", [1, 2.5]),
-        ("n=true", True),
-        ('n="3"', "3"),
-        ('n=["a", "@b"]', ["a", "@b"]),
-        ('n="@b"', "@b"),
-        ("n=hello", "hello"),
-        ("n=@", "@"),
-        ("n=", ""),
-        ("n=a=b", "a=b"),
-    ],
+@table(
+    ("n=3", 3),
+    ("n=[1, 2.5]", [1, 2.5]),
+    ("n=true", True),
+    ('n="3"', "3"),
+    ('n=["a", "@b"]', ["a", "@b"]),
+    ('n="@b"', "@b"),
+    ("n=hello", "hello"),
+    ("n=@", "@"),
+    ("n=", ""),
+    ("n=a=b", "a=b"),
 )
 def test_values(text, value):
     given = parsing.assignment(text)
@@ -77,24 +75,12 @@ def test_files_that_hold_no_value(file, tmp_path):
     assert file in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "dims"),
-    [
-        ("x=1,512", [1, 512]),
-        ("x= 1 , ? ", [1, None]),
-        ("x=", []),
-        ("x= ", []),
-        ("x=-1", [-1]),
-    ],
-)
+@table(("x=1,512", [1, 512]), ("x= 1 , ? ", [1, None]), ("x=", []), ("x= ", []), ("x=-1", [-1]))
 def test_shapes(text, dims):
     assert contents([parsing.shape(text)]) == {"x": dims}
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("0", 0), ("512", 512), ("3k", 3 << 10), ("500M", 500 << 20), (" 2gb ", 2 << 30), ("7B", 7)],
-)
+@table(("0", 0), ("512", 512), ("3k", 3 << 10), ("500M", 500 << 20), (" 2gb ", 2 << 30), ("7B", 7))
 def test_sizes(text, size):
     assert parsing.size(text) == size
 
@@ -106,16 +92,13 @@ def test_numbers_by_name():
     assert contents([parsing.maximum("a/b=64")]) == {"a/b": 64}
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "number"),
-    [
-        (parsing.whole(), "0", 0),
-        (parsing.whole(3), " 12 ", 12),
-        (parsing.whole(), 7, 7),
-        (parsing.number(), "0", 0.0),
-        (parsing.number(), "1e-5", 1e-5),
-        (parsing.number(above=True), "inf", float("inf")),
-    ],
+@table(
+    (parsing.whole(), "0", 0),
+    (parsing.whole(3), " 12 ", 12),
+    (parsing.whole(), 7, 7),
+    (parsing.number(), "0", 0.0),
+    (parsing.number(), "1e-5", 1e-5),
+    (parsing.number(above=True), "inf", float("inf")),
 )
 def test_numbers(read, text, number):
     assert read(text) == number
@@ -125,43 +108,31 @@ def test_none_given():
     assert contents(None) == {} and files_in(None) == [] and parsing.once(None) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [("-", parsing.STREAM), ("a/b", Path("a/b")), ("./-", Path.cwd() / "-")],
-)
+@table(("-", parsing.STREAM), ("a/b", Path("a/b")), ("./-", Path.cwd() / "-"))
 def test_places_of_models(text, path):
     assert parsing.model_path(text) == path
 
 
-@pytest.mark.parametrize(
-    ("read", "given", "words"),
-    [
-        (parsing.assignment, "n", "n: write it as in n=3"),
-        (parsing.assignment, "=3", "=3: write it"),
-        (parsing.assignment, "n=" + "[" * 100_000, "n: too many digits or brackets"),
-        (parsing.shape, "x=1,a", "x=1,a: write numbers and"),
-        (parsing.shape, "x=1,,2", "x=1,,2"),
-        (parsing.shape, "x", "x: write it as in x=1,512"),
-        (parsing.size, "2T", "2T: write bytes, or 500M, or 2G"),
-        (parsing.size, "-1", "-1: write bytes"),
-        (parsing.size, "١", "write bytes"),
-        (parsing.dimension, "T=-1", "T=-1: write a size, as in T=6"),
-        (parsing.dimension, "T=x", "T=x: write a size"),
-        (parsing.dimension, "T>1", "T>1: write it as in T=6 or 'T>=1'"),
-        (parsing.dimension, ">=1", ">=1: write a size"),
-        *(
-            (parsing.whole(), t, f"{t}: write a whole number, 0 or more")
-            for t in ("a", "-1", "1_0")
-        ),
-        *(
-            (parsing.whole(1), t, f"{t}: write a whole number, 1 or more")
-            for t in ("0", "1.5", "١")
-        ),
-        (parsing.whole(), "9" * 19, "write a whole number of at most 18 digits, 0 or more"),
-        *((parsing.number(), t, f"{t}: write a number, 0 or more") for t in ("a", "-1", "nan", "")),
-        (parsing.number(above=True), "0", "0: write a number, more than 0"),
-        *((parsing.maximum, f"y={n}", f"y={n}: write a number of") for n in ("-1", "x", "", "1.5")),
-    ],
+@table(
+    (parsing.assignment, "n", "n: write it as in n=3"),
+    (parsing.assignment, "=3", "=3: write it"),
+    (parsing.assignment, "n=" + "[" * 100_000, "n: too many digits or brackets"),
+    (parsing.shape, "x=1,a", "x=1,a: write numbers and"),
+    (parsing.shape, "x=1,,2", "x=1,,2"),
+    (parsing.shape, "x", "x: write it as in x=1,512"),
+    (parsing.size, "2T", "2T: write bytes, or 500M, or 2G"),
+    (parsing.size, "-1", "-1: write bytes"),
+    (parsing.size, "١", "write bytes"),
+    (parsing.dimension, "T=-1", "T=-1: write a size, as in T=6"),
+    (parsing.dimension, "T=x", "T=x: write a size"),
+    (parsing.dimension, "T>1", "T>1: write it as in T=6 or 'T>=1'"),
+    (parsing.dimension, ">=1", ">=1: write a size"),
+    *((parsing.whole(), t, f"{t}: write a whole number, 0 or more") for t in ("a", "-1", "1_0")),
+    *((parsing.whole(1), t, f"{t}: write a whole number, 1 or more") for t in ("0", "1.5", "١")),
+    (parsing.whole(), "9" * 19, "write a whole number of at most 18 digits, 0 or more"),
+    *((parsing.number(), t, f"{t}: write a number, 0 or more") for t in ("a", "-1", "nan", "")),
+    (parsing.number(above=True), "0", "0: write a number, more than 0"),
+    *((parsing.maximum, f"y={n}", f"y={n}: write a number of") for n in ("-1", "x", "", "1.5")),
 )
 def test_unreadable_texts(read, given, words):
     with pytest.raises(typer.BadParameter) as caught:

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from commands import run_here
 from onnx import numpy_helper
+from tables import table
 from texts import HEADER, LOOP
 
 COMMAND = [sys.executable, "-m", "straightline"]
@@ -72,16 +73,13 @@ def test_verify_and_inspect_read_a_pipe():
     assert json.loads(run("inspect", "-", "--json", given=content())[0])["model"] == "-"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "given", "code", "words"),
-    [
-        (["verify", "-", "-"], b"x", 2, "cannot both come from standard input"),
-        (["rewrite", "in.onnx", "-", "--json"], b"", 2, "cannot both go to standard output"),
-        (["rewrite", "-", "-"], b"", 1, "standard input is empty; pipe a model into it"),
-        (["inspect", "-"], b"hello, world", 1, "standard input is not an ONNX model"),
-        (["inspect", "-", "--max-input-size", "9"], b"x" * 10, 1, "larger than 9 bytes"),
-        (["rewrite", "none.onnx", "-"], b"", 1, "there is no file 'none.onnx'"),
-    ],
+@table(
+    (["verify", "-", "-"], b"x", 2, "cannot both come from standard input"),
+    (["rewrite", "in.onnx", "-", "--json"], b"", 2, "cannot both go to standard output"),
+    (["rewrite", "-", "-"], b"", 1, "standard input is empty; pipe a model into it"),
+    (["inspect", "-"], b"hello, world", 1, "standard input is not an ONNX model"),
+    (["inspect", "-", "--max-input-size", "9"], b"x" * 10, 1, "larger than 9 bytes"),
+    (["rewrite", "none.onnx", "-"], b"", 1, "there is no file 'none.onnx'"),
 )
 def test_refused_arguments(arguments, given, code, words):
     out, told = run(*arguments, given=given, code=code)

@@ -3,10 +3,10 @@
 import sys
 from typing import Annotated
 
-import pytest
 import typer
 from straightline.cli import parsing
 from straightline.cli.piping import Command
+from tables import table
 from typer.core import TyperCommand
 from typer.testing import CliRunner
 
@@ -34,21 +34,18 @@ def seen(kind, words):
     return values or (result.exit_code, result.output)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["a"],
-        ["a", "1", "2"],
-        ["a", "x"],
-        ["a", "--count", "7", "--size", "1.5", "-vv", "--yes"],
-        ["a", "--count", "0"],
-        ["a", "--count", "x"],
-        ["a", "--size", "x"],
-        ["a", "--set", "n=3", "--set", "m=x"],
-        ["a", "--set", "n=3", "--set", "n=4"],
-        ["a", "--set", "n"],
-        ["--no"],
-    ],
+@table(
+    ["a"],
+    ["a", "1", "2"],
+    ["a", "x"],
+    ["a", "--count", "7", "--size", "1.5", "-vv", "--yes"],
+    ["a", "--count", "0"],
+    ["a", "--count", "x"],
+    ["a", "--size", "x"],
+    ["a", "--set", "n=3", "--set", "m=x"],
+    ["a", "--set", "n=3", "--set", "n=4"],
+    ["a", "--set", "n"],
+    ["--no"],
 )
 def test_values_and_errors_are_those_of_typer(words):
     assert seen(Command, words) == seen(TyperCommand, words)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from commands import assert_refused, write
+from tables import table
 
 NUMBERS = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
 SQUARES = f"""g (float[n, 2] x) => (int64 y) {NUMBERS} {{
@@ -23,16 +24,13 @@ def folder(folder, models):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "code", "first"),
-    [
-        ("relu", "again", 0, "proved: equal for every input ("),
-        ("relu", "abs", 3, "refuted: y: different in values at "),
-        ("sum", "closed", 5, "open: output 'y': the last state of a loop and, "),
-        ("thirds", "third", 5, "open: equal over the reals, not bit for bit: y: different in "),
-    ],
+@table(
+    ("relu", "again", 0, "proved: equal for every input ("),
+    ("relu", "abs", 3, "refuted: y: different in values at "),
+    ("sum", "closed", 5, "open: output 'y': the last state of a loop and, "),
+    ("thirds", "third", 5, "open: equal over the reals, not bit for bit: y: different in "),
 )
-def test_an_answer_has_an_exit_code(folder, run, before, after, code, first):
+def test_an_answer_has_an_exit_code(before, after, code, first, folder, run):
     result = run("prove", f"{before}.onnx", f"{after}.onnx")
     assert result.exit_code == code, result.output
     assert result.stdout.startswith(first) and not result.stderr
@@ -96,21 +94,18 @@ def test_a_certificate_is_checked_by_verify(folder, run):
     assert_refused(result, 1, "cannot write 'relu.onnx'")
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("relu.onnx",), 2, "Missing argument 'B'"),
-        (("relu.onnx", "none.onnx"), 1, "none.onnx"),
-        (("-", "-"), 2, "cannot both come from standard input"),
-        (("relu.onnx", "abs.onnx", "--equality", "bit"), 2, "did you mean 'bits'"),
-        (("relu.onnx", "abs.onnx", "--dim", "m=3"), 1, "no input has a dimension named 'm'"),
-        (("relu.onnx", "abs.onnx", "--shape", "x=3"), 1, "rank 2"),
-        (("relu.onnx", "abs.onnx", "--set", "z=3"), 1, "'z'"),
-        (("relu.onnx", "abs.onnx", "--timeout", "0"), 2, "more than 0"),
-        (("relu.onnx", "abs.onnx", "--dim=n=3", "--certificate=c.json"), 2, "leave out --dim"),
-    ],
+@table(
+    (("relu.onnx",), 2, "Missing argument 'B'"),
+    (("relu.onnx", "none.onnx"), 1, "none.onnx"),
+    (("-", "-"), 2, "cannot both come from standard input"),
+    (("relu.onnx", "abs.onnx", "--equality", "bit"), 2, "did you mean 'bits'"),
+    (("relu.onnx", "abs.onnx", "--dim", "m=3"), 1, "no input has a dimension named 'm'"),
+    (("relu.onnx", "abs.onnx", "--shape", "x=3"), 1, "rank 2"),
+    (("relu.onnx", "abs.onnx", "--set", "z=3"), 1, "'z'"),
+    (("relu.onnx", "abs.onnx", "--timeout", "0"), 2, "more than 0"),
+    (("relu.onnx", "abs.onnx", "--dim=n=3", "--certificate=c.json"), 2, "leave out --dim"),
 )
-def test_wrong_usage_is_one_line(folder, run, words, code, message):
+def test_wrong_usage_is_one_line(words, code, message, folder, run):
     assert_refused(run("prove", *words), code, message)
     document = json.loads(run("prove", *words, "--json").stdout)
     assert document["exit"] == code

@@ -7,6 +7,7 @@ import sys
 import onnx
 import pytest
 from reports import DECODER
+from tables import table
 
 FAILS = f"{shlex.quote(sys.executable)} fails.py {{}}"
 
@@ -38,18 +39,15 @@ def test_for_scripts(run):
     assert fields["after"]["nodes"] < fields["before"]["nodes"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "text"),
-    [
-        (("a.onnx", "b.onnx"), 2, "name the command that fails"),
-        (("a.onnx", "-", "--while", "false"), 2, "OUT must be a file"),
-        (("a.onnx", "a.onnx", "--while", "false"), 1, "it is read itself"),
-        (("a.onnx", "b.onnx", "--while", "true"), 1, "succeeds on the model"),
-        (("a.onnx", "b.onnx", "--while", "false", "--match", "("), 1, "not a regular expression"),
-        (("a.onnx", "fails.py", "--while", "false"), 1, "fails.py"),
-    ],
+@table(
+    (("a.onnx", "b.onnx"), 2, "name the command that fails"),
+    (("a.onnx", "-", "--while", "false"), 2, "OUT must be a file"),
+    (("a.onnx", "a.onnx", "--while", "false"), 1, "it is read itself"),
+    (("a.onnx", "b.onnx", "--while", "true"), 1, "succeeds on the model"),
+    (("a.onnx", "b.onnx", "--while", "false", "--match", "("), 1, "not a regular expression"),
+    (("a.onnx", "fails.py", "--while", "false"), 1, "fails.py"),
 )
-def test_refusals_write_nothing(run, folder, arguments, code, text):
+def test_refusals_write_nothing(arguments, code, text, run, folder):
     result = run("reduce", *arguments)
     assert result.exit_code == code
     assert text in result.stderr

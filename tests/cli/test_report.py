@@ -1,7 +1,5 @@
 """What the command line shows: all of what is left, and nothing that steers the terminal."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

@@ -7,6 +7,7 @@ import sys
 
 import onnx
 import pytest
+from tables import table
 from texts import HEADER, LOOP
 
 PROGRAM = f'"{sys.executable}" -m straightline'
@@ -44,12 +45,8 @@ def assert_told(errors, kind, reason):
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("stream", LOST)
-@pytest.mark.parametrize(
-    "command",
-    [
-        "rewrite in.onnx out.onnx --no-verify",
-        "convert in.onnx out.onnx --opset 18 --no-verify --json",
-    ],
+@table(
+    "rewrite in.onnx out.onnx --no-verify", "convert in.onnx out.onnx --opset 18 --no-verify --json"
 )
 def test_a_written_result_survives_a_lost_report(command, stream):
     code, errors, _ = shell(f"{command} {stream}")
@@ -67,15 +64,12 @@ def test_withheld_results_have_their_own_exit_code():
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("command", "streams", "wanted"),
-    [
-        ("inspect in.onnx", LOST, 0),
-        ("--help", ["| head -0"], 0),
-        ("passes --json", ["> /dev/full"], 0),
-        ("verify in.onnx in.onnx --runtime reference", ["| head -0"], 0),
-        ("verify in.onnx other.onnx --runtime reference", ["> /dev/full"], 3),
-    ],
+@table(
+    ("inspect in.onnx", LOST, 0),
+    ("--help", ["| head -0"], 0),
+    ("passes --json", ["> /dev/full"], 0),
+    ("verify in.onnx in.onnx --runtime reference", ["| head -0"], 0),
+    ("verify in.onnx other.onnx --runtime reference", ["> /dev/full"], 3),
 )
 def test_shown_text_is_the_product(command, streams, wanted):
     for stream in streams:
@@ -98,26 +92,20 @@ def test_streams_that_are_closed():
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("verify in.onnx in.onnx", 0),
-        ("verify in.onnx other.onnx", 3),
-        ("verify in.onnx none.onnx", 1),
-        ("inspect in.onnx --json", 0),
-        ("convert in.onnx - --opset 18", 1),
-    ],
+@table(
+    ("verify in.onnx in.onnx", 0),
+    ("verify in.onnx other.onnx", 3),
+    ("verify in.onnx none.onnx", 1),
+    ("inspect in.onnx --json", 0),
+    ("convert in.onnx - --opset 18", 1),
 )
 def test_the_exit_code_answers_without_streams(command, code):
     assert shell(f"{command} <&- >&- 2>&-")[0] == code
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-    ],
+@table(
+    {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 )
 def test_unencodable_text_is_replaced(environment):
     model = onnx.load("in.onnx")

@@ -5,6 +5,7 @@ import json
 import onnx
 import pytest
 from straightline.cli.commands import app
+from tables import table
 from typer.testing import CliRunner
 
 GELU = '<ir_version: 10, opset_import: ["" : 20]> g (float[2] x) => (float[2] y) { y = Gelu (x) }'
@@ -56,16 +57,13 @@ def test_unsupported_operators_are_reported_and_can_fail(folder):
     assert not (folder / "out.onnx").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        (["rewrite", "--target", "onnx2torc"], 2, "did you mean 'onnx2torch'?"),
-        (["rewrite", "--target", "tvm", "--target-file", "npu.toml"], 2, "use one of them"),
-        (["rewrite", "--require-target"], 2, "name one with --target"),
-        (["rewrite", "--target-file", "none.toml"], 1, "cannot read the target 'none.toml'"),
-        (["rewrite", "--target-file", "npu.toml", "--opset", "9"], 1, "reads opsets 11 to 17, not"),
-        (["convert"], 2, "name a destination: --opset N, or --target NAME"),
-    ],
+@table(
+    (["rewrite", "--target", "onnx2torc"], 2, "did you mean 'onnx2torch'?"),
+    (["rewrite", "--target", "tvm", "--target-file", "npu.toml"], 2, "use one of them"),
+    (["rewrite", "--require-target"], 2, "name one with --target"),
+    (["rewrite", "--target-file", "none.toml"], 1, "cannot read the target 'none.toml'"),
+    (["rewrite", "--target-file", "npu.toml", "--opset", "9"], 1, "reads opsets 11 to 17, not"),
+    (["convert"], 2, "name a destination: --opset N, or --target NAME"),
 )
 def test_wrong_use_is_one_line(arguments, code, told, folder):
     command, *options = arguments

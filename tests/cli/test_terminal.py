@@ -1,30 +1,26 @@
 """Text on its way to the terminal, and streams that fail."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
 
 import pytest
 from straightline.cli.terminal import complain, delivered, shown
+from tables import table
 
 EVIL = "a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x00l\x08m\u200fn"
 ESCAPED = r"a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x00l\x08m\u200fn"
 
 
 class TestShown:
-    @pytest.mark.parametrize(
-        ("text", "wanted"),
-        [
-            (EVIL, ESCAPED),
-            ("plain [bold]text[/] :smile: 100%", "plain [bold]text[/] :smile: 100%"),
-            ("größe 大小 ±∞", "größe 大小 ±∞"),
-            ("lone \udcff\ud800", r"lone \udcff\ud800"),
-            ("tag \U000e0041", r"tag \U000e0041"),
-            ("C:\\new", "C:\\new"),
-            ("", ""),
-        ],
+    @table(
+        (EVIL, ESCAPED),
+        ("plain [bold]text[/] :smile: 100%", "plain [bold]text[/] :smile: 100%"),
+        ("größe 大小 ±∞", "größe 大小 ±∞"),
+        ("lone \udcff\ud800", r"lone \udcff\ud800"),
+        ("tag \U000e0041", r"tag \U000e0041"),
+        ("C:\\new", "C:\\new"),
+        ("", ""),
     )
     def test_control_characters_are_escaped(
         self, text: str, wanted: str, monkeypatch: pytest.MonkeyPatch

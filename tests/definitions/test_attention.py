@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from kernels import assert_equal, assert_kernel, feeds_of, lowered, one_node, run_kernel
+from tables import table
 
 DRAW = np.random.default_rng(0)
 ATTENTION, MULTI = "com.microsoft.Attention", "com.microsoft.MultiHeadAttention"
@@ -91,17 +92,13 @@ def test_masked_scores_are_an_output():
     assert_equal(run_kernel(model, feeds_of(inputs)), run_kernel(lowered(model), feeds_of(inputs)))
 
 
-@pytest.mark.parametrize(
-    ("operator", "inputs", "settings", "why"),
-    [
+@table(
         (ATTENTION, [floats(1, 2, 4), floats(4, 12)], {"do_rotary": 1}, "rotates"),
         (ATTENTION, [floats(1, 2, 4), floats(4, 12), None, whole(*[1] * 8).reshape(1, 1, 2, 4)],
          {}, "'mask_index' has rank 4"),
         (MULTI, [floats(1, 2, 4), floats(1, 3, 4), floats(1, 3, 4)], {"unidirectional": 1},
          "does not mask the last row"),
-        (MULTI, [floats(1, 2, 4)], {}, "packed"),
-    ],
-)  # fmt: skip
+        (MULTI, [floats(1, 2, 4)], {}, "packed"))  # fmt: skip
 def test_kept_operators_have_a_reason(operator, inputs, settings, why):
     model = one_node(operator, inputs, num_heads=2, **settings)
     outcome = sl.transform(model, (), target="onnx", verify=False)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from straightline.definitions.registry import forget
+from tables import table
 
 SWISH = """
 # the activation of an accelerator
@@ -56,22 +57,19 @@ def test_definitions_stand_in_a_file_too(tmp_path):
         forget(name)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("before (x) => (y) { y = Relu (x) }\nafter (x) => (y) { y = Neg (x) }", "of ONNX"),
-        ("before (x) => (y) { y = a.B (x) }\nafter (x) => (y) { y = Foo (x) }", "no operator Foo"),
-        ("after (x) => (y) { y = Neg (x) }", "needs a 'before'"),
-        ("before (x) => (y) { y = a.B (x) }", "then 'after'"),
-        ("before (x) => (y) { y = a.B (x) }\nafter (z) => (y) { y = Neg (z) }", "no operand 'z'"),
-        ("before (x) => (y) { y = a.B (x) }\nafter (x) => (y, x) { y = Neg (x) }", "same number"),
-        (
-            "before (x) => (y) { y = a.B (x) }\nsince x\nafter (x) => (y) { y = Neg (x) }",
-            "an opset",
-        ),
-        ("before (x) => (y) { y = }\nafter (x) => (y) { y = Neg (x) }", "cannot be read"),
-        ("no-such-file.txt", "cannot read the definitions 'no-such-file.txt'"),
-    ],
+@table(
+    ("before (x) => (y) { y = Relu (x) }\nafter (x) => (y) { y = Neg (x) }", "of ONNX"),
+    ("before (x) => (y) { y = a.B (x) }\nafter (x) => (y) { y = Foo (x) }", "no operator Foo"),
+    ("after (x) => (y) { y = Neg (x) }", "needs a 'before'"),
+    ("before (x) => (y) { y = a.B (x) }", "then 'after'"),
+    ("before (x) => (y) { y = a.B (x) }\nafter (z) => (y) { y = Neg (z) }", "no operand 'z'"),
+    ("before (x) => (y) { y = a.B (x) }\nafter (x) => (y, x) { y = Neg (x) }", "same number"),
+    (
+        "before (x) => (y) { y = a.B (x) }\nsince x\nafter (x) => (y) { y = Neg (x) }",
+        "an opset",
+    ),
+    ("before (x) => (y) { y = }\nafter (x) => (y) { y = Neg (x) }", "cannot be read"),
+    ("no-such-file.txt", "cannot read the definitions 'no-such-file.txt'"),
 )
 def test_mistakes_are_one_line(text, why):
     with pytest.raises(sl.RuleError, match=why) as error:

@@ -5,6 +5,7 @@ from onnx import TensorProto as T
 from straightline.definitions import Definition, Signature, Unfit
 from straightline.definitions.pattern import RuleError
 from straightline.ir import Operator
+from tables import table
 
 BEFORE = """(floats x[n, 4], floats b, int64 i, const w) => (y, z) {
     y, z = a.Op <alpha = @alpha ? 2.0, beta = @beta ?, gamma = @gamma, mode = "m"> (x, b?, i?, w?)
@@ -23,22 +24,19 @@ def test_attributes_get_their_defaults():
     assert case.attributes == {"alpha": 3.0, "beta": (1, 2), "gamma": 1}
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
-        (signature(elem_types=(None,)), "operand 'x' is absent"),
-        (signature(elem_types=(T.INT64,)), "element type of 'x' is none"),
-        (signature(elem_types=(0,)), "element type of 'x' is not known"),
-        (signature(shapes=((4,),)), "'x' has another rank than 2"),
-        (signature(shapes=(None,)), "rank of 'x' is not known"),
-        (signature(shapes=((3, 5),)), "an axis of 'x' has another size than 4"),
-        (signature(elem_types=(T.FLOAT, T.DOUBLE)), "'b' is of type double"),
-        (signature(elem_types=(T.FLOAT, None, None, T.FLOAT)), "'w' is not a constant"),
-        (signature(elem_types=(T.FLOAT,) + (None,) * 3 + (T.FLOAT,)), "4 operands at most"),
-        (signature(outputs=(True, False, True)), "2 outputs at most"),
-        (signature(other=1), "attribute 'other' is not in the definition"),
-        (signature(mode="n"), "attribute 'mode' is not 'm'"),
-    ],
+@table(
+    (signature(elem_types=(None,)), "operand 'x' is absent"),
+    (signature(elem_types=(T.INT64,)), "element type of 'x' is none"),
+    (signature(elem_types=(0,)), "element type of 'x' is not known"),
+    (signature(shapes=((4,),)), "'x' has another rank than 2"),
+    (signature(shapes=(None,)), "rank of 'x' is not known"),
+    (signature(shapes=((3, 5),)), "an axis of 'x' has another size than 4"),
+    (signature(elem_types=(T.FLOAT, T.DOUBLE)), "'b' is of type double"),
+    (signature(elem_types=(T.FLOAT, None, None, T.FLOAT)), "'w' is not a constant"),
+    (signature(elem_types=(T.FLOAT,) + (None,) * 3 + (T.FLOAT,)), "4 operands at most"),
+    (signature(outputs=(True, False, True)), "2 outputs at most"),
+    (signature(other=1), "attribute 'other' is not in the definition"),
+    (signature(mode="n"), "attribute 'mode' is not 'm'"),
 )
 def test_other_nodes_are_unfit(other, why):
     with pytest.raises(Unfit, match=why):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from kernels import assert_kernel, pack
+from tables import table
 
 DRAW = np.random.default_rng(0)
 EXPERTS, WIDTH, INNER = 4, 32, 16
@@ -12,15 +13,12 @@ def floats(*shape):
     return DRAW.standard_normal(shape).astype(np.float32)
 
 
-@pytest.mark.parametrize(
-    ("activation", "settings"),
-    [
-        ("relu", {}),
-        ("gelu", {"k": 2}),
-        ("silu", {"k": 2, "normalize_routing_weights": 1}),
-        ("identity", {"opset": 11}),
-        ("swiglu", {"swiglu_fusion": 1, "swiglu_limit": 1.5, "activation_alpha": 1.702, "k": 2}),
-    ],
+@table(
+    ("relu", {}),
+    ("gelu", {"k": 2}),
+    ("silu", {"k": 2, "normalize_routing_weights": 1}),
+    ("identity", {"opset": 11}),
+    ("swiglu", {"swiglu_fusion": 1, "swiglu_limit": 1.5, "activation_alpha": 1.702, "k": 2}),
 )
 def test_a_router_chooses_experts(activation, settings):
     gates = 2 if activation == "swiglu" else 1

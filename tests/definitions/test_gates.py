@@ -1,8 +1,8 @@
 """Gates and mixtures of streams beside onnxruntime's kernels."""
 
 import numpy as np
-import pytest
 from kernels import assert_kernel
+from tables import table
 
 DRAW = np.random.default_rng(0)
 
@@ -15,24 +15,21 @@ STREAMS, FLAT, ROWS = floats(2, 3, 4, 8), floats(2, 3, 32), floats(2, 3, 8)
 HALF = STREAMS.astype(np.float16)
 
 
-@pytest.mark.parametrize(
-    ("name", "inputs", "attributes"),
-    [
-        ("ScaledSiLU", [HALF], {"alpha": 1.5}),
-        ("ScaledSiLU", [STREAMS, np.array(0.7, np.float32)], {}),
-        ("GatedAdd", [HALF, HALF, HALF[..., :1]], {}),
-        ("GatedRMSNorm", [FLAT, floats(8), FLAT], {"activation": "sigmoid"}),
-        ("GatedRMSNorm", [HALF, HALF[0, 0, 0], HALF], {"epsilon": 0.1}),
-        ("LinearAttentionGate", [HALF[0], floats(8), floats(8)], {}),
-        ("BranchwiseRMSNorm", [HALF, floats(4, 8)], {}),
-        ("BranchwiseRMSNorm", [FLAT, floats(32)], {"num_branches": 4}),
-        ("BranchwiseRMSNorm", [FLAT], {"num_branches": 4}),
-        ("HyperConnectionPreMix", [HALF, floats(2, 3, 4)], {"reduction_scale": 0.5}),
-        ("HyperConnectionPreMix", [FLAT, FLAT], {"num_branches": 4}),
-        ("HyperConnectionPreMix", [FLAT, floats(2, 3, 4, 1)], {"num_branches": 4}),
-        ("HyperConnectionPostMix", [FLAT, ROWS, floats(2, 3, 4)], {"num_branches": 4}),
-        ("HyperConnectionPostMix", [STREAMS, ROWS, STREAMS, floats(2, 3, 4, 4)], {}),
-    ],
+@table(
+    ("ScaledSiLU", [HALF], {"alpha": 1.5}),
+    ("ScaledSiLU", [STREAMS, np.array(0.7, np.float32)], {}),
+    ("GatedAdd", [HALF, HALF, HALF[..., :1]], {}),
+    ("GatedRMSNorm", [FLAT, floats(8), FLAT], {"activation": "sigmoid"}),
+    ("GatedRMSNorm", [HALF, HALF[0, 0, 0], HALF], {"epsilon": 0.1}),
+    ("LinearAttentionGate", [HALF[0], floats(8), floats(8)], {}),
+    ("BranchwiseRMSNorm", [HALF, floats(4, 8)], {}),
+    ("BranchwiseRMSNorm", [FLAT, floats(32)], {"num_branches": 4}),
+    ("BranchwiseRMSNorm", [FLAT], {"num_branches": 4}),
+    ("HyperConnectionPreMix", [HALF, floats(2, 3, 4)], {"reduction_scale": 0.5}),
+    ("HyperConnectionPreMix", [FLAT, FLAT], {"num_branches": 4}),
+    ("HyperConnectionPreMix", [FLAT, floats(2, 3, 4, 1)], {"num_branches": 4}),
+    ("HyperConnectionPostMix", [FLAT, ROWS, floats(2, 3, 4)], {"num_branches": 4}),
+    ("HyperConnectionPostMix", [STREAMS, ROWS, STREAMS, floats(2, 3, 4, 4)], {}),
 )
 def test_kernels(name, inputs, attributes):
     assert_kernel(f"com.microsoft.{name}", inputs, opset=11, **attributes)

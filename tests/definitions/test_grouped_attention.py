@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from kernels import assert_kernel
+from tables import table
 
 DRAW = np.random.default_rng(0)
 GROUPED = "com.microsoft.GroupQueryAttention"
@@ -41,17 +42,14 @@ def test_prompts_and_tokens(call, packed):
     check(*call, packed, dtype=np.float16)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"softcap": 2.0},
-        {"local_window_size": 2},
-        {"smooth_softmax": 1},
-        {"causal": 0},
-        {"sink": floats(N)},
-        {"outputs": 4, "qk_output": 1, "softcap": 2.0},
-        {"outputs": 4, "qk_output": 2, "smooth_softmax": 1},
-    ],
+@table(
+    {"softcap": 2.0},
+    {"local_window_size": 2},
+    {"smooth_softmax": 1},
+    {"causal": 0},
+    {"sink": floats(N)},
+    {"outputs": 4, "qk_output": 1, "softcap": 2.0},
+    {"outputs": 4, "qk_output": 2, "smooth_softmax": 1},
 )
 def test_scores(settings):
     for call in (CALLS[0], CALLS[3]):

@@ -3,27 +3,25 @@
 import numpy as np
 import pytest
 from kernels import assert_kernel
+from tables import table
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
 
 
 @pytest.mark.parametrize("opset", [11, 20])
-@pytest.mark.parametrize(
-    ("name", "inputs", "attributes"),
-    [
-        ("SampleOp", [X], {}),
-        ("GatherND", [X, np.array([[0, 1], [-1, -1]], np.int32)], {}),
-        ("Trilu", [X, np.array(1)], {"upper": 0}),
-        ("Trilu", [np.full((2, 3, 3), np.nan, np.float32), np.array([-1])], {}),
-        ("Range", [np.array(0, np.int64), np.array(5, np.int64)], {}),
-        ("Range", [np.array([5.0]), np.array([0.0]), np.array([-2.0])], {}),
-        ("Pad", [X, np.array([[1, -1, 0, 2]]), np.array([7], np.float32)], {}),
-        ("Pad", [X, np.array([1, 0, 0, 2])], {"mode": "reflect"}),
-        ("UnfoldTensor", [X], {"size": 2}),
-        ("UnfoldTensor", [X], {"size": 2, "dim": 0, "step": 2}),
-        ("NGramRepeatBlock", [np.array([[1, 2, 3, 1, 2], [4] * 5, [0] * 5])], {"ngram_size": 3}),
-        ("NGramRepeatBlock", [np.array([[1], [2], [2]])], {"ngram_size": 1}),
-    ],
+@table(
+    ("SampleOp", [X], {}),
+    ("GatherND", [X, np.array([[0, 1], [-1, -1]], np.int32)], {}),
+    ("Trilu", [X, np.array(1)], {"upper": 0}),
+    ("Trilu", [np.full((2, 3, 3), np.nan, np.float32), np.array([-1])], {}),
+    ("Range", [np.array(0, np.int64), np.array(5, np.int64)], {}),
+    ("Range", [np.array([5.0]), np.array([0.0]), np.array([-2.0])], {}),
+    ("Pad", [X, np.array([[1, -1, 0, 2]]), np.array([7], np.float32)], {}),
+    ("Pad", [X, np.array([1, 0, 0, 2])], {"mode": "reflect"}),
+    ("UnfoldTensor", [X], {"size": 2}),
+    ("UnfoldTensor", [X], {"size": 2, "dim": 0, "step": 2}),
+    ("NGramRepeatBlock", [np.array([[1, 2, 3, 1, 2], [4] * 5, [0] * 5])], {"ngram_size": 3}),
+    ("NGramRepeatBlock", [np.array([[1], [2], [2]])], {"ngram_size": 1}),
 )
 def test_kernels(name, inputs, attributes, opset):
     inputs = [*inputs, np.concatenate([X, X], 1)] if name == "NGramRepeatBlock" else inputs

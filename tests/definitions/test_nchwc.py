@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from kernels import assert_kernel
 from straightline.definitions.nchwc import block_size
+from tables import table
 
 DRAW = np.random.default_rng(0)
 BLOCK = block_size()
@@ -29,40 +30,34 @@ def test_reorder_from_blocks(last):
     check("ReorderOutput", [floats(2, 2 * BLOCK, 4, 5)], channels=BLOCK + 3, channels_last=last)
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 2]}),
-        ("AveragePool", {"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]}),
-        (
-            "AveragePool",
-            {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1},
-        ),
-        ("GlobalMaxPool", {}),
-        ("GlobalAveragePool", {}),
-        ("Upsample", {"scales": [1, 1, 3, 2]}),
-        (
-            "Upsample",
-            {
-                "scales": [1, 1, 3, 2],
-                "mode": "linear",
-                "coordinate_transformation_mode": "half_pixel",
-            },
-        ),
-    ],
+@table(
+    ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 2]}),
+    ("AveragePool", {"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]}),
+    (
+        "AveragePool",
+        {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1},
+    ),
+    ("GlobalMaxPool", {}),
+    ("GlobalAveragePool", {}),
+    ("Upsample", {"scales": [1, 1, 3, 2]}),
+    (
+        "Upsample",
+        {
+            "scales": [1, 1, 3, 2],
+            "mode": "linear",
+            "coordinate_transformation_mode": "half_pixel",
+        },
+    ),
 )
 def test_pools(name, settings):
     check(name, [floats(2, 2 * BLOCK, 4, 5)], opset=11, **settings)
 
 
-@pytest.mark.parametrize(
-    ("ins", "outs", "group", "settings"),
-    [
-        (3, BLOCK, 1, {"activation": "LeakyRelu", "activation_params": [0.1]}),
-        (BLOCK, 2 * BLOCK, 1, {"activation": "Relu"}),
-        (2 * BLOCK, 2 * BLOCK, 2 * BLOCK, {}),
-        (2 * BLOCK, 2 * BLOCK, 2, {"activation": "Clip", "activation_params": [-0.5, 1.0]}),
-    ],
+@table(
+    (3, BLOCK, 1, {"activation": "LeakyRelu", "activation_params": [0.1]}),
+    (BLOCK, 2 * BLOCK, 1, {"activation": "Relu"}),
+    (2 * BLOCK, 2 * BLOCK, 2 * BLOCK, {}),
+    (2 * BLOCK, 2 * BLOCK, 2, {"activation": "Clip", "activation_params": [-0.5, 1.0]}),
 )
 def test_conv_adds_before_its_activation(ins, outs, group, settings):
     x, w = floats(2, ins, 6, 5), floats(outs, ins // group, 3, 3)

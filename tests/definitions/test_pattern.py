@@ -2,6 +2,7 @@
 
 import pytest
 from straightline.definitions.pattern import RuleError, Variable, parse_pattern
+from tables import table
 
 
 def test_values_shapes_nodes_and_attributes():
@@ -22,16 +23,13 @@ def test_values_shapes_nodes_and_attributes():
     assert last.inputs[1].value == 1.5 and last.inputs[2].value == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("(x) => (y) { y = Neg (x }", "cannot be read at '}'"),
-        ("(x) (y)", "cannot be read at '(y)'"),
-        ("(x) => (y) { y = Neg (z) }", "'z' is not defined before its use"),
-        ("(x) => (y) { x = Neg (x) }", "'x' is defined twice"),
-        ("(x) => (y)", "the output 'y' is not defined"),
-        ("(x) => (y) { y = Neg (x) } more", "cannot be read at 'more'"),
-    ],
+@table(
+    ("(x) => (y) { y = Neg (x }", "cannot be read at '}'"),
+    ("(x) (y)", "cannot be read at '(y)'"),
+    ("(x) => (y) { y = Neg (z) }", "'z' is not defined before its use"),
+    ("(x) => (y) { x = Neg (x) }", "'x' is defined twice"),
+    ("(x) => (y)", "the output 'y' is not defined"),
+    ("(x) => (y) { y = Neg (x) } more", "cannot be read at 'more'"),
 )
 def test_unreadable_patterns(text, message):
     with pytest.raises(RuleError) as error:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from kernels import assert_kernel, feeds_of, lowered, one_node
+from tables import table
 
 DRAW = np.random.default_rng(0)
 
@@ -27,13 +28,10 @@ def test_weights_have_channels_last_by_documentation():
     np.testing.assert_allclose(result[0], np.einsum("hwckl,oklc->hwo", windows, w), rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("shape", "settings"),
-    [
-        ((2, 3, 8), {"kernel_shape": [3]}),
-        ((2, 3, 6, 7), {"kernel_shape": [2, 3], "pads": [1, 1, 0, 1], "strides": [2, 1]}),
-        ((1, 2, 4, 5, 6), {"kernel_shape": [2, 2, 2]}),
-    ],
+@table(
+    ((2, 3, 8), {"kernel_shape": [3]}),
+    ((2, 3, 6, 7), {"kernel_shape": [2, 3], "pads": [1, 1, 0, 1], "strides": [2, 1]}),
+    ((1, 2, 4, 5, 6), {"kernel_shape": [2, 2, 2]}),
 )
 def test_a_masked_element_ends_its_row(shape, settings):
     x, mask = floats(*shape), (DRAW.random(shape) < 0.7).astype(np.int32)

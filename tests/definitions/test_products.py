@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from kernels import assert_kernel, one_node
+from tables import table
 
 DRAW = np.random.default_rng(0)
 DOMAIN = "com.microsoft."
@@ -43,10 +44,7 @@ def test_a_fault_of_the_kernel_stays():
 GEMM = {"activation_alpha": 0.3, "activation_beta": 0.6, "activation_gamma": 1.1}
 
 
-@pytest.mark.parametrize(
-    ("name", "count"),
-    [("Celu", 1), ("HardSigmoid", 2), ("LeakyRelu", 1), ("ScaledTanh", 2), ("Tanh", 0)],
-)
+@table(("Celu", 1), ("HardSigmoid", 2), ("LeakyRelu", 1), ("ScaledTanh", 2), ("Tanh", 0))
 def test_fused_gemm(name, count):
     parameters = dict(list(GEMM.items())[:count])
     inputs = [floats(3, 2), floats(4, 3), floats(4)]
@@ -54,10 +52,7 @@ def test_fused_gemm(name, count):
     assert_kernel(DOMAIN + "FusedGemm", inputs, opset=11, **settings, **parameters)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [("HardSwish", None), ("Clip", [-0.5, 0.5]), ("HardSigmoid", [0.3, 0.6])],
-)
+@table(("HardSwish", None), ("Clip", [-0.5, 0.5]), ("HardSigmoid", [0.3, 0.6]))
 def test_fused_conv(name, parameters):
     settings = {"activation": name, **({"activation_params": parameters} if parameters else {})}
     x, w, b = floats(1, 4, 6, 6), floats(8, 4, 3, 3), floats(8)

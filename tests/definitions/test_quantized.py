@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from kernels import assert_equal, assert_kernel, feeds_of, lowered, one_node, run_kernel
 from onnx import helper
+from tables import table
 
 DRAW = np.random.default_rng(0)
 QLINEAR = "com.microsoft.QLinear"
@@ -34,14 +35,11 @@ def test_sums_and_products_round_after_the_zero_point(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
-@pytest.mark.parametrize(
-    ("name", "shape", "attributes"),
-    [
-        ("Sigmoid", (2, 40), {}),
-        ("LeakyRelu", (2, 40), {"alpha": 0.1}),
-        ("GlobalAveragePool", (2, 3, 5, 7), {}),
-        ("GlobalAveragePool", (2, 5, 7, 3), {"channels_last": 1}),
-    ],
+@table(
+    ("Sigmoid", (2, 40), {}),
+    ("LeakyRelu", (2, 40), {"alpha": 0.1}),
+    ("GlobalAveragePool", (2, 3, 5, 7), {}),
+    ("GlobalAveragePool", (2, 5, 7, 3), {"channels_last": 1}),
 )
 def test_functions_of_one_value(name, shape, attributes, dtype):
     inputs = [codes(*shape, dtype=dtype), scale(0.05), zero(128, dtype)]

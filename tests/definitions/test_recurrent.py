@@ -1,8 +1,8 @@
 """Quantized recurrent operators beside onnxruntime's kernels."""
 
 import numpy as np
-import pytest
 from kernels import assert_kernel
+from tables import table
 
 DRAW = np.random.default_rng(0)
 NAME = "com.microsoft.DynamicQuantizeLSTM"
@@ -12,10 +12,7 @@ def floats(*shape):
     return DRAW.standard_normal(shape).astype(np.float32)
 
 
-@pytest.mark.parametrize(
-    ("direction", "count", "opset"),
-    [("forward", 1, 11), ("reverse", 1, 17), ("bidirectional", 2, 21)],
-)
+@table(("forward", 1, 11), ("reverse", 1, 17), ("bidirectional", 2, 21))
 def test_an_lstm_of_integers(direction, count, opset):
     size, hidden = 3, 4
     w, r = (

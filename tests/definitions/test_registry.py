@@ -8,6 +8,7 @@ from onnx import TensorProto as T
 from straightline.definitions import Signature, Unfit, definitions_of, every, expansion_of
 from straightline.definitions.registry import FAMILIES, IN_ONNX_DOMAIN, forget, is_foreign
 from straightline.ir import Operator
+from tables import table
 
 ONE = {"": 17, "com.microsoft": 1}
 X = np.zeros((2, 4), np.float32)
@@ -65,21 +66,18 @@ def test_users_replace_definitions_and_take_them_back():
     assert len(expansion_of(signature, ONE).proto.node) == len(before.proto.node)
 
 
-@pytest.mark.parametrize(
-    ("name", "inputs", "attributes", "reason"),
-    [
-        ("Crop", [X[None, None]], {"border": [1, 2, 3]}, "four numbers"),
-        ("com.microsoft.UnfoldTensor", [X], {"size": 2, "dim": 7}, "not one of x"),
-        ("com.microsoft.MaxpoolWithMask", [X, X.astype(np.int32)], {"kernel_shape": [1]}, "rank"),
-        ("com.microsoft.CDist", [X, X], {"metric": "cosine"}, "no metric"),
-        ("com.microsoft.QLinearSigmoid", [CODES.view(np.int8), SCALE, None, SCALE], {}, "uint8"),
-        (
-            "com.microsoft.GatherBlockQuantized",
-            [CODES, ZERO.astype(int), X],
-            {"gather_axis": 5},
-            "axes",
-        ),
-    ],
+@table(
+    ("Crop", [X[None, None]], {"border": [1, 2, 3]}, "four numbers"),
+    ("com.microsoft.UnfoldTensor", [X], {"size": 2, "dim": 7}, "not one of x"),
+    ("com.microsoft.MaxpoolWithMask", [X, X.astype(np.int32)], {"kernel_shape": [1]}, "rank"),
+    ("com.microsoft.CDist", [X, X], {"metric": "cosine"}, "no metric"),
+    ("com.microsoft.QLinearSigmoid", [CODES.view(np.int8), SCALE, None, SCALE], {}, "uint8"),
+    (
+        "com.microsoft.GatherBlockQuantized",
+        [CODES, ZERO.astype(int), X],
+        {"gather_axis": 5},
+        "axes",
+    ),
 )
 def test_an_operator_without_a_fitting_definition_stays(name, inputs, attributes, reason):
     model = one_node(name, inputs, opset=9 if name == "Crop" else 11, **attributes)

@@ -2,8 +2,8 @@
 
 from html.parser import HTMLParser
 
-import pytest
 from straightline.display import Code, Line, Table, as_html
+from tables import table
 
 EVIL = "<script>alert('x')</script>&\"\x1b[2J\u202e"
 VOID = {"br"}
@@ -48,15 +48,7 @@ def test_a_page_is_one_piece_for_light_and_dark():
     assert ("class", "open") in found.attributes and ("class", "left") in found.attributes
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        Line(EVIL),
-        Line(EVIL, status=EVIL),
-        Code(EVIL),
-        Table((EVIL,), [(EVIL,), ([EVIL, EVIL],)]),
-    ],
-)
+@table(Line(EVIL), Line(EVIL, status=EVIL), Code(EVIL), Table((EVIL,), [(EVIL,), ([EVIL, EVIL],)]))
 def test_names_of_a_model_are_text(block):
     page = as_html(EVIL, [block])
     found = read(page)

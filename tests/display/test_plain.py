@@ -1,7 +1,7 @@
 """Blocks as plain text."""
 
-import pytest
 from straightline.display import Code, Line, Table, as_text, time_of, visible
+from tables import table
 
 TABLE = Table(("Operator", "Why"), [("Loop", "it is long, and so is this"), ("If", ["one", "two"])])
 
@@ -31,10 +31,7 @@ def test_an_empty_table_has_its_head():
     assert as_text([Table(("A", "B"), [("", "")])]) == "A  B\n-  -\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "seen"),
-    [("a\x1b[2J", r"a\x1b[2J"), ("a\nb", r"a\nb"), ("é", "é"), ("\u202e", r"\u202e"), ("", "")],
-)
+@table(("a\x1b[2J", r"a\x1b[2J"), ("a\nb", r"a\nb"), ("é", "é"), ("\u202e", r"\u202e"), ("", ""))
 def test_nothing_steers_the_terminal(text, seen):
     assert visible(text) == seen
     table = Table(("A",), [(text,), ([text, text],)])

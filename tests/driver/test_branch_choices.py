@@ -8,6 +8,7 @@ from harness import as_model, run_in_onnxruntime
 from straightline import ir
 from straightline.cli.commands import app
 from straightline.driver.assumptions import AssumptionError, assume_branches
+from tables import table
 from typer.testing import CliRunner
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -83,12 +84,9 @@ def test_inputs_that_keep_to_it_agree():
     assert note.startswith("the else branch of If 'kept' is assumed")
 
 
-@pytest.mark.parametrize(
-    "branches,message",
-    [
-        ({"kepp": "else"}, r"the model has no If 'kepp'; did you mean 'kept'"),
-        ({"kept": "both"}, r"If 'kept': 'both' is not a branch; write 'then' or 'else'"),
-    ],
+@table(
+    ({"kepp": "else"}, r"the model has no If 'kepp'; did you mean 'kept'"),
+    ({"kept": "both"}, r"If 'kept': 'both' is not a branch; write 'then' or 'else'"),
 )
 def test_unfit_assumptions(branches, message):
     with pytest.raises(AssumptionError, match=message):

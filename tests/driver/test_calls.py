@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import typing
 
-import pytest
 from straightline import ir, passes
 from straightline.driver import calls, option_fields
 from straightline.driver.options import RewriteOptions
@@ -12,6 +11,7 @@ from straightline.options.table import KEYWORDS, OPTIONS, options_of
 from straightline.passes.control.unroll_loops import UnrollLoops
 from straightline.passes.manager.autotune import Accelerate
 from straightline.passes.manager.registry import PASSES
+from tables import table
 
 
 def options_of_passes():
@@ -30,13 +30,10 @@ def test_options_are_those_of_the_passes():
     assert {name: {hint} for name, hint in typed.items()} == options_of_passes()
 
 
-@pytest.mark.parametrize(
-    ("call", "typed"),
-    [
-        (calls.rewrite, option_fields.RewriteKeywords),
-        (calls.transform, option_fields.TransformKeywords),
-        (calls.convert_version, option_fields.ConvertKeywords),
-    ],
+@table(
+    (calls.rewrite, option_fields.RewriteKeywords),
+    (calls.transform, option_fields.TransformKeywords),
+    (calls.convert_version, option_fields.ConvertKeywords),
 )
 def test_keywords_are_those_of_the_calls(call, typed):
     parameters = inspect.signature(call).parameters.values()

@@ -13,6 +13,7 @@ from straightline.ir.errors import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, PassContext, Pipeline, UnrollLoops
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.runs.options import VerifyOptions
+from tables import table
 from wrong_passes import Negating
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -59,15 +60,10 @@ def test_defaults_that_are_frozen_count_as_bound():
     assert [value.name for value in frozen.model.graph.inputs] == ["x"]
 
 
-@pytest.mark.parametrize(
-    ("values", "shapes", "words"),
-    [
-        (5, {}, "values are a mapping"),
-        ({}, [1], "shapes are a mapping"),
-        ({}, {"x": 2}, "'x' needs"),
-    ],
+@table(
+    (5, {}, "values are a mapping"), ({}, [1], "shapes are a mapping"), ({}, {"x": 2}, "'x' needs")
 )
-def test_kinds_are_checked_at_once(model, values, shapes, words):
+def test_kinds_are_checked_at_once(values, shapes, words, model):
     with pytest.raises(BindingError, match=words):
         Request(model, RewriteOptions(PASSES, values=values, shapes=shapes))
 
@@ -145,9 +141,7 @@ def test_message_of_a_model_out_of_order_is_sorted(model, where):
     assert sorted_ == ir.to_proto(ir.load(model)) != model
 
 
-@pytest.mark.parametrize(
-    "fixed", [{"values": {"n": 2}}, {"shapes": {"x": (2,)}}, {"assume_max": {"z": 3}}]
-)
-def test_message_of_a_bound_model_is_its_own(model, fixed):
+@table({"values": {"n": 2}}, {"shapes": {"x": (2,)}}, {"assume_max": {"z": 3}})
+def test_message_of_a_bound_model_is_its_own(fixed, model):
     job = run(Request(model, RewriteOptions.of(passes="inline-ifs", **fixed)))
     assert not job.is_original and job.message() == ir.to_proto(job.model)

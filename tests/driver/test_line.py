@@ -1,7 +1,5 @@
 """Conversions from the model given to the verified result: straightening, known inputs, how far."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,8 @@
 """Names of nodes in results: each node has one of its own, also in bodies and functions."""
 
 import onnx
-import pytest
 import straightline as sl
+from tables import table
 
 LOOP = """<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
 g (float[4] x, int64 m) => (float[] y, float[4] w) <bool yes = {1}, float z = {0}> {
@@ -34,13 +34,10 @@ def names(nodes):
                 yield from names(attribute.g.node)
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        lambda model: sl.rewrite(model, "simplify", verify=False),
-        lambda model: sl.convert_version(model, 17, rewrite=False, verify=False),
-        lambda model: sl.transform(model, (), opset=21, verify=False).model,
-    ],
+@table(
+    lambda model: sl.rewrite(model, "simplify", verify=False),
+    lambda model: sl.convert_version(model, 17, rewrite=False, verify=False),
+    lambda model: sl.transform(model, (), opset=21, verify=False).model,
 )
 def test_every_node_has_a_name_of_its_own(result):
     model = result(onnx.parser.parse_model(LOOP))

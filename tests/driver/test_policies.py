@@ -2,7 +2,6 @@
 
 import onnx
 import onnx.parser
-import pytest
 from straightline.driver.options import RewriteOptions
 from straightline.driver.policies import (
     Policies,
@@ -14,6 +13,7 @@ from straightline.driver.policies import (
 from straightline.ir import parse
 from straightline.targets import find, names
 from straightline.verification.runs.options import VerifyOptions
+from tables import table
 from texts import HEADER, LOOP, LOOP_AND_IF, NODE
 
 FLAT = HEADER + NODE % "y = Relu (x)"
@@ -23,26 +23,23 @@ def judged(policies, text):
     return [(one.policy, one.problem, one.reason) for one in policies.judge(parse(text))]
 
 
-@pytest.mark.parametrize(
-    ("policies", "text", "result"),
-    [
-        (Policies(True), FLAT, ("straight-line", "", "")),
-        (
-            Policies(True),
-            LOOP_AND_IF,
-            ("straight-line", "control flow left", "Loop 'h'; If 'y'"),
-        ),
-        (Policies(opset=17), FLAT, ("opset", "", "")),
-        (Policies(opset=18), FLAT, ("opset", "other opset", "opset 17, not 18")),
-        (Policies(max_opset=17), FLAT, ("max-opset", "", "")),
-        (Policies(max_opset=16), FLAT, ("max-opset", "other opset", "opset 17, above 16")),
-        (Policies(target=find("tvm")), FLAT, ("target", "", "")),
-        (
-            Policies(target=find("tvm")),
-            HEADER + LOOP,
-            ("target", "not taken", "tvm lacks Loop"),
-        ),
-    ],
+@table(
+    (Policies(True), FLAT, ("straight-line", "", "")),
+    (
+        Policies(True),
+        LOOP_AND_IF,
+        ("straight-line", "control flow left", "Loop 'h'; If 'y'"),
+    ),
+    (Policies(opset=17), FLAT, ("opset", "", "")),
+    (Policies(opset=18), FLAT, ("opset", "other opset", "opset 17, not 18")),
+    (Policies(max_opset=17), FLAT, ("max-opset", "", "")),
+    (Policies(max_opset=16), FLAT, ("max-opset", "other opset", "opset 17, above 16")),
+    (Policies(target=find("tvm")), FLAT, ("target", "", "")),
+    (
+        Policies(target=find("tvm")),
+        HEADER + LOOP,
+        ("target", "not taken", "tvm lacks Loop"),
+    ),
 )
 def test_the_form_of_a_model(policies, text, result):
     assert judged(policies, text) == [result]

@@ -11,30 +11,28 @@ from straightline.cli.commands import app
 from straightline.driver.options import RewriteOptions
 from straightline.driver.reproduction import reproduction_of
 from straightline.passes import InlineIfs, UnrollLoops
+from tables import table
 from texts import LOOP_AND_IF
 from typer.testing import CliRunner
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({}, ""),
-        ({"passes": "unroll-loops{max_trips=3}"}, "--passes 'unroll-loops{max_trips=3}'"),
-        ({"passes": [UnrollLoops(max_trips=3)]}, "--passes 'unroll-loops{max_trips=3}'"),
-        ({"passes": [Raising()]}, None),
-        ({"values": {"n": 3, "c": True}}, "--set n=3 --set c=true"),
-        ({"values": {"x": np.float32([[1, 2.5]])}}, "--set 'x=[[1.0, 2.5]]'"),
-        ({"values": {"x": np.array([object()])}}, None),
-        ({"shapes": {"x": (1, None)}, "dims": {"T": 6}}, "--shape 'x=1,?' --dim T=6"),
-        ({"dims": {"N": ">=1"}}, "--dim 'N>=1'"),
-        ({"assume_max": {"y": 4}, "assume": {"i": "else"}}, "--assume-max y=4 --assume i=else"),
-        ({"selects": True, "freeze_initializers": True}, "--freeze-initializers --selects"),
-        ({"max_trips": 4, "keep_nan": True}, "--keep-nan --max-trips 4"),
-        ({"keep_nan": False, "rewrite": False}, ""),
-        ({"block_bytes": 4}, None),
-        ({"target": "tract"}, "--target tract"),
-        ({"target": "mine.toml", "max_work": 9}, "--target-file mine.toml --max-work 9"),
-    ],
+@table(
+    ({}, ""),
+    ({"passes": "unroll-loops{max_trips=3}"}, "--passes 'unroll-loops{max_trips=3}'"),
+    ({"passes": [UnrollLoops(max_trips=3)]}, "--passes 'unroll-loops{max_trips=3}'"),
+    ({"passes": [Raising()]}, None),
+    ({"values": {"n": 3, "c": True}}, "--set n=3 --set c=true"),
+    ({"values": {"x": np.float32([[1, 2.5]])}}, "--set 'x=[[1.0, 2.5]]'"),
+    ({"values": {"x": np.array([object()])}}, None),
+    ({"shapes": {"x": (1, None)}, "dims": {"T": 6}}, "--shape 'x=1,?' --dim T=6"),
+    ({"dims": {"N": ">=1"}}, "--dim 'N>=1'"),
+    ({"assume_max": {"y": 4}, "assume": {"i": "else"}}, "--assume-max y=4 --assume i=else"),
+    ({"selects": True, "freeze_initializers": True}, "--freeze-initializers --selects"),
+    ({"max_trips": 4, "keep_nan": True}, "--keep-nan --max-trips 4"),
+    ({"keep_nan": False, "rewrite": False}, ""),
+    ({"block_bytes": 4}, None),
+    ({"target": "tract"}, "--target tract"),
+    ({"target": "mine.toml", "max_work": 9}, "--target-file mine.toml --max-work 9"),
 )
 def test_options_are_written_as_the_command_line_takes_them(options, words):
     found = reproduction_of(onnx.ModelProto(), RewriteOptions.of(**options))

@@ -17,6 +17,7 @@ import straightline as sl
 from straightline.ir.io import model_source
 from straightline.options.table import KEYWORDS
 from straightline.passes import InlineIfs, UnrollLoops
+from tables import table
 from texts import LOOP_AND_IF
 from wrong_passes import Invalidating, Negating
 
@@ -157,39 +158,33 @@ def test_the_verification_takes_options(model):
     sl.rewrite(model, verify={"feeds": feeds, "runtime": "reference"})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"shapes": {"x": 5}}, r"shapes: 'x' .*\(1, None, 512\), not 5"),
-        ({"shapes": {"x": "N"}}, "shapes: 'x' .*, not 'N'"),
-        ({"shapes": 5}, "shapes .*, not 5"),
-        ({"values": 5}, "values .*, not 5"),
-        ({"values": [("n", 2)]}, "values .*, not "),
-        ({"passes": 5}, "passes .*, not 5"),
-        ({"passes": [5]}, "passes .*, not 5"),
-        ({"passes": ["inline-ifs"]}, "passes .*, not 'inline-ifs'"),
-        ({"passes": [InlineIfs]}, "passes .*, not <class"),
-        ({"passes": InlineIfs(), "max_trips": 3}, "'max_trips'.* on the pass itself"),
-    ],
+@table(
+    ({"shapes": {"x": 5}}, r"shapes: 'x' .*\(1, None, 512\), not 5"),
+    ({"shapes": {"x": "N"}}, "shapes: 'x' .*, not 'N'"),
+    ({"shapes": 5}, "shapes .*, not 5"),
+    ({"values": 5}, "values .*, not 5"),
+    ({"values": [("n", 2)]}, "values .*, not "),
+    ({"passes": 5}, "passes .*, not 5"),
+    ({"passes": [5]}, "passes .*, not 5"),
+    ({"passes": ["inline-ifs"]}, "passes .*, not 'inline-ifs'"),
+    ({"passes": [InlineIfs]}, "passes .*, not <class"),
+    ({"passes": InlineIfs(), "max_trips": 3}, "'max_trips'.* on the pass itself"),
 )
-def test_arguments_of_the_wrong_kind_are_named(model, arguments, words):
+def test_arguments_of_the_wrong_kind_are_named(arguments, words, model):
     for function in (sl.rewrite, sl.inspect):
         with pytest.raises(sl.Error, match=words):
             function(model, **arguments)
 
 
-@pytest.mark.parametrize(
-    ("verify", "words"),
-    [
-        (
-            {"bogus": 1},
-            "verify has no option 'bogus'; its options: 'prove', 'feeds', .*'timeout'",
-        ),
-        (5, "verify is 'proof', True, False or .*, not 5"),
-        ({"samples": "many"}, "samples is 'many'"),
-    ],
+@table(
+    (
+        {"bogus": 1},
+        "verify has no option 'bogus'; its options: 'prove', 'feeds', .*'timeout'",
+    ),
+    (5, "verify is 'proof', True, False or .*, not 5"),
+    ({"samples": "many"}, "samples is 'many'"),
 )
-def test_options_of_the_verification_are_checked(model, verify, words):
+def test_options_of_the_verification_are_checked(verify, words, model):
     for function, further in ((sl.rewrite, {}), (sl.convert_version, {"target_opset": 18})):
         with pytest.raises(sl.Error, match=words):
             function(model, verify=verify, **further)
@@ -272,13 +267,10 @@ def test_a_keyword_that_is_mistyped_is_told_with_the_one_that_was_meant(wrong, m
     assert taken == set(KEYWORDS)
 
 
-@pytest.mark.parametrize(
-    ("shapes", "words"),
-    [
-        ({"q": (1,)}, "no input 'q' is drawn; those that are: 'x', 'w'"),
-        ({"x": (1,)}, "input 'x' has rank 2, not 1"),
-        ({"w": (2.5,)}, "input 'w': 2.5 is not a dimension"),
-    ],
+@table(
+    ({"q": (1,)}, "no input 'q' is drawn; those that are: 'x', 'w'"),
+    ({"x": (1,)}, "input 'x' has rank 2, not 1"),
+    ({"w": (2.5,)}, "input 'w': 2.5 is not a dimension"),
 )
 def test_shapes_of_samples_that_do_not_fit_are_told_before_anything_is_done(
     shapes, words, monkeypatch

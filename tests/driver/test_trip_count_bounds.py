@@ -7,6 +7,7 @@ from harness import as_model, assert_equal_outputs, check_model
 from straightline import ir
 from straightline.driver.assumptions import AssumptionError, assume_maxima
 from straightline.verification.mismatch import MismatchError
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 COUNTED = """g (float[2] x, int64 n) => (float[2] y, float[K,2] rows) {
@@ -38,9 +39,7 @@ def test_up_to_the_maximum_nothing_changes(iterations):
     assert_equal_outputs(HEAD + COUNTED, flat, feeds)
 
 
-@pytest.mark.parametrize(
-    ("given", "most"), [("huge, start", ""), (", start", ""), ("n, start", "int64 n,")]
-)
+@table(("huge, start", ""), (", start", ""), ("n, start", "int64 n,"))
 def test_a_loop_that_data_ends(given, most):
     text = steered(given, most)
     flat = sl.rewrite(as_model(text), "selects", assume_max={"y": 5})
@@ -88,16 +87,13 @@ def test_an_input_beyond_it_is_found_and_told():
     assert "was assumed" in str(found.value) and found.value.culprit == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "maxima", "message"),
-    [
-        (HEAD + COUNTED, {"z": 3}, "the model has no Loop 'z'; it has 'y'"),
-        (HEAD + COUNTED, {"y": -1}, "Loop 'y': -1 is not a number of iterations"),
-        (HEAD + COUNTED, {"y": True}, "True is not a number of iterations"),
-        (HEAD + COUNTED, {"y": 2.0}, "2.0 is not a number of iterations"),
-        (HEAD.replace("17", "8") + COUNTED, {"y": 3}, "convert to opset 9 first"),
-        (steered("n, ", "int64 n,"), {"y": 3}, "it has no initial condition but its body"),
-    ],
+@table(
+    (HEAD + COUNTED, {"z": 3}, "the model has no Loop 'z'; it has 'y'"),
+    (HEAD + COUNTED, {"y": -1}, "Loop 'y': -1 is not a number of iterations"),
+    (HEAD + COUNTED, {"y": True}, "True is not a number of iterations"),
+    (HEAD + COUNTED, {"y": 2.0}, "2.0 is not a number of iterations"),
+    (HEAD.replace("17", "8") + COUNTED, {"y": 3}, "convert to opset 9 first"),
+    (steered("n, ", "int64 n,"), {"y": 3}, "it has no initial condition but its body"),
 )
 def test_unfit_maxima_are_refused(text, maxima, message):
     with pytest.raises(AssumptionError, match=message):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import pytest
 from operator_facts import BOOL, FLOAT, INT32, INT64, UINT8, M, N, dim, pair
 from straightline.facts.bounds import (
     Bounds,
@@ -18,27 +17,25 @@ from straightline.facts.bounds import (
     same_content,
 )
 from straightline.facts.fact import Fact, as_content
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("elem_type", "bounds", "wanted"),
-    [
-        (INT64, (0, N), (0, N)),
-        (INT64, (0, N * (1 << 16)), (0, N * (1 << 16))),
-        (INT64, (0, N * (1 << 17)), "any"),
-        (INT64, (-N * (1 << 17), 0), "any"),
-        (INT64, (0, N * N), "any"),
-        (INT32, (0, N), (-(2**31), 2**31 - 1)),
-        (INT32, (0, 2**31 - 1), (0, 2**31 - 1)),
-        (INT32, (0, 2**31), (-(2**31), 2**31 - 1)),
-        (INT32, (-(2**31), 0), (-(2**31), 0)),
-        (INT32, (-(2**31) - 1, 0), (-(2**31), 2**31 - 1)),
-        (UINT8, (0, 256), (0, 255)),
-        (FLOAT, (0, 1), None),
-        (BOOL, (0, 1), None),
-        (onnx.TensorProto.STRING, (0, 1), None),
-        (0, (0, 1), None),
-    ],
+@table(
+    (INT64, (0, N), (0, N)),
+    (INT64, (0, N * (1 << 16)), (0, N * (1 << 16))),
+    (INT64, (0, N * (1 << 17)), "any"),
+    (INT64, (-N * (1 << 17), 0), "any"),
+    (INT64, (0, N * N), "any"),
+    (INT32, (0, N), (-(2**31), 2**31 - 1)),
+    (INT32, (0, 2**31 - 1), (0, 2**31 - 1)),
+    (INT32, (0, 2**31), (-(2**31), 2**31 - 1)),
+    (INT32, (-(2**31), 0), (-(2**31), 0)),
+    (INT32, (-(2**31) - 1, 0), (-(2**31), 2**31 - 1)),
+    (UINT8, (0, 256), (0, 255)),
+    (FLOAT, (0, 1), None),
+    (BOOL, (0, 1), None),
+    (onnx.TensorProto.STRING, (0, 1), None),
+    (0, (0, 1), None),
 )
 def test_bounds_that_the_type_cannot_hold_are_broken_by_overflow(elem_type, bounds, wanted):
     found = known(Fact(elem_type), Bounds(*map(dim, bounds)))

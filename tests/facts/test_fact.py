@@ -19,6 +19,7 @@ from straightline.facts.fact import (
 )
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Tensor
+from tables import table
 
 
 def tensor_type(*dims):
@@ -132,21 +133,18 @@ def test_the_length_counts_what_abbreviations_tell():
 N = Dimension.symbol("N")
 
 
-@pytest.mark.parametrize(
-    ("new", "old", "more"),
-    [
-        (Fact(1), Fact(), True),
-        (Fact(1, (N,)), Fact(1), True),
-        (Fact(1), Fact(1, (N,)), False),
-        (Fact(1, (N, Dimension.constant(3))), Fact(1, (N, N)), True),
-        (Fact(1, (Dimension.symbol("?1"),)), Fact(1, (Dimension.symbol("?2"),)), False),
-        (Fact(1, (N,)), Fact(1, (Dimension.symbol("?2"),)), True),
-        (Fact(1, (Dimension.constant(2),)), Fact(1, (Dimension.constant(3),)), True),
-        (Fact(7, (), content_from(N)), Fact(7, ()), True),
-        (Fact(7, (), content_from(N)), Fact(7, (), content_from(None)), True),
-        (Fact(7, (), content_from(None)), Fact(7, (), content_from(N)), False),
-        (Fact(count=2), Fact(), True),
-    ],
+@table(
+    (Fact(1), Fact(), True),
+    (Fact(1, (N,)), Fact(1), True),
+    (Fact(1), Fact(1, (N,)), False),
+    (Fact(1, (N, Dimension.constant(3))), Fact(1, (N, N)), True),
+    (Fact(1, (Dimension.symbol("?1"),)), Fact(1, (Dimension.symbol("?2"),)), False),
+    (Fact(1, (N,)), Fact(1, (Dimension.symbol("?2"),)), True),
+    (Fact(1, (Dimension.constant(2),)), Fact(1, (Dimension.constant(3),)), True),
+    (Fact(7, (), content_from(N)), Fact(7, ()), True),
+    (Fact(7, (), content_from(N)), Fact(7, (), content_from(None)), True),
+    (Fact(7, (), content_from(None)), Fact(7, (), content_from(N)), False),
+    (Fact(count=2), Fact(), True),
 )
 def test_facts_that_tell_more(new, old, more):
     assert new.tells_more(old) is more

@@ -8,29 +8,27 @@ import onnx
 import pytest
 from straightline.facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS, Magnitudes, most_of
 from straightline.facts.polynomial import Dimension
+from tables import table
 
 INT32, INT64, UINT8 = onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT8
 N, M, K = map(Dimension.symbol, "NMK")
 
 
-@pytest.mark.parametrize(
-    ("element", "elem_type", "holds"),
-    [
-        (N, INT64, True),
-        (N + M - 7, INT64, True),
-        (N * (1 << 16), INT64, True),
-        (N * (1 << 17), INT64, False),
-        (-N * (1 << 17), INT64, False),
-        (N * M, INT64, False),
-        (N * N, INT64, False),
-        (N, INT32, True),
-        (N + M + 1, INT32, True),
-        (N * 3, INT32, False),
-        (N * N + 1, INT32, False),
-        (N, UINT8, False),
-        (Dimension.constant(255), UINT8, True),
-        (Dimension.constant(-1), UINT8, False),
-    ],
+@table(
+    (N, INT64, True),
+    (N + M - 7, INT64, True),
+    (N * (1 << 16), INT64, True),
+    (N * (1 << 17), INT64, False),
+    (-N * (1 << 17), INT64, False),
+    (N * M, INT64, False),
+    (N * N, INT64, False),
+    (N, INT32, True),
+    (N + M + 1, INT32, True),
+    (N * 3, INT32, False),
+    (N * N + 1, INT32, False),
+    (N, UINT8, False),
+    (Dimension.constant(255), UINT8, True),
+    (Dimension.constant(-1), UINT8, False),
 )
 def test_capacity_of_types(element, elem_type, holds):
     assert Magnitudes().hold(element, elem_type) is holds

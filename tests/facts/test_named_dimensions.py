@@ -8,44 +8,39 @@ from straightline.facts.named_dimensions import (
     with_dimensions,
 )
 from straightline.ir.errors import BindingError
+from tables import table
 from texts import HEADER
 
 NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (float[T, N] y) {
     y = Abs (x) }"""
 
 
-@pytest.mark.parametrize(
-    ("shapes", "sizes", "found"),
-    [
-        ({}, {}, {}),
-        ({}, {"T": 6}, {"x": [6, None], "w": [6]}),
-        ({"x": (None, 5)}, {"T": 6}, {"x": [6, 5], "w": [6]}),
-        ({"x": (6, None), "z": (2, None)}, {"T": 6}, {"x": [6, None], "w": [6], "z": (2, None)}),
-        ({}, {"T": 0, "N": 2}, {"x": [0, 2], "w": [0], "z": [2, None]}),
-        ({"x": (1,)}, {"T": 6}, {"x": (1,), "w": [6]}),
-        ({}, {"T": ">=6"}, {}),
-        ({"x": (7, None)}, {"T": ">=6", "N": 2}, {"x": [7, 2], "z": [2, None]}),
-    ],
+@table(
+    ({}, {}, {}),
+    ({}, {"T": 6}, {"x": [6, None], "w": [6]}),
+    ({"x": (None, 5)}, {"T": 6}, {"x": [6, 5], "w": [6]}),
+    ({"x": (6, None), "z": (2, None)}, {"T": 6}, {"x": [6, None], "w": [6], "z": (2, None)}),
+    ({}, {"T": 0, "N": 2}, {"x": [0, 2], "w": [0], "z": [2, None]}),
+    ({"x": (1,)}, {"T": 6}, {"x": (1,), "w": [6]}),
+    ({}, {"T": ">=6"}, {}),
+    ({"x": (7, None)}, {"T": ">=6", "N": 2}, {"x": [7, 2], "z": [2, None]}),
 )
 def test_named_dimensions_become_shapes(shapes, sizes, found):
     inputs = sl.ir.parse(HEADER + NAMED).graph.inputs
     assert with_dimensions(inputs, shapes, sizes) == found
 
 
-@pytest.mark.parametrize(
-    ("shapes", "sizes", "words"),
-    [
-        ({}, {"t": 6}, "no input has a dimension named 't'; did you mean 'T'? there are 'T', 'N'"),
-        ({}, {"S": 6}, "no input has a dimension named 'S'"),
-        ({"w": (5,)}, {"T": 6}, "input 'w': dimension 'T' cannot be both 6 and 5"),
-        ({}, 6, 'dims are a mapping by name, such as {"T": 6}, not 6'),
-        ({"w": (5,)}, {"T": ">=6"}, "input 'w': dimension 'T' cannot be 5 and at least 6"),
-        ({}, {"S": ">=6"}, "no input has a dimension named 'S'"),
-        ({}, {"T": "6"}, "dims: 'T' has a size, such as 6, or a least one, such as '>=1', not '6'"),
-        ({}, {"T": ">=-1"}, "not '>=-1'"),
-        ({}, {"T": -1}, "such as '>=1', not -1"),
-        ({}, {"T": True}, "not True"),
-    ],
+@table(
+    ({}, {"t": 6}, "no input has a dimension named 't'; did you mean 'T'? there are 'T', 'N'"),
+    ({}, {"S": 6}, "no input has a dimension named 'S'"),
+    ({"w": (5,)}, {"T": 6}, "input 'w': dimension 'T' cannot be both 6 and 5"),
+    ({}, 6, 'dims are a mapping by name, such as {"T": 6}, not 6'),
+    ({"w": (5,)}, {"T": ">=6"}, "input 'w': dimension 'T' cannot be 5 and at least 6"),
+    ({}, {"S": ">=6"}, "no input has a dimension named 'S'"),
+    ({}, {"T": "6"}, "dims: 'T' has a size, such as 6, or a least one, such as '>=1', not '6'"),
+    ({}, {"T": ">=-1"}, "not '>=-1'"),
+    ({}, {"T": -1}, "such as '>=1', not -1"),
+    ({}, {"T": True}, "not True"),
 )
 def test_dimensions_that_do_not_fit(shapes, sizes, words):
     inputs = sl.ir.parse(HEADER + NAMED).graph.inputs

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from straightline.facts.polynomial import Dimension, product
+from tables import table
 
 SYMBOLS = ("K", "M", "N")
 SIZES = st.fixed_dictionaries({name: st.integers(0, 5) for name in SYMBOLS})
@@ -102,33 +103,27 @@ def test_equal_dimensions_hash_alike(a):
     assert a.equals(a + 1) is False
 
 
-@pytest.mark.parametrize(
-    ("dim", "text"),
-    [
-        (Dimension({}), "0"),
-        (Dimension.symbol("N") + 5, "N + 5"),
-        (Dimension.symbol("N") - 1, "N - 1"),
-        (5 - Dimension.symbol("N"), "-N + 5"),
-        ((Dimension.symbol("N") + 2) * Dimension.symbol("N"), "N*N + 2*N"),
-        (Dimension.symbol("N") * 2 * Dimension.symbol("K"), "2*K*N"),
-    ],
+@table(
+    (Dimension({}), "0"),
+    (Dimension.symbol("N") + 5, "N + 5"),
+    (Dimension.symbol("N") - 1, "N - 1"),
+    (5 - Dimension.symbol("N"), "-N + 5"),
+    ((Dimension.symbol("N") + 2) * Dimension.symbol("N"), "N*N + 2*N"),
+    (Dimension.symbol("N") * 2 * Dimension.symbol("K"), "2*K*N"),
 )
 def test_text(dim, text):
     assert str(dim) == text
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "equal"),
-    [
-        ("N+5", 0, False),
-        ("N+5", 5, None),
-        ("2N", 3, False),
-        ("2N", 4, None),
-        ("N*K", 1, None),
-        ("N", "N", True),
-        ("N", "K", None),
-        ("N+1", "N", False),
-    ],
+@table(
+    ("N+5", 0, False),
+    ("N+5", 5, None),
+    ("2N", 3, False),
+    ("2N", 4, None),
+    ("N*K", 1, None),
+    ("N", "N", True),
+    ("N", "K", None),
+    ("N+1", "N", False),
 )
 def test_equality_is_decided_only_for_all_sizes(a, b, equal):
     n, k = Dimension.symbol("N"), Dimension.symbol("K")

@@ -3,8 +3,6 @@
 The longer run, with other mutants: `make fuzz`.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

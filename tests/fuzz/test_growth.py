@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "dev/fuzz/hostile"))
 import chains
 import rows
 import wide
+from tables import table
 
 MOST = 2.6
 """Twice, and what does not depend on the size; a pass that looks back at all takes four times."""
@@ -90,20 +91,17 @@ def test_all_attempts_of_a_proof_share_its_budget(monkeypatch, name, size):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("chain-of-pad", 25),
-        ("chain-of-slices", 30),
-        ("chain-of-clip", 40),
-        ("chain-of-matmul-open", 40),
-        ("states", 80),
-        ("wide-concat", 200),
-        ("rows-nested", 4),
-        ("rows-nested-known", 4),
-    ],
+@table(
+    ("chain-of-pad", 25),
+    ("chain-of-slices", 30),
+    ("chain-of-clip", 40),
+    ("chain-of-matmul-open", 40),
+    ("states", 80),
+    ("wide-concat", 200),
+    ("rows-nested", 4),
+    ("rows-nested-known", 4),
 )
-def test_steps_of_an_open_proof_are_alike(monkeypatch, name, size):
+def test_steps_of_an_open_proof_are_alike(name, size, monkeypatch):
     """Else a budget of steps is no limit of time."""
     steps, step = [], Budget.step
     model = CASES[name](size)
@@ -144,11 +142,10 @@ def test_too_many_cases_are_seen_at_once():
     assert proof.reason.startswith("too many loops may have no iteration")
 
 
-@pytest.mark.parametrize(
-    ("name", "most", "cut"),
-    [("captures-nested", 3000, True), ("sums-nested", 1000, True), ("captures-nested", 300, False)],
+@table(
+    ("captures-nested", 3000, True), ("sums-nested", 1000, True), ("captures-nested", 300, False)
 )
-def test_all_trials_of_hints_add_at_most_what_one_rewrite_may(monkeypatch, name, most, cut):
+def test_all_trials_of_hints_add_at_most_what_one_rewrite_may(name, most, cut, monkeypatch):
     """One that lacks what others have added is no evidence."""
     grown, rewritten = [], suggestions._Trials._rewritten
 

@@ -1,7 +1,5 @@
 """Attributes: their kinds, also where a file does not say them, and the values that are trusted."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -17,6 +15,7 @@ from straightline.ir.attributes import (
     value_of,
 )
 from straightline.ir.message_contents import Types
+from tables import table
 
 GRAPH = helper.make_graph([], "g", [], [])
 VALUES = {
@@ -64,18 +63,15 @@ def unknown_type() -> onnx.TypeProto:
     return helper.make_sequence_type_proto(helper.make_tensor_type_proto(99, []))
 
 
-@pytest.mark.parametrize(
-    ("attribute", "fault"),
-    [
-        (helper.make_attribute("to", 99), "99 as its attribute 'to', which is not an element type"),
-        (helper.make_attribute("value", negative_tensor()), "'value' of Foo 'n' has a negative"),
-        (helper.make_attribute("a", [negative_tensor()]), "'a' of Foo 'n' has a negative"),
-        (
-            helper.make_attribute("type", unknown_type()),
-            "of Foo 'n' has the element type 99",
-        ),
-        (AttributeProto(name="value", type=AttributeProto.TENSOR), "'value' that holds no tensor"),
-    ],
+@table(
+    (helper.make_attribute("to", 99), "99 as its attribute 'to', which is not an element type"),
+    (helper.make_attribute("value", negative_tensor()), "'value' of Foo 'n' has a negative"),
+    (helper.make_attribute("a", [negative_tensor()]), "'a' of Foo 'n' has a negative"),
+    (
+        helper.make_attribute("type", unknown_type()),
+        "of Foo 'n' has the element type 99",
+    ),
+    (AttributeProto(name="value", type=AttributeProto.TENSOR), "'value' that holds no tensor"),
 )
 def test_values_that_are_refused(attribute: AttributeProto, fault: str) -> None:
     kind = kind_of(attribute)
@@ -84,14 +80,11 @@ def test_values_that_are_refused(attribute: AttributeProto, fault: str) -> None:
         check_value(attribute, kind, "Foo 'n'", Types())
 
 
-@pytest.mark.parametrize(
-    "attribute",
-    [
-        helper.make_attribute("to", TensorProto.INT8),
-        helper.make_attribute("axis", 99),
-        AttributeProto(name="value", type=AttributeProto.TENSOR, ref_attr_name="given"),
-        *(helper.make_attribute("a", value) for value in VALUES.values()),
-    ],
+@table(
+    helper.make_attribute("to", TensorProto.INT8),
+    helper.make_attribute("axis", 99),
+    AttributeProto(name="value", type=AttributeProto.TENSOR, ref_attr_name="given"),
+    *(helper.make_attribute("a", value) for value in VALUES.values()),
 )
 def test_values_that_are_fine(attribute: AttributeProto) -> None:
     check_value(attribute, kind_of(attribute), "Foo 'n'", Types())

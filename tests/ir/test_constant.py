@@ -1,27 +1,22 @@
 """Constant operators and the tensors that they stand for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from straightline.ir import Operator, Tensor, constant_operator, constant_tensor
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "dtype", "shape"),
-    [
-        ("value", numpy_helper.from_array(np.array([[7]], np.int16)), np.int16, (1, 1)),
-        ("value_float", 1.5, np.float32, ()),
-        ("value_floats", [1.5, 2], np.float32, (2,)),
-        ("value_int", 3, np.int64, ()),
-        ("value_ints", [3], np.int64, (1,)),
-        ("value_string", "a", np.object_, ()),
-        ("value_strings", ["a", "b"], np.object_, (2,)),
-    ],
+@table(
+    ("value", numpy_helper.from_array(np.array([[7]], np.int16)), np.int16, (1, 1)),
+    ("value_float", 1.5, np.float32, ()),
+    ("value_floats", [1.5, 2], np.float32, (2,)),
+    ("value_int", 3, np.int64, ()),
+    ("value_ints", [3], np.int64, (1,)),
+    ("value_string", "a", np.object_, ()),
+    ("value_strings", ["a", "b"], np.object_, (2,)),
 )
 def test_every_attribute(name: str, value: Any, dtype: type, shape: tuple[int, ...]) -> None:
     tensor = constant_tensor(Operator.make("Constant", **{name: value}))

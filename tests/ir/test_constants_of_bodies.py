@@ -1,8 +1,6 @@
 """Bodies that list their initializers among their inputs: all do below IR version 4, and those of
 tf2onnx later, too."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnx.checker
@@ -13,6 +11,7 @@ from straightline import ir, reference
 from straightline.passes import UnrollLoops
 from straightline.passes.manager import registry
 from straightline.passes.manager.pipeline_parser import parse_pipeline
+from tables import table
 
 LOOP = """
 <ir_version: 3, opset_import: ["" : 8]>
@@ -284,15 +283,12 @@ def test_a_copied_body_lists_its_constants_again() -> None:
     assert_equal_outputs(before, result.model, {"x": FLOATS, "m": np.array(2)})
 
 
-@pytest.mark.parametrize(
-    ("text", "old", "what"),
-    [
-        (LOOP, "float[3] w = {1, 2, 3}", "has 4 inputs"),
-        (IF, "float[3] w = {1, 2, 3}", "has 1 inputs"),
-        (_LOOP_4, "float[3] w = {1, 2, 3}", "has 4 inputs"),
-        (_IF_4, "float[3] w = {1, 2, 3}", "has 1 inputs"),
-        (_ANYWHERE, "float[3] w = {1, 2, 3}", "has 4 inputs"),
-    ],
+@table(
+    (LOOP, "float[3] w = {1, 2, 3}", "has 4 inputs"),
+    (IF, "float[3] w = {1, 2, 3}", "has 1 inputs"),
+    (_LOOP_4, "float[3] w = {1, 2, 3}", "has 4 inputs"),
+    (_IF_4, "float[3] w = {1, 2, 3}", "has 1 inputs"),
+    (_ANYWHERE, "float[3] w = {1, 2, 3}", "has 4 inputs"),
 )
 def test_a_constant_without_a_value_is_refused(text: str, old: str, what: str) -> None:
     new = old.partition(" = ")[0].strip()

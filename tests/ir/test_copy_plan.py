@@ -1,7 +1,5 @@
 """Copies in one go: as node by node, whatever is constant, absent, folded or captured."""
 
-from __future__ import annotations
-
 import sys
 
 import onnx

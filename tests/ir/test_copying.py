@@ -1,7 +1,5 @@
 """A copy of a graph has all that the graph has, and nothing of it."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from nested import MODEL, node, value
@@ -16,6 +14,7 @@ from straightline.ir.copying import (
     dims_of,
     without_symbols,
 )
+from tables import table
 
 SYMBOLIC = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N", 3, None])
 
@@ -87,9 +86,7 @@ def test_symbols_are_dropped_where_they_need_not_hold(model: Model) -> None:
     assert [d.dim_param for d in dims_of(written["nowhere"].type)] == ["", "", ""]
 
 
-@pytest.mark.parametrize(
-    "wrap", [lambda t: t, helper.make_sequence_type_proto, helper.make_optional_type_proto]
-)
+@table(lambda t: t, helper.make_sequence_type_proto, helper.make_optional_type_proto)
 def test_symbols_of_every_kind_of_type(wrap) -> None:  # type: ignore[no-untyped-def]
     info = helper.make_value_info("v", wrap(SYMBOLIC))
     loose = without_symbols(info)

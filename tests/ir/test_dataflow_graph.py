@@ -1,7 +1,5 @@
 """The one record of who feeds whom."""
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 from hypothesis import given

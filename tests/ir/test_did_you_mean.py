@@ -5,6 +5,7 @@ import onnx
 import pytest
 import straightline as sl
 from straightline.ir.did_you_mean import instead, nearest, no_input
+from tables import table
 
 MODEL = onnx.parser.parse_model(
     """<ir_version: 8, opset_import: ["" : 17]>
@@ -14,16 +15,13 @@ MODEL = onnx.parser.parse_model(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "known", "found"),
-    [
-        ("smaple", ["state", "sample"], "sample"),
-        ("SAMPLE", ["state", "Sample"], "Sample"),
-        ("unrol-loops", ["unroll-loops", "unroll-scans"], "unroll-loops"),
-        ("q", ["n", "x"], None),
-        ("ResizeBilinear", ["DequantizeLinear", "Resize"], None),
-        ("n", [], None),
-    ],
+@table(
+    ("smaple", ["state", "sample"], "sample"),
+    ("SAMPLE", ["state", "Sample"], "Sample"),
+    ("unrol-loops", ["unroll-loops", "unroll-scans"], "unroll-loops"),
+    ("q", ["n", "x"], None),
+    ("ResizeBilinear", ["DequantizeLinear", "Resize"], None),
+    ("n", [], None),
 )
 def test_the_nearest_name(name, known, found):
     assert nearest(name, known) == found
@@ -47,26 +45,23 @@ def test_many_and_long_names_stay_a_line():
 FEEDS = {"smaple": np.zeros(2, np.float32)}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        (lambda: sl.rewrite(MODEL, values=FEEDS), "no input 'smaple'; did you mean 'sample'?"),
-        (lambda: sl.rewrite(MODEL, shapes={"smaple": (2,)}), "did you mean 'sample'?"),
-        (lambda: sl.verify(MODEL, MODEL, feeds=FEEDS), "did you mean 'sample'?"),
-        (lambda: sl.reference.run(MODEL, FEEDS), "no input 'smaple'; did you mean 'sample'?"),
-        (
-            lambda: sl.verify(MODEL, MODEL, prove=False, sample_shapes={"smaple": (2,)}),
-            "mean 'sample'?",
-        ),
-        (lambda: sl.verify(MODEL, MODEL, runtime="onxruntime"), "mean 'onnxruntime'?"),
-        (lambda: sl.rewrite(MODEL, verify={"sampels": 3}), "did you mean 'samples'?"),
-        (lambda: sl.rewrite(MODEL, assume_max={"z": 3}), "no Loop 'z'; it has 'y'"),
-        (lambda: sl.rewrite(MODEL, "inline-if"), "no pass 'inline-if'; did you mean 'inline-ifs'?"),
-        (lambda: sl.rewrite(MODEL, "unroll-loops{max_trip=3}"), "did you mean 'max_trips'?"),
-        (lambda: sl.rewrite(MODEL, max_node=3), "did you mean 'max_nodes'?"),
-        (lambda: sl.rewrite(MODEL, "accelerate", max_node=3), "did you mean 'max_nodes'?"),
-        (lambda: sl.rewrite(MODEL, "unroll-loops{absent_cond=onxruntime}"), "it is one of"),
-    ],
+@table(
+    (lambda: sl.rewrite(MODEL, values=FEEDS), "no input 'smaple'; did you mean 'sample'?"),
+    (lambda: sl.rewrite(MODEL, shapes={"smaple": (2,)}), "did you mean 'sample'?"),
+    (lambda: sl.verify(MODEL, MODEL, feeds=FEEDS), "did you mean 'sample'?"),
+    (lambda: sl.reference.run(MODEL, FEEDS), "no input 'smaple'; did you mean 'sample'?"),
+    (
+        lambda: sl.verify(MODEL, MODEL, prove=False, sample_shapes={"smaple": (2,)}),
+        "mean 'sample'?",
+    ),
+    (lambda: sl.verify(MODEL, MODEL, runtime="onxruntime"), "mean 'onnxruntime'?"),
+    (lambda: sl.rewrite(MODEL, verify={"sampels": 3}), "did you mean 'samples'?"),
+    (lambda: sl.rewrite(MODEL, assume_max={"z": 3}), "no Loop 'z'; it has 'y'"),
+    (lambda: sl.rewrite(MODEL, "inline-if"), "no pass 'inline-if'; did you mean 'inline-ifs'?"),
+    (lambda: sl.rewrite(MODEL, "unroll-loops{max_trip=3}"), "did you mean 'max_trips'?"),
+    (lambda: sl.rewrite(MODEL, max_node=3), "did you mean 'max_nodes'?"),
+    (lambda: sl.rewrite(MODEL, "accelerate", max_node=3), "did you mean 'max_nodes'?"),
+    (lambda: sl.rewrite(MODEL, "unroll-loops{absent_cond=onxruntime}"), "it is one of"),
 )
 def test_every_name_that_users_give_has_one(wrong, words):
     with pytest.raises(sl.Error) as caught:
@@ -74,16 +69,13 @@ def test_every_name_that_users_give_has_one(wrong, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: sl.rewrite(MODEL, values=FEEDS),
-        lambda: sl.inspect(MODEL, shapes={"smaple": (2,)}),
-        lambda: sl.rewrite(MODEL, dims={"N": 2}),
-        lambda: sl.verify(MODEL, MODEL, feeds=FEEDS),
-        lambda: sl.verify(MODEL, MODEL, prove=False, sample_shapes={"smaple": (2,)}),
-        lambda: sl.reference.run(MODEL, FEEDS),
-    ],
+@table(
+    lambda: sl.rewrite(MODEL, values=FEEDS),
+    lambda: sl.inspect(MODEL, shapes={"smaple": (2,)}),
+    lambda: sl.rewrite(MODEL, dims={"N": 2}),
+    lambda: sl.verify(MODEL, MODEL, feeds=FEEDS),
+    lambda: sl.verify(MODEL, MODEL, prove=False, sample_shapes={"smaple": (2,)}),
+    lambda: sl.reference.run(MODEL, FEEDS),
 )
 def test_one_class_of_errors_holds_every_wrong_name_of_an_input(call):
     with pytest.raises(sl.BindingError, match=r"smaple|'N'"):

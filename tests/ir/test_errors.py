@@ -1,7 +1,5 @@
 """What callers catch, and what survives the way to another process."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle

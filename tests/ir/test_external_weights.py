@@ -1,8 +1,6 @@
 """Models in memory whose weights lie in files: what decides nothing is not read, and where a value
 is needed the folder can be given."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reading files and pipes: once, to a bound, and never waiting for nobody."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

@@ -1,7 +1,5 @@
 """The garbage collector rests while a function runs, and comes back."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

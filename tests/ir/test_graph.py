@@ -1,7 +1,5 @@
 """The mutators of a graph: what they change, what they refuse, and what they never break."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -13,6 +11,7 @@ from straightline import ir
 from straightline.ir import GraphError, Model, Operator, Tensor, Value
 from straightline.passes import PassContext
 from straightline.passes.control.unroll_loops import UnrollLoops
+from tables import table
 
 
 @pytest.fixture
@@ -503,22 +502,19 @@ INNER = """e = Loop <body = w (int64 j, bool k, %s u) => (bool l, %s v) {
     l = Identity (k) v = Neg (u) }> (none, , %s)"""
 
 
-@pytest.mark.parametrize(
-    ("kind", "construct", "wanted"),
-    [
-        (
-            "float",
-            "Scan <num_scan_inputs = 1, body = b (float s, float a) => (float t, float e) {"
-            f" t = Add (s, a) {INNER % ('float', 'float', 'a')} }}> (h, x)",
-            [1, 2, 3],
-        ),
-        (
-            "int64",
-            "Loop <body = b (int64 i, bool c, float s) => (bool d, float t, int64 e) {"
-            f" d = Identity (c) t = Sin (s) {INNER % ('int64', 'int64', 'i')} }}> (n, , h)",
-            [0, 1, 2],
-        ),
-    ],
+@table(
+    (
+        "float",
+        "Scan <num_scan_inputs = 1, body = b (float s, float a) => (float t, float e) {"
+        f" t = Add (s, a) {INNER % ('float', 'float', 'a')} }}> (h, x)",
+        [1, 2, 3],
+    ),
+    (
+        "int64",
+        "Loop <body = b (int64 i, bool c, float s) => (bool d, float t, int64 e) {"
+        f" d = Identity (c) t = Sin (s) {INNER % ('int64', 'int64', 'i')} }}> (n, , h)",
+        [0, 1, 2],
+    ),
 )
 def test_no_output_of_a_body_is_an_input_that_onnxruntime_does_not_copy(
     kind: str, construct: str, wanted: list[int]

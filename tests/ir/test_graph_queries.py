@@ -1,7 +1,5 @@
 """What a graph tells of itself."""
 
-from __future__ import annotations
-
 import doctest
 
 import onnx

@@ -1,7 +1,5 @@
 """Any sequence of changes to a graph leaves it whole."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

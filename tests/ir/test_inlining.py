@@ -1,7 +1,5 @@
 """Copying a body into a graph: what is shared, what is copied once, what is folded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

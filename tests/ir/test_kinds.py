@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 import straightline as sl
+from tables import table
 
 MODULES = (
     sl,
@@ -46,14 +47,11 @@ def test_an_argument_of_the_wrong_kind_is_an_error_of_ours(name, function):
             assert result is not NotImplemented
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: sl.ir.save(5, "x.onnx"), "save: 'model' is of kind Model or ModelProto, not int"),
-        (lambda: sl.save("x.onnx", "y.onnx"), "'model' is of kind Model or ModelProto, not str"),
-        (lambda: sl.ir.parse(text=5), "parse: 'text' is of kind str, not int"),
-        (lambda: sl.report.page(None), "page: 'report' is of kind Report, not NoneType"),
-    ],
+@table(
+    (lambda: sl.ir.save(5, "x.onnx"), "save: 'model' is of kind Model or ModelProto, not int"),
+    (lambda: sl.save("x.onnx", "y.onnx"), "'model' is of kind Model or ModelProto, not str"),
+    (lambda: sl.ir.parse(text=5), "parse: 'text' is of kind str, not int"),
+    (lambda: sl.report.page(None), "page: 'report' is of kind Report, not NoneType"),
 )
 def test_the_error_names_the_argument_and_its_kind(call, text):
     with pytest.raises(sl.KindError, match=text) as caught:

@@ -1,7 +1,5 @@
 """Tensors and types: element types that ONNX knows, elements that fit the shape."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -15,6 +13,7 @@ from straightline.ir.message_contents import (
     first_odd_text,
     has_odd_text,
 )
+from tables import table
 
 KNOWN = [t for t in TensorProto.DataType.values() if t != TensorProto.UNDEFINED]
 
@@ -41,16 +40,13 @@ def tensor(**fields: object) -> onnx.TensorProto:
     return TensorProto(**{"data_type": TensorProto.FLOAT, **fields})
 
 
-@pytest.mark.parametrize(
-    ("given", "fault"),
-    [
-        (tensor(data_type=0), "tensor t has no element type"),
-        (tensor(data_type=99), "tensor t has the element type 99, which ONNX does not know"),
-        (tensor(dims=[2, -1]), r"tensor t has a negative dimension: \[2, -1\]"),
-        (tensor(dims=[2], float_data=[1]), r"has 1 elements where its shape \[2\] needs 2"),
-        (tensor(dims=[2], raw_data=b"1234567"), r"has 7 bytes where its shape \[2\] needs 8"),
-        (tensor(dims=[1], int64_data=[1]), r"has 0 elements where its shape \[1\] needs 1"),
-    ],
+@table(
+    (tensor(data_type=0), "tensor t has no element type"),
+    (tensor(data_type=99), "tensor t has the element type 99, which ONNX does not know"),
+    (tensor(dims=[2, -1]), r"tensor t has a negative dimension: \[2, -1\]"),
+    (tensor(dims=[2], float_data=[1]), r"has 1 elements where its shape \[2\] needs 2"),
+    (tensor(dims=[2], raw_data=b"1234567"), r"has 7 bytes where its shape \[2\] needs 8"),
+    (tensor(dims=[1], int64_data=[1]), r"has 0 elements where its shape \[1\] needs 1"),
 )
 def test_tensors_that_are_refused(given: onnx.TensorProto, fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
@@ -75,14 +71,11 @@ def test_sparse_tensors_in_both_forms(indices: np.ndarray) -> None:
     check_sparse(sparse(2, indices, [2, 2, 2]), "s")
 
 
-@pytest.mark.parametrize(
-    ("given", "fault"),
-    [
-        (sparse(2, np.arange(3), [4]), r"indices of shape \[3\] for 2 values"),
-        (sparse(2, np.zeros((2, 2), np.int64), [4]), r"indices of shape \[2, 2\] for 2 values"),
-        (sparse(2, np.arange(2, dtype=np.int32), [4]), "indices that are not 64-bit integers"),
-        (sparse(2, np.arange(2), [-4]), r"s has a negative dimension: \[-4\]"),
-    ],
+@table(
+    (sparse(2, np.arange(3), [4]), r"indices of shape \[3\] for 2 values"),
+    (sparse(2, np.zeros((2, 2), np.int64), [4]), r"indices of shape \[2, 2\] for 2 values"),
+    (sparse(2, np.arange(2, dtype=np.int32), [4]), "indices that are not 64-bit integers"),
+    (sparse(2, np.arange(2), [-4]), r"s has a negative dimension: \[-4\]"),
 )
 def test_sparse_tensors_that_are_refused(given: onnx.SparseTensorProto, fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
@@ -115,14 +108,11 @@ MODEL = onnx.parser.parse_model(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("main", "graph.name"),
-        ("width", "graph.input[0].type.tensor_type.shape.dim[0].dim_param"),
-        ("Concat", "graph.node[0].op_type"),
-        ("axis", "graph.node[0].attribute[0].name"),
-    ],
+@table(
+    ("main", "graph.name"),
+    ("width", "graph.input[0].type.tensor_type.shape.dim[0].dim_param"),
+    ("Concat", "graph.node[0].op_type"),
+    ("axis", "graph.node[0].attribute[0].name"),
 )
 def test_the_first_place_is_named(text: str, place: str) -> None:
     broken = text[:-1].encode() + b"\xe2"

@@ -1,7 +1,5 @@
 """Models and functions."""
 
-from __future__ import annotations
-
 import gc
 
 import onnx

@@ -1,7 +1,5 @@
 """Data-flow graphs as networkx sees them."""
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 from hypothesis import given

@@ -1,12 +1,11 @@
 """Values: what is declared of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from straightline import ir
 from straightline.ir import Operator, Tensor, Value
+from tables import table
 
 FLOAT = TensorProto.FLOAT
 
@@ -114,13 +113,10 @@ def test_a_node_in_a_removed_body_is_detached() -> None:
     assert not outer.stands and not deep.stands
 
 
-@pytest.mark.parametrize(
-    ("attribute", "given", "mutator"),
-    [
-        ("inputs", (), "Graph.set_input or Graph.resize_inputs"),
-        ("outputs", (), "Graph.set_node_outputs"),
-        ("op", ir.Operator("Neg"), "Graph.set_operator"),
-    ],
+@table(
+    ("inputs", (), "Graph.set_input or Graph.resize_inputs"),
+    ("outputs", (), "Graph.set_node_outputs"),
+    ("op", ir.Operator("Neg"), "Graph.set_operator"),
 )
 def test_tracked_fields_cannot_be_assigned(attribute: str, given: object, mutator: str) -> None:
     node = ir.parse(TEXT).graph.nodes()[0]

@@ -1,12 +1,11 @@
 """What onnx raises becomes an error that names the place; a fault of straightline does not."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from straightline import ir
 from straightline.ir.errors import LoadError
 from straightline.ir.onnx_errors import Boundary, ask_onnx, ends_inference, one_line
+from tables import table
 
 
 def test_results_and_errors_of_onnx_pass_through() -> None:
@@ -50,16 +49,13 @@ def test_one_line() -> None:
     assert len(one_line(ValueError("x" * 10_000))) == 500
 
 
-@pytest.mark.parametrize(
-    ("op_type", "given", "ends"),
-    [
-        ("LayerNormalization", {"axis": 2**31}, True),
-        ("LayerNormalization", {"axis": -(2**31)}, False),
-        ("GatherND", {"batch_dims": -1}, True),
-        ("Split", {"num_outputs": 0}, True),
-        ("Split", {"num_outputs": 2, "axis": 0}, False),
-        ("Softmax", {"axis": 2**40}, False),
-    ],
+@table(
+    ("LayerNormalization", {"axis": 2**31}, True),
+    ("LayerNormalization", {"axis": -(2**31)}, False),
+    ("GatherND", {"batch_dims": -1}, True),
+    ("Split", {"num_outputs": 0}, True),
+    ("Split", {"num_outputs": 2, "axis": 0}, False),
+    ("Softmax", {"axis": 2**40}, False),
 )
 def test_nodes_that_crash_onnx(op_type: str, given: dict[str, int], ends: bool) -> None:
     node = onnx.helper.make_node(op_type, ["x"], ["y"], **given)

@@ -1,21 +1,18 @@
 """Constants with notes of whether their elements are read."""
 
 import numpy as np
-import pytest
 from straightline.ir import Tensor
 from straightline.ir.opaque import OpaqueTensor, Reads, Recipe, notes_of, recompute, transparent
+from tables import table
 
 ROW = Tensor(array=np.array([1, 2], np.float32))
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda tensor: tensor.numpy().tobytes(),
-        lambda tensor: tensor.message(),
-        lambda tensor: tensor.raw_data(),
-        lambda tensor: b"".join(tensor.content()),
-    ],
+@table(
+    lambda tensor: tensor.numpy().tobytes(),
+    lambda tensor: tensor.message(),
+    lambda tensor: tensor.raw_data(),
+    lambda tensor: b"".join(tensor.content()),
 )
 def test_all_that_reads_elements_is_noted(read):
     inner, outer = Reads(), Reads()

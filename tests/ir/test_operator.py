@@ -1,7 +1,5 @@
 """Operators: what nodes share."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import AttributeProto, helper

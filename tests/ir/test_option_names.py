@@ -2,10 +2,10 @@
 
 import onnx
 import onnx.parser
-import pytest
 import straightline as sl
 from straightline.cli.commands import app
 from straightline.ir.option_names import KEYWORDS, by, shell_messages
+from tables import table
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -17,14 +17,11 @@ MODEL = onnx.parser.parse_model(
 )
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--set n=..."], "--set n=... (values= in Python)"),
-        (["--set n=...", "--set m=..."], "--set n=... --set m=... (values= in Python)"),
-        (["--shape x=1", "--force"], "--shape x=1 --force (shapes=, force=True in Python)"),
-        (["base_dir="], "base_dir="),
-    ],
+@table(
+    (["--set n=..."], "--set n=... (values= in Python)"),
+    (["--set n=...", "--set m=..."], "--set n=... --set m=... (values= in Python)"),
+    (["--shape x=1", "--force"], "--shape x=1 --force (shapes=, force=True in Python)"),
+    (["base_dir="], "base_dir="),
 )
 def test_python_is_told_keywords_and_a_shell_is_not(options, told):
     assert by(*options) == told

@@ -1,7 +1,5 @@
 """Messages are named as nodes and graphs name themselves once loaded."""
 
-from __future__ import annotations
-
 from onnx import NodeProto
 from straightline import ir
 from straightline.ir.places import Place, key_of

@@ -1,7 +1,5 @@
 """Node messages: the names that they read, and an order to run them in."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from hypothesis import given

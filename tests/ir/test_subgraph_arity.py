@@ -1,12 +1,11 @@
 """Bodies whose inputs and outputs do not fit the node that holds them."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import helper
 from straightline import ir
 from straightline.ir import ModelError
+from tables import table
 
 LOOP = """
 <ir_version: 10, opset_import: ["": 21]>
@@ -52,22 +51,19 @@ def test_fitting_subgraphs(text: str) -> None:
     ir.verify(ir.parse(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "old", "new", "what"),
-    [
-        (LOOP, "(M, c, x)", "(M, c)", "has 3 inputs; the node feeds 2"),
-        (LOOP, "(M, c, x)", "(M, c, x, x)", "has 3 inputs; the node feeds 4"),
-        (LOOP, ", float[3] u)", ")", "has 2 outputs; the node needs 3"),
-        (SCAN, "(s, x)", "(s, s, x)", "has 2 inputs; the node feeds 3"),
-        (SCAN, "num_scan_inputs = 1", "num_scan_inputs = 3", "2 inputs and num_scan_inputs = 3"),
-        (SCAN, "num_scan_inputs = 1, ", "", "lacks its attribute 'num_scan_inputs'"),
-        (SCAN, "(float[3] t, float[3] u)", "(float[3] t)", "has 1 outputs; the node"),
-        (SCAN_8, "(, s, x)", "(s, x)", "has 2 inputs; the node feeds 1"),
-        (IF, "If (c)", "If (c, x)", "has 2 inputs; If accepts 1"),
-        (IF, "If (c)", "If ()", "has 0 inputs; If accepts 1"),
-        (IF, "no ()", "no (float[3] n)", "has 1 inputs; the node feeds 0"),
-        (IF, "else_branch", "other_branch", "lacks its graph attribute 'else_branch'"),
-    ],
+@table(
+    (LOOP, "(M, c, x)", "(M, c)", "has 3 inputs; the node feeds 2"),
+    (LOOP, "(M, c, x)", "(M, c, x, x)", "has 3 inputs; the node feeds 4"),
+    (LOOP, ", float[3] u)", ")", "has 2 outputs; the node needs 3"),
+    (SCAN, "(s, x)", "(s, s, x)", "has 2 inputs; the node feeds 3"),
+    (SCAN, "num_scan_inputs = 1", "num_scan_inputs = 3", "2 inputs and num_scan_inputs = 3"),
+    (SCAN, "num_scan_inputs = 1, ", "", "lacks its attribute 'num_scan_inputs'"),
+    (SCAN, "(float[3] t, float[3] u)", "(float[3] t)", "has 1 outputs; the node"),
+    (SCAN_8, "(, s, x)", "(s, x)", "has 2 inputs; the node feeds 1"),
+    (IF, "If (c)", "If (c, x)", "has 2 inputs; If accepts 1"),
+    (IF, "If (c)", "If ()", "has 0 inputs; If accepts 1"),
+    (IF, "no ()", "no (float[3] n)", "has 1 inputs; the node feeds 0"),
+    (IF, "else_branch", "other_branch", "lacks its graph attribute 'else_branch'"),
 )
 def test_misfitting_subgraphs(text: str, old: str, new: str, what: str) -> None:
     assert old in text

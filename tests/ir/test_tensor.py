@@ -1,7 +1,5 @@
 """Constant tensors in every form, read when they are asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import ml_dtypes
@@ -10,6 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from straightline.ir import LoadError, Tensor
+from tables import table
 
 DTYPES = [np.float32, np.int64, np.bool_, np.float16, np.complex64, ml_dtypes.bfloat16]
 
@@ -50,15 +49,12 @@ def test_sparse_tensors(indices: list[int]) -> None:
     assert tensor.numpy().tolist() == [[0, 5, 0], [0, 6, 0]]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[3], raw_data=b"12345"),
-        TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[3], raw_data=b"1234"),
-        TensorProto(name="t", data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]),
-        TensorProto(name="t", data_type=99, dims=[1], raw_data=b"1"),
-        TensorProto(name="t", dims=[1], raw_data=b"1"),
-    ],
+@table(
+    TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[3], raw_data=b"12345"),
+    TensorProto(name="t", data_type=TensorProto.FLOAT, dims=[3], raw_data=b"1234"),
+    TensorProto(name="t", data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff"]),
+    TensorProto(name="t", data_type=99, dims=[1], raw_data=b"1"),
+    TensorProto(name="t", dims=[1], raw_data=b"1"),
 )
 def test_content_that_does_not_fit(message: TensorProto) -> None:
     with pytest.raises(LoadError, match="tensor 't' cannot be read"):

@@ -1,7 +1,5 @@
 """Each invariant finds a graph that was broken behind the mutators' back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -12,6 +12,7 @@ from special_values import disagreements
 from straightline.ir import Operator
 from straightline.ops import agreement, rules_of
 from straightline.ops.randomness import Draw
+from tables import table
 
 NEWEST = 26
 UNDRAWN = {
@@ -96,20 +97,17 @@ def test_bits_of_what_is_moved_stay():
     assert (held.view(np.uint32) == np.tile(bits[:, None], (2, 2))).all()
 
 
-@pytest.mark.parametrize(
-    ("number", "dtype", "ordinary"),
-    [
-        (1, np.float32, True),
-        (0, np.float32, True),
-        (1e9, np.float32, True),
-        (1e10, np.float32, False),
-        (-0.0, np.float32, False),
-        (1e-45, np.float32, False),
-        (np.nan, np.float16, False),
-        (np.inf, np.float64, False),
-        (2**31 - 1, np.int32, True),
-        ("nan", object, True),
-    ],
+@table(
+    (1, np.float32, True),
+    (0, np.float32, True),
+    (1e9, np.float32, True),
+    (1e10, np.float32, False),
+    (-0.0, np.float32, False),
+    (1e-45, np.float32, False),
+    (np.nan, np.float16, False),
+    (np.inf, np.float64, False),
+    (2**31 - 1, np.int32, True),
+    ("nan", object, True),
 )
 def test_ordinary_numbers(number, dtype, ordinary):
     assert agreement.are_ordinary([np.array([number], dtype), None]) == ordinary

@@ -30,6 +30,7 @@ from operator_facts import (
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
 from straightline.ops import rules_of
+from tables import table
 
 
 @given(st.sampled_from(["Add", "Sub", "Mul", "Min", "Max", "Div", "Mod"]), arrays(2, wide))
@@ -53,41 +54,35 @@ def test_any_number_of_operands(op_type, count, data):
     assert content is None or all(element is not None for element in content.reshape(-1))
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Add", [[3, -4], [1]], {}),
-        ("Sub", [[3, -4], [1]], {}),
-        ("Mul", [[3, -4], [2]], {}),
-        ("Div", [[7, -7, 7, -7], [2, 2, -2, -2]], {}),
-        ("Mod", [[7, -7, 7, -7, 6], [2, 2, -2, -2, 3]], {}),
-        ("Mod", [[7, -7, 7, -7, 6], [2, 2, -2, -2, 3]], {"fmod": 1}),
-        ("Neg", [[3, -4]], {}),
-        ("Min", [[3, -4], [1, 5], [2, 2]], {}),
-        ("Max", [[3, -4], [1, 5], [2, 2]], {}),
-    ],
+@table(
+    ("Add", [[3, -4], [1]], {}),
+    ("Sub", [[3, -4], [1]], {}),
+    ("Mul", [[3, -4], [2]], {}),
+    ("Div", [[7, -7, 7, -7], [2, 2, -2, -2]], {}),
+    ("Mod", [[7, -7, 7, -7, 6], [2, 2, -2, -2, 3]], {}),
+    ("Mod", [[7, -7, 7, -7, 6], [2, 2, -2, -2, 3]], {"fmod": 1}),
+    ("Neg", [[3, -4]], {}),
+    ("Min", [[3, -4], [1, 5], [2, 2]], {}),
+    ("Max", [[3, -4], [1, 5], [2, 2]], {}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("Add", [[N, None], [1, 1]], INT64, [N + 1, None]),
-        ("Sub", [[N, 3], [N, M]], INT64, [0, 3 - M]),
-        ("Mul", [[N, None], [2, 0]], INT64, [N * 2, None]),
-        ("Div", [[N * 6, N + 1, N], [2, 2, 0]], INT64, [N * 3, None, None]),
-        ("Mod", [[N * 6, N + 1, N * 2, N], [2, 2, 0, N]], INT64, [0, None, None, None]),
-        ("Neg", [[N, None]], INT64, [-N, None]),
-        ("Min", [[N, N + 1, N], [N + 1, N, M]], INT64, [N, N, None]),
-        ("Max", [[N, N + 1, N], [N + 1, N, M]], INT64, [N + 1, N + 1, None]),
-        ("Min", [[N, N], [0, N], [-1, N]], INT64, [-1, N]),
-        ("Min", [[N, N + 1, N * M], [2**63 - 1, 2**50, 2**63 - 1]], INT64, [N, N + 1, None]),
-        ("Max", [[N, 7], [2**63 - 1, N]], INT64, [2**63 - 1, None]),
-        ("Max", [[N, M], [0, N], [-1, N]], INT64, [N, None]),
-        ("Add", [[1], None], INT64, None),
-    ],
+@table(
+    ("Add", [[N, None], [1, 1]], INT64, [N + 1, None]),
+    ("Sub", [[N, 3], [N, M]], INT64, [0, 3 - M]),
+    ("Mul", [[N, None], [2, 0]], INT64, [N * 2, None]),
+    ("Div", [[N * 6, N + 1, N], [2, 2, 0]], INT64, [N * 3, None, None]),
+    ("Mod", [[N * 6, N + 1, N * 2, N], [2, 2, 0, N]], INT64, [0, None, None, None]),
+    ("Neg", [[N, None]], INT64, [-N, None]),
+    ("Min", [[N, N + 1, N], [N + 1, N, M]], INT64, [N, N, None]),
+    ("Max", [[N, N + 1, N], [N + 1, N, M]], INT64, [N + 1, N + 1, None]),
+    ("Min", [[N, N], [0, N], [-1, N]], INT64, [-1, N]),
+    ("Min", [[N, N + 1, N * M], [2**63 - 1, 2**50, 2**63 - 1]], INT64, [N, N + 1, None]),
+    ("Max", [[N, 7], [2**63 - 1, N]], INT64, [2**63 - 1, None]),
+    ("Max", [[N, M], [0, N], [-1, N]], INT64, [N, None]),
+    ("Add", [[1], None], INT64, None),
 )
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
@@ -107,29 +102,26 @@ def test_remainders_that_take_the_sign_of_the_dividend():
     assert bounds_said("Mod", [lying(-1, 9), lying(2, 5)], fmod=1) == ["any"]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("Add", [lying(2, 5), lying(-1, 3)], (1, 8)),
-        ("Add", [lying(0, N), lying(0, M)], (0, N + M)),
-        ("Sub", [lying(2, 5), lying(-1, 3)], (-1, 6)),
-        ("Mul", [lying(2, 5), lying(-1, 3)], (-5, 15)),
-        ("Mul", [lying(-2, 5), lying(-4, 3)], (-20, 15)),
-        ("Mul", [lying(0, N), lying(1, 2)], (0, N * 2)),
-        ("Mul", [lying(-2, N), lying(-3, M)], "any"),
-        ("Neg", [lying(0, N)], (-N, 0)),
-        ("Min", [lying(2, 5), lying(-1, 3)], (-1, 3)),
-        ("Min", [lying(2, 3), lying(1, 9), lying(0, 7)], (0, 3)),
-        ("Min", [lying(0, N), lying(0, M)], (0, N)),
-        ("Min", [lying(0, N + 1), lying(0, N)], (0, N)),
-        ("Max", [lying(2, 5), lying(-1, 3)], (2, 5)),
-        ("Max", [lying(0, N + 1), lying(2, N)], (2, N + 1)),
-        ("Max", [lying(0, N), lying(0, M)], "any"),
-        ("Mod", [lying(-9, 9), lying(2, 5)], (0, 4)),
-        ("Mod", [lying(-9, 9), lying(1, N)], (0, N - 1)),
-        ("Mod", [lying(-9, 9), lying(0, 5)], "any"),
-        ("Mod", [lying(-9, 9), lying(-3, -2)], "any"),
-    ],
+@table(
+    ("Add", [lying(2, 5), lying(-1, 3)], (1, 8)),
+    ("Add", [lying(0, N), lying(0, M)], (0, N + M)),
+    ("Sub", [lying(2, 5), lying(-1, 3)], (-1, 6)),
+    ("Mul", [lying(2, 5), lying(-1, 3)], (-5, 15)),
+    ("Mul", [lying(-2, 5), lying(-4, 3)], (-20, 15)),
+    ("Mul", [lying(0, N), lying(1, 2)], (0, N * 2)),
+    ("Mul", [lying(-2, N), lying(-3, M)], "any"),
+    ("Neg", [lying(0, N)], (-N, 0)),
+    ("Min", [lying(2, 5), lying(-1, 3)], (-1, 3)),
+    ("Min", [lying(2, 3), lying(1, 9), lying(0, 7)], (0, 3)),
+    ("Min", [lying(0, N), lying(0, M)], (0, N)),
+    ("Min", [lying(0, N + 1), lying(0, N)], (0, N)),
+    ("Max", [lying(2, 5), lying(-1, 3)], (2, 5)),
+    ("Max", [lying(0, N + 1), lying(2, N)], (2, N + 1)),
+    ("Max", [lying(0, N), lying(0, M)], "any"),
+    ("Mod", [lying(-9, 9), lying(2, 5)], (0, 4)),
+    ("Mod", [lying(-9, 9), lying(1, N)], (0, N - 1)),
+    ("Mod", [lying(-9, 9), lying(0, 5)], "any"),
+    ("Mod", [lying(-9, 9), lying(-3, -2)], "any"),
 )
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]

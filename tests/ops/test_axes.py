@@ -3,10 +3,10 @@
 import itertools
 
 import numpy as np
-import pytest
 from straightline.facts.fact import Symbols
 from straightline.facts.polynomial import Dimension
 from straightline.ops.axes import broadcast_shape, may_equal, positions, reduced, stretched
+from tables import table
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")
 
@@ -31,10 +31,7 @@ def test_may_equal():
     assert not may_equal(*dims(3, 1))
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "wanted"),
-    [(N, 1, N), (1, N, N), (N, N, N), (N, 3, 3), (3, N, 3), (N + 2, M, N + 2), (0, N, 0)],
-)
+@table((N, 1, N), (1, N, N), (N, N, N), (N, 3, 3), (3, N, 3), (N + 2, M, N + 2), (0, N, 0))
 def test_stretched(a, b, wanted):
     assert stretched(*dims(a, b), Symbols()) == wanted
 

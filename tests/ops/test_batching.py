@@ -6,6 +6,7 @@ from harness import as_model
 from loops import HEAD, op_types
 from straightline.facts.polynomial import Dimension
 from straightline.ops.batching import Extent, Quotient
+from tables import table
 from vectorized import FEED, assert_same, assert_vectorizes, loop, untyped, vectorized
 
 RULES = {
@@ -120,40 +121,34 @@ N = Dimension.symbol("N")
 ITERATION = Dimension.symbol("iteration")
 
 
-@pytest.mark.parametrize(
-    ("most", "number", "expected"),
-    [
-        (None, ITERATION, True),
-        (None, ITERATION * 2 + N, True),
-        (None, N - ITERATION - 1, False),
-        (N, N - ITERATION - 1, True),
-        (N, N - ITERATION, True),
-        (N, N - ITERATION - 2, False),
-        (N - 2, N - ITERATION - 3, True),
-        (N - 2, N - ITERATION - 4, False),
-        (N + 3, N + 2 - ITERATION, True),
-        (N, ITERATION - 1, False),
-        (N, (N - ITERATION) * ITERATION, False),
-        (N * 2, N * 2 - ITERATION - 1, True),
-        (N * 2, N * 2 - ITERATION - 2, False),
-        (Dimension.constant(5), 4 - ITERATION, True),
-        (Dimension.constant(5), 8 - ITERATION * 2, True),
-        (Dimension.constant(5), 7 - ITERATION * 2, False),
-    ],
+@table(
+    (None, ITERATION, True),
+    (None, ITERATION * 2 + N, True),
+    (None, N - ITERATION - 1, False),
+    (N, N - ITERATION - 1, True),
+    (N, N - ITERATION, True),
+    (N, N - ITERATION - 2, False),
+    (N - 2, N - ITERATION - 3, True),
+    (N - 2, N - ITERATION - 4, False),
+    (N + 3, N + 2 - ITERATION, True),
+    (N, ITERATION - 1, False),
+    (N, (N - ITERATION) * ITERATION, False),
+    (N * 2, N * 2 - ITERATION - 1, True),
+    (N * 2, N * 2 - ITERATION - 2, False),
+    (Dimension.constant(5), 4 - ITERATION, True),
+    (Dimension.constant(5), 8 - ITERATION * 2, True),
+    (Dimension.constant(5), 7 - ITERATION * 2, False),
 )
 def test_extents_that_are_never_negative(most, number, expected):
     assert Extent(ITERATION, most).never_negative(number) is expected
 
 
-@pytest.mark.parametrize(
-    ("divisor", "number", "expected"),
-    [
-        (2, N - ITERATION * 2 - 2, True),
-        (2, N - ITERATION * 2 - 3, False),
-        (2, N - ITERATION - 1, True),
-        (3, N - ITERATION * 4 - 2, False),
-        (1, N * 2 - ITERATION * 2 - 2, True),
-    ],
+@table(
+    (2, N - ITERATION * 2 - 2, True),
+    (2, N - ITERATION * 2 - 3, False),
+    (2, N - ITERATION - 1, True),
+    (3, N - ITERATION * 4 - 2, False),
+    (1, N * 2 - ITERATION * 2 - 2, True),
 )
 def test_trip_counts_that_a_division_yields(divisor, number, expected):
     """There are N / divisor iterations, in integers."""

@@ -7,6 +7,7 @@ from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
 from straightline.ops.builder import Builder
 from straightline.passes import RewriteError
+from tables import table
 
 X = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
 
@@ -150,19 +151,16 @@ def one_of_two(opset=17, kind=1, keeps=True, constants=()):
 ZERO, LESS_ZERO = np.array(0.0, np.float32), np.array(-0.0, np.float32)
 
 
-@pytest.mark.parametrize(
-    ("how", "written"),
-    [
-        ({}, ["Xor", "Where", "Where", "Max"]),
-        ({"keeps": False}, ["Where"]),
-        ({"kind": onnx.TensorProto.INT64}, ["Where"]),
-        ({"kind": onnx.TensorProto.BOOL}, ["And", "Not", "And", "Or"]),
-        ({"constants": [(0, ZERO)]}, ["Where"]),
-        ({"constants": [(1, ZERO)]}, ["Xor", "Where"]),
-        ({"constants": [(1, ZERO)], "keeps": False}, ["Where"]),
-        ({"constants": [(1, LESS_ZERO)]}, ["Xor", "Where", "Where", "Max"]),
-        ({"constants": [(0, ZERO), (1, ZERO)]}, ["Where"]),
-    ],
+@table(
+    ({}, ["Xor", "Where", "Where", "Max"]),
+    ({"keeps": False}, ["Where"]),
+    ({"kind": onnx.TensorProto.INT64}, ["Where"]),
+    ({"kind": onnx.TensorProto.BOOL}, ["And", "Not", "And", "Or"]),
+    ({"constants": [(0, ZERO)]}, ["Where"]),
+    ({"constants": [(1, ZERO)]}, ["Xor", "Where"]),
+    ({"constants": [(1, ZERO)], "keeps": False}, ["Where"]),
+    ({"constants": [(1, LESS_ZERO)]}, ["Xor", "Where", "Where", "Max"]),
+    ({"constants": [(0, ZERO), (1, ZERO)]}, ["Where"]),
 )
 def test_selects_keep_signs_of_zeros(how, written):
     assert one_of_two(**how) == written

@@ -1,7 +1,5 @@
 """Conditions of departures on what is known: what certainly agrees is not named."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -14,6 +12,7 @@ from straightline import ir
 from straightline.ops import departures
 from straightline.ops.departing import _ONE_HOT_KERNELS
 from straightline.ops.element_types import ElementTypes
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '
 
@@ -42,17 +41,14 @@ def test_small_integers_are_summed_exactly():
     assert row_of(wide) == "integer-sums"
 
 
-@pytest.mark.parametrize(
-    ("equation", "name"),
-    [
-        ("i->", "integer-sums"),
-        ("i,i->", ""),
-        ("ij,jk->ik", ""),
-        ("ij,jk", ""),
-        ("ij,jk->i", "integer-sums"),
-        ("i,j->j", "integer-sums"),
-        ("...i,...i->...", ""),
-    ],
+@table(
+    ("i->", "integer-sums"),
+    ("i,i->", ""),
+    ("ij,jk->ik", ""),
+    ("ij,jk", ""),
+    ("ij,jk->i", "integer-sums"),
+    ("i,j->j", "integer-sums"),
+    ("...i,...i->...", ""),
 )
 def test_einsums_of_integers(equation, name):
     operands = "i, i" if "," in equation else "i"

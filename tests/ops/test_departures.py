@@ -1,7 +1,5 @@
 """Each departure of onnxruntime from the specification, tried: examples run in both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

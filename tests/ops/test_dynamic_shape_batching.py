@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sessions import outputs
+from tables import table
 from vectorized import assert_vectorizes, loop, numbers, untyped, vectorized, why_kept
 
 DECLARED = "float[N, A, B] x, int64[2] s, int64[3] u, int64[2] v, int64 n"
@@ -75,9 +76,7 @@ def test_sizes_that_only_run_time_tells(rule, opset):
         assert_vectorizes(loop(body, out, DECLARED), feed(a, b), opset=opset)
 
 
-@pytest.mark.parametrize(
-    "rule", ["shape", "size", "expand to sizes", "tile", "reshape to what is fed"]
-)
+@table("shape", "size", "expand to sizes", "tile", "reshape to what is fed")
 def test_elements_that_are_empty(rule):
     body, out = AT_RUN_TIME[rule]
     for a, b in ((0, 3), (2, 0)):
@@ -85,9 +84,7 @@ def test_elements_that_are_empty(rule):
 
 
 @pytest.mark.parametrize("opset", [11, 13])
-@pytest.mark.parametrize(
-    "rule", ["shape", "reshape to sizes", "expand to sizes", "tile", "zeros of a shape"]
-)
+@table("shape", "reshape to sizes", "expand to sizes", "tile", "zeros of a shape")
 def test_sizes_before_reshape_makes_empty_axes(rule, opset):
     body, out = AT_RUN_TIME[rule]
     assert_vectorizes(loop(body, out, DECLARED), feed(2, 3), opset=opset)
@@ -100,12 +97,8 @@ def test_the_shape_of_what_differs_does_not_differ():
     assert_vectorizes(text, feed(2, 3))
 
 
-@pytest.mark.parametrize(
-    ("rule", "opset", "why"),
-    [
-        ("reshape to the rest", 13, "convert to opset 14"),
-        ("flatten all", 13, "convert to it first"),
-    ],
+@table(
+    ("reshape to the rest", 13, "convert to opset 14"), ("flatten all", 13, "convert to it first")
 )
 def test_forms_that_need_a_newer_opset(rule, opset, why):
     body, out = AT_RUN_TIME[rule]

@@ -1,13 +1,11 @@
 """Element types that follow from schemas alone."""
 
-from __future__ import annotations
-
 import onnx
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.ops import element_types
 from straightline.ops.element_types import ElementTypes
+from tables import table
 
 FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "other" : 1]>\n'
@@ -23,34 +21,31 @@ def types(nodes, signature="float16[2] x, int64[2] n, bool c, untyped", head=HEA
     return {value.name: found.of(value) for value in reversed(values)}
 
 
-@pytest.mark.parametrize(
-    ("nodes", "elem_type"),
-    [
-        ("y = Neg (x)", FLOAT16),
-        ("a = Neg (x) b = Exp (a) y = Abs (b)", FLOAT16),
-        ("y = Neg (w)", FLOAT16),
-        ("y = Cast <to = 10> (n)", FLOAT16),
-        ("a = Cast <to = 7> (untyped) y = Neg (a)", INT64),
-        ("y = Where (c, x, untyped)", FLOAT16),
-        ("y = Where (c, n, n)", INT64),
-        ("y = Gather (x, n)", FLOAT16),
-        ("a, y = Split (n)", INT64),
-        ("y = Expand (x, n)", FLOAT16),
-        ("a, y = TopK (x, n)", INT64),
-        ("y = Less (x, x)", BOOL),
-        ("y = Neg (untyped)", None),
-        ("y = other.Strange (x)", None),
-        ("y = Unheard (x)", None),
-        ("y = ai.onnx.Neg (x)", FLOAT16),
-        ("y = Constant <value_int = 3> ()", INT64),
-        ("y = ConstantOfShape (n)", onnx.TensorProto.FLOAT),
-        ("y = ConstantOfShape <value = int64[1] {3}> (n)", INT64),
-        (
-            "y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
-            " else_branch = e () => (q) { q = Neg (x) }>",
-            FLOAT16,
-        ),
-    ],
+@table(
+    ("y = Neg (x)", FLOAT16),
+    ("a = Neg (x) b = Exp (a) y = Abs (b)", FLOAT16),
+    ("y = Neg (w)", FLOAT16),
+    ("y = Cast <to = 10> (n)", FLOAT16),
+    ("a = Cast <to = 7> (untyped) y = Neg (a)", INT64),
+    ("y = Where (c, x, untyped)", FLOAT16),
+    ("y = Where (c, n, n)", INT64),
+    ("y = Gather (x, n)", FLOAT16),
+    ("a, y = Split (n)", INT64),
+    ("y = Expand (x, n)", FLOAT16),
+    ("a, y = TopK (x, n)", INT64),
+    ("y = Less (x, x)", BOOL),
+    ("y = Neg (untyped)", None),
+    ("y = other.Strange (x)", None),
+    ("y = Unheard (x)", None),
+    ("y = ai.onnx.Neg (x)", FLOAT16),
+    ("y = Constant <value_int = 3> ()", INT64),
+    ("y = ConstantOfShape (n)", onnx.TensorProto.FLOAT),
+    ("y = ConstantOfShape <value = int64[1] {3}> (n)", INT64),
+    (
+        "y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
+        " else_branch = e () => (q) { q = Neg (x) }>",
+        FLOAT16,
+    ),
 )
 def test_types_follow_from_an_input_of_the_same_type(nodes, elem_type):
     assert types(nodes)["y"] == elem_type

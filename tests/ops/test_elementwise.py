@@ -29,26 +29,24 @@ from operator_facts import (
 )
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("op_type", "facts", "attributes", "wanted"),
-    [
-        ("Relu", [shaped(N)], {}, [N]),
-        ("Clip", [shaped(N, 3), shaped(), None], {}, [N, 3]),
-        ("Add", [shaped(N, 1), shaped(M)], {}, [N, M]),
-        ("Add", [shaped(N), shaped(2, 1)], {}, [2, N]),
-        ("Add", [shaped(N), shaped(M)], {}, ["?"]),
-        ("Add", [shaped(N + 2), shaped(M)], {}, [N + 2]),
-        ("Add", [shaped(3), shaped(N)], {}, [3]),
-        ("Add", [shaped(0), shaped(1)], {}, [0]),
-        ("Add", [shaped(2), shaped(3)], {}, None),
-        ("Add", [shaped(2), None], {}, None),
-        ("Add", [shaped(2, 3), shaped(2)], {"broadcast": 1, "axis": 0}, None),
-        ("Sum", [shaped(N, 3), shaped(3), shaped(M, 1, 1)], {}, [M, N, 3]),
-        ("Sum", [shaped(N)], {}, [N]),
-        ("Where", [shaped(N, 3), shaped(1), shaped(3)], {}, [N, 3]),
-    ],
+@table(
+    ("Relu", [shaped(N)], {}, [N]),
+    ("Clip", [shaped(N, 3), shaped(), None], {}, [N, 3]),
+    ("Add", [shaped(N, 1), shaped(M)], {}, [N, M]),
+    ("Add", [shaped(N), shaped(2, 1)], {}, [2, N]),
+    ("Add", [shaped(N), shaped(M)], {}, ["?"]),
+    ("Add", [shaped(N + 2), shaped(M)], {}, [N + 2]),
+    ("Add", [shaped(3), shaped(N)], {}, [3]),
+    ("Add", [shaped(0), shaped(1)], {}, [0]),
+    ("Add", [shaped(2), shaped(3)], {}, None),
+    ("Add", [shaped(2), None], {}, None),
+    ("Add", [shaped(2, 3), shaped(2)], {"broadcast": 1, "axis": 0}, None),
+    ("Sum", [shaped(N, 3), shaped(3), shaped(M, 1, 1)], {}, [M, N, 3]),
+    ("Sum", [shaped(N)], {}, [N]),
+    ("Where", [shaped(N, 3), shaped(1), shaped(3)], {}, [N, 3]),
 )
 def test_shapes(op_type, facts, attributes, wanted):
     assert shape_said(op_type, *facts, **attributes) == wanted
@@ -64,43 +62,32 @@ def test_cast_of_truth_values(operands, to):
     assert_agrees("Cast", operands, to=to)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Cast", [[3, 0, -1]], {"to": BOOL}),
-        ("Cast", [[True, False]], {"to": BOOL}),
-        ("Cast", [[True, False]], {"to": INT64}),
-        ("Cast", [[True, False]], {"to": INT32}),
-        ("Cast", [[3, -4]], {"to": INT32}),
-        ("Cast", [[3, -4]], {"to": INT64}),
-    ],
+@table(
+    ("Cast", [[3, 0, -1]], {"to": BOOL}),
+    ("Cast", [[True, False]], {"to": BOOL}),
+    ("Cast", [[True, False]], {"to": INT64}),
+    ("Cast", [[True, False]], {"to": INT32}),
+    ("Cast", [[3, -4]], {"to": INT32}),
+    ("Cast", [[3, -4]], {"to": INT64}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("Sin", [[1]], INT64, None),
-    ],
-)
+@table(("Sin", [[1]], INT64, None))
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("Clip", [lying(-9, 9), lying(0, 1), lying(4, 5)], (0, 5)),
-        ("Clip", [lying(-9, 9), lying(0, 1)], (0, 9)),
-        ("Clip", [lying(-9, 9), None, lying(4, 5)], (-9, 5)),
-        ("Clip", [lying(-9, 9)], (-9, 9)),
-        ("Cast", [lying(2, 5, INT32)], (2, 5)),
-        ("Cast", [Known(Fact(BOOL))], (0, 1)),
-        ("Cast", [Known(Fact(FLOAT))], "any"),
-        ("Sin", [lying(0, 1)], "any"),
-    ],
+@table(
+    ("Clip", [lying(-9, 9), lying(0, 1), lying(4, 5)], (0, 5)),
+    ("Clip", [lying(-9, 9), lying(0, 1)], (0, 9)),
+    ("Clip", [lying(-9, 9), None, lying(4, 5)], (-9, 5)),
+    ("Clip", [lying(-9, 9)], (-9, 9)),
+    ("Cast", [lying(2, 5, INT32)], (2, 5)),
+    ("Cast", [Known(Fact(BOOL))], (0, 1)),
+    ("Cast", [Known(Fact(FLOAT))], "any"),
+    ("Sin", [lying(0, 1)], "any"),
 )
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from operator_facts import (
@@ -29,26 +28,24 @@ from operator_facts import (
 )
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("op_type", "facts", "attributes", "wanted"),
-    [
-        ("ConstantOfShape", [holding(N, 0, 2)], {}, [N, 0, 2]),
-        ("ConstantOfShape", [holding(N - 1, -N, None, -1)], {}, ["?"] * 4),
-        ("ConstantOfShape", [INDICES], {}, None),
-        ("Range", [number(2), number(N + 5), number(1)], {}, [N + 3]),
-        ("Range", [number(0), number(N), number(1)], {}, [N]),
-        ("Range", [number(1), number(N), number(1)], {}, None),
-        ("Range", [number(0), number(N), number(2)], {}, None),
-        ("Range", [number(0), number(7), number(2)], {}, [4]),
-        ("Range", [number(7), number(0), number(-3)], {}, [3]),
-        ("Range", [number(7), number(0), number(2)], {}, [0]),
-        ("Range", [number(7), number(0), number(0)], {}, None),
-        ("Range", [number(M), number(N), number(1)], {}, None),
-        ("Range", [INDICES, number(N), number(1)], {}, None),
-        ("Range", [number(0), INDICES, number(1)], {}, None),
-    ],
+@table(
+    ("ConstantOfShape", [holding(N, 0, 2)], {}, [N, 0, 2]),
+    ("ConstantOfShape", [holding(N - 1, -N, None, -1)], {}, ["?"] * 4),
+    ("ConstantOfShape", [INDICES], {}, None),
+    ("Range", [number(2), number(N + 5), number(1)], {}, [N + 3]),
+    ("Range", [number(0), number(N), number(1)], {}, [N]),
+    ("Range", [number(1), number(N), number(1)], {}, None),
+    ("Range", [number(0), number(N), number(2)], {}, None),
+    ("Range", [number(0), number(7), number(2)], {}, [4]),
+    ("Range", [number(7), number(0), number(-3)], {}, [3]),
+    ("Range", [number(7), number(0), number(2)], {}, [0]),
+    ("Range", [number(7), number(0), number(0)], {}, None),
+    ("Range", [number(M), number(N), number(1)], {}, None),
+    ("Range", [INDICES, number(N), number(1)], {}, None),
+    ("Range", [number(0), INDICES, number(1)], {}, None),
 )
 def test_shapes(op_type, facts, attributes, wanted):
     assert shape_said(op_type, *facts, **attributes) == wanted
@@ -61,24 +58,16 @@ def test_constant_of_shape(target, dtype):
         assert_agrees("ConstantOfShape", [np.array(target, np.int64)], value=value)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("ConstantOfShape", [[2, 1]], {"value": VALUE(np.array([7]))}),
-        ("ConstantOfShape", [[2]], {"value": VALUE(np.array([True]))}),
-        ("ConstantOfShape", [[2]], {"value": VALUE(np.array([7], np.int32))}),
-    ],
+@table(
+    ("ConstantOfShape", [[2, 1]], {"value": VALUE(np.array([7]))}),
+    ("ConstantOfShape", [[2]], {"value": VALUE(np.array([True]))}),
+    ("ConstantOfShape", [[2]], {"value": VALUE(np.array([7], np.int32))}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("ConstantOfShape", [[N]], INT64, None),
-    ],
-)
+@table(("ConstantOfShape", [[N]], INT64, None))
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
@@ -96,13 +85,10 @@ def test_a_constant_of_a_shape_is_its_element():
     assert bounds_said("ConstantOfShape", [lying(0, 3)], elem_type=FLOAT) == [None]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("Range", [lying(1, 2), lying(5, 7), lying(1, 3)], (1, 6)),
-        ("Range", [lying(1, 2), lying(5, 7), lying(0, 3)], "any"),
-        ("Range", [lying(1, 2), lying(5, 7), lying(-1, -1)], "any"),
-    ],
+@table(
+    ("Range", [lying(1, 2), lying(5, 7), lying(1, 3)], (1, 6)),
+    ("Range", [lying(1, 2), lying(5, 7), lying(0, 3)], "any"),
+    ("Range", [lying(1, 2), lying(5, 7), lying(-1, -1)], "any"),
 )
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]

@@ -21,6 +21,7 @@ from operator_facts import (
     tensor,
     why,
 )
+from tables import table
 
 
 @given(arrays(1), arrays(1), st.integers(-2, 2))
@@ -28,27 +29,21 @@ def test_gather(data, indices, axis):
     assert_agrees("Gather", [*data, *indices], axis=axis)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Gather", [[[1, 2], [3, 4]], [[1, -1]]], {"axis": 1}),
-        ("Gather", [[[1, 2], [3, 4]], 1], {}),
-        ("Gather", [[1, 2, 3], [-3, 2]], {}),
-        ("Gather", [[[1, 2, 3], [4, 5, 6]], 2], {"axis": -1}),
-    ],
+@table(
+    ("Gather", [[[1, 2], [3, 4]], [[1, -1]]], {"axis": 1}),
+    ("Gather", [[[1, 2], [3, 4]], 1], {}),
+    ("Gather", [[1, 2, 3], [-3, 2]], {}),
+    ("Gather", [[[1, 2, 3], [4, 5, 6]], 2], {"axis": -1}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("Gather", [[N, M, 2], [1, 0]], INT64, [M, N]),
-        ("Gather", [[N, M], [None]], INT64, None),
-        ("Gather", [[N, M], [2]], INT64, None),
-        ("Gather", [[N, M], [-3]], INT64, None),
-    ],
+@table(
+    ("Gather", [[N, M, 2], [1, 0]], INT64, [M, N]),
+    ("Gather", [[N, M], [None]], INT64, None),
+    ("Gather", [[N, M], [2]], INT64, None),
+    ("Gather", [[N, M], [-3]], INT64, None),
 )
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
@@ -60,17 +55,14 @@ def test_scattered_elements_that_are_combined_have_no_bounds():
         assert bounds_said("ScatterElements", inputs, reduction=reduction) == [wanted]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("Scatter", [lying(2, 5), lying(0, 99), lying(-1, 3)], (-1, 5)),
-        ("ScatterElements", [lying(2, 5), lying(0, 99), lying(-1, 3)], (-1, 5)),
-        ("ScatterND", [lying(2, 5), lying(0, 99), lying(-1, 3)], (-1, 5)),
-        ("NonZero", [lying(0, 1, shape=[3, 7])], (0, 6)),
-        ("NonZero", [lying(0, 1, shape=[N])], (0, N - 1)),
-        ("NonZero", [lying(0, 1)], "any"),
-        ("NonZero", [lying(0, 1, shape=[N, M])], "any"),
-    ],
+@table(
+    ("Scatter", [lying(2, 5), lying(0, 99), lying(-1, 3)], (-1, 5)),
+    ("ScatterElements", [lying(2, 5), lying(0, 99), lying(-1, 3)], (-1, 5)),
+    ("ScatterND", [lying(2, 5), lying(0, 99), lying(-1, 3)], (-1, 5)),
+    ("NonZero", [lying(0, 1, shape=[3, 7])], (0, 6)),
+    ("NonZero", [lying(0, 1, shape=[N])], (0, N - 1)),
+    ("NonZero", [lying(0, 1)], "any"),
+    ("NonZero", [lying(0, 1, shape=[N, M])], "any"),
 )
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]

@@ -1,7 +1,6 @@
 """Comparisons, logic and choices."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from operator_facts import (
@@ -19,6 +18,7 @@ from operator_facts import (
 )
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
+from tables import table
 
 
 @given(
@@ -38,55 +38,44 @@ def test_where(condition, branches):
     assert_agrees("Where", [*condition, *branches])
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Equal", [[3, 4], [3, 3]], {}),
-        ("Equal", [[True, True], [True, False]], {}),
-        ("Less", [[3, 4, 5], [4, 4, 4]], {}),
-        ("Greater", [[3, 4, 5], [4, 4, 4]], {}),
-        ("LessOrEqual", [[3, 4, 5], [4, 4, 4]], {}),
-        ("GreaterOrEqual", [[3, 4, 5], [4, 4, 4]], {}),
-        ("Not", [[True, False]], {}),
-        ("And", [[True, True, False, False], [True, False, True, False]], {}),
-        ("Or", [[True, True, False, False], [True, False, True, False]], {}),
-        ("Where", [[True, False], [1, 2], [3, 4]], {}),
-    ],
+@table(
+    ("Equal", [[3, 4], [3, 3]], {}),
+    ("Equal", [[True, True], [True, False]], {}),
+    ("Less", [[3, 4, 5], [4, 4, 4]], {}),
+    ("Greater", [[3, 4, 5], [4, 4, 4]], {}),
+    ("LessOrEqual", [[3, 4, 5], [4, 4, 4]], {}),
+    ("GreaterOrEqual", [[3, 4, 5], [4, 4, 4]], {}),
+    ("Not", [[True, False]], {}),
+    ("And", [[True, True, False, False], [True, False, True, False]], {}),
+    ("Or", [[True, True, False, False], [True, False, True, False]], {}),
+    ("Where", [[True, False], [1, 2], [3, 4]], {}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        (
-            "Equal",
-            [[N, N + 1, N, N * 2, None], [N, 0, M, 3, 1]],
-            BOOL,
-            [True, False, None, False, None],
-        ),
-        ("Less", [[N, N, N, None], [N + 1, 0, 1, 1]], BOOL, [True, False, None, None]),
-        ("Greater", [[N + 1, 0, N], [N, N, 1]], BOOL, [True, False, None]),
-        ("LessOrEqual", [[N, N + 1, N], [N, N, 1]], BOOL, [True, False, None]),
-        ("GreaterOrEqual", [[N, N, N], [0, N + 1, 1]], BOOL, [True, False, None]),
-        ("Not", [[True, None]], BOOL, [False, None]),
-        ("And", [[None, None, True], [False, True, None]], BOOL, [False, None, None]),
-        ("Or", [[None, None, False], [True, False, None]], BOOL, [True, None, None]),
-        ("Where", [[True, False], [N, N], [1, None]], INT64, [N, None]),
-        ("Where", [[None, None], [N, N], [N, 1]], INT64, [N, None]),
-    ],
+@table(
+    (
+        "Equal",
+        [[N, N + 1, N, N * 2, None], [N, 0, M, 3, 1]],
+        BOOL,
+        [True, False, None, False, None],
+    ),
+    ("Less", [[N, N, N, None], [N + 1, 0, 1, 1]], BOOL, [True, False, None, None]),
+    ("Greater", [[N + 1, 0, N], [N, N, 1]], BOOL, [True, False, None]),
+    ("LessOrEqual", [[N, N + 1, N], [N, N, 1]], BOOL, [True, False, None]),
+    ("GreaterOrEqual", [[N, N, N], [0, N + 1, 1]], BOOL, [True, False, None]),
+    ("Not", [[True, None]], BOOL, [False, None]),
+    ("And", [[None, None, True], [False, True, None]], BOOL, [False, None, None]),
+    ("Or", [[None, None, False], [True, False, None]], BOOL, [True, None, None]),
+    ("Where", [[True, False], [N, N], [1, None]], INT64, [N, None]),
+    ("Where", [[None, None], [N, N], [N, 1]], INT64, [N, None]),
 )
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("Where", [Known(Fact(BOOL)), lying(2, 5), lying(-1, 3)], (-1, 5)),
-    ],
-)
+@table(("Where", [Known(Fact(BOOL)), lying(2, 5), lying(-1, 3)], (-1, 5)))
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]
 

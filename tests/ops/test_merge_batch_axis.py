@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tables import table
 from vectorized import assert_vectorizes, loop, numbers, why_kept
 
 IMAGES = "float[N, 2, 2, 6, 6] x, float[3, 2, 3, 3] k, float[2, 3, 3, 3] t, float[3] b, int64 n"
@@ -74,12 +75,9 @@ SMALL_FEED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("body", "out"),
-    [
-        ("r = ConvInteger (e, k, o)", "int32[2, 3, 4, 4] r"),
-        ("r = QLinearConv (e, s, o, k, s, o, s, o)", "uint8[2, 3, 4, 4] r"),
-    ],
+@table(
+    ("r = ConvInteger (e, k, o)", "int32[2, 3, 4, 4] r"),
+    ("r = QLinearConv (e, s, o, k, s, o, s, o)", "uint8[2, 3, 4, 4] r"),
 )
 def test_images_of_small_integers(body, out):
     assert_vectorizes(loop(body, out, SMALL), SMALL_FEED)
@@ -149,25 +147,22 @@ def test_sizes_that_only_run_time_tells():
         assert_vectorizes(text, feed, opset=17)
 
 
-@pytest.mark.parametrize(
-    ("body", "out", "why"),
-    [
-        (
-            "q, r = MaxPool <kernel_shape = [2, 2]> (e)",
-            "int64[2, 2, 5, 5] r",
-            "has an output that is not made row by row",
-        ),
-        (
-            "r = ConvTranspose (e, e)",
-            "float[2, 2, 11, 11] r",
-            "which has an input 'e' that differs from iteration to iteration",
-        ),
-        (
-            "s = Constant <value_floats = [2.0, 1.0, 2.0, 2.0]> () r = Resize (e, , s)",
-            "float[4, 2, 12, 12] r",
-            "may resize the batch",
-        ),
-    ],
+@table(
+    (
+        "q, r = MaxPool <kernel_shape = [2, 2]> (e)",
+        "int64[2, 2, 5, 5] r",
+        "has an output that is not made row by row",
+    ),
+    (
+        "r = ConvTranspose (e, e)",
+        "float[2, 2, 11, 11] r",
+        "which has an input 'e' that differs from iteration to iteration",
+    ),
+    (
+        "s = Constant <value_floats = [2.0, 1.0, 2.0, 2.0]> () r = Resize (e, , s)",
+        "float[4, 2, 12, 12] r",
+        "may resize the batch",
+    ),
 )
 def test_kept_loops_and_their_reasons(body, out, why):
     assert why in why_kept(loop(body, out, IMAGES))

@@ -6,6 +6,7 @@ from harness import as_model, assert_equal_outputs, run_passes
 from straightline import ir, prove, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import VectorizeLoops
+from tables import table
 
 PREPARED = (
     "Scaler <offset = [1.0, 0.0, 2.0], scale = [2.0, 1.0, 0.5]>",
@@ -34,15 +35,12 @@ def test_distances_of_what_was_prepared(operator):
         assert_equal_outputs(text, made, {"x": x, "rows": rows})
 
 
-@pytest.mark.parametrize(
-    ("data", "places", "shape"),
-    [
-        ("float[7]", "int64[4]", (1, 4)),
-        ("float[7]", "int64[1, 4]", (1, 4)),
-        ("float[7]", "int64[3, 2]", (1, 6)),
-        ("float[2, 7]", "int64[3, 2]", (2, 6)),
-        ("float[5, 2, 7]", "int64[3]", (5, 2, 3)),
-    ],
+@table(
+    ("float[7]", "int64[4]", (1, 4)),
+    ("float[7]", "int64[1, 4]", (1, 4)),
+    ("float[7]", "int64[3, 2]", (1, 6)),
+    ("float[2, 7]", "int64[3, 2]", (2, 6)),
+    ("float[5, 2, 7]", "int64[3]", (5, 2, 3)),
 )
 def test_array_feature_extraction(data, places, shape):
     text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>

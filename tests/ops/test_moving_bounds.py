@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from harness import as_model
 from loops import HEAD, op_types
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 TEXT = """g ({type}[N, 3] x, int64 n, int64 w, int64[K] ends) => ({type}[M{row}] z)
@@ -129,9 +130,8 @@ def test_sums_of_integers_stay():
     assert_same(model, result.model, feed)
 
 
-@pytest.mark.parametrize(
-    "what",
-    ["prefixes", "suffixes", "windows", "extremes of prefixes", "extremes of windows around a row"],
+@table(
+    "prefixes", "suffixes", "windows", "extremes of prefixes", "extremes of windows around a row"
 )
 def test_infinities_and_nan_stay_in_their_slices(what):
     model = model_of(*GONE[what])

@@ -1,11 +1,8 @@
 """Facts of operands by their producers: magnitudes, and signs of zeros."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-import pytest
 from onnx import parser
 from straightline import ir
 from straightline.ops.element_types import ElementTypes
@@ -16,6 +13,7 @@ from straightline.ops.operand_view import (
     may_be_negative,
     may_hold_negative_zero,
 )
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '
 
@@ -26,82 +24,70 @@ def operand(body: str, inputs: str = "float[n] x, int64[n] i, bool[n] b") -> Val
     return ValueOperand(model.graph.nodes()[-2].output(), ElementTypes())
 
 
-@pytest.mark.parametrize(
-    ("body", "most"),
-    [
-        ("{ y = Cast <to = 7> (b) }", 1),
-        ("<int64[2] k = {-3, 2}> { y = Identity (k) }", 3),
-        ("<int64 k = {5}> { c = Cast <to = 7> (b) y = Mul (c, k) }", 5),
-        ("<int64 k = {5}> { c = Cast <to = 7> (b) y = Sub (c, k) }", 6),
-        ("{ y = Shape (x) }", 2**47 - 1),
-        ("{ y = Identity (i) }", 2**64),
-        ("{ y = Cast <to = 7> (x) }", 2**64),
-        ("{ y = Cast <to = 2> (i) }", 2**8),
-        ("<int64 k = {9}> { c = Cast <to = 7> (b) y = Where (b, c, k) }", 9),
-    ],
+@table(
+    ("{ y = Cast <to = 7> (b) }", 1),
+    ("<int64[2] k = {-3, 2}> { y = Identity (k) }", 3),
+    ("<int64 k = {5}> { c = Cast <to = 7> (b) y = Mul (c, k) }", 5),
+    ("<int64 k = {5}> { c = Cast <to = 7> (b) y = Sub (c, k) }", 6),
+    ("{ y = Shape (x) }", 2**47 - 1),
+    ("{ y = Identity (i) }", 2**64),
+    ("{ y = Cast <to = 7> (x) }", 2**64),
+    ("{ y = Cast <to = 2> (i) }", 2**8),
+    ("<int64 k = {9}> { c = Cast <to = 7> (b) y = Where (b, c, k) }", 9),
 )
 def test_magnitudes(body, most):
     assert magnitude(operand(body)) == most
 
 
-@pytest.mark.parametrize(
-    ("body", "may"),
-    [
-        ("{ y = Identity (i) }", True),
-        ("{ y = Shape (x) }", False),
-        ("{ s = Shape (x) y = Slice (s, s, s) }", False),
-        ("{ s = Shape (x) y = Cast <to = 1> (s) }", False),
-        ("{ s = Shape (x) y = Cast <to = 3> (s) }", True),
-        ("{ y = Cast <to = 6> (b) }", False),
-        ("{ y = Cast <to = 6> (i) }", True),
-        ("{ y = Cast <to = 6> (x) }", True),
-        ("{ y = Cast <to = 13> (x) }", False),
-        ("{ y = Abs (i) }", True),
-        ("<int64[2] k = {0, 3}> { y = Identity (k) }", False),
-        ("<int64[2] k = {0, -3}> { y = Identity (k) }", True),
-    ],
+@table(
+    ("{ y = Identity (i) }", True),
+    ("{ y = Shape (x) }", False),
+    ("{ s = Shape (x) y = Slice (s, s, s) }", False),
+    ("{ s = Shape (x) y = Cast <to = 1> (s) }", False),
+    ("{ s = Shape (x) y = Cast <to = 3> (s) }", True),
+    ("{ y = Cast <to = 6> (b) }", False),
+    ("{ y = Cast <to = 6> (i) }", True),
+    ("{ y = Cast <to = 6> (x) }", True),
+    ("{ y = Cast <to = 13> (x) }", False),
+    ("{ y = Abs (i) }", True),
+    ("<int64[2] k = {0, 3}> { y = Identity (k) }", False),
+    ("<int64[2] k = {0, -3}> { y = Identity (k) }", True),
 )
 def test_numbers_below_zero(body, may):
     assert may_be_negative(operand(body)) == may
 
 
-@pytest.mark.parametrize(
-    ("body", "may"),
-    [
-        ("{ y = Neg (x) }", True),
-        ("{ y = Exp (x) }", False),
-        ("{ a = Abs (x) y = Identity (a) }", False),
-        ("{ y = Identity (x) }", True),
-        ("<float k = {1}> { y = Add (x, k) }", False),
-        ("<float k = {0}> { y = Add (x, k) }", False),
-        ("<float k = {-0.0}> { y = Add (x, k) }", True),
-        ("<float k = {1}> { y = Sub (x, k) }", False),
-        ("<float k = {0}> { y = Sub (x, k) }", True),
-        ("{ y = Mul (x, x) }", False),
-        ("<float k = {2}> { y = Mul (x, k) }", True),
-        ("{ y = Cast <to = 1> (i) }", False),
-        ("{ y = Cast <to = 10> (x) }", True),
-        ("<float k = {1}> { y = Max (x, k) }", False),
-        ("{ e = Exp (x) y = Where (b, e, x) }", True),
-        ("{ e = Exp (x) a = Abs (x) y = Where (b, e, a) }", False),
-        ("{ e = Exp (x) y = Concat <axis = 0> (e, x) }", True),
-        ("{ y = Identity (i) }", False),
-        ("{ y = Tanh (x) }", True),
-    ],
+@table(
+    ("{ y = Neg (x) }", True),
+    ("{ y = Exp (x) }", False),
+    ("{ a = Abs (x) y = Identity (a) }", False),
+    ("{ y = Identity (x) }", True),
+    ("<float k = {1}> { y = Add (x, k) }", False),
+    ("<float k = {0}> { y = Add (x, k) }", False),
+    ("<float k = {-0.0}> { y = Add (x, k) }", True),
+    ("<float k = {1}> { y = Sub (x, k) }", False),
+    ("<float k = {0}> { y = Sub (x, k) }", True),
+    ("{ y = Mul (x, x) }", False),
+    ("<float k = {2}> { y = Mul (x, k) }", True),
+    ("{ y = Cast <to = 1> (i) }", False),
+    ("{ y = Cast <to = 10> (x) }", True),
+    ("<float k = {1}> { y = Max (x, k) }", False),
+    ("{ e = Exp (x) y = Where (b, e, x) }", True),
+    ("{ e = Exp (x) a = Abs (x) y = Where (b, e, a) }", False),
+    ("{ e = Exp (x) y = Concat <axis = 0> (e, x) }", True),
+    ("{ y = Identity (i) }", False),
+    ("{ y = Tanh (x) }", True),
 )
 def test_negative_zeros(body, may):
     assert may_hold_negative_zero(operand(body)) == may
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{ y = Sqrt (x) }",
-        "{ y = Relu (x) }",
-        "{ y = Floor (x) }",
-        "<int64 k = {0}> { y = CumSum (x, k) }",
-        "<int64[1] k = {0}> { y = ReduceSum (x, k) }",
-    ],
+@table(
+    "{ y = Sqrt (x) }",
+    "{ y = Relu (x) }",
+    "{ y = Floor (x) }",
+    "<int64 k = {0}> { y = CumSum (x, k) }",
+    "<int64[1] k = {0}> { y = ReduceSum (x, k) }",
 )
 def test_only_a_negative_zero_makes_one(body):
     from sessions import outputs

@@ -22,6 +22,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.ops.outputs import content_of
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 
@@ -35,29 +36,26 @@ def inferred(body, *, inputs="float[N,3] x, float[M,3] z", initializers="", head
     return {name: None if f.shape is None else list(map(str, f.shape)) for name, f in facts.items()}
 
 
-@pytest.mark.parametrize(
-    ("body", "shape"),
-    [
-        ("y = Concat <axis = 0> (x, z)", ["M + N", "3"]),
-        ("y = Concat <axis = -2> (x, x)", ["2*N", "3"]),
-        ("y = Flatten <axis = 2> (x)", ["3*N", "1"]),
-        ("y = Reshape (x, flat)", ["3*N"]),
-        ("y = Reshape (x, same)", ["N", "3", "1"]),
-        ("y = Reshape (x, six)", ["N", "3"]),
-        ("y = Tile (x, times)", ["2*N", "9"]),
-        ("y = Pad (x, pads)", ["N + 2", "3"]),
-        ("y = Pad (x, some, , axis)", ["N + 3", "3"]),
-        ("y = Slice (x, one, last)", ["?", "3"]),
-        ("y = Slice (x, zero, last, axis1)", ["N", "2"]),
-        ("y = Slice (x, zero, huge)", ["N", "3"]),
-        ("e = Expand (x, times) y = Expand (three, same3)", ["2", "3", "3"]),
-        ("s = Shape (x) y = Expand (one, s)", ["N", "3"]),
-        ("s = Shape (x) y = ConstantOfShape (s)", ["N", "3"]),
-        ("n = Size (x) y = Range (start, n, step)", ["3*N"]),
-        ("y = Transpose (x)", ["3", "N"]),
-        ("y = Relu (x)", ["N", "3"]),
-        ("y = com.microsoft.Strange (x)", None),
-    ],
+@table(
+    ("y = Concat <axis = 0> (x, z)", ["M + N", "3"]),
+    ("y = Concat <axis = -2> (x, x)", ["2*N", "3"]),
+    ("y = Flatten <axis = 2> (x)", ["3*N", "1"]),
+    ("y = Reshape (x, flat)", ["3*N"]),
+    ("y = Reshape (x, same)", ["N", "3", "1"]),
+    ("y = Reshape (x, six)", ["N", "3"]),
+    ("y = Tile (x, times)", ["2*N", "9"]),
+    ("y = Pad (x, pads)", ["N + 2", "3"]),
+    ("y = Pad (x, some, , axis)", ["N + 3", "3"]),
+    ("y = Slice (x, one, last)", ["?", "3"]),
+    ("y = Slice (x, zero, last, axis1)", ["N", "2"]),
+    ("y = Slice (x, zero, huge)", ["N", "3"]),
+    ("e = Expand (x, times) y = Expand (three, same3)", ["2", "3", "3"]),
+    ("s = Shape (x) y = Expand (one, s)", ["N", "3"]),
+    ("s = Shape (x) y = ConstantOfShape (s)", ["N", "3"]),
+    ("n = Size (x) y = Range (start, n, step)", ["3*N"]),
+    ("y = Transpose (x)", ["3", "N"]),
+    ("y = Relu (x)", ["N", "3"]),
+    ("y = com.microsoft.Strange (x)", None),
 )
 def test_symbols_stay(body, shape):
     given_ = (
@@ -74,9 +72,7 @@ def test_symbols_stay(body, shape):
     assert found == shape
 
 
-@pytest.mark.parametrize(
-    ("reads", "kind"), [("zero, huge, run", "axes"), ("zero, huge, zero, run", "steps")]
-)
+@table(("zero, huge, run", "axes"), ("zero, huge, zero, run", "steps"))
 def test_a_slice_at_run_time_has_no_known_size(reads, kind):
     shape = inferred(
         f"y = Slice (x, {reads})",
@@ -301,17 +297,14 @@ def test_an_overflow_is_unknown():
     assert content.tolist() == [None]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Reshape", [[4], [2]], {}),
-        ("Concat", [[4], [[2]]], {"axis": 0}),
-        ("Add", [[4, 3], [2, 3, 4]], {}),
-        ("Slice", [[4], [0], [1], [0], [0]], {}),
-        ("Gather", [[4], [2]], {"axis": 0}),
-        ("Squeeze", [[4, 3], [0]], {}),
-        ("ConstantOfShape", [[-1]], {"value": onnx.numpy_helper.from_array(np.array([1]))}),
-    ],
+@table(
+    ("Reshape", [[4], [2]], {}),
+    ("Concat", [[4], [[2]]], {"axis": 0}),
+    ("Add", [[4, 3], [2, 3, 4]], {}),
+    ("Slice", [[4], [0], [1], [0], [0]], {}),
+    ("Gather", [[4], [2]], {"axis": 0}),
+    ("Squeeze", [[4, 3], [0]], {}),
+    ("ConstantOfShape", [[-1]], {"value": onnx.numpy_helper.from_array(np.array([1]))}),
 )
 def test_operands_that_do_not_fit_give_nothing(op_type, operands, attributes):
     facts = [fact_of(np.array(operand, np.int64)) for operand in operands]

@@ -1,9 +1,9 @@
 """Which nodes draw random numbers."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.ops.randomness import draws_random_numbers, find_random
+from tables import table
 
 
 def node_of(text, opset=17):
@@ -16,24 +16,21 @@ def node_of(text, opset=17):
     ).graph.nodes()[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "opset", "random"),
-    [
-        ("y = RandomNormal <shape = [2]> ()", 17, True),
-        ("y = RandomUniformLike (x)", 17, True),
-        ("y = Bernoulli (x)", 17, True),
-        ("y = Multinomial (x)", 17, True),
-        ("y = Dropout (x)", 17, False),
-        ("y = Dropout (x, h, yes)", 17, True),
-        ("y = Dropout (x, h, no)", 17, False),
-        ("y = Dropout (x, h, t)", 17, True),
-        ("y = Dropout <ratio = 0.5> (x)", 7, False),
-        ("y = Dropout <ratio = 0.5> (x)", 6, True),
-        ("y = Dropout <ratio = 0.5, is_test = 1> (x)", 6, False),
-        ("y = com.microsoft.BiasDropout (x)", 17, True),
-        ("y = other.Dropout (x)", 17, False),
-        ("y = Neg (x)", 17, False),
-    ],
+@table(
+    ("y = RandomNormal <shape = [2]> ()", 17, True),
+    ("y = RandomUniformLike (x)", 17, True),
+    ("y = Bernoulli (x)", 17, True),
+    ("y = Multinomial (x)", 17, True),
+    ("y = Dropout (x)", 17, False),
+    ("y = Dropout (x, h, yes)", 17, True),
+    ("y = Dropout (x, h, no)", 17, False),
+    ("y = Dropout (x, h, t)", 17, True),
+    ("y = Dropout <ratio = 0.5> (x)", 7, False),
+    ("y = Dropout <ratio = 0.5> (x)", 6, True),
+    ("y = Dropout <ratio = 0.5, is_test = 1> (x)", 6, False),
+    ("y = com.microsoft.BiasDropout (x)", 17, True),
+    ("y = other.Dropout (x)", 17, False),
+    ("y = Neg (x)", 17, False),
 )
 def test_operators(text, opset, random):
     assert draws_random_numbers(node_of(text, opset)) == random

@@ -2,10 +2,10 @@
 
 import numpy as np
 import onnx
-import pytest
 from operator_facts import make_node
 from straightline.ops import rules_of
 from straightline.verification.proof import prove
+from tables import table
 
 
 def test_steps_and_states():
@@ -24,24 +24,21 @@ LAYER = """<ir_version: 8, opset_import: ["" : 17]>
        int32[2] lengths) => (float[a, b, c] y) {{ {} y = Neg (x) }}"""
 
 
-@pytest.mark.parametrize(
-    ("shape", "node", "is_safe"),
-    [
-        ("5, 2, 3", "hidden_size = 4> (x, w, r, b, , h)", True),
-        ("5, n, 3", "hidden_size = 4> (x, w, r, b)", True),
-        ("n, 2, 3", "hidden_size = 4> (x, w, r, b, , h)", False),
-        ("5, 3, 3", "hidden_size = 4> (x, w, r, b, , h)", False),
-        ("5, 2, 2", "hidden_size = 4> (x, w, r, b, , h)", False),
-        ("5, 2, 3", "hidden_size = 5> (x, w, r, b, , h)", False),
-        ("5, 2, 3", "hidden_size = 4> (x, w, r, h)", False),
-        ("5, 2, 3", "hidden_size = 4> (x, w, r, b, lengths, h)", False),
-        ("5, 2, 3", "hidden_size = 4, clip = -1.0> (x, w, r, b, , h)", False),
-        ("5, 2, 3", 'hidden_size = 4, direction = "bidirectional"> (x, w, r, b, , h)', False),
-        ("5, 2, 3", 'hidden_size = 4, activations = ["Tanh"]> (x, w, r, b, , h)', False),
-        ("5, 2, 3", 'hidden_size = 4, activations = ["Tanh", "Sine"]> (x, w, r, b, , h)', False),
-        ("2, 5, 3", "hidden_size = 4, layout = 1> (x, w, r, b)", True),
-        ("2, 5, 3", "hidden_size = 4, layout = 1> (x, w, r, b, , h)", False),
-    ],
+@table(
+    ("5, 2, 3", "hidden_size = 4> (x, w, r, b, , h)", True),
+    ("5, n, 3", "hidden_size = 4> (x, w, r, b)", True),
+    ("n, 2, 3", "hidden_size = 4> (x, w, r, b, , h)", False),
+    ("5, 3, 3", "hidden_size = 4> (x, w, r, b, , h)", False),
+    ("5, 2, 2", "hidden_size = 4> (x, w, r, b, , h)", False),
+    ("5, 2, 3", "hidden_size = 5> (x, w, r, b, , h)", False),
+    ("5, 2, 3", "hidden_size = 4> (x, w, r, h)", False),
+    ("5, 2, 3", "hidden_size = 4> (x, w, r, b, lengths, h)", False),
+    ("5, 2, 3", "hidden_size = 4, clip = -1.0> (x, w, r, b, , h)", False),
+    ("5, 2, 3", 'hidden_size = 4, direction = "bidirectional"> (x, w, r, b, , h)', False),
+    ("5, 2, 3", 'hidden_size = 4, activations = ["Tanh"]> (x, w, r, b, , h)', False),
+    ("5, 2, 3", 'hidden_size = 4, activations = ["Tanh", "Sine"]> (x, w, r, b, , h)', False),
+    ("2, 5, 3", "hidden_size = 4, layout = 1> (x, w, r, b)", True),
+    ("2, 5, 3", "hidden_size = 4, layout = 1> (x, w, r, b, , h)", False),
 )
 def test_sizes_that_fit_cannot_fail(shape, node, is_safe):
     """The rewrite has one operator more, so a proof needs that it cannot fail."""

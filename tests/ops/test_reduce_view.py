@@ -1,25 +1,22 @@
 """The axes of reductions, in old and new forms."""
 
-import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.reduce_view import read_reduction
+from tables import table
 
 TEXT = """<ir_version: 8, opset_import: ["" : {}]> g (float[2, N, 3] x, int64[K] open) => (y)
     <int64[1] k = {{1}}, int64[0] none = {{}}, int64[1] far = {{3}}> {{ y = ReduceMax {} }}"""
 
 
-@pytest.mark.parametrize(
-    ("opset", "call", "axes", "keeps"),
-    [
-        (13, "<axes = [-1, 0], keepdims = 0> (x)", (0, 2), False),
-        (13, "(x)", (0, 1, 2), True),
-        (18, "(x, k)", (1,), True),
-        (18, "<noop_with_empty_axes = 1> (x)", (), True),
-        (18, "(x, none)", (0, 1, 2), True),
-        (18, "(x, far)", None, True),
-        (18, "(x, open)", None, True),
-    ],
+@table(
+    (13, "<axes = [-1, 0], keepdims = 0> (x)", (0, 2), False),
+    (13, "(x)", (0, 1, 2), True),
+    (18, "(x, k)", (1,), True),
+    (18, "<noop_with_empty_axes = 1> (x)", (), True),
+    (18, "(x, none)", (0, 1, 2), True),
+    (18, "(x, far)", None, True),
+    (18, "(x, open)", None, True),
 )
 def test_axes(opset, call, axes, keeps):
     model = ir.parse(TEXT.format(opset, call))

@@ -20,6 +20,7 @@ from operator_facts import (
     small,
     tensor,
 )
+from tables import table
 
 
 @given(
@@ -42,28 +43,22 @@ def test_a_reduction_over_no_axes_is_not_followed():
     assert said("ReduceSum", [[1, 2], [0]], noop_with_empty_axes=1) == [3]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("ReduceSum", [[1, 2, 4]], {}),
-        ("ReduceSum", [[1, 2, 4]], {"keepdims": 0}),
-        ("ReduceSum", [[1, 2, 4], [0]], {"noop_with_empty_axes": 1}),
-        ("ReduceProd", [[1, 2, 4]], {"keepdims": 0}),
-        ("ReduceProd", [[1, 2, 4]], {}),
-    ],
+@table(
+    ("ReduceSum", [[1, 2, 4]], {}),
+    ("ReduceSum", [[1, 2, 4]], {"keepdims": 0}),
+    ("ReduceSum", [[1, 2, 4], [0]], {"noop_with_empty_axes": 1}),
+    ("ReduceProd", [[1, 2, 4]], {"keepdims": 0}),
+    ("ReduceProd", [[1, 2, 4]], {}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("ReduceSum", [[N, M, 2]], INT64, [N + M + 2]),
-        ("ReduceProd", [[N, M, 2]], INT64, [None]),  # of two tensors it may wrap
-        ("ReduceSum", [[N, None]], INT64, None),
-        ("ReduceSum", [[[1, 2], [3, 4]]], INT64, None),
-    ],
+@table(
+    ("ReduceSum", [[N, M, 2]], INT64, [N + M + 2]),
+    ("ReduceProd", [[N, M, 2]], INT64, [None]),  # of two tensors it may wrap
+    ("ReduceSum", [[N, None]], INT64, None),
+    ("ReduceSum", [[[1, 2], [3, 4]]], INT64, None),
 )
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
@@ -80,13 +75,10 @@ def test_positions_along_an_axis():
         assert bounds_said("ArgMax", [data], axis=axis) == ["any"]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("ArgMax", [lying(0, 1, shape=[3, 7])], (0, 2)),
-        ("ArgMin", [lying(0, 1, shape=[3, 7])], (0, 2)),
-        ("ArgMax", [lying(0, 1)], "any"),
-    ],
+@table(
+    ("ArgMax", [lying(0, 1, shape=[3, 7])], (0, 2)),
+    ("ArgMin", [lying(0, 1, shape=[3, 7])], (0, 2)),
+    ("ArgMax", [lying(0, 1)], "any"),
 )
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]

@@ -28,48 +28,46 @@ from operator_facts import (
     tensor,
 )
 from straightline import ir, prove, rewrite
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("op_type", "facts", "attributes", "wanted"),
-    [
-        ("Reshape", [shaped(N, 6), holding(0, 2, 3)], {}, [N, 2, 3]),
-        ("Reshape", [shaped(N, 6), holding(-1, 2)], {}, [N * 3, 2]),
-        ("Reshape", [shaped(N, 6), holding(-1, 0)], {}, [N, 6]),
-        ("Reshape", [shaped(N, M), holding(N, -1)], {}, [N, M]),
-        ("Reshape", [shaped(N, 5), holding(-1, 2)], {}, ["?", 2]),
-        ("Reshape", [shaped(N, 6), holding(-1, None)], {}, ["?", "?"]),
-        ("Reshape", [SHAPELESS, holding(-1, 2)], {}, ["?", 2]),
-        ("Reshape", [SHAPELESS, holding(0, 2)], {}, None),
-        ("Reshape", [shaped(N), holding(1, 0)], {}, None),
-        ("Reshape", [shaped(N), holding(N, 1)], {}, [N, 1]),
-        ("Reshape", [shaped(N), holding(M - 1)], {}, [M - 1]),
-        ("Reshape", [shaped(N), holding(M - N)], {}, ["?"]),
-        ("Reshape", [shaped(0, N), holding(N, 0)], {"allowzero": 1}, [N, 0]),
-        ("Reshape", [shaped(N), INDICES], {}, ["?"]),
-        ("Reshape", [SHAPELESS, shaped(3)], {}, ["?", "?", "?"]),
-        ("Reshape", [shaped(N), shaped(N)], {}, None),
-        ("Reshape", [shaped(N)], {}, None),
-        ("Flatten", [shaped(2, N, 3)], {}, [2, N * 3]),
-        ("Flatten", [shaped(2, N, 3)], {"axis": 0}, [1, N * 6]),
-        ("Flatten", [shaped(2, N, 3)], {"axis": -1}, [N * 2, 3]),
-        ("Flatten", [shaped(2, N, 3)], {"axis": 3}, [N * 6, 1]),
-        ("Flatten", [SHAPELESS], {}, None),
-        ("Expand", [shaped(1, N), holding(3, 1)], {}, [3, N]),
-        ("Expand", [shaped(N), holding(M, N)], {}, [M, N]),
-        ("Expand", [shaped(2, 1, N), holding(4, 1)], {}, [2, 4, N]),
-        ("Expand", [shaped(N), holding(M)], {}, ["?"]),
-        ("Expand", [shaped(N), holding(3)], {}, [3]),
-        ("Expand", [shaped(3), holding(N)], {}, [3]),
-        ("Expand", [shaped(1), holding(None)], {}, ["?"]),
-        ("Expand", [shaped(N), INDICES], {}, None),
-        ("Expand", [SHAPELESS, holding(2)], {}, None),
-        ("Tile", [shaped(N, 3), holding(2, M)], {}, [N * 2, M * 3]),
-        ("Tile", [shaped(N, 3), holding(2, None)], {}, [N * 2, "?"]),
-        ("Tile", [shaped(N, 3), holding(2)], {}, None),
-        ("Tile", [shaped(N), INDICES], {}, None),
-        ("Tile", [SHAPELESS, holding(2)], {}, None),
-    ],
+@table(
+    ("Reshape", [shaped(N, 6), holding(0, 2, 3)], {}, [N, 2, 3]),
+    ("Reshape", [shaped(N, 6), holding(-1, 2)], {}, [N * 3, 2]),
+    ("Reshape", [shaped(N, 6), holding(-1, 0)], {}, [N, 6]),
+    ("Reshape", [shaped(N, M), holding(N, -1)], {}, [N, M]),
+    ("Reshape", [shaped(N, 5), holding(-1, 2)], {}, ["?", 2]),
+    ("Reshape", [shaped(N, 6), holding(-1, None)], {}, ["?", "?"]),
+    ("Reshape", [SHAPELESS, holding(-1, 2)], {}, ["?", 2]),
+    ("Reshape", [SHAPELESS, holding(0, 2)], {}, None),
+    ("Reshape", [shaped(N), holding(1, 0)], {}, None),
+    ("Reshape", [shaped(N), holding(N, 1)], {}, [N, 1]),
+    ("Reshape", [shaped(N), holding(M - 1)], {}, [M - 1]),
+    ("Reshape", [shaped(N), holding(M - N)], {}, ["?"]),
+    ("Reshape", [shaped(0, N), holding(N, 0)], {"allowzero": 1}, [N, 0]),
+    ("Reshape", [shaped(N), INDICES], {}, ["?"]),
+    ("Reshape", [SHAPELESS, shaped(3)], {}, ["?", "?", "?"]),
+    ("Reshape", [shaped(N), shaped(N)], {}, None),
+    ("Reshape", [shaped(N)], {}, None),
+    ("Flatten", [shaped(2, N, 3)], {}, [2, N * 3]),
+    ("Flatten", [shaped(2, N, 3)], {"axis": 0}, [1, N * 6]),
+    ("Flatten", [shaped(2, N, 3)], {"axis": -1}, [N * 2, 3]),
+    ("Flatten", [shaped(2, N, 3)], {"axis": 3}, [N * 6, 1]),
+    ("Flatten", [SHAPELESS], {}, None),
+    ("Expand", [shaped(1, N), holding(3, 1)], {}, [3, N]),
+    ("Expand", [shaped(N), holding(M, N)], {}, [M, N]),
+    ("Expand", [shaped(2, 1, N), holding(4, 1)], {}, [2, 4, N]),
+    ("Expand", [shaped(N), holding(M)], {}, ["?"]),
+    ("Expand", [shaped(N), holding(3)], {}, [3]),
+    ("Expand", [shaped(3), holding(N)], {}, [3]),
+    ("Expand", [shaped(1), holding(None)], {}, ["?"]),
+    ("Expand", [shaped(N), INDICES], {}, None),
+    ("Expand", [SHAPELESS, holding(2)], {}, None),
+    ("Tile", [shaped(N, 3), holding(2, M)], {}, [N * 2, M * 3]),
+    ("Tile", [shaped(N, 3), holding(2, None)], {}, [N * 2, "?"]),
+    ("Tile", [shaped(N, 3), holding(2)], {}, None),
+    ("Tile", [shaped(N), INDICES], {}, None),
+    ("Tile", [SHAPELESS, holding(2)], {}, None),
 )
 def test_shapes(op_type, facts, attributes, wanted):
     assert shape_said(op_type, *facts, **attributes) == wanted
@@ -92,29 +90,21 @@ def test_reshape(data, target, allowzero):
     assert_agrees("Reshape", [*data, np.array(target, np.int64)], allowzero=allowzero)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Identity", [[3, -4]], {}),
-        ("Unsqueeze", [[1, 2], [0, 2]], {}),
-        ("Unsqueeze", [[1, 2], [-1]], {}),
-        ("Squeeze", [[[[1], [2]]], [0]], {}),
-        ("Squeeze", [[[[1], [2]]], [-1]], {}),
-        ("Squeeze", [[[[1], [2]]]], {}),
-        ("Reshape", [[1, 2, 3, 4], [2, -1]], {}),
-        ("Reshape", [[[1, 2], [3, 4]], [0, 2, 1]], {}),
-    ],
+@table(
+    ("Identity", [[3, -4]], {}),
+    ("Unsqueeze", [[1, 2], [0, 2]], {}),
+    ("Unsqueeze", [[1, 2], [-1]], {}),
+    ("Squeeze", [[[[1], [2]]], [0]], {}),
+    ("Squeeze", [[[[1], [2]]], [-1]], {}),
+    ("Squeeze", [[[[1], [2]]]], {}),
+    ("Reshape", [[1, 2, 3, 4], [2, -1]], {}),
+    ("Reshape", [[[1, 2], [3, 4]], [0, 2, 1]], {}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("Reshape", [[N, M], [2, N]], INT64, None),
-    ],
-)
+@table(("Reshape", [[N, M], [2, N]], INT64, None))
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 
@@ -243,16 +233,13 @@ def test_no_proof_without_that_axis():
     assert prove(*models).status != "proved"
 
 
-@pytest.mark.parametrize(
-    ("declared", "target", "wanted"),
-    [
-        ("float[6, 4] x, float[S] z", "s, four", ["?", "4"]),
-        ("float[S, 4] x, float[S] z", "s, four", ["S", "4"]),
-        ("float[M, 4] x, float[S, 2] z", "s, four", ["?", "2", "4"]),
-        ("float[6, 4] x, float[S] z", "six, four, s", ["6", "4", "S"]),
-        ("float[S, 6, 4] x, float[S, 2] z", "p, four, minus", ["2*S", "4", "3"]),
-        ("float[S, M] x, float[S, M] z", "p, six, minus", ["?", "6", "?"]),
-    ],
+@table(
+    ("float[6, 4] x, float[S] z", "s, four", ["?", "4"]),
+    ("float[S, 4] x, float[S] z", "s, four", ["S", "4"]),
+    ("float[M, 4] x, float[S, 2] z", "s, four", ["?", "2", "4"]),
+    ("float[6, 4] x, float[S] z", "six, four, s", ["6", "4", "S"]),
+    ("float[S, 6, 4] x, float[S, 2] z", "p, four, minus", ["2*S", "4", "3"]),
+    ("float[S, M] x, float[S, M] z", "p, six, minus", ["?", "6", "?"]),
 )
 def test_a_size_that_may_be_0_may_copy_an_axis_with_elements(declared, target, wanted):
     """Sizes 0, 4 make of x [6, 4] the shape 6, 4; and 0, 0, 4 of x [0, 4] the shape 0, 4, 4."""

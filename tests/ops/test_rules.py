@@ -21,6 +21,7 @@ from straightline.facts.fact import Symbols
 from straightline.facts.safety_context import Premises, Unproven, require
 from straightline.ops import OperatorRules, described, describes, rules, rules_of
 from straightline.ops.rules import Moving, Total
+from tables import table
 
 CASES = list(cases())
 SENSITIVE = {"Div": 1, "Reciprocal": 0, "BitCast": 0, "QuantizeLinear": 1}
@@ -144,10 +145,7 @@ def test_a_class_without_facts_knows_nothing():
         nothing.prove_safe(Premises(node, [tensor(2)], 17))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "bound"),
-    [((9,), 0), ((2000,), 0), ((2000, 1024), 0), ((2000, 1025), 2000 * 1025), ((None, 2000), 0)],
-)
+@table(((9,), 0), ((2000,), 0), ((2000, 1024), 0), ((2000, 1025), 2000 * 1025), ((None, 2000), 0))
 def test_products_of_large_inputs_bound_what_may_come_out(sizes, bound):
     arrays = [None if size is None else np.empty(size, np.bool_) for size in sizes]
     assert OperatorRules().growth(make_node("Det", arrays), arrays) == bound

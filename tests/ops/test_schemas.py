@@ -1,21 +1,18 @@
 """Schemas: the faults of nodes against them."""
 
-import pytest
 from straightline.ops.schemas import formals, schema_at, type_fault, type_text
+from tables import table
 
 FLOAT, INT, NOTHING = ("x", ["tensor(float)"]), ("n", ["tensor(int64)"]), ("u", [])
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "fault"),
-    [
-        ("Add", [FLOAT, FLOAT], None),
-        ("Add", [FLOAT, INT], "A is a tensor(float) and B a tensor(int64)"),
-        ("Add", [FLOAT, NOTHING], None),
-        ("Relu", [INT], "'n' is a tensor(int64), which Relu does not support in opset 13"),
-        ("Constant", [None], None),  # absent inputs at the end may be written
-        ("NoSuchOperator", [FLOAT], None),
-    ],
+@table(
+    ("Add", [FLOAT, FLOAT], None),
+    ("Add", [FLOAT, INT], "A is a tensor(float) and B a tensor(int64)"),
+    ("Add", [FLOAT, NOTHING], None),
+    ("Relu", [INT], "'n' is a tensor(int64), which Relu does not support in opset 13"),
+    ("Constant", [None], None),  # absent inputs at the end may be written
+    ("NoSuchOperator", [FLOAT], None),
 )
 def test_types_of_inputs(op_type, inputs, fault):
     found = type_fault(op_type, 13, inputs, [])

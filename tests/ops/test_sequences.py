@@ -2,10 +2,10 @@
 
 import numpy as np
 import onnx
-import pytest
 from operator_facts import FLOAT, INT64, SHAPELESS, N, fact_of, make_node, number, shaped
 from straightline.facts.fact import Fact, decided
 from straightline.ops.outputs import with_counts
+from tables import table
 
 SEQUENCE = onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(FLOAT, None))
 
@@ -39,26 +39,23 @@ def unknown(*shape):
     return Fact(INT64, shaped(*shape).shape)
 
 
-@pytest.mark.parametrize(
-    ("data", "split", "axis", "count"),
-    [
-        (shaped(6, N), None, 0, 6),
-        (shaped(6, N), None, 1, None),
-        (shaped(N, 4), None, -1, 4),
-        (shaped(N, 4), None, 2, None),
-        (shaped(N, 4), None, -3, None),
-        (SHAPELESS, None, 0, None),
-        (shaped(6), number(2), 0, 3),
-        (shaped(7), number(2), 0, 4),
-        (shaped(0), number(2), 0, 0),
-        (shaped(6), number(0), 0, None),
-        (shaped(6), number(N), 0, None),
-        (shaped(6), unknown(), 0, None),
-        (SHAPELESS, number(2), 0, None),
-        (SHAPELESS, unknown(5), 0, 5),
-        (SHAPELESS, unknown(N), 0, None),
-        (shaped(6), Fact(INT64), 0, None),
-    ],
+@table(
+    (shaped(6, N), None, 0, 6),
+    (shaped(6, N), None, 1, None),
+    (shaped(N, 4), None, -1, 4),
+    (shaped(N, 4), None, 2, None),
+    (shaped(N, 4), None, -3, None),
+    (SHAPELESS, None, 0, None),
+    (shaped(6), number(2), 0, 3),
+    (shaped(7), number(2), 0, 4),
+    (shaped(0), number(2), 0, 0),
+    (shaped(6), number(0), 0, None),
+    (shaped(6), number(N), 0, None),
+    (shaped(6), unknown(), 0, None),
+    (SHAPELESS, number(2), 0, None),
+    (SHAPELESS, unknown(5), 0, 5),
+    (SHAPELESS, unknown(N), 0, None),
+    (shaped(6), Fact(INT64), 0, None),
 )
 def test_parts_of_a_tensor(data, split, axis, count):
     assert counted("SplitToSequence", data, split, axis=axis) == count

@@ -1,10 +1,10 @@
 """Slices along one axis, as attributes and as inputs."""
 
 import onnx
-import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.slice_view import read_slice
+from tables import table
 
 
 def view(call, opset=17, constants="", rest="int64[1] n, int64[M] m"):
@@ -38,16 +38,13 @@ def test_a_bound_that_run_time_tells():
     assert found.bounds[0].name == "n"
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "(x, b, e, n)",  # an unknown axis
-        "(x, d, d)",  # several axes
-        "(x, b, e, a, e)",  # other steps
-        "(x, b, e, b, n)",  # unknown steps
-        "(x, b, e, e)",  # no such axis
-        "(x, m, m)",  # perhaps several axes
-    ],
+@table(
+    "(x, b, e, n)",  # an unknown axis
+    "(x, d, d)",  # several axes
+    "(x, b, e, a, e)",  # other steps
+    "(x, b, e, b, n)",  # unknown steps
+    "(x, b, e, e)",  # no such axis
+    "(x, m, m)",  # perhaps several axes
 )
 def test_others_have_no_view(call):
     assert view(call, constants=ONE) is None

@@ -34,33 +34,31 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
 from straightline.ops.outputs import content_of
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("op_type", "facts", "attributes", "wanted"),
-    [
-        ("Concat", [shaped(N, 3), shaped(M, 3)], {"axis": 0}, [N + M, 3]),
-        ("Concat", [shaped(3, N), shaped(3, 2), shaped(3, M)], {}, [3, N + M + 2]),
-        ("Concat", [shaped(N, 3), shaped(M, M)], {"axis": -2}, [N + M, 3]),
-        ("Concat", [shaped(2, N), shaped(2, 3)], {"axis": 0}, [4, 3]),
-        ("Concat", [shaped(2, N), shaped(2, M)], {"axis": 0}, [4, N]),
-        ("Concat", [shaped(N), shaped(0)], {"axis": -1}, [N]),
-        ("Concat", [shaped(N, 3), SHAPELESS], {"axis": 0}, None),
-        ("Concat", [shaped(N, 3), shaped(3)], {"axis": 0}, None),
-        ("Concat", [shaped(N, 3), shaped(M, 3)], {"axis": 2}, None),
-        ("Concat", [shaped(N, 3), shaped(M, 3)], {"axis": -3}, None),
-        ("Pad", [shaped(N, 3), holding(1, 2, 3, 4)], {}, [N + 4, 9]),
-        ("Pad", [shaped(N, 3)], {"pads": [1, 2, 3, 4]}, [N + 4, 9]),
-        ("Pad", [shaped(N, 3), holding(1, 2), None, holding(-1)], {}, [N, 6]),
-        ("Pad", [shaped(N, 3), holding(1, 2, 3, 4), None, holding(1, 0)], {}, [N + 6, 7]),
-        ("Pad", [shaped(N, 3), holding(1, 2), None, INDICES], {}, None),
-        ("Pad", [shaped(N, 3), holding(1, 2)], {}, None),
-        ("Pad", [shaped(N), holding(1, None)], {}, ["?"]),
-        ("Pad", [shaped(N, 3, M), holding(1, 0, None, 1, 1, 0)], {}, [N + 2, 4, "?"]),
-        ("Pad", [shaped(N), holding(None, None)], {}, None),
-        ("Pad", [shaped(N), INDICES], {}, None),
-        ("Pad", [SHAPELESS, holding(1, 2)], {}, None),
-    ],
+@table(
+    ("Concat", [shaped(N, 3), shaped(M, 3)], {"axis": 0}, [N + M, 3]),
+    ("Concat", [shaped(3, N), shaped(3, 2), shaped(3, M)], {}, [3, N + M + 2]),
+    ("Concat", [shaped(N, 3), shaped(M, M)], {"axis": -2}, [N + M, 3]),
+    ("Concat", [shaped(2, N), shaped(2, 3)], {"axis": 0}, [4, 3]),
+    ("Concat", [shaped(2, N), shaped(2, M)], {"axis": 0}, [4, N]),
+    ("Concat", [shaped(N), shaped(0)], {"axis": -1}, [N]),
+    ("Concat", [shaped(N, 3), SHAPELESS], {"axis": 0}, None),
+    ("Concat", [shaped(N, 3), shaped(3)], {"axis": 0}, None),
+    ("Concat", [shaped(N, 3), shaped(M, 3)], {"axis": 2}, None),
+    ("Concat", [shaped(N, 3), shaped(M, 3)], {"axis": -3}, None),
+    ("Pad", [shaped(N, 3), holding(1, 2, 3, 4)], {}, [N + 4, 9]),
+    ("Pad", [shaped(N, 3)], {"pads": [1, 2, 3, 4]}, [N + 4, 9]),
+    ("Pad", [shaped(N, 3), holding(1, 2), None, holding(-1)], {}, [N, 6]),
+    ("Pad", [shaped(N, 3), holding(1, 2, 3, 4), None, holding(1, 0)], {}, [N + 6, 7]),
+    ("Pad", [shaped(N, 3), holding(1, 2), None, INDICES], {}, None),
+    ("Pad", [shaped(N, 3), holding(1, 2)], {}, None),
+    ("Pad", [shaped(N), holding(1, None)], {}, ["?"]),
+    ("Pad", [shaped(N, 3, M), holding(1, 0, None, 1, 1, 0)], {}, [N + 2, 4, "?"]),
+    ("Pad", [shaped(N), holding(None, None)], {}, None),
+    ("Pad", [shaped(N), INDICES], {}, None),
+    ("Pad", [SHAPELESS, holding(1, 2)], {}, None),
 )
 def test_shapes(op_type, facts, attributes, wanted):
     assert shape_said(op_type, *facts, **attributes) == wanted
@@ -69,45 +67,42 @@ def test_shapes(op_type, facts, attributes, wanted):
 FAR = 9223372036854775807
 
 
-@pytest.mark.parametrize(
-    ("size", "start", "end", "step", "wanted"),
-    [
-        (7, 1, 4, 1, 3),
-        (7, -3, FAR, 1, 3),
-        (7, 0, 7, 2, 4),
-        (7, 6, -9, -1, 7),
-        (7, 6, -8, -2, 4),
-        (7, 6, -7, -1, 6),
-        (7, 6, -1, -1, 0),
-        (7, 0, -9, 1, 0),
-        (7, 4, 2, 1, 0),
-        (N, 0, FAR, 1, N),
-        (N, 0, (1 << 31) - 1, 1, N),
-        (N, 0, (1 << 31) - 2, 1, "?"),
-        (N + 3, 1, FAR, 1, N + 2),
-        (N + 3, 3, FAR, 1, N),
-        (N + 3, 4, FAR, 1, "?"),
-        (N + 3, 0, 2, 1, 2),
-        (N + 3, 0, -1, 1, N + 2),
-        (N + 3, 0, -3, 1, N),
-        (N + 3, 0, -4, 1, "?"),
-        (N + 3, -2, FAR, 1, 2),
-        (N + 3, -2, -1, 1, 1),
-        (N + 3, 2, 1, 1, "?"),
-        (N + 3, 0, N, 1, N),
-        (N + 3, N, FAR, 1, 3),
-        (N + 3, 0, M, 1, "?"),
-        (N + 3, M, FAR, 1, "?"),
-        (5, -9, -99, -1, 1),
-        (5, -6, -6, -2, 1),
-        (0, -9, -99, -1, 0),
-        (N, 0, FAR, 2, "?"),
-        (N, 0, FAR, 0, "?"),
-        (7, 0, 7, 0, "?"),
-        (7, None, 7, 1, "?"),
-        (7, 0, None, 1, "?"),
-        (7, 0, 7, None, "?"),
-    ],
+@table(
+    (7, 1, 4, 1, 3),
+    (7, -3, FAR, 1, 3),
+    (7, 0, 7, 2, 4),
+    (7, 6, -9, -1, 7),
+    (7, 6, -8, -2, 4),
+    (7, 6, -7, -1, 6),
+    (7, 6, -1, -1, 0),
+    (7, 0, -9, 1, 0),
+    (7, 4, 2, 1, 0),
+    (N, 0, FAR, 1, N),
+    (N, 0, (1 << 31) - 1, 1, N),
+    (N, 0, (1 << 31) - 2, 1, "?"),
+    (N + 3, 1, FAR, 1, N + 2),
+    (N + 3, 3, FAR, 1, N),
+    (N + 3, 4, FAR, 1, "?"),
+    (N + 3, 0, 2, 1, 2),
+    (N + 3, 0, -1, 1, N + 2),
+    (N + 3, 0, -3, 1, N),
+    (N + 3, 0, -4, 1, "?"),
+    (N + 3, -2, FAR, 1, 2),
+    (N + 3, -2, -1, 1, 1),
+    (N + 3, 2, 1, 1, "?"),
+    (N + 3, 0, N, 1, N),
+    (N + 3, N, FAR, 1, 3),
+    (N + 3, 0, M, 1, "?"),
+    (N + 3, M, FAR, 1, "?"),
+    (5, -9, -99, -1, 1),
+    (5, -6, -6, -2, 1),
+    (0, -9, -99, -1, 0),
+    (N, 0, FAR, 2, "?"),
+    (N, 0, FAR, 0, "?"),
+    (7, 0, 7, 0, "?"),
+    (7, None, 7, 1, "?"),
+    (7, 0, None, 1, "?"),
+    (7, 0, 7, None, "?"),
 )
 def test_the_length_of_a_slice(size, start, end, step, wanted):
     bounds = [holding(start), holding(end), holding(1), holding(step)]
@@ -152,32 +147,26 @@ def test_content_that_is_joined():
     assert said("Concat", [[N], None], axis=0) is None
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "attributes"),
-    [
-        ("Concat", [[[1, 2]], [[3, 4]]], {"axis": 0}),
-        ("Concat", [[[1, 2]], [[3, 4]]], {"axis": 1}),
-        ("Concat", [[[1, 2]], [[3, 4]]], {"axis": -2}),
-        ("Slice", [[1, 2, 3, 4], [1], [3]], {}),
-        ("Slice", [[1, 2, 3, 4], [-1], [-9], [0], [-2]], {}),
-        ("Slice", [[1, 2, 3, 4], [-1], [-3], [0], [-1]], {}),
-        ("Slice", [[1, 2, 3, 4], [3], [-4], [0], [-1]], {}),
-        ("Slice", [[[1, 2, 3], [4, 5, 6]], [1], [3], [1]], {}),
-        ("Slice", [[[1, 2, 3], [4, 5, 6]], [1, 0], [9, 1]], {}),
-        ("Slice", [[[1, 2, 3], [4, 5, 6]], [0, 1], [9, 2], [-1, 0], [2, 1]], {}),
-    ],
+@table(
+    ("Concat", [[[1, 2]], [[3, 4]]], {"axis": 0}),
+    ("Concat", [[[1, 2]], [[3, 4]]], {"axis": 1}),
+    ("Concat", [[[1, 2]], [[3, 4]]], {"axis": -2}),
+    ("Slice", [[1, 2, 3, 4], [1], [3]], {}),
+    ("Slice", [[1, 2, 3, 4], [-1], [-9], [0], [-2]], {}),
+    ("Slice", [[1, 2, 3, 4], [-1], [-3], [0], [-1]], {}),
+    ("Slice", [[1, 2, 3, 4], [3], [-4], [0], [-1]], {}),
+    ("Slice", [[[1, 2, 3], [4, 5, 6]], [1], [3], [1]], {}),
+    ("Slice", [[[1, 2, 3], [4, 5, 6]], [1, 0], [9, 1]], {}),
+    ("Slice", [[[1, 2, 3], [4, 5, 6]], [0, 1], [9, 2], [-1, 0], [2, 1]], {}),
 )
 def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     assert_says_all(op_type, operands, attributes)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "operands", "elem_type", "wanted"),
-    [
-        ("Concat", [[N], [None, 2]], INT64, None),
-        ("Slice", [[N, M, 2], [1], [9]], INT64, [M, 2]),
-        ("Slice", [[N, M, 2], [None], [9]], INT64, None),
-    ],
+@table(
+    ("Concat", [[N], [None, 2]], INT64, None),
+    ("Slice", [[N, M, 2], [1], [9]], INT64, [M, 2]),
+    ("Slice", [[N, M, 2], [None], [9]], INT64, None),
 )
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
@@ -187,12 +176,9 @@ def test_every_part_of_a_split_has_the_bounds():
     assert bounds_said("Split", [lying(2, 9)], outputs=3) == [(2, 9)] * 3
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "wanted"),
-    [
-        ("Concat", [lying(2, 5), lying(-1, 3), lying(0, 9)], (-1, 9)),
-        ("Concat", [lying(2, 5), Known(Fact())], "any"),
-    ],
+@table(
+    ("Concat", [lying(2, 5), lying(-1, 3), lying(0, 9)], (-1, 9)),
+    ("Concat", [lying(2, 5), Known(Fact())], "any"),
 )
 def test_bounds_of_a_result(op_type, inputs, wanted):
     assert bounds_said(op_type, inputs) == [wanted]
@@ -316,8 +302,8 @@ def test_the_first_elements_up_to_a_size_are_its_minimum_with_their_number():
             y = Add (x, first)
         }}
     """
-    for table, start, size in (("p", "zero", "S"), ("q", "zero", None), ("p", "one", None)):
-        model = ir.parse(text.format(head, table, start))
+    for rows, start, size in (("p", "zero", "S"), ("q", "zero", None), ("p", "one", None)):
+        model = ir.parse(text.format(head, rows, start))
         shape = ShapeInference(model).fact(model.graph.outputs[0]).shape
         assert (str(shape[1]) == "S") is (size == "S")
 

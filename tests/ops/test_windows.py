@@ -3,6 +3,7 @@
 import pytest
 from operator_facts import M, N, cannot_fail, holding, may_fail, shape_said, shaped, tensor
 from straightline.facts.fact import UNKNOWN
+from tables import table
 
 
 def test_convolutions():
@@ -69,16 +70,13 @@ def test_transposed_convolutions():
     assert shape_said("ConvTranspose", shaped(2, 4, 8), shaped(4, 6, 3), auto_pad="VALID") is None
 
 
-@pytest.mark.parametrize(
-    ("sizes", "attributes", "wanted"),
-    [
-        ((N, 3, M, 8), {}, [N, 3, M, 8]),
-        ((M, 8), {"axes": [3, -2]}, [N, 3, 8, M]),
-        ((N - M, 8), {"axes": [2, 3]}, [N, 3, "?", 8]),
-        ((M, 8), {"axes": [2, 4]}, None),
-        ((M, 8), {}, None),
-        ((M, 8), {"axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, None),
-    ],
+@table(
+    ((N, 3, M, 8), {}, [N, 3, M, 8]),
+    ((M, 8), {"axes": [3, -2]}, [N, 3, 8, M]),
+    ((N - M, 8), {"axes": [2, 3]}, [N, 3, "?", 8]),
+    ((M, 8), {"axes": [2, 4]}, None),
+    ((M, 8), {}, None),
+    ((M, 8), {"axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"}, None),
 )
 def test_sizes_of_what_is_resized(sizes, attributes, wanted):
     data = shaped(N, 3, M, M)

@@ -15,6 +15,7 @@ from straightline.passes import (
     watching,
 )
 from straightline.passes.base import MAY_BE_CONTROL_FLOW, PARTS
+from tables import table
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}, float[2] k = {1, 2}> {
@@ -41,24 +42,18 @@ class Wrong(Pass):
         return self.fault != "denies"
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ("inputs", "wrong changed the inputs"),
-        ("opsets", "wrong changed the opsets"),
-        ("added", r"wrong added \['If'\]"),
-        ("denies", "wrong denies that it changed the model"),
-    ],
+@table(
+    ("inputs", "wrong changed the inputs"),
+    ("opsets", "wrong changed the opsets"),
+    ("added", r"wrong added \['If'\]"),
+    ("denies", "wrong denies that it changed the model"),
 )
 def test_a_broken_condition(fault, message):
     with pytest.raises(AssertionError, match=message), watching(Conditions()):
         Pipeline([Wrong(fault)]).apply(ir.parse(TEXT))
 
 
-@pytest.mark.parametrize(
-    ("pass_", "left"),
-    [(EliminateDeadNodes(), "Exp 'unused', value 'k'"), (FreezeInitializers(), "w")],
-)
+@table((EliminateDeadNodes(), "Exp 'unused', value 'k'"), (FreezeInitializers(), "w"))
 def test_a_postcondition(pass_, left):
     model = ir.parse(TEXT)
     assert sorted(pass_.violation(model).split(", ")) == sorted(left.split(", "))

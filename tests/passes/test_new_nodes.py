@@ -14,6 +14,7 @@ from straightline.ir import Operator
 from straightline.passes import Pass, Pipeline
 from straightline.passes.base import PassContext
 from straightline.passes.new_nodes import EmissionError, NewNodes, fitting_opset, onnx_import
+from tables import table
 
 from targets import lacking
 
@@ -38,16 +39,13 @@ class Emits(Pass):
         return True
 
 
-@pytest.mark.parametrize(
-    ("op", "fault"),
-    [
-        (Operator("Gelu"), "emits emitted Gelu 'y/new', which is not an operator of opset 13"),
-        (Operator("Not"), "which does not support"),
-        (Operator("Add"), "has 1 inputs"),
-        (Operator.make("Neg", axis=1), "an attribute 'axis'"),
-        (Operator("Neg"), None),
-        (Operator("Anything", None, "my.own"), None),
-    ],
+@table(
+    (Operator("Gelu"), "emits emitted Gelu 'y/new', which is not an operator of opset 13"),
+    (Operator("Not"), "which does not support"),
+    (Operator("Add"), "has 1 inputs"),
+    (Operator.make("Neg", axis=1), "an attribute 'axis'"),
+    (Operator("Neg"), None),
+    (Operator("Anything", None, "my.own"), None),
 )
 def test_emitted_nodes_fit_the_opset(op, fault):
     model = ir.load(as_model(TEXT))
@@ -155,9 +153,7 @@ def classifier(ir_version=3, ml_version=1):
     return helper.make_model(graph, opset_imports=imports, ir_version=ir_version)
 
 
-@pytest.mark.parametrize(
-    ("ir_version", "ml_version", "opset"), [(3, 1, 8), (8, 3, 18), (10, 5, 22)]
-)
+@table((3, 1, 8), (8, 3, 18), (10, 5, 22))
 def test_the_import_fits_the_file_and_ml(ir_version, ml_version, opset):
     assert fitting_opset(ir_version, ml_version) == opset
     model = ir.load(classifier(ir_version, ml_version))

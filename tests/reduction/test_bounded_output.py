@@ -2,22 +2,19 @@
 
 import os
 
-import pytest
 from straightline.reduction import bounded_output
 from straightline.reduction.bounded_output import BoundedOutput
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("written", "text"),
-    [
-        (b"", ""),
-        (b"abc", "abc"),
-        (b"abcdefgh", "abcdefgh"),
-        (b"abcdefghi", "abcd\n... 1 bytes ...\nfghi"),
-        (b"ab\xffdefghijk", "ab\ufffdd\n... 3 bytes ...\nhijk"),
-    ],
+@table(
+    (b"", ""),
+    (b"abc", "abc"),
+    (b"abcdefgh", "abcdefgh"),
+    (b"abcdefghi", "abcd\n... 1 bytes ...\nfghi"),
+    (b"ab\xffdefghijk", "ab\ufffdd\n... 3 bytes ...\nhijk"),
 )
-def test_the_middle_is_left_out(monkeypatch, written, text):
+def test_the_middle_is_left_out(written, text, monkeypatch):
     monkeypatch.setattr(bounded_output, "_HALF", 4)
     monkeypatch.setattr(bounded_output, "_CHUNK", 3)
     with BoundedOutput() as output:

@@ -6,6 +6,7 @@ import sys
 import onnx
 import pytest
 from straightline.reduction import CommandError, FailingCommand
+from tables import table
 
 TEXT = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = %s (x) }'
 NEG, EXP = (onnx.parser.parse_model(TEXT % name) for name in ("Neg", "Exp"))
@@ -63,14 +64,11 @@ def test_a_pattern_that_is_none_is_refused():
         FailingCommand("false {}", pattern="(")
 
 
-@pytest.mark.parametrize(
-    ("command", "reason"),
-    [
-        ("no-such-command {}", "there is no such command"),
-        ("/etc/passwd {}", "it cannot be executed"),
-        ("if then {", "the shell cannot read the command: "),
-        ("echo {} 'open", "the shell cannot read the command: "),
-    ],
+@table(
+    ("no-such-command {}", "there is no such command"),
+    ("/etc/passwd {}", "it cannot be executed"),
+    ("if then {", "the shell cannot read the command: "),
+    ("echo {} 'open", "the shell cannot read the command: "),
 )
 def test_a_command_that_cannot_run_is_no_failure(command, reason):
     with pytest.raises(CommandError, match=f"{reason}.*correct --while"):

@@ -1,10 +1,10 @@
 """Slots of Loop and Scan."""
 
 import onnx
-import pytest
 from straightline import ir
 from straightline.reduction.draft import Draft
 from straightline.reduction.loop_slots import remove_slots, slots
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : %d]>\n'
 SCAN = (HEAD % 17) + (
@@ -15,10 +15,7 @@ SCAN = (HEAD % 17) + (
 )
 
 
-@pytest.mark.parametrize(
-    ("numbers", "axes", "directions"),
-    [([0], [0, 1], [1, 0]), ([1], [1], [0]), ([2], [0], [1]), ([1, 2], None, None)],
-)
+@table(([0], [0, 1], [1, 0]), ([1], [1], [0]), ([2], [0], [1]), ([1, 2], None, None))
 def test_axes_follow_their_scan_outputs(numbers, axes, directions):
     draft = Draft(ir.load(onnx.parser.parse_model(SCAN)))
     (node,) = draft.model.graph.nodes()

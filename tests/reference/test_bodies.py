@@ -16,6 +16,7 @@ from straightline.reference.bodies import (
     subgraphs,
 )
 from straightline.reference.errors import EvaluationError
+from tables import table
 
 OPSETS = {"": 21}
 
@@ -83,17 +84,14 @@ def test_inputs_that_are_constants_of_the_body_are_not_fed():
     assert body(proto, fed=1).input_names == ["a", "w"]
 
 
-@pytest.mark.parametrize(
-    ("text", "inputs", "captured", "expected"),
-    [
-        ("b (a, s) => (float[3, 2] r) { r = Expand (a, s) }", None, {}, (np.float32, (3, 2))),
-        ("b (float[2] a) => (r) { r = Neg (a) }", None, {}, (np.float32, (2,))),
-        ("b (float[N] a) => (float[N] r) { r = Neg (a) }", None, {}, (np.float32, (0,))),
-        ("b (a) => (r) { r = Neg (a) }", [np.zeros((4, 1), np.int8)], {}, (np.int8, (4, 1))),
-        ("b () => (r) { r = Neg (w) }", None, {"w": np.zeros((5,))}, (np.float64, (5,))),
-        ("b () => (r) { r = Neg (w) }", None, {"w": np.zeros((5,)), "s": []}, (np.float64, (5,))),
-        ("b (double a) => (double r) { r = Neg (a) }", None, {}, (np.float64, ())),
-    ],
+@table(
+    ("b (a, s) => (float[3, 2] r) { r = Expand (a, s) }", None, {}, (np.float32, (3, 2))),
+    ("b (float[2] a) => (r) { r = Neg (a) }", None, {}, (np.float32, (2,))),
+    ("b (float[N] a) => (float[N] r) { r = Neg (a) }", None, {}, (np.float32, (0,))),
+    ("b (a) => (r) { r = Neg (a) }", [np.zeros((4, 1), np.int8)], {}, (np.int8, (4, 1))),
+    ("b () => (r) { r = Neg (w) }", None, {"w": np.zeros((5,))}, (np.float64, (5,))),
+    ("b () => (r) { r = Neg (w) }", None, {"w": np.zeros((5,)), "s": []}, (np.float64, (5,))),
+    ("b (double a) => (double r) { r = Neg (a) }", None, {}, (np.float64, ())),
 )
 def test_elements_without_iterations(text, inputs, captured, expected):
     dtype, shape = body(text).element(0, inputs, captured)
@@ -151,13 +149,10 @@ def test_empty_values():
     assert empty((1,), np.dtype(bool)).tolist() == [False]
 
 
-@pytest.mark.parametrize(
-    ("node", "elem_type"),
-    [
-        ("EyeLike <dtype = 7> (x)", onnx.TensorProto.INT64),
-        ('RegexFullMatch <pattern = "a"> (x)', onnx.TensorProto.BOOL),
-        ("Cast <to = 6> (l)", onnx.TensorProto.INT32),
-    ],
+@table(
+    ("EyeLike <dtype = 7> (x)", onnx.TensorProto.INT64),
+    ('RegexFullMatch <pattern = "a"> (x)', onnx.TensorProto.BOOL),
+    ("Cast <to = 6> (l)", onnx.TensorProto.INT32),
 )
 def test_inference_without_the_type_of_an_input(node, elem_type):
     """Its inference ends the process there; so it does for no parts at all."""

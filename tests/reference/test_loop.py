@@ -3,6 +3,7 @@ import pytest
 from reference_oracle import assert_as_onnxruntime, assert_same, parse
 from straightline import reference
 from straightline.reference import EvaluationError
+from tables import table
 
 ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 M = {"m": np.array(4)}
@@ -119,10 +120,7 @@ def test_counter_and_condition_take_the_rank_the_body_declares(rank):
     assert_as_onnxruntime(model, {"m": np.array([3]), "c": np.array([True])})
 
 
-@pytest.mark.parametrize(
-    ("declared", "shape"),
-    [("float[2, 3]", (2, 3)), ("float", ()), ("float[p, 3]", (0, 3)), ("double[n]", (0,))],
-)
+@table(("float[2, 3]", (2, 3)), ("float", ()), ("float[p, 3]", (0, 3)), ("double[n]", (0,)))
 def test_without_an_iteration_scan_outputs_are_empty_as_the_body_declares(declared, shape):
     text = f"""agraph (int64 m, bool on, {declared} x) => (float[a] y) {{
       y = Loop (m, on) <body = b (int64 i, bool c) => (bool c, {declared} s)

@@ -6,6 +6,7 @@ from backend import CASES
 from proofs import model as parse
 from sessions import open_session
 from straightline.reference.refused_nodes import refused_node
+from tables import table
 
 
 def model(text):
@@ -58,19 +59,16 @@ def test_operands_that_do_not_fit_are_found_where_they_need_not_run(form, place)
     assert refused_node(proto).startswith(f"onnx's shape inference refuses {form} 'w': ")
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "y = Neg (x)",
-        "y = Loop (n, , p) <body = b (int64[1] i, bool[1] c, float[5] r) => (c2, float[6] r2)"
-        " { c2 = Identity (c) r2 = Neg (r) }>",
-        "y = Loop (n, , x) <body = b (int64 i, bool c, float[1] r) => (c2, float[1] r2)"
-        " { c2 = Identity (c) r2 = Concat <axis = 0> (r, r) }>",
-        "y = If (q) <then_branch = t () => (float[4] u) { u = Neg (p) },"
-        " else_branch = e () => (float[2, 2, 2] v) { v = Neg (x) }>",
-        "k = com.microsoft.Gelu (p)"
-        " y = Scan <num_scan_inputs = 1, body = b (e) => (f) { f = Neg (e) }> (k)",
-    ],
+@table(
+    "y = Neg (x)",
+    "y = Loop (n, , p) <body = b (int64[1] i, bool[1] c, float[5] r) => (c2, float[6] r2)"
+    " { c2 = Identity (c) r2 = Neg (r) }>",
+    "y = Loop (n, , x) <body = b (int64 i, bool c, float[1] r) => (c2, float[1] r2)"
+    " { c2 = Identity (c) r2 = Concat <axis = 0> (r, r) }>",
+    "y = If (q) <then_branch = t () => (float[4] u) { u = Neg (p) },"
+    " else_branch = e () => (float[2, 2, 2] v) { v = Neg (x) }>",
+    "k = com.microsoft.Gelu (p)"
+    " y = Scan <num_scan_inputs = 1, body = b (e) => (f) { f = Neg (e) }> (k)",
 )
 def test_declared_sizes_and_unknown_operators_are_not_refused(nodes):
     proto = model(f"{HEAD} {{ {nodes} }}")

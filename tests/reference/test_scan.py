@@ -5,6 +5,7 @@ import pytest
 from reference_oracle import assert_as_onnxruntime, assert_same, parse
 from straightline import Error, reference
 from straightline.reference import EvaluationError
+from tables import table
 
 STATE = np.array([10.0, 20.0], np.float32)
 
@@ -110,13 +111,10 @@ def test_a_state_must_keep_its_shape():
         reference.run(model, feeds)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "message"),
-    [
-        (", scan_input_axes = [2]", "outside the axes of a value of rank 2"),
-        (", scan_output_axes = [0]", "1 scan_output_axes for 2 scan outputs"),
-        (", scan_input_directions = [2]", "which are 0 or 1"),
-    ],
+@table(
+    (", scan_input_axes = [2]", "outside the axes of a value of rank 2"),
+    (", scan_output_axes = [0]", "1 scan_output_axes for 2 scan outputs"),
+    (", scan_input_directions = [2]", "which are 0 or 1"),
 )
 def test_attributes_are_checked(attributes, message):
     feeds = {"s": STATE, "x": np.ones((3, 2), np.float32)}

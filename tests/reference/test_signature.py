@@ -12,6 +12,7 @@ from straightline.reference.signature import (
     random_operators,
     type_text,
 )
+from tables import table
 
 
 def model(signature, body="y = Identity(x)", ir_version=10):
@@ -36,17 +37,14 @@ def test_initializers_that_are_inputs_are_defaults_from_ir_version_4_on():
     assert old.defaults == {}
 
 
-@pytest.mark.parametrize(
-    ("after", "words"),
-    [
-        ("(float[1,3] x, int64 n) => (float[1,3] y)", ""),
-        ("(float[N,3] x) => (float[N,3] y)", "input 'n' is missing"),
-        ("(float[N,3] x, int64 n, bool b) => (float[N,3] y)", "input 'b' is new"),
-        ("(int64 n, float[N,3] x) => (float[N,3] y)", "another order: 'n', 'x'"),
-        ("(float[N,4] x, int64 n) => (float[N,4] y)", "input 'x' was float[N,3], now float[N,4]"),
-        ("(double[N,3] x, int64 n) => (double[N,3] y)", "input 'x' was float"),
-        ("(seq(float[N,3]) x, int64 n) => (seq(float) y)", "input 'x' was float"),
-    ],
+@table(
+    ("(float[1,3] x, int64 n) => (float[1,3] y)", ""),
+    ("(float[N,3] x) => (float[N,3] y)", "input 'n' is missing"),
+    ("(float[N,3] x, int64 n, bool b) => (float[N,3] y)", "input 'b' is new"),
+    ("(int64 n, float[N,3] x) => (float[N,3] y)", "another order: 'n', 'x'"),
+    ("(float[N,4] x, int64 n) => (float[N,4] y)", "input 'x' was float[N,3], now float[N,4]"),
+    ("(double[N,3] x, int64 n) => (double[N,3] y)", "input 'x' was float"),
+    ("(seq(float[N,3]) x, int64 n) => (seq(float) y)", "input 'x' was float"),
 )
 def test_each_kind_of_mismatch_is_named(after, words):
     text = found(after)

@@ -1,27 +1,24 @@
 """Modules of nodes, from metadata and from names."""
 
 import onnx
-import pytest
 import straightline as sl
 from straightline.report.scopes import scopes_in, scopes_of
+from tables import table
 
 NAMESPACE = ": __main__.Net/encoder: Encoder/encoder.0: torch.nn.Linear/linear: aten.linear.default"
 
 
-@pytest.mark.parametrize(
-    ("metadata", "scopes"),
-    [
-        (
-            {"pkg.torch.onnx.name_scopes": "['', 'encoder', 'encoder.0', 'linear']"},
-            ("encoder", "encoder.0"),
-        ),
-        ({"pkg.torch.onnx.name_scopes": "no list"}, ()),
-        ({"namespace": NAMESPACE}, ("encoder", "encoder.0")),
-        ({"namespace": "decoder/layer3"}, ("decoder", "layer3")),
-        ({"namespace": "/".join("abcdefghijklmnop")}, tuple("abcdefghijkl")),
-        ({"other": "a/b"}, ()),
-        ({}, ()),
-    ],
+@table(
+    (
+        {"pkg.torch.onnx.name_scopes": "['', 'encoder', 'encoder.0', 'linear']"},
+        ("encoder", "encoder.0"),
+    ),
+    ({"pkg.torch.onnx.name_scopes": "no list"}, ()),
+    ({"namespace": NAMESPACE}, ("encoder", "encoder.0")),
+    ({"namespace": "decoder/layer3"}, ("decoder", "layer3")),
+    ({"namespace": "/".join("abcdefghijklmnop")}, tuple("abcdefghijkl")),
+    ({"other": "a/b"}, ()),
+    ({}, ()),
 )
 def test_metadata_of_exporters(metadata, scopes):
     extra = onnx.NodeProto()

@@ -3,7 +3,6 @@
 import ml_dtypes
 import numpy as np
 import onnx
-import pytest
 import straightline as sl
 from onnx import TensorProto, helper
 from straightline.report.texts import (
@@ -14,38 +13,33 @@ from straightline.report.texts import (
     tensor_bytes,
     type_text,
 )
+from tables import table
 
 FLOATS = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N", 4, None])
 
 
-@pytest.mark.parametrize(
-    ("declared", "text"),
-    [
-        (None, ""),
-        (onnx.TypeProto(), ""),
-        (FLOATS, "float[N,4,?]"),
-        (helper.make_tensor_type_proto(TensorProto.INT64, []), "int64"),
-        (helper.make_tensor_type_proto(TensorProto.BOOL, None), "bool[]"),
-        (helper.make_sequence_type_proto(FLOATS), "seq(float[N,4,?])"),
-        (helper.make_optional_type_proto(FLOATS), "optional(float[N,4,?])"),
-        (helper.make_map_type_proto(TensorProto.STRING, FLOATS), "map(string, float[N,4,?])"),
-        (helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [3]), "sparse_tensor(float[3])"),
-    ],
+@table(
+    (None, ""),
+    (onnx.TypeProto(), ""),
+    (FLOATS, "float[N,4,?]"),
+    (helper.make_tensor_type_proto(TensorProto.INT64, []), "int64"),
+    (helper.make_tensor_type_proto(TensorProto.BOOL, None), "bool[]"),
+    (helper.make_sequence_type_proto(FLOATS), "seq(float[N,4,?])"),
+    (helper.make_optional_type_proto(FLOATS), "optional(float[N,4,?])"),
+    (helper.make_map_type_proto(TensorProto.STRING, FLOATS), "map(string, float[N,4,?])"),
+    (helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [3]), "sparse_tensor(float[3])"),
 )
 def test_a_type_is_written_as_in_onnx_text(declared, text):
     assert type_text(declared) == text
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"axis": 1}, "1"),
-        ({"alpha": 0.1}, "0.1"),
-        ({"mode": "linear"}, "'linear'"),
-        ({"perm": [1, 0]}, "[1, 0]"),
-        ({"value": helper.make_tensor("", TensorProto.FLOAT, [2], [1, 2])}, "[1, 2]"),
-        ({"value": helper.make_tensor("", TensorProto.FLOAT, [9], range(9))}, "float[9]"),
-    ],
+@table(
+    ({"axis": 1}, "1"),
+    ({"alpha": 0.1}, "0.1"),
+    ({"mode": "linear"}, "'linear'"),
+    ({"perm": [1, 0]}, "[1, 0]"),
+    ({"value": helper.make_tensor("", TensorProto.FLOAT, [2], [1, 2])}, "[1, 2]"),
+    ({"value": helper.make_tensor("", TensorProto.FLOAT, [9], range(9))}, "float[9]"),
 )
 def test_attributes_are_names_and_texts(given, text):
     assert attributes_of(sl.ir.Operator.make("Some", **given)) == ((*given, text),)
@@ -63,15 +57,12 @@ def test_a_graph_is_not_an_attribute_and_a_reference_is_told():
     assert attributes_of(op) == (("axis", "@dim"),)
 
 
-@pytest.mark.parametrize(
-    ("array", "text"),
-    [
-        (np.array([1, 2]), "[1, 2]"),
-        (np.array(0.25, np.float32), "0.25"),
-        (np.array([1.5], ml_dtypes.bfloat16), "[1.5]"),
-        (np.array(["a"], object), "['a']"),
-        (np.arange(9), ""),
-    ],
+@table(
+    (np.array([1, 2]), "[1, 2]"),
+    (np.array(0.25, np.float32), "0.25"),
+    (np.array([1.5], ml_dtypes.bfloat16), "[1.5]"),
+    (np.array(["a"], object), "['a']"),
+    (np.arange(9), ""),
 )
 def test_a_small_constant_is_shown_and_weights_are_not(array, text):
     assert elements_text(sl.ir.Tensor(array=array)) == text
@@ -86,15 +77,12 @@ def test_inputs_are_named_as_in_the_specification_of_the_opset():
     assert parameters_of(op("Mine", "local"), {"local": 1}) == ()
 
 
-@pytest.mark.parametrize(
-    ("array", "size"),
-    [
-        (np.zeros((2, 3), np.float32), 24),
-        (np.zeros(3, bool), 3),
-        (np.zeros(3, ml_dtypes.int4), 2),
-        (np.zeros((0, 4), np.float64), 0),
-        (np.array(["a"], object), 0),
-    ],
+@table(
+    (np.zeros((2, 3), np.float32), 24),
+    (np.zeros(3, bool), 3),
+    (np.zeros(3, ml_dtypes.int4), 2),
+    (np.zeros((0, 4), np.float64), 0),
+    (np.array(["a"], object), 0),
 )
 def test_bytes_of_a_tensor(array, size):
     assert tensor_bytes(sl.ir.Tensor(onnx.numpy_helper.from_array(array))) == size

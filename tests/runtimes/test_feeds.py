@@ -8,6 +8,7 @@ import pytest
 from onnx import numpy_helper
 from straightline.ir import Error
 from straightline.runtimes.feeds import FeedError, check_feeds, files_of, read_feeds
+from tables import table
 
 
 def model(inputs, initializers=""):
@@ -32,19 +33,16 @@ def test_several_samples_and_bound_values():
     assert [int(sample["n"]) for sample in samples] == [5, 7]
 
 
-@pytest.mark.parametrize(
-    ("feeds", "words"),
-    [
-        ({"x": [[1, 2]]}, "no value for input 'n'"),
-        ({"x": [[1, 2]], "n": 1, "z": 1}, "no input 'z'; it has 'x', 'n'"),
-        ({"x": np.zeros((1, 2)), "n": 1}, "input 'x' is float32, the value is float64"),
-        ({"x": [[1, 2, 3]], "n": 1}, "has [1, 3]"),
-        ({"x": [1, 2], "n": 1}, "has [2]"),
-        ({"x": [["a", "b"]], "n": 1}, "input 'x' cannot be read as float32"),
-        ({"x": None, "n": 1}, "input 'x' is not an optional"),
-        ([], "feeds are empty"),
-        ("/nowhere/feeds.npz", "no such file"),
-    ],
+@table(
+    ({"x": [[1, 2]]}, "no value for input 'n'"),
+    ({"x": [[1, 2]], "n": 1, "z": 1}, "no input 'z'; it has 'x', 'n'"),
+    ({"x": np.zeros((1, 2)), "n": 1}, "input 'x' is float32, the value is float64"),
+    ({"x": [[1, 2, 3]], "n": 1}, "has [1, 3]"),
+    ({"x": [1, 2], "n": 1}, "has [2]"),
+    ({"x": [["a", "b"]], "n": 1}, "input 'x' cannot be read as float32"),
+    ({"x": None, "n": 1}, "input 'x' is not an optional"),
+    ([], "feeds are empty"),
+    ("/nowhere/feeds.npz", "no such file"),
 )
 def test_misfitting_feeds_are_named(feeds, words):
     with pytest.raises(FeedError) as caught:

@@ -4,8 +4,6 @@ Each body has one or two states and is put into Loops and Scans, with states of 
 which the last, all or the values before each iteration are read.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the tests of clusters share: a slow pass that dies of one model, and models enough."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of commands share: a model in a file, and what a refusal looks like."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What tests of adapters share: convert one node, read it as text, compare the numbers."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """How many of the long tests run: a sample in `make test`, all of them in `make fuzz`."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ in front of a body imports ai.onnx.ml, "FUNCTION" a function. `HELD_BACK` was wr
 generator of samples, which told 29 of its 30 apart at once.
 """
 
-from __future__ import annotations
-
 import re
 
 import onnx

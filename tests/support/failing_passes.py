@@ -1,7 +1,5 @@
 """Passes that raise what no caller expects."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Forged certificates: all that the rules of the checker reach for two models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tests of passes share: rewrite, compare the text, the invariants and the numbers."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence

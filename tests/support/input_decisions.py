@@ -1,7 +1,5 @@
 """Trip counts and conditions of a model that depend on elements of its inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from model_features import bodies

@@ -5,8 +5,6 @@ types, a trip count and conditions. Each number of nodes and states has as many 
 with more of them, a walk with an even stride chooses some, and a small class is labelled again.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Random Loops and Scans as people write them: buffers, windows, counters, inner loops."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

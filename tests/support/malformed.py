@@ -1,7 +1,5 @@
 """Models that are not well formed: each by name, with what an error about it says."""
 
-from __future__ import annotations
-
 import malformed_contents
 import malformed_nodes
 import onnx

@@ -1,7 +1,5 @@
 """The model that is spoiled to make malformed ones, and how that is entered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import onnx

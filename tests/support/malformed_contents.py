@@ -1,7 +1,5 @@
 """Text, tensors, types and functions that are not well formed."""
 
-from __future__ import annotations
-
 import onnx
 from malformed_base import attribute, in_bytes, node, refused
 from onnx import TensorProto, helper

@@ -1,7 +1,5 @@
 """Nodes that are not well formed, and what they hold."""
 
-from __future__ import annotations
-
 import onnx
 from malformed_base import attribute, drop, node, put, refused
 from onnx import TensorProto, helper

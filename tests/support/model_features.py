@@ -1,7 +1,5 @@
 """Features of a model that the strategies promise to draw."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

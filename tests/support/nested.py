@@ -1,7 +1,5 @@
 """A model whose bodies capture what is around them, at two depths."""
 
-from __future__ import annotations
-
 from straightline.ir import Model, Node, Operator, Value
 
 ADD, RELU = Operator("Add"), Operator("Relu")

@@ -1,7 +1,5 @@
 """Nodes of opsets before 7, with their results by numpy after the text of the specification."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A node for each operand whose rank `operand_ranks` restricts, with the operand in other ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

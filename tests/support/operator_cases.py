@@ -4,8 +4,6 @@ A family is a function that draws the operands and attributes of one node; `FAMI
 operators it draws for. Element types come from the schemas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Any
 

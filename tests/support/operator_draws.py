@@ -1,7 +1,5 @@
 """The choices of which nodes for tests of operators are made: types, shapes, special values."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A size or an element is an int, a `Dimension`, or None where it is not known.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

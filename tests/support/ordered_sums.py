@@ -4,8 +4,6 @@ Reductions and products of matrices go from the last element to the first, where
 the first to the last, so a pass that makes one of the other changes bits.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Documents of --json against the schema that `straightline schema` prints."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Sequence

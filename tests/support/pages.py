@@ -1,7 +1,5 @@
 """Code blocks of the documentation, and how they are run as pasted."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

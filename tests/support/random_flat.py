@@ -3,8 +3,6 @@
 Axes may have no element, or one; parts of them are cut, beyond their ends too, and reduced.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

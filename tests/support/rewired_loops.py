@@ -4,8 +4,6 @@ A rewiring lets one operand of a node, or one output of the body, be another val
 type: an argument, an initializer, a value from outside, the output of another node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

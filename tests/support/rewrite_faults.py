@@ -5,8 +5,6 @@ onnxruntime departs from the reference on the original, the rewrite is compared 
 alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import multiprocessing

@@ -1,7 +1,5 @@
 """Processes of runtimes that stay for later tests: a start costs more than most of their models."""
 
-from __future__ import annotations
-
 import atexit
 import os
 

@@ -1,7 +1,5 @@
 """Operators of a model after the rules, with a proof and runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from harness import run_passes

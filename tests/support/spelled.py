@@ -1,7 +1,5 @@
 """What tests of spellings share: two ways to say the same, proved and run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the tests of straightening share: what a model becomes, and its numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ All results are exact: elements are small integers in every element type (the si
 is the one thing that runtimes may choose).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loop and If with drawn bodies, and the statements that every scope consists of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 

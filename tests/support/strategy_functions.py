@@ -1,7 +1,5 @@
 """Model-local functions that hold control flow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from onnx import helper

@@ -1,7 +1,5 @@
 """Ordinary operators in the form that the drawn opset wants, and expressions made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Scan of opset 9 and later, and Scan of opset 8, with drawn bodies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sequences: new ones, and the operators that use them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from strategy_operators import literal

@@ -1,7 +1,5 @@
 """The strategies draw what they promise: valid models that run, each construct in each form."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 
@@ -14,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from input_decisions import decisions
 from model_features import bodies, features, walk
 from onnx import ModelProto
+from tables import table
 
 DRAWN = settings(
     max_examples=examples(30),
@@ -89,60 +88,57 @@ def test_switches_leave_constructs_out():
         assert not model.functions
 
 
-@pytest.mark.parametrize(
-    "feature",
-    [
-        "Loop",
-        "If",
-        "Scan",
-        "Loop in Loop",
-        "Loop in Scan",
-        "Loop in If",
-        "Scan in Loop",
-        "Scan in Scan",
-        "Scan in If",
-        "If in Loop",
-        "If in Scan",
-        "If in If",
-        "M absent",
-        "M of rank 1",
-        "M the largest",
-        "M not positive",
-        "cond absent",
-        "cond of rank 1",
-        "carried sequence",
-        "scan output",
-        "scalar scan output",
-        "repeated body output",
-        "body input as output",
-        "body initializer",
-        "branches of other shapes",
-        "sibling initializers of one name",
-        "name reused after a body",
-        "capture through two levels",
-        "axis not 0",
-        "negative axis",
-        "reversed input",
-        "reversed output",
-        "no state",
-        "no scan output",
-        "function with control flow",
-        "attribute reference",
-        "overridable initializer",
-        "constant listed by a body",
-        "symbolic dimension",
-        "value_info in a body",
-        "ConcatFromSequence",
-        "SequenceAt",
-        "Shape",
-        "Size",
-        "Where",
-        "Gather",
-        "Slice",
-        "Concat",
-        "ReduceMax",
-        "Mod",
-    ],
+@table(
+    "Loop",
+    "If",
+    "Scan",
+    "Loop in Loop",
+    "Loop in Scan",
+    "Loop in If",
+    "Scan in Loop",
+    "Scan in Scan",
+    "Scan in If",
+    "If in Loop",
+    "If in Scan",
+    "If in If",
+    "M absent",
+    "M of rank 1",
+    "M the largest",
+    "M not positive",
+    "cond absent",
+    "cond of rank 1",
+    "carried sequence",
+    "scan output",
+    "scalar scan output",
+    "repeated body output",
+    "body input as output",
+    "body initializer",
+    "branches of other shapes",
+    "sibling initializers of one name",
+    "name reused after a body",
+    "capture through two levels",
+    "axis not 0",
+    "negative axis",
+    "reversed input",
+    "reversed output",
+    "no state",
+    "no scan output",
+    "function with control flow",
+    "attribute reference",
+    "overridable initializer",
+    "constant listed by a body",
+    "symbolic dimension",
+    "value_info in a body",
+    "ConcatFromSequence",
+    "SequenceAt",
+    "Shape",
+    "Size",
+    "Where",
+    "Gather",
+    "Slice",
+    "Concat",
+    "ReduceMax",
+    "Mod",
 )
 def test_feature_is_drawn(feature):
     assert counts()[feature]

@@ -1,7 +1,5 @@
 """Data-flow graphs of ten vertices, and the edges that hypothesis draws for them."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 from straightline.ir.dataflow_graph import Topology
 

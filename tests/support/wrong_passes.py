@@ -1,7 +1,5 @@
 """Passes that change what a model computes, or that no proof covers."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Results of an operator on operands that differ in the signs of zeros only."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping

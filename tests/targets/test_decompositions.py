@@ -5,6 +5,7 @@ import pytest
 from straightline import reference, transform
 from straightline.targets import Form, decompositions
 from straightline.targets.forms import DECOMPOSITIONS
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -99,13 +100,10 @@ def test_compress_without_an_axis_picks_elements():
 
 
 @pytest.mark.parametrize("opset", [13, 21])
-@pytest.mark.parametrize(
-    ("pads", "axes", "left"),
-    [
-        ([0, -1, 0, -2], None, ["Slice"]),
-        ([1, -1, -1, 2], None, ["Pad", "Slice"]),
-        ([-3, 1], [1], ["Pad", "Slice"]),
-    ],
+@table(
+    ([0, -1, 0, -2], None, ["Slice"]),
+    ([1, -1, -1, 2], None, ["Pad", "Slice"]),
+    ([-3, 1], [1], ["Pad", "Slice"]),
 )
 def test_negative_pads_are_a_slice(pads, axes, left, opset):
     """IREE adds up both ends, or refuses."""
@@ -179,26 +177,23 @@ def test_each_mode_of_depth_to_space_is_said():
     fitted(one_node(node, "float[2, 8, 4, 4] i"), lacking("DepthToSpace"), {"i": IMAGE})
 
 
-@pytest.mark.parametrize(
-    ("name", "node", "inputs", "reason"),
-    [
-        (
-            "DepthToSpace",
-            "y = DepthToSpace <blocksize = 2> (i)",
-            "float[2, 8, a, b] i",
-            "the shape",
-        ),
-        (
-            "Dropout",
-            "y = Dropout (x, r, t)",
-            "float[4] x, float r, bool t",
-            "it may be in training",
-        ),
-        ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
-        ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "does not support integers"),
-        ("Range", "y = Range (a, b, c)", "float a, float b, float c", "the step of it is computed"),
-        ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
-    ],
+@table(
+    (
+        "DepthToSpace",
+        "y = DepthToSpace <blocksize = 2> (i)",
+        "float[2, 8, a, b] i",
+        "the shape",
+    ),
+    (
+        "Dropout",
+        "y = Dropout (x, r, t)",
+        "float[4] x, float r, bool t",
+        "it may be in training",
+    ),
+    ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
+    ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "does not support integers"),
+    ("Range", "y = Range (a, b, c)", "float a, float b, float c", "the step of it is computed"),
+    ("Identity", "s = SequenceConstruct (x) y = Identity (s)", "float[4] x", "a sequence"),
 )
 def test_unknown_facts_keep_the_operator(name, node, inputs, reason):
     model = one_node(node, inputs, outputs="y, z" if "z =" in node else "y")
@@ -243,10 +238,7 @@ def test_an_input_of_another_rank_is_put_in_a_row(name, opset):
 
 
 @pytest.mark.parametrize("opset", [13, 17])
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,)), ((4,), (5, 4, 3)), ((2, 5, 4), (4,))],
-)
+@table(((4,), (4, 3)), ((2, 4), (4,)), ((4,), (4,)), ((4,), (5, 4, 3)), ((2, 5, 4), (4,)))
 def test_a_vector_is_multiplied_as_a_matrix(a, b, opset):
     numbers = np.random.default_rng(0)
     feed = {name: numbers.random(shape, np.float32) for name, shape in (("a", a), ("b", b))}
@@ -278,14 +270,11 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
     assert "with 'indices' of rank 0 or 1, not 2; the shape of what it gathers" in left.reason
 
 
-@pytest.mark.parametrize(
-    ("shape", "target", "left"),
-    [
-        ("2, 4", "4, 2", ["Reshape"]),
-        ("n, 4", "2, -1", ["Reshape"]),
-        ("0, 4", "0, 2", ["Reshape"]),
-        ("n, 4", "0, 2", ["Concat", "Reshape", "Slice"]),
-    ],
+@table(
+    ("2, 4", "4, 2", ["Reshape"]),
+    ("n, 4", "2, -1", ["Reshape"]),
+    ("0, 4", "0, 2", ["Reshape"]),
+    ("n, 4", "0, 2", ["Concat", "Reshape", "Slice"]),
 )
 def test_a_shape_of_known_zeros_needs_no_allowzero(shape, target, left):
     node = f"s = Constant <value_ints = [{target}]> () y = Reshape <allowzero = 1> (x, s)"

@@ -6,6 +6,7 @@ import pytest
 from straightline import ir
 from straightline.targets import Form, Opsets, Source, Target
 from straightline.targets.legality import Legality
+from tables import table
 
 SOURCE = Source("a list", "1", datetime.date(2026, 1, 1))
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "npu" : 1, "own" : 1]>'
@@ -25,75 +26,72 @@ RESIZE = 'y = Resize <mode = "linear"> (x, , s)'
 KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k)")
 
 
-@pytest.mark.parametrize(
-    ("body", "told", "expected"),
-    [
-        ("y = Neg (x)", {"operators": {"Neg": (Opsets(1, 17),)}}, []),
-        ("y = Neg (x)", {"operators": {}}, ["npu does not support Neg"]),
-        (
-            "y = Neg (x)",
-            {"operators": {"Neg": (Opsets(13, 15),)}},
-            ["npu does not support Neg of opset 17, only of 13 to 15"],
-        ),
-        ("y = Neg (x)", {"lacks": {"Neg": (Opsets(1, 99),)}}, ["npu does not support Neg"]),
-        (
-            "y = Neg (x)",
-            {"lacks": {"Neg": (Opsets(16, 99),)}},
-            ["npu does not support Neg of opset 17"],
-        ),
-        ("y = npu.Fused (x)", {"operators": {}}, ["npu does not support npu.Fused"]),
-        ("y = npu.Fused (x)", {"operators": {}, "domains": frozenset(["npu"])}, []),
-        (
-            RESIZE,
-            only(attributes={"mode": ("nearest", "cubic")}),
-            ["npu supports Resize only with mode = 'nearest' or 'cubic', not 'linear'"],
-        ),
-        (
-            RESIZE,
-            only(lacks_attributes={"mode": ("linear",)}, why="no filter"),
-            ["npu supports Resize only with another mode than 'linear' (no filter)"],
-        ),
-        (RESIZE, only(attributes={"nearest_mode": ("round_prefer_floor",)}), []),
-        (RESIZE, only(constant=("scales",)), ["npu supports Resize only with a constant 'scales'"]),
-        (KNOWN, only(constant=("scales",)), []),
-        (RESIZE, only(absent=("scales",)), ["npu supports Resize only without 'scales'"]),
-        (RESIZE, only(absent=("sizes",)), []),
-        (RESIZE, only(present=("roi",)), ["npu supports Resize only with 'roi'"]),
-        (RESIZE, only(present=("scales",)), []),
-        (RESIZE, only(max_rank=1), ["npu supports Resize only up to rank 1, and 'X' has 2"]),
-        (RESIZE, only(static=("X",)), []),
-        (
-            "y = Max (x, x, x)",
-            {"forms": {"Max": (Form(max_inputs=2),)}},
-            ["npu supports Max only with 2 inputs, not 3"],
-        ),
-        (
-            RESIZE,
-            only(types={"X": ("double", "int64")}),
-            ["npu supports Resize only with 'X' of type double or int64, not float"],
-        ),
-        (RESIZE, only(types={"Y": ("float",)}, ranks={"Y": (2,)}), []),
-        (
-            RESIZE,
-            only(ranks={"Y": (4,)}),
-            ["npu supports Resize only with 'Y' of rank 4, not 2"],
-        ),
-        (
-            RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
-            only(not_from={"scales": ("Neg",)}, why="they fuse"),
-            ["npu supports Resize only with a 'scales' that is not a result of Neg (they fuse)"],
-        ),
-        (
-            RESIZE,
-            {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
-            ["npu supports Resize only of other element types than float, as 'X' is"],
-        ),
-        (
-            RESIZE,
-            {"anywhere": Form(element_types=frozenset(["float16"]))},
-            ["npu supports Resize only of other element types than float, as 'X' is"],
-        ),
-    ],
+@table(
+    ("y = Neg (x)", {"operators": {"Neg": (Opsets(1, 17),)}}, []),
+    ("y = Neg (x)", {"operators": {}}, ["npu does not support Neg"]),
+    (
+        "y = Neg (x)",
+        {"operators": {"Neg": (Opsets(13, 15),)}},
+        ["npu does not support Neg of opset 17, only of 13 to 15"],
+    ),
+    ("y = Neg (x)", {"lacks": {"Neg": (Opsets(1, 99),)}}, ["npu does not support Neg"]),
+    (
+        "y = Neg (x)",
+        {"lacks": {"Neg": (Opsets(16, 99),)}},
+        ["npu does not support Neg of opset 17"],
+    ),
+    ("y = npu.Fused (x)", {"operators": {}}, ["npu does not support npu.Fused"]),
+    ("y = npu.Fused (x)", {"operators": {}, "domains": frozenset(["npu"])}, []),
+    (
+        RESIZE,
+        only(attributes={"mode": ("nearest", "cubic")}),
+        ["npu supports Resize only with mode = 'nearest' or 'cubic', not 'linear'"],
+    ),
+    (
+        RESIZE,
+        only(lacks_attributes={"mode": ("linear",)}, why="no filter"),
+        ["npu supports Resize only with another mode than 'linear' (no filter)"],
+    ),
+    (RESIZE, only(attributes={"nearest_mode": ("round_prefer_floor",)}), []),
+    (RESIZE, only(constant=("scales",)), ["npu supports Resize only with a constant 'scales'"]),
+    (KNOWN, only(constant=("scales",)), []),
+    (RESIZE, only(absent=("scales",)), ["npu supports Resize only without 'scales'"]),
+    (RESIZE, only(absent=("sizes",)), []),
+    (RESIZE, only(present=("roi",)), ["npu supports Resize only with 'roi'"]),
+    (RESIZE, only(present=("scales",)), []),
+    (RESIZE, only(max_rank=1), ["npu supports Resize only up to rank 1, and 'X' has 2"]),
+    (RESIZE, only(static=("X",)), []),
+    (
+        "y = Max (x, x, x)",
+        {"forms": {"Max": (Form(max_inputs=2),)}},
+        ["npu supports Max only with 2 inputs, not 3"],
+    ),
+    (
+        RESIZE,
+        only(types={"X": ("double", "int64")}),
+        ["npu supports Resize only with 'X' of type double or int64, not float"],
+    ),
+    (RESIZE, only(types={"Y": ("float",)}, ranks={"Y": (2,)}), []),
+    (
+        RESIZE,
+        only(ranks={"Y": (4,)}),
+        ["npu supports Resize only with 'Y' of rank 4, not 2"],
+    ),
+    (
+        RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
+        only(not_from={"scales": ("Neg",)}, why="they fuse"),
+        ["npu supports Resize only with a 'scales' that is not a result of Neg (they fuse)"],
+    ),
+    (
+        RESIZE,
+        {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
+        ["npu supports Resize only of other element types than float, as 'X' is"],
+    ),
+    (
+        RESIZE,
+        {"anywhere": Form(element_types=frozenset(["float16"]))},
+        ["npu supports Resize only of other element types than float, as 'X' is"],
+    ),
 )
 def test_unsupported_nodes_have_a_reason(body, told, expected):
     assert reasons(body, "float[2, 3] x, float[2] s", **told) == expected
@@ -131,14 +129,11 @@ def test_sizes_that_data_decide_are_told():
     assert reason == "npu supports NonZero only where sizes do not depend on data, as those of 'y'"
 
 
-@pytest.mark.parametrize(
-    ("body", "is_legal"),
-    [
-        ("s = Shape (x) t = Neg (s) u = Abs (t) y = Reshape (x, u)", True),
-        ("s = Constant <value_ints = [3, 2]> () y = Reshape (x, s)", True),
-        ("s = Cast <to = 7> (x) y = Reshape (x, s)", False),
-        ("y = Reshape (x, z)", False),
-    ],
+@table(
+    ("s = Shape (x) t = Neg (s) u = Abs (t) y = Reshape (x, u)", True),
+    ("s = Constant <value_ints = [3, 2]> () y = Reshape (x, s)", True),
+    ("s = Cast <to = 7> (x) y = Reshape (x, s)", False),
+    ("y = Reshape (x, z)", False),
 )
 def test_sizes_of_a_client_with_symbols(body, is_legal):
     form = {"Reshape": (Form(from_sizes=("shape",)),)}

@@ -4,6 +4,7 @@ longer forms."""
 import numpy as np
 import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node, operators, taking
 
@@ -13,40 +14,37 @@ PLACES = RNG.integers(0, 4, (2, 3))
 
 
 @pytest.mark.sample(8)
-@pytest.mark.parametrize(
-    ("node", "inputs", "feed", "opset"),
-    [
-        ("y = Gelu (x)", "float[2, 4] x", {"x": X}, 20),
-        ("y = Mish (x)", "float[2, 4] x", {"x": X}, 18),
-        ("y = HardSwish (x)", "float[2, 4] x", {"x": X}, 17),
-        ('y = Einsum <equation = "ij,kj->ik"> (x, x)', "float[2, 4] x", {"x": X}, 17),
-        ("y = LayerNormalization (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
-        (
-            "y = GatherElements <axis = 1> (x, i)",
-            "float[2, 4] x, int64[2, 3] i",
-            {"x": X, "i": PLACES},
-            17,
-        ),
-        (
-            "y = GatherND <batch_dims = 1> (x, i)",
-            "float[2, 4] x, int64[2, 1] i",
-            {"x": X, "i": PLACES[:, :1]},
-            17,
-        ),
-        ("y = GreaterOrEqual (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
-        ("y = Trilu (x)", "float[2, 4] x", {"x": X}, 17),
-        (
-            "y = Where (c, x, w)",
-            "bool[2, 4] c, float[2, 4] x, float[4] w",
-            {"c": X > 0, "x": X, "w": X[0]},
-            17,
-        ),
-        ("y = IsNaN (x)", "float[2, 4] x", {"x": np.where(X > 0, X, np.nan)}, 17),
-        ("y = BitwiseNot (i)", "int64[2, 3] i", {"i": PLACES}, 18),
-        ("y = Sum (x, w, x)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
-        ("a = Constant <value = int64 {0}> () y = CumSum (x, a)", "float[2, 4] x", {"x": X}, 17),
-        ("y = LogSoftmax (x)", "float[2, 4] x", {"x": X}, 17),
-    ],
+@table(
+    ("y = Gelu (x)", "float[2, 4] x", {"x": X}, 20),
+    ("y = Mish (x)", "float[2, 4] x", {"x": X}, 18),
+    ("y = HardSwish (x)", "float[2, 4] x", {"x": X}, 17),
+    ('y = Einsum <equation = "ij,kj->ik"> (x, x)', "float[2, 4] x", {"x": X}, 17),
+    ("y = LayerNormalization (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
+    (
+        "y = GatherElements <axis = 1> (x, i)",
+        "float[2, 4] x, int64[2, 3] i",
+        {"x": X, "i": PLACES},
+        17,
+    ),
+    (
+        "y = GatherND <batch_dims = 1> (x, i)",
+        "float[2, 4] x, int64[2, 1] i",
+        {"x": X, "i": PLACES[:, :1]},
+        17,
+    ),
+    ("y = GreaterOrEqual (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
+    ("y = Trilu (x)", "float[2, 4] x", {"x": X}, 17),
+    (
+        "y = Where (c, x, w)",
+        "bool[2, 4] c, float[2, 4] x, float[4] w",
+        {"c": X > 0, "x": X, "w": X[0]},
+        17,
+    ),
+    ("y = IsNaN (x)", "float[2, 4] x", {"x": np.where(X > 0, X, np.nan)}, 17),
+    ("y = BitwiseNot (i)", "int64[2, 3] i", {"i": PLACES}, 18),
+    ("y = Sum (x, w, x)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
+    ("a = Constant <value = int64 {0}> () y = CumSum (x, a)", "float[2, 4] x", {"x": X}, 17),
+    ("y = LogSoftmax (x)", "float[2, 4] x", {"x": X}, 17),
 )
 def test_an_operator_is_said_by_others(node, inputs, feed, opset):
     name = node.rpartition("= ")[2].split()[0] if "Constant" in node else node.split()[2]

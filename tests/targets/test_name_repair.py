@@ -2,10 +2,10 @@
 
 import numpy as np
 import onnx
-import pytest
 from harness import as_model
 from straightline import ir, transform
 from straightline.targets.name_repair import name_colliding_nodes
+from tables import table
 
 from targets import fitted, lacking
 
@@ -13,9 +13,7 @@ TEXT = """<ir_version: 8, opset_import: ["": 13]> g (float[4] x) => (float[4] y)
     {name} a = Add (x, x) b = Add (a, x) c = Mul (b, x) y = Add (c, x) }}"""
 
 
-@pytest.mark.parametrize(
-    ("name", "named"), [("[Add_1]", 3), ("[first]", 0), ("", 0), ("[Mul_0]", 3), ("[Sub_1]", 0)]
-)
+@table(("[Add_1]", 3), ("[first]", 0), ("", 0), ("[Mul_0]", 3), ("[Sub_1]", 0))
 def test_unnamed_nodes_are_named_where_a_name_may_collide(name, named):
     model = ir.load(as_model(TEXT.format(name=name)))
     assert name_colliding_nodes(model) == named

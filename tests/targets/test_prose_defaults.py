@@ -1,8 +1,8 @@
 """Defaults of sliding kernels that no schema states."""
 
 import numpy as np
-import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node
 
@@ -10,17 +10,14 @@ WEIGHTS = "float[1, 4, 8, 8] x, float[4, 4, 2, 1] w"
 POOL = "y = MaxPool <kernel_shape = [2, 2]> (x)"
 
 
-@pytest.mark.parametrize(
-    ("name", "node", "numbers"),
-    [
-        ("strides", POOL, [1, 1]),
-        ("dilations", POOL, [1, 1]),
-        ("pads", POOL, [0, 0, 0, 0]),
-        ("storage_order", POOL, 0),
-        ("strides", "y = Conv (x, w)", [1, 1]),
-        ("kernel_shape", "y = Conv (x, w)", [2, 1]),
-        ("group", "y = Conv (x, w)", 1),
-    ],
+@table(
+    ("strides", POOL, [1, 1]),
+    ("dilations", POOL, [1, 1]),
+    ("pads", POOL, [0, 0, 0, 0]),
+    ("storage_order", POOL, 0),
+    ("strides", "y = Conv (x, w)", [1, 1]),
+    ("kernel_shape", "y = Conv (x, w)", [2, 1]),
+    ("group", "y = Conv (x, w)", 1),
 )
 def test_a_default_is_written(name, node, numbers):
     """MNN pools with a stride of the kernel where none is written."""

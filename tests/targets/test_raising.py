@@ -5,6 +5,7 @@ import onnx
 import pytest
 import straightline as sl
 from kernels import assert_equal, run_kernel
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
 ANGLES = """half = Mul (places, rates)  both = Concat <axis = -1> (half, half)
@@ -58,14 +59,11 @@ def test_a_rotation_by_tables():
     assert_equal(run_kernel(model, feeds), run_kernel(result.model, feeds))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Concat <axis = -1> (minus, first)", "Concat <axis = -1> (first, minus)"),
-        ("Mul (turned, z)", "Mul (turned, c)"),
-        ("[1, S, 1] places", "[B, S, 1] places"),
-        ("minus = Neg (second)", "minus = Abs (second)"),
-    ],
+@table(
+    ("Concat <axis = -1> (minus, first)", "Concat <axis = -1> (first, minus)"),
+    ("Mul (turned, z)", "Mul (turned, c)"),
+    ("[1, S, 1] places", "[B, S, 1] places"),
+    ("minus = Neg (second)", "minus = Abs (second)"),
 )
 def test_other_rotations_stay(old, new):
     assert old in BY_ANGLES
@@ -110,13 +108,10 @@ def test_attention_is_one_node_and_proved():
         assert_equal(run_kernel(model, feeds), run_kernel(result.model, feeds))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("[B, 1, S, L] bias", "[B, 1, 1, L] bias"),  # the kernel does not stretch these axes
-        ("Softmax <axis = -1>", "Softmax <axis = -2>"),
-        ("factor = {0.5}", "factor = {0}"),  # the kernel takes it for the default
-    ],
+@table(
+    ("[B, 1, S, L] bias", "[B, 1, 1, L] bias"),  # the kernel does not stretch these axes
+    ("Softmax <axis = -1>", "Softmax <axis = -2>"),
+    ("factor = {0.5}", "factor = {0}"),  # the kernel takes it for the default
 )
 def test_other_attention_stays(old, new):
     assert old in ATTENTION

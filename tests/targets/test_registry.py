@@ -12,6 +12,7 @@ from straightline import TargetError, targets
 from straightline.ops.schemas import schema_at
 from straightline.targets.registry import target_of
 from straightline.targets.target_file import parse
+from tables import table
 
 SHIPPED = (
     *(
@@ -61,13 +62,10 @@ def test_a_target_is_a_name_a_path_or_itself(tmp_path):
     assert target_of(file) == target_of(str(file)) and target_of(file).name == "mine"
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ("openvin", "there is no target 'openvin'; did you mean 'openvino'?"),
-        ("none.toml", "cannot read the target 'none.toml': No such file"),
-        (3, "a target is a name such as 'onnx2torch', the path of a file, or a Target, not 3"),
-    ],
+@table(
+    ("openvin", "there is no target 'openvin'; did you mean 'openvino'?"),
+    ("none.toml", "cannot read the target 'none.toml': No such file"),
+    (3, "a target is a name such as 'onnx2torch', the path of a file, or a Target, not 3"),
 )
 def test_unknown_targets(given, told):
     with pytest.raises(TargetError, match=re.escape(told)):

@@ -3,6 +3,7 @@
 import pytest
 from straightline import TargetError, targets
 from straightline.targets import target_file
+from tables import table
 
 WHOLE = """
 about = "an NPU"
@@ -58,63 +59,60 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
     assert npu.control_flow == ("If", "Scan", "SequenceMap")
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("opsets = [", "this is not TOML"),
-        (LEAST, "source: it is missing; write a table"),
-        (LEAST + "opset = 3\n" + SOURCE, "opset: there is no such key; did you mean 'opsets'?"),
-        (LEAST.replace("[7, 13]", "7") + SOURCE, "opsets: write two numbers, not 7"),
-        (LEAST.replace("[7, 13]", "[13, 7]") + SOURCE, "opsets: write the first and the last"),
-        (LEAST.replace("[7, 13]", "[98, 99]") + SOURCE, "opsets: the installed onnx knows"),
-        (LEAST + "preferred_opset = 14\n" + SOURCE, "preferred_opset: 14 is not in opsets"),
-        (LEAST + 'operators = ["Add"]\n' + SOURCE, "operators: write either operators"),
-        (LEAST.replace("[]", '["Adds"]') + SOURCE, "lacks: ONNX has no operator 'Adds'; did you"),
-        (LEAST.replace("[]", '["Add", "Add"]') + SOURCE, "lacks: 'Add' is listed twice"),
-        (LEAST.replace("[]", '["Add to 9"]') + SOURCE, "lacks: 'Add to 9': write opsets as in"),
-        (LEAST + 'element_types = ["half"]\n' + SOURCE, "element_types: there is no type 'half'"),
-        (LEAST + "max_rank = -1\n" + SOURCE, "max_rank: a rank is 0 or more"),
-        (LEAST + SOURCE.replace("2026-01-01", '"today"'), "source.date: write a date"),
-        (LEAST + SOURCE + "by = 1\n", "source.by: there is no such key"),
-        (LEAST + SOURCE + "[forms]\nResize = 1\n", "forms.Resize: write a table"),
-        (LEAST + SOURCE + "[forms.Resizer]\n", "forms.Resizer: ONNX has no operator 'Resizer'"),
-        (
-            LEAST + SOURCE + '[forms.Resize]\nconstant = ["sizes", "size"]\n',
-            "forms.Resize.constant: it has no input 'size'; did you mean 'sizes'?",
-        ),
-        (
-            LEAST + SOURCE + "[forms.CumSum]\nwritten = ['reversed']\n",
-            "forms.CumSum.written: it has no attribute 'reversed'; did you mean 'reverse'?",
-        ),
-        (
-            LEAST + SOURCE + "[forms.Gather]\nranks = { indices = 1 }\n",
-            "forms.Gather.ranks.indices: write a list of numbers",
-        ),
-        (
-            LEAST + SOURCE + "[forms.Erf]\nnot_from = { output = ['Div'] }\n",
-            "forms.Erf.not_from: it has no input 'output'; there are 'input'",
-        ),
-        (
-            LEAST + SOURCE + "[forms.Erf]\nnot_from = { input = ['Divs'] }\n",
-            "forms.Erf.not_from.input: ONNX has no operator 'Divs'; did you mean 'Div'?",
-        ),
-        (
-            LEAST + SOURCE + "[forms.Erf]\ntypes = { output = ['half'] }\n",
-            "forms.Erf.types.output: there is no type 'half'",
-        ),
-        (
-            LEAST + SOURCE + "[forms.Erf]\ntypes = { input = 'float' }\n",
-            "forms.Erf.types.input: write a list of texts",
-        ),
-        (
-            LEAST + SOURCE + "[forms.Resize]\nattributes = { modes = [1] }\n",
-            "forms.Resize.attributes.modes: it has no attribute 'modes'; did you mean 'mode'?",
-        ),
-        (
-            LEAST + SOURCE + '[forms.Resize]\nattributes = { mode = "linear" }\n',
-            "forms.Resize.attributes.mode: write a list of values",
-        ),
-    ],
+@table(
+    ("opsets = [", "this is not TOML"),
+    (LEAST, "source: it is missing; write a table"),
+    (LEAST + "opset = 3\n" + SOURCE, "opset: there is no such key; did you mean 'opsets'?"),
+    (LEAST.replace("[7, 13]", "7") + SOURCE, "opsets: write two numbers, not 7"),
+    (LEAST.replace("[7, 13]", "[13, 7]") + SOURCE, "opsets: write the first and the last"),
+    (LEAST.replace("[7, 13]", "[98, 99]") + SOURCE, "opsets: the installed onnx knows"),
+    (LEAST + "preferred_opset = 14\n" + SOURCE, "preferred_opset: 14 is not in opsets"),
+    (LEAST + 'operators = ["Add"]\n' + SOURCE, "operators: write either operators"),
+    (LEAST.replace("[]", '["Adds"]') + SOURCE, "lacks: ONNX has no operator 'Adds'; did you"),
+    (LEAST.replace("[]", '["Add", "Add"]') + SOURCE, "lacks: 'Add' is listed twice"),
+    (LEAST.replace("[]", '["Add to 9"]') + SOURCE, "lacks: 'Add to 9': write opsets as in"),
+    (LEAST + 'element_types = ["half"]\n' + SOURCE, "element_types: there is no type 'half'"),
+    (LEAST + "max_rank = -1\n" + SOURCE, "max_rank: a rank is 0 or more"),
+    (LEAST + SOURCE.replace("2026-01-01", '"today"'), "source.date: write a date"),
+    (LEAST + SOURCE + "by = 1\n", "source.by: there is no such key"),
+    (LEAST + SOURCE + "[forms]\nResize = 1\n", "forms.Resize: write a table"),
+    (LEAST + SOURCE + "[forms.Resizer]\n", "forms.Resizer: ONNX has no operator 'Resizer'"),
+    (
+        LEAST + SOURCE + '[forms.Resize]\nconstant = ["sizes", "size"]\n',
+        "forms.Resize.constant: it has no input 'size'; did you mean 'sizes'?",
+    ),
+    (
+        LEAST + SOURCE + "[forms.CumSum]\nwritten = ['reversed']\n",
+        "forms.CumSum.written: it has no attribute 'reversed'; did you mean 'reverse'?",
+    ),
+    (
+        LEAST + SOURCE + "[forms.Gather]\nranks = { indices = 1 }\n",
+        "forms.Gather.ranks.indices: write a list of numbers",
+    ),
+    (
+        LEAST + SOURCE + "[forms.Erf]\nnot_from = { output = ['Div'] }\n",
+        "forms.Erf.not_from: it has no input 'output'; there are 'input'",
+    ),
+    (
+        LEAST + SOURCE + "[forms.Erf]\nnot_from = { input = ['Divs'] }\n",
+        "forms.Erf.not_from.input: ONNX has no operator 'Divs'; did you mean 'Div'?",
+    ),
+    (
+        LEAST + SOURCE + "[forms.Erf]\ntypes = { output = ['half'] }\n",
+        "forms.Erf.types.output: there is no type 'half'",
+    ),
+    (
+        LEAST + SOURCE + "[forms.Erf]\ntypes = { input = 'float' }\n",
+        "forms.Erf.types.input: write a list of texts",
+    ),
+    (
+        LEAST + SOURCE + "[forms.Resize]\nattributes = { modes = [1] }\n",
+        "forms.Resize.attributes.modes: it has no attribute 'modes'; did you mean 'mode'?",
+    ),
+    (
+        LEAST + SOURCE + '[forms.Resize]\nattributes = { mode = "linear" }\n',
+        "forms.Resize.attributes.mode: write a list of values",
+    ),
 )
 def test_a_mistake_is_one_line_with_the_file_and_the_key(text, told, tmp_path):
     with pytest.raises(TargetError) as error:

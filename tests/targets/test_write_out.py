@@ -1,8 +1,8 @@
 """Nodes that a client would fuse wrongly with those before them."""
 
 import numpy as np
-import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node
 
@@ -23,13 +23,10 @@ def test_operands_of_a_sum_are_swapped():
     assert reads(outcome, "Add") == ["Constant", "Erf"] and not outcome.untaken
 
 
-@pytest.mark.parametrize(
-    ("node", "form", "operands"),
-    [
-        ("y = Erf (d)", ("Erf", "input"), ["Identity"]),
-        ("y = Sub (d, x)", ("Sub", "A"), ["Identity", None]),
-        ("y = Add (d, d)", ("Add", "A"), ["Identity", "Div"]),
-    ],
+@table(
+    ("y = Erf (d)", ("Erf", "input"), ["Identity"]),
+    ("y = Sub (d, x)", ("Sub", "A"), ["Identity", None]),
+    ("y = Add (d, d)", ("Add", "A"), ["Identity", "Div"]),
 )
 def test_an_identity_stands_between(node, form, operands):
     """OpenCV crashes on some graphs with Div before Erf."""
@@ -41,9 +38,7 @@ def test_an_identity_stands_between(node, form, operands):
     assert fitted(outcome.model, target).opset == outcome.opset
 
 
-@pytest.mark.parametrize(
-    ("shape", "dims"), [("[1, 1]", []), ("[1]", []), ("", []), ("[1, 1, 1]", [1, 1, 1])]
-)
+@table(("[1, 1]", []), ("[1]", []), ("", []), ("[1, 1, 1]", [1, 1, 1]))
 def test_a_number_has_no_axes_that_nothing_needs(shape, dims):
     """MNN adds one of rank 4 to the first channel alone, after a Conv."""
     text = one_node(f"k = Constant <value = float{shape} {{2}}> () y = Add (k, x)", "float[2, 4] x")

@@ -7,6 +7,7 @@ import onnx
 import pytest
 import straightline as sl
 from straightline.verification.certificate import place_of
+from tables import table
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x, int64 n) => (float[N] y) {
@@ -74,30 +75,25 @@ def test_only_a_proof_can_be_kept(before, after):
         sl.Certificate.of(before, after, sl.Proof("open", "why"))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "5", "{}", '{"format": "other"}', "[" * 100_000, "\xff"]
-)
-def test_unreadable_certificates_are_refused(tmp_path, text):
+@table("", "{", "[]", "5", "{}", '{"format": "other"}', "[" * 100_000, "\xff")
+def test_unreadable_certificates_are_refused(text, tmp_path):
     path = tmp_path / "c.json"
     path.write_text(text, encoding="latin-1")
     with pytest.raises(sl.CertificateError, match=r"'.*c\.json' is not a certificate"):
         sl.Certificate.read(path)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("version", 3),
-        ("verdict", "open"),
-        ("before", {}),
-        ("bound", {"n": "?"}),
-        ("bound", {"n": "AAAA"}),
-        ("terms", {"y": "many"}),
-        ("terms", []),
-        ("rules", 5),
-    ],
+@table(
+    ("version", 3),
+    ("verdict", "open"),
+    ("before", {}),
+    ("bound", {"n": "?"}),
+    ("bound", {"n": "AAAA"}),
+    ("terms", {"y": "many"}),
+    ("terms", []),
+    ("rules", 5),
 )
-def test_a_damaged_certificate_is_refused(certificate, tmp_path, key, value):
+def test_a_damaged_certificate_is_refused(key, value, certificate, tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps({**certificate.to_dict(), key: value}))
     with pytest.raises(sl.CertificateError, match="is not a certificate"):

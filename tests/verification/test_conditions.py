@@ -7,6 +7,7 @@ import straightline as sl
 from proofs import model
 from straightline.verification.conditions import sufficient
 from straightline.verification.proof import Proof
+from tables import table
 
 SQUARES = """Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
     c2 = Identity (c) q = Mul (i, i) s2 = Add (s, q) }> (k, t, zero)"""
@@ -43,14 +44,11 @@ for each in OF_NO_NAME:
     each.graph.input[0].type.tensor_type.shape.dim[0].ClearField("dim_param")
 
 
-@pytest.mark.parametrize(
-    ("models", "text", "options"),
-    [
-        (BY_SIZE, "n is 4 or 7", ("--dim", "n=4")),
-        (BY_VALUE, "input 'n' is 4 or 7", ("--set", "n=4")),
-        (OF_NO_NAME, "axis 0 of input 'x' is 4 or 7", ("--shape", "x=4,?")),
-        (BY_TWO, "n is 4 or 7 and m is 4 or 7", ("--dim", "n=4", "--dim", "m=4")),
-    ],
+@table(
+    (BY_SIZE, "n is 4 or 7", ("--dim", "n=4")),
+    (BY_VALUE, "input 'n' is 4 or 7", ("--set", "n=4")),
+    (OF_NO_NAME, "axis 0 of input 'x' is 4 or 7", ("--shape", "x=4,?")),
+    (BY_TWO, "n is 4 or 7 and m is 4 or 7", ("--dim", "n=4", "--dim", "m=4")),
 )
 def test_a_condition_decides_what_is_open(models, text, options):
     proof = sl.prove(*models)

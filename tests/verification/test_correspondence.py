@@ -6,6 +6,7 @@ import pytest
 import straightline as sl
 from proofs import model
 from straightline.verification.correspondence import CorrespondenceError, with_names_of
+from tables import table
 
 BEFORE = "g (float[n] x, float[n] w) => (float[n] y, float[n] z) { y = Sub (x, w) z = Exp (y) }"
 
@@ -14,15 +15,12 @@ def names(proto):
     return [[info.name for info in infos] for infos in (proto.graph.input, proto.graph.output)]
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        "g (float[n] a, float[n] b) => (float[n] c, float[n] d) { c = Sub (a, b) d = Exp (c) }",
-        # names of the other model, in other places and inside
-        "g (float[n] w, float[n] x) => (float[n] z, float[n] y) { z = Sub (w, x) y = Exp (z) }",
-        """g (float[n] in0, float[n] in1) => (float[n] o, float[n] p) {
+@table(
+    "g (float[n] a, float[n] b) => (float[n] c, float[n] d) { c = Sub (a, b) d = Exp (c) }",
+    # names of the other model, in other places and inside
+    "g (float[n] w, float[n] x) => (float[n] z, float[n] y) { z = Sub (w, x) y = Exp (z) }",
+    """g (float[n] in0, float[n] in1) => (float[n] o, float[n] p) {
             x = Identity (in0) w = Sub (x, in1) o = Identity (w) y = Exp (w) p = Identity (y) }""",
-    ],
 )
 def test_names_of_another_model(after):
     before, after = model(BEFORE), model(after)
@@ -48,15 +46,12 @@ def test_only_inputs_that_must_be_fed_correspond():
     np.testing.assert_equal(sl.reference.run(copy, {"x": x})[0], [2, 3])
 
 
-@pytest.mark.parametrize(
-    ("after", "message"),
-    [
-        (
-            "g (float[n] a) => (float[n] c, float[n] d) { c = Neg (a) d = Exp (c) }",
-            "2 and 1 inputs",
-        ),
-        ("g (float[n] a, float[n] b) => (float[n] c) { c = Add (a, b) }", "2 and 1 outputs"),
-    ],
+@table(
+    (
+        "g (float[n] a) => (float[n] c, float[n] d) { c = Neg (a) d = Exp (c) }",
+        "2 and 1 inputs",
+    ),
+    ("g (float[n] a, float[n] b) => (float[n] c) { c = Add (a, b) }", "2 and 1 outputs"),
 )
 def test_other_numbers_are_an_error(after, message):
     with pytest.raises(CorrespondenceError, match=message):

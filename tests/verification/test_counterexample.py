@@ -12,6 +12,7 @@ import straightline as sl
 from proofs import model
 from straightline.runtimes.feeds import read_feeds
 from straightline.verification.counterexample import Counterexample, place_of
+from tables import table
 
 RELU = model("g (float[n] x) => (float[n] y) { y = Relu (x) }")
 FEEDS = {"x": np.array([-1, 2], np.float32)}
@@ -142,11 +143,8 @@ def test_a_failure_leaves_what_was_there(tmp_path, example, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["ex"]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("file", "not a folder"), ("none/ex", "make the folder"), ("a\0b", "zero byte")],
-)
-def test_impossible_folders_are_refused(tmp_path, name, message):
+@table(("file", "not a folder"), ("none/ex", "make the folder"), ("a\0b", "zero byte"))
+def test_impossible_folders_are_refused(name, message, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(sl.SaveError, match=message):
         place_of(tmp_path / name)

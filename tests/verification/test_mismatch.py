@@ -11,28 +11,25 @@ from straightline.verification.mismatch import (
     require_compared,
 )
 from straightline.verification.runs.verdict import Verdict
+from tables import table
 
 DIFFERENT = Verdict("different", "y: different")
 
 
-@pytest.mark.parametrize(
-    ("culprit", "remarks", "message"),
-    [
-        ("", 0, "the outputs changed; y: different; nothing was written"),
-        ("p", 0, "the pass p changed the outputs; y: different; nothing was written"),
-        (
-            "p",
-            1,
-            "the pass p changed the outputs when it rewrote If 'z'; y: different; nothing was"
-            " written",
-        ),
-        (
-            "p",
-            3,
-            "the pass p changed the outputs when it rewrote If 'z' (and 2 more); y: different;"
-            " nothing was written",
-        ),
-    ],
+@table(
+    ("", 0, "the outputs changed; y: different; nothing was written"),
+    ("p", 0, "the pass p changed the outputs; y: different; nothing was written"),
+    (
+        "p",
+        1,
+        "the pass p changed the outputs when it rewrote If 'z'; y: different; nothing was written",
+    ),
+    (
+        "p",
+        3,
+        "the pass p changed the outputs when it rewrote If 'z' (and 2 more); y: different;"
+        " nothing was written",
+    ),
 )
 def test_an_error_names_the_pass_and_the_place(culprit, remarks, message):
     error = MismatchError(DIFFERENT, culprit, [Remark("p", "If", "z", "rewritten", "")] * remarks)

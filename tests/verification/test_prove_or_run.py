@@ -13,6 +13,7 @@ from straightline import ir
 from straightline.ir.io import model_source
 from straightline.passes import Pass
 from straightline.runtimes.workers import Worker
+from tables import table
 
 SIDES = importlib.import_module("straightline.verification.proof.sides")
 
@@ -134,10 +135,7 @@ def test_a_part_that_is_not_there_is_open_or_an_error_of_ours(index):
         assert sl.prove(taking, taking, search=False).status in ("proved", "open")
 
 
-@pytest.mark.parametrize(
-    "bounds",
-    ["{0}, int64[2] e = {2, 2}", "{0, 0}, int64[1] e = {2}", "{0, 1}, int64[2] e = {2, 3}"],
-)
+@table("{0}, int64[2] e = {2, 2}", "{0, 0}, int64[1] e = {2}", "{0, 1}, int64[2] e = {2, 3}")
 def test_bounds_that_do_not_fit_each_other(bounds):
     size = 1 + bounds.split("}", maxsplit=1)[0].count(",")
     text = f"g (float[4] x) => (float[N] y) <int64[{size}] s = {bounds}> {{ y = Slice (x, s, e) }}"
@@ -172,10 +170,8 @@ def test_open_proofs_are_run(ran):
     assert verdict.proof.status == "open"
 
 
-@pytest.mark.parametrize(
-    "options", [{"samples": 1}, {"runtime": "reference"}, {"feeds": {"x": np.float32([1, 2])}}]
-)
-def test_runs_that_are_asked_for_are_made_after_a_proof_too(ran, options):
+@table({"samples": 1}, {"runtime": "reference"}, {"feeds": {"x": np.float32([1, 2])}})
+def test_runs_that_are_asked_for_are_made_after_a_proof_too(options, ran):
     verdict = sl.verify(model(LOOP), model(UNROLLED), **options)
     assert verdict.equal and verdict.proved and verdict.samples
     assert ran

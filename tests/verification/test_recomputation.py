@@ -8,6 +8,7 @@ from proofs import model
 from straightline.runtimes.workers import Workers
 from straightline.verification import recomputation
 from straightline.verification.proof import prove
+from tables import table
 
 FOLDED = "g (float[2] x) => (float[2] y) <float[2] c = {0.5, 2}> { e = %s (c) y = Add (x, e) }"
 
@@ -63,11 +64,8 @@ def test_a_wrong_constant_is_named(evaluations):
     assert recomputation.disagreement(folds) == "", "what differs is not remembered"
 
 
-@pytest.mark.parametrize(
-    ("value", "agrees"),
-    [(np.array([-0.5, -2]), True), (np.array([-0.5, np.nextafter(np.float32(-2), 0)]), False)],
-)
-def test_an_exact_operator_agrees_to_the_last_bit(evaluations, value, agrees):
+@table((np.array([-0.5, -2]), True), (np.array([-0.5, np.nextafter(np.float32(-2), 0)]), False))
+def test_an_exact_operator_agrees_to_the_last_bit(value, agrees, evaluations):
     folds = evaluations(FOLDED % "Neg")
     text = recomputation.disagreement([wrong(folds[0], value.astype(np.float32))])
     assert (text == "") == agrees

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from proofs import model
+from tables import table
 
 HEAD = "g (float[n, 3] x) => (float[n, 3] y) "
 CLAMP = "{ y = Relu (x) }"
@@ -117,13 +118,10 @@ AFTER = """g (float[n, m] x, float[k] w) => (float[n, m] y, %s) <int64[1] last =
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    ("declared", "nodes"),
-    [
-        ("float[n, m] z", "b = IsNaN (q) y = Where (b, none, q) z = Identity (x)"),
-        ("bool[n, m] z", "y = Relu (x) z = Greater (q, none)"),
-        ("int64[n] z", "y = Relu (x) z = ArgMax <axis = 1, keepdims = 0> (q)"),
-    ],
+@table(
+    ("float[n, m] z", "b = IsNaN (q) y = Where (b, none, q) z = Identity (x)"),
+    ("bool[n, m] z", "y = Relu (x) z = Greater (q, none)"),
+    ("int64[n] z", "y = Relu (x) z = ArgMax <axis = 1, keepdims = 0> (q)"),
 )
 def test_overflow_on_the_way_does_not_refute_over_the_reals(declared, nodes):
     """The axis of the Softmax may be empty, so that there is no proof either."""

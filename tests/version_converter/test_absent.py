@@ -8,6 +8,7 @@ from straightline import convert_version, ir, reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.absent import AbsentInputs
 from straightline.version_converter.convert import convert
+from tables import table
 
 TEXT = """<ir_version: 8, opset_import: ["" : 18, "my" : 1]>
     g (float[2,3] x) => (float[2,3] y) <float lo = {{1}}, float hi = {{4}}> {{ {calls} }}
@@ -24,18 +25,15 @@ ALWAYS = TEXT.format(calls='y = my.G (x, "", hi)')
 SOMETIMES = TEXT.format(calls='u = my.G (x, "", hi) y = my.F (u, lo, hi)')
 
 
-@pytest.mark.parametrize(
-    ("text", "always", "sometimes"),
-    [
-        (ALWAYS, {"lo"}, set()),
-        (SOMETIMES, {"lo"}, {"lo"}),  # of G and of F
-        (TEXT.format(calls="y = my.G (x, lo, hi)"), set(), set()),
-        (
-            TEXT.format(calls="y = my.F (x)"),
-            set(),
-            {"lo", "hi"},
-        ),  # G, which nothing calls, has both
-    ],
+@table(
+    (ALWAYS, {"lo"}, set()),
+    (SOMETIMES, {"lo"}, {"lo"}),  # of G and of F
+    (TEXT.format(calls="y = my.G (x, lo, hi)"), set(), set()),
+    (
+        TEXT.format(calls="y = my.F (x)"),
+        set(),
+        {"lo", "hi"},
+    ),  # G, which nothing calls, has both
 )
 def test_inputs_that_calls_leave_out(text, always, sometimes):
     found = AbsentInputs(ir.load(as_model(text)))

@@ -1,7 +1,5 @@
 """Models of opsets before 7, above all operands that met by attributes."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -9,6 +7,7 @@ from conversions import VERIFIED, assert_becomes, assert_refuses, model
 from older_forms import FEEDS, OLDER_FORMS, SIGNATURE, OlderForm
 from reference_oracle import assert_same, onnxruntime_outputs
 from straightline import convert_version, prove, reference
+from tables import table
 
 
 @pytest.mark.sample(15)
@@ -22,16 +21,13 @@ def test_each_form_is_carried_to_opset_7_and_on(form: OlderForm) -> None:
         assert_same(onnxruntime_outputs(after, FEEDS), wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("operands", "after"),
-    [
-        ("<broadcast = 1, axis = 1> (x, r)", "u = Unsqueeze <axes = [1]> (r) y = Add (x, u)"),
-        ("<broadcast = 1, axis = 0> (x, p)", "u = Unsqueeze <axes = [1, 2]> (p) y = Add (x, u)"),
-        ("<broadcast = 1> (x, r)", "y = Add (x, r)"),
-        ("<broadcast = 1, axis = 1> (x, u)", "y = Add (x, u)"),
-        ("<broadcast = 1, axis = 2> (x, r)", "y = Add (x, r)"),
-        ("<broadcast = 0, axis = 1> (x, x)", "y = Add (x, x)"),
-    ],
+@table(
+    ("<broadcast = 1, axis = 1> (x, r)", "u = Unsqueeze <axes = [1]> (r) y = Add (x, u)"),
+    ("<broadcast = 1, axis = 0> (x, p)", "u = Unsqueeze <axes = [1, 2]> (p) y = Add (x, u)"),
+    ("<broadcast = 1> (x, r)", "y = Add (x, r)"),
+    ("<broadcast = 1, axis = 1> (x, u)", "y = Add (x, u)"),
+    ("<broadcast = 1, axis = 2> (x, r)", "y = Add (x, r)"),
+    ("<broadcast = 0, axis = 1> (x, x)", "y = Add (x, x)"),
 )
 def test_the_second_operand_is_aligned(operands: str, after: str) -> None:
     lines = after.replace(" y =", "\ny =")
@@ -58,34 +54,31 @@ def test_a_function_and_bodies_are_carried_too() -> None:
     np.testing.assert_array_equal(found, x * column - column)
 
 
-@pytest.mark.parametrize(
-    ("opset", "body", "signature", "reason"),
-    [
-        (6, "y = Add <broadcast = 1, axis = 3> (x, r)", SIGNATURE, "no place at axis 3"),
-        (6, "y = Add <broadcast = 1, axis = -2> (x, r)", SIGNATURE, "no place at axis -2"),
-        (6, "y = Add <broadcast = 1, axis = 1> (x, r)", "x, float[3] r", "'axis' needs the rank"),
-        (6, "y = PRelu (x, r)", "float[2, 3] x, r", "slopes of channels needs the rank"),
-        (6, "y = PRelu (x, r)", "x, float[3] r", "slopes of channels needs the rank"),
-        (5, 'y = Cast <to = "INT31"> (x)', "float[2] x", "there is no type 'INT31'"),
-        (5, "y = Clip <max = 1.0> (x)", "double[2] x", "no attribute for the limits of float64"),
-        (1, "y, z = Split (x)", "float[2] x", "opset 1 has no default for its 'axis'"),
-        (1, "y, z = Split <axis = 0> (x, l)", "float[3] x, float[2] l", "input 'split' of it"),
-        (1, "y = GlobalLpPool <p = 1.5> (x)", "float[1, 2, 3] x", "is not a whole number"),
-        (5, "y = Tile (x, t, t)", "float[2] x, float t", "input 'tiles' of it"),
-        (6, "y = Dropout (x)", "float[2] x", "draws at random, which opset 7"),
-        (
-            6,
-            "y = BatchNormalization (x, s, s, s, s)",
-            "float[1, 2, 3] x, float[2] s",
-            "by the statistics of the batch, which opset 7",
-        ),
-        (
-            6,
-            "a, y, v, n, w = BatchNormalization <is_test = 1> (x, s, s, s, s)",
-            "float[1, 2, 3] x, float[2] s",
-            "which is_test = 1 leaves undefined",
-        ),
-    ],
+@table(
+    (6, "y = Add <broadcast = 1, axis = 3> (x, r)", SIGNATURE, "no place at axis 3"),
+    (6, "y = Add <broadcast = 1, axis = -2> (x, r)", SIGNATURE, "no place at axis -2"),
+    (6, "y = Add <broadcast = 1, axis = 1> (x, r)", "x, float[3] r", "'axis' needs the rank"),
+    (6, "y = PRelu (x, r)", "float[2, 3] x, r", "slopes of channels needs the rank"),
+    (6, "y = PRelu (x, r)", "x, float[3] r", "slopes of channels needs the rank"),
+    (5, 'y = Cast <to = "INT31"> (x)', "float[2] x", "there is no type 'INT31'"),
+    (5, "y = Clip <max = 1.0> (x)", "double[2] x", "no attribute for the limits of float64"),
+    (1, "y, z = Split (x)", "float[2] x", "opset 1 has no default for its 'axis'"),
+    (1, "y, z = Split <axis = 0> (x, l)", "float[3] x, float[2] l", "input 'split' of it"),
+    (1, "y = GlobalLpPool <p = 1.5> (x)", "float[1, 2, 3] x", "is not a whole number"),
+    (5, "y = Tile (x, t, t)", "float[2] x, float t", "input 'tiles' of it"),
+    (6, "y = Dropout (x)", "float[2] x", "draws at random, which opset 7"),
+    (
+        6,
+        "y = BatchNormalization (x, s, s, s, s)",
+        "float[1, 2, 3] x, float[2] s",
+        "by the statistics of the batch, which opset 7",
+    ),
+    (
+        6,
+        "a, y, v, n, w = BatchNormalization <is_test = 1> (x, s, s, s, s)",
+        "float[1, 2, 3] x, float[2] s",
+        "which is_test = 1 leaves undefined",
+    ),
 )
 def test_forms_that_opset_7_lacks_are_refused(
     opset: int, body: str, signature: str, reason: str

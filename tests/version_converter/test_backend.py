@@ -1,7 +1,5 @@
 """A part of onnx's backend tests, converted; dev/tools/check_conversions.py does them all."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,8 +1,6 @@
 """No operator is replaced by a function that is less accurate; dev/tools/body_accuracy.py tells
 all."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

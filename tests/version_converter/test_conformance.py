@@ -1,7 +1,5 @@
 """Whether a drafted node is what the schema of its next version allows."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from conversions import assert_refuses, assert_writes, converted, model, written
@@ -14,6 +12,7 @@ from straightline.version_converter.constants import Constants
 from straightline.version_converter.errors import Refused
 from straightline.version_converter.node_draft import NodeDraft
 from straightline.version_converter.types import Types
+from tables import table
 
 # Attributes ---------------------------------------------------------------------------------------
 
@@ -27,20 +26,17 @@ def test_an_attribute_that_says_its_default_is_dropped():
         assert_writes(f"y = {pool.format(how)}", source, source - 1, wanted, signature)
 
 
-@pytest.mark.parametrize(
-    ("node", "source", "reason"),
-    [
-        (
-            "AveragePool <kernel_shape = [3], dilations = [9]> (x)",
-            19,
-            r"attribute 'dilations' = \[9\] does not exist in opset 18",
-        ),
-        (
-            "AveragePool <kernel_shape = [1], strides = [9], ceil_mode = 1> (x)",
-            10,
-            "attribute 'ceil_mode' = 1 does not exist in opset 9",
-        ),
-    ],
+@table(
+    (
+        "AveragePool <kernel_shape = [3], dilations = [9]> (x)",
+        19,
+        r"attribute 'dilations' = \[9\] does not exist in opset 18",
+    ),
+    (
+        "AveragePool <kernel_shape = [1], strides = [9], ceil_mode = 1> (x)",
+        10,
+        "attribute 'ceil_mode' = 1 does not exist in opset 9",
+    ),
 )
 def test_one_that_says_something_else_is_refused(node, source, reason):
     assert_refuses(f"y = {node}", source, source - 1, reason, "float[1, 1, 4] x")
@@ -92,12 +88,7 @@ def test_a_type_that_is_not_known_passes():
     assert written(convert_version(proto, 12).graph)[-1] == "Relu (t)"
 
 
-@pytest.mark.parametrize(
-    ("node", "source", "target", "reason"),
-    [
-        ("QuantizeLinear (h, f)", 23, 22, "x is a tensor.float16. and y_scale a tensor.float."),
-    ],
-)
+@table(("QuantizeLinear (h, f)", 23, 22, "x is a tensor.float16. and y_scale a tensor.float."))
 def test_types_that_must_be_one_in_the_version_are_so_or_it_is_refused(
     node, source, target, reason
 ):
@@ -123,14 +114,11 @@ def test_inputs_that_may_differ_do():
     assert line.startswith("Loop")
 
 
-@pytest.mark.parametrize(
-    ("body", "source", "other", "reason"),
-    [
-        ("y = Relu (x)", 10, ("TopK", 9), "opset 9 requires its attribute 'k'"),
-        ("y = Relu (x)", 10, ("Where", 9), "opset 9 requires its input 'X'"),
-        ("y = Add (x, x)", 10, ("Relu", 9), "input 'B' does not exist in opset 9"),
-        ("y = SequenceEmpty ()", 12, ("Sum", 8), "requires at least one input 'data_0'"),
-    ],
+@table(
+    ("y = Relu (x)", 10, ("TopK", 9), "opset 9 requires its attribute 'k'"),
+    ("y = Relu (x)", 10, ("Where", 9), "opset 9 requires its input 'X'"),
+    ("y = Add (x, x)", 10, ("Relu", 9), "input 'B' does not exist in opset 9"),
+    ("y = SequenceEmpty ()", 12, ("Sum", 8), "requires at least one input 'data_0'"),
 )
 def test_new_requirements_of_schemas_are_noticed(body, source, other, reason):
     """No operator has come to want these yet without an adapter; one may."""

@@ -1,7 +1,5 @@
 """Whole-model conversion: all or nothing, nothing lost, every kind of source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

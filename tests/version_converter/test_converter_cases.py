@@ -3,8 +3,6 @@
 `converter_cases.txt` holds them as ONNX text, each with its target and what becomes of it here.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

@@ -1,19 +1,16 @@
 """Declaring what bodies give out: what is known is added, what is declared stays."""
 
-import pytest
 from conversions import model
 from straightline import ir
 from straightline.version_converter.declaring import declare_results
 from straightline.version_converter.types import Types
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("given", "declared"),
-    [
-        ("r", "float[2, 3]"),
-        ("float r", "float[2, 3]"),  # of no rank: see below
-        ("float[N, M] r", "float[N, M]"),
-    ],
+@table(
+    ("r", "float[2, 3]"),
+    ("float r", "float[2, 3]"),  # of no rank: see below
+    ("float[N, M] r", "float[N, M]"),
 )
 def test_known_types_are_declared(given: str, declared: str) -> None:
     proto = model(

@@ -2,8 +2,8 @@
 
 import onnx
 import onnx.parser
-import pytest
 import straightline as sl
+from tables import table
 
 AXES = """<ir_version: 7, opset_import: ["" : 11]> g (float[1, 2] x, bool c) => (float[2] y) {
     a = Squeeze <axes = [0]> (x)
@@ -27,14 +27,11 @@ def found(text, target):
     return sl.transform(onnx.parser.parse_model(text), (), opset=target, verify=False).operators
 
 
-@pytest.mark.parametrize(
-    ("text", "target", "changed", "added"),
-    [
-        (AXES, 13, {"Squeeze": 3, "Unsqueeze": 2}, {}),
-        (AXES, 12, {}, {}),
-        (AXES, 11, {}, {}),
-        (CAST, 13, {"Relu": 1}, {"Max": 1}),
-    ],
+@table(
+    (AXES, 13, {"Squeeze": 3, "Unsqueeze": 2}, {}),
+    (AXES, 12, {}, {}),
+    (AXES, 11, {}, {}),
+    (CAST, 13, {"Relu": 1}, {"Max": 1}),
 )
 def test_operators_that_change(text, target, changed, added):
     told = found(text, target)

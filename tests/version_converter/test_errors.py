@@ -1,7 +1,5 @@
 """What is said of nodes that cannot be converted."""
 
-from __future__ import annotations
-
 from straightline import Error
 from straightline.version_converter import ConversionError, Failure
 

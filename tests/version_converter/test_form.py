@@ -1,23 +1,20 @@
 """What is seen of a node at a glance."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.version_converter.form import OperatorForm, always, writes
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
 
-@pytest.mark.parametrize(
-    ("node", "form"),
-    [
-        ("y = Relu (x)", OperatorForm("Relu", (), 1, 1)),
-        ("y = Clip (x, , x)", OperatorForm("Clip", (), 3, 1, (1,))),
-        (
-            "y, z = TopK <axis = 0, largest = 0> (x, k)",
-            OperatorForm("TopK", ("axis", "largest"), 2, 2),
-        ),
-    ],
+@table(
+    ("y = Relu (x)", OperatorForm("Relu", (), 1, 1)),
+    ("y = Clip (x, , x)", OperatorForm("Clip", (), 3, 1, (1,))),
+    (
+        "y, z = TopK <axis = 0, largest = 0> (x, k)",
+        OperatorForm("TopK", ("axis", "largest"), 2, 2),
+    ),
 )
 def test_nodes_of_one_form_look_alike(node: str, form: OperatorForm) -> None:
     model = ir.load(as_model(f"{HEAD} g (float[2] x, int64[1] k) => (y) {{ {node} }}"))

@@ -9,17 +9,15 @@ from straightline import ir, reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.function_body import function_body, instantiate_function
 from straightline.version_converter.types import Types
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = HardSwish (x)", "float[2, 3]", 14, (7, 11, 13, 22)),
-        ("y = Gelu (x)", "float[2, 3]", 20, (9, 13, 19)),
-        ("y = Mish (x)", "float[2, 3]", 18, (9, 13, 17)),
-        ("y = Celu (x)", "float[2, 3]", 12, (9, 11, 28)),
-        ("a = Cast <to = 7> (x) y = Range (zero, seven, two)", "int64[4]", 13, (9, 10)),
-    ],
+@table(
+    ("y = HardSwish (x)", "float[2, 3]", 14, (7, 11, 13, 22)),
+    ("y = Gelu (x)", "float[2, 3]", 20, (9, 13, 19)),
+    ("y = Mish (x)", "float[2, 3]", 18, (9, 13, 17)),
+    ("y = Celu (x)", "float[2, 3]", 12, (9, 11, 28)),
+    ("a = Cast <to = 7> (x) y = Range (zero, seven, two)", "int64[4]", 13, (9, 10)),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
@@ -58,13 +56,10 @@ def test_outputs_of_loops_are_declared(iterations):
     assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize(
-    ("body", "opset", "signature"),
-    [
-        ("y = HardSwish (x)", 14, "float[2, 3] x"),
-        ("y = LayerNormalization (x, w)", 17, "float[2, 3] x, float[3] w"),
-        ("y = Range (x, x, x)", 11, "int64 x"),  # a Loop that captures the step
-    ],
+@table(
+    ("y = HardSwish (x)", 14, "float[2, 3] x"),
+    ("y = LayerNormalization (x, w)", 17, "float[2, 3] x, float[3] w"),
+    ("y = Range (x, x, x)", 11, "int64 x"),  # a Loop that captures the step
 )
 def test_the_new_nodes_are_given_back_and_no_others(body, opset, signature):
     loaded = ir.load(model(f"n = Neg (x) m = Abs (n) {body.replace('(x', '(n')}", opset, signature))

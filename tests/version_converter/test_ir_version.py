@@ -1,12 +1,11 @@
 """The IR version that goes with an opset, and what it does to initializers."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from straightline import convert_version, ir
 from straightline.version_converter import ConversionError
 from straightline.version_converter.ir_version import needed, released_with
+from tables import table
 
 TEXT = """
 <ir_version: {ir}, opset_import: ["": {opset}]>
@@ -23,16 +22,8 @@ def test_the_first_release_with_an_opset_decides() -> None:
     assert {opset: released_with(opset) for opset in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("before", "source", "target", "after"),
-    [
-        (8, 13, 8, 3),
-        (8, 13, 10, 5),
-        (3, 8, 13, 7),
-        (10, 13, 18, 10),
-        (4, 13, 11, 4),
-        (8, 13, 13, 8),
-    ],
+@table(
+    (8, 13, 8, 3), (8, 13, 10, 5), (3, 8, 13, 7), (10, 13, 18, 10), (4, 13, 11, 4), (8, 13, 13, 8)
 )
 def test_it_follows_the_opset(before: int, source: int, target: int, after: int) -> None:
     assert convert_version(model(before, source), target).ir_version == after
@@ -135,20 +126,17 @@ def element_type(elem_type: int):
     return declare
 
 
-@pytest.mark.parametrize(
-    ("feature", "least", "why"),
-    [
-        (lambda proto: None, 3, "opset imports"),
-        (sparse, 6, "sparse tensors"),
-        (function, 8, "functions"),
-        (optional_input, 8, "optional types"),
-        (quantization, 5, "quantization annotations"),
-        (node_metadata, 10, "metadata of nodes"),
-        (element_type(onnx.TensorProto.BFLOAT16), 4, "element types"),
-        (element_type(onnx.TensorProto.FLOAT8E5M2), 9, "element types"),
-        (element_type(onnx.TensorProto.INT4), 10, "element types"),
-        (element_type(onnx.TensorProto.FLOAT4E2M1), 11, "element types"),
-    ],
+@table(
+    (lambda proto: None, 3, "opset imports"),
+    (sparse, 6, "sparse tensors"),
+    (function, 8, "functions"),
+    (optional_input, 8, "optional types"),
+    (quantization, 5, "quantization annotations"),
+    (node_metadata, 10, "metadata of nodes"),
+    (element_type(onnx.TensorProto.BFLOAT16), 4, "element types"),
+    (element_type(onnx.TensorProto.FLOAT8E5M2), 9, "element types"),
+    (element_type(onnx.TensorProto.INT4), 10, "element types"),
+    (element_type(onnx.TensorProto.FLOAT4E2M1), 11, "element types"),
 )
 def test_a_model_needs_what_its_features_do(feature, least: int, why: str) -> None:
     proto = model(13, 13)

@@ -1,7 +1,5 @@
 """Wheres of adapters and decompositions keep signs of zeros in onnxruntime, where readers tell."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import straightline as sl
@@ -9,6 +7,7 @@ from conversions import converted, model
 from sessions import outputs
 from straightline import ir, reference
 from straightline.version_converter.kept_signs import lossy_selects
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -36,15 +35,12 @@ def test_a_reader_that_divides_sees_the_signs(nodes, opset, target, others):
     assert np.isneginf(outputs(after, feeds)[0]).any()
 
 
-@pytest.mark.parametrize(
-    ("reader", "nodes"),
-    [
-        ("y = Exp (w)", ["Where ([[True, True], [False, True]], x, 0.0)", "Exp (w)"]),
-        (
-            "y = Reciprocal (w)",
-            ["Where ([[False, False], [True, False]], 0.0, x)", "Reciprocal (w)"],
-        ),
-    ],
+@table(
+    ("y = Exp (w)", ["Where ([[True, True], [False, True]], x, 0.0)", "Exp (w)"]),
+    (
+        "y = Reciprocal (w)",
+        ["Where ([[False, False], [True, False]], 0.0, x)", "Reciprocal (w)"],
+    ),
 )
 def test_the_form_depends_on_the_readers(reader, nodes):
     """A constant that nothing reads any more goes."""

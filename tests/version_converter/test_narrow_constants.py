@@ -7,6 +7,7 @@ from onnx import TensorProto, helper
 from reference_oracle import assert_same, onnxruntime_outputs
 from straightline import convert_version, prove, reference
 from straightline.version_converter import ConversionError
+from tables import table
 
 RANDOM = np.random.default_rng(4)
 X = RANDOM.normal(size=(2, 8)).astype(np.float32)
@@ -85,15 +86,12 @@ def test_blocks_are_spread():
         check(model(nodes, constants), target)
 
 
-@pytest.mark.parametrize(
-    ("kind", "numbers", "opset"),
-    [
-        (TensorProto.INT2, weights(-2, 2), 25),
-        (TensorProto.UINT2, weights(0, 4), 25),
-        (TensorProto.FLOAT4E2M1, RANDOM.choice([0, 0.5, -1.5, 6], (8, 3)), 23),
-        (TensorProto.FLOAT6E2M3, RANDOM.choice([0, 0.125, -7.5], (8, 3)), 28),
-        (TensorProto.FLOAT6E3M2, RANDOM.choice([0, 0.0625, -28], (8, 3)), 28),
-    ],
+@table(
+    (TensorProto.INT2, weights(-2, 2), 25),
+    (TensorProto.UINT2, weights(0, 4), 25),
+    (TensorProto.FLOAT4E2M1, RANDOM.choice([0, 0.5, -1.5, 6], (8, 3)), 23),
+    (TensorProto.FLOAT6E2M3, RANDOM.choice([0, 0.125, -7.5], (8, 3)), 28),
+    (TensorProto.FLOAT6E3M2, RANDOM.choice([0, 0.0625, -28], (8, 3)), 28),
 )
 def test_other_narrow_types(kind, numbers, opset):
     nodes = "f = DequantizeLinear <axis = 1> (w, s) y = MatMul (x, f)"
@@ -104,14 +102,11 @@ def test_other_narrow_types(kind, numbers, opset):
     assert_same(reference.run(after, feeds), reference.run(proto, feeds))
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "q = QuantizeLinear (x, one, zero) f = DequantizeLinear (q, one, zero) y = Neg (f)",
-        "q = CastLike (x, w) f = Cast <to = 1> (q) y = Neg (f)",
-        "q = If (c) <then_branch = t () => (a) { a = Identity (w) },"
-        " else_branch = e () => (b) { b = Identity (w) }> y = Cast <to = 1> (q)",
-    ],
+@table(
+    "q = QuantizeLinear (x, one, zero) f = DequantizeLinear (q, one, zero) y = Neg (f)",
+    "q = CastLike (x, w) f = Cast <to = 1> (q) y = Neg (f)",
+    "q = If (c) <then_branch = t () => (a) { a = Identity (w) },"
+    " else_branch = e () => (b) { b = Identity (w) }> y = Cast <to = 1> (q)",
 )
 def test_a_reader_that_depends_on_the_type_keeps_it(nodes):
     constants = [

@@ -1,7 +1,5 @@
 """The draft of a node: what adapters see of it, and what they add beside it."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """Drawn models with nested control flow, to drawn versions: equal, or refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every refusal is raised by a test that reads what it says."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Adapters of a step: found by operator and version, run in order, before plain moves."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

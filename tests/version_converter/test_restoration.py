@@ -2,10 +2,10 @@
 
 import numpy as np
 import onnx
-import pytest
 from conversions import assert_writes, converted, model, written
 from harness import assert_equal
 from straightline import convert_version, reference
+from tables import table
 
 LAYER = "y = LayerNormalization <axis = {}, epsilon = 0.001> (x, s, b)"
 ROWS = "float[N, 5, 8] x, float[8] s, float[8] b"
@@ -19,23 +19,20 @@ def there_and_back(body, opset, below, signature, outputs="y"):
     return [line for line in written(back.graph) if not line.startswith("Constant")]
 
 
-@pytest.mark.parametrize(
-    ("body", "opset", "below", "signature"),
-    [
-        ("y = Mish (x)", 18, 13, "float[N] x"),
-        ("y = Gelu (x)", 20, 9, "float16[N, 3] x"),
-        ('y = Gelu <approximate = "tanh"> (x)', 20, 15, "double[N, 3] x"),
-        ("y = GreaterOrEqual (x, z)", 16, 9, "int64[N, 1] x, int64[3] z"),
-        ("y = Range (m, n, k)", 18, 9, "int64 m, int64 n, int64 k"),
-        ("y = LayerNormalization <axis = -1, epsilon = 0.5> (x, s, b)", 17, 9, ROWS),
-        ("y = LayerNormalization <axis = 1, epsilon = 0.5> (x, x)", 21, 11, "float16[N, 5, 8] x"),
-        ("y = RMSNormalization <axis = -2, epsilon = 0.5> (x, s)", 23, 13, ROWS),
-        (
-            "y = GroupNormalization <epsilon = 0.5, num_groups = 3> (x, s, s)",
-            *(21, 18),
-            "float[N, 6, H, W] x, float[6] s",
-        ),
-    ],
+@table(
+    ("y = Mish (x)", 18, 13, "float[N] x"),
+    ("y = Gelu (x)", 20, 9, "float16[N, 3] x"),
+    ('y = Gelu <approximate = "tanh"> (x)', 20, 15, "double[N, 3] x"),
+    ("y = GreaterOrEqual (x, z)", 16, 9, "int64[N, 1] x, int64[3] z"),
+    ("y = Range (m, n, k)", 18, 9, "int64 m, int64 n, int64 k"),
+    ("y = LayerNormalization <axis = -1, epsilon = 0.5> (x, s, b)", 17, 9, ROWS),
+    ("y = LayerNormalization <axis = 1, epsilon = 0.5> (x, x)", 21, 11, "float16[N, 5, 8] x"),
+    ("y = RMSNormalization <axis = -2, epsilon = 0.5> (x, s)", 23, 13, ROWS),
+    (
+        "y = GroupNormalization <epsilon = 0.5, num_groups = 3> (x, s, s)",
+        *(21, 18),
+        "float[N, 6, H, W] x, float[6] s",
+    ),
 )
 def test_an_operator_comes_back(body, opset, below, signature):
     assert there_and_back(body, opset, below, signature) == [

@@ -1,7 +1,5 @@
 """If, Loop and Scan across all versions, and round trips of Scans between 8 and 13."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import pytest
@@ -10,6 +8,7 @@ from harness import run_in_onnxruntime
 from sessions import open_session
 from straightline import convert_version, ir, reference, rewrite
 from straightline.version_converter import ConversionError
+from tables import table
 
 TARGETS = (8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 
@@ -176,9 +175,7 @@ def test_a_failure_is_told_of_the_node_that_the_user_knows() -> None:
     assert [(f.path, f.op_type) for f in caught.value.failures] == [("last", "Scan")]
 
 
-@pytest.mark.parametrize(
-    ("opset", "target", "type_"), [(13, 12, "seq(float[2])"), (16, 15, "optional(float[2])")]
-)
+@table((13, 12, "seq(float[2])"), (16, 15, "optional(float[2])"))
 def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> None:
     proto = onnx.parser.parse_model(f"""
         <ir_version: 8, opset_import: ["": {opset}]>
@@ -193,9 +190,7 @@ def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> 
         convert_version(proto, target)
 
 
-@pytest.mark.parametrize(
-    "body", ["sh = Concat <axis = 0> (k, rest) z = Reshape (o, sh)", "z = Range (zero, n, one)"]
-)
+@table("sh = Concat <axis = 0> (k, rest) z = Reshape (o, sh)", "z = Range (zero, n, one)")
 def test_the_rank_of_what_a_body_gives_out_is_declared(body: str) -> None:
     """onnxruntime infers it in opset 14, asks for it at run time, and does not see it in 8."""
     rank = "p, q" if "Reshape" in body else "p"

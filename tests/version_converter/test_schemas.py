@@ -1,9 +1,6 @@
 """What onnx.defs says of operators in their versions."""
 
-from __future__ import annotations
-
 import onnx
-import pytest
 from straightline.ops.schemas import allowed_types, default_of, operators, schema_at, type_text
 from straightline.version_converter.schemas import (
     OLDEST,
@@ -12,6 +9,7 @@ from straightline.version_converter.schemas import (
     constant_takes,
     first_opset,
 )
+from tables import table
 
 T = onnx.TensorProto
 
@@ -27,15 +25,12 @@ def test_a_schema_is_that_in_force_in_an_opset():
     assert schema_at("NoSuchOperator", 13) is None
 
 
-@pytest.mark.parametrize(
-    ("op_type", "version", "other", "changed"),
-    [
-        ("Pad", 12, 13, True),
-        ("Pad", 11, 12, False),
-        ("IsNaN", 8, 9, True),
-        ("IsNaN", 7, 8, False),
-        ("Upsample", 9, 10, True),
-    ],
+@table(
+    ("Pad", 12, 13, True),
+    ("Pad", 11, 12, False),
+    ("IsNaN", 8, 9, True),
+    ("IsNaN", 7, 8, False),
+    ("Upsample", 9, 10, True),
 )
 def test_an_operator_changes_with_its_schema(op_type, version, other, changed):
     assert changes(op_type, version, other) is changed
@@ -58,24 +53,21 @@ def test_allowed_types_are_those_of_the_type_variable_or_the_type_itself():
     assert allowed_types(schema_at("Reshape", 13), "tensor(int64)") == {"tensor(int64)"}
 
 
-@pytest.mark.parametrize(
-    ("type_", "text"),
-    [
-        (tensor(T.FLOAT), "tensor(float)"),
-        (tensor(T.BFLOAT16), "tensor(bfloat16)"),
-        (tensor(0), ""),
-        (onnx.helper.make_sparse_tensor_type_proto(T.INT8, [2]), "sparse_tensor(int8)"),
-        (onnx.helper.make_sequence_type_proto(tensor(T.BOOL)), "seq(tensor(bool))"),
-        (onnx.helper.make_optional_type_proto(tensor(T.BOOL)), "optional(tensor(bool))"),
-        (
-            onnx.helper.make_optional_type_proto(
-                onnx.helper.make_sequence_type_proto(tensor(T.STRING))
-            ),
-            "optional(seq(tensor(string)))",
+@table(
+    (tensor(T.FLOAT), "tensor(float)"),
+    (tensor(T.BFLOAT16), "tensor(bfloat16)"),
+    (tensor(0), ""),
+    (onnx.helper.make_sparse_tensor_type_proto(T.INT8, [2]), "sparse_tensor(int8)"),
+    (onnx.helper.make_sequence_type_proto(tensor(T.BOOL)), "seq(tensor(bool))"),
+    (onnx.helper.make_optional_type_proto(tensor(T.BOOL)), "optional(tensor(bool))"),
+    (
+        onnx.helper.make_optional_type_proto(
+            onnx.helper.make_sequence_type_proto(tensor(T.STRING))
         ),
-        (onnx.helper.make_sequence_type_proto(tensor(0)), ""),
-        (onnx.TypeProto(), ""),
-    ],
+        "optional(seq(tensor(string)))",
+    ),
+    (onnx.helper.make_sequence_type_proto(tensor(0)), ""),
+    (onnx.TypeProto(), ""),
 )
 def test_types_are_written_as_schemas_write_them(type_, text):
     assert type_text(type_) == text

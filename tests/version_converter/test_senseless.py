@@ -1,8 +1,6 @@
 """Nodes that make no sense are refused where a version says them by others: none is read as another
 one that does, such as one with an axis counted round and round."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What several operators' files say with a few nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from conversions import assert_refuses, converted, model

@@ -1,7 +1,5 @@
 """Nodes that are cut out of a graph, rewritten apart from it and put back."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx.parser
 from harness import assert_same_text

@@ -1,7 +1,5 @@
 """What the next version cannot hold and passes can dissolve: that alone is rewritten."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import onnx.checker

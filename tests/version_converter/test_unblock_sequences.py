@@ -1,7 +1,5 @@
 """Sequences and optionals that an opset does not have: what is in them takes their place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

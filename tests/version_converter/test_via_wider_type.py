@@ -1,22 +1,19 @@
 """Types by way of others: one node stands between two casts."""
 
-import pytest
 from conversions import assert_becomes, assert_refuses, converted
+from tables import table
 
 TYPES = {"int8": 3, "uint8": 2, "int16": 5, "uint16": 4, "int32": 6, "uint32": 12, "bool": 9}
 
 
-@pytest.mark.parametrize(
-    ("node", "source", "via", "types"),
-    [
-        ("TopK <axis = 0> (x, k)", 11, 11, "int8 uint8 int16 uint16 int32 uint32"),
-        ("MaxPool <kernel_shape = [2]> (x)", 12, 1, "int8 uint8"),
-        ("ReduceMax (x)", 12, 6, "int8 uint8"),
-        ("ReduceMin (x)", 12, 6, "int8 uint8"),
-        ("ReduceMax (x)", 20, 2, "bool"),
-        ("ReduceMin (x)", 20, 2, "bool"),
-        ("Pad (x, [1, 1])", 11, 11, "int8 uint8 int16 uint16 int32 uint32"),
-    ],
+@table(
+    ("TopK <axis = 0> (x, k)", 11, 11, "int8 uint8 int16 uint16 int32 uint32"),
+    ("MaxPool <kernel_shape = [2]> (x)", 12, 1, "int8 uint8"),
+    ("ReduceMax (x)", 12, 6, "int8 uint8"),
+    ("ReduceMin (x)", 12, 6, "int8 uint8"),
+    ("ReduceMax (x)", 20, 2, "bool"),
+    ("ReduceMin (x)", 20, 2, "bool"),
+    ("Pad (x, [1, 1])", 11, 11, "int8 uint8 int16 uint16 int32 uint32"),
 )
 def test_selections_of_integers_by_way_of_another_type(node, source, via, types):
     pads = "p = Constant <value_ints = [1, 1]> () " if "Pad" in node else ""

@@ -10,6 +10,7 @@ from sessions import open_session
 from straightline import reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.windows import Window
+from tables import table
 
 
 def test_places_of_windows():
@@ -125,10 +126,7 @@ def test_forms_that_are_not_written_out(op_type, how, shape, reason):
     assert_refuses(f"y = {op_type} <{how}> (x)", 10, 9, reason, f"float[{shape}] x")
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["strides = [2, 2]", "strides = [0]", "pads = [1]", "pads = [-1, 0]", "dilations = [2, 2]"],
-)
+@table("strides = [2, 2]", "strides = [0]", "pads = [1]", "pads = [-1, 0]", "dilations = [2, 2]")
 def test_windows_that_do_not_fit_their_kernel(how):
     reason = "its strides, dilations or pads do not fit its kernel"
     body = f"y = MaxPool <kernel_shape = [2], ceil_mode = 1, {how}> (x)"

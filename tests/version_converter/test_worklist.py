@@ -16,6 +16,7 @@ from straightline.version_converter.form import OperatorForm
 from straightline.version_converter.schemas import changes
 from straightline.version_converter.types import Types
 from straightline.version_converter.worklist import Worklist, stays, types_stay
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 FLOAT, INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
@@ -29,32 +30,26 @@ def steps(nodes: str, source: int, target: int, inputs: str = "float[2,3] x") ->
     return {node.op_type: version for version, nodes in due.items() for node in nodes}
 
 
-@pytest.mark.parametrize(
-    ("nodes", "source", "target", "expected"),
-    [
-        ("a = Relu (x) y = Mul (a, a)", 13, 28, {}),
-        ("a = Relu (x) y = Mul (a, a)", 28, 9, {}),
-        ("y = ReduceMax <axes = [0]> (x)", 13, 28, {"ReduceMax": 17}),
-        ("y = ReduceMax (x)", 28, 13, {"ReduceMax": 18}),
-        ("y = Softmax <axis = 0> (x)", 28, 9, {"Softmax": 13}),
-        ("y = Concat <axis = 0> (x, x)", 28, 9, {"Concat": 11}),
-        ("y = Dropout (x)", 11, 13, {"Dropout": 11}),
-        ("y = Gelu (x)", 28, 9, {"Gelu": 20}),
-        ("y = NoSuchOperator (x)", 17, 21, {"NoSuchOperator": 17}),
-    ],
+@table(
+    ("a = Relu (x) y = Mul (a, a)", 13, 28, {}),
+    ("a = Relu (x) y = Mul (a, a)", 28, 9, {}),
+    ("y = ReduceMax <axes = [0]> (x)", 13, 28, {"ReduceMax": 17}),
+    ("y = ReduceMax (x)", 28, 13, {"ReduceMax": 18}),
+    ("y = Softmax <axis = 0> (x)", 28, 9, {"Softmax": 13}),
+    ("y = Concat <axis = 0> (x, x)", 28, 9, {"Concat": 11}),
+    ("y = Dropout (x)", 11, 13, {"Dropout": 11}),
+    ("y = Gelu (x)", 28, 9, {"Gelu": 20}),
+    ("y = NoSuchOperator (x)", 17, 21, {"NoSuchOperator": 17}),
 )
 def test_a_node_is_due_where_its_version_differs(nodes, source, target, expected):
     assert steps(nodes, source, target) == expected
 
 
-@pytest.mark.parametrize(
-    ("inputs", "expected"),
-    [
-        ("float[2] x", {}),
-        ("int32[2] x", {"Relu": 14}),
-        ("bfloat16[2] x", {"Relu": 13}),
-        ("x", {"Relu": 14}),
-    ],
+@table(
+    ("float[2] x", {}),
+    ("int32[2] x", {"Relu": 14}),
+    ("bfloat16[2] x", {"Relu": 13}),
+    ("x", {"Relu": 14}),
 )
 def test_going_down_the_types_decide(inputs, expected):
     """Of integers there is no Relu below 14, of bfloat16 none below 13."""

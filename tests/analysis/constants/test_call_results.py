@@ -1,12 +1,12 @@
 """What calls give out that constants and sizes decide, and what they do not."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.call_results import CallResults, tells_anything
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.limits import Limits, governed
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 21, "local" : 1]>\n'
@@ -43,14 +43,11 @@ STEP = """step (a, n) => (r, m, f) {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("call", "wanted"),
-    [
-        ("r, m, f = local.step (x, two)", {"m": 5, "f": 2.5}),
-        ("r, m, f = local.step (z, two)", {}),
-        ("r, m, f = local.step (x, n)", {}),
-        ("r, m, f = local.step (w, two)", {"r": [-1, -2, -3], "m": 5, "f": 2.5}),
-    ],
+@table(
+    ("r, m, f = local.step (x, two)", {"m": 5, "f": 2.5}),
+    ("r, m, f = local.step (z, two)", {}),
+    ("r, m, f = local.step (x, n)", {}),
+    ("r, m, f = local.step (w, two)", {"r": [-1, -2, -3], "m": 5, "f": 2.5}),
 )
 def test_outputs_are_judged_one_by_one(call, wanted):
     assert results(load(call, STEP)) == wanted
@@ -82,19 +79,16 @@ def test_calls_inside_of_calls():
     assert results(model) == {"y": 4.0}
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
-        "m = RandomNormalLike (w)",
-        "e = Constant <value_int = 0> () m = Div (n, e)",
-        "m = Add (n, a)",
-        "m = local.f (a, n)",
-        "m = com.microsoft.Foo (n)",
-        "t = Constant <value_floats = [1.0]> () s = Constant <value_float = 1.0> ()"
-        " m = QuantizeLinear (t, s)",
-        "l = Constant <value_ints = [1000000000]> () m = Expand (n, l)",
-        "m = Loop (n, , n) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>",
-    ],
+@table(
+    "m = RandomNormalLike (w)",
+    "e = Constant <value_int = 0> () m = Div (n, e)",
+    "m = Add (n, a)",
+    "m = local.f (a, n)",
+    "m = com.microsoft.Foo (n)",
+    "t = Constant <value_floats = [1.0]> () s = Constant <value_float = 1.0> ()"
+    " m = QuantizeLinear (t, s)",
+    "l = Constant <value_ints = [1000000000]> () m = Expand (n, l)",
+    "m = Loop (n, , n) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>",
 )
 def test_nodes_left_uncomputed(inside):
     """Random and quantizing operators, failures, what run time tells, calls in a circle, operators

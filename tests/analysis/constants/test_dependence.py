@@ -4,6 +4,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.dependence import CallReads, Query, carried_sources, comes_from
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
@@ -26,19 +27,16 @@ def values():
     return {**found, **{v.name: v for v in loop.body("body").inputs}}
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes", "wanted"),
-    [
-        ("a", False, ["x", "two"]),
-        ("a", True, ["sizes of x", "two"]),
-        ("s", False, ["sizes of x"]),
-        ("l", True, ["sizes of x", "sizes of w"]),
-        ("l", False, ["n", "q", "d", "x", "w"]),
-        ("r", True, ["n", "q", "d", "sizes of e"]),
-        ("y", True, ["q", "sizes of o", "sizes of p"]),
-    ],
+@table(
+    ("a", False, ["x", "two"]),
+    ("a", True, ["sizes of x", "two"]),
+    ("s", False, ["sizes of x"]),
+    ("l", True, ["sizes of x", "sizes of w"]),
+    ("l", False, ["n", "q", "d", "x", "w"]),
+    ("r", True, ["n", "q", "d", "sizes of e"]),
+    ("y", True, ["q", "sizes of o", "sizes of p"]),
 )
-def test_one_step(values, name, sizes, wanted):
+def test_one_step(name, sizes, wanted, values):
     found = comes_from(Query(values[name], sizes))
     assert [f"{'sizes of ' * asked.sizes}{asked.value.name}" for asked in found] == wanted
 

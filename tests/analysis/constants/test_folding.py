@@ -10,6 +10,7 @@ from straightline.analysis.guarded_evaluation import size_of
 from straightline.ir import Tensor
 from straightline.ir.opaque import OpaqueTensor, Reads, recompute
 from straightline.limits import Limits, governed
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "other" : 1, "ai.onnx" : 17]>\n'
 
@@ -21,21 +22,18 @@ def node_of(text, function=""):
     return model.graph.nodes()[-1], Folder(model)
 
 
-@pytest.mark.parametrize(
-    ("text", "may"),
-    [
-        ("y = Neg (x)", True),
-        ("y = ai.onnx.Neg (x)", True),
-        ("y = other.Neg (x)", False),
-        ("y = Constant <value_floats = [1.0, 2.0]> ()", False),
-        ("y = RandomUniformLike (x)", False),
-        ("y = QuantizeLinear (x, x)", False),
-        (
-            """y = If (q) <then_branch = t () => (float[2] u) { u = Neg (x) },
+@table(
+    ("y = Neg (x)", True),
+    ("y = ai.onnx.Neg (x)", True),
+    ("y = other.Neg (x)", False),
+    ("y = Constant <value_floats = [1.0, 2.0]> ()", False),
+    ("y = RandomUniformLike (x)", False),
+    ("y = QuantizeLinear (x, x)", False),
+    (
+        """y = If (q) <then_branch = t () => (float[2] u) { u = Neg (x) },
                            else_branch = e () => (float[2] v) { v = Abs (x) }>""",
-            False,
-        ),
-    ],
+        False,
+    ),
 )
 def test_which_operators_are_folded(text, may):
     node, folder = node_of(text)
@@ -177,16 +175,13 @@ def test_outputs_that_are_left_out_are_computed_all_the_same():
     assert results is not None and results[2].numpy().tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "version", "given", "wanted"),
-    [
-        ("y = Softmax <axis = 0> (x)", 17, [[1.0, 1.0], [1.0, 1.0]], 0.5),
-        ("y = Softmax <axis = 0> (x)", 12, [[1.0, 1.0], [1.0, 1.0]], 0.25),
-        ("y = Softmax <axis = 1> (x)", 17, [[1.0, 1.0, 1.0, 1.0]], 0.25),
-        ("y = Clip (x)", 17, [-2.0], -2.0),
-        ("y = Clip (x, zero)", 17, [-2.0], 0.0),
-        ("y = Clip (x, , zero)", 17, [2.0], 0.0),
-    ],
+@table(
+    ("y = Softmax <axis = 0> (x)", 17, [[1.0, 1.0], [1.0, 1.0]], 0.5),
+    ("y = Softmax <axis = 0> (x)", 12, [[1.0, 1.0], [1.0, 1.0]], 0.25),
+    ("y = Softmax <axis = 1> (x)", 17, [[1.0, 1.0, 1.0, 1.0]], 0.25),
+    ("y = Clip (x)", 17, [-2.0], -2.0),
+    ("y = Clip (x, zero)", 17, [-2.0], 0.0),
+    ("y = Clip (x, , zero)", 17, [2.0], 0.0),
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nodes_of_many_models_that_differ_in_one_thing_each(text, version, given, wanted, dtype):
@@ -260,17 +255,14 @@ def test_too_many_steps_are_refused(limit):
         assert (folder.fold(node, tensors) is not None) == (limit > 10_000)
 
 
-@pytest.mark.parametrize(
-    ("text", "decides"),
-    [
-        ("y = Mul (x, x)", False),
-        ("y = Neg (x)", False),
-        ("y = Transpose (x)", False),
-        ("y = Div (x, x)", True),  # of ordinary numbers only
-        ("y = Sqrt (x)", True),
-        ("y = Compress (x, q)", False),
-        ("y = NonZero (x)", True),
-    ],
+@table(
+    ("y = Mul (x, x)", False),
+    ("y = Neg (x)", False),
+    ("y = Transpose (x)", False),
+    ("y = Div (x, x)", True),  # of ordinary numbers only
+    ("y = Sqrt (x)", True),
+    ("y = Compress (x, q)", False),
+    ("y = NonZero (x)", True),
 )
 def test_whether_elements_decide_the_result_is_noted(text, decides):
     node, folder = node_of(text)

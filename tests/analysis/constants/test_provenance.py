@@ -1,33 +1,30 @@
 """What a value depends on, in the words a user needs."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.provenance import Provenance, is_setting, origins
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 
 
-@pytest.mark.parametrize(
-    ("nodes", "said"),
-    [
-        ("v = Neg (n)", "input 'n'; decide it with --set n=..."),
-        ("v = Add (n, m)", "input 'n', input 'm'; decide it with --set n=... --set m=..."),
-        ("v = Shape (x)", "the shape of input 'x'; decide it with --shape x=..."),
-        ("a = Neg (x) t = Size (a) v = Add (t, n)", "the shape of input 'x', input 'n'"),
-        ("r = RandomUniformLike (x) v = Neg (r)", "the random operator RandomUniformLike 'r'"),
-        ("r = RandomUniformLike (x) v = Shape (r)", "the shape of input 'x'"),
-        ("v = SequenceLength (s)", "input 's', which is not a tensor"),
-        (
-            "v = Neg (w)",
-            "'w', an initializer that callers may override; decide it with --freeze-initializers",
-        ),
-        ("v = com.microsoft.Strange (n)", "the operator com.microsoft::Strange 'v'"),
-        ("v = ArgMax (x)", "input 'x'; decided by data"),
-        ("a = Cast <to = 7> (x) v = Add (a, n)", "input 'x', input 'n'; decided by data"),
-        ("v = com.microsoft.Strange (k)", "the operator com.microsoft::Strange 'v'"),
-        ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"),
-    ],
+@table(
+    ("v = Neg (n)", "input 'n'; decide it with --set n=..."),
+    ("v = Add (n, m)", "input 'n', input 'm'; decide it with --set n=... --set m=..."),
+    ("v = Shape (x)", "the shape of input 'x'; decide it with --shape x=..."),
+    ("a = Neg (x) t = Size (a) v = Add (t, n)", "the shape of input 'x', input 'n'"),
+    ("r = RandomUniformLike (x) v = Neg (r)", "the random operator RandomUniformLike 'r'"),
+    ("r = RandomUniformLike (x) v = Shape (r)", "the shape of input 'x'"),
+    ("v = SequenceLength (s)", "input 's', which is not a tensor"),
+    (
+        "v = Neg (w)",
+        "'w', an initializer that callers may override; decide it with --freeze-initializers",
+    ),
+    ("v = com.microsoft.Strange (n)", "the operator com.microsoft::Strange 'v'"),
+    ("v = ArgMax (x)", "input 'x'; decided by data"),
+    ("a = Cast <to = 7> (x) v = Add (a, n)", "input 'x', input 'n'; decided by data"),
+    ("v = com.microsoft.Strange (k)", "the operator com.microsoft::Strange 'v'"),
+    ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"),
 )
 def test_sources(nodes, said):
     text = f"""g (int64 n, int64 m, float[N] x, seq(float[K]) s, int64 w) => (int64 y)
@@ -83,40 +80,37 @@ SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other)
     }"""
 
 
-@pytest.mark.parametrize(
-    ("nodes", "said"),
-    [
-        ("v = Range (zero, n, one)", "input 'n'; decide it with --set n=..."),
-        ("v = ConstantOfShape (two)", "input 'two'; decide it with --set two=..."),
-        ("v = Expand (fixed, two)", "input 'two'; decide it with --set two=..."),
-        ("v = Reshape (fixed, two)", "input 'two'; decide it with --set two=..."),
-        ("m = Unsqueeze (n, flat) v = Tile (fixed, m)", "input 'n'; decide it with --set n=..."),
-        ("v = OneHot (fixed, n, fixed)", "input 'n'; decide it with --set n=..."),
-        ("m = Unsqueeze (n, flat) v, w = TopK (fixed, m)", "input 'n'; decide it with --set n="),
-        ("m = Unsqueeze (n, flat) v = Slice (fixed, m, m)", "input 'n'; decide it with --set n="),
-        ("v = Pad (fixed, two)", "input 'two'; decide it with --set two=..."),
-        ("v = Neg (x)", "the shape of input 'x'; decide it with --shape x=..."),
-        ("v = Add (x, fixed)", "the shape of input 'x'; decide it with --shape x=..."),
-        ("v = NonZero (x)", "input 'x'; decided by data"),
-        ("c = Cast <to = 9> (x) v = Compress (other, c)", "the shape of input 'other', input 'x';"),
-        ("v, w, u, t = Unique (x)", "input 'x'; decided by data"),
-        (
-            "s = Shape (x) o = ConstantOfShape (s) v = NonZero (o)",
-            "the shape of input 'x'; decide it with --shape x=...",
-        ),
-        (
-            "v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
-            " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
-            " f = Constant <value = float[1] {1}> () }>",
-            "the shape of input 'x'; decide it with --shape x=...",
-        ),
-        (
-            "w, v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
-            " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
-            " f = Constant <value = float[1] {1}> () }>",
-            "input 'n'; decide it with --set n=...",
-        ),
-    ],
+@table(
+    ("v = Range (zero, n, one)", "input 'n'; decide it with --set n=..."),
+    ("v = ConstantOfShape (two)", "input 'two'; decide it with --set two=..."),
+    ("v = Expand (fixed, two)", "input 'two'; decide it with --set two=..."),
+    ("v = Reshape (fixed, two)", "input 'two'; decide it with --set two=..."),
+    ("m = Unsqueeze (n, flat) v = Tile (fixed, m)", "input 'n'; decide it with --set n=..."),
+    ("v = OneHot (fixed, n, fixed)", "input 'n'; decide it with --set n=..."),
+    ("m = Unsqueeze (n, flat) v, w = TopK (fixed, m)", "input 'n'; decide it with --set n="),
+    ("m = Unsqueeze (n, flat) v = Slice (fixed, m, m)", "input 'n'; decide it with --set n="),
+    ("v = Pad (fixed, two)", "input 'two'; decide it with --set two=..."),
+    ("v = Neg (x)", "the shape of input 'x'; decide it with --shape x=..."),
+    ("v = Add (x, fixed)", "the shape of input 'x'; decide it with --shape x=..."),
+    ("v = NonZero (x)", "input 'x'; decided by data"),
+    ("c = Cast <to = 9> (x) v = Compress (other, c)", "the shape of input 'other', input 'x';"),
+    ("v, w, u, t = Unique (x)", "input 'x'; decided by data"),
+    (
+        "s = Shape (x) o = ConstantOfShape (s) v = NonZero (o)",
+        "the shape of input 'x'; decide it with --shape x=...",
+    ),
+    (
+        "v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
+        " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
+        " f = Constant <value = float[1] {1}> () }>",
+        "the shape of input 'x'; decide it with --shape x=...",
+    ),
+    (
+        "w, v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
+        " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
+        " f = Constant <value = float[1] {1}> () }>",
+        "input 'n'; decide it with --set n=...",
+    ),
 )
 def test_sources_of_sizes(nodes, said):
     """Only what a size is made of is named: elements of one operand, the sizes of another one."""
@@ -131,20 +125,17 @@ def test_every_option_is_named_that_is_needed():
     assert all(f"--set i{k}=..." in said for k in range(6))
 
 
-@pytest.mark.parametrize(
-    ("declared", "setting"),
-    [
-        ("float", True),
-        ("float[1, 1]", True),
-        ("float[2]", False),
-        ("float[N]", False),
-        ("int64[4]", True),
-        ("int64[17]", False),
-        ("int64[2, 2]", False),
-        ("bool[2]", True),
-        ("int64[]", True),
-        ("float[]", False),
-    ],
+@table(
+    ("float", True),
+    ("float[1, 1]", True),
+    ("float[2]", False),
+    ("float[N]", False),
+    ("int64[4]", True),
+    ("int64[17]", False),
+    ("int64[2, 2]", False),
+    ("bool[2]", True),
+    ("int64[]", True),
+    ("float[]", False),
 )
 def test_settings_and_data(declared, setting):
     text = f"g ({declared} n) => ({declared} y) {{ y = Identity (n) }}"
@@ -167,13 +158,10 @@ CALLED = """
 }"""
 
 
-@pytest.mark.parametrize(
-    ("output", "said"),
-    [
-        ("r", "input 'x'; decided by data"),
-        ("s", "the shape of input 'x', input 'n'; decide it with --shape x=... --set n=..."),
-        ("t", "input 'm'; decide it with --set m=..."),
-    ],
+@table(
+    ("r", "input 'x'; decided by data"),
+    ("s", "the shape of input 'x', input 'n'; decide it with --shape x=... --set n=..."),
+    ("t", "input 'm'; decide it with --set m=..."),
 )
 def test_over_a_call_only_what_the_output_comes_of_is_told(output, said):
     text = f"""g (float[N] x, int64 n, int64 m) => (y) {{

@@ -2,19 +2,16 @@
 
 import numpy as np
 import onnx
-import pytest
 from straightline import ir
 from straightline.analysis.iterations.body_inputs import condition_tensor, iteration_number
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("i", "c", "shapes"),
-    [
-        ("int64 i", "bool c", ((), ())),
-        ("int64[1] i", "bool c", ((1,), ())),
-        ("int64 i", "bool[1] c", ((), (1,))),
-        ("i", "c", ((), ())),
-    ],
+@table(
+    ("int64 i", "bool c", ((), ())),
+    ("int64[1] i", "bool c", ((1,), ())),
+    ("int64 i", "bool[1] c", ((), (1,))),
+    ("i", "c", ((), ())),
 )
 def test_ranks(i, c, shapes):
     text = f"""<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float x) => (float y) {{

@@ -5,6 +5,7 @@ import onnx.parser
 import pytest
 from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from straightline.passes import EliminateDeadNodes, LowerSequences, Pipeline, UnrollLoops
+from tables import table
 
 GROWING = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -62,15 +63,12 @@ g (float[2] x, %s) => (float[K] y) <bool yes = {1}, int64 five = {5}> {
 X = np.array([1, 2], np.float32)
 
 
-@pytest.mark.parametrize(
-    ("start", "joined"),
-    [
-        ("s = SequenceEmpty <dtype = 1> ()", "x, x, x, x, x"),
-        ("s = SequenceConstruct (w, w)", "w, w, x, x, x"),
-        ("r = SequenceConstruct (w, w, w) s = SequenceErase (r)", "w, w, x, x, x"),
-        ("s = SequenceConstruct (w, w, w, w, w, w)", "w, w, w, w, w, w, x"),
-        ("d = Concat <axis = 0> (w, x) s = SplitToSequence (d, two)", "d_0, d_1, x, x, x"),
-    ],
+@table(
+    ("s = SequenceEmpty <dtype = 1> ()", "x, x, x, x, x"),
+    ("s = SequenceConstruct (w, w)", "w, w, x, x, x"),
+    ("r = SequenceConstruct (w, w, w) s = SequenceErase (r)", "w, w, x, x, x"),
+    ("s = SequenceConstruct (w, w, w, w, w, w)", "w, w, w, w, w, w, x"),
+    ("d = Concat <axis = 0> (w, x) s = SplitToSequence (d, two)", "d_0, d_1, x, x, x"),
 )
 def test_a_loop_until_a_sequence_has_its_length(start, joined):
     text = LIST % ("float[2] w", start, "")
@@ -123,22 +121,19 @@ def test_a_length_and_a_counter_together():
     assert_equal_outputs(text, result.model, {"x": X, "w": X * 2})
 
 
-@pytest.mark.parametrize(
-    ("text", "old", "new"),
-    [
-        (LIST % ("seq(float[2]) s", "", ""), "", ""),
-        (
-            LIST % ("bool grows", "s = SequenceEmpty <dtype = 1> ()", ""),
-            "o = SequenceInsert (a, x)",
-            "o = If (grows) <then_branch = p () => (seq(float[2]) g) { g = SequenceInsert (a, x) },"
-            " else_branch = q () => (seq(float[2]) h) { h = Identity (a) }>",
-        ),
-        (
-            LIST % ("int64 k", "s = SplitToSequence (x, k)", ""),
-            "",
-            "",
-        ),
-    ],
+@table(
+    (LIST % ("seq(float[2]) s", "", ""), "", ""),
+    (
+        LIST % ("bool grows", "s = SequenceEmpty <dtype = 1> ()", ""),
+        "o = SequenceInsert (a, x)",
+        "o = If (grows) <then_branch = p () => (seq(float[2]) g) { g = SequenceInsert (a, x) },"
+        " else_branch = q () => (seq(float[2]) h) { h = Identity (a) }>",
+    ),
+    (
+        LIST % ("int64 k", "s = SplitToSequence (x, k)", ""),
+        "",
+        "",
+    ),
     ids=["input", "sometimes", "split"],
 )
 def test_a_length_that_run_time_decides(text, old, new):

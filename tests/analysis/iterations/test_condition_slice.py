@@ -1,10 +1,10 @@
 """The part of a body that its condition depends on, run alone."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.iterations.condition_slice import ConditionSlice
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -78,16 +78,13 @@ def test_it_settles_where_nothing_changes_any_more():
     assert counting.step(0) is True and not counting.settled
 
 
-@pytest.mark.parametrize(
-    ("nodes", "obstacle"),
-    [
-        ("s = ReduceSum <keepdims = 0> (a) t = Cast <to = 7> (s) c2 = Less (t, k0)", "input 'x'"),
-        ("c2 = And (c, q)", "input 'q'"),
-        (
-            "r = RandomUniform <shape = [1]> () t = Cast <to = 7> (r) c2 = Less (t, five)",
-            "RandomUniform",
-        ),
-    ],
+@table(
+    ("s = ReduceSum <keepdims = 0> (a) t = Cast <to = 7> (s) c2 = Less (t, k0)", "input 'x'"),
+    ("c2 = And (c, q)", "input 'q'"),
+    (
+        "r = RandomUniform <shape = [1]> () t = Cast <to = 7> (r) c2 = Less (t, five)",
+        "RandomUniform",
+    ),
 )
 def test_obstacles_of_a_slice(nodes, obstacle):
     found = sliced(f"{REST} k2 = Add (k0, one) m2 = Identity (m0) {nodes}")
@@ -114,13 +111,8 @@ STEP = """
 }"""
 
 
-@pytest.mark.parametrize(
-    ("shape", "step", "iterations"),
-    [
-        ("3", "float step = {0.75}", 4),
-        ("0", "float step = {0.75}", 1),
-        ("N", "float z = {0}", None),
-    ],
+@table(
+    ("3", "float step = {0.75}", 4), ("0", "float step = {0.75}", 1), ("N", "float z = {0}", None)
 )
 def test_the_source_of_a_condition_in_a_call(shape, step, iterations):
     """A step of which run time tells what else it is given; unless the condition comes of that."""

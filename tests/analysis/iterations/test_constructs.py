@@ -1,9 +1,9 @@
 """The constructs of a model, and what decides them."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.iterations.constructs import control_flow, deciding
+from tables import table
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
     g (float x, int64 n, bool q) => (float y) {
@@ -35,14 +35,7 @@ SCAN = """<ir_version: 8, opset_import: ["" : OPSET]>
     }"""
 
 
-@pytest.mark.parametrize(
-    ("opset", "given", "wanted"),
-    [
-        (17, "", [("x", True)]),
-        (8, ", ", [("x", True)]),
-        (8, "n, ", [("n", False), ("x", True)]),
-    ],
-)
+@table((17, "", [("x", True)]), (8, ", ", [("x", True)]), (8, "n, ", [("n", False), ("x", True)]))
 def test_the_length_of_a_scan_is_a_size(opset, given, wanted):
     text = SCAN.replace("OPSET", str(opset)).replace("GIVEN", given)
     (scan,) = control_flow(ir.load(as_model(text)))

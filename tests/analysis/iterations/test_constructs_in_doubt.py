@@ -7,6 +7,7 @@ from harness import as_model, assert_equal, run_in_onnxruntime
 from straightline import ir, reference
 from straightline.analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from straightline.analysis.shapes.inference import ShapeInference
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "my" : 1]>\n'
 INPUTS = "float[N, 3] x, float[3] w, int64 n, bool p"
@@ -67,14 +68,11 @@ def test_no_replacement_changes_sizes_without_an_iteration(name, passes):
 
 
 @pytest.mark.parametrize("passes", ["unroll-loops", "straighten"])
-@pytest.mark.parametrize(
-    ("limit", "element", "nodes"),
-    [
-        ("two", "float[]", LOOP),  # there is an iteration
-        ("n", "float[3]", LOOP),
-        ("n", "float[]", INNER.format("other", "w") + "e = Neg (w)"),  # nothing reads it
-        ("n", "float[u]", INNER.format("r", "w") + "f = Cast <to = 1> (i) e = Expand (f, v0)"),
-    ],
+@table(
+    ("two", "float[]", LOOP),  # there is an iteration
+    ("n", "float[3]", LOOP),
+    ("n", "float[]", INNER.format("other", "w") + "e = Neg (w)"),  # nothing reads it
+    ("n", "float[u]", INNER.format("r", "w") + "f = Cast <to = 1> (i) e = Expand (f, v0)"),
 )
 def test_certain_sizes_allow_the_replacement(limit, element, nodes, passes):
     model = model_of(nodes, limit, element)

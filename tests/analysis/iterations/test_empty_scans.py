@@ -1,10 +1,10 @@
 """Scan outputs whose sizes at length 0 follow from more than the body."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.iterations.empty_scans import uncertain_output
 from straightline.analysis.shapes.inference import ShapeInference
+from tables import table
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{
@@ -20,21 +20,18 @@ def uncertain(nodes, declared="float[m]", length="N", more=", z"):
     return uncertain_output(scan, model, ShapeInference(model)) is not None
 
 
-@pytest.mark.parametrize(
-    ("nodes", "options", "expected"),
-    [
-        ("o = Mul (w, e)", {}, False),
-        ("o = Add (a, e)", {}, False),
-        ("o = Slice (w, l, l)", {}, True),
-        ("o = Slice (w, l, l)", {"declared": "float[k]"}, True),
-        ("o = Slice (w, l, l)", {"declared": "float[2]"}, False),
-        ("o = Slice (w, l, l)", {"length": "3"}, False),
-        ("o = Slice (w, l, l)", {"more": ""}, False),
-        ("o = Concat <axis = 0> (w, s)", {}, True),
-        ("o = Concat <axis = 0> (w, s)", {"length": "0"}, True),
-        ("o = Strange (w)", {"declared": ""}, True),
-        ("o = Neg (e)", {"declared": "float"}, False),
-    ],
+@table(
+    ("o = Mul (w, e)", {}, False),
+    ("o = Add (a, e)", {}, False),
+    ("o = Slice (w, l, l)", {}, True),
+    ("o = Slice (w, l, l)", {"declared": "float[k]"}, True),
+    ("o = Slice (w, l, l)", {"declared": "float[2]"}, False),
+    ("o = Slice (w, l, l)", {"length": "3"}, False),
+    ("o = Slice (w, l, l)", {"more": ""}, False),
+    ("o = Concat <axis = 0> (w, s)", {}, True),
+    ("o = Concat <axis = 0> (w, s)", {"length": "0"}, True),
+    ("o = Strange (w)", {"declared": ""}, True),
+    ("o = Neg (e)", {"declared": "float"}, False),
 )
 def test_a_size_is_certain_if_it_is_inferred(nodes, options, expected):
     assert uncertain(nodes, **options) is expected

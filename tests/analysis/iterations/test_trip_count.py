@@ -5,6 +5,7 @@ from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.iterations.trip_count import trip_count
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 FUNCTION = """<domain: "local", opset_import: ["" : 17]> less (a, b) => (c) { c = Less (a, b) }"""
@@ -28,72 +29,66 @@ def counted(condition, inputs="most, yes", limit=100):
     return trip_count(loop, Folder(model), limit)
 
 
-@pytest.mark.parametrize(
-    ("condition", "iterations"),
-    [
-        ("c2 = Less (k2, five)", 5),
-        ("c2 = Less (i, two)", 3),
-        ("c2 = Not (c)", 1),
-        ("c2 = Gather (table, i)", 3),
-        ("c2 = local.less (k2, five)", 5),
-        (
-            """d = Less (k2, two)
+@table(
+    ("c2 = Less (k2, five)", 5),
+    ("c2 = Less (i, two)", 3),
+    ("c2 = Not (c)", 1),
+    ("c2 = Gather (table, i)", 3),
+    ("c2 = local.less (k2, five)", 5),
+    (
+        """d = Less (k2, two)
             c2 = If (d) <then_branch = t () => (bool u) { u = Identity (c) },
                          else_branch = e () => (bool v) { v = Less (k2, five) }>""",
-            5,
-        ),
-        (
-            """s = Loop (k2, , zero) <body = l (int64 j, bool d, int64 t) => (bool e, int64 t2) {
+        5,
+    ),
+    (
+        """s = Loop (k2, , zero) <body = l (int64 j, bool d, int64 t) => (bool e, int64 t2) {
                 e = Identity (d) t2 = Add (t, j)
             }> c2 = Less (s, five)""",
-            4,
-        ),
-        (
-            """s = Loop (, yes, zero) <body = l (int64 j, bool d, int64 t) => (bool e, int64 t2) {
+        4,
+    ),
+    (
+        """s = Loop (, yes, zero) <body = l (int64 j, bool d, int64 t) => (bool e, int64 t2) {
                 t2 = Add (t, one) e = Less (t2, k2)
             }> c2 = Less (s, five)""",
-            5,
-        ),
-    ],
+        5,
+    ),
 )
 @pytest.mark.parametrize("inputs", ["most, yes", ", yes"])
 def test_a_computed_condition(condition, iterations, inputs):
     assert counted(condition, inputs).count == iterations
 
 
-@pytest.mark.parametrize(
-    ("condition", "inputs", "reason"),
-    [
-        ("c2 = Identity (c)", "n, yes", "trip count depends on input 'n'"),
-        ("c2 = Identity (c)", "most, q", "its initial condition depends on input 'q'"),
-        ("c2 = Not (q)", "most, yes", "its condition depends on input 'q'"),
-        ("c2 = Less (k2, five)", "n, yes", "trip count depends on input 'n'"),
-        ("c2 = Identity (c)", ", yes", "it never ends"),
-        ("c2 = Or (c, yes)", ", yes", "its condition never becomes false"),
-        ("c2 = Less (zero, k2)", ", yes", "its condition still holds after 100 iterations"),
-        ("c2 = Gather (short, i)", ", yes", "cannot be computed: Gather 'y/c2' fails"),
-        ("c2 = Less (k2, pair)", ", yes", "cannot be computed: 'c2' has 2 elements"),
-        ("c2 = com.microsoft.Strange (c)", ", yes", "which is not evaluated before run time"),
-        (
-            "u = RandomUniformLike (a) s = ReduceSum <keepdims = 0> (u) c2 = Cast <to = 9> (s)",
-            ", yes",
-            "its condition depends on RandomUniformLike",
-        ),
-        (
-            """s = Loop (most, , zero) <body = l (int64 j, bool d, int64 t) => (bool e, int64 t2) {
+@table(
+    ("c2 = Identity (c)", "n, yes", "trip count depends on input 'n'"),
+    ("c2 = Identity (c)", "most, q", "its initial condition depends on input 'q'"),
+    ("c2 = Not (q)", "most, yes", "its condition depends on input 'q'"),
+    ("c2 = Less (k2, five)", "n, yes", "trip count depends on input 'n'"),
+    ("c2 = Identity (c)", ", yes", "it never ends"),
+    ("c2 = Or (c, yes)", ", yes", "its condition never becomes false"),
+    ("c2 = Less (zero, k2)", ", yes", "its condition still holds after 100 iterations"),
+    ("c2 = Gather (short, i)", ", yes", "cannot be computed: Gather 'y/c2' fails"),
+    ("c2 = Less (k2, pair)", ", yes", "cannot be computed: 'c2' has 2 elements"),
+    ("c2 = com.microsoft.Strange (c)", ", yes", "which is not evaluated before run time"),
+    (
+        "u = RandomUniformLike (a) s = ReduceSum <keepdims = 0> (u) c2 = Cast <to = 9> (s)",
+        ", yes",
+        "its condition depends on RandomUniformLike",
+    ),
+    (
+        """s = Loop (most, , zero) <body = l (int64 j, bool d, int64 t) => (bool e, int64 t2) {
                 e = Identity (d) t2 = Add (t, j)
             }> c2 = Less (s, five)""",
-            ", yes",
-            "cannot be computed: Loop 'y/s' fails",
-        ),
-        (
-            """d = Less (k2, two)
+        ", yes",
+        "cannot be computed: Loop 'y/s' fails",
+    ),
+    (
+        """d = Less (k2, two)
             c2 = If (d) <then_branch = t () => (bool u) { u = com.microsoft.Strange (c) },
                          else_branch = e () => (bool v) { v = Less (k2, five) }>""",
-            ", yes",
-            "its condition depends on",
-        ),
-    ],
+        ", yes",
+        "its condition depends on",
+    ),
 )
 def test_reasons(condition, inputs, reason):
     found = counted(condition, inputs)
@@ -101,9 +96,7 @@ def test_reasons(condition, inputs, reason):
     assert reason in found.reason
 
 
-@pytest.mark.parametrize(
-    ("inputs", "iterations"), [("five, yes", 5), ("zero, q", 0), ("one, yes", 1), ("n, no", 0)]
-)
+@table(("five, yes", 5), ("zero, q", 0), ("one, yes", 1), ("n, no", 0))
 def test_constant_inputs(inputs, iterations):
     assert counted("c2 = Or (c, yes)", inputs).count == iterations
 

@@ -1,11 +1,11 @@
 """The most iterations that a Loop can make."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder
 from straightline.analysis.iterations.trip_count import TripCount
 from straightline.analysis.iterations.trip_count_bound import maximum, parts
+from tables import table
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
     g (float x, int64 n) => (float y)
@@ -25,22 +25,19 @@ def loop_of(given, go):
     return loop, Folder(model)
 
 
-@pytest.mark.parametrize(
-    ("given", "go", "most"),
-    [
-        ("huge, yes, x, zero", "go = And (open, few)", 5),
-        (", yes, x, zero", "go = And (open, few)", 5),
-        ("n, yes, x, zero", "go = And (open, few)", 5),
-        ("seven, yes, x, zero", "go = And (open, few)", 5),
-        ("one, yes, x, zero", "go = And (open, few)", 1),
-        ("seven, yes, x, zero", "go = Identity (open)", 7),
-        ("seven, yes, x, zero", "go = Or (open, few)", 7),
-        ("huge, yes, x, zero", "no = Not (open) out = Or (no, over) go = Not (out)", 5),
-        ("huge, yes, x, zero", "go = And (open, always)", None),
-        ("huge, yes, x, zero", "go = Or (open, few)", None),
-        ("huge, yes, x, zero", "go = Identity (open)", None),
-        ("seven, , x, zero", "go = And (open, few)", 7),
-    ],
+@table(
+    ("huge, yes, x, zero", "go = And (open, few)", 5),
+    (", yes, x, zero", "go = And (open, few)", 5),
+    ("n, yes, x, zero", "go = And (open, few)", 5),
+    ("seven, yes, x, zero", "go = And (open, few)", 5),
+    ("one, yes, x, zero", "go = And (open, few)", 1),
+    ("seven, yes, x, zero", "go = Identity (open)", 7),
+    ("seven, yes, x, zero", "go = Or (open, few)", 7),
+    ("huge, yes, x, zero", "no = Not (open) out = Or (no, over) go = Not (out)", 5),
+    ("huge, yes, x, zero", "go = And (open, always)", None),
+    ("huge, yes, x, zero", "go = Or (open, few)", None),
+    ("huge, yes, x, zero", "go = Identity (open)", None),
+    ("seven, , x, zero", "go = And (open, few)", 7),
 )
 def test_the_least_bound_counts(given, go, most):
     loop, folder = loop_of(given, go)

@@ -7,27 +7,25 @@ from harness import as_model, run_passes
 from straightline import ir, reference
 from straightline.analysis.iterations.zero_iterations import ScanElement, ScanElements
 from straightline.passes import FoldShapes, SimplifySizes
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 
 
-@pytest.mark.parametrize(
-    ("state", "node", "output", "element"),
-    [
-        ("float[2] a", "s = Neg (a)", "float[2] s", ScanElement(1, (2,))),
-        ("float[2] a", "s = Neg (a)", "float[M] s", ScanElement(1, (2,))),
-        ("float[2] a", "s = Neg (a)", "s", ScanElement(1, (2,))),
-        ("float[N] a", "s = Neg (a)", "float[M] s", ScanElement(1, (0,))),
-        ("a", "s = Neg (a)", "s", ScanElement(1, ())),
-        ("a", "s = Neg (a)", "float[M] s", ScanElement(1, (0,))),
-        ("float[N] a", "s = Add (a, w)", "s", ScanElement(1, (3,))),
-        ("a", "s = Neg (w)", "s", ScanElement(1, (3,))),
-        ("a", "s = Neg (v)", "s", ScanElement(1, (0,))),
-        ("a", "s = Size (a)", "s", ScanElement(7, ())),
-        ("a", "s = com.microsoft.Strange (a)", "float[4] s", ScanElement(1, (4,))),
-        ("a", "s = com.microsoft.Strange (a)", "float s", ScanElement(1, ())),
-        ("a", "s = com.microsoft.Strange (a)", "s", None),
-    ],
+@table(
+    ("float[2] a", "s = Neg (a)", "float[2] s", ScanElement(1, (2,))),
+    ("float[2] a", "s = Neg (a)", "float[M] s", ScanElement(1, (2,))),
+    ("float[2] a", "s = Neg (a)", "s", ScanElement(1, (2,))),
+    ("float[N] a", "s = Neg (a)", "float[M] s", ScanElement(1, (0,))),
+    ("a", "s = Neg (a)", "s", ScanElement(1, ())),
+    ("a", "s = Neg (a)", "float[M] s", ScanElement(1, (0,))),
+    ("float[N] a", "s = Add (a, w)", "s", ScanElement(1, (3,))),
+    ("a", "s = Neg (w)", "s", ScanElement(1, (3,))),
+    ("a", "s = Neg (v)", "s", ScanElement(1, (0,))),
+    ("a", "s = Size (a)", "s", ScanElement(7, ())),
+    ("a", "s = com.microsoft.Strange (a)", "float[4] s", ScanElement(1, (4,))),
+    ("a", "s = com.microsoft.Strange (a)", "float s", ScanElement(1, ())),
+    ("a", "s = com.microsoft.Strange (a)", "s", None),
 )
 def test_facts_without_iterations(state, node, output, element):
     text = f"""{HEAD}g (float[2] x, float[3] w, float[K] v) => (float[2] y, t) <int64 n = {{0}}> {{

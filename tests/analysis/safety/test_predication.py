@@ -1,14 +1,12 @@
 """Which iterations of a Loop are certain, and which may be live or not."""
 
-from __future__ import annotations
-
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.safety.predication import predict
 from straightline.analysis.safety.speculation import Speculation
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.obstacle import Obstacle
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -78,10 +76,7 @@ def test_iterations_end_where_the_condition_is_false_for_certain():
     assert certain(predicted("d = Identity (q)", "yes", most=2)) == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("condition", "fits"),
-    [("d = Identity (q)", True), ("d = Identity (q1)", True), ("d = Identity (qn)", False)],
-)
+@table(("d = Identity (q)", True), ("d = Identity (q1)", True), ("d = Identity (qn)", False))
 def test_a_condition_of_one_element(condition, fits):
     obstacle = obstacle_of(predicted(condition, "q"))
     if fits:

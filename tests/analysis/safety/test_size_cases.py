@@ -9,6 +9,7 @@ from straightline import ir
 from straightline.analysis.safety.size_cases import conditions_around, size_cases
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.polynomial import Dimension
+from tables import table
 
 NUMBERS = ", ".join(f"int64 k{n} = {{{n}}}" for n in range(5))
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -76,15 +77,12 @@ def test_a_run_of_the_other_truth_belongs_to_none(name):
         assert not any(belongs(case, {"N": n, "M": m}) for case in found), (n, m, found)
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "c = Identity (r)",
-        "q = Sub (n, n) c = Greater (k1, q)",
-        "c = Less (n, many)",
-        "q = Greater (n, k2) c = Or (q, r)",
-        "p = Mul (n, m) q = Add (p, n) c = Greater (q, k4)",
-    ],
+@table(
+    "c = Identity (r)",
+    "q = Sub (n, n) c = Greater (k1, q)",
+    "c = Less (n, many)",
+    "q = Greater (n, k2) c = Or (q, r)",
+    "p = Mul (n, m) q = Add (p, n) c = Greater (q, k4)",
 )
 def test_no_facts_leave_all_sizes(nodes):
     assert {} in cases(nodes, True)

@@ -1,8 +1,8 @@
 """What If, Loop and SequenceMap hand to their bodies and give out."""
 
 import onnx
-import pytest
 from inferred import BOOL, FLOAT, INT64, facts, loop, shapes
+from tables import table
 
 
 def test_scan_outputs_gain_an_axis():
@@ -12,14 +12,11 @@ def test_scan_outputs_gain_an_axis():
     assert shapes(once)["z"] == ["?", "N", "3"]
 
 
-@pytest.mark.parametrize(
-    ("body", "declared", "sizes"),
-    [
-        ("s = Relu (w)", "s", ["?", "?", "3"]),
-        ("s = Relu (a)", "s", ["?", "?", "?"]),
-        ("s = Relu (a)", "float[T,3] s", ["?", "?", "3"]),
-        ("z = Shape (w) s = Expand (i, z)", "s", ["?", "?", "?"]),
-    ],
+@table(
+    ("s = Relu (w)", "s", ["?", "?", "3"]),
+    ("s = Relu (a)", "s", ["?", "?", "?"]),
+    ("s = Relu (a)", "float[T,3] s", ["?", "?", "3"]),
+    ("z = Shape (w) s = Expand (i, z)", "s", ["?", "?", "?"]),
 )
 def test_sizes_of_scan_outputs_hold_without_an_iteration(body, declared, sizes):
     """Only numbers that the body declares or shape inference finds hold without an iteration."""
@@ -42,13 +39,10 @@ def test_number_and_condition_have_the_declared_rank():
     assert shapes(text.replace("int64 i,", "int64[1] i,"))["t"] == ["1"]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "joined"),
-    [
-        ("Neg (x)", "Abs (x)", ["N", "3"]),
-        ("Concat <axis = 0> (x, x)", "Abs (x)", ["?", "3"]),
-        ("Size (x)", "Abs (x)", None),
-    ],
+@table(
+    ("Neg (x)", "Abs (x)", ["N", "3"]),
+    ("Concat <axis = 0> (x, x)", "Abs (x)", ["?", "3"]),
+    ("Size (x)", "Abs (x)", None),
 )
 def test_branches(one, other, joined):
     text = f"""g (float[N,3] x, bool q) => (y) {{

@@ -1,23 +1,20 @@
 """Facts about carried values that hold in every iteration."""
 
-import pytest
 from harness import as_model
 from inferred import FLOAT, HEAD, facts, loop, shapes
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("body", "inside", "after"),
-    [
-        ("r = Neg (a)", ["N", "3"], ["N", "3"]),
-        ("r = Add (a, w)", ["N", "3"], ["N", "3"]),
-        ("r = Concat <axis = 0> (a, w)", ["?", "3"], ["?", "3"]),
-        ("r = Concat <axis = 0> (w, w)", ["?", "3"], ["?", "3"]),
-        ("r = Transpose (a)", ["?", "?"], ["?", "?"]),
-        ("r = Unsqueeze (a, i)", None, None),
-        ("r = other.Strange (a)", None, None),
-    ],
+@table(
+    ("r = Neg (a)", ["N", "3"], ["N", "3"]),
+    ("r = Add (a, w)", ["N", "3"], ["N", "3"]),
+    ("r = Concat <axis = 0> (a, w)", ["?", "3"], ["?", "3"]),
+    ("r = Concat <axis = 0> (w, w)", ["?", "3"], ["?", "3"]),
+    ("r = Transpose (a)", ["?", "?"], ["?", "?"]),
+    ("r = Unsqueeze (a, i)", None, None),
+    ("r = other.Strange (a)", None, None),
 )
 def test_carried_values(body, inside, after):
     found = shapes(loop(body))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import pytest
 from depth import examples
 from harness import as_model
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from straightline.facts.fact import Fact, Symbols
 from straightline.facts.polynomial import Dimension
 from straightline.limits import governed
 from straightline.ops.outputs import shapes_of
+from tables import table
 
 FLOAT, INT64, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 SIZES = st.integers(0, 4)
@@ -192,21 +192,18 @@ def facts_of(op_type, facts, attributes=None, outputs=1):
 N = Dimension.symbol("N")
 
 
-@pytest.mark.parametrize(
-    ("op_type", "facts", "attributes", "wanted"),
-    [
-        # By a rule, the element type by onnx.
-        ("Less", [Fact(FLOAT, (N,)), Fact(FLOAT, (N,))], {}, (BOOL, (N,))),
-        ("Cast", [Fact(FLOAT, (N,))], {"to": INT64}, (INT64, (N,))),
-        # Without a rule.
-        ("Det", [Fact(FLOAT, (N, N + 1, N + 1))], {}, (FLOAT, (N,))),
-        # What does not fit is nobody's fact.
-        ("Add", [Fact(FLOAT, (N,)), Fact(INT64, (N,))], {}, (0, (N,))),
-        ("MatMul", [Fact(FLOAT, (N + 1, N)), Fact(FLOAT, ())], {}, (FLOAT, None)),
-        # A rule that needs no element types.
-        ("Relu", [Fact(0, (N,))], {}, (0, (N,))),
-        ("Relu", [Fact()], {}, (0, None)),
-    ],
+@table(
+    # By a rule, the element type by onnx.
+    ("Less", [Fact(FLOAT, (N,)), Fact(FLOAT, (N,))], {}, (BOOL, (N,))),
+    ("Cast", [Fact(FLOAT, (N,))], {"to": INT64}, (INT64, (N,))),
+    # Without a rule.
+    ("Det", [Fact(FLOAT, (N, N + 1, N + 1))], {}, (FLOAT, (N,))),
+    # What does not fit is nobody's fact.
+    ("Add", [Fact(FLOAT, (N,)), Fact(INT64, (N,))], {}, (0, (N,))),
+    ("MatMul", [Fact(FLOAT, (N + 1, N)), Fact(FLOAT, ())], {}, (FLOAT, None)),
+    # A rule that needs no element types.
+    ("Relu", [Fact(0, (N,))], {}, (0, (N,))),
+    ("Relu", [Fact()], {}, (0, None)),
 )
 def test_single_nodes(op_type, facts, attributes, wanted):
     (found,) = facts_of(op_type, facts, attributes)

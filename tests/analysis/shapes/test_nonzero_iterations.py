@@ -1,11 +1,11 @@
 """When a body certainly runs at least once."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.safety.speculation import Speculation
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.analysis.shapes.nonzero_iterations import runs_certainly
+from tables import table
 
 BODY = (
     "<body = b (int64 i, bool c, float a) => (bool c2, float r) { c2 = Identity (c) r = Neg (a) }>"
@@ -23,39 +23,33 @@ def loop(head, maximum, condition):
     return f"g ({inputs}) => (float y) {{ {head} y = Loop ({maximum}, {condition}, x) {BODY} }}"
 
 
-@pytest.mark.parametrize(
-    ("head", "maximum", "condition", "expected"),
-    [
-        ("k = Constant <value_int = 1> ()", "k", "", True),
-        ("k = Constant <value_int = 0> ()", "k", "", False),
-        ("k = Constant <value_int = -1> ()", "k", "", False),
-        ("t = Constant <value = bool {1}> ()", "", "t", True),
-        ("t = Constant <value = bool {0}> ()", "", "t", False),
-        ("t = Constant <value = bool[1] {1}> ()", "", "t", True),
-        ("", "n", "", False),
-        ("", "m", "", False),
-        ("", "", "c", False),
-        ("k = Constant <value_int = 1> () n2 = Max (n, k)", "n2", "", True),
-        ("k = Size (s)", "k", "", False),
-        ("k = Shape <start = 0, end = 1> (s)", "k", "", True),
-        ("k = Shape <start = 1> (s)", "k", "", False),
-    ],
+@table(
+    ("k = Constant <value_int = 1> ()", "k", "", True),
+    ("k = Constant <value_int = 0> ()", "k", "", False),
+    ("k = Constant <value_int = -1> ()", "k", "", False),
+    ("t = Constant <value = bool {1}> ()", "", "t", True),
+    ("t = Constant <value = bool {0}> ()", "", "t", False),
+    ("t = Constant <value = bool[1] {1}> ()", "", "t", True),
+    ("", "n", "", False),
+    ("", "m", "", False),
+    ("", "", "c", False),
+    ("k = Constant <value_int = 1> () n2 = Max (n, k)", "n2", "", True),
+    ("k = Size (s)", "k", "", False),
+    ("k = Shape <start = 0, end = 1> (s)", "k", "", True),
+    ("k = Shape <start = 1> (s)", "k", "", False),
 )
 def test_loops(head, maximum, condition, expected):
     assert certain(loop(head, maximum, condition)) is expected
 
 
-@pytest.mark.parametrize(
-    ("types", "axes", "expected"),
-    [
-        ("float[4, 2] s", "", True),
-        ("float[0, 2] s", "", False),
-        ("float[N, 2] s", "", False),
-        ("float[N, 2] s", "scan_input_axes = [1], ", True),
-        ("float[N, 2] s", "scan_input_axes = [-1], ", True),
-        ("float[4, N] s", "scan_input_axes = [-1], ", False),
-        ("float[] s", "", False),
-    ],
+@table(
+    ("float[4, 2] s", "", True),
+    ("float[0, 2] s", "", False),
+    ("float[N, 2] s", "", False),
+    ("float[N, 2] s", "scan_input_axes = [1], ", True),
+    ("float[N, 2] s", "scan_input_axes = [-1], ", True),
+    ("float[4, N] s", "scan_input_axes = [-1], ", False),
+    ("float[] s", "", False),
 )
 def test_scans(types, axes, expected):
     body = "<num_scan_inputs = 1, AXES body = b (float[k] e) => (float[k] r) { r = Neg (e) }>"

@@ -1,12 +1,10 @@
 """Ranks that follow from operators, constants and attributes alone."""
 
-from __future__ import annotations
-
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.analysis.shapes.ranks import Ranks
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}, "other" : 1]>\n'
 SIGNATURE = (
@@ -35,9 +33,7 @@ def ranks(nodes, opset=18, head=HEAD, functions=""):
     return {v.name: (found.of(v), inferred(v)) for v in reversed(values)}
 
 
-@pytest.mark.parametrize(
-    ("nodes", "rank"),
-    [
+@table(
         ("a = Neg (x) h = Exp (a) y = Softmax (h)", 2),
         ("y = Add (s, c)", 3),
         ("a = Cast <to = 1> (b) y = Where (b, a, x)", 2),
@@ -79,9 +75,7 @@ def ranks(nodes, opset=18, head=HEAD, functions=""):
         ("y = ai.onnx.Neg (x)", 2),
         ("y = Constant <value_ints = [3, 4]> ()", 1),
         ("y = If (b) <then_branch = t () => (p) { p = Neg (x) },"
-         " else_branch = e () => (q) { q = Neg (x) }>", None),
-    ],
-)  # fmt: skip
+         " else_branch = e () => (q) { q = Neg (x) }>", None))  # fmt: skip
 def test_a_rank_follows_from_an_operator(nodes, rank):
     found, inferred = ranks(nodes)["y"]
     assert found == rank

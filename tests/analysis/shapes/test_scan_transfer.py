@@ -1,16 +1,13 @@
 """Scans of both kinds: axes that a body does not see."""
 
-import pytest
 from inferred import FLOAT, facts, scan, shapes
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("axes", "element", "output"),
-    [
-        ("", ["3"], ["N", "3"]),
-        (", scan_input_axes = [1]", ["N"], ["3", "N"]),
-        (", scan_input_axes = [-1], scan_output_axes = [-1]", ["N"], ["N", "3"]),
-    ],
+@table(
+    ("", ["3"], ["N", "3"]),
+    (", scan_input_axes = [1]", ["N"], ["3", "N"]),
+    (", scan_input_axes = [-1], scan_output_axes = [-1]", ["N"], ["N", "3"]),
 )
 def test_scans(axes, element, output):
     text = f"""g (float[N,3] x, float s) => (y, z) {{
@@ -23,16 +20,13 @@ def test_scans(axes, element, output):
     assert (found["e"], found["z"], found["y"]) == (element, output, [])
 
 
-@pytest.mark.parametrize(
-    ("axes", "element", "output"),
-    [
-        ((0, 0), ["3", "4"], ["N", "3", "4"]),
-        ((1, 0), ["N", "4"], ["3", "N", "4"]),
-        ((-1, 1), ["N", "3"], ["N", "4", "3"]),
-        ((-3, -1), ["3", "4"], ["3", "4", "N"]),
-        ((2, -2), ["N", "3"], ["N", "4", "3"]),
-        ((0, -3), ["3", "4"], ["N", "3", "4"]),
-    ],
+@table(
+    ((0, 0), ["3", "4"], ["N", "3", "4"]),
+    ((1, 0), ["N", "4"], ["3", "N", "4"]),
+    ((-1, 1), ["N", "3"], ["N", "4", "3"]),
+    ((-3, -1), ["3", "4"], ["3", "4", "N"]),
+    ((2, -2), ["N", "3"], ["N", "4", "3"]),
+    ((0, -3), ["3", "4"], ["N", "3", "4"]),
 )
 def test_axes_of_scans(axes, element, output):
     found = shapes(scan(f", scan_input_axes = [{axes[0]}], scan_output_axes = [{axes[1]}]"))

@@ -1,11 +1,10 @@
 """Calls of a model's functions: they end, and give what the functions need, however far inside."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from straightline.ir import ModelError
 from straightline.ir.checker import check_well_formed
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["": 18, "own": 1]>\n'
 OWN = '\n<domain: "own", opset_import: ["": 18, "own": 1]>\n'
@@ -17,35 +16,32 @@ def check(main: str, *functions: str) -> None:
     check_well_formed(proto)
 
 
-@pytest.mark.parametrize(
-    ("functions", "fault"),
-    [
-        (["f (a) => (r) { r = own.f (a) }"], "function 'own::f' calls itself, which ONNX forbids"),
-        (
-            ["f (a) => (r) { r = own.g (a) }", "g (a) => (r) { r = own.f (a) }"],
-            "function 'own::f' calls itself through 'own::g', which",
-        ),
-        (
-            [
-                "f (a) => (r) { r = own.g (a) }",
-                "g (a) => (r) { r = own.h (a) }",
-                "h (a) => (r) { s = own.k (a) r = own.g (s) }",
-                "k (a) => (r) { r = Neg (a) }",
-            ],
-            "function 'own::g' calls itself through 'own::h', which",
-        ),
-        (
-            [
-                """f (a) => (r) {
+@table(
+    (["f (a) => (r) { r = own.f (a) }"], "function 'own::f' calls itself, which ONNX forbids"),
+    (
+        ["f (a) => (r) { r = own.g (a) }", "g (a) => (r) { r = own.f (a) }"],
+        "function 'own::f' calls itself through 'own::g', which",
+    ),
+    (
+        [
+            "f (a) => (r) { r = own.g (a) }",
+            "g (a) => (r) { r = own.h (a) }",
+            "h (a) => (r) { s = own.k (a) r = own.g (s) }",
+            "k (a) => (r) { r = Neg (a) }",
+        ],
+        "function 'own::g' calls itself through 'own::h', which",
+    ),
+    (
+        [
+            """f (a) => (r) {
                     c = Constant <value_int = 1> ()
                     b = Cast <to = 9> (c)
                     r = If (b) <then_branch = t () => (u) { u = own.f (a) },
                                 else_branch = e () => (v) { v = Neg (a) }>
                 }"""
-            ],
-            "function 'own::f' calls itself, which",
-        ),
-    ],
+        ],
+        "function 'own::f' calls itself, which",
+    ),
 )
 def test_circles(functions: list[str], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
@@ -62,33 +58,30 @@ NEG = "f (a) => (r) { r = Neg (a) }"
 ADD = "f (a, b) => (r) { r = Add (a, b) }"
 
 
-@pytest.mark.parametrize(
-    ("main", "functions", "fault"),
-    [
-        (
-            "y = own.f (x, x)",
-            [NEG],
-            "has 2 inputs; the function accepts 1",
-        ),
-        (
-            "y, z = own.f (x)",
-            [NEG],
-            "has 2 outputs; the function has 1",
-        ),
-        ("y = own.f (x)", [CONCAT], "lacks an attribute 'axis', which Concat 'own::f/r' needs"),
-        ("y = own.f <axis = 0.5> (x)", [CONCAT], "'axis' of kind FLOAT, which accepts INT"),
-        ("y = own.f (x)", [ADD], "lacks its input 'b', which Add 'own::f/r' needs"),
-        (
-            "y = own.g (x)",
-            [CONCAT, "g <along> (a) => (r) { r = own.f <axis: int = @along> (a) }"],
-            "own::g 'y' lacks an attribute 'along', which Concat 'own::f/r' needs",
-        ),
-        (
-            "y = own.g (x)",
-            [ADD, "g (a, c) => (r) { r = own.f (a, c) }"],
-            "own::g 'y' lacks its input 'c', which Add 'own::f/r' needs",
-        ),
-    ],
+@table(
+    (
+        "y = own.f (x, x)",
+        [NEG],
+        "has 2 inputs; the function accepts 1",
+    ),
+    (
+        "y, z = own.f (x)",
+        [NEG],
+        "has 2 outputs; the function has 1",
+    ),
+    ("y = own.f (x)", [CONCAT], "lacks an attribute 'axis', which Concat 'own::f/r' needs"),
+    ("y = own.f <axis = 0.5> (x)", [CONCAT], "'axis' of kind FLOAT, which accepts INT"),
+    ("y = own.f (x)", [ADD], "lacks its input 'b', which Add 'own::f/r' needs"),
+    (
+        "y = own.g (x)",
+        [CONCAT, "g <along> (a) => (r) { r = own.f <axis: int = @along> (a) }"],
+        "own::g 'y' lacks an attribute 'along', which Concat 'own::f/r' needs",
+    ),
+    (
+        "y = own.g (x)",
+        [ADD, "g (a, c) => (r) { r = own.f (a, c) }"],
+        "own::g 'y' lacks its input 'c', which Add 'own::f/r' needs",
+    ),
 )
 def test_faults_of_a_call(main: str, functions: list[str], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):

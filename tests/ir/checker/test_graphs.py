@@ -1,7 +1,5 @@
 """Graphs and nodes at every depth are looked at; those that look alike once."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import TensorProto, helper

@@ -1,7 +1,5 @@
 """Scan's lists have an entry for each input or output that is scanned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx
@@ -9,6 +7,7 @@ import pytest
 from onnx import helper
 from straightline.ir import ModelError
 from straightline.ir.checker.scans import check_scan
+from tables import table
 
 
 def scan(inputs: int = 3, outputs: int = 3, scanned: int = 2, **lists: Any) -> onnx.NodeProto:
@@ -20,15 +19,12 @@ def scan(inputs: int = 3, outputs: int = 3, scanned: int = 2, **lists: Any) -> o
     return helper.make_node("Scan", names, ["y"], body=body, num_scan_inputs=scanned, **lists)
 
 
-@pytest.mark.parametrize(
-    ("lists", "fault"),
-    [
-        ({"scan_input_axes": [0]}, "has 1 scan_input_axes for 2 scanned inputs"),
-        ({"scan_input_directions": [0, 1, 0]}, "has 3 scan_input_directions for 2 scanned"),
-        ({"scan_output_axes": [0]}, "has 1 scan_output_axes for 2 scan outputs"),
-        ({"scan_output_directions": [0, 2]}, "has 2 among its scan_output_directions, which are"),
-        ({"scan_input_directions": [-1, 0]}, "has -1 among its scan_input_directions"),
-    ],
+@table(
+    ({"scan_input_axes": [0]}, "has 1 scan_input_axes for 2 scanned inputs"),
+    ({"scan_input_directions": [0, 1, 0]}, "has 3 scan_input_directions for 2 scanned"),
+    ({"scan_output_axes": [0]}, "has 1 scan_output_axes for 2 scan outputs"),
+    ({"scan_output_directions": [0, 2]}, "has 2 among its scan_output_directions, which are"),
+    ({"scan_input_directions": [-1, 0]}, "has -1 among its scan_input_directions"),
 )
 def test_lists_that_do_not_fit(lists: dict[str, list[int]], fault: str) -> None:
     with pytest.raises(ModelError, match=f"Scan 's' {fault}"):

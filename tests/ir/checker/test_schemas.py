@@ -1,7 +1,5 @@
 """What schemas demand of a node: numbers of inputs and outputs, attributes, opsets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -10,6 +8,7 @@ from straightline.ir import ModelError
 from straightline.ir.attributes import ANY
 from straightline.ir.checker.schemas import Forms, SchemaForm
 from straightline.ir.places import Place
+from tables import table
 
 HERE = Place("g")
 INT, GRAPH, FLOAT = AttributeProto.INT, AttributeProto.GRAPH, AttributeProto.FLOAT
@@ -38,21 +37,18 @@ def fault(
     return ""
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "outputs", "kinds", "said"),
-    [
-        ("Add", ["a"], ["y"], {}, "has 1 inputs; Add accepts 2 at opset 21"),
-        ("Add", ["a", "b", "c"], ["y"], {}, "has 3 inputs; Add accepts 2 at opset 21"),
-        ("Add", ["a", ""], ["y"], {}, "lacks its input 'B', which Add needs"),
-        ("Add", ["a", "b"], [], {}, "has 0 outputs; Add has 1 at opset 21"),
-        ("Add", ["a", "b"], [""], {}, "omits its output 0, which Add always has"),
-        ("Clip", [], ["y"], {}, "has 0 inputs; Clip accepts 1 to 3 at opset 21"),
-        ("Clip", list("abcd"), ["y"], {}, "has 4 inputs; Clip accepts at most 3 at opset 21"),
-        ("Concat", [], ["y"], {"axis": INT}, "has 0 inputs; Concat accepts at least 1 at opset 21"),
-        ("Concat", ["a"], ["y"], {}, "lacks its attribute 'axis'"),
-        ("Concat", ["a"], ["y"], {"axis": FLOAT}, "has an attribute 'axis' of kind FLOAT, which"),
-        ("If", ["c"], ["y"], {"then_branch": GRAPH}, "lacks its graph attribute 'else_branch'"),
-    ],
+@table(
+    ("Add", ["a"], ["y"], {}, "has 1 inputs; Add accepts 2 at opset 21"),
+    ("Add", ["a", "b", "c"], ["y"], {}, "has 3 inputs; Add accepts 2 at opset 21"),
+    ("Add", ["a", ""], ["y"], {}, "lacks its input 'B', which Add needs"),
+    ("Add", ["a", "b"], [], {}, "has 0 outputs; Add has 1 at opset 21"),
+    ("Add", ["a", "b"], [""], {}, "omits its output 0, which Add always has"),
+    ("Clip", [], ["y"], {}, "has 0 inputs; Clip accepts 1 to 3 at opset 21"),
+    ("Clip", list("abcd"), ["y"], {}, "has 4 inputs; Clip accepts at most 3 at opset 21"),
+    ("Concat", [], ["y"], {"axis": INT}, "has 0 inputs; Concat accepts at least 1 at opset 21"),
+    ("Concat", ["a"], ["y"], {}, "lacks its attribute 'axis'"),
+    ("Concat", ["a"], ["y"], {"axis": FLOAT}, "has an attribute 'axis' of kind FLOAT, which"),
+    ("If", ["c"], ["y"], {"then_branch": GRAPH}, "lacks its graph attribute 'else_branch'"),
 )
 def test_nodes_that_do_not_fit(
     op_type: str, inputs: list[str], outputs: list[str], kinds: dict[str, int], said: str
@@ -60,15 +56,12 @@ def test_nodes_that_do_not_fit(
     assert fault(op_type, inputs, outputs, kinds).startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("op_type", "inputs", "outputs", "kinds"),
-    [
-        ("Add", ["a", "b"], ["y"], {"anything": INT}),
-        ("Clip", ["a", "", "c"], ["y"], {}),
-        ("Clip", ["a", "", "", ""], ["y"], {}),
-        ("Concat", list("abcdef"), ["y"], {"axis": ANY}),
-        ("Dropout", ["a"], ["y", ""], {}),
-    ],
+@table(
+    ("Add", ["a", "b"], ["y"], {"anything": INT}),
+    ("Clip", ["a", "", "c"], ["y"], {}),
+    ("Clip", ["a", "", "", ""], ["y"], {}),
+    ("Concat", list("abcdef"), ["y"], {"axis": ANY}),
+    ("Dropout", ["a"], ["y", ""], {}),
 )
 def test_nodes_that_fit(
     op_type: str, inputs: list[str], outputs: list[str], kinds: dict[str, int]

@@ -1,7 +1,5 @@
 """The whole check: imports, the main graph, training graphs, functions, text that is none."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from onnx import helper

@@ -1,7 +1,5 @@
 """What is read from a message, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

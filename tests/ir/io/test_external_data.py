@@ -1,7 +1,5 @@
 """External data: carried over, streamed beside the output, never lost and never outside."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from pathlib import Path
@@ -13,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from straightline import ir
 from straightline.ir import LoadError, SaveError
 from straightline.ir.io import external_data, files
+from tables import table
 
 ROWS = 600
 
@@ -182,11 +181,8 @@ class TestFaults:
             data.unlink()
             data.mkdir()
 
-    @pytest.mark.parametrize(
-        ("how", "what"),
-        [("missing", "is missing"), ("short", "which has 600"), ("folder", "is missing")],
-    )
-    def test_data_that_is_not_there(self, folder: Path, how: str, what: str) -> None:
+    @table(("missing", "is missing"), ("short", "which has 600"), ("folder", "is missing"))
+    def test_data_that_is_not_there(self, how: str, what: str, folder: Path) -> None:
         self.break_file(folder, how)
         model = ir.load(folder / "m.onnx")
         (weights,) = model.graph.initializers.values()
@@ -205,11 +201,8 @@ class TestFaults:
                 entry.value = entries.get(entry.key, entry.value)
         (folder / "m.onnx").write_bytes(proto.SerializeToString())
 
-    @pytest.mark.parametrize(
-        "location",
-        ["../secret", "/etc/passwd", "link", "linked/secret", "", ".", "a/../../secret"],
-    )
-    def test_data_outside_the_folder(self, folder: Path, location: str) -> None:
+    @table("../secret", "/etc/passwd", "link", "linked/secret", "", ".", "a/../../secret")
+    def test_data_outside_the_folder(self, location: str, folder: Path) -> None:
         (folder.parent / "secret").write_bytes(bytes(1 << 14))
         (folder / "link").symlink_to(folder.parent / "secret")
         (folder / "linked").symlink_to(folder.parent)
@@ -227,17 +220,14 @@ class TestFaults:
         assert names_in(folder) == {"m.onnx", "weights.bin", "link", "linked"}
         assert names_in(folder.parent) == {"home", "secret"}
 
-    @pytest.mark.parametrize(
-        ("key", "value", "what"),
-        [
-            ("offset", "-4", "non-negative"),
-            ("offset", "many", "invalid literal"),
-            ("length", "8", "has 8 bytes; it needs 2400"),
-            ("length", "9" * 12, "ends at byte"),
-        ],
+    @table(
+        ("offset", "-4", "non-negative"),
+        ("offset", "many", "invalid literal"),
+        ("length", "8", "has 8 bytes; it needs 2400"),
+        ("length", "9" * 12, "ends at byte"),
     )
     def test_numbers_that_make_no_sense(
-        self, folder: Path, key: str, value: str, what: str
+        self, key: str, value: str, what: str, folder: Path
     ) -> None:
         self.rewrite(folder, **{key: value})
         model = ir.load(folder / "m.onnx")

@@ -10,6 +10,7 @@ import pytest
 import straightline as sl
 from google.protobuf.message import DecodeError
 from straightline.ir.io.foreign_content import description
+from tables import table
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
@@ -32,22 +33,19 @@ def array():
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (LFS, "git lfs pull"),
-        (archive("archive/data.pkl"), "torch.onnx.export"),
-        (archive("model.onnx"), "extract the .onnx file"),
-        (pickle.dumps({"a": 1}, protocol=2), "pickle"),
-        (b"\n<!DOCTYPE HTML><html>", "HTML"),
-        (b"\x1c\0\0\0TFL3" + bytes(30), "TensorFlow Lite"),
-        (b"\x1c\0\0\0ORTM" + bytes(30), "ORT format"),
-        (b"\x89HDF\r\n", "HDF5"),
-        (array(), "NumPy"),
-        (MODEL.SerializeToString()[:-3], "truncated"),
-        (b"hello", "its bytes do not parse"),
-        (b"\xff" * 40, "its bytes do not parse"),
-    ],
+@table(
+    (LFS, "git lfs pull"),
+    (archive("archive/data.pkl"), "torch.onnx.export"),
+    (archive("model.onnx"), "extract the .onnx file"),
+    (pickle.dumps({"a": 1}, protocol=2), "pickle"),
+    (b"\n<!DOCTYPE HTML><html>", "HTML"),
+    (b"\x1c\0\0\0TFL3" + bytes(30), "TensorFlow Lite"),
+    (b"\x1c\0\0\0ORTM" + bytes(30), "ORT format"),
+    (b"\x89HDF\r\n", "HDF5"),
+    (array(), "NumPy"),
+    (MODEL.SerializeToString()[:-3], "truncated"),
+    (b"hello", "its bytes do not parse"),
+    (b"\xff" * 40, "its bytes do not parse"),
 )
 def test_content_is_named_in_the_error(content, words, tmp_path):
     path = tmp_path / "model.onnx"

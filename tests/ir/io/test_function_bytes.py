@@ -1,7 +1,5 @@
 """Functions as bytes: protobuf reads them as it reads its own."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from hypothesis import given

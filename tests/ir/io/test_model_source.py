@@ -1,7 +1,5 @@
 """Every kind of thing that a user calls a model."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,14 +1,12 @@
 """The names under which values are written."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
-import pytest
 from onnx import helper
 from straightline import ir
 from straightline.ir import Operator, Tensor, Value
 from straightline.ir.io.name_authority import assign_names
+from tables import table
 
 RELU = Operator("Relu")
 TWO = """
@@ -132,18 +130,15 @@ def test_functions_are_named_apart() -> None:
     assert proto.functions[0].node[-1].op_type == "Identity"
 
 
-@pytest.mark.parametrize(
-    ("name", "second"),
-    [
-        ("Relu", "Relu_1"),
-        ("/Relu/", "Relu_1"),
-        ("_Relu", "Relu_1"),
-        ("é.Relu", "Relu"),
-        ("¿Relu", "Relu_1"),
-        ("layer/Relu", "Relu"),
-        ("Relu-1", "Relu"),
-        ("Relux", "Relu"),
-    ],
+@table(
+    ("Relu", "Relu_1"),
+    ("/Relu/", "Relu_1"),
+    ("_Relu", "Relu_1"),
+    ("é.Relu", "Relu"),
+    ("¿Relu", "Relu_1"),
+    ("layer/Relu", "Relu"),
+    ("Relu-1", "Relu"),
+    ("Relux", "Relu"),
 )
 def test_nodes_without_a_name_avoid_all_spellings_of_others(name: str, second: str) -> None:
     """A client may keep letters, digits and underscores only."""

@@ -1,7 +1,5 @@
 """Models of onnx_ir: read, answered in kind, and not imported for any other."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nodes that say the same share one operator, and are checked once; names make no difference."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models that are written: whole or not at all, with their data beside or within them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

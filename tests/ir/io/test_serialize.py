@@ -1,7 +1,5 @@
 """Loading a model and saving it unchanged gives an equal message, whatever it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,10 +1,9 @@
 """The canonical text form."""
 
-from __future__ import annotations
-
 import pytest
 from straightline import ir
 from straightline.ir import LoadError, ModelError
+from tables import table
 
 TEXT = """
 <ir_version: 10, opset_import: ["": 21]>
@@ -24,16 +23,13 @@ def test_printing_and_parsing_again() -> None:
     assert ir.to_proto(ir.parse(text)) == ir.to_proto(model)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "nonsense",
-        TEXT[:-20],
-        TEXT.replace("10,", "99999999999999999999,"),
-        TEXT.replace("{1, 2, 3}", "{1, 2, 1e9999}"),
-        "\0",
-    ],
+@table(
+    "",
+    "nonsense",
+    TEXT[:-20],
+    TEXT.replace("10,", "99999999999999999999,"),
+    TEXT.replace("{1, 2, 3}", "{1, 2, 1e9999}"),
+    "\0",
 )
 def test_text_that_is_no_model(text: str) -> None:
     with pytest.raises(LoadError, match="the text is not a model") as error:

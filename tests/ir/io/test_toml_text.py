@@ -2,6 +2,7 @@
 
 import pytest
 from straightline.ir.io.toml_text import parse_toml, read_text
+from tables import table
 
 
 def test_a_text_is_read(tmp_path):
@@ -9,28 +10,20 @@ def test_a_text_is_read(tmp_path):
     assert parse_toml(read_text(tmp_path / "a.toml")) == {"a": [1, "é"]}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a = ", "this is not TOML: "),
-        ("a = " + "[" * 9999, "nested too deep"),
-        ("a = " + "9" * 9999, "a value cannot be read: "),
-    ],
+@table(
+    ("a = ", "this is not TOML: "),
+    ("a = " + "[" * 9999, "nested too deep"),
+    ("a = " + "9" * 9999, "a value cannot be read: "),
 )
 def test_a_malformed_text_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         parse_toml(text)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "No such file"),
-        (b"\xff", "it is not text"),
-        (b" " * (1 << 20 | 1), "larger than 1 MB"),
-    ],
+@table(
+    (None, "No such file"), (b"\xff", "it is not text"), (b" " * (1 << 20 | 1), "larger than 1 MB")
 )
-def test_an_unreadable_file_is_refused(tmp_path, content, message):
+def test_an_unreadable_file_is_refused(content, message, tmp_path):
     if content is not None:
         (tmp_path / "a").write_bytes(content)
     with pytest.raises(ValueError, match=message):

@@ -1,7 +1,5 @@
 """Saving: what a model is read from, and what belongs to somebody else, is never overwritten."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -5,6 +5,7 @@ import pytest
 from harness import assert_equal_outputs, run_passes
 from straightline.passes import EliminateDeadNodes, FoldConstants
 from straightline.passes.cleanup.broadcast_constants import smallest
+from tables import table
 
 MODEL = """<ir_version: 8, opset_import: ["" : %d]>
 g (float[%s] x, float[90] z) => (float[M, 90] y)
@@ -37,16 +38,13 @@ def test_readers_broadcast_by_themselves(node, reader):
     assert_equal_outputs(before, result, {**feed, "z": np.zeros(90, np.float32)})
 
 
-@pytest.mark.parametrize(
-    ("opset", "sizes", "node", "reader"),
-    [
-        (17, "1, 90", NODES[0], "y = Add (x, t)"),  # the constant gives the result its rows
-        (17, "N, 90", NODES[0], "y = Add (x, t)"),  # N may be 1
-        (17, "300, 90", NODES[0], "y = Add (t, z)"),
-        (17, "300, 90", NODES[0], "m = Greater (x, t) y = Where (m, t, x)"),
-        (17, "300, 90", NODES[0], "y = Concat <axis = 0> (x, t)"),
-        (17, "300, 90", "u = Tile (row, reps) t = CumSum (u, a)", "y = Add (x, t)"),
-    ],
+@table(
+    (17, "1, 90", NODES[0], "y = Add (x, t)"),  # the constant gives the result its rows
+    (17, "N, 90", NODES[0], "y = Add (x, t)"),  # N may be 1
+    (17, "300, 90", NODES[0], "y = Add (t, z)"),
+    (17, "300, 90", NODES[0], "m = Greater (x, t) y = Where (m, t, x)"),
+    (17, "300, 90", NODES[0], "y = Concat <axis = 0> (x, t)"),
+    (17, "300, 90", "u = Tile (row, reps) t = CumSum (u, a)", "y = Add (x, t)"),
 )
 def test_kept_broadcasts(opset, sizes, node, reader):
     text = MODEL % (opset, sizes, ROW, f"{node} {reader}")

@@ -1,9 +1,9 @@
 """Elementwise operators between reshapes that cancel."""
 
 import numpy as np
-import pytest
 from harness import assert_rewrites, run_passes
 from straightline.passes import CancelMovement, EliminateDeadNodes
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 PASSES = (CancelMovement(), EliminateDeadNodes())
@@ -15,23 +15,20 @@ def text(nodes):
     return f"{HEAD}{SIGNATURE} {CONSTANTS} {{ w = Neg (z) {nodes} }}"
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (
-            "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) v = Mul (h, u) y = Squeeze (v, k)",
-            "t = Tanh (x) u = Mul (x, t) y = Mul (h, u)",
-        ),
-        (
-            "r = Unsqueeze (x, k) t = Add (b, r) u = Pow (t, o) y = Squeeze (u, k)",
-            "t = Add (b, x) y = Pow (t, o)",
-        ),
-        (
-            "r = Unsqueeze (x, k) s = Unsqueeze (x, k) t = Less (r, b) u = Where (t, r, s)"
-            " y = Squeeze (u, k)",
-            "t = Less (x, b) y = Where (t, x, x)",
-        ),
-    ],
+@table(
+    (
+        "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) v = Mul (h, u) y = Squeeze (v, k)",
+        "t = Tanh (x) u = Mul (x, t) y = Mul (h, u)",
+    ),
+    (
+        "r = Unsqueeze (x, k) t = Add (b, r) u = Pow (t, o) y = Squeeze (u, k)",
+        "t = Add (b, x) y = Pow (t, o)",
+    ),
+    (
+        "r = Unsqueeze (x, k) s = Unsqueeze (x, k) t = Less (r, b) u = Where (t, r, s)"
+        " y = Squeeze (u, k)",
+        "t = Less (x, b) y = Where (t, x, x)",
+    ),
 )
 def test_operators_between_reshapes(before, after):
     feeds = [
@@ -48,15 +45,12 @@ def test_a_long_chain_is_left_alone():
     assert not run_passes(text(nodes), CancelMovement()).changed
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, z) y = Squeeze (u, k)",
-        "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) y = Squeeze (u, k) q = Neg (t)",
-        "r = Reshape (x, l) t = Exp (r) u = Mul (r, t) q = Shape (x) y = Reshape (u, q)",
-        "r = Unsqueeze (x, k) c = CumSum (r, k1) u = Mul (r, c) y = Squeeze (u, k)",
-        "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
-    ],
+@table(
+    "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, z) y = Squeeze (u, k)",
+    "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) y = Squeeze (u, k) q = Neg (t)",
+    "r = Reshape (x, l) t = Exp (r) u = Mul (r, t) q = Shape (x) y = Reshape (u, q)",
+    "r = Unsqueeze (x, k) c = CumSum (r, k1) u = Mul (r, c) y = Squeeze (u, k)",
+    "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
 )
 def test_values_with_other_readers_stay(nodes):
     nodes = nodes.replace("q = Neg (t)", "w2 = Neg (t)")

@@ -1,9 +1,9 @@
 """Which Identity nodes go, and which carry a name that must stay."""
 
 import numpy as np
-import pytest
 from harness import assert_rewrites, run_passes
 from straightline.passes import EliminateIdentities
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
 X = {"x": np.array([1, -2], np.float32)}
@@ -30,14 +30,11 @@ def test_a_chain_collapses():
     )
 
 
-@pytest.mark.parametrize(
-    ("outputs", "nodes", "left"),
-    [
-        ("float[2] y", "y = Identity (x)", 1),
-        ("float[2] y", "y = Identity (w)", 1),
-        ("float[2] y, float[2] z", "a = Neg (x) y = Identity (a) z = Identity (a)", 1),
-        ("float[2] a, float[2] y", "a = Neg (x) y = Identity (a)", 1),
-    ],
+@table(
+    ("float[2] y", "y = Identity (x)", 1),
+    ("float[2] y", "y = Identity (w)", 1),
+    ("float[2] y, float[2] z", "a = Neg (x) y = Identity (a) z = Identity (a)", 1),
+    ("float[2] a, float[2] y", "a = Neg (x) y = Identity (a)", 1),
 )
 def test_names_of_inputs_and_outputs_stay(outputs, nodes, left):
     text = f"{HEAD}g (float[2] x) => ({outputs}) <float[2] w = {{1, 2}}> {{ {nodes} }}"

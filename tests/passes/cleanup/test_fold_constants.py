@@ -7,6 +7,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import reference
 from straightline.passes import EliminateDeadNodes, FoldConstants, Pipeline
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1, "com.microsoft" : 1]>\n'
 X = {"x": np.array([1, -2], np.float32)}
@@ -63,16 +64,13 @@ def test_graph_output_that_is_constant():
     assert [v.name for v in model.graph.output] == ["y"]
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "r = RandomNormal <shape = [2], seed = 1.0> ()",
-        "r = RandomUniformLike (w)",
-        "r = Bernoulli (w)",
-        "r, mask = Dropout (w, ratio, yes)",
-        "r = com.microsoft.Strange (w)",
-        "q = QuantizeLinear (w, scale) r = DequantizeLinear (q, scale)",
-    ],
+@table(
+    "r = RandomNormal <shape = [2], seed = 1.0> ()",
+    "r = RandomUniformLike (w)",
+    "r = Bernoulli (w)",
+    "r, mask = Dropout (w, ratio, yes)",
+    "r = com.microsoft.Strange (w)",
+    "q = QuantizeLinear (w, scale) r = DequantizeLinear (q, scale)",
 )
 def test_random_foreign_and_quantizing_operators_are_left(node):
     assert_left(
@@ -83,15 +81,12 @@ def test_random_foreign_and_quantizing_operators_are_left(node):
     )
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "r = Div (one, zero)",
-        "r = Mod (one, zero)",
-        "r = Gather (one, five)",
-        "r = Reshape (one, five)",
-        "r = Slice (one, zero, five, zero, zero)",
-    ],
+@table(
+    "r = Div (one, zero)",
+    "r = Mod (one, zero)",
+    "r = Gather (one, five)",
+    "r = Reshape (one, five)",
+    "r = Slice (one, zero, five, zero, zero)",
 )
 def test_a_failing_constant_node_stays(node):
     text = f"""g (bool q) => (int64[K] y)
@@ -116,19 +111,16 @@ def test_division_of_integers_is_towards_zero():
     np.testing.assert_array_equal(w, [-1, 1, -1, 1])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "r = ConstantOfShape (large)",
-        "r = Expand (one, large)",
-        "r = Tile (one, large)",
-        "r = Range (zero, huge, step)",
-        "r = Range (low, high, narrow)",
-        "r = Pad (one, pads)",
-        "r = HannWindow (huge)",
-        "r = Where (row, column, deep)",
-        'r = Einsum <equation = "a,bc,def->abcdef"> (a, column2, deep2)',
-    ],
+@table(
+    "r = ConstantOfShape (large)",
+    "r = Expand (one, large)",
+    "r = Tile (one, large)",
+    "r = Range (zero, huge, step)",
+    "r = Range (low, high, narrow)",
+    "r = Pad (one, pads)",
+    "r = HannWindow (huge)",
+    "r = Where (row, column, deep)",
+    'r = Einsum <equation = "a,bc,def->abcdef"> (a, column2, deep2)',
 )
 def test_nothing_large_is_made(text):
     model = as_model(
@@ -300,10 +292,7 @@ def test_calls_of_functions_with_constants_are_computed():
     assert all(numbers in held for numbers in ([8, 13], [-3, -6], [7, 11], [-2, -4]))
 
 
-@pytest.mark.parametrize(
-    "call",
-    ["u, v = local.f (x, q)", "u = local.f (p, q)  v = Neg (p)", "u, v = local.g (p, q)"],
-)
+@table("u, v = local.f (x, q)", "u = local.f (p, q)  v = Neg (p)", "u, v = local.g (p, q)")
 def test_calls_that_are_not_computed(call):
     """Of what is not constant, with outputs left out, and of what draws random numbers."""
     random = FUNCTION.replace(" f <", " g <").replace("s = Neg (c)", "s = RandomNormalLike (c)")
@@ -346,9 +335,7 @@ def test_a_cast_like_keeps_what_it_says_of_overflow(saturate):
     np.testing.assert_equal(onnx.numpy_helper.to_array(held).tolist(), [wanted])
 
 
-@pytest.mark.parametrize(
-    "product", ["MatMul (a, b)", "Gemm <transA = 1> (b, b)", "ReduceMax <keepdims = 0> (e)"]
-)
+@table("MatMul (a, b)", "Gemm <transA = 1> (b, b)", "ReduceMax <keepdims = 0> (e)")
 def test_products_of_many_numbers_with_few_results(product):
     head = '<ir_version: 8, opset_import: ["" : 17]>'
     result = run_passes(

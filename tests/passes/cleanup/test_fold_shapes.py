@@ -6,6 +6,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import reference
 from straightline.passes import EliminateDeadNodes, FoldShapes, Pipeline, straighten
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "local" : 1]>\n'
 GIVEN = (
@@ -23,34 +24,31 @@ def folded(body, signature="float[N,3] x", output="y", initializers=GIVEN, head=
     return kinds, constants[-1].tolist() if constants else None
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "value"),
-    [
-        ("y = Shape <start = 1> (x)", "int64[1] y", [3]),
-        ("y = Shape <start = -1> (x)", "int64[1] y", [3]),
-        ("y = Shape <start = -1, end = 9> (x)", "int64[1] y", [3]),
-        ("y = Shape <start = 2, end = 1> (x)", "int64[0] y", []),
-        ("y = Shape <end = -9> (x)", "int64[0] y", []),
-        ("s = Shape (x) y = Gather (s, one)", "int64 y", 3),
-        ("s = Shape (x) y = Equal (s, s)", "bool[2] y", [True, True]),
-        ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, n)", "bool y", False),
-        (
-            "s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, zero)",
-            "bool y",
-            False,
-        ),
-        ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Greater (m, n)", "bool y", True),
-        ("s = Shape (x) n = Gather (s, zero) m = Sub (n, n) y = Equal (m, zero)", "bool y", True),
-        ("s = Shape (x) n = Gather (s, zero) y = Less (n, zero)", "bool y", False),
-        (
-            "a = Concat <axis = 0> (x, x) s = Shape (a) n = Gather (s, zero) y = Mod (n, two)",
-            "int64 y",
-            0,
-        ),
-        # Where N is 0 the division fails, so its result is 3 whenever there is one.
-        ("n = Size (x) s = Shape (x) m = Gather (s, zero) y = Div (n, m)", "int64 y", 3),
-        ("s = Shape (x) n = Gather (s, zero) m = Max (n, zero) y = Equal (m, n)", "bool y", True),
-    ],
+@table(
+    ("y = Shape <start = 1> (x)", "int64[1] y", [3]),
+    ("y = Shape <start = -1> (x)", "int64[1] y", [3]),
+    ("y = Shape <start = -1, end = 9> (x)", "int64[1] y", [3]),
+    ("y = Shape <start = 2, end = 1> (x)", "int64[0] y", []),
+    ("y = Shape <end = -9> (x)", "int64[0] y", []),
+    ("s = Shape (x) y = Gather (s, one)", "int64 y", 3),
+    ("s = Shape (x) y = Equal (s, s)", "bool[2] y", [True, True]),
+    ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, n)", "bool y", False),
+    (
+        "s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, zero)",
+        "bool y",
+        False,
+    ),
+    ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Greater (m, n)", "bool y", True),
+    ("s = Shape (x) n = Gather (s, zero) m = Sub (n, n) y = Equal (m, zero)", "bool y", True),
+    ("s = Shape (x) n = Gather (s, zero) y = Less (n, zero)", "bool y", False),
+    (
+        "a = Concat <axis = 0> (x, x) s = Shape (a) n = Gather (s, zero) y = Mod (n, two)",
+        "int64 y",
+        0,
+    ),
+    # Where N is 0 the division fails, so its result is 3 whenever there is one.
+    ("n = Size (x) s = Shape (x) m = Gather (s, zero) y = Div (n, m)", "int64 y", 3),
+    ("s = Shape (x) n = Gather (s, zero) m = Max (n, zero) y = Equal (m, n)", "bool y", True),
 )
 def test_decided(body, output, value):
     kinds, constant = folded(body, output=output, initializers=GIVEN + ", int64 two = {2}")
@@ -58,16 +56,13 @@ def test_decided(body, output, value):
     assert constant == value
 
 
-@pytest.mark.parametrize(
-    ("body", "output"),
-    [
-        ("y = Shape <end = 1> (x)", "int64[1] y"),
-        ("y = Size (x)", "int64 y"),
-        ("s = Shape (x) n = Gather (s, zero) y = Equal (n, one)", "bool y"),
-        ("s = Shape (x) n = Gather (s, zero) y = Equal (n, zero)", "bool y"),
-        ("s = Shape (x) n = Gather (s, zero) y = Min (n, five)", "int64 y"),
-        ("s = Shape (x) t = Shape (w) y = Equal (s, t)", "bool[2] y"),
-    ],
+@table(
+    ("y = Shape <end = 1> (x)", "int64[1] y"),
+    ("y = Size (x)", "int64 y"),
+    ("s = Shape (x) n = Gather (s, zero) y = Equal (n, one)", "bool y"),
+    ("s = Shape (x) n = Gather (s, zero) y = Equal (n, zero)", "bool y"),
+    ("s = Shape (x) n = Gather (s, zero) y = Min (n, five)", "int64 y"),
+    ("s = Shape (x) t = Shape (w) y = Equal (s, t)", "bool[2] y"),
 )
 def test_not_decided(body, output):
     signature = "float[N,3] x, float[M,3] w"
@@ -205,9 +200,7 @@ def test_attributes_of_the_function_around_are_not_known():
     np.testing.assert_array_equal(reference.run(result, {"x": np.zeros(2, np.float32)})[0], [4])
 
 
-@pytest.mark.parametrize(
-    "body", ["s = Shape (x) y = Reshape (s, five1)", "s = Shape (x) y = Gather (s, five)"]
-)
+@table("s = Shape (x) y = Reshape (s, five1)", "s = Shape (x) y = Gather (s, five)")
 def test_shapes_that_cannot_be_computed_are_left(body):
     text = f"""{HEAD}g (float[4] x, bool q) => (int64[K] out) <{GIVEN}, int64[1] five1 = {{5}}> {{
         out = If (q) <then_branch = t () => (int64[K] y) {{ {body} }},

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes
 from straightline.passes import DecideEmptyCases, InlineIfs
+from tables import table
 
 NONE = "count = Size (scores)  none = Equal (count, zero)"
 NOTHING = "nothing = Constant <value = int64[0] {}> ()"
@@ -94,14 +95,11 @@ def test_a_branch_that_may_fail_stays(name):
     assert "cannot serve a tensor without elements" in remark.reason and why in remark.reason
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"test": NONE.replace("zero", "one")},
-        {"then": "nothing = Constant <value = int64[1] {7}> ()"},
-        {"test": "peak = ReduceMax <keepdims = 0> (scores)  none = Equal (peak, peak)"},
-        {"then": "nothing = Range (zero, count, one)", "other": "index = Range (zero, count, one)"},
-    ],
+@table(
+    {"test": NONE.replace("zero", "one")},
+    {"then": "nothing = Constant <value = int64[1] {7}> ()"},
+    {"test": "peak = ReduceMax <keepdims = 0> (scores)  none = Equal (peak, peak)"},
+    {"then": "nothing = Range (zero, count, one)", "other": "index = Range (zero, count, one)"},
     ids=["another number", "elements in the empty case", "no size", "sizes without a number"],
 )
 def test_other_comparisons_stay(options):

@@ -1,10 +1,10 @@
 """Nodes that both branches of an If compute run before it."""
 
 import numpy as np
-import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import rewrite, transform
 from straightline.passes import HoistCommonNodes
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 FEEDS = [
@@ -40,15 +40,12 @@ def test_nodes_that_only_one_branch_computes_stay():
     assert not run_passes(other, HoistCommonNodes()).changed
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("p = Exp (x) a = Add (p, x)", "q = Exp (x) b = Add (q, x)"),
-        ("p = Exp (x) a = Add (p, x)", "q = Exp (x) b = Add (x, q)"),
-        ("p = Mul (x, k) a = Neg (p)", "q = Mul (x, h) b = Neg (q)"),
-        ("p = Identity (x) a = Neg (p)", "q = Identity (x) b = Neg (q)"),
-        ("p = Exp (x) r = Exp (x) a = Add (p, r)", "q = Exp (x) b = Add (q, q)"),
-    ],
+@table(
+    ("p = Exp (x) a = Add (p, x)", "q = Exp (x) b = Add (q, x)"),
+    ("p = Exp (x) a = Add (p, x)", "q = Exp (x) b = Add (x, q)"),
+    ("p = Mul (x, k) a = Neg (p)", "q = Mul (x, h) b = Neg (q)"),
+    ("p = Identity (x) a = Neg (p)", "q = Identity (x) b = Neg (q)"),
+    ("p = Exp (x) r = Exp (x) a = Add (p, r)", "q = Exp (x) b = Add (q, q)"),
 )
 def test_equal_branches(one, other):
     """Values have equal names in no branch, operands any order, and constants their values."""

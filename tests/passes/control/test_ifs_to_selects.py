@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from straightline.passes import InlineIfs, Pipeline
 from straightline.passes.control.ifs_to_selects import IfsToSelects
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
@@ -170,18 +171,15 @@ def test_a_false_declaration_in_a_dead_branch_proves_nothing():
     )
 
 
-@pytest.mark.parametrize(
-    ("operation", "reason"),
-    [
-        ("a = Div (k, n)", "then_branch cannot run when it is not taken: Div 'y/a' may fail"),
-        ("a = Mod (k, n)", "'n' may be zero"),
-        ("a = Gather (k, n)", "'n' may be out of range for an axis of size 2"),
-        ("a = Reshape (k, n)", "'n' is known only at run time"),
-        ("a = Unique (k)", "is not among the operators that are known not to fail"),
-        ("r = RandomNormal <shape = [2]> ()  a = Cast <to = 7> (r)", "draws random numbers"),
-        ("a = Concat <axis = 0> (k, n)", "its output 'y' differs in shape, or may: [4] and [2]"),
-        ("a = NonZero (k)", "its output 'y' differs in shape, or may: [1, unknown] and [2]"),
-    ],
+@table(
+    ("a = Div (k, n)", "then_branch cannot run when it is not taken: Div 'y/a' may fail"),
+    ("a = Mod (k, n)", "'n' may be zero"),
+    ("a = Gather (k, n)", "'n' may be out of range for an axis of size 2"),
+    ("a = Reshape (k, n)", "'n' is known only at run time"),
+    ("a = Unique (k)", "is not among the operators that are known not to fail"),
+    ("r = RandomNormal <shape = [2]> ()  a = Cast <to = 7> (r)", "draws random numbers"),
+    ("a = Concat <axis = 0> (k, n)", "its output 'y' differs in shape, or may: [4] and [2]"),
+    ("a = NonZero (k)", "its output 'y' differs in shape, or may: [1, unknown] and [2]"),
 )
 def test_branches_that_fail_or_differ_are_kept(operation, reason):
     text = f"""<ir_version: 8, opset_import: ["" : 17]>
@@ -348,14 +346,11 @@ g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{
             else_branch = f () => (float[2] v) {{ v = Neg (a) }}> }}> }}"""
 
 
-@pytest.mark.parametrize(
-    ("iterations", "index", "is_safe"),
-    [
-        ("size", "Identity (i)", True),
-        ("size", "Sub (i, one)", False),  # -1 of no rows
-        ("size", "Add (i, one)", False),
-        ("n", "Identity (i)", False),
-    ],
+@table(
+    ("size", "Identity (i)", True),
+    ("size", "Sub (i, one)", False),  # -1 of no rows
+    ("size", "Add (i, one)", False),
+    ("n", "Identity (i)", False),
 )
 def test_a_row_of_the_iteration_is_there(iterations, index, is_safe):
     text = IN_LOOP.format(iterations=iterations, index=index)

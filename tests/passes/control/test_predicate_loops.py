@@ -6,6 +6,7 @@ from loops import assert_predicates
 from straightline import reference, rewrite
 from straightline.passes import Pipeline, UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
@@ -193,10 +194,7 @@ def test_an_absent_condition_is_ambiguous():
         assert wanted == given
 
 
-@pytest.mark.parametrize(
-    ("limits", "reason"),
-    [({"max_trips": 2}, "max_trips=2"), ({"max_nodes": 10}, "over max_nodes=10")],
-)
+@table(({"max_trips": 2}, "max_trips=2"), ({"max_nodes": 10}, "over max_nodes=10"))
 def test_over_budget_is_kept(limits, reason):
     kept(DOUBLING, reason, **limits)
 
@@ -213,19 +211,16 @@ LOOP = """
     }}"""
 
 
-@pytest.mark.parametrize(
-    ("operation", "reason"),
-    [
-        ("r = Div (x, a)", "Div 'y/r' may fail there: 'a' may be zero"),
-        (
-            "h = Gather (a, i)  r = Add (a, h)",
-            "Gather 'y/h' may fail there: 'i' may be out of range for an axis of size 2; it is"
-            " known to lie between 2 and 2",
-        ),
-        ("r = Concat <axis = 0> (a, x)", "its carried value 'a' differs in shape, or may"),
-        ("z = NonZero (a)  r = Reshape (z, all)", "its carried value 'a' differs in shape"),
-        ("f = RandomNormal <shape = [2]> ()  r = Cast <to = 7> (f)", "draws random numbers"),
-    ],
+@table(
+    ("r = Div (x, a)", "Div 'y/r' may fail there: 'a' may be zero"),
+    (
+        "h = Gather (a, i)  r = Add (a, h)",
+        "Gather 'y/h' may fail there: 'i' may be out of range for an axis of size 2; it is"
+        " known to lie between 2 and 2",
+    ),
+    ("r = Concat <axis = 0> (a, x)", "its carried value 'a' differs in shape, or may"),
+    ("z = NonZero (a)  r = Reshape (z, all)", "its carried value 'a' differs in shape"),
+    ("f = RandomNormal <shape = [2]> ()  r = Cast <to = 7> (f)", "draws random numbers"),
 )
 def test_bodies_that_fail_or_differ_are_kept(operation, reason):
     kept(LOOP.format(operation), reason)

@@ -8,6 +8,7 @@ from counting import assert_linear
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import ir, reference
 from straightline.passes import ForwardInvariants, Pipeline, parse_pipeline, straighten
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 FEED = {"x": np.array([1, -2], np.float32), "w": np.array([3, 4], np.float32)}
@@ -80,13 +81,8 @@ def test_a_body_runs_only_while_its_condition_holds(n):
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "c2 = Identity (c)",
-        "d = Identity (c) c2 = Identity (d)",
-        "c2 = Constant <value = bool {1}> ()",
-    ],
+@table(
+    "c2 = Identity (c)", "d = Identity (c) c2 = Identity (d)", "c2 = Constant <value = bool {1}> ()"
 )
 @pytest.mark.parametrize("given", ["yes", "go"])
 def test_a_condition_that_always_holds_is_given_on_as_it_came(condition, n, given):
@@ -145,10 +141,7 @@ def test_outputs_on_which_both_branches_agree():
     )
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "forwarded"),
-    [("1.0", "1.0", True), ("1.0", "2.0", False), ("0.0", "-0.0", False)],
-)
+@table(("1.0", "1.0", True), ("1.0", "2.0", False), ("0.0", "-0.0", False))
 def test_equal_constants_of_both_branches(one, other, forwarded):
     text = f"""g (float x, bool q) => (float y) {{
         v = If (q) <then_branch = t () => (float u) {{ u = Constant <value_float = {one}> () }},
@@ -254,18 +247,15 @@ BRANCHES = """g (bool q%s) => (%s y) {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "type_", "same"),
-    [
-        ('value_string = "a"', 'value_string = "a"', "string", True),
-        ('value_string = "a"', 'value_string = "b"', "string", False),
-        ('value_strings = ["a", "b"]', 'value_strings = ["a", "b"]', "string[2]", True),
-        ('value_strings = ["a", "b"]', 'value_strings = ["a", "c"]', "string[2]", False),
-        ("value_ints = [1, 2]", "value_ints = [1, 2]", "int64[2]", True),
-        ("value_ints = [1, 2]", "value_ints = [1, 3]", "int64[2]", False),
-        ("value = int32[1] {1}", "value = int32 {1}", "int32[K]", False),
-        ("value = float {0.0}", "value = float {-0.0}", "float", False),
-    ],
+@table(
+    ('value_string = "a"', 'value_string = "a"', "string", True),
+    ('value_string = "a"', 'value_string = "b"', "string", False),
+    ('value_strings = ["a", "b"]', 'value_strings = ["a", "b"]', "string[2]", True),
+    ('value_strings = ["a", "b"]', 'value_strings = ["a", "c"]', "string[2]", False),
+    ("value_ints = [1, 2]", "value_ints = [1, 2]", "int64[2]", True),
+    ("value_ints = [1, 2]", "value_ints = [1, 3]", "int64[2]", False),
+    ("value = int32[1] {1}", "value = int32 {1}", "int32[K]", False),
+    ("value = float {0.0}", "value = float {-0.0}", "float", False),
 )
 def test_constants_that_are_the_same_in_both_branches(one, other, type_, same):
     proto = as_model(HEAD + BRANCHES % ("", type_, one, other))

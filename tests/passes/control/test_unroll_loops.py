@@ -15,6 +15,7 @@ from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from sessions import open_session
 from straightline import load, reference
 from straightline.passes import PassContext, Pipeline, UnrollLoops, UnrollScans, straighten
+from tables import table
 
 NEGATE_AND_KEEP = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r, float[2] s) {
     c2 = Identity (c) r = Neg (a) s = Add (a, a)
@@ -95,9 +96,7 @@ def test_over_budget_is_kept(limit):
     )
 
 
-@pytest.mark.parametrize(
-    "decides", ["int64 n = {-2}", "int64 n = {0}", "int64 n = {3}, bool no = {0}"]
-)
+@table("int64 n = {-2}", "int64 n = {0}", "int64 n = {3}, bool no = {0}")
 def test_no_iterations(decides):
     no = "no" if "no" in decides else ""
     model = assert_unrolls(
@@ -154,16 +153,13 @@ def test_no_iterations_of_elements_that_the_model_declares_of_other_sizes_are_ke
     assert not result.changed
 
 
-@pytest.mark.parametrize(
-    ("inputs", "output", "shape"),
-    [
-        ("float[2] a", "float[M] s", (0, 2)),
-        ("float[2] a", "s", (0, 2)),
-        ("float[N] a", "float[M] s", (0, 0)),
-        ("float[N] a", "s", (0, 0)),
-        ("a", "float[M] s", (0, 0)),
-        ("a", "s", (0,)),
-    ],
+@table(
+    ("float[2] a", "float[M] s", (0, 2)),
+    ("float[2] a", "s", (0, 2)),
+    ("float[N] a", "float[M] s", (0, 0)),
+    ("float[N] a", "s", (0, 0)),
+    ("a", "float[M] s", (0, 0)),
+    ("a", "s", (0,)),
 )
 def test_no_iterations_of_elements_of_the_sizes_that_the_body_tells(inputs, output, shape):
     """Not those of what is carried into it, in the reference and in onnxruntime."""
@@ -354,15 +350,12 @@ def test_copies_that_load_slower_are_not_made_where_costs_count(iterations, pays
         )
 
 
-@pytest.mark.parametrize(
-    ("body", "iterations", "supports", "kept"),
-    [
-        ("straightline_iteration", 501, None, True),
-        ("straightline_iteration_1", 501, lambda *_: True, True),
-        ("straightline_iteration", 500, None, False),
-        ("straightline_iteration", 501, lambda op_type, _: op_type != "Loop", False),
-        ("b", 501, None, False),
-    ],
+@table(
+    ("straightline_iteration", 501, None, True),
+    ("straightline_iteration_1", 501, lambda *_: True, True),
+    ("straightline_iteration", 500, None, False),
+    ("straightline_iteration", 501, lambda op_type, _: op_type != "Loop", False),
+    ("b", 501, None, False),
 )
 def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, iterations, supports, kept):
     """Unless the client lacks Loop; a second rewrite knows the loop by its body."""

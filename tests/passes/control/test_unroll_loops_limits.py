@@ -7,22 +7,20 @@ from harness import as_model, assert_keeps, run_passes
 from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from straightline import reference
 from straightline.passes import Pipeline, UnrollLoops
+from tables import table
 
 RANDOM = "z = RandomNormal <shape = [2], seed = 1.0> () r = Add (a, z)"
 IN_BRANCH = """r = If (yes) <then_branch = t () => (float[2] u) { z = RandomUniformLike (a)
     u = Add (a, z) }, else_branch = e () => (float[2] v) { v = Neg (a) }>"""
 
 
-@pytest.mark.parametrize(
-    ("body", "function"),
-    [
-        (RANDOM, ""),
-        (IN_BRANCH, ""),
-        ("r, mask = Dropout (a, ratio, yes)", ""),
-        ("p = Sigmoid (a) r = Bernoulli (p)", ""),
-        ("r = local.f (a)", RANDOM),
-        ("r = com.microsoft.BiasDropout (a, x, , ratio, yes)", ""),
-    ],
+@table(
+    (RANDOM, ""),
+    (IN_BRANCH, ""),
+    ("r, mask = Dropout (a, ratio, yes)", ""),
+    ("p = Sigmoid (a) r = Bernoulli (p)", ""),
+    ("r = local.f (a)", RANDOM),
+    ("r = com.microsoft.BiasDropout (a, x, , ratio, yes)", ""),
 )
 def test_random_operators_keep_the_loop(body, function):
     text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio =
@@ -220,16 +218,13 @@ ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("text", "cost"),
-    [
-        (COUNTED, 5 * 2),  # with a condition that is copied
-        (WHILE, 5 * 3),  # what folds is counted before it is known to
-        (
-            ROWS,
-            3 * 1 + 1 + 3 + 1,
-        ),  # what is the same on each iteration once; an Unsqueeze each, a Concat
-    ],
+@table(
+    (COUNTED, 5 * 2),  # with a condition that is copied
+    (WHILE, 5 * 3),  # what folds is counted before it is known to
+    (
+        ROWS,
+        3 * 1 + 1 + 3 + 1,
+    ),  # what is the same on each iteration once; an Unsqueeze each, a Concat
 )
 def test_as_many_nodes_as_are_allowed_and_not_one_fewer(text, cost):
     def result(most):

@@ -15,6 +15,7 @@ from straightline.passes.costs.cost_model import (
 )
 from straightline.passes.costs.goal import GOALS
 from straightline.passes.costs.table import ARITHMETIC, LOAD_ITEMS, RUN_ITEMS, CostTable
+from tables import table
 
 TABLE = CostTable(
     {**dict.fromkeys(LOAD_ITEMS, 1.0), "session": 300.0, "Loop": 9.0},
@@ -103,16 +104,13 @@ def test_a_scan_has_fewer_slots_than_a_loop():
     }
 
 
-@pytest.mark.parametrize(
-    ("node", "elements", "products"),
-    [
-        ("y = Exp (x)", 6, 0),
-        ("y = MatMul (x, w)", 8, 8 * 3),
-        ("y = Gemm (x, w)", 8, 8 * 3),
-        ("y = Gemm <transB = 1> (x, v)", 8, 8 * 3),
-        ("y = Conv (i, k)", 8 * 5, 8 * 5 * 3 * 3),
-        ("y = Exp (n)", 64 * 3, 0),
-    ],
+@table(
+    ("y = Exp (x)", 6, 0),
+    ("y = MatMul (x, w)", 8, 8 * 3),
+    ("y = Gemm (x, w)", 8, 8 * 3),
+    ("y = Gemm <transB = 1> (x, v)", 8, 8 * 3),
+    ("y = Conv (i, k)", 8 * 5, 8 * 5 * 3 * 3),
+    ("y = Exp (n)", 64 * 3, 0),
 )
 def test_arithmetic_follows_from_sizes(node, elements, products):
     text = f"""g (float[2, 3] x, float[N, 3] n, float[1, 3, 7] i) => (y)
@@ -123,14 +121,11 @@ def test_arithmetic_follows_from_sizes(node, elements, products):
     assert units.get("product", 0) == products / 1024
 
 
-@pytest.mark.parametrize(
-    ("operator", "size", "numbers", "activations"),
-    [
-        ("RNN <hidden_size = 4> (x, w, r)", "7, 2, 3", 7 * 2 * 4, 1),
-        ("RNN <hidden_size = 4, layout = 1> (x, w, r)", "7, 2, 3", 7 * 2 * 4, 1),
-        ("RNN <hidden_size = 4> (x, w, r)", "N, M, 3", 64 * 64 * 4, 1),
-        ('RNN <hidden_size = 4> (x, w, r, "", "", h)', "N, M, 3", 64 * 2 * 4, 1),
-    ],
+@table(
+    ("RNN <hidden_size = 4> (x, w, r)", "7, 2, 3", 7 * 2 * 4, 1),
+    ("RNN <hidden_size = 4, layout = 1> (x, w, r)", "7, 2, 3", 7 * 2 * 4, 1),
+    ("RNN <hidden_size = 4> (x, w, r)", "N, M, 3", 64 * 64 * 4, 1),
+    ('RNN <hidden_size = 4> (x, w, r, "", "", h)', "N, M, 3", 64 * 2 * 4, 1),
 )
 def test_activations_of_recurrent_operators(operator, size, numbers, activations):
     text = f"""g (float[{size}] x, float[1, 4, 3] w, float[1, 4, 4] r, float[1, 2, 4] h)
@@ -159,9 +154,7 @@ def body_of(text):
     return node.body("body")
 
 
-@pytest.mark.parametrize(
-    ("goal", "most"), [("load", 12), ("balanced", 13), ("run", GOALS["run"].load_added + 12)]
-)
+@table(("load", 12), ("balanced", 13), ("run", GOALS["run"].load_added + 12))
 def test_copies_may_load_as_long_as_the_goal_allows(goal, most):
     """The loop costs 10 and its node 2."""
     body = body_of(LOOP.format(most="five", body="r = Neg (a)"))

@@ -7,6 +7,7 @@ from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import BlockLoops, HoistInvariants, Pipeline, VectorizeLoops
 from straightline.passes.costs.memory_limit import FormMemory, MemoryLimit
+from tables import table
 
 PAIRS = """g (float[N, D] x, float[M, D] w) => (float[N] y) <bool yes = {1}, int64 zero = {0}> {
     s = Shape (x) n = Gather (s, zero)
@@ -31,16 +32,13 @@ def measured(text, *passes, most=1 << 30):
 AT_ONCE = HoistInvariants(), VectorizeLoops(max_bytes=1 << 40)
 
 
-@pytest.mark.parametrize(
-    ("text", "passes", "allowed"),
-    [
-        (PAIRS, AT_ONCE, False),
-        (PAIRS, (HoistInvariants(), BlockLoops()), True),
-        (SMALL, AT_ONCE, True),
-        (COUNTED, AT_ONCE, False),
-        (KNOWN, AT_ONCE, False),
-        (KNOWN.replace("4000", "200"), AT_ONCE, True),
-    ],
+@table(
+    (PAIRS, AT_ONCE, False),
+    (PAIRS, (HoistInvariants(), BlockLoops()), True),
+    (SMALL, AT_ONCE, True),
+    (COUNTED, AT_ONCE, False),
+    (KNOWN, AT_ONCE, False),
+    (KNOWN.replace("4000", "200"), AT_ONCE, True),
     ids=[
         "all at once",
         "blocks",

@@ -11,6 +11,7 @@ from straightline.passes.costs.table import (
     cost_table,
     holds_costs,
 )
+from tables import table
 
 TABLE = CostTable(
     dict.fromkeys(LOAD_ITEMS, 1.0),
@@ -32,18 +33,15 @@ def test_the_shipped_table_is_named_after_the_runtime():
     assert table.load["node"] > 0 and table.run["node"] > 0
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (None, "there is no table"),
-        ("]", "cannot be read"),
-        ("[load]\nnode = 'x'", "has no table 'load' of numbers"),
-        ("[load]\nnode = -1", "has no table 'load' of numbers"),
-        (TABLE.to_toml().replace("1048576.0", "'x'"), "has no table 'memory' of numbers"),
-        ("[load]\nnode = 1", "lacks 'session' in 'load'; run straightline calibrate again"),
-    ],
+@table(
+    (None, "there is no table"),
+    ("]", "cannot be read"),
+    ("[load]\nnode = 'x'", "has no table 'load' of numbers"),
+    ("[load]\nnode = -1", "has no table 'load' of numbers"),
+    (TABLE.to_toml().replace("1048576.0", "'x'"), "has no table 'memory' of numbers"),
+    ("[load]\nnode = 1", "lacks 'session' in 'load'; run straightline calibrate again"),
 )
-def test_a_file_that_is_no_table(tmp_path, text, told):
+def test_a_file_that_is_no_table(text, told, tmp_path):
     file = tmp_path / "costs.toml"
     if text is not None:
         file.write_text(text)

@@ -1,11 +1,11 @@
 """Trip counts, known or estimated."""
 
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import BlockLoops, Pipeline
 from straightline.passes.costs.trip_counts import USUAL, TripCounts, known_iterations
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
@@ -22,15 +22,12 @@ def loop_of(text):
     return node, model, ShapeInference(model)
 
 
-@pytest.mark.parametrize(
-    ("text", "iterations"),
-    [
-        (LOOP.format(most="five", body="r = Neg (a)"), 5),
-        (LOOP.format(most="n", body="r = Neg (a)"), None),
-        (LOOP.format(most="", body="r = Neg (a)"), None),
-        (SCAN.format(length=7), 7),
-        (SCAN.format(length="N"), None),
-    ],
+@table(
+    (LOOP.format(most="five", body="r = Neg (a)"), 5),
+    (LOOP.format(most="n", body="r = Neg (a)"), None),
+    (LOOP.format(most="", body="r = Neg (a)"), None),
+    (SCAN.format(length=7), 7),
+    (SCAN.format(length="N"), None),
 )
 def test_known_iterations(text, iterations):
     node, model, inference = loop_of(text)
@@ -38,17 +35,14 @@ def test_known_iterations(text, iterations):
     assert TripCounts(model, inference).of(node) == (USUAL if iterations is None else iterations)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "iterations"),
-    [
-        ("s = Shape (x) k = Gather (s, at)", USUAL),
-        ("k = Size (x)", 3 * USUAL),
-        ("s = Shape <start = 1> (x) k = ReduceSum <keepdims = 0> (s)", 3),
-        ("s = Shape (x) l = Less (t, s) c = Cast <to = 7> (l) k = ReduceSum <keepdims = 0> (c)", 1),
-        ("s = Shape (x) c = Mul (s, minus) k = ReduceSum <keepdims = 0> (c)", 0),
-        ("k = Identity (n)", USUAL),
-        ("r = ReduceSum <keepdims = 0> (x) k = Cast <to = 7> (r)", USUAL),
-    ],
+@table(
+    ("s = Shape (x) k = Gather (s, at)", USUAL),
+    ("k = Size (x)", 3 * USUAL),
+    ("s = Shape <start = 1> (x) k = ReduceSum <keepdims = 0> (s)", 3),
+    ("s = Shape (x) l = Less (t, s) c = Cast <to = 7> (l) k = ReduceSum <keepdims = 0> (c)", 1),
+    ("s = Shape (x) c = Mul (s, minus) k = ReduceSum <keepdims = 0> (c)", 0),
+    ("k = Identity (n)", USUAL),
+    ("r = ReduceSum <keepdims = 0> (x) k = Cast <to = 7> (r)", USUAL),
 )
 def test_iterations_at_usual_sizes(nodes, iterations):
     text = f"""g (float[N, 3] x, int64 n) => (float[3] y)

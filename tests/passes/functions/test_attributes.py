@@ -1,7 +1,5 @@
 """Nodes in functions whose attributes come from the caller: nothing is decided before inlining."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A function as one call sees it, and why a call cannot be replaced by it."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from harness import as_model
@@ -9,6 +7,7 @@ from onnx import helper
 from straightline import ir
 from straightline.passes.functions.binding import bind, inline_call, obstacle
 from straightline.passes.functions.calls import CallGraph
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
 LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
@@ -138,31 +137,28 @@ def test_nothing_in_the_way():
     )
 
 
-@pytest.mark.parametrize(
-    ("main", "functions", "reason"),
-    [
-        ("y = local.f (x)", ["f (a, b) => (b) { r = Neg (a) }"], "returns its input 'b', which"),
-        (
-            "y = local.f (x)",
-            [
-                "f (a, b) => (r) { n = Constant <value_int = 2> ()"
-                " r = Loop (n, , a) <body = l (int64 i, bool c, v) => (bool d, w) {"
-                " d = Identity (c) w = If (b) <then_branch = t () => (p) { p = Neg (v) },"
-                " else_branch = e () => (q) { q = Abs (v) }> }> }"
-            ],
-            "function 'local::f' decides by its input 'b', which the call leaves out",
-        ),
-        (
-            "y = local.f (, x)",
-            ["f (a, b) => (a) { r = Neg (b) }"],
-            "returns its input 'a', which",
-        ),
-        (
-            "y = local.f <k = g2 () => (u) { u = Constant <value_int = 1> () }> (x)",
-            ["f <k> (a) => (r) { r = Neg (a) }"],
-            "it hands a graph to function 'local::f' as an attribute",
-        ),
-    ],
+@table(
+    ("y = local.f (x)", ["f (a, b) => (b) { r = Neg (a) }"], "returns its input 'b', which"),
+    (
+        "y = local.f (x)",
+        [
+            "f (a, b) => (r) { n = Constant <value_int = 2> ()"
+            " r = Loop (n, , a) <body = l (int64 i, bool c, v) => (bool d, w) {"
+            " d = Identity (c) w = If (b) <then_branch = t () => (p) { p = Neg (v) },"
+            " else_branch = e () => (q) { q = Abs (v) }> }> }"
+        ],
+        "function 'local::f' decides by its input 'b', which the call leaves out",
+    ),
+    (
+        "y = local.f (, x)",
+        ["f (a, b) => (a) { r = Neg (b) }"],
+        "returns its input 'a', which",
+    ),
+    (
+        "y = local.f <k = g2 () => (u) { u = Constant <value_int = 1> () }> (x)",
+        ["f <k> (a) => (r) { r = Neg (a) }"],
+        "it hands a graph to function 'local::f' as an attribute",
+    ),
 )
 def test_obstacles_to_binding(main, functions, reason):
     found = why(loaded(f"g (float[2] x) => (y) {{ {main} }}", *functions))
@@ -202,9 +198,8 @@ def test_an_output_that_is_named_from_outside_stays():
 OUTER = "outer {} (a) => (r) {{ r = local.f <k: int = @n> (a) }}"
 
 
-@pytest.mark.parametrize(
-    ("outer", "own", "in_the_way"),
-    [("<n>", "<k: int = 2>", True), ("<n: int = 1>", "<k: int = 2>", False), ("<n>", "<k>", False)],
+@table(
+    ("<n>", "<k: int = 2>", True), ("<n: int = 1>", "<k: int = 2>", False), ("<n>", "<k>", False)
 )
 def test_attributes_passed_on_that_may_be_absent(outer, own, in_the_way):
     """Left out by the caller's caller, the attribute would have the default of the inner one."""
@@ -216,16 +211,13 @@ def test_attributes_passed_on_that_may_be_absent(outer, own, in_the_way):
         assert "its attribute 'k' has a default, and comes from attribute 'n' of" in found
 
 
-@pytest.mark.parametrize(
-    ("op_type", "own", "reason"),
-    [
-        ("Neg", 18, None),
-        ("Neg", 17, None),
-        ("Neg", 12, "written for opset 12 and its caller for 18, between which Neg changed"),
-        ("Split", 17, "between which Split changed; bring both to one opset first"),
-        ("Unheard", 17, "between which Unheard changed"),
-        ("local.h", 17, None),
-    ],
+@table(
+    ("Neg", 18, None),
+    ("Neg", 17, None),
+    ("Neg", 12, "written for opset 12 and its caller for 18, between which Neg changed"),
+    ("Split", 17, "between which Split changed; bring both to one opset first"),
+    ("Unheard", 17, "between which Unheard changed"),
+    ("local.h", 17, None),
 )
 def test_operators_of_another_opset(op_type, own, reason):
     body = f"f (a) => (r) {{ r = {op_type} (a) }}"

@@ -1,7 +1,5 @@
 """Who calls whom among functions, and which of them hold control flow."""
 
-from __future__ import annotations
-
 import onnx
 import pytest
 from counting import assert_linear

@@ -1,7 +1,5 @@
 """Calls that are inlined on trial: what a verdict depends on."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -6,6 +6,7 @@ from loops import HEAD
 from straightline import ir
 from straightline.facts.obstacle import Obstacle
 from straightline.passes.iteration.loop_view import LoopView, read
+from tables import table
 
 LOOP = """g (int64 n, bool go, float[3] x, float[2] u) => (float[3] y, float[?, 2] z) {
     y, q, z, h = Loop (n, go, x, x) <body = b (int64 i, bool c, float[3] a, float[3] d)
@@ -62,15 +63,12 @@ def test_a_scan():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (
-            LOOP.replace("c2 = Identity (c)", "k = Constant <value_int = 2> () c2 = Less (i, k)"),
-            "its body decides",
-        ),
-        (LOOP.replace("Loop (n, go", "Loop (, go"), "it has no maximum"),
-    ],
+@table(
+    (
+        LOOP.replace("c2 = Identity (c)", "k = Constant <value_int = 2> () c2 = Less (i, k)"),
+        "its body decides",
+    ),
+    (LOOP.replace("Loop (n, go", "Loop (, go"), "it has no maximum"),
 )
 def test_nodes_that_are_no_repetition(text, reason):
     with pytest.raises(Obstacle, match=reason):

@@ -3,11 +3,11 @@
 import re
 
 import numpy as np
-import pytest
 from harness import as_model, run_passes
 from loops import HEAD, op_types
 from straightline import rewrite, transform
 from straightline.passes import RaiseRecurrences, VectorizeLoops
+from tables import table
 from vectorized import assert_same, numbers
 
 ROWS = """g ({inputs}) => (float[Q] y) <bool yes = {{1}}, int64 zero = {{0}}{constants}> {{
@@ -52,16 +52,13 @@ def test_an_option_that_leaves_a_loop_is_not_offered():
     assert "row_bytes" in remark.reason and "--passes" not in remark.reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        rows(width="300"),
-        rows(count="five", constants=", int64 five = {5}"),
-        rows()
-        .replace("float r)", "float[1000, 100] r)")
-        .replace("(float[Q] y)", "(y)")
-        .replace("ReduceMax <keepdims = 0>", "Neg"),
-    ],
+@table(
+    rows(width="300"),
+    rows(count="five", constants=", int64 five = {5}"),
+    rows()
+    .replace("float r)", "float[1000, 100] r)")
+    .replace("(float[Q] y)", "(y)")
+    .replace("ReduceMax <keepdims = 0>", "Neg"),
     ids=["small", "known number", "given out anyway"],
 )
 def test_memory_of_a_batched_loop(text):

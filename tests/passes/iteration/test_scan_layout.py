@@ -14,6 +14,7 @@ from straightline.passes.iteration.scan_layout import (
     row_type,
     unreadable,
 )
+from tables import table
 
 BODY = (
     "body = b (float[2] a, float[2] e) => (float[2] a2, float[2] r) { a2 = Add (a, e) r = Neg (e) }"
@@ -118,10 +119,7 @@ def test_each_is_made_once():
     assert (made, found) == ([s, x], [s, x, s])
 
 
-@pytest.mark.parametrize(
-    ("index", "dims"),
-    [(0, [2]), (1, ["L", 2])],
-)
+@table((0, [2]), (1, ["L", 2]))
 def test_the_type_of_a_row(index, dims):
     model, _ = scan_of()
     type_ = row_type(model.graph.inputs[index])

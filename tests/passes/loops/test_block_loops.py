@@ -1,10 +1,10 @@
 """Loops over blocks of iterations: before and after, other passes, what stays."""
 
-import pytest
 from harness import assert_keeps, assert_rewrites, run_passes
 from loops import HEAD
 from row_pairs import MANY, PAIRS, pairs
 from straightline.passes import BlockLoops, LoopsToScans, RaiseRecurrences, VectorizeLoops
+from tables import table
 
 
 def test_rows_of_fixed_size():
@@ -47,15 +47,12 @@ STATE = """g (float[9, 3] x, float[2, 3] w) => (float[2, 3] y) {
         f = Tanh (s) r = Add (f, e) }> (w, x) }"""
 
 
-@pytest.mark.parametrize(
-    ("text", "block", "reason"),
-    [
-        (HEAD + STATE, 96, "it carries 's', on which all values depend"),
-        (HEAD + PAIRS.replace("N, D", "9, 3").replace("M, D", "2, 3"), 24, "of 24 bytes on each"),
-        (HEAD + PAIRS.replace("N, D", "4, 3").replace("M, D", "2, 3"), 192, "of 24 bytes on each"),
-        (HEAD.replace("17", "11") + PAIRS, 96, "is of opset 11; convert to 12 first"),
-        (HEAD + PAIRS.replace("Identity (c)", "Not (c)"), 96, "its body decides when it ends"),
-    ],
+@table(
+    (HEAD + STATE, 96, "it carries 's', on which all values depend"),
+    (HEAD + PAIRS.replace("N, D", "9, 3").replace("M, D", "2, 3"), 24, "of 24 bytes on each"),
+    (HEAD + PAIRS.replace("N, D", "4, 3").replace("M, D", "2, 3"), 192, "of 24 bytes on each"),
+    (HEAD.replace("17", "11") + PAIRS, 96, "is of opset 11; convert to 12 first"),
+    (HEAD + PAIRS.replace("Identity (c)", "Not (c)"), 96, "its body decides when it ends"),
     ids=["state", "large rows", "few iterations", "opset", "condition"],
 )
 def test_kept_loops_and_their_reasons(text, block, reason):

@@ -10,6 +10,7 @@ from loops import HEAD, op_types
 from row_pairs import MANY, PAIRS, pairs
 from straightline import reference
 from straightline.passes import BlockLoops
+from tables import table
 from vectorized import numbers
 
 
@@ -38,15 +39,12 @@ ROWS = """g (float[N, 3] x, float[2, 3] w, int64 n, bool go) => (y) {
         c2 = Identity (c) e = Gather (x, i) BODY }> }"""
 
 
-@pytest.mark.parametrize(
-    ("body", "type_"),
-    [
-        ("r = Add (w, e)", "float[2, 3]"),
-        ("r = Add (w, e)", "float[2, ?]"),
-        ("f = Add (w, e) r = Identity (w)", "float[2, 3]"),
-        ("j = Cast <to = 1> (i) r = Mul (w, j)", "float[2, 3]"),
-        ("f = Add (w, e) t = Transpose (f) r = MatMul (f, t)", "float[2, 2]"),
-    ],
+@table(
+    ("r = Add (w, e)", "float[2, 3]"),
+    ("r = Add (w, e)", "float[2, ?]"),
+    ("f = Add (w, e) r = Identity (w)", "float[2, 3]"),
+    ("j = Cast <to = 1> (i) r = Mul (w, j)", "float[2, 3]"),
+    ("f = Add (w, e) t = Transpose (f) r = MatMul (f, t)", "float[2, 2]"),
 )
 def test_iterations_by_number(body, type_):
     text = HEAD + ROWS.replace("TYPE", type_).replace("BODY", body)

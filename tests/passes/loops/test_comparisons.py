@@ -1,10 +1,10 @@
 """What of a Loop's condition is a counter that is compared with a bound."""
 
-import pytest
 from straightline import ir
 from straightline.analysis.iterations.trip_count_bound import parts
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.loops.comparisons import ConditionReader, integer
+from tables import table
 
 
 def read(condition, before="go = Less (s, n)", step=1):
@@ -31,16 +31,13 @@ def read(condition, before="go = Less (s, n)", step=1):
     return found, says
 
 
-@pytest.mark.parametrize(
-    ("condition", "step", "offset", "bound", "equal"),
-    [
-        ("d = Less (j, n)", 1, 1, "n", False),
-        ("d = Less (i, n)", 1, 0, "n", False),
-        ("d = Less (j, m)", 1, 1, "n", False),
-        ("d = GreaterOrEqual (n, j)", 1, 1, "n", True),
-        ("d = Greater (j, n)", -1, -1, "n", False),
-        ("h = Less (j, n) d = Not (h)", -1, -1, "n", True),
-    ],
+@table(
+    ("d = Less (j, n)", 1, 1, "n", False),
+    ("d = Less (i, n)", 1, 0, "n", False),
+    ("d = Less (j, m)", 1, 1, "n", False),
+    ("d = GreaterOrEqual (n, j)", 1, 1, "n", True),
+    ("d = Greater (j, n)", -1, -1, "n", False),
+    ("h = Less (j, n) d = Not (h)", -1, -1, "n", True),
 )
 def test_comparisons_of_a_counter(condition, step, offset, bound, equal):
     (found,), _ = read(condition, step=step)
@@ -58,24 +55,18 @@ def test_rounded_comparisons():
     assert read(casts.format(10))[0] == [None]
 
 
-@pytest.mark.parametrize(
-    "condition",
-    ["d = Less (n, j)", "d = Equal (j, n)", "x = Mul (j, j) d = Less (x, n)", "d = Less (j, j)"],
-)
+@table("d = Less (n, j)", "d = Equal (j, n)", "x = Mul (j, j) d = Less (x, n)", "d = Less (j, j)")
 def test_conditions_without_a_comparison(condition):
     assert read(condition)[0] == [None]
 
 
-@pytest.mark.parametrize(
-    ("before", "says"),
-    [
-        ("go = Less (s, n)", True),
-        ("go = Greater (n, s)", True),
-        ("go = LessOrEqual (s, n)", False),
-        ("go = Less (n, s)", False),
-        ("x = Cast <to = 1> (s) y = Cast <to = 1> (n) go = Less (x, y)", False),
-        ("x = Cast <to = 7> (s) y = Cast <to = 7> (n) go = Less (x, y)", True),
-    ],
+@table(
+    ("go = Less (s, n)", True),
+    ("go = Greater (n, s)", True),
+    ("go = LessOrEqual (s, n)", False),
+    ("go = Less (n, s)", False),
+    ("x = Cast <to = 1> (s) y = Cast <to = 1> (n) go = Less (x, y)", False),
+    ("x = Cast <to = 7> (s) y = Cast <to = 7> (n) go = Less (x, y)", True),
 )
 def test_facts_of_the_initial_condition(before, says):
     assert read("d = Less (j, n)", before)[1] == [says]

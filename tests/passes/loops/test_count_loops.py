@@ -11,6 +11,7 @@ from straightline import transform
 from straightline.passes import CountLoops
 from straightline.reference import run
 from straightline.verification.proof import prove
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TYPES = {"int32": np.int32, "int64": np.int64}
@@ -78,15 +79,12 @@ def test_the_counted_loop():
     assert_rewrites(CountLoops(), HEAD + before, HEAD + after, feeds)
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "d = Less (J, END)",
-        "d = Greater (END, J)",
-        "h = GreaterOrEqual (J, END) d = Not (h)",
-        "h = Less (J, END) h2 = Identity (h) d = And (h2, h)",
-        "w = Cast <to = 7> (J) z = Cast <to = 7> (END) d = Less (w, z)",
-    ],
+@table(
+    "d = Less (J, END)",
+    "d = Greater (END, J)",
+    "h = GreaterOrEqual (J, END) d = Not (h)",
+    "h = Less (J, END) h2 = Identity (h) d = And (h2, h)",
+    "w = Cast <to = 7> (J) z = Cast <to = 7> (END) d = Less (w, z)",
 )
 def test_upwards(condition):
     assert_counts(loop(condition))
@@ -215,9 +213,7 @@ ROUNDED = "w = Cast <to = 1> (J) z = Cast <to = 1> (END) d = Less (w, z)"
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize(
-    "end", [6, 2**24, 2**24 + 1, 2**25 + 3, 2**30 - 1, 2**31 - 1, -(2**24) - 1]
-)
+@table(6, 2**24, 2**24 + 1, 2**25 + 3, 2**30 - 1, 2**31 - 1, -(2**24) - 1)
 def test_numbers_that_float32_rounds(end):
     """The Loop ends before the bound where numbers below it are rounded to the same."""
     text = loop(ROUNDED)
@@ -266,26 +262,21 @@ def test_a_start_and_a_bound_that_are_rounded_to_the_same():
     assert_stays(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        loop("d = Less (J, END)", step=2, kind="int64"),  # it may wrap
-        loop("d = Less (J, END)", step=1 << 17),
-        loop("d = Greater (J, END)"),
-        loop("h = Less (J, END) d = Xor (h, ask)"),
-        loop("h = Less (J, END) d = Or (h, ask)"),
-        loop("l = Mul (J, END) d = Less (l, END)", start="zero"),
-        loop("d = Less (u, v)", before="yes", kind="int64"),
-        loop("d = Less (J, END)").replace("(, go", "(m, "),
-    ],
+@table(
+    loop("d = Less (J, END)", step=2, kind="int64"),  # it may wrap
+    loop("d = Less (J, END)", step=1 << 17),
+    loop("d = Greater (J, END)"),
+    loop("h = Less (J, END) d = Xor (h, ask)"),
+    loop("h = Less (J, END) d = Or (h, ask)"),
+    loop("l = Mul (J, END) d = Less (l, END)", start="zero"),
+    loop("d = Less (u, v)", before="yes", kind="int64"),
+    loop("d = Less (J, END)").replace("(, go", "(m, "),
 )
 def test_kept_loops(text):
     assert_stays(text)
 
 
-@pytest.mark.parametrize(
-    ("bound", "counts"), [("3", True), ("0", True), ("3.5", False), ("16777216", False)]
-)
+@table(("3", True), ("0", True), ("3.5", False), ("16777216", False))
 def test_a_bound_that_was_cast_before(bound, counts):
     """tf2onnx casts both sides to float32, and a constant at once."""
     text = loop("f = Cast <to = 1> (J) d = Less (f, far)", before="yes", start="zero", kind="int32")
@@ -297,13 +288,10 @@ def test_a_bound_that_was_cast_before(bound, counts):
         assert_stays(text)
 
 
-@pytest.mark.parametrize(
-    ("condition", "most", "iterations"),
-    [
-        ("d = Less (J, END)", "", 3),
-        ("d = LessOrEqual (J, END)", "", 4),
-        ("d = Less (J, END) f = And (d, yes)", "two", 2),
-    ],
+@table(
+    ("d = Less (J, END)", "", 3),
+    ("d = LessOrEqual (J, END)", "", 4),
+    ("d = Less (J, END) f = And (d, yes)", "two", 2),
 )
 def test_constants_need_no_operator_of_a_newer_opset(condition, most, iterations):
     text = loop(condition, before="yes", start="zero", bound="three", kind="int64", most=most)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import pytest
 from harness import (
     as_model,
     assert_equal,
@@ -14,6 +13,7 @@ from harness import (
 from loops import HEAD, op_types
 from straightline import reference
 from straightline.passes import HoistInvariants, Pipeline, straighten
+from tables import table
 
 FEED = {"x": np.array([1, -2], np.float32), "w": np.array([3, 4], np.float32)}
 
@@ -74,15 +74,12 @@ UNCERTAIN = """g (float[4] w, float[{}] s, int64[1] l) => (float[a, b] z) <int64
 }}"""
 
 
-@pytest.mark.parametrize(
-    ("length", "declared", "element", "moves"),
-    [
-        ("3", "m", "Mul (k, e)", True),
-        ("N", "m", "Mul (k, e)", False),
-        ("N", "b", "Mul (k, e)", False),
-        ("N", "m, 2", "Mul (r, e)", False),
-        ("N", "m, 2", "Mul (v, e)", True),
-    ],
+@table(
+    ("3", "m", "Mul (k, e)", True),
+    ("N", "m", "Mul (k, e)", False),
+    ("N", "b", "Mul (k, e)", False),
+    ("N", "m, 2", "Mul (r, e)", False),
+    ("N", "m, 2", "Mul (v, e)", True),
 )
 def test_sizes_of_a_scan_without_an_element_stay(length, declared, element, moves):
     """The reference infers them from the sizes of captured values and from constants inside."""
@@ -125,9 +122,7 @@ def test_a_failing_invariant_stays_if_there_may_be_no_iteration():
     assert "'m' may be zero" in str(remark)
 
 
-@pytest.mark.parametrize(
-    "certain", ["n = Constant <value_int = 3> ()", "n = Constant <value = int64 {1}> ()"]
-)
+@table("n = Constant <value_int = 3> ()", "n = Constant <value = int64 {1}> ()")
 def test_a_failing_invariant_leaves_if_there_is_an_iteration(certain):
     text = loop(DIVIDE, inputs="float[2] x, int64[2] k, int64[2] m").replace(
         "y = Loop", f"{certain} y = Loop"
@@ -154,16 +149,13 @@ def test_a_scan_of_a_known_length_makes_an_iteration():
     assert hoisted(text.replace("LENGTH", "0"))[0] == ["Scan"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "e = RandomNormalLike (w) r = Mul (a, e)",
-        "e = com.microsoft.Strange (w) r = Mul (a, e)",
-        "e = Constant <value_floats = [1.0, 2.0]> () r = Mul (a, e)",
-        "e = Identity (w) r = Mul (a, e)",
-        "e = Exp (a) r = Mul (a, e)",
-        "f = Cast <to = 1> (i) e = Exp (f) r = Mul (a, e)",
-    ],
+@table(
+    "e = RandomNormalLike (w) r = Mul (a, e)",
+    "e = com.microsoft.Strange (w) r = Mul (a, e)",
+    "e = Constant <value_floats = [1.0, 2.0]> () r = Mul (a, e)",
+    "e = Identity (w) r = Mul (a, e)",
+    "e = Exp (a) r = Mul (a, e)",
+    "f = Cast <to = 1> (i) e = Exp (f) r = Mul (a, e)",
 )
 def test_nodes_that_stay_in_the_body(body):
     outside, _, result = hoisted(loop(body))

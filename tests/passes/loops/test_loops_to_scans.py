@@ -18,6 +18,7 @@ from straightline import reference
 from straightline.passes import LoopsToScans
 from straightline.passes.costs.table import cost_table
 from straightline.passes.loops import loops_to_scans
+from tables import table
 from vectorized import numbers
 
 GIVEN = "float[3] s, float[N, 3] x, float[5, 3] w, int64 n"
@@ -228,10 +229,7 @@ def test_a_counter_is_a_number():
         assert_equal_outputs(text, model, {"x": numbers(length, 3), "s": numbers(3)})
 
 
-@pytest.mark.parametrize(
-    ("given", "back"),
-    [("a", "a"), ("a", "e"), ("e", "e"), ("x2", "r"), ("r", "r")],
-)
+@table(("a", "a"), ("a", "e"), ("e", "e"), ("x2", "r"), ("r", "r"))
 def test_outputs_that_are_inputs_of_the_body(given, back):
     """onnxruntime mixes these up where a body does not make a value for each output."""
     text = HEAD + loop("e = Gather (x, i) r = Add (a, e) x2 = Identity (s)", "m").replace(
@@ -358,9 +356,7 @@ def test_without_a_guard_what_may_make_no_iterations_is_kept():
     )
 
 
-@pytest.mark.parametrize(
-    ("opset", "reason"), [(8, "convert to opset 9"), (10, "convert to opset 11")]
-)
+@table((8, "convert to opset 9"), (10, "convert to opset 11"))
 def test_older_opsets(opset, reason):
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     assert_keeps(LoopsToScans(), head + loop(READS, "n"), reason)

@@ -1,7 +1,6 @@
 """What a Scan takes apart: rows in their order, backward, from a place on, numbers."""
 
 import numpy as np
-import pytest
 from harness import as_model
 from loops import HEAD
 from straightline import ir, reference
@@ -10,6 +9,7 @@ from straightline.facts.polynomial import Dimension
 from straightline.passes.iteration.affine_reads import Selection
 from straightline.passes.iteration.loop_view import read
 from straightline.passes.loops.loops_to_scans import ScanSources
+from tables import table
 
 TEXT = """g (float[N, 3] x, int64 n) => (float[?, 3] y) <bool yes = {1}> {
     y = Loop (n, yes) <body = b (int64[1] i, bool c) => (bool c2, float[3] r) {
@@ -34,18 +34,15 @@ def ir_info(value):
     return onnx.ValueInfoProto(name=value.name)
 
 
-@pytest.mark.parametrize(
-    ("axis", "start", "step", "whole", "expected"),
-    [
-        (0, 0, 1, True, X),
-        (1, 0, 1, True, X.T),
-        (0, 0, 1, False, X[:2]),
-        (0, 2, 1, False, X[2:]),
-        (0, -1, 1, False, X[[-1, 0]]),
-        (1, 1, 1, False, X.T[1:]),
-        (0, 3, -1, True, X),
-        (0, 1, -1, False, X[:2]),
-    ],
+@table(
+    (0, 0, 1, True, X),
+    (1, 0, 1, True, X.T),
+    (0, 0, 1, False, X[:2]),
+    (0, 2, 1, False, X[2:]),
+    (0, -1, 1, False, X[[-1, 0]]),
+    (1, 1, 1, False, X.T[1:]),
+    (0, 3, -1, True, X),
+    (0, 1, -1, False, X[:2]),
 )
 def test_rows(axis, start, step, whole, expected):
     def add(sources, x):

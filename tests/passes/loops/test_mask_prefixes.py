@@ -5,6 +5,7 @@ import pytest
 from attention_loops import HEAD, PLAIN, ROWS, SCORES, SOFT, feeds, loop
 from harness import assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import HoistInvariants, MaskPrefixes, VectorizeLoops
+from tables import table
 
 
 def test_attention():
@@ -81,10 +82,7 @@ def test_forms(name):
             assert_equal_outputs(text, made.model, feed)
 
 
-@pytest.mark.parametrize(
-    ("name", "special"),
-    [("plain", np.nan), ("by hand", np.nan), ("linear", np.inf), ("linear", -np.inf)],
-)
+@table(("plain", np.nan), ("by hand", np.nan), ("linear", np.inf), ("linear", -np.inf))
 def test_later_rows_spread_no_nan(name, special):
     """Rows that are not yet there do not count, whatever they hold."""
     text = loop(FORMS[name])
@@ -104,18 +102,15 @@ def test_no_loop_is_left():
     assert_equal_outputs(text, made, feed)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        loop(
-            PLAIN.replace("v = Exp (q)", "v = ReduceMax <keepdims = 1> (z, k0)").replace(
-                "(z, q)", "(z, v)"
-            )
-        ),  # rows of rows
-        loop(PLAIN.replace("(s, v)", "(v, s)").replace("(z, q)", "(q, z)")),
-        loop(PLAIN.replace("(s, v)", "(s, v, v)").replace("(z, q)", "(z, q, q)")),
-        loop(ROWS + "o = Neg (q)"),  # only written: vectorize-loops
-    ],
+@table(
+    loop(
+        PLAIN.replace("v = Exp (q)", "v = ReduceMax <keepdims = 1> (z, k0)").replace(
+            "(z, q)", "(z, v)"
+        )
+    ),  # rows of rows
+    loop(PLAIN.replace("(s, v)", "(v, s)").replace("(z, q)", "(q, z)")),
+    loop(PLAIN.replace("(s, v)", "(s, v, v)").replace("(z, q)", "(z, q, q)")),
+    loop(ROWS + "o = Neg (q)"),  # only written: vectorize-loops
 )
 def test_near_misses(text):
     assert not run_passes(text, MaskPrefixes()).changed

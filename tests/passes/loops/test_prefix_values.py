@@ -1,10 +1,10 @@
 """Prefixes of longer values: how operators compute them, of whole values or of Slices."""
 
 import numpy as np
-import pytest
 from attention_loops import HEAD
 from harness import assert_equal_outputs, run_passes
 from straightline.passes import MaskPrefixes
+from tables import table
 
 
 def loop(body):
@@ -26,26 +26,23 @@ def loop(body):
 SOFT = "k = Transpose <perm = [0, 2, 1]> (t) p = MatMul (q, k) w = Softmax <axis = -1> (p) "
 
 
-@pytest.mark.parametrize(
-    ("body", "slices"),
-    [
-        (SOFT + "o = MatMul (w, t)", 0),
-        (SOFT + "g = Relu (t) j = Add (g, g) o = MatMul (w, j)", 0),
-        (SOFT + "g = Unsqueeze (t, k0) j = Squeeze (g, k0) o = MatMul (w, j)", 0),
-        (
-            "g = Unsqueeze (t, k1) m = Expand (g, more) u = Reshape (m, six) k = Transpose"
-            " <perm = [0, 2, 1]> (u) a = Unsqueeze (q, k1) b = Expand (a, more)"
-            " j = Reshape (b, six) p = MatMul (j, k) w = Softmax <axis = -1> (p)"
-            " v = MatMul (w, u) z = ReduceMax <keepdims = 0> (v, k0)"
-            " a2 = Unsqueeze (z, k0) o = Concat <axis = 0> (a2, a2)",
-            0,
-        ),
-        (
-            SOFT + "m = MatMul (w, t) g = CumSum (t, one) j = ReduceMax <keepdims = 1> (g, k1)"
-            " o = Add (m, j)",
-            1,
-        ),
-    ],
+@table(
+    (SOFT + "o = MatMul (w, t)", 0),
+    (SOFT + "g = Relu (t) j = Add (g, g) o = MatMul (w, j)", 0),
+    (SOFT + "g = Unsqueeze (t, k0) j = Squeeze (g, k0) o = MatMul (w, j)", 0),
+    (
+        "g = Unsqueeze (t, k1) m = Expand (g, more) u = Reshape (m, six) k = Transpose"
+        " <perm = [0, 2, 1]> (u) a = Unsqueeze (q, k1) b = Expand (a, more)"
+        " j = Reshape (b, six) p = MatMul (j, k) w = Softmax <axis = -1> (p)"
+        " v = MatMul (w, u) z = ReduceMax <keepdims = 0> (v, k0)"
+        " a2 = Unsqueeze (z, k0) o = Concat <axis = 0> (a2, a2)",
+        0,
+    ),
+    (
+        SOFT + "m = MatMul (w, t) g = CumSum (t, one) j = ReduceMax <keepdims = 1> (g, k1)"
+        " o = Add (m, j)",
+        1,
+    ),
 )
 def test_operators(body, slices):
     text = loop(body).replace("int64 zero = {0}", "int64 zero = {0}, int64 one = {1}")

@@ -14,6 +14,7 @@ from harness import (
 from loops import HEAD, op_types
 from straightline import reference
 from straightline.passes import LoopsToScans, ScansToLoops
+from tables import table
 from vectorized import numbers
 
 BODY = (
@@ -108,9 +109,7 @@ def test_sizes_without_iterations_are_those_of_the_inputs():
         assert_equal_outputs(text, model, {"x": numbers(length, 4), "w": numbers(6)})
 
 
-@pytest.mark.parametrize(
-    ("given", "back"), [("a", "a"), ("a", "e"), ("e", "e"), ("s2", "r"), ("r", "r")]
-)
+@table(("a", "a"), ("a", "e"), ("e", "e"), ("s2", "r"), ("r", "r"))
 def test_outputs_that_are_inputs_of_the_body(given, back):
     """onnxruntime mixes these up where a body does not make a value for each output."""
     text = (
@@ -181,14 +180,11 @@ def scan(declared, result):
     }}"""
 
 
-@pytest.mark.parametrize(
-    ("opset", "text", "reason"),
-    [
-        (8, "z = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Neg (e) }> (, x)", "opset 8"),
-        (9, None, "convert to opset 10"),
-        (13, None, "convert to opset 14"),
-        (17, "h = NonZero (e) q = Squeeze (h)", "are not known then"),
-    ],
+@table(
+    (8, "z = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Neg (e) }> (, x)", "opset 8"),
+    (9, None, "convert to opset 10"),
+    (13, None, "convert to opset 14"),
+    (17, "h = NonZero (e) q = Squeeze (h)", "are not known then"),
 )
 def test_kept_scans_and_their_reasons(opset, text, reason):
     head = HEAD.replace('"" : 17', f'"" : {opset}')

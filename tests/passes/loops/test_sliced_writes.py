@@ -6,6 +6,7 @@ from harness import as_model, assert_equal_outputs, run_passes
 from loops import HEAD, op_types
 from straightline import transform
 from straightline.passes import StoreRows
+from tables import table
 
 LOOP = """g (float[N, 3] x, float[3, N] z, int64 k) => ({out} y)
         <bool yes = {{1}}, int64 zero = {{0}},
@@ -51,18 +52,15 @@ def test_no_loop_is_left(body, options):
         assert_equal_outputs(text, rewrite, {"x": x, "z": z, "k": np.array(length)})
 
 
-@pytest.mark.parametrize(
-    ("body", "options"),
-    [
-        (MASK, {"count": "k"}),  # no row is written at a place beyond the buffer
-        (MASK.replace("(places, i)", "(places, b)").replace("q =", "b = Add (i, one) q =", 1), {}),
-        (MASK.replace("q =", "far = Add (places, one) q =").replace("(places, i)", "(far, i)"), {}),
-        (MASK.replace("Equal", "Less"), {}),
-        (MASK.replace("(m, f, s)", "(m, s, f)"), {}),
-        (MASK.replace("(m, f, s)", "(m, f, u)").replace("t =", "u = Neg (s) t ="), {}),
-        (SPLIT, {"count": "k"}),  # a Split of other sizes fails
-        (SPLIT.replace("(i1, v1, r2)", "(r2, v1, i1)").replace("Sub (n, i)", "Sub (k, i)"), {}),
-    ],
+@table(
+    (MASK, {"count": "k"}),  # no row is written at a place beyond the buffer
+    (MASK.replace("(places, i)", "(places, b)").replace("q =", "b = Add (i, one) q =", 1), {}),
+    (MASK.replace("q =", "far = Add (places, one) q =").replace("(places, i)", "(far, i)"), {}),
+    (MASK.replace("Equal", "Less"), {}),
+    (MASK.replace("(m, f, s)", "(m, s, f)"), {}),
+    (MASK.replace("(m, f, s)", "(m, f, u)").replace("t =", "u = Neg (s) t ="), {}),
+    (SPLIT, {"count": "k"}),  # a Split of other sizes fails
+    (SPLIT.replace("(i1, v1, r2)", "(r2, v1, i1)").replace("Sub (n, i)", "Sub (k, i)"), {}),
 )
 def test_near_misses(body, options):
     assert not run_passes(loop(body, **options), StoreRows()).changed

@@ -5,6 +5,7 @@ import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform
 from straightline.passes import StoreRows
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 END = 2**63 - 1
@@ -59,18 +60,15 @@ BOTH = {"inits": "both = Concat <axis = 0> (x, x)", "first": "both", "sizes": "[
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        (loop(SLICES), []),
-        (loop(SLICES.replace("end, k)", "z, k)"), inits="z = Reshape (n, k1)"), []),
-        (loop(TWO, **BOTH), ["ScatterND"]),
-        (loop(SCATTERS, count="half"), ["ScatterND"]),
-        (loop(RANGE, **BOTH), ["ScatterND"]),
-        (loop(CHAIN, **BOTH), ["ScatterND"]),
-        (loop("w = Neg (u) t = Concat <axis = 0> (s, u, w)", **APPENDED), []),
-        (loop("m = Concat <axis = 0> (s, u) t = Concat <axis = 0> (m, u)", **APPENDED), []),
-    ],
+@table(
+    (loop(SLICES), []),
+    (loop(SLICES.replace("end, k)", "z, k)"), inits="z = Reshape (n, k1)"), []),
+    (loop(TWO, **BOTH), ["ScatterND"]),
+    (loop(SCATTERS, count="half"), ["ScatterND"]),
+    (loop(RANGE, **BOTH), ["ScatterND"]),
+    (loop(CHAIN, **BOTH), ["ScatterND"]),
+    (loop("w = Neg (u) t = Concat <axis = 0> (s, u, w)", **APPENDED), []),
+    (loop("m = Concat <axis = 0> (s, u) t = Concat <axis = 0> (m, u)", **APPENDED), []),
 )
 def test_no_loop_is_left(text, left):
     made = transform(as_model(text), "accelerate").model
@@ -81,20 +79,17 @@ def test_no_loop_is_left(text, left):
         assert_equal_outputs(text, made, feed)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        loop(SLICES, count="two"),  # may write behind the buffer, which then grows
-        loop(SLICES.replace("(h, u, l)", "(l, u, h)")),
-        loop(SLICES.replace("b = Add (a, k1)", "b = Add (a, k2)"), sizes="[?, 3]"),
-        loop(SLICES.replace("end, k)", "k2, k)"), sizes="[?, 3]"),
-        loop(SLICES.replace("(i, k1)", "(neg, k1)").replace("a = ", "neg = Sub (i, one) a = ")),
-        loop(SCATTERS.replace("b = Add (a, one)", "b = Mul (i, i)"), count="half"),
-        loop(SCATTERS.replace("b = Add (a, one)", "b = Add (i, one)"), count="half"),
-        loop(SCATTERS.replace("b = Add (a, one)", "b = Add (a, zero)"), count="half"),
-        loop(SCATTERS.replace("b = Add (a, one)", "b = Sub (a, one)"), count="half"),
-        loop(SCATTERS.replace("(s, p, u)", "(s, p, u) o = Neg (m)").replace("(m, q", "(o, q")),
-    ],
+@table(
+    loop(SLICES, count="two"),  # may write behind the buffer, which then grows
+    loop(SLICES.replace("(h, u, l)", "(l, u, h)")),
+    loop(SLICES.replace("b = Add (a, k1)", "b = Add (a, k2)"), sizes="[?, 3]"),
+    loop(SLICES.replace("end, k)", "k2, k)"), sizes="[?, 3]"),
+    loop(SLICES.replace("(i, k1)", "(neg, k1)").replace("a = ", "neg = Sub (i, one) a = ")),
+    loop(SCATTERS.replace("b = Add (a, one)", "b = Mul (i, i)"), count="half"),
+    loop(SCATTERS.replace("b = Add (a, one)", "b = Add (i, one)"), count="half"),
+    loop(SCATTERS.replace("b = Add (a, one)", "b = Add (a, zero)"), count="half"),
+    loop(SCATTERS.replace("b = Add (a, one)", "b = Sub (a, one)"), count="half"),
+    loop(SCATTERS.replace("(s, p, u)", "(s, p, u) o = Neg (m)").replace("(m, q", "(o, q")),
 )
 def test_near_misses(text):
     assert not run_passes(text, StoreRows()).changed

@@ -1,10 +1,10 @@
 """Ifs on loop-invariant conditions leave their loops."""
 
 import numpy as np
-import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform
 from straightline.passes import UnswitchLoops
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 CONSTANTS = "<bool yes = {1}, float[3] s0 = {0, 0, 0}>"
@@ -53,15 +53,12 @@ def test_the_unswitched_loop():
 EACH = "m = ReduceSum <keepdims = 0> (u) l = Cast <to = 9> (m) e = Gather"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        loop("l").replace(
-            "e = Gather", "m = ReduceSum <keepdims = 0> (u) l = Cast <to = 9> (m) e = Gather"
-        ),
-        loop("yes"),
-        loop(kind="bool[K]"),
-    ],
+@table(
+    loop("l").replace(
+        "e = Gather", "m = ReduceSum <keepdims = 0> (u) l = Cast <to = 9> (m) e = Gather"
+    ),
+    loop("yes"),
+    loop(kind="bool[K]"),
 )
 def test_kept_loops_and_their_reasons(text):
     """A condition of each iteration, a constant, one of unknown size."""

@@ -13,6 +13,7 @@ from onnxscript import optimizer
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet
 from straightline import interop
 from straightline.passes import InlineIfs, UnrollLoops
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
 TEXT = (
@@ -162,15 +163,12 @@ def renames(model):
     model.graph.inputs[0].name = "other"
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (fails, "^fails: list index out of range"),
-        (breaks, "^breaks produced an invalid model: "),
-        (renames, "^renames changed the inputs: .*'x'.* became .*'other'"),
-    ],
+@table(
+    (fails, "^fails: list index out of range"),
+    (breaks, "^breaks produced an invalid model: "),
+    (renames, "^renames changed the inputs: .*'x'.* became .*'other'"),
 )
-def test_a_fault_of_theirs_is_an_error_of_ours(model, call, words):
+def test_a_fault_of_theirs_is_an_error_of_ours(call, words, model):
     before = model.SerializeToString(deterministic=True)
     loaded = sl.load(model)
     with pytest.raises(sl.RewriteError, match=words):
@@ -195,15 +193,12 @@ def test_models_that_onnx_ir_would_change_are_left_alone():
     assert outcome.model == model
 
 
-@pytest.mark.parametrize(
-    ("thing", "name"),
-    [
-        (common.CommonSubexpressionEliminationPass(), "common-subexpression-elimination"),
-        (RewriteRuleSet([rule()]), "rewrite-rule-set"),
-        ([rule()], "rewrite-rules"),
-        (optimizer.optimize, "optimize"),
-        (lambda model: None, "lambda"),
-    ],
+@table(
+    (common.CommonSubexpressionEliminationPass(), "common-subexpression-elimination"),
+    (RewriteRuleSet([rule()]), "rewrite-rule-set"),
+    ([rule()], "rewrite-rules"),
+    (optimizer.optimize, "optimize"),
+    (lambda model: None, "lambda"),
 )
 def test_names(thing, name):
     assert interop.step(thing).name == name

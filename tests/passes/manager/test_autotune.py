@@ -18,6 +18,7 @@ from straightline.passes.manager import autotune
 from straightline.passes.manager.autotune import Accelerate, alternatives
 from straightline.passes.sequences import lower_sequences
 from straightline.passes.utils import search_budget
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 ROWS = """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
@@ -87,15 +88,12 @@ def test_options_go_to_the_passes_in_it():
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    ("goal", "iterations", "kept"),
-    [
-        ("load", 1, False),
-        ("load", 4, True),
-        ("balanced", 4, True),
-        ("run", 4, False),
-        ("run", 2000, True),
-    ],
+@table(
+    ("load", 1, False),
+    ("load", 4, True),
+    ("balanced", 4, True),
+    ("run", 4, False),
+    ("run", 2000, True),
 )
 def test_copies_are_made_where_the_goal_allows_their_load(goal, iterations, kept):
     text = HEAD + RECURRENCE % (iterations, "many")
@@ -263,9 +261,7 @@ def test_a_smaller_body_is_rewritten_again(seed):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    ("seed", "goal"), [(1077, "load"), (3437, "run"), (3749, "run"), (4392, "run")]
-)
+@table((1077, "load"), (3437, "run"), (3749, "run"), (4392, "run"))
 def test_random_forms_of_loops_are_final(seed, goal):
     """Recurrences beside writes, sizes of new values, and nodes that two branches compute."""
     model = loop_of_forms(random.Random(seed))
@@ -274,15 +270,12 @@ def test_random_forms_of_loops_are_final(seed, goal):
     assert again.SerializeToString() == once.SerializeToString()
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "has_loop"),
-    [
-        (PAIRS, {}, True),
-        (PAIRS, {"max_run_memory": 0}, False),
-        (PAIRS, {"shapes": {"x": (300, 64), "w": (300, 64)}}, True),
-        (PAIRS, {"shapes": {"x": (30, 64), "w": (300, 64)}}, False),
-        (PAIRS, {"shapes": {"x": (60, 64), "w": (300, 64)}, "max_run_memory": 6 << 20}, True),
-    ],
+@table(
+    (PAIRS, {}, True),
+    (PAIRS, {"max_run_memory": 0}, False),
+    (PAIRS, {"shapes": {"x": (300, 64), "w": (300, 64)}}, True),
+    (PAIRS, {"shapes": {"x": (30, 64), "w": (300, 64)}}, False),
+    (PAIRS, {"shapes": {"x": (60, 64), "w": (300, 64)}, "max_run_memory": 6 << 20}, True),
     ids=["open", "no limit", "beyond a cache", "small", "limit"],
 )
 def test_memory_decides(text, options, has_loop):

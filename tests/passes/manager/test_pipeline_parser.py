@@ -13,21 +13,19 @@ from straightline.passes import (
     straighten,
 )
 from straightline.passes.manager.pipeline_parser import make_pass
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("text", "passes"),
-    [
-        ("unroll-loops", [UnrollLoops()]),
-        ("unroll-loops{max_trips=64},inline-ifs", [UnrollLoops(max_trips=64), InlineIfs()]),
-        (
-            " unroll-loops { max_trips = 64 } , inline-ifs ",
-            [UnrollLoops(max_trips=64), InlineIfs()],
-        ),
-        ("unroll-loops{}", [UnrollLoops()]),
-        ("unroll-loops{max_trips=none,absent_cond=honour}", [UnrollLoops(absent_cond="honour")]),
-        ("inline-ifs,inline-ifs", [InlineIfs(), InlineIfs()]),
-    ],
+@table(
+    ("unroll-loops", [UnrollLoops()]),
+    ("unroll-loops{max_trips=64},inline-ifs", [UnrollLoops(max_trips=64), InlineIfs()]),
+    (
+        " unroll-loops { max_trips = 64 } , inline-ifs ",
+        [UnrollLoops(max_trips=64), InlineIfs()],
+    ),
+    ("unroll-loops{}", [UnrollLoops()]),
+    ("unroll-loops{max_trips=none,absent_cond=honour}", [UnrollLoops(absent_cond="honour")]),
+    ("inline-ifs,inline-ifs", [InlineIfs(), InlineIfs()]),
 )
 def test_text(text, passes):
     pipeline = parse_pipeline(text)
@@ -47,41 +45,35 @@ def test_shared_options_go_to_every_pass_that_has_them():
     assert [getattr(p, "max_trips", None) for p in pipeline.passes] == [7, None, 2]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the pipeline is empty"),
-        ("unroll", "there is no pass 'unroll'; there are "),
-        ("unroll-loops inline-ifs", "cannot be read at"),
-        ("unroll-loops{max_trips=3", "cannot be read at"),
-        (
-            "unroll-loops{max_trip=3}",
-            "has no option 'max_trip'; did you mean 'max_trips'? its options: 'max_trips', ",
-        ),
-        ("unroll-loops{max_trips}", "option 'max_trips' of unroll-loops lacks '='"),
-        ("unroll-loops{max_trips=x}", "max_trips is a number, not 'x'"),
-        ("unroll-loops{max_trips=-1}", "max_trips cannot be negative"),
-        ("unroll-loops{max_nodes=none}", "max_nodes is a number, not 'none'"),
-        (
-            "unroll-loops{absent_cond=maybe}",
-            "absent_cond cannot be 'maybe'; it is one of 'keep', 'ignore', 'honour'",
-        ),
-        ("inline-ifs{x=1}", "inline-ifs has no option 'x'; its options: none"),
-    ],
+@table(
+    ("", "the pipeline is empty"),
+    ("unroll", "there is no pass 'unroll'; there are "),
+    ("unroll-loops inline-ifs", "cannot be read at"),
+    ("unroll-loops{max_trips=3", "cannot be read at"),
+    (
+        "unroll-loops{max_trip=3}",
+        "has no option 'max_trip'; did you mean 'max_trips'? its options: 'max_trips', ",
+    ),
+    ("unroll-loops{max_trips}", "option 'max_trips' of unroll-loops lacks '='"),
+    ("unroll-loops{max_trips=x}", "max_trips is a number, not 'x'"),
+    ("unroll-loops{max_trips=-1}", "max_trips cannot be negative"),
+    ("unroll-loops{max_nodes=none}", "max_nodes is a number, not 'none'"),
+    (
+        "unroll-loops{absent_cond=maybe}",
+        "absent_cond cannot be 'maybe'; it is one of 'keep', 'ignore', 'honour'",
+    ),
+    ("inline-ifs{x=1}", "inline-ifs has no option 'x'; its options: none"),
 )
 def test_unreadable_pipelines(text, message):
     with pytest.raises(PassOptionError, match=re.escape(message)):
         parse_pipeline(text)
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (UnrollLoops, {"max_nodes": None}),
-        (UnrollLoops, {"max_trips": 2.5}),
-        (UnrollLoops, {"max_trips": float("inf")}),
-        (FoldConstants, {"max_bytes": [1]}),
-    ],
+@table(
+    (UnrollLoops, {"max_nodes": None}),
+    (UnrollLoops, {"max_trips": 2.5}),
+    (UnrollLoops, {"max_trips": float("inf")}),
+    (FoldConstants, {"max_bytes": [1]}),
 )
 def test_values_that_do_not_fit(kind, options):
     with pytest.raises(PassOptionError, match=kind.name):
@@ -103,16 +95,8 @@ def test_straighten_among_others_takes_the_options_of_its_passes():
         parse_pipeline("straighten,inline-ifs", sense=1)
 
 
-@pytest.mark.parametrize(
-    ("value", "wanted"),
-    [
-        ("true", True),
-        ("True", True),
-        ("false", False),
-        ("FALSE", False),
-        (True, True),
-        (False, False),
-    ],
+@table(
+    ("true", True), ("True", True), ("false", False), ("FALSE", False), (True, True), (False, False)
 )
 def test_truth_values_of_options(value, wanted):
     assert make_pass(InlineFunctions, {"always": value}).always is wanted
@@ -133,16 +117,13 @@ def test_a_value_may_hold_an_equals_sign():
         parse_pipeline("unroll-loops{absent_cond=keep=it}")
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "exact"),
-    [
-        (straighten(), True),
-        (straighten(exact=False), False),
-        (parse_pipeline("straighten{exact=false}").passes[0], False),
-        (parse_pipeline("straighten,inline-ifs").passes[0], True),
-        (parse_pipeline("straighten,inline-ifs", exact=False).passes[0], False),
-        (parse_pipeline("raise-recurrences"), False),
-    ],
+@table(
+    (straighten(), True),
+    (straighten(exact=False), False),
+    (parse_pipeline("straighten{exact=false}").passes[0], False),
+    (parse_pipeline("straighten,inline-ifs").passes[0], True),
+    (parse_pipeline("straighten,inline-ifs", exact=False).passes[0], False),
+    (parse_pipeline("raise-recurrences"), False),
 )
 def test_options_of_the_default_pipeline_give_way_to_those_that_are_given(pipeline, exact):
     (found,) = [pass_ for pass_ in pipeline.passes if pass_.name == "raise-recurrences"]

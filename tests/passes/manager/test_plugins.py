@@ -12,6 +12,7 @@ from straightline.definitions.pattern import RuleError
 from straightline.passes import Pass, PassOptionError, PluginError, load_file, parse_pipeline
 from straightline.passes.manager import plugins as outside
 from straightline.passes.manager.plugins import describe_passes
+from tables import table
 
 PASS = '''
 import dataclasses
@@ -119,22 +120,19 @@ def test_base_classes_are_no_passes(write):
     assert [kind.name for kind in load_file(write(text))] == ["mine"]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("x = 1 / 0", r"plugin.py' cannot be loaded: line 1: ZeroDivisionError: division by zero"),
-        ("import no_such_module", "line 1: ModuleNotFoundError: No module named 'no_such_module'"),
-        ("x = 1\ndef f(:", "line 2: SyntaxError"),
-        ("raise SystemExit(3)", "line 1: SystemExit"),
-        (PASS.replace('"mine"', '"inline-ifs"'), "'inline-ifs' is a pass of straightline"),
-        (PASS.replace('"mine"', '"selects"'), "'selects' is a pass of straightline"),
-        (PASS.replace('"mine"', '"My Pass"'), "Mine needs a name such as .*, not 'My Pass'"),
-        (PASS.replace('    name: ClassVar[str] = "mine"\n', ""), "Mine needs a name .*, not None"),
-        (PASS.replace("most: int = 3", "most: int"), "'mine' cannot be made: .*needs a default"),
-        (PASS + PASS.replace("class Mine", "class Other"), "has two passes of the name 'mine'"),
-    ],
+@table(
+    ("x = 1 / 0", r"plugin.py' cannot be loaded: line 1: ZeroDivisionError: division by zero"),
+    ("import no_such_module", "line 1: ModuleNotFoundError: No module named 'no_such_module'"),
+    ("x = 1\ndef f(:", "line 2: SyntaxError"),
+    ("raise SystemExit(3)", "line 1: SystemExit"),
+    (PASS.replace('"mine"', '"inline-ifs"'), "'inline-ifs' is a pass of straightline"),
+    (PASS.replace('"mine"', '"selects"'), "'selects' is a pass of straightline"),
+    (PASS.replace('"mine"', '"My Pass"'), "Mine needs a name such as .*, not 'My Pass'"),
+    (PASS.replace('    name: ClassVar[str] = "mine"\n', ""), "Mine needs a name .*, not None"),
+    (PASS.replace("most: int = 3", "most: int"), "'mine' cannot be made: .*needs a default"),
+    (PASS + PASS.replace("class Mine", "class Other"), "has two passes of the name 'mine'"),
 )
-def test_a_faulty_file_is_reported_in_a_line(write, text, words):
+def test_a_faulty_file_is_reported_in_a_line(text, words, write):
     with pytest.raises(PluginError, match=words) as caught:
         load_file(write(text))
     assert "\n" not in str(caught.value)
@@ -194,21 +192,18 @@ def test_a_wrong_option_of_a_plugin_is_told_with_the_right_one(write):
         parse_pipeline("mine{carefull=true}")
 
 
-@pytest.mark.parametrize(
-    ("entries", "text", "words"),
-    [
-        (
-            "mine = givers:Mine",
-            "import no_such_module",
-            "givers, 'givers:Mine' cannot be loaded: Mo",
-        ),
-        ("mine = givers:Other", PASS, "'mine' of givers, .* AttributeError"),
-        ("mine = givers:dataclasses", PASS, "is not a pass: it does not derive from"),
-        ("other = givers:Mine", PASS, "gives the pass 'mine' as 'other'; both must be one name"),
-        ("mine = givers:Mine", PASS.replace("most: int = 3", "most: int"), "cannot be made"),
-    ],
+@table(
+    (
+        "mine = givers:Mine",
+        "import no_such_module",
+        "givers, 'givers:Mine' cannot be loaded: Mo",
+    ),
+    ("mine = givers:Other", PASS, "'mine' of givers, .* AttributeError"),
+    ("mine = givers:dataclasses", PASS, "is not a pass: it does not derive from"),
+    ("other = givers:Mine", PASS, "gives the pass 'mine' as 'other'; both must be one name"),
+    ("mine = givers:Mine", PASS.replace("most: int = 3", "most: int"), "cannot be made"),
 )
-def test_a_faulty_package_is_reported(install, entries, text, words):
+def test_a_faulty_package_is_reported(entries, text, words, install):
     install(entries, text)
     name = entries.split(" ")[0]
     with pytest.raises(PluginError, match=words):

@@ -3,6 +3,7 @@
 import pytest
 import straightline as sl
 from straightline.passes import PassOptionError, parse_pipeline
+from tables import table
 from texts import HEADER, LOOP
 
 
@@ -11,10 +12,7 @@ def test_simplify_straightens_and_takes_options_of_all_its_passes():
     assert [node.op_type for node in model.graph.nodes()] == ["Add"] * 3
 
 
-@pytest.mark.parametrize(
-    ("text", "notion"),
-    [("simplify", "values"), ("simplify{exactness=bits}", "bits"), ("straighten", "bits")],
-)
+@table(("simplify", "values"), ("simplify{exactness=bits}", "bits"), ("straighten", "bits"))
 def test_a_pipeline_claims_the_weakest_notion_of_its_passes(text, notion):
     assert parse_pipeline(text).exactness == notion
 

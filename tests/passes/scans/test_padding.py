@@ -1,12 +1,11 @@
 """What fills the scan outputs of a Scan 8 behind the end of a row: zeros of their type."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, run_passes
 from straightline import reference
 from straightline.passes.scans.opset import Scan8To9
+from tables import table
 
 HEAD = '<ir_version: 4, opset_import: ["" : 8]>\n'
 
@@ -36,17 +35,14 @@ def test_elements_whose_size_only_the_body_tells():
     assert_padded("r = Tile (e, k)", feeds, wanted, signature=", int64[1] k")
 
 
-@pytest.mark.parametrize(
-    ("type_", "dtype", "kind"),
-    [
-        ("float", np.float32, "float"),
-        ("double", np.float64, "double"),
-        ("int64", np.int64, "int64"),
-        ("bool", np.bool_, "bool"),
-        ("complex64", np.complex64, "complex64"),
-        ("complex128", np.complex128, "complex128"),
-        ("string", object, "string"),
-    ],
+@table(
+    ("float", np.float32, "float"),
+    ("double", np.float64, "double"),
+    ("int64", np.int64, "int64"),
+    ("bool", np.bool_, "bool"),
+    ("complex64", np.complex64, "complex64"),
+    ("complex128", np.complex128, "complex128"),
+    ("string", object, "string"),
 )
 @pytest.mark.parametrize("size", ["", "[2]"])
 def test_zeros_of_every_type(type_, dtype, kind, size):

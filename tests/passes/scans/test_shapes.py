@@ -1,13 +1,11 @@
 """What is known about the sizes of a Scan before it runs."""
 
-from __future__ import annotations
-
-import pytest
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.polynomial import Dimension
 from straightline.passes.scans.shapes import ScanShapes, ValueAxis
+from tables import table
 
 N = Dimension.symbol("N")
 
@@ -50,15 +48,12 @@ def named(sizes):
     return [(s.value.name, s.axis) if isinstance(s, ValueAxis) else s for s in sizes]
 
 
-@pytest.mark.parametrize(
-    ("axis", "sizes", "length"),
-    [
-        (0, [3, 4], None),
-        (1, [("x", 0), 4], 3),
-        (-1, [("x", 0), 3], 4),
-        (-3, [3, 4], None),
-        (2, [("x", 0), 3], 4),
-    ],
+@table(
+    (0, [3, 4], None),
+    (1, [("x", 0), 4], 3),
+    (-1, [("x", 0), 3], 4),
+    (-3, [3, 4], None),
+    (2, [("x", 0), 3], 4),
 )
 def test_sizes_of_elements_are_numbers_or_axes_of_inputs(axis, sizes, length):
     found = shapes_of(scan(f", scan_input_axes = [{axis}]"))

@@ -9,6 +9,7 @@ from straightline import reference
 from straightline.passes import Pipeline
 from straightline.passes.scans.unroll_scans import UnrollScans
 from strategies import model_and_feeds, scan_8_model_and_feeds
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 HEAD_8 = '<ir_version: 4, opset_import: ["" : 8]>\n'
@@ -231,12 +232,9 @@ def test_constants_are_folded_on_the_way():
     assert_equal_outputs(text, result.model, {"x": np.array(0, np.float32)})
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"max_trips": 2}, "its 3 iterations are more than max_trips=2 allows"),
-        ({"max_nodes": 5}, "over max_nodes=5; raise it with --max-nodes"),
-    ],
+@table(
+    ({"max_trips": 2}, "its 3 iterations are more than max_trips=2 allows"),
+    ({"max_nodes": 5}, "over max_nodes=5; raise it with --max-nodes"),
 )
 def test_budgets(options, reason):
     text = HEAD + f"g (float[3] x) => (float[3] y) {{ y = {NEG} (x) }}"

@@ -6,6 +6,7 @@ from onnx import TensorProto, helper
 from sequences import HEAD, LOWER, TWO, lowers, sequence_operators
 from straightline.passes import FoldConstants, parse_pipeline
 from straightline.passes.sequences.lower_sequences import LowerSequences
+from tables import table
 
 
 def test_a_sequence_that_grows_becomes_one_concat():
@@ -194,14 +195,11 @@ def test_optionals():
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "expected"),
-    [
-        ("h = OptionalHasElement ()", False),
-        ("h = OptionalHasElement (a)", True),
-        ("s = SequenceConstruct (a)\n h = OptionalHasElement (s)", True),
-        ("o = Optional <type = float[2]> ()\n h = OptionalHasElement (o)", False),
-    ],
+@table(
+    ("h = OptionalHasElement ()", False),
+    ("h = OptionalHasElement (a)", True),
+    ("s = SequenceConstruct (a)\n h = OptionalHasElement (s)", True),
+    ("o = Optional <type = float[2]> ()\n h = OptionalHasElement (o)", False),
 )
 def test_decided_optionals(make, expected):
     text = HEAD + f"g (float[2] a) => (bool h) {{ {make} }}"
@@ -231,18 +229,15 @@ def test_an_optional_sequence():
     )
 
 
-@pytest.mark.parametrize(
-    ("nodes", "reason"),
-    [
-        ("e = SequenceAt (s, p) y = Neg (e)", "position depends on input 'p'"),
-        ("e = SequenceAt (s, two) y = Neg (e)", "position 2 is outside a sequence of 2"),
-        ("e = SequenceAt (q, two) y = Neg (e)", "its sequence is input 'q'"),
-        (
-            "t = SequenceInsert (s, a, p) u = SequenceErase (t) e = SequenceAt (u, two) y = Neg(e)",
-            "its sequence comes from SequenceInsert 't': its position depends on input 'p'",
-        ),
-        ("o = Optional (a) e = OptionalGetElement (r) y = Neg (e)", "its optional is input 'r'"),
-    ],
+@table(
+    ("e = SequenceAt (s, p) y = Neg (e)", "position depends on input 'p'"),
+    ("e = SequenceAt (s, two) y = Neg (e)", "position 2 is outside a sequence of 2"),
+    ("e = SequenceAt (q, two) y = Neg (e)", "its sequence is input 'q'"),
+    (
+        "t = SequenceInsert (s, a, p) u = SequenceErase (t) e = SequenceAt (u, two) y = Neg(e)",
+        "its sequence comes from SequenceInsert 't': its position depends on input 'p'",
+    ),
+    ("o = Optional (a) e = OptionalGetElement (r) y = Neg (e)", "its optional is input 'r'"),
 )
 def test_undecided_structure_is_kept(nodes, reason):
     text = f"""g (float[2] a, float[2] b, int64 p, seq(float[2]) q, optional(float[2]) r)

@@ -1,13 +1,12 @@
 """Sequences at the edges of what is decided: last and first positions, budgets, what fails."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, run_passes
 from straightline import reference
 from straightline.passes import EliminateDeadNodes, Pipeline
 from straightline.passes.sequences.lower_sequences import LowerSequences
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 FEEDS = {name: np.array([k, -k], np.float32) for k, name in enumerate("abc", 1)}
@@ -57,16 +56,13 @@ def test_elements_may_be_inserted_behind_the_last_one_too(place):
     assert_equal_outputs(text, result.model, FEEDS)
 
 
-@pytest.mark.parametrize(
-    ("edit", "place"),
-    [
-        ("t = SequenceErase (s, p)", 3),
-        ("t = SequenceErase (s, p)", -4),
-        ("t = SequenceInsert (s, a, p)", 4),
-        ("t = SequenceInsert (s, a, p)", -4),
-        ("e = SequenceAt (s, p) t = SequenceConstruct (e)", 3),
-        ("e = SequenceAt (s, p) t = SequenceConstruct (e)", -4),
-    ],
+@table(
+    ("t = SequenceErase (s, p)", 3),
+    ("t = SequenceErase (s, p)", -4),
+    ("t = SequenceInsert (s, a, p)", 4),
+    ("t = SequenceInsert (s, a, p)", -4),
+    ("e = SequenceAt (s, p) t = SequenceConstruct (e)", 3),
+    ("e = SequenceAt (s, p) t = SequenceConstruct (e)", -4),
 )
 def test_positions_outside_are_left_to_fail(edit, place):
     text = f"""{HEAD} g ({SIGNATURE}) => (float[N] y) {{
@@ -112,22 +108,15 @@ def test_a_budget_is_used_up(most, first, second):
         assert any(reason in r.reason for r in result.kept)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "output", "what"),
-    [
-        (THREE, "seq(float[2]) s", "sequence"),
-        ("s = Optional (a)", "optional(float[2]) s", "optional"),
-    ],
+@table(
+    (THREE, "seq(float[2]) s", "sequence"), ("s = Optional (a)", "optional(float[2]) s", "optional")
 )
 def test_a_sequence_output_is_needed_whole(nodes, output, what):
     result = run_passes(f"{HEAD} g ({SIGNATURE}) => ({output}) {{ {nodes} }}", LowerSequences())
     assert [r.reason for r in result.kept] == [f"the graph returns its {what}"]
 
 
-@pytest.mark.parametrize(
-    ("declared", "body", "lowered"),
-    [("seq(float[2]) t", "f", True), ("t", "float[2] f", True), ("t", "f", False)],
-)
+@table(("seq(float[2]) t", "f", True), ("t", "float[2] f", True), ("t", "f", False))
 def test_a_map_over_nothing_needs_a_type_for_the_sequence(declared, body, lowered):
     text = f"""{HEAD} g (float[2] a) => (int64 y, z) <{declared if " " in declared else ""}> {{
         s = SequenceEmpty ()

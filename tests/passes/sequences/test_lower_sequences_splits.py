@@ -5,18 +5,16 @@ import pytest
 from harness import assert_equal_outputs, assert_keeps, run_passes
 from sequences import HEAD, LOWER, lowers, sequence_operators
 from straightline.passes.sequences.lower_sequences import LowerSequences
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("operator", "declared"),
-    [
-        ("SplitToSequence <axis = 1> (x)", ""),
-        ("SplitToSequence <axis = -1, keepdims = 0> (x)", ""),
-        ("SplitToSequence <axis = 1, keepdims = 1> (x, p)", "int64 p = {2}"),
-        ("SplitToSequence <axis = 1> (x, p)", "int64 p = {9}"),
-        ("SplitToSequence <axis = 1> (x, p)", "int64[3] p = {2, 0, 3}"),
-        ("SplitToSequence <axis = 1, keepdims = 0> (x, p)", "int64[2] p = {1, 4}"),
-    ],
+@table(
+    ("SplitToSequence <axis = 1> (x)", ""),
+    ("SplitToSequence <axis = -1, keepdims = 0> (x)", ""),
+    ("SplitToSequence <axis = 1, keepdims = 1> (x, p)", "int64 p = {2}"),
+    ("SplitToSequence <axis = 1> (x, p)", "int64 p = {9}"),
+    ("SplitToSequence <axis = 1> (x, p)", "int64[3] p = {2, 0, 3}"),
+    ("SplitToSequence <axis = 1, keepdims = 0> (x, p)", "int64[2] p = {1, 4}"),
 )
 @pytest.mark.parametrize("opset", [11, 13, 18, 25])
 def test_splits(operator, declared, opset):
@@ -108,15 +106,12 @@ def test_sizes_known_at_run_time_in_every_form(sizes, opset, given):
     assert_equal_outputs(text, result.model, feeds)
 
 
-@pytest.mark.parametrize(
-    ("opset", "split", "position", "reason"),
-    [
-        (12, "int64[3] p", "int64 at = {1}", "requires constant sizes; convert to opset 13 first"),
-        (18, "int64[K] p", "int64 at = {1}", "its split depends on input 'p'"),
-        (18, "int64 p", "int64 at = {1}", "its split depends on input 'p'"),
-        (18, "int64[3] p, int64 at", "", "its position depends on input 'at'"),
-        (18, "int64[1] p", "int64 at = {1}", "position 1 is outside a sequence of 1"),
-    ],
+@table(
+    (12, "int64[3] p", "int64 at = {1}", "requires constant sizes; convert to opset 13 first"),
+    (18, "int64[K] p", "int64 at = {1}", "its split depends on input 'p'"),
+    (18, "int64 p", "int64 at = {1}", "its split depends on input 'p'"),
+    (18, "int64[3] p, int64 at", "", "its position depends on input 'at'"),
+    (18, "int64[1] p", "int64 at = {1}", "position 1 is outside a sequence of 1"),
 )
 def test_run_time_sizes_that_stay(opset, split, position, reason):
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>

@@ -8,6 +8,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.obstacle import Obstacle
 from straightline.ops.builder import Builder
 from straightline.passes.sequences.split import Parts, shape_of
+from tables import table
 
 X = np.arange(10, dtype=np.float32).reshape(5, 2)
 
@@ -27,18 +28,15 @@ def parts_of(split="", attributes="axis = 0", x="float[5,2] x", more="", opset=1
     return model, Parts(node, Builder(model.graph), ShapeInference(model))
 
 
-@pytest.mark.parametrize(
-    ("split", "attributes", "sizes"),
-    [
-        ("", "axis = 0", [1] * 5),
-        ("", "axis = 0, keepdims = 0", [1] * 5),
-        ("int64 s = {2}", "axis = 0", [2, 2, 1]),
-        ("int64 s = {5}", "axis = 0", [5]),
-        ("int64 s = {7}", "axis = 0", [5]),
-        ("int64[2] s = {4, 1}", "axis = 0", [4, 1]),
-        ("int64[3] s = {4, 0, 1}", "axis = 0, keepdims = 0", [4, 0, 1]),
-        ("int32 s = {1}", "axis = -1", [1, 1]),
-    ],
+@table(
+    ("", "axis = 0", [1] * 5),
+    ("", "axis = 0, keepdims = 0", [1] * 5),
+    ("int64 s = {2}", "axis = 0", [2, 2, 1]),
+    ("int64 s = {5}", "axis = 0", [5]),
+    ("int64 s = {7}", "axis = 0", [5]),
+    ("int64[2] s = {4, 1}", "axis = 0", [4, 1]),
+    ("int64[3] s = {4, 0, 1}", "axis = 0, keepdims = 0", [4, 0, 1]),
+    ("int32 s = {1}", "axis = -1", [1, 1]),
 )
 def test_parts_are_what_the_reference_makes(split, attributes, sizes):
     model, parts = parts_of(split, attributes)
@@ -81,29 +79,24 @@ def test_one_part_is_the_whole():
     assert only() is model.graph.inputs[0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"attributes": "axis = 2"}, "axis 2 is outside rank 2, so it fails"),
-        ({"attributes": "axis = -3"}, "axis -3 is outside rank 2"),
-        ({"split": "int64 s = {0}"}, "it splits into parts of 0, so it fails"),
-        ({"split": "int64[2] s = {2, 2}"}, "do not make up an axis of 5, so it fails"),
-        ({"split": "int64[2] s = {6, -1}"}, "do not make up an axis of 5, so it fails"),
-        ({"x": "float[N,2] x"}, "the length of axis 0 of 'x' is not known"),
-        ({"split": "int64[K] s"}, "its split depends on input 's'"),
-        ({"split": "int64 s"}, "its split depends on input 's'"),
-        ({"split": "int64[2] s", "opset": 12}, "Split of opset 12 requires constant sizes"),
-        ({"split": "int64[0] s = {}", "x": "float[N,2] x"}, "no parts of an axis whose length"),
-    ],
+@table(
+    ({"attributes": "axis = 2"}, "axis 2 is outside rank 2, so it fails"),
+    ({"attributes": "axis = -3"}, "axis -3 is outside rank 2"),
+    ({"split": "int64 s = {0}"}, "it splits into parts of 0, so it fails"),
+    ({"split": "int64[2] s = {2, 2}"}, "do not make up an axis of 5, so it fails"),
+    ({"split": "int64[2] s = {6, -1}"}, "do not make up an axis of 5, so it fails"),
+    ({"x": "float[N,2] x"}, "the length of axis 0 of 'x' is not known"),
+    ({"split": "int64[K] s"}, "its split depends on input 's'"),
+    ({"split": "int64 s"}, "its split depends on input 's'"),
+    ({"split": "int64[2] s", "opset": 12}, "Split of opset 12 requires constant sizes"),
+    ({"split": "int64[0] s = {}", "x": "float[N,2] x"}, "no parts of an axis whose length"),
 )
 def test_undecided_splits(arguments, reason):
     with pytest.raises(Obstacle, match=reason):
         parts_of(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("x", "shape"), [("float[5,2] x", (5, 2)), ("float[N,2] x", (None, 2)), ("x", None)]
-)
+@table(("float[5,2] x", (5, 2)), ("float[N,2] x", (None, 2)), ("x", None))
 def test_sizes_of_split_parts(x, shape):
     model = ir.load(
         onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g ({x}) => () {{ }}')

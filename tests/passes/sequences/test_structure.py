@@ -1,7 +1,5 @@
 """What is decided about sequences before run time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from harness import as_model
@@ -17,6 +15,7 @@ from straightline.passes.sequences.structure import (
     plain,
     position,
 )
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "other" : 1]>\n'
 
@@ -63,16 +62,13 @@ def test_the_first_question_puts_nothing_in_order():
     assert edited.insert(0, plain(first)).element(2)() is second
 
 
-@pytest.mark.parametrize(
-    ("given_", "low", "high", "default", "found"),
-    [
-        (None, -3, 2, -1, 2),
-        (None, -3, 3, 3, 3),
-        (0, -3, 2, -1, 0),
-        (2, -3, 2, -1, 2),
-        (-3, -3, 2, -1, 0),
-        (-1, -3, 3, 3, 2),
-    ],
+@table(
+    (None, -3, 2, -1, 2),
+    (None, -3, 3, 3, 3),
+    (0, -3, 2, -1, 0),
+    (2, -3, 2, -1, 2),
+    (-3, -3, 2, -1, 0),
+    (-1, -3, 3, 3, 2),
 )
 def test_positions_are_counted_from_the_front(given_, low, high, default, found):
     held = None

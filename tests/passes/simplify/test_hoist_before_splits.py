@@ -6,6 +6,7 @@ import pytest
 import straightline as sl
 from harness import assert_rewrites, run_passes
 from straightline.passes import EliminateDeadNodes, HoistBeforeSplits
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 PASSES = (HoistBeforeSplits(), EliminateDeadNodes())
@@ -59,10 +60,7 @@ ATTENTION = """g (float[N, S, {wide}] x) => (float[N, 2, S, {head}] y)
 PRODUCTS = "s = MatMul (q, k)"
 
 
-@pytest.mark.parametrize(
-    ("head", "scores", "is_hoisted"),
-    [(8, PRODUCTS, False), (16, PRODUCTS, True), (8, "r = Relu (q) s = MatMul (r, k)", True)],
-)
+@table((8, PRODUCTS, False), (16, PRODUCTS, True), (8, "r = Relu (q) s = MatMul (r, k)", True))
 def test_heads_too_short_to_be_moved_before_products(head, scores, is_hoisted):
     text = ATTENTION.format(head=head, part=2 * head, wide=6 * head, scores=scores)
     assert run_passes(HEAD.format(17) + text, HoistBeforeSplits()).changed == is_hoisted

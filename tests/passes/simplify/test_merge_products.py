@@ -6,6 +6,7 @@ import pytest
 import straightline as sl
 from harness import assert_equal_outputs, run_passes
 from straightline.passes import EliminateDeadNodes, MergeProducts
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 PASSES = (MergeProducts(), EliminateDeadNodes())
@@ -42,24 +43,21 @@ def merged(proto):
 BIASED = "p = MatMul (x, u) a = Add (p, c) q = MatMul (x, v) b = Add (d, q)"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "outputs", "operators"),
-    [
-        ("a = MatMul (x, u) b = MatMul (x, v) f = MatMul (x, w)", "a b f", "MatMul Split"),
-        (BIASED, "a b", "MatMul Add Split"),
-        (f"{BIASED} f = MatMul (x, w)", "a b f", "MatMul Add Split"),
-        (
-            "p = MatMul (x, u) a = Add (p, c) b = MatMul (x, v) f = MatMul (x, w)",
-            "a b f",
-            "MatMul Split Add",
-        ),
-        ("a = Gemm (x, u, c) b = Gemm (x, v, d) f = Gemm (x, w)", "a b f", "Gemm Split"),
-        (
-            "a = Gemm <transB = 1> (x, ut) b = Gemm <transB = 1> (x, vt) f = Gemm (x, w)",
-            "a b f",
-            "Gemm Split",
-        ),
-    ],
+@table(
+    ("a = MatMul (x, u) b = MatMul (x, v) f = MatMul (x, w)", "a b f", "MatMul Split"),
+    (BIASED, "a b", "MatMul Add Split"),
+    (f"{BIASED} f = MatMul (x, w)", "a b f", "MatMul Add Split"),
+    (
+        "p = MatMul (x, u) a = Add (p, c) b = MatMul (x, v) f = MatMul (x, w)",
+        "a b f",
+        "MatMul Split Add",
+    ),
+    ("a = Gemm (x, u, c) b = Gemm (x, v, d) f = Gemm (x, w)", "a b f", "Gemm Split"),
+    (
+        "a = Gemm <transB = 1> (x, ut) b = Gemm <transB = 1> (x, vt) f = Gemm (x, w)",
+        "a b f",
+        "Gemm Split",
+    ),
 )
 @pytest.mark.parametrize("opset", [11, 17])
 def test_products_are_merged(nodes, outputs, operators, opset):

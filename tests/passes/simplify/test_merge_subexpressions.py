@@ -6,6 +6,7 @@ import pytest
 import straightline as sl
 from harness import assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import MergeSubexpressions
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 X = {"x": np.array([1, -0.0], np.float32)}
@@ -134,9 +135,7 @@ def twice(one, other):
     return onnx.parser.parse_model(text)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("If", "If"), ("If", "If with other names"), ("Loop", "Loop")]
-)
+@table(("If", "If"), ("If", "If with other names"), ("Loop", "Loop"))
 def test_nodes_with_equal_bodies(one, other):
     before = twice(BODIES[one], BODIES[other])
     after = sl.rewrite(before, "merge-subexpressions", verify=False)
@@ -148,15 +147,12 @@ def test_nodes_with_equal_bodies(one, other):
         assert_equal_outputs(before, after, feeds)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("If", "If with another branch"),
-        ("If", "If with branches swapped"),
-        ("If that draws", "If that draws"),
-        ("Loop", "Loop over another value"),
-        ("Loop", "Loop with another condition"),
-    ],
+@table(
+    ("If", "If with another branch"),
+    ("If", "If with branches swapped"),
+    ("If that draws", "If that draws"),
+    ("Loop", "Loop over another value"),
+    ("Loop", "Loop with another condition"),
 )
 def test_nodes_with_other_bodies_stay(one, other):
     model = twice(BODIES[one], BODIES.get(other, BODIES[one].replace("(n, yes, x)", "(n, p, x)")))

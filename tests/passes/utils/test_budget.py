@@ -9,6 +9,7 @@ from straightline import ir, passes
 from straightline.passes import PassContext
 from straightline.passes.base import Meter
 from straightline.passes.utils.budget import Budget
+from tables import table
 
 FAMILIES = ("control", "scans", "sequences", "functions", "cleanup")
 
@@ -32,12 +33,9 @@ def test_growth_without_nodes_counts():
     assert "would add 0 nodes" in budget().refuses(0, "it", weight=11)
 
 
-@pytest.mark.parametrize(
-    ("maximum", "said"),
-    [
-        (False, "its 4 iterations are more than max_trips=3 allows"),
-        (True, "its maximum of 4 iterations is more than max_trips=3 allows"),
-    ],
+@table(
+    (False, "its 4 iterations are more than max_trips=3 allows"),
+    (True, "its maximum of 4 iterations is more than max_trips=3 allows"),
 )
 def test_iterations(maximum, said):
     assert budget(max_trips=3).refuses_iterations(3, 9, maximum) is None
@@ -58,16 +56,13 @@ def test_iterations_cost_nodes_and_count_as_one_at_least():
     )
 
 
-@pytest.mark.parametrize(
-    ("nodes", "iterations", "each", "most", "option"),
-    [
-        (10, None, 3, 3, "max_nodes=10"),
-        (10, 2, 3, 2, "max_trips=2"),
-        (10, 7, 3, 3, "max_nodes=10"),
-        (10, None, 0, 10, "max_nodes=10"),
-        (10**9, None, 1, 10**6, "max_nodes=1000000000"),
-        (10**9, 10**7, 1, 10**7, "max_trips=10000000"),
-    ],
+@table(
+    (10, None, 3, 3, "max_nodes=10"),
+    (10, 2, 3, 2, "max_trips=2"),
+    (10, 7, 3, 3, "max_nodes=10"),
+    (10, None, 0, 10, "max_nodes=10"),
+    (10**9, None, 1, 10**6, "max_nodes=1000000000"),
+    (10**9, 10**7, 1, 10**7, "max_trips=10000000"),
 )
 def test_how_many_iterations_need_be_counted(nodes, iterations, each, most, option):
     limits = budget(nodes, iterations)

@@ -1,7 +1,5 @@
 """States of a model that passes change, whatever its values are called."""
 
-from __future__ import annotations
-
 import pytest
 from straightline import ir
 from straightline.passes.utils.fingerprint import States

@@ -4,6 +4,7 @@ import pytest
 from harness import as_model
 from straightline import ir
 from straightline.passes.utils.legality import can_carry, externally_named, unnameable_output
+from tables import table
 
 SEQUENCES = """<ir_version: 8, opset_import: ["" : {opset}]>
 g (float[2] x, seq(float[K]) s) => (seq(float[K]) y, seq(float[K]) z) {{
@@ -22,9 +23,7 @@ def graph_and_values(opset):
     return graph, {**named, **{v.name: v for v in graph.inputs}}
 
 
-@pytest.mark.parametrize(
-    ("new", "carried"), [("a", True), ("s", False), ("z", False)], ids=["made", "input", "output"]
-)
+@table(("a", True), ("s", False), ("z", False), ids=["made", "input", "output"])
 def test_which_sequences_can_be_given_out_below_opset_14(new, carried):
     graph, named = graph_and_values(13)
     assert can_carry(graph, named["y"], named[new]) == carried

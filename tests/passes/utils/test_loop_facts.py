@@ -9,6 +9,7 @@ from straightline.ir import load, to_proto
 from straightline.passes import parse_pipeline
 from straightline.passes.base import PassContext
 from straightline.passes.utils.loop_facts import settled_outputs
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[N, 4] x) => ({declared} y, {rows} z) <int64 n = {{{iterations}}}> {{
@@ -27,9 +28,7 @@ def unrolled(text: str, pipeline: str, **parts: object) -> tuple[object, PassCon
     return model, context
 
 
-@pytest.mark.parametrize(
-    ("text", "pipeline"), [(LOOP, "unroll-loops"), (SCAN, "unroll-scans")], ids=["loop", "scan"]
-)
+@table((LOOP, "unroll-loops"), (SCAN, "unroll-scans"), ids=["loop", "scan"])
 def test_the_body_is_inferred_in_place_of_all_copies(text, pipeline):
     def inferred(iterations: int) -> int:
         sizes = {"declared": "float[A, B]", "rows": "float[C, D, E]", "step": "Abs (h)"}

@@ -11,6 +11,7 @@ from straightline import ir, reference
 from straightline.facts.polynomial import Dimension
 from straightline.ops.builder import Builder
 from straightline.passes.utils.select import as_select, broadcasting, select
+from tables import table
 
 N = Dimension.symbol("N")
 
@@ -59,16 +60,13 @@ def test_nothing_to_choose():
     assert len(model.graph) == 0
 
 
-@pytest.mark.parametrize(
-    ("shape", "rank", "as_it_is"),
-    [
-        ((), 0, True),
-        ((1,), 1, True),
-        ((1,), 0, False),
-        ((1, 1), 1, False),
-        ((N,), 1, False),
-        (None, 3, False),
-    ],
+@table(
+    ((), 0, True),
+    ((1,), 1, True),
+    ((1,), 0, False),
+    ((1, 1), 1, False),
+    ((N,), 1, False),
+    (None, 3, False),
 )
 def test_a_condition_never_raises_the_rank(shape, rank, as_it_is):
     model = model_of("float")
@@ -95,15 +93,12 @@ CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
     y = {} (w) }}"""
 
 
-@pytest.mark.parametrize(
-    ("branches", "reader", "left"),
-    [
-        (("Exp", "Neg"), "Reciprocal", ["Exp", "Neg", "Where"]),
-        (("Neg", "Exp"), "Reciprocal", ["Exp", "Neg", "Where", "Xor"]),
-        (("Neg", "Sin"), "Reciprocal", ["Max", "Neg", "Sin", "Where", "Where", "Xor"]),
-        (("Neg", "Sin"), "Exp", ["Neg", "Sin", "Where"]),
-        (("Neg", "Sin"), "Neg", ["Neg", "Sin", "Where"]),
-    ],
+@table(
+    (("Exp", "Neg"), "Reciprocal", ["Exp", "Neg", "Where"]),
+    (("Neg", "Exp"), "Reciprocal", ["Exp", "Neg", "Where", "Xor"]),
+    (("Neg", "Sin"), "Reciprocal", ["Max", "Neg", "Sin", "Where", "Where", "Xor"]),
+    (("Neg", "Sin"), "Exp", ["Neg", "Sin", "Where"]),
+    (("Neg", "Sin"), "Neg", ["Neg", "Sin", "Where"]),
 )
 def test_signs_of_zeros_that_readers_tell_stay(branches, reader, left):
     """onnxruntime's Where loses them of the first value."""
@@ -149,13 +144,10 @@ def test_each_form_is_read_back(kind):
     assert as_select(value.producer) == (condition, one, other)
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "n = Not (c) p = Where (n, least, a) q = Where (n, least, b) y = Max (p, q)",
-        "n = Not (c) p = Where (n, nil, a) q = Where (c, nil, b) y = Max (p, q)",
-        "y = Max (a, b)",
-    ],
+@table(
+    "n = Not (c) p = Where (n, least, a) q = Where (n, least, b) y = Max (p, q)",
+    "n = Not (c) p = Where (n, nil, a) q = Where (c, nil, b) y = Max (p, q)",
+    "y = Max (a, b)",
 )
 def test_other_maxima_are_no_selects(nodes):
     head = '<ir_version: 8, opset_import: ["" : 17]> g (bool c, float[2] a, float[2] b)'

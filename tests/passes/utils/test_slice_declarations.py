@@ -1,7 +1,5 @@
 """Slices of opset 10 are declared with sizes of their own, so that onnxruntime keeps them apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -10,6 +10,7 @@ from straightline.ir import Model, to_proto
 from straightline.ops.batching import Unbatchable
 from straightline.ops.builder import Builder
 from straightline.passes.utils.stacked_rows import concat_rows
+from tables import table
 
 
 def _joined(axis, shape, opset):
@@ -46,9 +47,7 @@ def test_an_older_reshape_cannot_be_told_a_size_of_0():
         _joined(0, (2, "b"), 13)
 
 
-@pytest.mark.parametrize(
-    ("shape", "axis", "wanted"), [(("a",), 0, [-1]), ((2, "b", 4), 1, [2, -1, 4])]
-)
+@table((("a",), 0, [-1]), ((2, "b", 4), 1, [2, -1, 4]))
 def test_an_open_joined_length_has_a_constant_target(shape, axis, wanted):
     """In any opset: no other length can be zero."""
     graph = _joined(axis, shape, 11).graph

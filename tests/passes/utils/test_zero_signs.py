@@ -13,35 +13,33 @@ from straightline.passes.utils.zero_signs import (
     ignored_signs,
     tells_signs,
 )
+from tables import table
 
 ZERO = "<float z = {0}, float two = {2}, float three = {3}, float one = {1}, float minus = {-1}>"
 
 
-@pytest.mark.parametrize(
-    ("reader", "goes"),
-    [
-        ("y = Exp (t)", True),
-        ("y = Neg (t)", True),
-        ("y = Div (t, x)", True),
-        ("y = Div (x, t)", False),
-        ("y = Reciprocal (t)", False),
-        ("a = Neg (t) y = Div (x, a)", False),
-        ("a = Mul (t, t) y = Div (x, a)", True),
-        ("a = Pow (t, two) b = Sqrt (a) y = Div (x, b)", True),
-        ("a = Add (t, one) y = Div (x, a)", True),
-        ("a = Add (t, z) y = Div (x, a)", False),
-        ("a = Mul (t, x) y = Div (x, a)", False),
-        ("a = Abs (t) y = Div (x, a)", True),
-        ("y = Pow (t, two)", True),
-        ("s = Shape (t) c = ConstantOfShape (s) y = Mul (x, c)", True),
-        ("a = Pow (t, three) y = Mul (a, x)", True),
-        ("a = Pow (t, three) y = Div (x, a)", False),
-        ("y = Pow (t, minus)", False),
-        ("y = Pow (t, x)", False),
-        ("a = Pow (x, t) y = Reciprocal (a)", True),
-        ("a = Cast <to = 10> (t) y = Cast <to = 1> (a)", True),
-        ("a = Cast <to = 8> (t) y = Cast <to = 1> (a)", False),
-    ],
+@table(
+    ("y = Exp (t)", True),
+    ("y = Neg (t)", True),
+    ("y = Div (t, x)", True),
+    ("y = Div (x, t)", False),
+    ("y = Reciprocal (t)", False),
+    ("a = Neg (t) y = Div (x, a)", False),
+    ("a = Mul (t, t) y = Div (x, a)", True),
+    ("a = Pow (t, two) b = Sqrt (a) y = Div (x, b)", True),
+    ("a = Add (t, one) y = Div (x, a)", True),
+    ("a = Add (t, z) y = Div (x, a)", False),
+    ("a = Mul (t, x) y = Div (x, a)", False),
+    ("a = Abs (t) y = Div (x, a)", True),
+    ("y = Pow (t, two)", True),
+    ("s = Shape (t) c = ConstantOfShape (s) y = Mul (x, c)", True),
+    ("a = Pow (t, three) y = Mul (a, x)", True),
+    ("a = Pow (t, three) y = Div (x, a)", False),
+    ("y = Pow (t, minus)", False),
+    ("y = Pow (t, x)", False),
+    ("a = Pow (x, t) y = Reciprocal (a)", True),
+    ("a = Cast <to = 10> (t) y = Cast <to = 1> (a)", True),
+    ("a = Cast <to = 8> (t) y = Cast <to = 1> (a)", False),
 )
 def test_readers(reader, goes):
     nodes = f"{ZERO} {{ e = Tanh (x) t = Add (e, z) {reader} }}"
@@ -52,22 +50,19 @@ def test_readers(reader, goes):
     assert (left.count("Add") < nodes.count("= Add")) == goes
 
 
-@pytest.mark.parametrize(
-    ("reader", "goes"),
-    [
-        ("y = Exp (t)", True),
-        ("y = Div (t, x)", True),
-        ("a = Abs (t) y = Reciprocal (a)", True),
-        ("a = Add (t, one) b = Sqrt (a) y = Div (x, b)", True),
-        ("y = Pow (t, three)", True),
-        ("y = Reciprocal (t)", False),
-        ("y = Div (x, t)", False),
-        ("y = Pow (t, minus)", False),
-        ("y = Pow (x, t)", True),
-        ("a = Tanh (t) b = Transpose (a) y = Div (x, b)", False),
-        ("a = Mul (t, x) y = Div (x, a)", False),
-        ("b = Less (x, one) a = Where (b, t, x) y = Reciprocal (a)", False),
-    ],
+@table(
+    ("y = Exp (t)", True),
+    ("y = Div (t, x)", True),
+    ("a = Abs (t) y = Reciprocal (a)", True),
+    ("a = Add (t, one) b = Sqrt (a) y = Div (x, b)", True),
+    ("y = Pow (t, three)", True),
+    ("y = Reciprocal (t)", False),
+    ("y = Div (x, t)", False),
+    ("y = Pow (t, minus)", False),
+    ("y = Pow (x, t)", True),
+    ("a = Tanh (t) b = Transpose (a) y = Div (x, b)", False),
+    ("a = Mul (t, x) y = Div (x, a)", False),
+    ("b = Less (x, one) a = Where (b, t, x) y = Reciprocal (a)", False),
 )
 def test_factors_stay_apart_from_weights_where_something_divides_by_the_product(reader, goes):
     """0 times -1 is -0.0, but a product with weights times -1 is 0.0."""
@@ -111,15 +106,12 @@ g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{
     s = {} (s1) rows = {} (r) }}"""
 
 
-@pytest.mark.parametrize(
-    ("row", "after", "of_rows", "tells"),
-    [
-        ("v = Exp (u)", "Neg", "Neg", False),
-        ("v = Reciprocal (a)", "Neg", "Neg", True),  # the state of the next iteration
-        ("v = Exp (u)", "Reciprocal", "Neg", True),
-        ("v = Neg (t)", "Neg", "Reciprocal", True),
-        ("v = Exp (u)", "Exp", "Reciprocal", False),
-    ],
+@table(
+    ("v = Exp (u)", "Neg", "Neg", False),
+    ("v = Reciprocal (a)", "Neg", "Neg", True),  # the state of the next iteration
+    ("v = Exp (u)", "Reciprocal", "Neg", True),
+    ("v = Neg (t)", "Neg", "Reciprocal", True),
+    ("v = Exp (u)", "Exp", "Reciprocal", False),
 )
 def test_readers_around_a_loop(row, after, of_rows, tells):
     loaded = ir.load(parser.parse_model(LOOP.format(row, after, of_rows)))
@@ -128,15 +120,12 @@ def test_readers_around_a_loop(row, after, of_rows, tells):
     assert tells_signs(negated.output()) == tells
 
 
-@pytest.mark.parametrize(
-    ("reader", "tells"),
-    [
-        ("i = Cast <to = 7> (t) y = Gather (x, i)", False),
-        ("v, i = TopK (t, k) y = Gather (x, i)", False),
-        ("v, i = TopK (t, k) y = Reciprocal (v)", True),
-        ("i = Cast <to = 11> (t) y = Reciprocal (i)", True),
-        ("i = Cast <to = 8> (t) y = Identity (i)", True),
-    ],
+@table(
+    ("i = Cast <to = 7> (t) y = Gather (x, i)", False),
+    ("v, i = TopK (t, k) y = Gather (x, i)", False),
+    ("v, i = TopK (t, k) y = Reciprocal (v)", True),
+    ("i = Cast <to = 11> (t) y = Reciprocal (i)", True),
+    ("i = Cast <to = 8> (t) y = Identity (i)", True),
 )
 def test_integers_have_no_signs_of_zeros(reader, tells):
     nodes = f"<int64[1] k = {{1}}> {{ t = Neg (x) {reader} }}"

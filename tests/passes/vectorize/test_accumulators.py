@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from harness import as_model
 from loops import HEAD, op_types
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 LOOP = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, int64 n, float[?] q) =>
@@ -280,12 +281,9 @@ BY_WHERE = "k = Reshape (p, v11) w = %(write)s t = Where (k, w, s)"
 NOT_WHERE = "w = %(write)s t = Where (p, s, w)"
 
 
-@pytest.mark.parametrize(
-    ("name", "body"),
-    [
-        *[(name, body) for name in CHOICES for body in (BY_IF, OTHERWISE)],
-        *[("a buffer", body) for body in (BY_WHERE, NOT_WHERE)],
-    ],
+@table(
+    *[(name, body) for name in CHOICES for body in (BY_IF, OTHERWISE)],
+    *[("a buffer", body) for body in (BY_WHERE, NOT_WHERE)],
 )
 def test_a_condition_lets_some_iterations_write(name, body):
     model = let_in(name, body)
@@ -299,16 +297,12 @@ def test_a_condition_lets_some_iterations_write(name, body):
         assert_same(model, result.model, {**fed, "m": np.zeros(n, bool)})
 
 
-@pytest.mark.parametrize(
-    ("name", "body"),
-    [
+@table(
         ("a buffer", BY_IF.replace("q = Identity (s)", "q = Neg (s)")),
         ("a buffer", "h = Reshape (p, v11) g = Expand (h, at5) w = %(write)s t = Where (g, w, s)"),
         ("a buffer", "w = %(write)s z = Neg (s) t = Where (p, w, z)"),
         ("rows", BY_IF.replace("If (p)", "If (l)").replace("t =", "o = Size (s)"
-            " r0 = Cast <to = 9> (o) l = And (p, r0) t =", 1)),
-    ],
-)  # fmt: skip
+            " r0 = Cast <to = 9> (o) l = And (p, r0) t =", 1)))  # fmt: skip
 def test_other_choices_stay(name, body):
     body = body.replace("h = Resh", "at5 = Constant <value_ints = [5, 1]> () h = Resh")
     assert "Loop" in op_types(vectorized(let_in(name, body)).model.graph)

@@ -6,6 +6,7 @@ from harness import as_model
 from loops import HEAD, op_types
 from straightline.limits import Limits, governed
 from straightline.passes import Pipeline, VectorizeLoops
+from tables import table
 from vectorized import FEED, assert_same, assert_vectorizes, loop, numbers, vectorized, why_kept
 
 POSITIVE = "k = Constant <value = float {0}> () m0 = ReduceSum <keepdims = 0> (e)"
@@ -174,16 +175,13 @@ def calling(height, between):
     return as_model(HEAD + text)
 
 
-@pytest.mark.parametrize(
-    ("height", "between", "told"),
-    [
-        (300, "c = {} (a)", "it is nested deeper in calls than call_depth=60 allows"),
-        (
-            50,
-            "b = {0} (a) c = {0} (b)",
-            "computing it for all iterations needs more steps than max_work allows",
-        ),
-    ],
+@table(
+    (300, "c = {} (a)", "it is nested deeper in calls than call_depth=60 allows"),
+    (
+        50,
+        "b = {0} (a) c = {0} (b)",
+        "computing it for all iterations needs more steps than max_work allows",
+    ),
 )
 def test_calls_that_stand_for_too_many_nodes_stay(height, between, told):
     with governed(Limits(max_work=100_000_000)):

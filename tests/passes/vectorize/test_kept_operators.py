@@ -6,6 +6,7 @@ import pytest
 import straightline as sl
 from kernels import assert_equal, run_kernel
 from onnx import helper
+from tables import table
 
 DRAW = np.random.default_rng(0)
 MS = "com.microsoft."
@@ -175,19 +176,16 @@ def test_a_cache_of_grouped_attention_has_the_rows():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("operator", "operands", "rows", "settings"),
-    [
-        (MS + "BiasGelu", [floats(2, 4), floats(3, 4)], [1], {}),
-        (MS + "FusedMatMul", [floats(3, 2, 4), floats(6, 4, 5)], [0], {}),
-        (MS + "FusedMatMul", [floats(3, 2, 5, 4), floats(3, 5, 4, 2)], [0, 1], {"transBatchA": 1}),
-        (
-            MS + "FusedGemm",
-            [floats(3, 4, 2), floats(4, 5)],
-            [0],
-            {"transA": 1, "activation": "Relu"},
-        ),
-    ],
+@table(
+    (MS + "BiasGelu", [floats(2, 4), floats(3, 4)], [1], {}),
+    (MS + "FusedMatMul", [floats(3, 2, 4), floats(6, 4, 5)], [0], {}),
+    (MS + "FusedMatMul", [floats(3, 2, 5, 4), floats(3, 5, 4, 2)], [0, 1], {"transBatchA": 1}),
+    (
+        MS + "FusedGemm",
+        [floats(3, 4, 2), floats(4, 5)],
+        [0],
+        {"transA": 1, "activation": "Relu"},
+    ),
 )
 def test_the_definition_stands_in_where_rows_do_not_fit(operator, operands, rows, settings):
     model, feeds = scanning(operator, operands, rows, **settings)

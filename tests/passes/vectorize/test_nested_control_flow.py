@@ -6,6 +6,7 @@ from harness import as_model, assert_equal
 from loops import HEAD, op_types
 from sessions import outputs
 from straightline.passes import HoistInvariants, Pipeline, VectorizeLoops
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 INNER = {
@@ -80,10 +81,7 @@ POWERS = """g (float[N, L, 3] x, float[3, 3] w, float[3, 3] p0, float[3] h0, int
             k = Add (v, s) t = Tanh (k) row = ReduceSum <keepdims = 0> (NEXT, axis) }> }> }"""
 
 
-@pytest.mark.parametrize(
-    ("initial", "row", "sizes"),
-    [("p0", "p", 2), ("p0", "u", 2), ("e", "p", 3)],  # square, so that e is a matrix as p0 is
-)
+@table(("p0", "p", 2), ("p0", "u", 2), ("e", "p", 3))
 def test_states_that_no_outer_iteration_changes_are_computed_once(initial, row, sizes):
     text = POWERS.replace("INITIAL", initial).replace("NEXT", row.replace("u", "q"))
     if initial == "e":  # of L rows, where the state is declared with 3

@@ -8,6 +8,7 @@ from onnx.reference.op_run import OpRun
 from reference_oracle import assert_same, parse
 from straightline import reference
 from straightline.reference import EvaluationError, Evaluator
+from tables import table
 
 X = np.arange(3, dtype=np.float32)
 SIMPLE = (
@@ -22,15 +23,12 @@ def test_an_initializer_that_is_an_input_is_a_default():
     assert_same(evaluator.run({"x": X, "k": X}), [X + X])
 
 
-@pytest.mark.parametrize(
-    ("feeds", "message"),
-    [
-        ({}, "input 'x' is missing from the feeds"),
-        ({"x": X, "z": X}, r"no input 'z'; it has 'x', 'k'"),
-        ({"x": X.astype(np.float64)}, "input 'x' is float64, the model declares float32"),
-        ({"x": X.reshape(1, 3)}, r"input 'x' has shape \[1, 3\], the model declares \['n'\]"),
-        ({"x": None}, "input 'x' is None, its type is not optional"),
-    ],
+@table(
+    ({}, "input 'x' is missing from the feeds"),
+    ({"x": X, "z": X}, r"no input 'z'; it has 'x', 'k'"),
+    ({"x": X.astype(np.float64)}, "input 'x' is float64, the model declares float32"),
+    ({"x": X.reshape(1, 3)}, r"input 'x' has shape \[1, 3\], the model declares \['n'\]"),
+    ({"x": None}, "input 'x' is None, its type is not optional"),
 )
 def test_feeds_are_checked(feeds, message):
     with pytest.raises(EvaluationError, match=message):

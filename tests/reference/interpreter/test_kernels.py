@@ -4,6 +4,7 @@ import pytest
 from onnx import helper, parser
 from reference_oracle import assert_same
 from straightline.reference import EvaluationError, operator_kernel
+from tables import table
 
 OPSET = {"": 18}
 
@@ -12,21 +13,18 @@ def node(text: str) -> onnx.NodeProto:
     return parser.parse_node(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "inputs", "outputs"),
-    [
-        ("y = Add (a, b)", [np.array([1, 2]), np.array(3)], [np.array([4, 5])]),
-        ("y = Gather (a, b)", [np.array([1, 2]), np.array(1)], [np.array(2)]),
-        ("y = Size (a)", [np.ones((2, 3))], [np.array(6)]),
-        ("y = ReduceSum <keepdims = 0> (a)", [np.ones((2, 2), np.float16)], [np.float16(4)]),
-        ("y = Cast <to = 7> (a)", [np.float32(2.5)], [np.array(2)]),
-        ("y = Constant <value_float = 2.0> ()", [], [np.array(2, np.float32)]),
-        ('y = Constant <value_string = "ab"> ()', [], [np.array("ab", object)]),
-        ("y = Clip (a, , b)", [np.array([1, 5]), None, np.array(3)], [np.array([1, 3])]),
-        ("y = GlobalAveragePool (a)", [np.ones((1, 1, 2), np.float16)], [np.ones((1, 1, 1), "e")]),
-        ("y, z = Split <num_outputs = 2> (a)", [np.arange(3)], [np.arange(2), np.array([2])]),
-        ("y = Gelu (a)", [np.zeros(2, np.float32)], [np.zeros(2, np.float32)]),
-    ],
+@table(
+    ("y = Add (a, b)", [np.array([1, 2]), np.array(3)], [np.array([4, 5])]),
+    ("y = Gather (a, b)", [np.array([1, 2]), np.array(1)], [np.array(2)]),
+    ("y = Size (a)", [np.ones((2, 3))], [np.array(6)]),
+    ("y = ReduceSum <keepdims = 0> (a)", [np.ones((2, 2), np.float16)], [np.float16(4)]),
+    ("y = Cast <to = 7> (a)", [np.float32(2.5)], [np.array(2)]),
+    ("y = Constant <value_float = 2.0> ()", [], [np.array(2, np.float32)]),
+    ('y = Constant <value_string = "ab"> ()', [], [np.array("ab", object)]),
+    ("y = Clip (a, , b)", [np.array([1, 5]), None, np.array(3)], [np.array([1, 3])]),
+    ("y = GlobalAveragePool (a)", [np.ones((1, 1, 2), np.float16)], [np.ones((1, 1, 1), "e")]),
+    ("y, z = Split <num_outputs = 2> (a)", [np.arange(3)], [np.arange(2), np.array([2])]),
+    ("y = Gelu (a)", [np.zeros(2, np.float32)], [np.zeros(2, np.float32)]),
 )
 def test_results_are_arrays_of_the_type_the_schema_tells(text, inputs, outputs):
     arrays = [None if value is None else np.asarray(value) for value in inputs]
@@ -62,22 +60,19 @@ def test_a_sparse_constant_becomes_dense():
         assert_same(operator_kernel(constant, OPSET)([]), [expected])
 
 
-@pytest.mark.parametrize(
-    ("text", "opsets", "message"),
-    [
-        ("y = acme.Thing (a)", OPSET, "domain 'acme' is not imported"),
-        ("y = acme.Thing (a)", {"acme": 1}, "no operator or function acme:Thing"),
-        ("y = Gelu (a)", {"": 11}, "no operator or function ai.onnx:Gelu at opset 11"),
-        ("y = Upsample (a, b)", OPSET, "deprecated at opset 18"),
-        ("y = Multinomial (a)", OPSET, "Multinomial 'y': No registered implementation"),
-        ("y = Softmax <axis: int = @axis> (a)", OPSET, "refers to an attribute of the function"),
-        (
-            "y = If (a) <then_branch = t () => (float r) { r = Neg (x) },"
-            " else_branch = e () => (float r) { r = Neg (x) }>",
-            OPSET,
-            "its body uses the outer value 'x'",
-        ),
-    ],
+@table(
+    ("y = acme.Thing (a)", OPSET, "domain 'acme' is not imported"),
+    ("y = acme.Thing (a)", {"acme": 1}, "no operator or function acme:Thing"),
+    ("y = Gelu (a)", {"": 11}, "no operator or function ai.onnx:Gelu at opset 11"),
+    ("y = Upsample (a, b)", OPSET, "deprecated at opset 18"),
+    ("y = Multinomial (a)", OPSET, "Multinomial 'y': No registered implementation"),
+    ("y = Softmax <axis: int = @axis> (a)", OPSET, "refers to an attribute of the function"),
+    (
+        "y = If (a) <then_branch = t () => (float r) { r = Neg (x) },"
+        " else_branch = e () => (float r) { r = Neg (x) }>",
+        OPSET,
+        "its body uses the outer value 'x'",
+    ),
 )
 def test_unsupported_nodes_are_refused_at_once(text, opsets, message):
     with pytest.raises(EvaluationError, match=message):

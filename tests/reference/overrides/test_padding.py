@@ -1,7 +1,5 @@
 """Pad in all modes, negative pads among them, against onnxruntime."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 from reference_oracle import assert_same, one_node, onnxruntime_outputs
 from straightline import reference
 from straightline.reference import EvaluationError
+from tables import table
 
 
 def drawn(opset: int, mode: str, seed: int, dtype: type = np.float32) -> tuple:
@@ -65,9 +64,7 @@ def test_strings() -> None:
     assert reference.run(model, feeds)[0].tolist() == [["b", "q"], ["d", "q"], ["q", "q"]]
 
 
-@pytest.mark.parametrize(
-    ("pads", "what"), [([-2, -2], "take more than there is, 3"), ([1], "1 entries, 2 are needed")]
-)
+@table(([-2, -2], "take more than there is, 3"), ([1], "1 entries, 2 are needed"))
 def test_misfitting_pads(pads: list[int], what: str) -> None:
     model, feeds = one_node("Pad", [np.zeros(3, np.float32), np.array(pads, np.int64)], 13)
     with pytest.raises(EvaluationError, match=what):

@@ -1,7 +1,5 @@
 """MaxPool, AveragePool and LpPool against onnxruntime, on many drawn cases."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

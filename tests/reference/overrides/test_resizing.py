@@ -1,7 +1,5 @@
 """Resize of version 11 and later against onnxruntime, on many drawn cases."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 from reference_oracle import assert_same, one_node, onnxruntime_outputs
 from straightline import reference
 from straightline.reference import EvaluationError
+from tables import table
 
 TRANSFORMATIONS = [
     "half_pixel",
@@ -169,21 +168,18 @@ def test_an_empty_result() -> None:
     assert reference.run(model, feeds)[0].shape == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "attributes", "what"),
-    [
-        ([None, np.ones(1, np.float32)], {}, "2 axes need as many scales"),
-        (
-            [None, np.full(2, 2, np.float32)],
-            {"coordinate_transformation_mode": "tf_crop_and_resize"},
-            "needs a roi",
-        ),
-        (
-            [None, np.full(2, 2, np.float32)],
-            {"coordinate_transformation_mode": "elsewhere"},
-            "'elsewhere' does not exist",
-        ),
-    ],
+@table(
+    ([None, np.ones(1, np.float32)], {}, "2 axes need as many scales"),
+    (
+        [None, np.full(2, 2, np.float32)],
+        {"coordinate_transformation_mode": "tf_crop_and_resize"},
+        "needs a roi",
+    ),
+    (
+        [None, np.full(2, 2, np.float32)],
+        {"coordinate_transformation_mode": "elsewhere"},
+        "'elsewhere' does not exist",
+    ),
 )
 def test_misfitting_sizes(inputs: list, attributes: dict, what: str) -> None:
     model, feeds = one_node("Resize", [np.zeros((2, 2), np.float32), *inputs], 18, **attributes)

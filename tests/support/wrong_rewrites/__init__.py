@@ -1,7 +1,5 @@
 """Small changes that make another model of a rewritten one: what a proof must not call equal."""
 
-from __future__ import annotations
-
 from wrong_rewrites.bodies import (
     change_declaration,
     change_output_of_body,

@@ -1,7 +1,5 @@
 """Mutations of the bodies of Loop, Scan and If, and of how they are fed."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mutations that add what nobody reads and what may fail."""
 
-from __future__ import annotations
-
 import onnx
 
 from wrong_rewrites.place import Place, own_names

@@ -1,7 +1,5 @@
 """Where a model is changed: a node of any of its graphs, and what that may read."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Mutations of what a node computes: its operator, attributes and constants."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mutations of what is fed into what."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import MutableSequence
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from classical import ROWS, one_node, refused, replaced
+from tables import table
 
 WEIGHTS = np.random.default_rng(0).normal(size=12).astype(np.float32).tolist()
 POST = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")
@@ -42,13 +43,10 @@ def test_one_score_of_two_labels():
     refused(one_node("LinearClassifier", ROWS, 2, **attributes), "one score for two labels")
 
 
-@pytest.mark.parametrize(
-    ("attributes", "reason"),
-    [
-        ({"targets": 3, "post_transform": "PROBIT", **HEADS}, "last digits"),
-        ({"targets": 5, **HEADS}, "do not fit"),
-        ({"targets": 1, "coefficients": WEIGHTS[:4], "post_transform": "SOFTMAX"}, "one score"),
-    ],
+@table(
+    ({"targets": 3, "post_transform": "PROBIT", **HEADS}, "last digits"),
+    ({"targets": 5, **HEADS}, "do not fit"),
+    ({"targets": 1, "coefficients": WEIGHTS[:4], "post_transform": "SOFTMAX"}, "one score"),
 )
 def test_ambiguous_nodes_stay(attributes, reason):
     refused(one_node("LinearRegressor", ROWS, **attributes), reason)

@@ -6,6 +6,7 @@ import straightline as sl
 from classical import one_node, replaced
 from harness import run_in_onnxruntime
 from straightline.targets.classical.pairwise_coupling import pairs_of
+from tables import table
 
 DRAW = np.random.default_rng(1)
 
@@ -54,9 +55,7 @@ def test_pairs_are_in_the_order_of_classifiers():
     assert pairs_of(3) == [(0, 1), (0, 2), (1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("target", "most"), [("openvino", 200), ("tensorrt", 200), ("tvm", 20_000)]
-)
+@table(("openvino", 200), ("tensorrt", 200), ("tvm", 20_000))
 def test_its_loop_is_unrolled_only_for_clients_without_loops(target, most):
     scores = DRAW.normal(size=(4, 3)).astype(np.float32)
     model = coupled_model(3, scores)

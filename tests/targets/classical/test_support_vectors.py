@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from classical import ROWS, one_node, refused, replaced
+from tables import table
 
 from targets import operators
 
@@ -70,28 +71,22 @@ def test_two_probabilities_need_no_loop():
     assert "Loop" not in operators(outcome)
 
 
-@pytest.mark.parametrize(
-    ("more", "reason"),
-    [
-        ({"post_transform": "LOGISTIC"}, "one score for two labels"),
-        ({"coefficients": [0.5] * 9}, "one score for two labels"),
-        ({"vectors_per_class": [9]}, "no support vectors"),
-        ({"vectors_per_class": [4, 4]}, "do not fit"),
-        ({"prob_a": [1.0, 2.0], "prob_b": [1.0, 2.0]}, "do not fit"),
-    ],
+@table(
+    ({"post_transform": "LOGISTIC"}, "one score for two labels"),
+    ({"coefficients": [0.5] * 9}, "one score for two labels"),
+    ({"vectors_per_class": [9]}, "no support vectors"),
+    ({"vectors_per_class": [4, 4]}, "do not fit"),
+    ({"prob_a": [1.0, 2.0], "prob_b": [1.0, 2.0]}, "do not fit"),
 )
 def test_other_classifiers_stay(more, reason):
     refused(one_node("SVMClassifier", ROWS, 2, **{**classifier([1, 2]), **more}), reason)
 
 
-@pytest.mark.parametrize(
-    ("more", "reason"),
-    [
-        ({"one_class": 1}, "transformed"),
-        ({"post_transform": "LOGISTIC"}, "transformed"),
-        ({"kernel_type": "SINC"}, "unknown"),
-        ({"n_supports": 4}, "do not fit"),
-    ],
+@table(
+    ({"one_class": 1}, "transformed"),
+    ({"post_transform": "LOGISTIC"}, "transformed"),
+    ({"kernel_type": "SINC"}, "unknown"),
+    ({"n_supports": 4}, "do not fit"),
 )
 def test_other_machines_stay(more, reason):
     refused(one_node("SVMRegressor", ROWS, **{**MACHINE, **more}), reason)

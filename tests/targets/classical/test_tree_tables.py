@@ -1,8 +1,8 @@
 """Tables of trees are read from trees only."""
 
 import numpy as np
-import pytest
 from classical import one_node, refused, replaced
+from tables import table
 
 X = np.array([[0.5], [2.0], [np.nan]], np.float32)
 TREE = {
@@ -27,18 +27,15 @@ def test_a_tree_of_one_comparison():
     assert names == ["Gather", "LessOrEqual", "Where", "Gather", "ReduceSum"]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"nodes_truenodeids": [7, 0, 0]}, "missing"),
-        ({"nodes_truenodeids": [2, 0, 0]}, "not trees"),
-        ({"nodes_truenodeids": [0, 0, 0]}, "not trees"),
-        ({"nodes_nodeids": [0, 1, 1]}, "no node"),
-        ({"nodes_modes": ["LEAF", "LEAF", "BRANCH_LEQ"]}, "not trees"),
-        ({"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}, "unknown"),
-        ({"target_nodeids": [1, 9]}, "no node"),
-        ({"target_ids": [0, 1]}, "no node"),
-    ],
+@table(
+    ({"nodes_truenodeids": [7, 0, 0]}, "missing"),
+    ({"nodes_truenodeids": [2, 0, 0]}, "not trees"),
+    ({"nodes_truenodeids": [0, 0, 0]}, "not trees"),
+    ({"nodes_nodeids": [0, 1, 1]}, "no node"),
+    ({"nodes_modes": ["LEAF", "LEAF", "BRANCH_LEQ"]}, "not trees"),
+    ({"nodes_modes": ["BRANCH_MEMBER", "LEAF", "LEAF"]}, "unknown"),
+    ({"target_nodeids": [1, 9]}, "no node"),
+    ({"target_ids": [0, 1]}, "no node"),
 )
 def test_malformed_trees_stay(change, reason):
     refused(one_node("TreeEnsembleRegressor", X, **{**TREE, **change}), reason)

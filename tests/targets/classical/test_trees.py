@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from classical import one_node, refused, replaced
 from ensembles import MODES, ensemble, weights
+from tables import table
 
 DRAW = np.random.default_rng(1)
 X = np.vstack([DRAW.normal(size=(12, 4)), DRAW.integers(-2, 3, size=(12, 4))]).astype(np.float32)
@@ -56,13 +57,10 @@ def test_two_labels_of_one_score(post, positive):
     replaced(classifier([0], [5, 3], positive, post_transform=post), {"x": X})
 
 
-@pytest.mark.parametrize(
-    ("columns", "labels", "reason"),
-    [
-        (range(2), [5, 3], "two labels with scores"),
-        ([1], [5, 3], "two labels with scores"),
-        ([0, 2], [5, 3, 9], "labels without a score"),
-    ],
+@table(
+    (range(2), [5, 3], "two labels with scores"),
+    ([1], [5, 3], "two labels with scores"),
+    ([0, 2], [5, 3, 9], "labels without a score"),
 )
 def test_labels_that_clients_pick_in_their_own_way_stay(columns, labels, reason):
     refused(classifier(columns, labels), reason)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -42,15 +43,12 @@ def test_classes_are_counted_from_the_front(axis):
     assert node.attribute("axis") == axis % 3 and not outcome.untaken
 
 
-@pytest.mark.parametrize(
-    ("inputs", "expected"),
-    [
-        ("float[2, 4] x, float[4] z", ["Not", "Where"]),
-        ("float[n, 4] x, float[4] z", ["Not", "Where"]),
-        ("float[4] z, float[2, 4] x", ["Where"]),
-        ("float[2, 4] x, float[1] z", ["Where"]),
-        ("float[4] z, float[4] x", ["Expand", "Where"]),
-    ],
+@table(
+    ("float[2, 4] x, float[4] z", ["Not", "Where"]),
+    ("float[n, 4] x, float[4] z", ["Not", "Where"]),
+    ("float[4] z, float[2, 4] x", ["Where"]),
+    ("float[2, 4] x, float[1] z", ["Where"]),
+    ("float[4] z, float[4] x", ["Expand", "Where"]),
 )
 def test_a_broadcast_choice_does_not_stand_last(inputs, expected):
     """MNN reads beyond its end."""

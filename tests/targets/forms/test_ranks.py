@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -11,15 +12,12 @@ NUMBERS = np.arange(8, dtype=np.float32).reshape(2, 4)
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize(
-    ("node", "shape", "opset"),
-    [
-        ("y = ReduceSum <keepdims = 0> (x, a)", "2, 4", 13),
-        ("y = ReduceMax <axes = [-1, 0], keepdims = 0> (x)", "2, 4", 17),
-        ("y = ReduceMean <keepdims = 0> (x)", "n, 4", 17),
-        ("y = ReduceMin <keepdims = 0> (x, a)", "n, 4", 18),
-        ("y = ArgMax <axis = -1, keepdims = 0> (x)", "2, 4", 17),
-    ],
+@table(
+    ("y = ReduceSum <keepdims = 0> (x, a)", "2, 4", 13),
+    ("y = ReduceMax <axes = [-1, 0], keepdims = 0> (x)", "2, 4", 17),
+    ("y = ReduceMean <keepdims = 0> (x)", "n, 4", 17),
+    ("y = ReduceMin <keepdims = 0> (x, a)", "n, 4", 18),
+    ("y = ArgMax <axis = -1, keepdims = 0> (x)", "2, 4", 17),
 )
 def test_a_reduction_keeps_its_axes_before_a_squeeze(node, shape, opset):
     name = node.split()[2]
@@ -38,9 +36,7 @@ def test_a_number_alone_has_a_form_of_its_own():
     assert operators(fitted(plain, lacking(forms=form), passes=())) == ["ReduceMax"]
 
 
-@pytest.mark.parametrize(
-    ("name", "opset"), [("ReduceSum", 13), ("ReduceMean", 18), ("ReduceL2", 17)]
-)
+@table(("ReduceSum", 13), ("ReduceMean", 18), ("ReduceL2", 17))
 def test_all_axes_are_written(name, opset):
     """MNN reduces none where none are written."""
     text = one_node(f"y = {name} (x)", "float[2, 4] x", opset)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -19,15 +20,12 @@ def without(name, place, *types):
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("types", [("uint8",), ("int32",)])
-@pytest.mark.parametrize(
-    ("node", "place"),
-    [
-        ("y = GatherND (x, p)", "data"),
-        ("y = Where (x, x, x)", "X"),
-        ("y = Concat <axis = 0> (x, x)", "inputs"),
-        ("y = Transpose (x)", "data"),
-        ("y = ScatterND (x, p, f)", "data"),
-    ],
+@table(
+    ("y = GatherND (x, p)", "data"),
+    ("y = Where (x, x, x)", "X"),
+    ("y = Concat <axis = 0> (x, x)", "inputs"),
+    ("y = Transpose (x)", "data"),
+    ("y = ScatterND (x, p, f)", "data"),
 )
 def test_truth_values_move_as_numbers(node, place, types):
     name, feed = node.split()[2], {"x": FLAGS, "p": PLACES, "f": FLAGS[0, :2]}
@@ -47,14 +45,11 @@ def test_reductions_of_truth_values_stay(reduction):
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize(
-    ("node", "place", "expected"),
-    [
-        ("y = Abs (x)", "X", ["Max", "Neg"]),
-        ("y = Neg (x)", "X", ["Sub"]),
-        ("y = Relu (x)", "X", ["Max"]),
-        ("y = Sign (x)", "input", ["Cast", "Greater", "Less", "Sub"]),
-    ],
+@table(
+    ("y = Abs (x)", "X", ["Max", "Neg"]),
+    ("y = Neg (x)", "X", ["Sub"]),
+    ("y = Relu (x)", "X", ["Max"]),
+    ("y = Sign (x)", "input", ["Cast", "Greater", "Less", "Sub"]),
 )
 def test_signs_of_integers(node, place, expected):
     text = one_node(node, "int32[2, 3] x")

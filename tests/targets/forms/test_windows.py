@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from straightline.targets import Form
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -50,15 +51,12 @@ def test_padding_that_needs_no_sizes():
     assert "the size that it slides over is not known" in left.reason
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "y = Conv <strides = [2], pads = [1, 0], group = 2> (x, w)",
-        "y = Conv (x, w, b)",
-        "y = ConvTranspose <strides = [3], output_padding = [1]> (x, w)",
-        "y = MaxPool <kernel_shape = [2], pads = [0, 1]> (x)",
-        'y = AveragePool <kernel_shape = [3], auto_pad = "SAME_UPPER"> (x)',
-    ],
+@table(
+    "y = Conv <strides = [2], pads = [1, 0], group = 2> (x, w)",
+    "y = Conv (x, w, b)",
+    "y = ConvTranspose <strides = [3], output_padding = [1]> (x, w)",
+    "y = MaxPool <kernel_shape = [2], pads = [0, 1]> (x)",
+    'y = AveragePool <kernel_shape = [3], auto_pad = "SAME_UPPER"> (x)',
 )
 def test_a_kernel_of_one_axis_slides_over_images(node):
     op, weights = node.split()[2], "4, 2, 3" if "group" in node else "4, 4, 3"

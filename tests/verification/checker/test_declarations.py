@@ -4,6 +4,7 @@ import onnx
 import pytest
 from certificates import assert_derived, assert_none
 from proofs import model
+from tables import table
 
 TEXT = "g (float[n, 3] x, float[m] w) => (y, z) { t = Neg (x) y = Abs (t) z = Neg (w) }"
 UNKNOWN = "g (float[n] x) => (y) { t = other.Op (x) y = Neg (t) }"
@@ -23,15 +24,12 @@ def declaring(text, **shapes):
     return proto
 
 
-@pytest.mark.parametrize(
-    "declared",
-    [
-        {"t": (1, ["n", 3])},
-        {"t": (1, None)},
-        {"t": (1, ["k", "l"])},
-        {"t": (1, ["k", 3]), "y": (1, ["k", 3])},
-        {"t": (1, ["n", 3]), "y": (1, ["n", "q"])},
-    ],
+@table(
+    {"t": (1, ["n", 3])},
+    {"t": (1, None)},
+    {"t": (1, ["k", "l"])},
+    {"t": (1, ["k", 3]), "y": (1, ["k", 3])},
+    {"t": (1, ["n", 3]), "y": (1, ["n", "q"])},
 )
 def test_derived_declarations_are_accepted(declared):
     plain = declaring(TEXT)

@@ -1,7 +1,7 @@
 """Symbolic execution: names, functions, bodies, draws, and models that are refused."""
 
-import pytest
 from certificates import assert_derived, assert_none
+from tables import table
 
 LOOP = """g (float[n] x, int64 t, bool k) => (float[n] y) {{ y = Loop (t, k, x) <body = b
     (int64 i, bool c, float[n] {a}) => (bool {d}, float[n] {e}) {{
@@ -53,9 +53,7 @@ g (float[n] x) => (float[n] y) { y = local.f <axis: int = 1> (x) }
 """
 
 
-@pytest.mark.parametrize(
-    ("argument", "alpha", "equal"), [("0.5", "0.5", True), ("0.5", "0.25", False)]
-)
+@table(("0.5", "0.5", True), ("0.5", "0.25", False))
 def test_functions_run_by_their_definition(argument, alpha, equal):
     called = FUNCTION.replace("<axis: int = 1>", f"<by: float = {argument}>")
     plain = "g (float[n] x) => (float[n] y) { c = Abs (x) y = LeakyRelu <alpha = %s> (c) }"
@@ -83,15 +81,12 @@ def test_a_draw_of_each_iteration_is_no_draw_before_the_loop():
     assert_none(body % ("", draw), body % (draw, ""))
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("g (float[n] x) => (y) { y = Upsample <scales = [1.0]> (x) }", "Upsample"),
-        ("g (float[n] x) => (y) { y = Abs <axis = 1> (x) }", "Abs"),
-        ("g (float[n] x) => (y) { y = NoSuch (x) }", "NoSuch"),
-        ("g (float[n] x) => (y) { y = other.F (x) }", "other"),
-        ("g (float[n] x) => (y) { y = Neg (z) }", ""),
-    ],
+@table(
+    ("g (float[n] x) => (y) { y = Upsample <scales = [1.0]> (x) }", "Upsample"),
+    ("g (float[n] x) => (y) { y = Abs <axis = 1> (x) }", "Abs"),
+    ("g (float[n] x) => (y) { y = NoSuch (x) }", "NoSuch"),
+    ("g (float[n] x) => (y) { y = other.F (x) }", "other"),
+    ("g (float[n] x) => (y) { y = Neg (z) }", ""),
 )
 def test_models_that_are_refused(text, reason):
     assert_none(text, text, reason)

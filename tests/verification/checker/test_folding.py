@@ -7,6 +7,7 @@ from onnx import helper
 from straightline.ops import departures
 from straightline.verification.checker.folding import departs, fold, is_real, rounds
 from straightline.verification.checker.terms import Head
+from tables import table
 
 F, N = np.float32, np.int64
 
@@ -23,23 +24,20 @@ def test_results_are_those_of_the_specification():
     assert joined.tolist() == [3, 0]
 
 
-@pytest.mark.parametrize(
-    ("head", "arrays"),
-    [
-        (Head("Div", 14), [np.array([1], N), np.array([0], N)]),
-        (Head("Div", 14), [np.array([-7], N), np.array([-2], N)]),
-        (cast(7), [np.array([np.nan], F)]),
-        (cast(7), [np.array([1e30], F)]),
-        (cast(3), [np.array([300], N)]),
-        (cast(8), [np.array([300], N)]),
-        (Head("Max", 13), [np.array([np.nan], F), np.array([1], F)]),
-        (Head("Exp", 13), [np.array([1e3], F)]),
-        (Head("RandomNormalLike", 1), [np.array([1], F)]),
-        (Head("NonMaxSuppression", 11), [np.array([1], F)]),
-        (Head("Add", 14), [np.zeros(2, N), np.zeros(3, N)]),
-        (Head("Abs", 13, key=1), [np.zeros(2, N)]),
-        (Head("moved"), [np.zeros(2, N)]),
-    ],
+@table(
+    (Head("Div", 14), [np.array([1], N), np.array([0], N)]),
+    (Head("Div", 14), [np.array([-7], N), np.array([-2], N)]),
+    (cast(7), [np.array([np.nan], F)]),
+    (cast(7), [np.array([1e30], F)]),
+    (cast(3), [np.array([300], N)]),
+    (cast(8), [np.array([300], N)]),
+    (Head("Max", 13), [np.array([np.nan], F), np.array([1], F)]),
+    (Head("Exp", 13), [np.array([1e3], F)]),
+    (Head("RandomNormalLike", 1), [np.array([1], F)]),
+    (Head("NonMaxSuppression", 11), [np.array([1], F)]),
+    (Head("Add", 14), [np.zeros(2, N), np.zeros(3, N)]),
+    (Head("Abs", 13, key=1), [np.zeros(2, N)]),
+    (Head("moved"), [np.zeros(2, N)]),
 )
 def test_results_that_are_not_certain(head, arrays):
     assert fold(head, arrays) is None
@@ -52,19 +50,16 @@ def test_operators_that_round_in_between_are_not_exact():
     assert not rounds(Head("Gather", 13), is_whole=False)
 
 
-@pytest.mark.parametrize(
-    ("name", "operands", "answer"),
-    [
-        ("Mul", [0.5, 3], True),
-        ("Mul", [0.1, 0.1], False),
-        ("Reciprocal", [8], True),
-        ("Reciprocal", [3], False),
-        ("Div", [1, np.inf], False),
-        ("Add", [1, 1e-9], False),
-        ("Sub", [1, 1], True),
-        ("Exp", [0], False),
-        ("Gather", [1.5, 0], True),
-    ],
+@table(
+    ("Mul", [0.5, 3], True),
+    ("Mul", [0.1, 0.1], False),
+    ("Reciprocal", [8], True),
+    ("Reciprocal", [3], False),
+    ("Div", [1, np.inf], False),
+    ("Add", [1, 1e-9], False),
+    ("Sub", [1, 1], True),
+    ("Exp", [0], False),
+    ("Gather", [1.5, 0], True),
 )
 def test_results_that_are_rounded_are_not_those_of_real_numbers(name, operands, answer):
     arrays = [np.array([number], F) for number in operands]
@@ -100,20 +95,17 @@ def test_departing_nodes_are_not_computed(row, example):
         assert fold(head, arrays) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "arrays"),
-    [
-        ("ReduceSum", [np.array([2**52, 1], N)]),
-        ("ReduceProd", [np.array([0, 3, -4], N)]),
-        ("ReduceSum", [np.array([1e30, 1], F)]),
-        ("Where", [np.array([True]), np.array([0.0], F), np.array([-1.0], F)]),
-        ("Where", [np.array([True]), np.array([0], N), np.array([-1], N)]),
-        ("Slice", [np.arange(3), np.array([0]), np.array([2**63 - 1])]),
-        ("Slice", [np.arange(3), np.array([2]), np.array([-9]), np.array([0]), np.array([-1])]),
-        ("NonZero", [np.array([3, 0])]),
-        ("Gather", [np.array(["a", "b"], object), np.array([1])]),
-        ("Add", [np.array([-0.0], F), np.array([-0.0], F)]),
-    ],
+@table(
+    ("ReduceSum", [np.array([2**52, 1], N)]),
+    ("ReduceProd", [np.array([0, 3, -4], N)]),
+    ("ReduceSum", [np.array([1e30, 1], F)]),
+    ("Where", [np.array([True]), np.array([0.0], F), np.array([-1.0], F)]),
+    ("Where", [np.array([True]), np.array([0], N), np.array([-1], N)]),
+    ("Slice", [np.arange(3), np.array([0]), np.array([2**63 - 1])]),
+    ("Slice", [np.arange(3), np.array([2]), np.array([-9]), np.array([0]), np.array([-1])]),
+    ("NonZero", [np.array([3, 0])]),
+    ("Gather", [np.array(["a", "b"], object), np.array([1])]),
+    ("Add", [np.array([-0.0], F), np.array([-0.0], F)]),
 )
 def test_others_do_not_depart(name, arrays):
     assert not departs(Head(name, 13), arrays)

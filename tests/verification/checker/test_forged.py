@@ -8,6 +8,7 @@ import pytest
 from forged import accepted
 from forged_pairs import PAIRS, REALS, VALUES
 from proofs import model
+from tables import table
 
 
 @pytest.mark.sample(20)
@@ -44,14 +45,11 @@ def changed(change, text=NEG):
     return proto
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda proto: proto.graph.output.add().CopyFrom(proto.graph.output[0]),
-        lambda proto: proto.graph.input.add().CopyFrom(proto.graph.input[0]),
-        lambda proto: proto.opset_import.add(domain="ai.onnx", version=9),
-        lambda proto: proto.functions.add(name="Neg", output=["x"], input=["x"]),
-    ],
+@table(
+    lambda proto: proto.graph.output.add().CopyFrom(proto.graph.output[0]),
+    lambda proto: proto.graph.input.add().CopyFrom(proto.graph.input[0]),
+    lambda proto: proto.opset_import.add(domain="ai.onnx", version=9),
+    lambda proto: proto.functions.add(name="Neg", output=["x"], input=["x"]),
 )
 def test_ambiguous_models_are_refused(change):
     assert accepted(model(NEG), model(NEG), {})

@@ -16,6 +16,7 @@ from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.models import execute
 from straightline.verification.checker.polynomials import add
 from straightline.verification.checker.terms import Fact, Head, Terms, is_own
+from tables import table
 
 
 def facts(text, opset=18):
@@ -108,14 +109,11 @@ def test_sizes_are_taken_out_of_shapes():
     assert (y.shape, z.shape) == (("n", 9), (9,))
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "c = Cast <to = 3> (s) d = Cast <to = 7> (c)",  # 300 becomes 44
-        "c = Cast <to = 6> (s) d = Cast <to = 7> (c)",
-        "c = Mul (s, big) d = Identity (c)",  # wraps
-        "c = Cast <to = 1> (s) d = Cast <to = 7> (c)",
-    ],
+@table(
+    "c = Cast <to = 3> (s) d = Cast <to = 7> (c)",  # 300 becomes 44
+    "c = Cast <to = 6> (s) d = Cast <to = 7> (c)",
+    "c = Mul (s, big) d = Identity (c)",  # wraps
+    "c = Cast <to = 1> (s) d = Cast <to = 7> (c)",
 )
 def test_a_size_that_may_not_be_one_any_more_is_unknown(node):
     (y,) = facts(f"""g (float[300] x) => (y) <int64 big = {{4611686018427387904}}> {{
@@ -165,19 +163,16 @@ def test_functions_have_facts():
     assert y == Fact(1, (3, "n"))
 
 
-@pytest.mark.parametrize(
-    ("shapes", "result"),
-    [
-        ([("n",), (1,)], ("n",)),
-        ([("n",), ("n",)], ("n",)),
-        ([("n",), (5,)], (5,)),
-        ([("n",), ("m",)], (None,)),
-        ([("n",), (0,)], (0,)),
-        ([(2,), (3,)], (None,)),
-        ([(1,), ()], (1,)),
-        ([("n", 1), (4,)], ("n", 4)),
-        ([(2,), None], None),
-    ],
+@table(
+    ([("n",), (1,)], ("n",)),
+    ([("n",), ("n",)], ("n",)),
+    ([("n",), (5,)], (5,)),
+    ([("n",), ("m",)], (None,)),
+    ([("n",), (0,)], (0,)),
+    ([(2,), (3,)], (None,)),
+    ([(1,), ()], (1,)),
+    ([("n", 1), (4,)], ("n", 4)),
+    ([(2,), None], None),
 )
 def test_broadcasting(shapes, result):
     assert broadcast(shapes) == result

@@ -1,9 +1,9 @@
 """Meaning of operators by opset: versions that are one, and versions that are not."""
 
-import pytest
 from onnx import helper
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.proof.terms.op_semantics import versions_of
+from tables import table
 
 
 def head(name, version, outputs=1, **attributes):
@@ -12,38 +12,32 @@ def head(name, version, outputs=1, **attributes):
     return head_of(name, "", version, pairs, outputs)
 
 
-@pytest.mark.parametrize(
-    ("name", "one", "other"),
-    [
-        ("Abs", 7, 13),
-        ("Add", 7, 14),
-        ("Loop", 11, 21),
-        ("Scan", 9, 21),
-        ("If", 1, 21),
-        ("TopK", 10, 11),
-        ("Shape", 13, 19),
-    ],
+@table(
+    ("Abs", 7, 13),
+    ("Add", 7, 14),
+    ("Loop", 11, 21),
+    ("Scan", 9, 21),
+    ("If", 1, 21),
+    ("TopK", 10, 11),
+    ("Shape", 13, 19),
 )
 def test_versions_that_mean_the_same(name, one, other):
     assert head(name, one) == head(name, other)
 
 
-@pytest.mark.parametrize(
-    ("name", "one", "other", "attributes"),
-    [
-        ("Add", 6, 7, {}),
-        ("Softmax", 12, 13, {"axis": 1}),
-        ("Split", 17, 18, {}),
-        ("Scan", 8, 9, {}),
-        ("OneHot", 10, 11, {}),
-        ("Gather", 10, 11, {}),
-        ("Resize", 10, 11, {}),
-        ("RoiAlign", 15, 16, {}),
-        ("GroupNormalization", 20, 21, {"num_groups": 2}),
-        ("BatchNormalization", 13, 14, {}),
-        ("AveragePool", 18, 19, {"ceil_mode": 1, "kernel_shape": [2], "strides": [3]}),
-        ("Concat", 10, 11, {"axis": -1}),
-    ],
+@table(
+    ("Add", 6, 7, {}),
+    ("Softmax", 12, 13, {"axis": 1}),
+    ("Split", 17, 18, {}),
+    ("Scan", 8, 9, {}),
+    ("OneHot", 10, 11, {}),
+    ("Gather", 10, 11, {}),
+    ("Resize", 10, 11, {}),
+    ("RoiAlign", 15, 16, {}),
+    ("GroupNormalization", 20, 21, {"num_groups": 2}),
+    ("BatchNormalization", 13, 14, {}),
+    ("AveragePool", 18, 19, {"ceil_mode": 1, "kernel_shape": [2], "strides": [3]}),
+    ("Concat", 10, 11, {"axis": -1}),
 )
 def test_versions_that_do_not(name, one, other, attributes):
     assert head(name, one, **attributes) != head(name, other, **attributes)

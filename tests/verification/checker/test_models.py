@@ -8,6 +8,7 @@ from proofs import model
 from straightline.verification.certificate_check import check
 from straightline.verification.checker.models import execute, require_valid
 from straightline.verification.checker.terms import CertificateError
+from tables import table
 
 
 def g(inputs, outputs="float y", ir=10, default=None):
@@ -19,19 +20,16 @@ def g(inputs, outputs="float y", ir=10, default=None):
     return proto
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (g("float[n] x"), "g (float[n] z) => (float y) { y = Abs (z) }"),
-        (g("float[n] x"), g("double[n] x", "double y")),
-        (g("float[3] x"), g("float[4] x")),
-        (g("float[n] x"), g("float[n, m] x")),
-        (g("float[n] x, float[n] w"), g("float[n] w, float[n] x")),
-        (g("float[n] x"), g("float[n] x", "float y, float x")),
-        (g("float[1] x", default=1), g("float[1] x", default=2)),
-        (g("float[1] x"), g("float[1] x", default=2)),
-        (g("float[1] x", default=2), g("float[1] x")),
-    ],
+@table(
+    (g("float[n] x"), "g (float[n] z) => (float y) { y = Abs (z) }"),
+    (g("float[n] x"), g("double[n] x", "double y")),
+    (g("float[3] x"), g("float[4] x")),
+    (g("float[n] x"), g("float[n, m] x")),
+    (g("float[n] x, float[n] w"), g("float[n] w, float[n] x")),
+    (g("float[n] x"), g("float[n] x", "float y, float x")),
+    (g("float[1] x", default=1), g("float[1] x", default=2)),
+    (g("float[1] x"), g("float[1] x", default=2)),
+    (g("float[1] x", default=2), g("float[1] x")),
 )
 def test_signatures_that_differ(before, after):
     assert_none(before, after)
@@ -83,16 +81,13 @@ def check_types(text):
     require_valid(proto, {info.name: info.type for info in proto.graph.input})
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "y = Add (x, d)",
-        "y = Neg (b)",
-        "y = If (b) <then_branch = a () => (u) { u = Neg (b) },"
-        " else_branch = e () => (v) { v = Abs (x) }>",
-        "y = If (b) <then_branch = a () => (int64[n] u) { u = Neg (x) },"
-        " else_branch = e () => (v) { v = Abs (x) }>",
-    ],
+@table(
+    "y = Add (x, d)",
+    "y = Neg (b)",
+    "y = If (b) <then_branch = a () => (u) { u = Neg (b) },"
+    " else_branch = e () => (v) { v = Abs (x) }>",
+    "y = If (b) <then_branch = a () => (int64[n] u) { u = Neg (x) },"
+    " else_branch = e () => (v) { v = Abs (x) }>",
 )
 def test_nodes_of_wrong_types_are_refused(nodes):
     with pytest.raises(CertificateError, match="onnx refuses a node"):

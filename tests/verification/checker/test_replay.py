@@ -7,6 +7,7 @@ from certificates import assert_derived, assert_none, of_text
 from source_files import ROOT, sources
 from straightline.verification.certificate_check import replayed
 from straightline.verification.checker.terms import CertificateError
+from tables import table
 
 GATHER = "g (float[n] x, int64 i, int64 j) => (y) {{ y = Abs (x) {} }}"
 IF = """g (float[n] x, int64 i, bool c) => (y) {{ {0} y = If (c) <
@@ -61,15 +62,12 @@ def replay(text="g (float[n] x) => (y) { i = Identity (x) y = Abs (i) }"):
     return replayed(proto, proto, {})
 
 
-@pytest.mark.parametrize(
-    ("steps", "reason"),
-    [
-        ([("no-such", 1)], "has no rule 'no-such'"),
-        ([("identity", 99)], "no term 99"),
-        ([("identity", -1)], "no term -1"),
-        ([("identity", 2)], "does not apply to term 2"),
-        ([("identity", 1), ("identity", 1)], "shows nothing new"),
-    ],
+@table(
+    ([("no-such", 1)], "has no rule 'no-such'"),
+    ([("identity", 99)], "no term 99"),
+    ([("identity", -1)], "no term -1"),
+    ([("identity", 2)], "does not apply to term 2"),
+    ([("identity", 1), ("identity", 1)], "shows nothing new"),
 )
 def test_steps_that_are_refused(steps, reason):
     run = replay()

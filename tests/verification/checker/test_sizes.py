@@ -15,6 +15,7 @@ from straightline.verification.checker.sizes import (
     sizes_in,
     whole_numbers,
 )
+from tables import table
 
 HEAD = (
     "g (float[n, 3, m] x) => (y) <int64[1] a = {0}, int64[1] one = {1}, int64 two = {2},"
@@ -32,26 +33,23 @@ def content_of(text):
     return models.terms, models.before.outputs["y"]
 
 
-@pytest.mark.parametrize(
-    ("nodes", "sizes"),
-    [
-        ("y = Identity (s)", ("n", 3, "m")),
-        ("y = Gather (s, two)", ("m",)),
-        ("g = Gather (s, two) y = Unsqueeze (g, a)", ("m",)),
-        ("y = Slice (s, one, end)", (3, "m")),
-        ("y = Slice (s, one, end, a, two)", None),
-        ("y = Slice (s, one, end, a, one)", (3, "m")),
-        ("y = Concat <axis = 0> (s, one)", ("n", 3, "m", 1)),
-        ("y = Cast <to = 7> (s)", ("n", 3, "m")),
-        ("c = Cast <to = 6> (s) y = Cast <to = 7> (c)", None),
-        ("y = Mul (s, two)", (None, 6, None)),
-        ("y = Sub (s, two)", (None, 1, None)),
-        ("y = Add (s, most)", (None, None, None)),
-        ("y = Shape <start = 1> (x)", (3, "m")),
-        ("y = Shape <start = -1, end = 99> (x)", ("m",)),
-        ("y = Abs (s)", None),
-        ("y = Gather (s, end)", None),
-    ],
+@table(
+    ("y = Identity (s)", ("n", 3, "m")),
+    ("y = Gather (s, two)", ("m",)),
+    ("g = Gather (s, two) y = Unsqueeze (g, a)", ("m",)),
+    ("y = Slice (s, one, end)", (3, "m")),
+    ("y = Slice (s, one, end, a, two)", None),
+    ("y = Slice (s, one, end, a, one)", (3, "m")),
+    ("y = Concat <axis = 0> (s, one)", ("n", 3, "m", 1)),
+    ("y = Cast <to = 7> (s)", ("n", 3, "m")),
+    ("c = Cast <to = 6> (s) y = Cast <to = 7> (c)", None),
+    ("y = Mul (s, two)", (None, 6, None)),
+    ("y = Sub (s, two)", (None, 1, None)),
+    ("y = Add (s, most)", (None, None, None)),
+    ("y = Shape <start = 1> (x)", (3, "m")),
+    ("y = Shape <start = -1, end = 99> (x)", ("m",)),
+    ("y = Abs (s)", None),
+    ("y = Gather (s, end)", None),
 )
 def test_sizes_that_are_moved_are_known(nodes, sizes):
     terms, y = content(nodes)
@@ -110,21 +108,18 @@ def test_elements_are_those_of_every_size(operator):
             assert (value - int(expected)) % 2**64 == 0, (a, b, n, m, known)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "elements"),
-    [
-        ("e = Equal (s, end) y = Not (e)", [None, 1, None]),
-        ("m = Sub (a, one) e = Equal (s, m) y = Where (e, one, s)", ["n", 3, "m"]),
-        ("m = Sub (a, one) y = Less (s, m)", [0, 0, 0]),
-        ("y = ConstantOfShape <value = int64[1] {7}> (one)", [7]),
-        ("p = ConstantOfShape <value = int64[1] {0}> (one) y = Add (s, p)", ["n", 3, "m"]),
-        ("p = Add (s, s) y = Slice (p, a, one)", [((("n",), 2),)]),
-        ("r = Reshape (s, one) y = Identity (r)", None),
-        ("y = Max (s)", ["n", 3, "m"]),
-        ("y = Min (s, one, end)", [None, 1, None]),
-        ("m = Sub (a, one) r = Reshape (s, m) y = Tile (r, one)", ["n", 3, "m"]),
-        ("t = Add (a, two) r = Mul (most, two) y = Tile (s, r)", None),
-    ],
+@table(
+    ("e = Equal (s, end) y = Not (e)", [None, 1, None]),
+    ("m = Sub (a, one) e = Equal (s, m) y = Where (e, one, s)", ["n", 3, "m"]),
+    ("m = Sub (a, one) y = Less (s, m)", [0, 0, 0]),
+    ("y = ConstantOfShape <value = int64[1] {7}> (one)", [7]),
+    ("p = ConstantOfShape <value = int64[1] {0}> (one) y = Add (s, p)", ["n", 3, "m"]),
+    ("p = Add (s, s) y = Slice (p, a, one)", [((("n",), 2),)]),
+    ("r = Reshape (s, one) y = Identity (r)", None),
+    ("y = Max (s)", ["n", 3, "m"]),
+    ("y = Min (s, one, end)", [None, 1, None]),
+    ("m = Sub (a, one) r = Reshape (s, m) y = Tile (r, one)", ["n", 3, "m"]),
+    ("t = Add (a, two) r = Mul (most, two) y = Tile (s, r)", None),
 )
 def test_elements_that_are_computed_are_known(nodes, elements):
     terms, y = content(nodes)

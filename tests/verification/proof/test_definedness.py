@@ -10,6 +10,7 @@ from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove
 from straightline.verification.proof.equality.row_by_row import RowByRow
 from straightline.verification.proof.prove import _Question
+from tables import table
 
 GIVEN = """g (float[3] x, float[n] v, int64 i, int64[k] p, bool c, int64 M) => (float[3] y)
     <int64 far = {7}, int64[1] none = {0}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
@@ -421,9 +422,7 @@ def test_operands_fit_where_those_of_which_they_are_computed_do():
     assert_proved(pairs, BROADCAST.format("m = Add (z, w) k = Less (x, w) y = Add (x, m)"))
 
 
-@pytest.mark.parametrize(
-    "nodes", ["k = Less (x, w) y = Add (x, z)", "m = Add (z, w) k = Less (x, m) y = Add (x, z)"]
-)
+@table("k = Less (x, w) y = Add (x, z)", "m = Add (z, w) k = Less (x, m) y = Add (x, z)")
 def test_operands_that_the_original_does_not_combine_may_not_fit(nodes):
     assert_open(BROADCAST.format("k = Less (z, z) y = Add (x, z)"), BROADCAST.format(nodes))
 
@@ -475,40 +474,37 @@ CONVOLUTIONS = """(float[n, 5, s] x, float[4, 5, 3] w, float[4, 5, 3] v, float[5
     float[4] b, float[k] o, float[4, 1] r) => (float[n, 4, s] y)"""
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_proved"),
-    [
-        (
-            "p = Conv <pads = [1, 1]> (x, w) y = Add (p, r)",
-            "q = Squeeze (r, one) y = Conv <pads = [1, 1]> (x, w, q)",
-            True,
-        ),
-        (
-            "p = Conv <pads = [1, 1]> (x, w) q = Conv <pads = [1, 1]> (x, v) y = Add (p, q)",
-            "a = Add (w, v) y = Conv <pads = [1, 1]> (x, a)",
-            True,
-        ),
-        (
-            "p = ConvTranspose <pads = [1, 1]> (x, t) y = Add (p, r)",
-            "q = Squeeze (r, one) y = ConvTranspose <pads = [1, 1]> (x, t, q)",
-            True,
-        ),
-        (
-            "p = Conv <pads = [1, 1]> (x, w, b) y = Identity (p)",
-            "p = Conv <pads = [1, 1]> (x, w, o) y = Conv <pads = [1, 1]> (x, w, b)",
-            False,
-        ),
-        (
-            "y = Conv <pads = [1, 1]> (x, w)",
-            "p = Conv <pads = [0, 1]> (x, w) y = Conv <pads = [1, 1]> (x, w)",
-            False,
-        ),
-        (
-            "y = Conv <pads = [1, 1]> (x, w)",
-            "p = Conv <pads = [1, 1]> (x, t) y = Conv <pads = [1, 1]> (x, w)",
-            False,
-        ),
-    ],
+@table(
+    (
+        "p = Conv <pads = [1, 1]> (x, w) y = Add (p, r)",
+        "q = Squeeze (r, one) y = Conv <pads = [1, 1]> (x, w, q)",
+        True,
+    ),
+    (
+        "p = Conv <pads = [1, 1]> (x, w) q = Conv <pads = [1, 1]> (x, v) y = Add (p, q)",
+        "a = Add (w, v) y = Conv <pads = [1, 1]> (x, a)",
+        True,
+    ),
+    (
+        "p = ConvTranspose <pads = [1, 1]> (x, t) y = Add (p, r)",
+        "q = Squeeze (r, one) y = ConvTranspose <pads = [1, 1]> (x, t, q)",
+        True,
+    ),
+    (
+        "p = Conv <pads = [1, 1]> (x, w, b) y = Identity (p)",
+        "p = Conv <pads = [1, 1]> (x, w, o) y = Conv <pads = [1, 1]> (x, w, b)",
+        False,
+    ),
+    (
+        "y = Conv <pads = [1, 1]> (x, w)",
+        "p = Conv <pads = [0, 1]> (x, w) y = Conv <pads = [1, 1]> (x, w)",
+        False,
+    ),
+    (
+        "y = Conv <pads = [1, 1]> (x, w)",
+        "p = Conv <pads = [1, 1]> (x, t) y = Conv <pads = [1, 1]> (x, w)",
+        False,
+    ),
 )
 def test_a_convolution_of_numbers_fails_for_its_sizes_only(before, after, is_proved):
     """The sizes may be unknown, and the image shorter than the kernel."""

@@ -3,6 +3,7 @@
 import pytest
 from depth import DEEP
 from proofs import assert_open, assert_proved
+from tables import table
 
 DEPTH = 3_000 if DEEP else 1_100
 
@@ -34,15 +35,12 @@ def graph(nodes: str, elem_type: str = "float", rank: int = 2) -> str:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("@ = Add ($, c)", "@ = Add (c, $)"),
-        ("s& = Add ($, c) @ = Neg (s&)", "s& = Add (c, $) @ = Neg (s&)"),
-        ("w& = Where (b, $, c) @ = Neg (w&)", "n& = Not (b) w& = Where (n&, c, $) @ = Neg (w&)"),
-        ("@ = Neg ($)", "u& = Unsqueeze ($, zero) n& = Neg (u&) @ = Squeeze (n&, zero)"),
-        ("@ = Softmax <axis = -1> ($)", "@ = Softmax <axis = 1> ($)"),
-    ],
+@table(
+    ("@ = Add ($, c)", "@ = Add (c, $)"),
+    ("s& = Add ($, c) @ = Neg (s&)", "s& = Add (c, $) @ = Neg (s&)"),
+    ("w& = Where (b, $, c) @ = Neg (w&)", "n& = Not (b) w& = Where (n&, c, $) @ = Neg (w&)"),
+    ("@ = Neg ($)", "u& = Unsqueeze ($, zero) n& = Neg (u&) @ = Squeeze (n&, zero)"),
+    ("@ = Softmax <axis = -1> ($)", "@ = Softmax <axis = 1> ($)"),
 )
 def test_operators(one, other):
     assert_proved(graph(chain(one)), graph(chain(other)))

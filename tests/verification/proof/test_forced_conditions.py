@@ -1,7 +1,7 @@
 """Conditions that a node of the original forces, since it refuses the rank of the other branch."""
 
-import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 SIGNATURE = "g (float[N, M, 1, 3] x, bool r, bool s) => (y) <int64[1] two = {2}>"
 IF = """q = If (r) <then_branch = t () => (float[A, B, C] a) { a = Squeeze (x, two) },
@@ -14,36 +14,30 @@ def text(nodes):
     return f"{SIGNATURE} {{ {nodes} }}"
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (IF + THREE + "(q)", SQUEEZED + THREE + "(v)"),
-        (IF + FOUR + "(q)", FOUR + "(x)"),
-        (IF + "p = Exp (q) " + THREE + "(p)", SQUEEZED + "p = Exp (v) " + THREE + "(p)"),
-        (IF.replace("(r)", "(n)").replace("q =", "n = Not (r) q =") + FOUR + "(q)", FOUR + "(x)"),
-        (
-            IF + "u = Unsqueeze (q, two) " + FOUR + "(u)",
-            SQUEEZED + "u = Unsqueeze (v, two) " + FOUR + "(u)",
-        ),
-    ],
+@table(
+    (IF + THREE + "(q)", SQUEEZED + THREE + "(v)"),
+    (IF + FOUR + "(q)", FOUR + "(x)"),
+    (IF + "p = Exp (q) " + THREE + "(p)", SQUEEZED + "p = Exp (v) " + THREE + "(p)"),
+    (IF.replace("(r)", "(n)").replace("q =", "n = Not (r) q =") + FOUR + "(q)", FOUR + "(x)"),
+    (
+        IF + "u = Unsqueeze (q, two) " + FOUR + "(u)",
+        SQUEEZED + "u = Unsqueeze (v, two) " + FOUR + "(u)",
+    ),
 )
 def test_the_other_branch_is_the_only_one_where_the_original_runs(before, after):
     assert_proved(text(before), text(after))
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (IF + "y = Exp (q)", SQUEEZED + "y = Exp (v)"),
-        (IF + THREE + "(q)", FOUR + "(x)"),
-        (IF + "y = Exp (q)", IF + "p = Exp (q) y = Transpose <perm = [0, 1, 2]> (p)"),
-        (
-            IF + f"y = If (s) <then_branch = o () => (k) {{ {THREE.replace('y', 'k')} (q) }},"
-            " else_branch = p () => (l) { l = Exp (q) }>",
-            SQUEEZED + THREE + "(v)",
-        ),
-        (SQUEEZED + THREE + "(v)", IF + THREE + "(q)"),
-    ],
+@table(
+    (IF + "y = Exp (q)", SQUEEZED + "y = Exp (v)"),
+    (IF + THREE + "(q)", FOUR + "(x)"),
+    (IF + "y = Exp (q)", IF + "p = Exp (q) y = Transpose <perm = [0, 1, 2]> (p)"),
+    (
+        IF + f"y = If (s) <then_branch = o () => (k) {{ {THREE.replace('y', 'k')} (q) }},"
+        " else_branch = p () => (l) { l = Exp (q) }>",
+        SQUEEZED + THREE + "(v)",
+    ),
+    (SQUEEZED + THREE + "(v)", IF + THREE + "(q)"),
 )
 def test_nothing_is_forced_by_the_rewrite_or_by_what_may_not_run(before, after):
     assert_open(text(before), text(after))

@@ -15,6 +15,7 @@ from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.full_check import accepted_kinds, kinds_of
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import Heads
+from tables import table
 
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "own" : 1]>'
 SHAPES = """g (float[N, 4] x, float[K] z) => (float[2, M] y, float[N, 4] n, float s)
@@ -178,14 +179,11 @@ def chain(count, last="y = Neg (v{})"):
     )
 
 
-@pytest.mark.parametrize(
-    ("count", "last", "passes"),
-    [
-        (100, "y = Neg (v{})", True),
-        (4, "y = Neg (v{})", True),
-        (4, "y = Abs (v{})", False),  # two kinds of five nodes: all at once are faster
-        (100, "y = Unsqueeze (v{}, v0)", False),
-    ],
+@table(
+    (100, "y = Neg (v{})", True),
+    (4, "y = Neg (v{})", True),
+    (4, "y = Abs (v{})", False),  # two kinds of five nodes: all at once are faster
+    (100, "y = Unsqueeze (v{}, v0)", False),
 )
 def test_few_kinds_of_many_nodes_are_asked(count, last, passes, monkeypatch):
     proto = chain(count, last)

@@ -3,6 +3,7 @@
 import pytest
 from proofs import model
 from straightline.verification.proof import merging, prove
+from tables import table
 
 LAYERS = 24
 
@@ -39,14 +40,11 @@ def test_each_layer_is_compared_by_itself(compared):
     assert [same for same, _ in compared].count(False) == 2 * LAYERS  # root and quotient
 
 
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("Add (c, a#)", "Sub (a#, c)"),
-        ("Reciprocal (r#)", "Neg (r#)"),
-        ("Mul (i#, x#)", "Mul (i#, a#)"),
-        ("Sqrt (d#)", "Sqrt (a#)"),
-    ],
+@table(
+    ("Add (c, a#)", "Sub (a#, c)"),
+    ("Reciprocal (r#)", "Neg (r#)"),
+    ("Mul (i#, x#)", "Mul (i#, a#)"),
+    ("Sqrt (d#)", "Sqrt (a#)"),
 )
 def test_one_other_layer_leaves_it_open(wrong, right):
     before, after = layers(QUOTIENT, 3), layers(PRODUCT, 3)

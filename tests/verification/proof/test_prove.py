@@ -13,6 +13,7 @@ from straightline import ir
 from straightline.runtimes.feeds import FeedError
 from straightline.verification.proof import prove
 from straightline.verification.proof.terms.budget import Budget
+from tables import table
 
 PROVING = importlib.import_module("straightline.verification.proof.prove")  # not the function
 
@@ -45,14 +46,11 @@ def test_a_loop_is_its_copies():
     assert proof.seconds > 0 and proof.rules
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("y = Add (b, b)", "y = Add (b, a)"),
-        ("y = Add (b, b)", "y = Mul (b, b)"),
-        ("(x0, a0, b0)", "(x0, b0, a0)"),
-        ("(x0, a0, b0)", "(x0, a0)"),
-    ],
+@table(
+    ("y = Add (b, b)", "y = Add (b, a)"),
+    ("y = Add (b, b)", "y = Mul (b, b)"),
+    ("(x0, a0, b0)", "(x0, b0, a0)"),
+    ("(x0, a0, b0)", "(x0, a0)"),
 )
 def test_other_copies_are_not(old, new):
     proof = prove(model(LOOP), model(UNROLLED.replace(old, new)))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from straightline.verification.runs.comparison import EXACT, Tolerance, compare
+from tables import table
 
 TIGHT = Tolerance()
 
@@ -48,18 +49,15 @@ def test_ulps_across_zero_and_over_the_whole_range():
     assert found.max_ulps == 2 * 0x7FEFFFFFFFFFFFFF
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        (f32(np.nan), f32(np.nan), ""),
-        (f32(np.nan), f32(1), "values"),
-        (f32(np.inf), f32(np.inf), ""),
-        (f32(np.inf), f32(-np.inf), "values"),
-        (f32(np.inf), f32(3e38), "values"),
-        (f32(0.0), f32(-0.0), ""),
-        (np.array([np.inf + 1j]), np.array([np.inf + 2j]), "values"),
-        (np.array([complex(np.nan, 1)]), np.array([complex(np.nan, 1)]), ""),
-    ],
+@table(
+    (f32(np.nan), f32(np.nan), ""),
+    (f32(np.nan), f32(1), "values"),
+    (f32(np.inf), f32(np.inf), ""),
+    (f32(np.inf), f32(-np.inf), "values"),
+    (f32(np.inf), f32(3e38), "values"),
+    (f32(0.0), f32(-0.0), ""),
+    (np.array([np.inf + 1j]), np.array([np.inf + 2j]), "values"),
+    (np.array([complex(np.nan, 1)]), np.array([complex(np.nan, 1)]), ""),
 )
 def test_not_a_number_infinities_and_signed_zeros(before, after, kind):
     assert compare(before, after, TIGHT).kind == kind
@@ -74,17 +72,14 @@ def test_cancelled_values_may_differ_by_rounding():
     assert compare(f32(1.0, 1e-8), f32(1.0, 0.0), TIGHT).kind == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "step", "kind"),
-    [
-        ("float16", 2.0**-10, ""),
-        ("float16", 2.0**-6, "values"),
-        ("bfloat16", 2.0**-7, ""),
-        ("bfloat16", 2.0**-4, "values"),
-        ("float8_e4m3fn", 2.0**-3, "values"),
-        ("float8_e5m2", 2.0**-2, "values"),
-        ("float4_e2m1fn", 0.5, "values"),
-    ],
+@table(
+    ("float16", 2.0**-10, ""),
+    ("float16", 2.0**-6, "values"),
+    ("bfloat16", 2.0**-7, ""),
+    ("bfloat16", 2.0**-4, "values"),
+    ("float8_e4m3fn", 2.0**-3, "values"),
+    ("float8_e5m2", 2.0**-2, "values"),
+    ("float4_e2m1fn", 0.5, "values"),
 )
 def test_defaults_follow_the_element_type(name, step, kind):
     dtype = np.dtype(getattr(ml_dtypes, name, None) or name)

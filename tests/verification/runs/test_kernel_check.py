@@ -8,6 +8,7 @@ from straightline.verification.runs.kernel_check import (
     require_kernels,
     require_own_kernels,
 )
+from tables import table
 
 QUICK = """before (floats x) => (y) { y = com.microsoft.QuickGelu <alpha = @alpha ? 1.702> (x) }
 after (x) => (y) { u = Mul (x, @alpha)  s = Sigmoid (u)  y = Mul (x, s) }"""
@@ -29,16 +30,13 @@ def test_right_definitions_equal_their_kernels(forgotten):
     assert "equals the kernel" in str(own["com.microsoft.QuickGelu"])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "difference"),
-    [
-        ("? 1.702", "? 1.7", r"'y' differs by .* \(x float"),
-        ("Mul (x, s)", "Mul (u, s)", "'y' differs by"),
-        ("y = Mul (x, s)", "t = Mul (x, s)  y = ReduceSum <axes = [-1]> (t)", "returns 'y' as"),
-        ("y = Mul (x, s)", "t = Mul (x, s)  y = Cast <to = 11> (t)", "not float64"),
-    ],
+@table(
+    ("? 1.702", "? 1.7", r"'y' differs by .* \(x float"),
+    ("Mul (x, s)", "Mul (u, s)", "'y' differs by"),
+    ("y = Mul (x, s)", "t = Mul (x, s)  y = ReduceSum <axes = [-1]> (t)", "returns 'y' as"),
+    ("y = Mul (x, s)", "t = Mul (x, s)  y = Cast <to = 11> (t)", "not float64"),
 )
-def test_a_definition_that_contradicts_its_kernel_is_refused(forgotten, old, new, difference):
+def test_a_definition_that_contradicts_its_kernel_is_refused(old, new, difference, forgotten):
     with pytest.raises(sl.RuleError, match=difference):
         sl.define(QUICK.replace(old, new), check=True)
     assert not own_names()

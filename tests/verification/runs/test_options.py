@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from straightline.verification.runs.options import VerifyError, VerifyOptions
+from tables import table
 
 
 @pytest.mark.parametrize("runtime", ["auto", "onnxruntime", "reference", "both"])
@@ -14,17 +15,14 @@ def test_values_in_range_are_accepted(runtime):
     VerifyOptions(runtime=runtime, samples=np.int64(1), rtol=np.float32(1e-3), atol=0, timeout=0.5)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("runtime", "cuda", "no runtime 'cuda'; there are 'auto'"),
-        ("rtol", -1, "rtol is -1; it must be a number"),
-        ("atol", float("nan"), "atol is nan"),
-        ("samples", 0, "samples is 0; .* 1 or more"),
-        ("samples", 1.5, "samples is 1.5"),
-        ("seed", -1, "seed is -1; .* 0 or more"),
-        ("timeout", "long", "timeout is 'long'"),
-    ],
+@table(
+    ("runtime", "cuda", "no runtime 'cuda'; there are 'auto'"),
+    ("rtol", -1, "rtol is -1; it must be a number"),
+    ("atol", float("nan"), "atol is nan"),
+    ("samples", 0, "samples is 0; .* 1 or more"),
+    ("samples", 1.5, "samples is 1.5"),
+    ("seed", -1, "seed is -1; .* 0 or more"),
+    ("timeout", "long", "timeout is 'long'"),
 )
 def test_values_out_of_range_are_named(option, value, words):
     with pytest.raises(VerifyError, match=words):

@@ -12,6 +12,7 @@ from straightline.verification.runs.sample_shapes import (
     require_minima,
 )
 from straightline.verification.runs.separators import Separators
+from tables import table
 
 
 def signature(inputs):
@@ -60,17 +61,14 @@ def test_removed_inputs_need_no_shape():
     assert narrow_signature(before, after, {"x": np.array([1, 2])}) == after
 
 
-@pytest.mark.parametrize(
-    ("shapes", "message"),
-    [
-        ({"z": (1,)}, "no input 'z' is drawn; those that are: 'x', 'w', 'any', 's'"),
-        ({"x": (1,)}, "input 'x' has rank 2, not 1"),
-        ({"w": (1, 4)}, "input 'w': dimension 1 is 3, not 4"),
-        ({"x": (1, -2)}, "input 'x': -2 is not a dimension"),
-        ({"x": (1, True)}, "input 'x': True is not a dimension"),
-        ({"x": "1,2"}, "the samples of 'x' have dimensions such as"),
-        ({"s": (1,)}, "input 's' is not a tensor"),
-    ],
+@table(
+    ({"z": (1,)}, "no input 'z' is drawn; those that are: 'x', 'w', 'any', 's'"),
+    ({"x": (1,)}, "input 'x' has rank 2, not 1"),
+    ({"w": (1, 4)}, "input 'w': dimension 1 is 3, not 4"),
+    ({"x": (1, -2)}, "input 'x': -2 is not a dimension"),
+    ({"x": (1, True)}, "input 'x': True is not a dimension"),
+    ({"x": "1,2"}, "the samples of 'x' have dimensions such as"),
+    ({"s": (1,)}, "input 's' is not a tensor"),
 )
 def test_unfit_shapes_are_refused(shapes, message):
     before = signature(INPUTS)

@@ -1,8 +1,8 @@
 """Which inputs steer a model, so that no sample may make them large."""
 
 import onnx.parser
-import pytest
 from straightline.verification.runs.shape_inputs import steering_inputs
+from tables import table
 
 
 def steering(graph, more=""):
@@ -10,57 +10,53 @@ def steering(graph, more=""):
     return steering_inputs(onnx.parser.parse_model(head + graph + more))
 
 
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        ("y = Add (x, n)", set()),
-        ("y = Expand (x, n)", {"n"}),
-        ("k = Add (n, n)  y = Expand (x, k)", {"n"}),
-        ("s = Shape (n)  y = Expand (x, s)", set()),
-        ("k = Cast <to = 7> (x)  y = Expand (n, k)", {"x"}),
-        ("y = Gather (x, n)", {"n"}),
-        ("y = Squeeze (x, n)", {"n"}),
-        ("y = ReduceSum (x, n)", {"n"}),
-        ("y = Compress <axis = 0> (x, n)", set()),
-        ("y = Relu (x)", set()),
-        (
-            "y = If (c) <then_branch = t () => (a) { a = Expand (x, n) },"
-            " else_branch = e () => (b) { b = Relu (x) }>",
-            {"n"},
-        ),
-        (
-            "k = If (c) <then_branch = t () => (a) { a = Identity (n) },"
-            " else_branch = e () => (b) { b = Identity (n) }>  y = Expand (x, k)",
-            {"n", "c"},
-        ),
-        (
-            "y = Loop (n, c, x) <body = b (i, d, a) => (f, r) { f = Identity (d) r = Relu (a) }>",
-            {"n", "c"},
-        ),
-        # What is carried decides about the next iteration.
-        (
-            "y = Loop (, c, x) <body = b (i, d, a) => (f, r)"
-            " { f = Cast <to = 9> (r) r = Neg (a) }>",
-            {"x", "c"},
-        ),
-        (
-            "y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
-            " { f = Identity (d) r = Expand (a, k) m = Identity (k) }>",
-            {"n", "c"},
-        ),
-        (
-            "y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
-            " { f = Identity (d) r = Neg (a) m = Identity (k) }>  w = Expand (x, z)",
-            {"n", "c"},
-        ),
-        (
-            "y = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Expand (e, n) }> (x)",
-            {"x", "n"},
-        ),
-        ("y = l.grow (x, n)", {"n"}),
-        ("y = l.grow (n, x)", {"x"}),
-        ("y = l.unknown (x, n)", set()),
-    ],
+@table(
+    ("y = Add (x, n)", set()),
+    ("y = Expand (x, n)", {"n"}),
+    ("k = Add (n, n)  y = Expand (x, k)", {"n"}),
+    ("s = Shape (n)  y = Expand (x, s)", set()),
+    ("k = Cast <to = 7> (x)  y = Expand (n, k)", {"x"}),
+    ("y = Gather (x, n)", {"n"}),
+    ("y = Squeeze (x, n)", {"n"}),
+    ("y = ReduceSum (x, n)", {"n"}),
+    ("y = Compress <axis = 0> (x, n)", set()),
+    ("y = Relu (x)", set()),
+    (
+        "y = If (c) <then_branch = t () => (a) { a = Expand (x, n) },"
+        " else_branch = e () => (b) { b = Relu (x) }>",
+        {"n"},
+    ),
+    (
+        "k = If (c) <then_branch = t () => (a) { a = Identity (n) },"
+        " else_branch = e () => (b) { b = Identity (n) }>  y = Expand (x, k)",
+        {"n", "c"},
+    ),
+    (
+        "y = Loop (n, c, x) <body = b (i, d, a) => (f, r) { f = Identity (d) r = Relu (a) }>",
+        {"n", "c"},
+    ),
+    # What is carried decides about the next iteration.
+    (
+        "y = Loop (, c, x) <body = b (i, d, a) => (f, r) { f = Cast <to = 9> (r) r = Neg (a) }>",
+        {"x", "c"},
+    ),
+    (
+        "y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
+        " { f = Identity (d) r = Expand (a, k) m = Identity (k) }>",
+        {"n", "c"},
+    ),
+    (
+        "y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
+        " { f = Identity (d) r = Neg (a) m = Identity (k) }>  w = Expand (x, z)",
+        {"n", "c"},
+    ),
+    (
+        "y = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Expand (e, n) }> (x)",
+        {"x", "n"},
+    ),
+    ("y = l.grow (x, n)", {"n"}),
+    ("y = l.grow (n, x)", {"x"}),
+    ("y = l.unknown (x, n)", set()),
 )
 def test_sizes_iterations_and_positions(body, found):
     function = '<opset_import: ["" : 20], domain: "l"> grow (a, b) => (r) { r = Expand (a, b) }'

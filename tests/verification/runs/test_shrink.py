@@ -3,12 +3,12 @@
 import ml_dtypes
 import numpy as np
 import onnx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from straightline.reference.signature import Signature
 from straightline.verification.runs.shrink import shrunk
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 
@@ -52,19 +52,16 @@ def test_only_what_matters_differs_from_0():
     assert result["x"][2, 5] == 1
 
 
-@pytest.mark.parametrize(
-    ("value", "is_telling", "expected"),
-    [
-        (np.array(17), lambda v: v > 5, 8),
-        (np.array(-9, np.int8), lambda v: v < 0, -1),
-        (np.array(200, np.uint8), lambda v: v > 1, 2),
-        (np.array(True), lambda v: v.dtype == bool, False),
-        (np.array(3.14159, np.float32), lambda v: v > 2.5, 3),
-        (np.array(0.37, np.float64), lambda v: 0 < v < 0.5, 0.4),
-        (np.array(np.nan, np.float32), np.isnan, np.nan),
-        (np.array(7, ml_dtypes.bfloat16), lambda v: v != 0, 1),
-        (np.array("word", object), lambda v: v.dtype == object, ""),
-    ],
+@table(
+    (np.array(17), lambda v: v > 5, 8),
+    (np.array(-9, np.int8), lambda v: v < 0, -1),
+    (np.array(200, np.uint8), lambda v: v > 1, 2),
+    (np.array(True), lambda v: v.dtype == bool, False),
+    (np.array(3.14159, np.float32), lambda v: v > 2.5, 3),
+    (np.array(0.37, np.float64), lambda v: 0 < v < 0.5, 0.4),
+    (np.array(np.nan, np.float32), np.isnan, np.nan),
+    (np.array(7, ml_dtypes.bfloat16), lambda v: v != 0, 1),
+    (np.array("word", object), lambda v: v.dtype == object, ""),
 )
 def test_numbers_become_simple(value, is_telling, expected):
     kind = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)

@@ -10,6 +10,7 @@ import pytest
 from straightline import ir
 from straightline.runtimes.feeds import FeedError
 from straightline.verification.runs.adversarial_inputs import KINDS
+from tables import table
 from verified import LOOP, SCALE, UNROLLED, model
 
 # What is equal, and what is told of it
@@ -79,18 +80,15 @@ def test_activations_of_recurrent_operators_are_off_by_as_much_near_zero(check):
     assert check(one, other).status == "different"
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        ("y = Identity(x)", "y = Unsqueeze(x, zero)", "shape"),
-        ("y = Identity(x)", "y = Cast<to = 11>(x)", "type"),
-        ("y = SequenceConstruct(x, x)", "y = SequenceConstruct(x)", "length"),
-        ("y = SequenceConstruct(x, x)", "y = Identity(x)", "type"),
-        ("y = Log(x)", "n = Abs(x) y = Log(n)", "values"),
-        ("y = Div(x, nil)", "n = Neg(x) y = Div(n, nil)", "values"),
-    ],
+@table(
+    ("y = Identity(x)", "y = Unsqueeze(x, zero)", "shape"),
+    ("y = Identity(x)", "y = Cast<to = 11>(x)", "type"),
+    ("y = SequenceConstruct(x, x)", "y = SequenceConstruct(x)", "length"),
+    ("y = SequenceConstruct(x, x)", "y = Identity(x)", "type"),
+    ("y = Log(x)", "n = Abs(x) y = Log(n)", "values"),
+    ("y = Div(x, nil)", "n = Neg(x) y = Div(n, nil)", "values"),
 )
-def test_changes_of_type_shape_length_and_special_values_are_caught(check, before, after, kind):
+def test_changes_of_type_shape_length_and_special_values_are_caught(before, after, kind, check):
     def graph(body):
         constants = "<int64[1] zero = {0}, float nil = {0}>"
         found = model(f"(float[4] x) => (float[4] y) {constants} {{ {body} }}")

@@ -5,6 +5,7 @@ import onnx.parser
 import pytest
 from straightline.runtimes.workers import RuntimeFailure, Worker
 from straightline.verification.runs.sample_shapes import SampleShapeError
+from tables import table
 from verified import SCALE, model
 
 
@@ -107,17 +108,14 @@ def test_integers_at_the_ends_of_their_range(check):
     assert verdict.outputs[0].sample == "special values"
 
 
-@pytest.mark.parametrize(
-    ("graph", "strained"),
-    [
-        ("(float[4] x, int64[2] n) => (y) { y = Gather (x, n) }", 4),
-        ("(int64[2] n) => (int64[2] y) { y = Add (n, n) }", 1),
-        ("(int64 n) => (y) <int64 o = {0}, int64 u = {1}> { y = Range (o, n, u) }", 0),
-        ("(bool[2] n) => (bool[2] y) { y = Not (n) }", 0),
-        ("(string[2] n) => (string[2] y) { y = Identity (n) }", 0),
-    ],
+@table(
+    ("(float[4] x, int64[2] n) => (y) { y = Gather (x, n) }", 4),
+    ("(int64[2] n) => (int64[2] y) { y = Add (n, n) }", 1),
+    ("(int64 n) => (y) <int64 o = {0}, int64 u = {1}> { y = Range (o, n, u) }", 0),
+    ("(bool[2] n) => (bool[2] y) { y = Not (n) }", 0),
+    ("(string[2] n) => (string[2] y) { y = Identity (n) }", 0),
 )
-def test_strain_is_put_on_what_bears_it(check, graph, strained):
+def test_strain_is_put_on_what_bears_it(graph, strained, check):
     proto = onnx.shape_inference.infer_shapes(model(graph.replace("(y)", "(float[N] y)")))
     if "Range" in graph:
         proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64

@@ -9,6 +9,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -62,11 +63,6 @@ def test_the_last_index_below_opset_10(sizes, keep):
     assert_carried_everywhere(body, 12, (11, 9, 8, 7), feeds, "int64[1, N] x")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)", "int64[2]", 13, (9, 11)),
-    ],
-)
+@table(("y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)", "int64[2]", 13, (9, 11)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

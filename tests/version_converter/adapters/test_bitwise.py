@@ -1,8 +1,8 @@
 """BitwiseAnd, BitwiseNot, BitwiseOr and BitwiseXor below opset 18: the same bits."""
 
 import numpy as np
-import pytest
 from conversions import assert_carried, assert_writes
+from tables import table
 
 NUMBERS = {
     "uint8": [[0, 255, 170, 1], [255, 85, 204, 128]],
@@ -12,15 +12,12 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("op_type", "kind"),
-    [
-        ("BitwiseAnd", "int64"),
-        ("BitwiseOr", "int64"),
-        ("BitwiseXor", "uint64"),
-        ("BitwiseAnd", "int16"),
-        ("BitwiseOr", "uint8"),
-    ],
+@table(
+    ("BitwiseAnd", "int64"),
+    ("BitwiseOr", "int64"),
+    ("BitwiseXor", "uint64"),
+    ("BitwiseAnd", "int16"),
+    ("BitwiseOr", "uint8"),
 )
 def test_bits_are_combined(op_type, kind):
     x, z = (np.array(row, kind) for row in NUMBERS[kind])

@@ -2,6 +2,7 @@
 
 import pytest
 from conversions import assert_refuses, assert_there_and_back, assert_writes, converted
+from tables import table
 
 
 def test_casts_to_a_type_that_is_not_known_are_refused():
@@ -31,11 +32,6 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("s = Cast <to = 7> (x) y = CastLike (s, x)", "float[2, 3]", 15, (13, 14)),
-    ],
-)
+@table(("s = Cast <to = 7> (x) y = CastLike (s, x)", "float[2, 3]", 15, (13, 14)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -14,6 +14,7 @@ from conversions import (
 )
 from sessions import open_session, outputs
 from straightline import convert_version, reference
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -100,21 +101,18 @@ def test_absent_bounds_are_the_last_finite_numbers(name: str, inputs: str) -> No
         np.testing.assert_array_equal(ort_run(after, x)[0], wanted)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Clip (x)", "float[2, 3]", 13, (7, 10, 11, 12, 18)),
-        ("m = Constant <value_float = -1.0> () y = Clip (x, m)", "float[2, 3]", 13, (7, 10, 21)),
-        ("m = Constant <value_float = -1.0> () y = Clip (x, , m)", "float[2, 3]", 13, (7, 10, 21)),
-        (
-            "a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
-            " h = Constant <value = int32 {2}> ()"
-            " y = Clip (a, l, h)",
-            "int32[2, 3]",
-            13,
-            (9, 11),
-        ),
-    ],
+@table(
+    ("y = Clip (x)", "float[2, 3]", 13, (7, 10, 11, 12, 18)),
+    ("m = Constant <value_float = -1.0> () y = Clip (x, m)", "float[2, 3]", 13, (7, 10, 21)),
+    ("m = Constant <value_float = -1.0> () y = Clip (x, , m)", "float[2, 3]", 13, (7, 10, 21)),
+    (
+        "a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
+        " h = Constant <value = int32 {2}> ()"
+        " y = Clip (a, l, h)",
+        "int32[2, 3]",
+        13,
+        (9, 11),
+    ),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -1,8 +1,8 @@
 """Col2Im below opset 18: sums of the elements that stand on a pixel."""
 
 import numpy as np
-import pytest
 from conversions import assert_carried, assert_refuses, assert_writes
+from tables import table
 
 SHAPES = "i = Constant <value_ints = [{}]> () b = Constant <value_ints = [{}]> ()"
 
@@ -19,14 +19,11 @@ def test_each_pixel_is_a_sum():
     assert_writes(body, 18, 17, nodes, "float[N, 2, 2] x")
 
 
-@pytest.mark.parametrize(
-    ("image", "block", "how", "blocks"),
-    [
-        ("4, 5", "2, 2", "", 12),
-        ("5, 5", "2, 3", "pads = [1, 0, 1, 2], strides = [2, 1]", 15),
-        ("6, 6", "2, 2", "dilations = [2, 3], strides = [3, 2]", 4),
-        ("5", "3", "strides = [2], pads = [1, 1]", 3),
-    ],
+@table(
+    ("4, 5", "2, 2", "", 12),
+    ("5, 5", "2, 3", "pads = [1, 0, 1, 2], strides = [2, 1]", 15),
+    ("6, 6", "2, 2", "dilations = [2, 3], strides = [3, 2]", 4),
+    ("5", "3", "strides = [2], pads = [1, 1]", 3),
 )
 def test_the_numbers_stay(image, block, how, blocks):
     columns = 2 * int(np.prod(eval(f"[{block}]")))

@@ -2,6 +2,7 @@
 
 import pytest
 from conversions import assert_there_and_back, assert_writes
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -14,11 +15,6 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Concat <axis = -1> (x, x)", "float[2, 6]", 13, (7, 10)),
-    ],
-)
+@table(("y = Concat <axis = -1> (x, x)", "float[2, 6]", 13, (7, 10)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

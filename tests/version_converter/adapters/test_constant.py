@@ -8,16 +8,14 @@ import pytest
 from conversions import X, assert_carried, converted, model, written
 from straightline import convert_version, reference
 from straightline.version_converter import ConversionError
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("value", "held"),
-    [
-        ("value_float = 1.5", 1.5),
-        ("value_floats = [1.5, 2.0]", [1.5, 2.0]),
-        ("value_int = 3", 3),
-        ("value_ints = [3, 4]", [3, 4]),
-    ],
+@table(
+    ("value_float = 1.5", 1.5),
+    ("value_floats = [1.5, 2.0]", [1.5, 2.0]),
+    ("value_int = 3", 3),
+    ("value_ints = [3, 4]", [3, 4]),
 )
 def test_numbers_of_a_constant_become_a_tensor(value, held):
     body = f"y = Constant <{value}> ()"

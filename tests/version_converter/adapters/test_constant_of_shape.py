@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_there_and_back, assert_writes
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -23,11 +24,6 @@ def test_constants_of_a_shape(value):
         assert_carried(f"y = ConstantOfShape {value} (s)", 9, (8,), fed, f"int64[{len(sizes)}] s")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("s = Shape (x) y = ConstantOfShape (s)", "float[2, 3]", 13, (8, 20)),
-    ],
-)
+@table(("s = Shape (x) y = ConstantOfShape (s)", "float[2, 3]", 13, (8, 20)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

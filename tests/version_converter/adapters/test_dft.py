@@ -5,6 +5,7 @@ import pytest
 from conversions import assert_refuses, assert_writes, convert_version, converted, model
 from sessions import open_session
 from straightline import reference
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -57,16 +58,13 @@ def test_numbers(parts, axis, how, size, element):
             np.testing.assert_allclose(found, wanted, close, close)
 
 
-@pytest.mark.parametrize(
-    ("body", "signature", "reason"),
-    [
-        ("y = DFT (x)", "float[2, T, 1] x", "the matrix of a DFT needs the length of its axis"),
-        ("y = DFT (x)", "float[2, 5, C] x", "real or complex numbers"),
-        ("y = DFT (x, n)", "float[2, 5, 1] x, int64 n", "its length of it is computed at run time"),
-        ("y = DFT (x)", "float[2, 5000, 1] x", "of length 5000 is empty, or too large"),
-        ("y = DFT <onesided = 1> (x)", "float[2, 5, 2] x", "of the transform of real numbers only"),
-        ("v = Reshape (x, s) y = DFT (v)", "float[4] x, int64[K] s", "DFT before opset 17 needs"),
-    ],
+@table(
+    ("y = DFT (x)", "float[2, T, 1] x", "the matrix of a DFT needs the length of its axis"),
+    ("y = DFT (x)", "float[2, 5, C] x", "real or complex numbers"),
+    ("y = DFT (x, n)", "float[2, 5, 1] x, int64 n", "its length of it is computed at run time"),
+    ("y = DFT (x)", "float[2, 5000, 1] x", "of length 5000 is empty, or too large"),
+    ("y = DFT <onesided = 1> (x)", "float[2, 5, 2] x", "of the transform of real numbers only"),
+    ("v = Reshape (x, s) y = DFT (v)", "float[4] x, int64[K] s", "DFT before opset 17 needs"),
 )
 def test_transforms_without_a_matrix(body, signature, reason):
     assert_refuses(body, 17, 16, reason, signature)

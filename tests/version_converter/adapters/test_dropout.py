@@ -13,6 +13,7 @@ from conversions import (
 )
 from straightline import convert_version, reference
 from straightline.version_converter import ConversionError
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -51,16 +52,13 @@ def test_a_mask_that_is_used_is_refused():
         assert_refuses("m, y = Dropout (x)", source, target, "its mask is used")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        (
-            "r = Constant <value_float = 0.25> () y, m = Dropout (x, r)",
-            "float[2, 3]",
-            13,
-            (7, 11, 22),
-        ),
-    ],
+@table(
+    (
+        "r = Constant <value_float = 0.25> () y, m = Dropout (x, r)",
+        "float[2, 3]",
+        13,
+        (7, 11, 22),
+    )
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, convert_version, model
 from straightline import reference
+from tables import table
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 2, "f": 3}
 
@@ -22,46 +23,43 @@ def test_a_product_of_matrices_in_another_order():
 
 
 @pytest.mark.sample(18)
-@pytest.mark.parametrize(
-    "equation",
-    [
-        "abc,acd->abd",
-        "abc,adc->abd",
-        "ab,ac->abc",
-        "ab,ac->acb",
-        "abc,abc->ab",
-        "abc,abc->ba",
-        "ab,b->a",
-        "b,ab->a",
-        "a,b->ab",
-        "a,b->ba",
-        "a,a->",
-        "a,a",
-        "ba,ac",
-        "abc,cd->bad",
-        "abc,bd->ad",
-        "ab,c->cab",
-        "abc,c->ab",
-        "abc->ca",
-        "abc->",
-        "ab->ba",
-        "ab -> ab",
-        "ba",
-        "abcd,aecd->abe",
-        "abcd,bcde->ae",
-        "abc,adc->bda",
-        "abd,cad->cb",
-        "ab,bc,cd->ad",
-        "ab,bc,dc->da",
-        "a,b,c->abc",
-        "ab,abc,ac",
-        "a,a,a,a->",
-        "...a,...ab->...b",
-        "...ab->...ba",
-        "a...->...",
-        "c...d,dc->...",
-        "...ab,...bc",
-    ],
+@table(
+    "abc,acd->abd",
+    "abc,adc->abd",
+    "ab,ac->abc",
+    "ab,ac->acb",
+    "abc,abc->ab",
+    "abc,abc->ba",
+    "ab,b->a",
+    "b,ab->a",
+    "a,b->ab",
+    "a,b->ba",
+    "a,a->",
+    "a,a",
+    "ba,ac",
+    "abc,cd->bad",
+    "abc,bd->ad",
+    "ab,c->cab",
+    "abc,c->ab",
+    "abc->ca",
+    "abc->",
+    "ab->ba",
+    "ab -> ab",
+    "ba",
+    "abcd,aecd->abe",
+    "abcd,bcde->ae",
+    "abc,adc->bda",
+    "abd,cad->cb",
+    "ab,bc,cd->ad",
+    "ab,bc,dc->da",
+    "a,b,c->abc",
+    "ab,abc,ac",
+    "a,a,a,a->",
+    "...a,...ab->...b",
+    "...ab->...ba",
+    "a...->...",
+    "c...d,dc->...",
+    "...ab,...bc",
 )
 def test_numbers(equation):
     rng = np.random.default_rng(0)
@@ -145,14 +143,11 @@ def test_diagonals(equation, size, is_known):
         np.testing.assert_allclose(found, np.einsum(equation, *feeds.values()), 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("equation", "reason"),
-    [
-        ("...a,...b->ab", "sums over an ellipsis"),
-        ("ab,ab,ab->ab", "does not fit its inputs"),
-        ("aab,...ab,...bc", "different numbers of axes"),
-        ("aab,abc,d.c->a", "does not fit its inputs"),
-    ],
+@table(
+    ("...a,...b->ab", "sums over an ellipsis"),
+    ("ab,ab,ab->ab", "does not fit its inputs"),
+    ("aab,...ab,...bc", "different numbers of axes"),
+    ("aab,abc,d.c->a", "does not fit its inputs"),
 )
 def test_disputed_equations_are_refused(equation, reason):
     inputs = ", ".join("xzw"[: equation.count(",") + 1])
@@ -167,18 +162,15 @@ def test_disputed_equations_are_refused(equation, reason):
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-@pytest.mark.parametrize(
-    ("equation", "one", "other"),
-    [
-        ("ij,jk->ik", (2, 1), (3, 4)),
-        ("ij,jk->ik", (2, 3), (1, 4)),
-        ("ij,jk->ik", (2, 3), (3, 4)),
-        ("bij,bjk->bik", (1, 2, 3), (5, 3, 4)),
-        ("bij,bjk->bik", (1, 2, 1), (5, 3, 4)),
-        ("ij,ij->ij", (2, 1), (2, 3)),
-        ("ij,ij->i", (2, 1), (2, 3)),
-        ("i,i->", (1,), (3,)),
-    ],
+@table(
+    ("ij,jk->ik", (2, 1), (3, 4)),
+    ("ij,jk->ik", (2, 3), (1, 4)),
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("bij,bjk->bik", (1, 2, 3), (5, 3, 4)),
+    ("bij,bjk->bik", (1, 2, 1), (5, 3, 4)),
+    ("ij,ij->ij", (2, 1), (2, 3)),
+    ("ij,ij->i", (2, 1), (2, 3)),
+    ("i,i->", (1,), (3,)),
 )
 def test_labels_of_size_one_are_stretched(equation, one, other, is_known):
     """As numpy and onnxruntime stretch them."""

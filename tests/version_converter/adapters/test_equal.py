@@ -15,6 +15,7 @@ from conversions import (
     known_model,
 )
 from straightline import convert_version, reference
+from tables import table
 
 
 def test_floats_are_equal_where_they_do_not_differ_and_are_numbers():
@@ -78,12 +79,9 @@ def test_equality_of_floats_knows_nan_and_infinity() -> None:
     assert found.tolist() == [[False, True, True], [False, False, True]]
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("a = Cast <to = 3> (x) b = Cast <to = 3> (n) y = Equal (a, b)", "bool[2, 3]", 13, (7, 10)),
-        ("y = Equal (x, n)", "bool[2, 3]", 13, (9, 10, 19)),
-    ],
+@table(
+    ("a = Cast <to = 3> (x) b = Cast <to = 3> (n) y = Equal (a, b)", "bool[2, 3]", 13, (7, 10)),
+    ("y = Equal (x, n)", "bool[2, 3]", 13, (9, 10, 19)),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -12,6 +12,7 @@ from conversions import (
 )
 from sessions import open_session
 from straightline import convert_version
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -24,29 +25,21 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Flatten <axis = -1> (x)", "float[2, 3]", 13, (7, 9, 10)),
-    ],
-)
+@table(("y = Flatten <axis = -1> (x)", "float[2, 3]", 13, (7, 9, 10)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "axis", "lengths"),
-    [
-        ("2, 3, 4", 1, [2, 12]),
-        ("2, 3, 4", 0, [1, -1]),
-        ("2, 3, 4", 3, [24, 1]),
-        ("N, 3, 4", 1, [-1, 12]),
-        ("2, N, 4", 1, [2, -1]),
-        ("2, 0, 4", 1, [2, -1]),
-        ("2, 0, 4", 2, [-1, 4]),
-        ("N", 1, [-1, 1]),
-        ("", 0, [1, -1]),
-    ],
+@table(
+    ("2, 3, 4", 1, [2, 12]),
+    ("2, 3, 4", 0, [1, -1]),
+    ("2, 3, 4", 3, [24, 1]),
+    ("N, 3, 4", 1, [-1, 12]),
+    ("2, N, 4", 1, [2, -1]),
+    ("2, 0, 4", 1, [2, -1]),
+    ("2, 0, 4", 2, [-1, 4]),
+    ("N", 1, [-1, 1]),
+    ("", 0, [1, -1]),
 )
 @pytest.mark.parametrize("type_", ["int64", "bool", "string"])
 def test_below_opset_9_what_is_no_float_is_reshaped(sizes, axis, lengths, type_):

@@ -8,6 +8,7 @@ from conversions import (
     assert_carried_everywhere,
     assert_refuses,
 )
+from tables import table
 
 RNG = np.random.default_rng(0)
 
@@ -61,27 +62,24 @@ def test_numbers_of_gather_elements(axis, kind):
     assert_carried(body, 13, (10, 9), {"x": x, "i": indices}, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "signature", "reason"),
-    [
-        ("y = GatherND (x, i)", "float[3] x, int64[N, K] i", "length of the last axis of input 1"),
-        ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
-        (
-            "y = GatherElements (x, i)",
-            "x, int64[N] i",
-            "a GatherElements needs the rank of input 0",
-        ),
-        (
-            "y = GatherND (x, i)",
-            "float[3] x, i",
-            "axis of input 1, which is not",
-        ),
-        (
-            "y = GatherND <batch_dims = 1> (x, i)",
-            "float[N, 3] x, int64[N, 1] i",
-            "'batch_dims' = 1 .*another form: places in the batch need its lengths",
-        ),
-    ],
+@table(
+    ("y = GatherND (x, i)", "float[3] x, int64[N, K] i", "length of the last axis of input 1"),
+    ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
+    (
+        "y = GatherElements (x, i)",
+        "x, int64[N] i",
+        "a GatherElements needs the rank of input 0",
+    ),
+    (
+        "y = GatherND (x, i)",
+        "float[3] x, i",
+        "axis of input 1, which is not",
+    ),
+    (
+        "y = GatherND <batch_dims = 1> (x, i)",
+        "float[N, 3] x, int64[N, 1] i",
+        "'batch_dims' = 1 .*another form: places in the batch need its lengths",
+    ),
 )
 def test_unknown_facts_are_refused(body, signature, reason):
     assert_refuses(body, 12, 10, reason, signature)
@@ -104,14 +102,8 @@ def test_the_place_in_the_batch_is_said_below_opset_12():
     )
 
 
-@pytest.mark.parametrize(
-    ("sizes", "shape", "count"),
-    [
-        ((2, 3), (2, 1), 1),
-        ((2, 3), (2, 4, 1), 1),
-        ((2, 3, 4), (2, 3, 1), 2),
-        ((2, 3, 4), (2, 2), 1),
-    ],
+@table(
+    ((2, 3), (2, 1), 1), ((2, 3), (2, 4, 1), 1), ((2, 3, 4), (2, 3, 1), 2), ((2, 3, 4), (2, 2), 1)
 )
 def test_numbers_of_batches(sizes, shape, count):
     x = RNG.normal(size=sizes).astype(np.float32)

@@ -8,6 +8,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
+from tables import table
 
 from targets import fitted, lacking, one_node, operators
 
@@ -18,12 +19,7 @@ def test_a_product_without_a_sum_gets_one_of_zeros():
     assert_writes("y = Gemm (x, x, x)", 11, 10, ["Gemm (x, x, x)"], signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Gemm (x, v)", "float[2, 2]", 13, (7, 10, 11)),
-    ],
-)
+@table(("y = Gemm (x, v)", "float[2, 2]", 13, (7, 10, 11)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

@@ -4,20 +4,18 @@ import pytest
 from conversions import assert_refuses, converted, model
 from straightline import convert_version
 from straightline.version_converter import ConversionError
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "fits"),
-    [
-        ("float[2, 3] p", "float[2, 3] q", True),
-        ("float[2, 3] p", "float[3, 2] q", False),
-        ("float[2, 3] p", "float[2] q", False),
-        ("float[2, N] p", "float[2, 3] q", True),
-        ("float[N, 3] p", "float[M, 3] q", True),
-        ("float[3, N] p", "float[2, N] q", False),
-        ("p", "float[2, 3] q", True),
-        ("float[2, 3] p", "q", True),
-    ],
+@table(
+    ("float[2, 3] p", "float[2, 3] q", True),
+    ("float[2, 3] p", "float[3, 2] q", False),
+    ("float[2, 3] p", "float[2] q", False),
+    ("float[2, N] p", "float[2, 3] q", True),
+    ("float[N, 3] p", "float[M, 3] q", True),
+    ("float[3, N] p", "float[2, N] q", False),
+    ("p", "float[2, 3] q", True),
+    ("float[2, 3] p", "q", True),
 )
 def test_branches_of_one_shape_before_opset_11(one, other, fits):
     body = (

@@ -9,6 +9,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
+from tables import table
 
 
 def test_comparisons_that_find_nan():
@@ -32,12 +33,7 @@ def test_nans(dtype):
     assert_carried("y = IsNaN (x)", 9, (8,), {"x": x}, f"{type_}[8] x")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = IsNaN (x)", "bool[2, 3]", 13, (7, 8)),
-    ],
-)
+@table(("y = IsNaN (x)", "bool[2, 3]", 13, (7, 8)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

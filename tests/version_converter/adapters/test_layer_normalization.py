@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from conversions import assert_becomes, assert_refuses, assert_there_and_back, model
 from straightline import convert_version, reference
+from tables import table
 
 SIGNATURE = "float[2, 3, 4] x, float[4] s, float[4] b"
 
@@ -76,9 +77,7 @@ def test_the_type_must_be_known():
     assert_refuses("y = LayerNormalization (x, s, b)", 17, 16, reason, "x, float[4] s, float[4] b")
 
 
-@pytest.mark.parametrize(
-    ("sizes", "name"), [("float[5] s, float[1] b", "Scale"), ("float[1] s, float[1, 3, 1] b", "B")]
-)
+@table(("float[5] s, float[1] b", "Scale"), ("float[1] s, float[1, 3, 1] b", "B"))
 def test_a_factor_that_is_larger_than_the_data_is_refused(sizes, name):
     """The specification and onnxruntime take none; onnx's checker does."""
     reason = f"'{name}' of shape"

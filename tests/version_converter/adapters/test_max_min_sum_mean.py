@@ -13,6 +13,7 @@ from conversions import (
     assert_writes,
     converted,
 )
+from tables import table
 
 
 @pytest.mark.parametrize("op_type", ["Sum", "Mean", "Max", "Min"])
@@ -136,11 +137,6 @@ def test_extremes_of_integers(op_type, inputs):
     assert converted(f"y = {op_type} ({inputs})", 12, 11, floats) == wanted
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("a = Cast <to = 7> (x) b = Cast <to = 7> (n) y = Max (a, b)", "int64[2, 3]", 13, (9, 11)),
-    ],
-)
+@table(("a = Cast <to = 7> (x) b = Cast <to = 7> (n) y = Max (a, b)", "int64[2, 3]", 13, (9, 11)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -10,6 +10,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
+from tables import table
 
 
 def test_the_rest_of_a_division_gets_the_sign_of_the_divisor():
@@ -101,16 +102,13 @@ def test_remainders_are_those_of_the_data():
     assert_refuses("y = Mod (x, z)", 28, 27, "fmod = 0 supports only integers", signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        (
-            "a = Cast <to = 7> (x) t = Constant <value_int = 3> () y = Mod (a, t)",
-            "int64[2, 3]",
-            13,
-            (9,),
-        ),
-    ],
+@table(
+    (
+        "a = Cast <to = 7> (x) t = Constant <value_int = 3> () y = Mod (a, t)",
+        "int64[2, 3]",
+        13,
+        (9,),
+    )
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -6,6 +6,7 @@ import pytest
 from conversions import assert_carried, assert_carried_everywhere, assert_refuses
 from harness import assert_equal_outputs, assert_same_text
 from straightline import convert_version
+from tables import table
 
 
 def test_positions_are_the_numbers_of_a_loop():
@@ -42,29 +43,23 @@ def test_positions_are_the_numbers_of_a_loop():
 
 
 @pytest.mark.parametrize("length", [0, 1, 4])
-@pytest.mark.parametrize(
-    "ones",
-    [
-        "z = ConstantOfShape <value = int64[1] {1}> (n)",
-        "a = ConstantOfShape <value = float[1] {2}> (n) z = Cast <to = 7> (a)",
-        "o = Constant <value = int64 {3}> () z = Expand (o, n)",
-    ],
+@table(
+    "z = ConstantOfShape <value = int64[1] {1}> (n)",
+    "a = ConstantOfShape <value = float[1] {2}> (n) z = Cast <to = 7> (a)",
+    "o = Constant <value = int64 {3}> () z = Expand (o, n)",
 )
 def test_positions_in_a_vector_without_zeros_are_counted(ones, length):
     fed = {"n": np.array([length], np.int64)}
     assert_carried(f"{ones} y = NonZero (z)", 9, (8,), fed, "int64[1] n")
 
 
-@pytest.mark.parametrize(
-    "maybe",
-    [
-        "z = ConstantOfShape (n)",
-        "z = ConstantOfShape <value = int64[1] {0}> (n)",
-        "o = Constant <value = int64 {0}> () z = Expand (o, n)",
-        "z = Expand (n, n)",
-        "z = Cast <to = 1> (n)",
-        "z = Abs (n)",
-    ],
+@table(
+    "z = ConstantOfShape (n)",
+    "z = ConstantOfShape <value = int64[1] {0}> (n)",
+    "o = Constant <value = int64 {0}> () z = Expand (o, n)",
+    "z = Expand (n, n)",
+    "z = Cast <to = 1> (n)",
+    "z = Abs (n)",
 )
 def test_positions_among_what_may_be_zero_are_searched(maybe):
     for count in (0, 3):
@@ -118,13 +113,10 @@ def test_ones_are_counted():
         assert_equal_outputs(model, down, {"x": np.zeros(length, np.float32)})
 
 
-@pytest.mark.parametrize(
-    ("fill", "kind", "steps"),
-    [
-        ("0", "float", REPEATED),
-        ("0.5", "float", REPEATED),  # as an integer it is zero
-        ("1", "float", "scaled = Mul (full, x) last = Cast <to = 7> (scaled)"),
-    ],
+@table(
+    ("0", "float", REPEATED),
+    ("0.5", "float", REPEATED),  # as an integer it is zero
+    ("1", "float", "scaled = Mul (full, x) last = Cast <to = 7> (scaled)"),
 )
 def test_values_that_may_be_zero_are_searched(fill, kind, steps):
     model = positions(fill, kind, steps)

@@ -13,6 +13,7 @@ from conversions import (
     model,
 )
 from straightline import reference
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -150,23 +151,20 @@ def test_wrapping_pads_are_refused():
         assert_refuses(f"p = Constant <value_ints = {pads}> () {wrap}", 19, 18, why, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        (
-            "p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)",
-            "float[3, 4]",
-            13,
-            (7, 10, 19),
-        ),
-        (
-            "p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
-            " y = Pad (x, p, , a)",
-            "float[2, 4]",
-            18,
-            (7, 13, 17, 21),
-        ),
-    ],
+@table(
+    (
+        "p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)",
+        "float[3, 4]",
+        13,
+        (7, 10, 19),
+    ),
+    (
+        "p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
+        " y = Pad (x, p, , a)",
+        "float[2, 4]",
+        18,
+        (7, 13, 17, 21),
+    ),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

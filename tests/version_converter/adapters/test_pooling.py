@@ -14,6 +14,7 @@ from conversions import (
 )
 from harness import assert_equal
 from sessions import open_session
+from tables import table
 
 
 def test_small_integers_are_pooled_as_floats():
@@ -83,10 +84,7 @@ def test_windows_that_reach_as_far_as_the_padding_are_inside():
             assert_refuses(body, 21, 22, "may count windows in another way", "float[1, 1, N] x")
 
 
-@pytest.mark.parametrize(
-    ("shape", "same"),
-    [("N, C, 7", True), ("1, 1, 6", False), ("1, 1, 7, 7", True), ("1, 1, 7, 6", False)],
-)
+@table(("N, C, 7", True), ("1, 1, 6", False), ("1, 1, 7, 7", True), ("1, 1, 7, 6", False))
 def test_windows_of_known_sizes_are_counted(shape, same):
     axes = shape.count(",") - 1
     pads = [0] * axes + [1] * axes
@@ -104,12 +102,9 @@ TEXT = """
 g (float[B,1,6,W] x) => (float[B,1,E,F] y) { y = %s (x) }"""
 
 
-@pytest.mark.parametrize(
-    "pool",
-    [
-        "MaxPool <kernel_shape = [3,3], strides = [2,2], ceil_mode = 1>",
-        "AveragePool <kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1], ceil_mode = 1>",
-    ],
+@table(
+    "MaxPool <kernel_shape = [3,3], strides = [2,2], ceil_mode = 1>",
+    "AveragePool <kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1], ceil_mode = 1>",
 )
 def test_sizes_need_not_be_known_where_no_window_starts_in_the_padding(pool):
     model = onnx.parser.parse_model(TEXT % pool)

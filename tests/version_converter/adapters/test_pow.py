@@ -1,7 +1,6 @@
 """Pow: the type of the exponent."""
 
 import numpy as np
-import pytest
 from conversions import (
     X,
     assert_becomes,
@@ -10,6 +9,7 @@ from conversions import (
     assert_there_and_back,
     converted,
 )
+from tables import table
 
 
 def test_exponents_are_written_in_the_type_of_the_base():
@@ -44,26 +44,18 @@ def test_exponents_get_the_type_of_the_base():
     assert_refuses("y = Pow (x, e)", 12, 11, reason, "float[2] x, int32[2] e")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("e = Constant <value_ints = [2]> () y = Pow (x, e)", "float[2, 3]", 13, (7, 11)),
-    ],
-)
+@table(("e = Constant <value_ints = [2]> () y = Pow (x, e)", "float[2, 3]", 13, (7, 11)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 
 
-@pytest.mark.parametrize(
-    ("base", "exponent", "held"),
-    [
-        ("float", "int16", True),
-        ("double", "int32", True),
-        ("double", "float", True),
-        ("float", "int32", False),
-        ("double", "int64", False),
-        ("float", "double", False),
-    ],
+@table(
+    ("float", "int16", True),
+    ("double", "int32", True),
+    ("double", "float", True),
+    ("float", "int32", False),
+    ("double", "int64", False),
+    ("float", "double", False),
 )
 def test_exponents_from_run_time_that_the_base_can_hold(base, exponent, held):
     signature = f"{base}[3] x, {exponent}[3] e"

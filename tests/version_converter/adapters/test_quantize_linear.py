@@ -12,6 +12,7 @@ from conversions import (
 )
 from sessions import open_session
 from straightline import reference
+from tables import table
 
 
 @pytest.mark.parametrize("op_type", ["QuantizeLinear", "DequantizeLinear"])
@@ -155,9 +156,7 @@ def test_integers_of_32_bits_are_subtracted_before_they_are_rounded():
     assert_carried(body, 13, (9, 7), fed, "int32[3] x, float s, int32 z")
 
 
-@pytest.mark.parametrize(
-    ("how", "shape"), [("axis = 5, block_size = 2", "2, 2"), ("axis = -3", "3")]
-)
+@table(("axis = 5, block_size = 2", "2, 2"), ("axis = -3", "3"))
 def test_an_axis_that_is_not_there(how, shape):
     signature = f"float[2, 3] x, float[{shape}] s, uint16[{shape}] z"
     reason = "input 0 has no axis"

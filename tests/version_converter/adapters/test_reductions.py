@@ -16,6 +16,7 @@ from conversions import (
 from harness import run_in_onnxruntime
 from sessions import open_session
 from straightline import reference
+from tables import table
 
 WITHOUT_AXES = {
     "ReduceL1": ["Abs (x)"],
@@ -38,9 +39,7 @@ def test_negative_axes_are_counted_from_the_front(op_type):
     assert_writes(body, 11, 10, wanted, "float[1, 1, 1, 4] x")
 
 
-@pytest.mark.parametrize(
-    ("op_type", "opset"), [("ReduceSum", 13), *((op_type, 18) for op_type in REDUCTIONS)]
-)
+@table(("ReduceSum", 13), *((op_type, 18) for op_type in REDUCTIONS))
 def test_axes_become_an_input_and_an_attribute_again(op_type, opset):
     attribute, given = f"{op_type} <axes = [1]> (x)", f"{op_type} (x, [1])"
     assert_writes(f"y = {attribute}", opset - 1, opset, [given])
@@ -104,14 +103,11 @@ def test_the_extreme_of_no_bytes_is_a_limit_of_the_type(op_type, type_):
         np.testing.assert_array_equal(run_in_onnxruntime(after, feeds)[0], wanted)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = ReduceMax <axes = [-1], keepdims = 0> (x)", "float[2]", 13, (7, 10, 18, 20)),
-        ("y = ReduceL2 (x)", "float[1, 1]", 18, (7, 13, 17)),
-        ("y = ReduceSumSquare <noop_with_empty_axes = 1> (x)", "float[2, 3]", 18, (7, 13, 17)),
-        ("y = ReduceSum <noop_with_empty_axes = 1> (x)", "float[2, 3]", 13, (7, 12)),
-    ],
+@table(
+    ("y = ReduceMax <axes = [-1], keepdims = 0> (x)", "float[2]", 13, (7, 10, 18, 20)),
+    ("y = ReduceL2 (x)", "float[1, 1]", 18, (7, 13, 17)),
+    ("y = ReduceSumSquare <noop_with_empty_axes = 1> (x)", "float[2, 3]", 18, (7, 13, 17)),
+    ("y = ReduceSum <noop_with_empty_axes = 1> (x)", "float[2, 3]", 13, (7, 12)),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

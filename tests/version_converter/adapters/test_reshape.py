@@ -19,6 +19,7 @@ from harness import assert_equal_outputs
 from sessions import outputs
 from straightline import prove
 from straightline.version_converter import ConversionError
+from tables import table
 
 NODE = "y = Reshape <allowzero = 1> (x, s)"
 
@@ -48,17 +49,14 @@ def test_a_size_in_its_own_place_may_be_zero():
     assert "Reshape (x, s)" not in converted(moved, 15, 13, "float[6, N] x")
 
 
-@pytest.mark.parametrize(
-    ("sizes", "target", "after"),
-    [
-        ("N, 6", "n, rest, three", "0, 2, 3"),
-        ("N, T, 6", "n, t, rest, three", "0, 0, 2, 3"),
-        ("N, T, 6", "n, rest, six", "0, 0, 6"),
-        ("N, T, 6", "n, t, rest", "0, 0, 6"),
-        ("N, T", "n, rest, three", None),  # a third of T
-        ("N, T, 6", "n, rest, three", None),  # twice T
-        ("N, T, 6", "rest, six", None),
-    ],
+@table(
+    ("N, 6", "n, rest, three", "0, 2, 3"),
+    ("N, T, 6", "n, t, rest, three", "0, 0, 2, 3"),
+    ("N, T, 6", "n, rest, six", "0, 0, 6"),
+    ("N, T, 6", "n, t, rest", "0, 0, 6"),
+    ("N, T", "n, rest, three", None),  # a third of T
+    ("N, T, 6", "n, rest, three", None),  # twice T
+    ("N, T, 6", "rest, six", None),
 )
 def test_the_rest_of_a_shape_with_a_size_that_may_be_zero_is_a_number(sizes, target, after):
     """Runtimes without allowzero stop at -1 in an empty tensor."""
@@ -169,18 +167,15 @@ def test_zeros_at_run_time_are_cut_off():
 
 
 @pytest.mark.parametrize("target", [13, 11, 9])
-@pytest.mark.parametrize(
-    ("sizes", "shape"),
-    [
-        ((6,), [2, 3]),
-        ((6,), [3, -1]),
-        ((2, 3), [6, 1]),
-        ((0,), [0, 3]),
-        ((0,), [4, 0]),
-        ((0, 5), [0, 0]),
-        ((3, 0), [7, 0]),
-        ((0,), [-1, 3]),
-    ],
+@table(
+    ((6,), [2, 3]),
+    ((6,), [3, -1]),
+    ((2, 3), [6, 1]),
+    ((0,), [0, 3]),
+    ((0,), [4, 0]),
+    ((0, 5), [0, 0]),
+    ((3, 0), [7, 0]),
+    ((0,), [-1, 3]),
 )
 def test_whatever_the_shape_is_at_run_time(sizes, shape, target):
     dims = ", ".join("AB"[: len(sizes)])

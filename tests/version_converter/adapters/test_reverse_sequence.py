@@ -11,6 +11,7 @@ from conversions import (
     model,
 )
 from straightline import convert_version, reference
+from tables import table
 
 
 def test_places_are_written_down():
@@ -67,18 +68,15 @@ def test_lengths_from_run_time(batch, time, sizes, lengths):
     assert_carried_everywhere(body, 11, (9, 8), feeds, signature, ["graph"])
 
 
-@pytest.mark.parametrize(
-    ("body", "signature", "reason"),
-    [
-        ("y = ReverseSequence (v, n)", "float[4] x, int64[K] s", "ReverseSequence needs the rank"),
-        (
-            "y = ReverseSequence <batch_axis = 0, time_axis = 0> (x, n)",
-            "float[2, 2] x",
-            "its two axes are not the first two",
-        ),
-        ("y = ReverseSequence (x, n)", "float[3, 2] x", "its lengths are not one for each row"),
-        ("y = ReverseSequence (x, n)", "float[1, 2] x", "or longer than these"),
-    ],
+@table(
+    ("y = ReverseSequence (v, n)", "float[4] x, int64[K] s", "ReverseSequence needs the rank"),
+    (
+        "y = ReverseSequence <batch_axis = 0, time_axis = 0> (x, n)",
+        "float[2, 2] x",
+        "its two axes are not the first two",
+    ),
+    ("y = ReverseSequence (x, n)", "float[3, 2] x", "its lengths are not one for each row"),
+    ("y = ReverseSequence (x, n)", "float[1, 2] x", "or longer than these"),
 )
 def test_undefined_forms_are_refused(body, signature, reason):
     before = "v = Reshape (x, s) " if "(v, n)" in body else ""

@@ -1,8 +1,8 @@
 """Shape: a part of it is a Slice below opset 15."""
 
 import numpy as np
-import pytest
 from conversions import assert_becomes, assert_carried, assert_there_and_back, converted
+from tables import table
 
 
 def test_a_part_of_a_shape_is_a_slice_of_all_of_it():
@@ -26,9 +26,7 @@ def test_a_part_of_a_shape_is_a_slice_of_all_of_it():
     )
 
 
-@pytest.mark.parametrize(
-    "how", ["start = 1", "start = -2", "end = 2", "start = 1, end = -1", "start = 0"]
-)
+@table("start = 1", "start = -2", "end = 2", "start = 1, end = -1", "start = 0")
 def test_parts_of_a_shape(how):
     fed = {"x": np.zeros((2, 3, 4), np.float32)}
     assert_carried(f"y = Shape <{how}> (x)", 15, (14, 13, 9), fed, "float[A, B, C] x")
@@ -36,11 +34,6 @@ def test_parts_of_a_shape(how):
         assert converted(f"y = Shape <{how}> (x)", 15, 14) == ["Shape (x)"]
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Shape <start = 1> (x)", "int64[1]", 15, (13, 14, 9, 21)),
-    ],
-)
+@table(("y = Shape <start = 1> (x)", "int64[1]", 15, (13, 14, 9, 21)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

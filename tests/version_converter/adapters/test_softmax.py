@@ -10,6 +10,7 @@ from conversions import (
     assert_writes,
     converted,
 )
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -76,14 +77,11 @@ def test_the_last_axis_needs_nothing(op_type):
     assert_refuses(f"y = {last.format(1)}", 13, 12, reason, "x")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Softmax <axis = 0> (x)", "float[2, 3]", 13, (7, 11, 12, 21)),
-        ("y = Softmax <axis = 0> (x)", "float[2, 3]", 11, (7, 13, 21)),
-        ("y = LogSoftmax (x)", "float[2, 3]", 11, (7, 10, 13)),
-        ("y = Hardmax <axis = 0> (x)", "float[2, 3]", 13, (7, 12)),
-    ],
+@table(
+    ("y = Softmax <axis = 0> (x)", "float[2, 3]", 13, (7, 11, 12, 21)),
+    ("y = Softmax <axis = 0> (x)", "float[2, 3]", 11, (7, 13, 21)),
+    ("y = LogSoftmax (x)", "float[2, 3]", 11, (7, 10, 13)),
+    ("y = Hardmax <axis = 0> (x)", "float[2, 3]", 13, (7, 12)),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

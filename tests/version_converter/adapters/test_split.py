@@ -11,6 +11,7 @@ from conversions import (
     assert_writes,
     converted,
 )
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -96,12 +97,9 @@ def test_splits_whose_lengths_are_given_say_nothing_of_their_number():
     assert converted(even, 17, 18) == ["Split <axis = 1, num_outputs = 3> (x)"]
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y, z = Split <axis = 1, num_outputs = 2> (x)", "float[2, 2]", 18, (7, 11, 13, 17)),
-        ("y, z = Split <axis = 0> (x)", "float[1, 3]", 13, (7, 12, 18, 21)),
-    ],
+@table(
+    ("y, z = Split <axis = 1, num_outputs = 2> (x)", "float[2, 2]", 18, (7, 11, 13, 17)),
+    ("y, z = Split <axis = 0> (x)", "float[1, 3]", 13, (7, 12, 18, 21)),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

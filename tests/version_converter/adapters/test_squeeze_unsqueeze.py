@@ -8,6 +8,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -43,12 +44,7 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
     assert_writes(body, source, target, nodes, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Squeeze <axes = [0]> (u)", "float[2, 3]", 11, (7, 9, 13, 21)),
-    ],
-)
+@table(("y = Squeeze <axes = [0]> (u)", "float[2, 3]", 11, (7, 9, 13, 21)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

@@ -1,7 +1,5 @@
 """Each operator's story stands in one file, with each version's place in the specification."""
 
-from __future__ import annotations
-
 import pkgutil
 import re
 import sys

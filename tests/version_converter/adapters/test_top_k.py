@@ -14,6 +14,7 @@ from conversions import (
 )
 from sessions import open_session
 from straightline import convert_version, reference
+from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
@@ -140,17 +141,14 @@ def test_the_smallest_in_any_order():
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y, i = TopK <k = 2> (x)", "float[2, 2]", 9, (7, 10, 11, 24)),
-        (
-            "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0, axis = 1> (x, k)",
-            "float[2, 2]",
-            13,
-            (7, 9, 10, 24),
-        ),
-    ],
+@table(
+    ("y, i = TopK <k = 2> (x)", "float[2, 2]", 9, (7, 10, 11, 24)),
+    (
+        "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0, axis = 1> (x, k)",
+        "float[2, 2]",
+        13,
+        (7, 9, 10, 24),
+    ),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -10,6 +10,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
+from tables import table
 
 
 def test_numbers_of_rows_and_columns_are_compared():
@@ -100,17 +101,14 @@ def test_triangles(upper, shift, shape):
     assert_carried(body, 14, (13, 12), {"x": x}, f"int32[{shape}] x")
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("y = Trilu (x)", "float[2, 3]", 14, (9, 13)),
-        (
-            "k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)",
-            "float[2, 3]",
-            14,
-            (9, 13),
-        ),
-    ],
+@table(
+    ("y = Trilu (x)", "float[2, 3]", 14, (9, 13)),
+    (
+        "k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)",
+        "float[2, 3]",
+        14,
+        (9, 13),
+    ),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

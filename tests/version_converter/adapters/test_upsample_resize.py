@@ -18,6 +18,7 @@ from conversions import (
 from reference_oracle import onnxruntime_outputs
 from sessions import open_session
 from straightline import convert_version, reference
+from tables import table
 
 OLD_PLACES = "coordinate_transformation_mode = asymmetric, nearest_mode = floor"
 IMAGE = "float[1, 1, 2, 2] x"
@@ -307,15 +308,12 @@ def test_the_nearest_pixel_of_a_smaller_picture_is_the_one_above(scales, known):
         np.testing.assert_array_equal(onnxruntime_outputs(after, feeds), wanted)
 
 
-@pytest.mark.parametrize(
-    ("scales", "rounding", "stays"),
-    [
-        ((0.6, 0.7), "ceil", True),
-        ((0.6, 1.5), "ceil", False),
-        ((1.5, 1.2), "floor", True),
-        ((0.5, 0.25), "ceil", True),
-        ((0.6, 1.0), "floor", False),
-    ],
+@table(
+    ((0.6, 0.7), "ceil", True),
+    ((0.6, 1.5), "ceil", False),
+    ((1.5, 1.2), "floor", True),
+    ((0.5, 0.25), "ceil", True),
+    ((0.6, 1.0), "floor", False),
 )
 def test_rounding_that_opset_10_has_stays_a_resize(scales, rounding, stays):
     body = f"""s = Constant <value_floats = [{scales[0]}, {scales[1]}]> ()

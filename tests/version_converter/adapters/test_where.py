@@ -1,7 +1,6 @@
 """Where: below opset 9 elements are gathered."""
 
 import numpy as np
-import pytest
 from conversions import (
     assert_becomes,
     assert_carried,
@@ -9,6 +8,7 @@ from conversions import (
     assert_refuses,
     assert_there_and_back,
 )
+from tables import table
 
 
 def test_both_tensors_are_laid_end_to_end():
@@ -91,11 +91,6 @@ def test_choices_are_gathered_in_opset_8():
         assert_carried("y = Where (c, x, z)", 9, (8,), {"c": c, "x": x, "z": z}, signature)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "opset", "targets"),
-    [
-        ("c = Greater (x, n) y = Where (c, x, n)", "float[2, 3]", 13, (8, 9)),
-    ],
-)
+@table(("c = Greater (x, n) y = Where (c, x, n)", "float[2, 3]", 13, (8, 9)))
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -1,7 +1,5 @@
 """Headers of messages: all fields are kept, and a function gets no more than its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import onnx

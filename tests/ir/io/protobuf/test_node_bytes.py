@@ -1,7 +1,5 @@
 """Nodes as bytes: protobuf reads them as it reads its own."""
 
-from __future__ import annotations
-
 import onnx
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,6 @@
 """RNN, GRU and LSTM taken apart into the operators of their cells."""
 
 import numpy as np
-import pytest
 from depth import examples
 from harness import assert_keeps, assert_rewrites, run_in_onnxruntime, run_passes
 from hypothesis import given, settings
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 from layers import drawn, expanded, one_layer, sharing, sizes
 from straightline import reference
 from straightline.passes import ExpandRecurrences
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 NUMBERS = np.random.default_rng(7)
@@ -110,13 +110,10 @@ def test_results_stay(pick, straight):
 LAYER = "float[T, 2, 1] x, float[1, 3, 1] w, float[1, 3, 1] r"
 
 
-@pytest.mark.parametrize(
-    ("node", "options", "reason"),
-    [
-        ('<activations = ["Swish", "Tanh"]>', {}, "it has the activation Swish"),
-        ('<activations = ["Affine", "Tanh"]>', {}, "it omits parameters of Affine"),
-        ("", {"straight": True}, "its length depends on the shape of input 'x'; decide it with"),
-    ],
+@table(
+    ('<activations = ["Swish", "Tanh"]>', {}, "it has the activation Swish"),
+    ('<activations = ["Affine", "Tanh"]>', {}, "it omits parameters of Affine"),
+    ("", {"straight": True}, "its length depends on the shape of input 'x'; decide it with"),
 )
 def test_kept_layers(node, options, reason):
     model = one_layer(f"GRU {node} (x, w, r)", LAYER)

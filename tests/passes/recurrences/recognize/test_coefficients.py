@@ -1,20 +1,17 @@
 """Arithmetic on the coefficients of states: numbers emit no nodes."""
 
-import pytest
 from harness import run_passes
 from recurred import loop, raised
 from straightline.passes import RaiseRecurrences
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("body", "operator"),
-    [
-        ("a = Mul (s, one_) s2 = Add (a, e)", "Mul"),
-        ("a = Add (s, none) s2 = Add (a, e)", "Add"),
-        ("a = Mul (s, minus) b = Mul (a, minus) s2 = Add (b, e)", "Neg"),
-        ("a = Neg (s) b = Sub (e, a) s2 = Add (b, e)", "Mul"),
-        ("a = Add (s, e) s2 = Where (yes, a, e)", "Where"),
-    ],
+@table(
+    ("a = Mul (s, one_) s2 = Add (a, e)", "Mul"),
+    ("a = Add (s, none) s2 = Add (a, e)", "Add"),
+    ("a = Mul (s, minus) b = Mul (a, minus) s2 = Add (b, e)", "Neg"),
+    ("a = Neg (s) b = Sub (e, a) s2 = Add (b, e)", "Mul"),
+    ("a = Add (s, e) s2 = Where (yes, a, e)", "Where"),
 )
 def test_numbers_emit_no_node(body, operator):
     head = "<float one_ = {1}, float none = {0}, float minus = {-1}, bool yes"

@@ -9,6 +9,7 @@ import pytest
 from harness import run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from straightline.passes import RaiseRecurrences
+from tables import table
 
 STEPS = [
     "t = Mul (s, half) s2 = Add (t, e)",
@@ -73,17 +74,14 @@ def test_an_infinity_stays_where_it_is():
     assert_same(text, model, x, s0=numbers(1)[0])
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ("two = Constant <value_float = 2.0> () t = Mul (s, two) s2 = Max (t, e)", "overflow"),
-        ("t = Mul (s, s) s2 = Add (t, e)", "by itself"),
-        (
-            "g = Less (s, nil) t = Mul (s, half) u = Add (t, e) s2 = Where (g, u, s)",
-            "selects by it",
-        ),
-        ("t = Div (e, s) s2 = Add (t, e)", "divides"),
-    ],
+@table(
+    ("two = Constant <value_float = 2.0> () t = Mul (s, two) s2 = Max (t, e)", "overflow"),
+    ("t = Mul (s, s) s2 = Add (t, e)", "by itself"),
+    (
+        "g = Less (s, nil) t = Mul (s, half) u = Add (t, e) s2 = Where (g, u, s)",
+        "selects by it",
+    ),
+    ("t = Div (e, s) s2 = Add (t, e)", "divides"),
 )
 def test_near_misses(body, why):
     assert why in reason(loop(body, "float[3] s s0"))
@@ -140,9 +138,7 @@ def test_a_scalar_truth_value():
 SUM = "u = ReduceSum <keepdims = 0> (e) g = Greater (u, nil)"
 
 
-@pytest.mark.parametrize(
-    "body", ["s2 = Xor (s, s)", "t = Not (s) s2 = Xor (t, s)", "t = Xor (s, g) s2 = Xor (s, t)"]
-)
+@table("s2 = Xor (s, s)", "t = Not (s) s2 = Xor (t, s)", "t = Xor (s, g) s2 = Xor (s, t)")
 def test_a_next_value_that_cancels_the_state(body):
     text = loop(f"{FLAG}{body} r = Or (s2, g)", "bool[3] s s0", "bool[3] r")
     model = raised(text, kept=["Scan"])
@@ -214,9 +210,7 @@ def test_a_nan_is_never_the_better():
         assert_same(text, model, numbers(length, [np.nan, np.inf]), exact=True, s0=start)
 
 
-@pytest.mark.parametrize(
-    "name", ["CUSUM by a choice", "clamped by choices, reset", "decayed below a bound"]
-)
+@table("CUSUM by a choice", "clamped by choices, reset", "decayed below a bound")
 def test_a_bound_that_is_chosen_replaces_a_nan(name):
     text = loop(f"{ROWS}{ALGEBRA[name]} r = Identity (s2)", "float[3] s s0", "float[3] r")
     model = raised(text, kept=["Scan"])
@@ -280,12 +274,9 @@ def test_resets_and_bounds_of_integers_are_exact(elem_type, body):
         assert_same(text, result.model, numbers(length) * 100, exact=True, s0=start)
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ("a = Add (s, i) zero = Sub (i, i) s2 = Max (a, zero)", "may wrap"),
-        ("a = Mul (s, i) zero = Sub (i, i) s2 = Min (zero, a)", "may wrap"),
-    ],
+@table(
+    ("a = Add (s, i) zero = Sub (i, i) s2 = Max (a, zero)", "may wrap"),
+    ("a = Mul (s, i) zero = Sub (i, i) s2 = Min (zero, a)", "may wrap"),
 )
 def test_sums_of_integers_between_bounds_stay(body, why):
     assert why in reason(loop(body, "int64 s s0"))

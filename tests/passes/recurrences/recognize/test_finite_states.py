@@ -5,6 +5,7 @@ import pytest
 from harness import as_model
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from straightline import reference
+from tables import table
 
 VALUES = (
     "one1 = Constant <value = KIND {1}> () two = Constant <value = KIND {2}> ()"
@@ -83,14 +84,11 @@ def test_two_states_of_one_table():
             assert_same(text, model, numbers(length), exact=True, **fed)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "a = Add (s, v) seventeen = Constant <value = int64 {17}> () s2 = Mod (a, seventeen)",
-        "a = Add (s, v) s2 = Mod (a, v)",
-        "a = Add (s, v) s2 = Max (a, no)",
-        "a = Cast <to = 1> (s) b = Add (a, e) s2 = Cast <to = 7> (b)",
-    ],
+@table(
+    "a = Add (s, v) seventeen = Constant <value = int64 {17}> () s2 = Mod (a, seventeen)",
+    "a = Add (s, v) s2 = Mod (a, v)",
+    "a = Add (s, v) s2 = Max (a, no)",
+    "a = Cast <to = 1> (s) b = Add (a, e) s2 = Cast <to = 7> (b)",
 )
 def test_more_values_stay(body):
     text = f"{VALUES}{body}".replace("KIND", "int64").replace("TYPE", "7")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from tables import table
 
 STACK = "at = Constant <value = int64[1] {AXIS}> () a = Unsqueeze (s, at) d = Unsqueeze (e, at) "
 STACK += "p = Concat <axis = AXIS> (a, d) "
@@ -26,13 +27,10 @@ def test_one_element_of_each(axis, reduction):
         assert_same(text, model, numbers(length), s0=np.array([0.5, -1, 2], np.float32))
 
 
-@pytest.mark.parametrize(
-    "reduction",
-    [
-        "ReduceSum <keepdims = 0> (p, other)",
-        "ReduceMean <axes = [0], keepdims = 0> (p)",
-        "ReduceL2 <axes = [0], keepdims = 0> (p)",
-    ],
+@table(
+    "ReduceSum <keepdims = 0> (p, other)",
+    "ReduceMean <axes = [0], keepdims = 0> (p)",
+    "ReduceL2 <axes = [0], keepdims = 0> (p)",
 )
 def test_others_stay(reduction):
     head = STACK.replace("AXIS", "0") + "other = Constant <value = int64[1] {1}> () "

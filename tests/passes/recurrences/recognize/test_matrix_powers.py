@@ -6,6 +6,7 @@ from harness import as_model, run_in_onnxruntime, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from straightline import reference
 from straightline.passes import RaiseRecurrences
+from tables import table
 
 STATES = "float[3] s s0; float[3] t t0"
 NUMBERS = """a = Constant <value_float = 0.8> () b = Constant <value_float = 0.3> ()
@@ -85,13 +86,10 @@ def test_infinities_stay_in_their_elements(what, odd):
                 np.testing.assert_allclose(one[finite], other[finite], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ("s2 = Mul (t, one_h) t2 = Add (s, e)", "overflow"),
-        (BODIES["a trend"].replace("q = Mul (p, a)", "q = Mul (p, t)"), "by itself"),
-        (BODIES["a rotation"].replace("t2 = Add (v", "t2 = Max (v"), "computes the next value"),
-    ],
+@table(
+    ("s2 = Mul (t, one_h) t2 = Add (s, e)", "overflow"),
+    (BODIES["a trend"].replace("q = Mul (p, a)", "q = Mul (p, t)"), "by itself"),
+    (BODIES["a rotation"].replace("t2 = Add (v", "t2 = Max (v"), "computes the next value"),
 )
 def test_near_misses(body, why):
     text = NUMBERS + "one_h = Constant <value_float = 1.5> () " + body
@@ -143,14 +141,11 @@ def test_a_state_times_a_constant_matrix(what, is_all):
         np.testing.assert_array_equal(np.isfinite(one), np.isfinite(other))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        f"{MATRIX} p = MatMul (s, m0) q = Tanh (s) s2 = Add (p, q)",
-        f"{MATRIX} p = MatMul (s, m0) s2 = Sub (e, p)",
-        "p = MatMul (s, k) s2 = Add (p, e)",
-        "f = ReduceMean <keepdims = 1> (e) p = MatMul (s, k) s2 = Add (p, f)",
-    ],
+@table(
+    f"{MATRIX} p = MatMul (s, m0) q = Tanh (s) s2 = Add (p, q)",
+    f"{MATRIX} p = MatMul (s, m0) s2 = Sub (e, p)",
+    "p = MatMul (s, k) s2 = Add (p, e)",
+    "f = ReduceMean <keepdims = 1> (e) p = MatMul (s, k) s2 = Add (p, f)",
 )
 def test_other_products_stay(body):
     inputs = "float[N, 3] x, int64 n, float[3, 3] k"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from tables import table
 
 SUM = "u = ReduceSum <keepdims = 0> (e) g = Greater (u, nil) "
 ZERO = "zero = Constant <value = int64 {0}> () "
@@ -77,13 +78,10 @@ def test_other_reads(name):
             assert_same(text, model, numbers(length), exact=True, w0=np.array(start))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        SUM + "j = Sub (n, i) free = Less (w, j) both = And (g, free) w2 = Where (both, i, w)",
-        SUM + LESS + "v = Add (w, i) both = And (g, free) w2 = Where (both, v, w)",
-        LESS + "j = Cast <to = 7> (free) v = Mul (w, j) w2 = Add (v, j)",
-    ],
+@table(
+    SUM + "j = Sub (n, i) free = Less (w, j) both = And (g, free) w2 = Where (both, i, w)",
+    SUM + LESS + "v = Add (w, i) both = And (g, free) w2 = Where (both, v, w)",
+    LESS + "j = Cast <to = 7> (free) v = Mul (w, j) w2 = Add (v, j)",
 )
 def test_near_misses(body):
     assert "carries 'w'" in reason(loop(body, "int64 w w0"))

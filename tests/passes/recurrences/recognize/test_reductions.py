@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from loops import HEAD, op_types
 from straightline import reference
 from straightline.passes import RaiseRecurrences, straighten
+from tables import table
 from vectorized import numbers
 
 
@@ -148,14 +149,11 @@ def test_only_the_last_value_of_a_loop(what):
         assert_same(text, result.model, feed(text, iterations))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "r = Mul (a, e)",
-        "h = Mul (a, e) k = Tanh (e) r = Mul (k, h)",
-        "h = Add (a, e) k = Tanh (e) r = Add (k, h)",
-        "h = Sub (a, e) k = Tanh (e) r = Add (k, h)",
-    ],
+@table(
+    "r = Mul (a, e)",
+    "h = Mul (a, e) k = Tanh (e) r = Mul (k, h)",
+    "h = Add (a, e) k = Tanh (e) r = Add (k, h)",
+    "h = Sub (a, e) k = Tanh (e) r = Add (k, h)",
 )
 @pytest.mark.parametrize("whole", [True, False])
 def test_forms_that_may_round_differently(body, whole):
@@ -451,12 +449,9 @@ def test_an_invariant_condition():
             recurred.assert_same(text, model, recurred.numbers(length), exact=True, **fed)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "t = ReduceSum <keepdims = 0> (w) g = Greater (t, nil) w2 = Where (g, e, w)",
-        "f = Exp (w) t = ReduceSum <keepdims = 0> (e) g = Greater (t, nil) w2 = Where (g, e, f)",
-    ],
+@table(
+    "t = ReduceSum <keepdims = 0> (w) g = Greater (t, nil) w2 = Where (g, e, w)",
+    "f = Exp (w) t = ReduceSum <keepdims = 0> (e) g = Greater (t, nil) w2 = Where (g, e, f)",
 )
 def test_other_choices_stay(body):
     assert "carries 'w'" in recurred.reason(recurred.loop(body, "float[3] w w0"))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from tables import table
 
 NEW = "zero = Constant <value = int64[1] {0}> () rows = Unsqueeze (e, zero) "
 CUT = """from = Constant <value = int64[1] {%s}> () to = Constant <value = int64[1] {%s}> ()
@@ -47,14 +48,11 @@ def test_another_axis_and_several_rows():
         assert_same(text, model, numbers(length), s0=np.ones((3, 4), np.float32))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        AT_END.replace("(cut, rows)", "(rows, cut)"),
-        NEW + CUT % (0, 2) + "s2 = Concat <axis = 0> (cut, rows)",
-        NEW + CUT % (2, LAST) + "s2 = Concat <axis = 0> (cut, rows)",
-        AT_END.replace("s2 = Concat", "t2 = Concat") + "s2 = Exp (t2)",
-    ],
+@table(
+    AT_END.replace("(cut, rows)", "(rows, cut)"),
+    NEW + CUT % (0, 2) + "s2 = Concat <axis = 0> (cut, rows)",
+    NEW + CUT % (2, LAST) + "s2 = Concat <axis = 0> (cut, rows)",
+    AT_END.replace("s2 = Concat", "t2 = Concat") + "s2 = Exp (t2)",
 )
 def test_near_misses(body):
     """Rows in turn, rows that stay, fewer rows, rows that change."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from recurred import assert_same, loop, raised
+from tables import table
 
 ADD = "m = Max ({a}, {b}) o = Sub ({a}, m) y = Sub ({b}, m) x1 = Exp (o) y1 = Exp (y)"
 ADD += " z = Add (x1, y1) l = Log (z) {to} = Add (m, l) "
@@ -34,14 +35,11 @@ def test_a_nan_spreads_to_states_that_read_it(other):
             assert_same(text, model, x, **fed)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "h = Greater (a, b) s2 = Where (h, a, b) t2 = Add (s, e)",
-        "h = Greater (b, a) s2 = Where (h, b, a) t2 = Identity (b)",
-        "h = GreaterOrEqual (a, b) s2 = Where (h, a, b) d = Add (t, half) g = Greater (d, s)"
-        " t2 = Where (g, d, s)",
-    ],
+@table(
+    "h = Greater (a, b) s2 = Where (h, a, b) t2 = Add (s, e)",
+    "h = Greater (b, a) s2 = Where (h, b, a) t2 = Identity (b)",
+    "h = GreaterOrEqual (a, b) s2 = Where (h, a, b) d = Add (t, half) g = Greater (d, s)"
+    " t2 = Where (g, d, s)",
 )
 def test_choices_between_functions_of_states(body):
     """The first one is dropped where it is NaN, and the second one stays NaN."""

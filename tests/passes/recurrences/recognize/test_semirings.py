@@ -21,6 +21,7 @@ from straightline.passes.recurrences.recognize.semirings import (
     flag_of,
     neutral,
 )
+from tables import table
 
 TYPES = {1: "float", 10: "float16", 11: "double", 6: "int32", 7: "int64", 9: "bool"}
 ROWS = "f = Sigmoid (e) h = Neg (e) k = Less (e, nil) "
@@ -115,12 +116,9 @@ def test_combinations_of_each_row(seed):
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("odd", [np.inf, np.nan])
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("second order, by the input", "each from the other"),
-        *("an exchange with a sum", "a swap that a condition makes"),
-    ],
+@table(
+    *("second order, by the input", "each from the other"),
+    *("an exchange with a sum", "a swap that a condition makes"),
 )
 def test_an_infinity_stays_out_of_the_other_state(name, odd):
     """An element that no iteration has is left out, not multiplied by 0."""
@@ -143,13 +141,10 @@ def test_bounds_and_products_of_integers_are_exact():
         assert_same(text, model, numbers(length) * 9, exact=True, s0=start, t0=start)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "a = Mul (s, t) s2 = Add (a, e) t2 = Add (s, t)",
-        "g = Less (s, t) s2 = Where (g, t, e) t2 = Add (s, e)",
-        "a = Exp (t) s2 = Add (a, e) t2 = Add (s, t)",
-    ],
+@table(
+    "a = Mul (s, t) s2 = Add (a, e) t2 = Add (s, t)",
+    "g = Less (s, t) s2 = Where (g, t, e) t2 = Add (s, e)",
+    "a = Exp (t) s2 = Add (a, e) t2 = Add (s, t)",
 )
 def test_near_misses(body):
     assert "carries 's' and 't'" in reason(loop(ROWS + body, "float[3] s s0; float[3] t t0"))

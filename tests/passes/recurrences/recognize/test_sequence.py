@@ -2,10 +2,10 @@
 
 import numpy as np
 import onnx
-import pytest
 from cells import HEAD, difference, raised
 from harness import as_model, run_in_onnxruntime, run_passes
 from straightline.passes import RaiseRecurrences
+from tables import table
 
 RNG = np.random.default_rng(4)
 
@@ -32,19 +32,16 @@ def op_types(model):
     return [node.op_type for node in model.graph.node]
 
 
-@pytest.mark.parametrize(
-    "state,element",
-    [
-        ("float[4]", "float[4]"),
-        ("float[B, 4]", "float[B, 4]"),
-        ("float[B, 4]", "float[1, 4]"),
-        ("float[B, 4]", "float[4]"),
-        ("float[1, B, 4]", "float[1, B, 4]"),
-        ("float[1, B, 4]", "float[B, 4]"),
-        ("float[B, 1, 4]", "float[B, 1, 4]"),
-        ("float[1, 4]", "float[1, 4]"),
-        ("float[1, 1, 4]", "float[1]"),
-    ],
+@table(
+    ("float[4]", "float[4]"),
+    ("float[B, 4]", "float[B, 4]"),
+    ("float[B, 4]", "float[1, 4]"),
+    ("float[B, 4]", "float[4]"),
+    ("float[1, B, 4]", "float[1, B, 4]"),
+    ("float[1, B, 4]", "float[B, 4]"),
+    ("float[B, 1, 4]", "float[B, 1, 4]"),
+    ("float[1, 4]", "float[1, 4]"),
+    ("float[1, 1, 4]", "float[1]"),
 )
 def test_places_of_the_batch(state, element):
     model = scan(state, element)

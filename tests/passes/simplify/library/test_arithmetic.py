@@ -2,20 +2,18 @@
 
 import pytest
 from simplified import operators
+from tables import table
 
 TWO = "(float[N, 3] x, float[3] z) => (y)"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "left"),
-    [
-        ("{ t = Neg (x) u = Neg (t) y = Add (u, z) }", ["Add"]),
-        ("{ t = Neg (z) y = Add (t, x) }", ["Sub"]),
-        ("{ t = Neg (z) y = Sub (x, t) }", ["Add"]),
-        ("{ t = Neg (z) y = Sub (t, x) }", ["Neg", "Sub"]),
-        ("{ t = Neg (x) u = Abs (t) y = Add (u, z) }", ["Abs", "Add"]),
-        ("{ t = Neg (z) y = Add (x, t) w = Mul (t, y) }", ["Neg", "Add", "Mul"]),
-    ],
+@table(
+    ("{ t = Neg (x) u = Neg (t) y = Add (u, z) }", ["Add"]),
+    ("{ t = Neg (z) y = Add (t, x) }", ["Sub"]),
+    ("{ t = Neg (z) y = Sub (x, t) }", ["Add"]),
+    ("{ t = Neg (z) y = Sub (t, x) }", ["Neg", "Sub"]),
+    ("{ t = Neg (x) u = Abs (t) y = Add (u, z) }", ["Abs", "Add"]),
+    ("{ t = Neg (z) y = Add (x, t) w = Mul (t, y) }", ["Neg", "Add", "Mul"]),
 )
 def test_negations(nodes, left):
     signature = TWO if "w =" not in nodes else TWO.replace("(y)", "(w)")
@@ -35,28 +33,22 @@ def test_choices_keep_the_signs_that_onnxruntime_would_lose():
     assert operators(may, integers) == ["Less", "Where"]
 
 
-@pytest.mark.parametrize(
-    ("nodes", "left"),
-    [
-        ("{ s = Neg (x) t = Neg (z) y = Mul (t, s) }", ["Mul"]),
-        ("<float[3] c = {1, -2, 0}> { t = Neg (x) y = Mul (c, t) }", ["Mul"]),
-        ("<float[3] c = {1, -2, 0}> { t = Mul (x, c) y = Neg (t) }", ["Mul"]),
-        ("<float[3] c = {1, -2, 0}> { t = Neg (x) u = Mul (t, c) y = Neg (u) }", ["Mul"]),
-        ("<float[3] c = {1, -2, 0}> { t = Mul (x, c) y = Neg (t) w = Exp (t) }", None),
-    ],
+@table(
+    ("{ s = Neg (x) t = Neg (z) y = Mul (t, s) }", ["Mul"]),
+    ("<float[3] c = {1, -2, 0}> { t = Neg (x) y = Mul (c, t) }", ["Mul"]),
+    ("<float[3] c = {1, -2, 0}> { t = Mul (x, c) y = Neg (t) }", ["Mul"]),
+    ("<float[3] c = {1, -2, 0}> { t = Neg (x) u = Mul (t, c) y = Neg (u) }", ["Mul"]),
+    ("<float[3] c = {1, -2, 0}> { t = Mul (x, c) y = Neg (t) w = Exp (t) }", None),
 )
 def test_signs_that_go_elsewhere(nodes, left):
     signature = TWO if left else TWO.replace("(y)", "(y, w)")
     assert operators(nodes, signature) == (left or ["Mul", "Neg", "Exp"])
 
 
-@pytest.mark.parametrize(
-    ("nodes", "left"),
-    [
-        ("y = Neg (t)", []),
-        ("u = Neg (t) y = Reciprocal (u)", ["Neg", "Reciprocal"]),
-        ("u = Neg (t) v = Exp (t) y = Mul (u, v)", ["Neg", "Exp", "Mul"]),
-    ],
+@table(
+    ("y = Neg (t)", []),
+    ("u = Neg (t) y = Reciprocal (u)", ["Neg", "Reciprocal"]),
+    ("u = Neg (t) v = Exp (t) y = Mul (u, v)", ["Neg", "Exp", "Mul"]),
 )
 def test_a_negated_difference(nodes, left):
     text = f"{{ t = Sub (x, z) {nodes} }}"
@@ -81,20 +73,17 @@ def test_a_division_of_one():
 CONSTANTS = "<float[3] c = {1, 2, 3}, float d = {5}>"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "left"),
-    [
-        ("t = Sub (c, x) u = Add (d, t)", "Sub"),
-        ("t = Sub (c, x) u = Sub (d, t)", "Add"),
-        ("t = Add (x, c) u = Sub (d, t)", "Sub"),
-        ("t = Div (c, x) u = Mul (t, d)", "Div"),
-        ("t = Mul (x, c) u = Div (d, t)", "Div"),
-        ("t = Div (x, c) u = Div (d, t)", "Div"),
-        ("t = Div (c, x) u = Div (d, t)", "Div Div"),
-        ("t = Add (x, c) r = Add (z, d) u = Add (t, r)", "Add Add"),
-        ("t = Mul (c, x) r = Mul (t, z) u = Mul (r, d)", "Mul Mul"),
-        ("t = Add (x, c) r = Mul (t, z) u = Add (r, d)", "Add Mul Add"),
-    ],
+@table(
+    ("t = Sub (c, x) u = Add (d, t)", "Sub"),
+    ("t = Sub (c, x) u = Sub (d, t)", "Add"),
+    ("t = Add (x, c) u = Sub (d, t)", "Sub"),
+    ("t = Div (c, x) u = Mul (t, d)", "Div"),
+    ("t = Mul (x, c) u = Div (d, t)", "Div"),
+    ("t = Div (x, c) u = Div (d, t)", "Div"),
+    ("t = Div (c, x) u = Div (d, t)", "Div Div"),
+    ("t = Add (x, c) r = Add (z, d) u = Add (t, r)", "Add Add"),
+    ("t = Mul (c, x) r = Mul (t, z) u = Mul (r, d)", "Mul Mul"),
+    ("t = Add (x, c) r = Mul (t, z) u = Add (r, d)", "Add Mul Add"),
 )
 def test_constants_on_either_side_and_around_others(nodes, left):
     text = f"{CONSTANTS} {{ {nodes} y = Exp (u) }}"

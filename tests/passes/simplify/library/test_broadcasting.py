@@ -1,20 +1,17 @@
 """Rules for what is expanded before an operator broadcasts it."""
 
-import pytest
 from simplified import operators
+from tables import table
 
 SIGNATURE = "(float[N, 3] x, float[3] z) => (y)"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "left"),
-    [
-        ("n = Shape (x) e = Expand (z, n) y = Add (x, e)", ["Add"]),
-        ("n = Shape (x) e = Expand (z, n) y = Add (e, x)", ["Add"]),
-        ("n = Shape (x) e = Expand (z, n) y = Sub (e, x)", ["Sub"]),
-        ("n = Shape (x) e = Expand (z, n) y = Div (x, e)", ["Div"]),
-        ("n = Shape (x) e = Expand (z, n) y = Exp (e)", ["Shape", "Expand", "Exp"]),
-    ],
+@table(
+    ("n = Shape (x) e = Expand (z, n) y = Add (x, e)", ["Add"]),
+    ("n = Shape (x) e = Expand (z, n) y = Add (e, x)", ["Add"]),
+    ("n = Shape (x) e = Expand (z, n) y = Sub (e, x)", ["Sub"]),
+    ("n = Shape (x) e = Expand (z, n) y = Div (x, e)", ["Div"]),
+    ("n = Shape (x) e = Expand (z, n) y = Exp (e)", ["Shape", "Expand", "Exp"]),
 )
 def test_an_expand_before_a_broadcast(nodes, left):
     assert operators(f"{{ {nodes} }}", SIGNATURE) == left

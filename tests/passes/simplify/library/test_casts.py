@@ -1,12 +1,10 @@
 """Rules for Casts in a row."""
 
-import pytest
 from simplified import operators
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("elem_type", "between", "left"), [("int8", 6, 1), ("int32", 3, 2), ("float", 1, 1)]
-)
+@table(("int8", 6, 1), ("int32", 3, 2), ("float", 1, 1))
 def test_a_cast_that_loses_nothing(elem_type, between, left):
     text = f"{{ t = Cast <to = {between}> (x) y = Cast <to = 7> (t) }}"
     assert len(operators(text, f"({elem_type}[N] x) => (int64[N] y)")) == left

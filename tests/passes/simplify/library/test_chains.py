@@ -2,6 +2,7 @@
 
 import pytest
 from simplified import operators
+from tables import table
 
 SIZES = "(float[N, 3] x) => (int64[M] y)"
 
@@ -57,9 +58,7 @@ def test_slices_along_different_axes_of_an_opset_without_steps():
     assert operators(text, opset=9) == ["Slice"]
 
 
-@pytest.mark.parametrize(
-    ("op_type", "opset"), [("ReduceMean", 17), ("ReduceSum", 17), ("ReduceMax", 11)]
-)
+@table(("ReduceMean", 17), ("ReduceSum", 17), ("ReduceMax", 11))
 def test_reductions_keep_or_drop_axes(op_type, opset):
     reduce = f"{op_type} <axes = [-1], keepdims = %d> (x)"
     if (op_type, opset) == ("ReduceSum", 17):

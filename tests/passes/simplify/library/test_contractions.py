@@ -2,6 +2,7 @@
 
 import pytest
 from simplified import operators
+from tables import table
 
 
 def products(bias, elem_type="float"):
@@ -30,9 +31,7 @@ def test_a_bias_and_a_transpose_in_a_gemm():
 
 
 @pytest.mark.parametrize("op_type", ["Mul", "Div"])
-@pytest.mark.parametrize(
-    "product", ["MatMul (x, w)", "Gemm (x, w, b)", "Gemm <transB = 1> (x, w, b)"]
-)
+@table("MatMul (x, w)", "Gemm (x, w, b)", "Gemm <transB = 1> (x, w, b)")
 def test_a_factor_goes_into_the_weights(product, op_type):
     text = f"""<float[2, 2] w = {{1, 2, 3, 4}}, float[2] b = {{5, 6}}, float[2] s = {{2, 4}}> {{
         t = {product} y = {op_type} (t, s) }}"""

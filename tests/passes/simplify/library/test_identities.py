@@ -2,38 +2,36 @@
 
 import pytest
 from simplified import operators
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("nodes", "left"),
-    [
-        ("<float k = {1}> { t = Exp (x) y = Mul (k, t) }", 1),
-        ("<float[3] k = {1, 1, 1}> { t = Exp (x) y = Mul (t, k) }", 1),
-        ("<float[3] k = {1, 1, 1.5}> { t = Exp (x) y = Mul (t, k) }", 2),
-        ("<float[1, 1, 1] k = {1}> { t = Exp (x) y = Mul (t, k) }", 2),  # a rank more
-        ("<float k = {1}> { t = Exp (x) y = Div (t, k) }", 1),
-        ("<float k = {1}> { t = Exp (x) y = Div (k, t) }", 2),
-        ("<float k = {0}> { t = Exp (x) y = Sub (t, k) }", 1),
-        ("<float k = {0}> { t = Exp (x) y = Sub (k, t) }", 2),
-        ("<float k = {-0.0}> { t = Exp (x) y = Add (t, k) }", 1),
-        ("<float k = {0}> { t = Exp (x) y = Add (t, k) }", 2),
-        ("<float k = {1e-12}> { t = Exp (x) y = Add (t, k) }", 2),
-        ("{ t = Exp (x) y = Max (t, t) }", 1),
-        ("{ t = Exp (x) y = Cast <to = 1> (t) }", 1),
-        ("{ t = Exp (x) y = Cast <to = 11> (t) }", 2),
-        ("{ t = Exp (x) y = Transpose <perm = [0, 1]> (t) }", 1),
-        ("{ t = Exp (x) y = Transpose (t) }", 2),
-        ("{ t = Exp (x) y = Concat <axis = 1> (t) }", 1),
-        ("<int64[2] k = {1, 1}> { t = Exp (x) y = Expand (t, k) }", 1),
-        ("<int64[3] k = {1, 1, 1}> { t = Exp (x) y = Expand (t, k) }", 2),
-        ("<int64[2] k = {0, 3}> { t = Exp (x) y = Reshape (t, k) }", 1),
-        ("<int64[2] k = {1, 1}> { t = Exp (x) y = Tile (t, k) }", 1),
-        ("<int64[4] k = {0, 0, 0, 0}> { t = Exp (x) y = Pad (t, k) }", 1),
-        ("<int64[1] s={0}, int64[1] e={9}, int64[1] a={1}> { t=Exp(x) y=Slice(t, s, e, a) }", 1),
-        ("<int64[1] s={0}, int64[1] e={2}, int64[1] a={1}> { t=Exp(x) y=Slice(t, s, e, a) }", 2),
-        ("{ t = Exp (x) y = Dropout (t) }", 1),
-        ("{ t = Exp (x) y, m = Dropout (t) u = Cast <to = 1> (m) z = Add (y, u) }", 4),
-    ],
+@table(
+    ("<float k = {1}> { t = Exp (x) y = Mul (k, t) }", 1),
+    ("<float[3] k = {1, 1, 1}> { t = Exp (x) y = Mul (t, k) }", 1),
+    ("<float[3] k = {1, 1, 1.5}> { t = Exp (x) y = Mul (t, k) }", 2),
+    ("<float[1, 1, 1] k = {1}> { t = Exp (x) y = Mul (t, k) }", 2),  # a rank more
+    ("<float k = {1}> { t = Exp (x) y = Div (t, k) }", 1),
+    ("<float k = {1}> { t = Exp (x) y = Div (k, t) }", 2),
+    ("<float k = {0}> { t = Exp (x) y = Sub (t, k) }", 1),
+    ("<float k = {0}> { t = Exp (x) y = Sub (k, t) }", 2),
+    ("<float k = {-0.0}> { t = Exp (x) y = Add (t, k) }", 1),
+    ("<float k = {0}> { t = Exp (x) y = Add (t, k) }", 2),
+    ("<float k = {1e-12}> { t = Exp (x) y = Add (t, k) }", 2),
+    ("{ t = Exp (x) y = Max (t, t) }", 1),
+    ("{ t = Exp (x) y = Cast <to = 1> (t) }", 1),
+    ("{ t = Exp (x) y = Cast <to = 11> (t) }", 2),
+    ("{ t = Exp (x) y = Transpose <perm = [0, 1]> (t) }", 1),
+    ("{ t = Exp (x) y = Transpose (t) }", 2),
+    ("{ t = Exp (x) y = Concat <axis = 1> (t) }", 1),
+    ("<int64[2] k = {1, 1}> { t = Exp (x) y = Expand (t, k) }", 1),
+    ("<int64[3] k = {1, 1, 1}> { t = Exp (x) y = Expand (t, k) }", 2),
+    ("<int64[2] k = {0, 3}> { t = Exp (x) y = Reshape (t, k) }", 1),
+    ("<int64[2] k = {1, 1}> { t = Exp (x) y = Tile (t, k) }", 1),
+    ("<int64[4] k = {0, 0, 0, 0}> { t = Exp (x) y = Pad (t, k) }", 1),
+    ("<int64[1] s={0}, int64[1] e={9}, int64[1] a={1}> { t=Exp(x) y=Slice(t, s, e, a) }", 1),
+    ("<int64[1] s={0}, int64[1] e={2}, int64[1] a={1}> { t=Exp(x) y=Slice(t, s, e, a) }", 2),
+    ("{ t = Exp (x) y = Dropout (t) }", 1),
+    ("{ t = Exp (x) y, m = Dropout (t) u = Cast <to = 1> (m) z = Add (y, u) }", 4),
 )
 def test_nodes_that_return_their_operand(nodes, left):
     outputs = "(y)" if "z =" not in nodes else "(z)"
@@ -66,16 +64,13 @@ NORMALIZED = """<float[4] ones = {1, 1, 1, 1}, float[4] none = {0, 0, 0, 0}, flo
 
 
 @pytest.mark.parametrize("exactness", ["values", "reals"])
-@pytest.mark.parametrize(
-    ("end", "left"),
-    [
-        ("a = Mul (n, ones) b = Add (a, none) y = Exp (b)", ["Mul", "Add"]),
-        ("a = Mul (ones, n) b = Add (none, a) y = Exp (b)", ["Mul", "Add"]),
-        ("b = Mul (n, ones) y = Exp (b)", ["Mul"]),
-        ("a = Mul (n, one) y = Exp (a)", []),
-        ("a = Exp (n) b = Mul (a, ones) y = Add (b, none)", []),
-        ("a = Mul (d, ones) b = Add (a, none) y = Div (b, s)", []),
-    ],
+@table(
+    ("a = Mul (n, ones) b = Add (a, none) y = Exp (b)", ["Mul", "Add"]),
+    ("a = Mul (ones, n) b = Add (none, a) y = Exp (b)", ["Mul", "Add"]),
+    ("b = Mul (n, ones) y = Exp (b)", ["Mul"]),
+    ("a = Mul (n, one) y = Exp (a)", []),
+    ("a = Exp (n) b = Mul (a, ones) y = Add (b, none)", []),
+    ("a = Mul (d, ones) b = Add (a, none) y = Div (b, s)", []),
 )
 def test_unit_scales_and_biases_of_normalizations_stay(end, left, exactness):
     """onnxruntime fuses the longer form only as a whole."""

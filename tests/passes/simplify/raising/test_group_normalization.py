@@ -1,8 +1,8 @@
 """InstanceNormalization of reshaped groups becomes GroupNormalization, by option."""
 
-import pytest
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseNormalizations
+from tables import table
 
 IMAGE = "(float[2, 6, 4, 5] x, float[6] s, float[6] b) => (float[2, 6, 4, 5] y)"
 CONSTANTS = """<int64[3] groups = {0, 3, -1}, int64[4] image = {2, 6, 4, 5},
@@ -30,13 +30,10 @@ def test_groups_without_scale_or_with_one_of_another_shape():
     assert_raises(PASS, text(nodes, other, CONSTANTS, 21), ["GroupNormalization", "Mul"])
 
 
-@pytest.mark.parametrize(
-    ("nodes", "opset"),
-    [
-        (ROWS + REST, 20),
-        (ROWS.replace("ones, zeros", "ones, ones") + REST, 21),
-        (ROWS.replace("(x, groups)", "(x, other)") + REST, 21),
-    ],
+@table(
+    (ROWS + REST, 20),
+    (ROWS.replace("ones, zeros", "ones, ones") + REST, 21),
+    (ROWS.replace("(x, groups)", "(x, other)") + REST, 21),
 )
 def test_near_misses_stay(nodes, opset):
     constants = CONSTANTS[:-1] + ", int64[3] other = {4, 3, -1}>"

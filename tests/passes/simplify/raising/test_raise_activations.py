@@ -5,6 +5,7 @@ import pytest
 from harness import assert_rewrites
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseActivations
+from tables import table
 
 CUBE = "(float[N, 3, 4] x) => (float[N, 3, 4] y)"
 CONSTANTS = """<float two = {2.0}, float half = {0.5}, float one = {1.0}, float three = {3.0},
@@ -47,23 +48,20 @@ def test_spellings(nodes, opset, operator):
             assert_near(source, model, feeds)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "opset"),
-    [
-        (FORMS[0][0], 19),
-        (FORMS[0][0].replace("(x, root)", "(x, two)"), 20),
-        (FORMS[0][0].replace("Mul (g, half)", "Mul (g, two)"), 20),
-        (FORMS[2][0].replace("(c, p)", "(one, p)"), 20),
-        (FORMS[2][0].replace("(x, three)", "(x, two)"), 20),
-        (FORMS[4][0], 17),
-        (FORMS[6][0].replace("0.5", "0.4"), 14),
-        (FORMS[7][0].replace("zero, six", "zero, three"), 14),
-        (FORMS[7][0].replace("zero, six", "half, six"), 14),
-        (FORMS[9][0], 23),
-        (FORMS[9][0], 24),
-        (FORMS[12][0].replace("(one, e)", "(two, e)"), 13),
-        ("e = Exp (x) t = ReduceSum (e, last) y = Div (t, e)", 13),
-    ],
+@table(
+    (FORMS[0][0], 19),
+    (FORMS[0][0].replace("(x, root)", "(x, two)"), 20),
+    (FORMS[0][0].replace("Mul (g, half)", "Mul (g, two)"), 20),
+    (FORMS[2][0].replace("(c, p)", "(one, p)"), 20),
+    (FORMS[2][0].replace("(x, three)", "(x, two)"), 20),
+    (FORMS[4][0], 17),
+    (FORMS[6][0].replace("0.5", "0.4"), 14),
+    (FORMS[7][0].replace("zero, six", "zero, three"), 14),
+    (FORMS[7][0].replace("zero, six", "half, six"), 14),
+    (FORMS[9][0], 23),
+    (FORMS[9][0], 24),
+    (FORMS[12][0].replace("(one, e)", "(two, e)"), 13),
+    ("e = Exp (x) t = ReduceSum (e, last) y = Div (t, e)", 13),
 )
 def test_near_misses_stay(nodes, opset):
     assert_stays(RaiseActivations(), text(nodes, CUBE, CONSTANTS, opset))

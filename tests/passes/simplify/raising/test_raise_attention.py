@@ -1,9 +1,9 @@
 """Two products with a Softmax in between become Attention."""
 
-import pytest
 from harness import as_model, assert_rewrites, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseAttention
+from tables import table
 
 HEADS = (
     "(float[2, 6, 4, 8] q, float[2, 6, 5, 8] k, float[2, 6, 5, 8] v, {}) => (float[2, 6, 4, 8] y)"
@@ -32,17 +32,14 @@ def feeds(source):
     return {name: numbers(*shape) for name, shape in shapes.items()}
 
 
-@pytest.mark.parametrize(
-    ("nodes", "operators"),
-    [
+@table(
         (PLAIN, ["Attention"]),
         (TURN + "a = Div (s, four) d = Add (m, a) " + REST, ["Attention"]),
         ("p = Mul (fourth, q) t = Transpose <perm = [0, 1, 3, 2]> (k) u = Mul (t, fourth) "
          "d = MatMul (p, u) " + REST, ["Attention"]),
         ("p = Mul (k, h) t = Transpose <perm = [0, 1, 3, 2]> (p) z = MatMul (q, t) "
          "d = Mul (z, h) " + REST, ["Attention"]),
-        (TURN + "g = Mul (s, c) a = Add (g, m) d = Add (m, a) " + REST, ["Add", "Attention"]),
-    ],
+        (TURN + "g = Mul (s, c) a = Add (g, m) d = Add (m, a) " + REST, ["Add", "Attention"])
 )  # fmt: skip
 def test_spellings_with_heads(nodes, operators):
     source = text(nodes, MASK, CONSTANTS, 23)
@@ -56,10 +53,8 @@ def test_splitting_and_joining_heads_is_absorbed():
     assert_near(source, model, feeds(source))
 
 
-@pytest.mark.parametrize(
-    ("mask", "operators"),
-    [("float[1, 5]", ["Expand", "Attention"]), ("float[5]", ["Expand", "Attention"]),
-     ("float[2, 1, 1, 5]", ["Expand", "Attention"]), ("float[1, 6, 4, 5]", ["Attention"])],
+@table(("float[1, 5]", ["Expand", "Attention"]), ("float[5]", ["Expand", "Attention"]),
+     ("float[2, 1, 1, 5]", ["Expand", "Attention"]), ("float[1, 6, 4, 5]", ["Attention"])
 )  # fmt: skip
 def test_masks_that_broadcast(mask, operators):
     nodes = TURN + "a = Mul (s, c) d = Add (a, m) " + REST
@@ -163,17 +158,14 @@ def test_before_and_after():
     )
 
 
-@pytest.mark.parametrize(
-    ("nodes", "signature"),
-    [
-        (PLAIN.replace("Softmax (d)", "Softmax <axis = 2> (d)"), MASK),
-        (PLAIN.replace("(s, c)", "(s, q1)"), MASK.replace("q,", "q, float q1,", 1)),
-        (PLAIN, MASK.replace("[2,", "[n,")),
-        (PLAIN, MASK.replace("k,", "k,").replace("float[2, 6, 5, 8] k", "float[1, 6, 5, 8] k")),
-        (PLAIN, MASK.replace("y)", "y, float[2, 6, 4, 5] w)")),
-        (TURN + "a = Add (s, m) d = Mul (a, c) " + REST, MASK),
-        (PLAIN.replace("Mul (s, c)", "Neg (s)"), MASK),
-    ],
+@table(
+    (PLAIN.replace("Softmax (d)", "Softmax <axis = 2> (d)"), MASK),
+    (PLAIN.replace("(s, c)", "(s, q1)"), MASK.replace("q,", "q, float q1,", 1)),
+    (PLAIN, MASK.replace("[2,", "[n,")),
+    (PLAIN, MASK.replace("k,", "k,").replace("float[2, 6, 5, 8] k", "float[1, 6, 5, 8] k")),
+    (PLAIN, MASK.replace("y)", "y, float[2, 6, 4, 5] w)")),
+    (TURN + "a = Add (s, m) d = Mul (a, c) " + REST, MASK),
+    (PLAIN.replace("Mul (s, c)", "Neg (s)"), MASK),
 )
 def test_near_misses_stay(nodes, signature):
     assert_stays(RaiseAttention(), text(nodes, signature, CONSTANTS, 23))

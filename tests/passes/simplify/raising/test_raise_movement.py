@@ -6,6 +6,7 @@ from harness import as_model, assert_equal_outputs, run_passes
 from raising import assert_stays, numbers, text
 from straightline import prove
 from straightline.passes import RaiseMovement
+from tables import table
 
 DEEP = "(float[2, 12, 3, 5] x) => (float[2, 3, 6, 10] y)"
 WIDE = "(float[2, 3, 6, 10] x) => (float[2, 12, 3, 5] y)"
@@ -38,14 +39,11 @@ def test_forms(signature, perm, parts, result, operator):
     assert_equal_outputs(source, after, {"x": x})
 
 
-@pytest.mark.parametrize(
-    ("perm", "parts", "result"),
-    [
-        ([0, 3, 4, 2, 5, 1], [2, 2, 2, 3, 3, 5], [2, 3, 6, 10]),
-        ([0, 3, 4, 1, 5, 2], [2, 1, 4, 3, 3, 5], [2, 3, 3, 20]),
-        ([0, 3, 4, 1, 5, 2], [2, 2, 2, 3, 3, 5], [2, 6, 3, 10]),
-        ([0, 3, 4, 1, 5, 2], [2, 3, 4, 1, 3, 5], [2, 1, 9, 20]),
-    ],
+@table(
+    ([0, 3, 4, 2, 5, 1], [2, 2, 2, 3, 3, 5], [2, 3, 6, 10]),
+    ([0, 3, 4, 1, 5, 2], [2, 1, 4, 3, 3, 5], [2, 3, 3, 20]),
+    ([0, 3, 4, 1, 5, 2], [2, 2, 2, 3, 3, 5], [2, 6, 3, 10]),
+    ([0, 3, 4, 1, 5, 2], [2, 3, 4, 1, 3, 5], [2, 1, 9, 20]),
 )
 def test_near_misses_stay(perm, parts, result):
     signature = DEEP.split("=>", maxsplit=1)[0] + f"=> (float{result} y)"

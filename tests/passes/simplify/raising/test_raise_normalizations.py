@@ -7,6 +7,7 @@ from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline import ir
 from straightline.passes import Pipeline, RaiseNormalizations
 from straightline.passes.base import PassContext
+from tables import table
 
 from targets import fitted, lacking
 
@@ -63,14 +64,10 @@ def test_before_and_after():
     )
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        RMS + "n = Div (x, q) y = Mul (n, s)",
-        RMS.replace("Mul (x, x)", "Pow (x, two)") + "r = Reciprocal (q) n = Mul (x, r) "
-        "y = Mul (s, n)",
-        RMS + "r = Div (s, q) y = Mul (r, x)",
-    ],
+@table(
+    RMS + "n = Div (x, q) y = Mul (n, s)",
+    RMS.replace("Mul (x, x)", "Pow (x, two)") + "r = Reciprocal (q) n = Mul (x, r) y = Mul (s, n)",
+    RMS + "r = Div (s, q) y = Mul (r, x)",
 )
 def test_spellings_of_root_mean_square_normalization(nodes):
     source = text(nodes, CUBE, CONSTANTS, 23)
@@ -115,9 +112,7 @@ def test_channels_of_images_are_instance_normalization():
     assert_stays(RaiseNormalizations(), open_batch)  # kernels fail for an empty batch
 
 
-@pytest.mark.parametrize(
-    ("nodes", "signature"),
-    [
+@table(
         (LAYER.replace("Pow (d, two)", "Pow (d, three)"), CUBE),
         (LAYER.replace("v, eps", "v, x"), CUBE),
         (VARIANCE.replace("e = Add (v, eps)", "f = Sqrt (v)") + "q = Add (f, eps) n = Div (d, q) "
@@ -127,9 +122,7 @@ def test_channels_of_images_are_instance_normalization():
         (LAYER.replace("[-1]", "[-2]"), CUBE),
         (LAYER.replace("n = Div (d, q)", "n = Div (x, q)"), CUBE),
         (LAYER + " k = Exp (d)", CUBE.replace("4] y)", "4] y, float[N, 3, 4] k)")),
-        (LAYER.replace("float", "double"), CUBE.replace("float", "double")),
-    ],
-)  # fmt: skip
+        (LAYER.replace("float", "double"), CUBE.replace("float", "double")))  # fmt: skip
 def test_near_misses_stay(nodes, signature):
     constants = CONSTANTS
     if "double" in signature:

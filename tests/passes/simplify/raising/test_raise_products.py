@@ -3,6 +3,7 @@
 import pytest
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseProducts
+from tables import table
 
 CONSTANTS = """<float[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -2, -3}, float[3] b = {1, -2, 3},
     float[3, 3] v = {1, 2, 3, 4, 5, 6, -1, -2, -3}, float two = {2.0}, int64[1] first = {0},
@@ -13,18 +14,14 @@ VIEWED = "(float[1, N, 2, 4] x) => (float[N, 2, 3, 1] y)"
 
 
 @pytest.mark.parametrize("opset", [13, 17])
-@pytest.mark.parametrize(
-    ("nodes", "signature", "operators"),
-    [
+@table(
         ("r = Squeeze (x, first) t = MatMul (r, w) s = Add (t, b) y = Reshape (s, heads)",
          VIEWED, ["Reshape", "Gemm", "Reshape"]),
         ("t = MatMul (x, w) s = Add (b, t) y = Reshape (s, rows)",
          ROWS, ["Reshape", "Gemm"]),
         ("t = MatMul (x, w) s = Add (t, b) a = Relu (s) c = MatMul (a, v) d = Add (c, b)"
          " e = Tanh (d) f = MatMul (e, v) y = Add (f, b)",
-         CUBE, ["Reshape", "Gemm", "Relu", "Gemm", "Tanh", "Gemm", "Reshape"]),
-    ],
-)  # fmt: skip
+         CUBE, ["Reshape", "Gemm", "Relu", "Gemm", "Tanh", "Gemm", "Reshape"]))  # fmt: skip
 def test_products_of_rows(nodes, signature, operators, opset):
     source = text(nodes, signature, CONSTANTS, opset)
     model = assert_raises(RaiseProducts(), source, operators)
@@ -41,9 +38,7 @@ def test_a_view_of_a_matrix_is_the_matrix():
     assert_near(source, model, {"x": numbers(6, 4)})
 
 
-@pytest.mark.parametrize(
-    ("nodes", "signature"),
-    [
+@table(
         ("t = MatMul (x, w) y = Add (t, b)", CUBE),  # reshapes would cost more
         ("t = MatMul (x, w) s = Add (t, b) a = Relu (s) c = MatMul (a, v) y = Add (c, b)", CUBE),
         ("t = MatMul (x, w) s = Add (t, two) y = Reshape (s, rows)", ROWS),
@@ -51,9 +46,7 @@ def test_a_view_of_a_matrix_is_the_matrix():
         ("t = MatMul (x, w) s = Add (t, b) y = Reshape (s, rows)",
          ROWS.replace("y)", "y, float[N, 2, 3] s)")),
         ("t = MatMul (x, w) s = Add (t, b) y = Reshape (s, rows)",
-         "(float[N, 2, 4] x, float[N, 4, 3] w) => (float[M, 3] y)"),
-    ],
-)  # fmt: skip
+         "(float[N, 2, 4] x, float[N, 4, 3] w) => (float[M, 3] y)"))  # fmt: skip
 def test_near_misses_stay(nodes, signature):
     constants = CONSTANTS
     if " w)" in signature:

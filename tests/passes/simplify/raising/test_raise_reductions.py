@@ -4,20 +4,18 @@ import numpy as np
 import pytest
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseReductions
+from tables import table
 
 CUBE = "(float[N, 3, 4] x) => (float[N, 3, 1] y)"
 ROWS = "(float[N, 3, 4] x) => (float[N, 3] y)"
 CONSTANTS = "<float two = {2.0}, float half = {0.5}, int64[1] last = {-1}>"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "operator"),
-    [
-        ("p = Mul (x, x) s = ReduceSum (p, last) y = Sqrt (s)", "ReduceL2"),
-        ("p = Pow (x, two) s = ReduceSum (p, last) y = Pow (s, half)", "ReduceL2"),
-        ("s = ReduceSumSquare <axes = [2]> (x) y = Sqrt (s)", "ReduceL2"),
-        ("e = Exp (x) s = ReduceSum (e, last) y = Log (s)", "ReduceLogSumExp"),
-    ],
+@table(
+    ("p = Mul (x, x) s = ReduceSum (p, last) y = Sqrt (s)", "ReduceL2"),
+    ("p = Pow (x, two) s = ReduceSum (p, last) y = Pow (s, half)", "ReduceL2"),
+    ("s = ReduceSumSquare <axes = [2]> (x) y = Sqrt (s)", "ReduceL2"),
+    ("e = Exp (x) s = ReduceSum (e, last) y = Log (s)", "ReduceLogSumExp"),
 )
 @pytest.mark.parametrize("opset", [13, 18])
 def test_spellings(nodes, operator, opset):
@@ -37,9 +35,7 @@ def test_axes_may_be_dropped():
     assert_near(source, model, {"x": numbers(2, 3, 4)})
 
 
-@pytest.mark.parametrize(
-    ("nodes", "signature"),
-    [
+@table(
         ("p = Pow (x, half) s = ReduceSum (p, last) y = Sqrt (s)", CUBE),
         ("p = Mul (x, x) s = ReduceMean <axes = [2]> (p) y = Sqrt (s)", CUBE),
         ("p = Mul (x, x) s = ReduceSum (p, last) y = Log (s)", CUBE),
@@ -47,8 +43,6 @@ def test_axes_may_be_dropped():
         ("p = Mul (x, x) s = ReduceSum (p, last) y = Sqrt (s)",
          CUBE.replace("1] y", "1] y, float[N, 3, 1] s")),
         ("p = Mul (x, x) s = ReduceSum (p, k) y = Sqrt (s)",
-         CUBE.replace("x)", "x, int64[1] k)")),
-    ],
-)  # fmt: skip
+         CUBE.replace("x)", "x, int64[1] k)")))  # fmt: skip
 def test_near_misses_stay(nodes, signature):
     assert_stays(RaiseReductions(), text(nodes, signature, CONSTANTS, 17))

@@ -1,10 +1,10 @@
 """Rotations of pairs of elements become RotaryEmbedding."""
 
 import numpy as np
-import pytest
 from harness import assert_rewrites
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseRotations
+from tables import table
 
 SIGNATURE = "(float[2, 3, 4, 8] x, float[2, 4, 4] f) => (float[2, 3, 4, 8] y)"
 ANGLES = np.arange(16, dtype=np.float32).reshape(4, 4) / 8
@@ -27,13 +27,10 @@ COMPUTED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("nodes", "operators"),
-    [
-        (SPLIT + REST, ["RotaryEmbedding"]),
-        (SLICES + REST.replace("(p, q)", "(q, p)"), ["RotaryEmbedding"]),
-        (SPLIT + COMPUTED, ["Cos", "Mul", "Sin", "RotaryEmbedding"]),
-    ],
+@table(
+    (SPLIT + REST, ["RotaryEmbedding"]),
+    (SLICES + REST.replace("(p, q)", "(q, p)"), ["RotaryEmbedding"]),
+    (SPLIT + COMPUTED, ["Cos", "Mul", "Sin", "RotaryEmbedding"]),
 )
 def test_spellings(nodes, operators):
     source = text(nodes, SIGNATURE, CONSTANTS, 23)
@@ -48,18 +45,14 @@ def test_before_and_after():
     assert_rewrites(RaiseRotations(), *texts)
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        SPLIT.replace("Neg (b)", "Neg (a)") + REST,
-        SPLIT.replace("(n, a)", "(a, n)") + REST,
-        SPLIT + REST.replace("Add", "Sub"),
-        SPLIT + REST.replace("(x, C)", "(r, C)"),
-        SLICES.replace("(x, zero, four, last)", "(x, four, eight, last)") + REST,
-        SPLIT
-        + COMPUTED.replace("d = Concat", "e = Exp (f) d = Concat").replace("(f, f)", "(f, e)"),
-        SPLIT + COMPUTED.replace("i = Sin (d)", "i = Exp (d)"),
-    ],
+@table(
+    SPLIT.replace("Neg (b)", "Neg (a)") + REST,
+    SPLIT.replace("(n, a)", "(a, n)") + REST,
+    SPLIT + REST.replace("Add", "Sub"),
+    SPLIT + REST.replace("(x, C)", "(r, C)"),
+    SLICES.replace("(x, zero, four, last)", "(x, four, eight, last)") + REST,
+    SPLIT + COMPUTED.replace("d = Concat", "e = Exp (f) d = Concat").replace("(f, f)", "(f, e)"),
+    SPLIT + COMPUTED.replace("i = Sin (d)", "i = Exp (d)"),
 )
 def test_near_misses_stay(nodes):
     assert_stays(RaiseRotations(), text(nodes, SIGNATURE, CONSTANTS, 23))

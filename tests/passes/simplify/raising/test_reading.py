@@ -2,12 +2,12 @@
 
 import re
 
-import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.simplify.raising.algebra import equal
 from straightline.passes.simplify.raising.reading import Reading, uniform_number
 from straightline.passes.simplify.raising.region import nodes_after
+from tables import table
 
 HEAD = '<ir_version: 10, opset_import: ["" : 17]>\n'
 CONSTANTS = """<float TWO = {2.0}, float HALF = {0.5}, float QUARTER = {0.25}, float SIX = {6.0},
@@ -28,9 +28,7 @@ def read(*bodies):
     return reading, [reading.of(value) for value in model.graph.outputs]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+@table(
         ("y = Mul (x, x)", "y = Pow (x, TWO)"),
         ("y = Div (x, TWO)", "y = Mul (HALF, x)"),
         ("n = Neg (x) y = Add (W, n)", "y = Sub (W, x)"),
@@ -50,24 +48,19 @@ def read(*bodies):
         ("y = Tanh (x)", "d = Mul (TWO, x) s = Sigmoid (d) a = Mul (s, TWO) y = Sub (a, ONE)"),
         ("s = Softplus (x) y = Mul (s, x)",
          "e = Exp (x) f = Add (ONE, e) l = Log (f) y = Mul (x, l)"),
-        ("n = Neg (x) e = Erf (n) y = Mul (e, x)", "e = Erf (x) m = Mul (e, x) y = Neg (m)"),
-    ],
+        ("n = Neg (x) e = Erf (n) y = Mul (e, x)", "e = Erf (x) m = Mul (e, x) y = Neg (m)")
 )  # fmt: skip
 def test_spellings_of_one_function(one, other):
     _, (first, second) = read(one, other)
     assert equal(first, second)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+@table(
         ("y = Pow (x, THREE)", "y = Pow (x, TWO)"),
         ("y = Relu (x)", "y = Clip (x, ZERO, SIX)"),
         ("s = ReduceSum (x, LAST) y = Mul (x, s)",
          "s = ReduceMean <axes = [1]> (x) y = Mul (x, s)"),
-        ("q = Mul (x, x) y = Sqrt (q)", "y = Identity (x)"),
-    ],
-)  # fmt: skip
+        ("q = Mul (x, x) y = Sqrt (q)", "y = Identity (x)"))  # fmt: skip
 def test_near_misses(one, other):
     _, (first, second) = read(one, other)
     assert not equal(first, second)

@@ -1,11 +1,11 @@
 """Conditions that all raised operators share, and the replacement itself."""
 
 import numpy as np
-import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ir import Operator
 from straightline.passes.simplify.raising.replacement import Match, Site, nodes_between, replace
+from tables import table
 
 TEXT = """<ir_version: 10, opset_import: ["" : 17]>
 g (float[N, 4] x, float[4] w) => (float[N, 4] y) {
@@ -21,11 +21,8 @@ def named(site, name):
     return next(node for node in site.graph.nodes() if node.output().name == name)
 
 
-@pytest.mark.parametrize(
-    ("operator", "elem_type", "answer"),
-    [("LayerNormalization", 1, True), ("LayerNormalization", 11, False), ("Gelu", 1, False),
-     ("ReduceL2", 11, True), ("ReduceL2", 16, False)],
-)  # fmt: skip
+@table(("LayerNormalization", 1, True), ("LayerNormalization", 11, False), ("Gelu", 1, False),
+     ("ReduceL2", 11, True), ("ReduceL2", 16, False))  # fmt: skip
 def test_operators_of_the_opset_with_a_kernel(operator, elem_type, answer):
     assert site_of().takes(operator, elem_type, operator == "ReduceL2") is answer
 

@@ -1,6 +1,5 @@
 """Matches of a pattern: operands, constants, attributes, shapes, and what stops one."""
 
-import pytest
 from sample_rules import Joined
 from spelled import model
 from straightline import ir
@@ -8,6 +7,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.simplify.rules.matcher import Matcher, Scope
 from straightline.passes.simplify.rules.normal_form import NormalForms
 from straightline.passes.simplify.rules.rule import Rule
+from tables import table
 
 X = "(float[N, 3] x, float[3] z) => (y)"
 
@@ -35,14 +35,11 @@ def test_operands_of_a_commutative_operator_in_either_order():
     assert not matches(pattern.replace("Add", "Sub"), "{ t = Neg (z) y = Sub (t, x) }")
 
 
-@pytest.mark.parametrize(
-    ("constant", "count"),
-    [
-        ("float k = {2}", 1),
-        ("float[3] k = {2, 2, 2}", 1),
-        ("float[3] k = {2, 2, 3}", 0),
-        ("float[1] k = {-2}", 0),
-    ],
+@table(
+    ("float k = {2}", 1),
+    ("float[3] k = {2, 2, 2}", 1),
+    ("float[3] k = {2, 2, 3}", 0),
+    ("float[1] k = {-2}", 0),
 )
 def test_constants_by_value(constant, count):
     results = matches("(a) => (y) { y = Sub (a, 2) }", f"<{constant}> {{ y = Sub (x, k) }}")

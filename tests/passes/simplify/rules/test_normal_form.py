@@ -4,6 +4,7 @@ import pytest
 from spelled import model
 from straightline import ir
 from straightline.passes.simplify.rules.normal_form import UNKNOWN, NormalForms, equal, insert_lists
+from tables import table
 
 
 def form(nodes, opset, signature="(float[2, 1] x, int64[1] v) => (float[2] y)"):
@@ -11,14 +12,11 @@ def form(nodes, opset, signature="(float[2, 1] x, int64[1] v) => (float[2] y)"):
     return NormalForms(opset).of(graph.nodes()[-1])
 
 
-@pytest.mark.parametrize(
-    ("nodes", "opset", "axes"),
-    [
-        ("y = Squeeze <axes = [1]> (x)", 12, (1,)),
-        ("<int64[1] a = {1}> { y = Squeeze (x, a) }", 13, (1,)),
-        ("y = Squeeze (x)", 13, None),
-        ("y = Squeeze (x, v)", 13, UNKNOWN),
-    ],
+@table(
+    ("y = Squeeze <axes = [1]> (x)", 12, (1,)),
+    ("<int64[1] a = {1}> { y = Squeeze (x, a) }", 13, (1,)),
+    ("y = Squeeze (x)", 13, None),
+    ("y = Squeeze (x, v)", 13, UNKNOWN),
 )
 def test_lists_are_attributes(nodes, opset, axes):
     normal = form(nodes, opset)

@@ -3,6 +3,7 @@
 import pytest
 from straightline import ir
 from straightline.passes.simplify.rules.reader_search import ReaderSearch
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y)'
 
@@ -17,20 +18,17 @@ def search(nodes):
     return ReaderSearch(graph, reading), graph, seen
 
 
-@pytest.mark.parametrize(
-    ("nodes", "found"),
-    [
-        ("y = Exp (x)", True),
-        ("y = Neg (x)", False),
-        ("a = Neg (x) y = Exp (a)", True),
-        ("a = Abs (x) b = Neg (x) c = Exp (b) y = Add (a, c)", True),
-        ("s = Shape (x) c = Cast <to = 1> (s) e = Exp (c) y = Add (x, e)", False),
-        (
-            "y = If (z) <then_branch = t () => (u) { u = Exp (x) }, else_branch = e () => (v) {"
-            " v = Neg (x) }>",
-            False,
-        ),
-    ],
+@table(
+    ("y = Exp (x)", True),
+    ("y = Neg (x)", False),
+    ("a = Neg (x) y = Exp (a)", True),
+    ("a = Abs (x) b = Neg (x) c = Exp (b) y = Add (a, c)", True),
+    ("s = Shape (x) c = Cast <to = 1> (s) e = Exp (c) y = Add (x, e)", False),
+    (
+        "y = If (z) <then_branch = t () => (u) { u = Exp (x) }, else_branch = e () => (v) {"
+        " v = Neg (x) }>",
+        False,
+    ),
 )
 def test_readers_of_a_value(nodes, found):
     if "(z)" in nodes:

@@ -4,20 +4,18 @@ import pytest
 from sample_rules import DoubleNeg
 from straightline.definitions.pattern import RuleError
 from straightline.passes.simplify.rules.rule import Rule, sample, values_of
+from tables import table
 
 
 def test_names_and_summaries():
     assert DoubleNeg().name == "double-neg" and DoubleNeg().summary == "A right rule."
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"exactness": "exact"}, "its exactness is bits, values or reals"),
-        ({"after": "(x, z) => (x)"}, "'z' of the text after is not in that before"),
-        ({"before": "(x) => (x)"}, "and a node"),
-        ({"before": "(x) => (y) { z = Exp (x) y = Neg (x) }"}, "does not depend on every node"),
-    ],
+@table(
+    ({"exactness": "exact"}, "its exactness is bits, values or reals"),
+    ({"after": "(x, z) => (x)"}, "'z' of the text after is not in that before"),
+    ({"before": "(x) => (x)"}, "and a node"),
+    ({"before": "(x) => (y) { z = Exp (x) y = Neg (x) }"}, "does not depend on every node"),
 )
 def test_faulty_rules(content, message):
     with pytest.raises(RuleError, match=message.replace("(", r"\(")):

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import onnx
-import pytest
 from proofs import model
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.arithmetic.exact_integers import (
@@ -14,6 +13,7 @@ from straightline.verification.proof.arithmetic.exact_integers import (
     range_of,
     unwrap,
 )
+from tables import table
 from term_values import terms_of
 
 T = onnx.TensorProto
@@ -61,13 +61,10 @@ def parts(number):
     return told, {str(term.head.key or term.head.name): factor for term, factor in atoms}
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "d = Sub (a, b) y = Add (d, one)",
-        "d = Add (one, a) y = Sub (d, b)",
-        "d = Neg (b) e = Add (d, one) y = Add (a, e)",
-    ],
+@table(
+    "d = Sub (a, b) y = Add (d, one)",
+    "d = Add (one, a) y = Sub (d, b)",
+    "d = Neg (b) e = Add (d, one) y = Add (a, e)",
 )
 def test_sums_are_one_in_any_order(nodes):
     _, number = read(nodes)
@@ -111,15 +108,12 @@ def test_long_sums_end():
     assert read(nodes)[1].parts()[1]
 
 
-@pytest.mark.parametrize(
-    ("quotient", "low", "high"),
-    [
-        ("a = Add (s, four) q = Div (a, four)", 1, None),
-        ("q = Div (s, four)", 0, None),
-        ("q = Div (three, more)", 0, 0),
-        ("q = Div (m, four)", None, None),
-        ("q = Div (s, m)", None, None),
-    ],
+@table(
+    ("a = Add (s, four) q = Div (a, four)", 1, None),
+    ("q = Div (s, four)", 0, None),
+    ("q = Div (three, more)", 0, 0),
+    ("q = Div (m, four)", None, None),
+    ("q = Div (s, m)", None, None),
 )
 def test_the_range_of_a_quotient(quotient, low, high):
     text = """g (float[N] x, int64 m) => (int64 q) <int64 four = {4}, int64 three = {3}> {

@@ -18,6 +18,7 @@ from straightline.verification.proof.arithmetic.trip_counts import (
 )
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import INT64, Terms
+from tables import table
 
 N, M = Dimension.symbol("n"), Dimension.symbol("m")
 VALUES = [
@@ -166,22 +167,19 @@ def test_any_number_of_rows():
     assert_proved(ROWS, BLOCKS.replace("Add (last, four)", "Add (four, last)"))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("blocks = Div (padded, four)", "blocks = Div (padded, five)"),
-        ("blocks = Div (padded, four)", "blocks = Div (last, four)"),
-        ("k = Max (length, one)", "k = Max (full, one)"),
-        ("full = Div (last, some)", "full = Div (last, five)"),
-        # Without rows there would be a block, which reads one.
-        ("padded = Add (last, four)", "padded = Add (last, five)"),
-        ("start = Mul (i, k)", "start = Mul (i, four)"),
-        ("start = Mul (i, k)", "t = Add (i, one) start = Mul (t, k)"),
-        ("q = Min (last, p)", "o = Sub (last, one) q = Min (o, p)"),
-        ("places = Max (q, zero)", "places = Max (q, one)"),
-        ("y = Slice (joined, none, vector, none)", "y = Slice (joined, ones, more, none)"),
-        ("offsets = Range (zero, k, one)", "t = Add (k, k) offsets = Range (zero, t, two)"),
-    ],
+@table(
+    ("blocks = Div (padded, four)", "blocks = Div (padded, five)"),
+    ("blocks = Div (padded, four)", "blocks = Div (last, four)"),
+    ("k = Max (length, one)", "k = Max (full, one)"),
+    ("full = Div (last, some)", "full = Div (last, five)"),
+    # Without rows there would be a block, which reads one.
+    ("padded = Add (last, four)", "padded = Add (last, five)"),
+    ("start = Mul (i, k)", "start = Mul (i, four)"),
+    ("start = Mul (i, k)", "t = Add (i, one) start = Mul (t, k)"),
+    ("q = Min (last, p)", "o = Sub (last, one) q = Min (o, p)"),
+    ("places = Max (q, zero)", "places = Max (q, one)"),
+    ("y = Slice (joined, none, vector, none)", "y = Slice (joined, ones, more, none)"),
+    ("offsets = Range (zero, k, one)", "t = Add (k, k) offsets = Range (zero, t, two)"),
 )
 def test_missed_or_moved_rows_are_open(old, new):
     assert old in BLOCKS
@@ -206,16 +204,13 @@ INDEX = """g (float[N] x, float[M] v) => (float[N] y)
     r = Shape (x) n = Squeeze (r) p = Shape (v) m = Squeeze (p) %s y = Neg (x) }"""
 
 
-@pytest.mark.parametrize(
-    ("place", "fits"),
-    [
-        ("i = Div (n, two)", True),
-        ("k = Add (n, one) i = Div (k, two)", True),
-        ("k = Add (n, two) i = Div (k, two)", False),
-        ("i = Min (n, m)", True),
-        ("k = Add (n, one) i = Min (k, m)", False),
-        ("k = Div (m, two) i = Min (n, k)", True),
-    ],
+@table(
+    ("i = Div (n, two)", True),
+    ("k = Add (n, one) i = Div (k, two)", True),
+    ("k = Add (n, two) i = Div (k, two)", False),
+    ("i = Min (n, m)", True),
+    ("k = Add (n, one) i = Min (k, m)", False),
+    ("k = Div (m, two) i = Min (n, k)", True),
 )
 def test_a_place_by_quotients_and_minima(place, fits):
     more = "f = ConstantOfShape (o) z = Concat <axis = 0> (x, f) w = Gather (z, i)"

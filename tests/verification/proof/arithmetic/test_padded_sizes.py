@@ -1,7 +1,7 @@
 """Vectors that are padded where a size is 0, which a Reshape needs elsewhere, too."""
 
-import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 GRAPH = """g (float[R, 16] x, float[B, S] u, bool t) => (float[K, L, M] y)
     <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] all = {{-1}}, int64[1] c = {{16}},
@@ -19,17 +19,14 @@ def test_so_many_elements_of_such_sizes():
     assert_proved(before, GRAPH.format(PADDED))
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "",
-        "r = Reshape (x, s)",  # in which a 0 copies an axis
-        "r = Reshape <allowzero = 1> (x, wide)",
-        "a = Concat <axis = 0> (x, x) r = Reshape <allowzero = 1> (a, s)",
-        """r = If (t) <then_branch = f () => (float[P, Q, O] p) {
+@table(
+    "",
+    "r = Reshape (x, s)",  # in which a 0 copies an axis
+    "r = Reshape <allowzero = 1> (x, wide)",
+    "a = Concat <axis = 0> (x, x) r = Reshape <allowzero = 1> (a, s)",
+    """r = If (t) <then_branch = f () => (float[P, Q, O] p) {
             p = Reshape <allowzero = 1> (x, s) },
             else_branch = h () => (float[U, V, W] o) { o = Unsqueeze (x, zero) }>""",
-    ],
 )
 def test_elements_of_which_the_original_does_not_ask_that(nodes):
     assert_open(GRAPH.format(nodes), GRAPH.format(PADDED), "may fail")

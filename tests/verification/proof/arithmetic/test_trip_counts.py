@@ -9,6 +9,7 @@ from proofs import assert_open, assert_proved, model
 from straightline import reference
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.arithmetic.trip_counts import at_least, least
+from tables import table
 from term_values import evaluated, terms_of
 
 LOOP = """g (int32 s, int32 n, int64 m, float[N] x) => (int64[k] z)
@@ -99,72 +100,60 @@ LESS = loop("d = Less (j, n)")
 SAME_COUNT = counted(WIDE + "iterations = Sub (b, a)")
 
 
-@pytest.mark.parametrize(
-    "keep",
-    [
-        "d = Less (j, n)",
-        "d = Greater (n, j)",
-        "h = GreaterOrEqual (j, n) d = Not (h)",
-        "h = Less (j, n) d = And (h, c)",
-        "h = GreaterOrEqual (j, n) l = LessOrEqual (n, j) w = Or (h, l) d = Not (w)",
-        "w = Cast <to = 7> (j) y = Cast <to = 7> (n) d = Less (w, y)",
-        "w = Cast <to = 11> (j) y = Cast <to = 11> (n) d = Less (w, y)",
-    ],
+@table(
+    "d = Less (j, n)",
+    "d = Greater (n, j)",
+    "h = GreaterOrEqual (j, n) d = Not (h)",
+    "h = Less (j, n) d = And (h, c)",
+    "h = GreaterOrEqual (j, n) l = LessOrEqual (n, j) w = Or (h, l) d = Not (w)",
+    "w = Cast <to = 7> (j) y = Cast <to = 7> (n) d = Less (w, y)",
+    "w = Cast <to = 11> (j) y = Cast <to = 11> (n) d = Less (w, y)",
 )
 def test_up_to_a_bound(keep):
     assert_proved(loop(keep), SAME_COUNT)
 
 
-@pytest.mark.parametrize(
-    "iterations",
-    [
-        "iterations = Sub (b, a)",
-        "u = Neg (a) iterations = Add (u, b)",
-        "u = Sub (a, b) iterations = Neg (u)",
-        "u = Sub (b, a) w = Max (u, none) iterations = Min (w, far)",
-        "u = Add (b, p3) w = Add (a, p3) iterations = Sub (u, w)",
-    ],
+@table(
+    "iterations = Sub (b, a)",
+    "u = Neg (a) iterations = Add (u, b)",
+    "u = Sub (a, b) iterations = Neg (u)",
+    "u = Sub (b, a) w = Max (u, none) iterations = Min (w, far)",
+    "u = Add (b, p3) w = Add (a, p3) iterations = Sub (u, w)",
 )
 def test_however_the_iterations_are_written(iterations):
     assert_proved(LESS, counted(WIDE + iterations))
 
 
-@pytest.mark.parametrize(
-    "iterations",
-    [
-        "u = Sub (b, a) iterations = Add (u, p1)",
-        "u = Sub (b, a) iterations = Add (u, m1)",
-        "iterations = Sub (a, b)",
-        "iterations = Identity (b)",
-        "u = Sub (b, a) iterations = Max (u, p1)",
-        "u = Sub (b, a) iterations = Min (u, m)",
-        "u = Sub (b, a) iterations = Max (u, m)",
-        "u = Sub (n, s) iterations = Cast <to = 7> (u)",
-        "u = Cast <to = 1> (n) w = Cast <to = 1> (s) q = Sub (u, w) iterations = Cast <to = 7> (q)",
-    ],
+@table(
+    "u = Sub (b, a) iterations = Add (u, p1)",
+    "u = Sub (b, a) iterations = Add (u, m1)",
+    "iterations = Sub (a, b)",
+    "iterations = Identity (b)",
+    "u = Sub (b, a) iterations = Max (u, p1)",
+    "u = Sub (b, a) iterations = Min (u, m)",
+    "u = Sub (b, a) iterations = Max (u, m)",
+    "u = Sub (n, s) iterations = Cast <to = 7> (u)",
+    "u = Cast <to = 1> (n) w = Cast <to = 1> (s) q = Sub (u, w) iterations = Cast <to = 7> (q)",
 )
 def test_other_iterations_are_not_as_many(iterations):
     assert_open(LESS, counted(WIDE + iterations))
 
 
-@pytest.mark.parametrize(
-    ("keep", "first"),
-    [
-        ("d = LessOrEqual (j, n)", "go = Less (s, n)"),
-        ("d = Less (j, n)", "go = LessOrEqual (s, n)"),
-        ("d = LessOrEqual (j, n)", "go = LessOrEqual (s, n)"),
-        ("d = Less (k, n)", "go = Less (s, n)"),
-        ("d = Less (j, n)", "go = Less (zero, n)"),
-        ("d = Less (j, n)", "go = Greater (s, n)"),
-        ("d = Less (j, n)", "go = Identity (ask)"),
-        ("d = Less (j, n)", "go = Identity (yes)"),
-        ("d = Less (j, n)", "h = Less (s, n) go = And (h, ask)"),
-        ("d = Less (n, j)", "go = Less (n, s)"),
-        ("h = Less (j, n) d = Or (h, c)", "go = Less (s, n)"),
-        ("h = Less (j, n) l = Less (j, seven) d = And (h, l)", "go = Less (s, n)"),
-        ("h = Less (j, n) l = Less (j, seven) d = Or (h, l)", "go = Less (s, n)"),
-        ("w = Cast <to = 1> (j) y = Cast <to = 1> (n) d = Less (w, y)", "go = Less (s, n)"),
-    ],
+@table(
+    ("d = LessOrEqual (j, n)", "go = Less (s, n)"),
+    ("d = Less (j, n)", "go = LessOrEqual (s, n)"),
+    ("d = LessOrEqual (j, n)", "go = LessOrEqual (s, n)"),
+    ("d = Less (k, n)", "go = Less (s, n)"),
+    ("d = Less (j, n)", "go = Less (zero, n)"),
+    ("d = Less (j, n)", "go = Greater (s, n)"),
+    ("d = Less (j, n)", "go = Identity (ask)"),
+    ("d = Less (j, n)", "go = Identity (yes)"),
+    ("d = Less (j, n)", "h = Less (s, n) go = And (h, ask)"),
+    ("d = Less (n, j)", "go = Less (n, s)"),
+    ("h = Less (j, n) d = Or (h, c)", "go = Less (s, n)"),
+    ("h = Less (j, n) l = Less (j, seven) d = And (h, l)", "go = Less (s, n)"),
+    ("h = Less (j, n) l = Less (j, seven) d = Or (h, l)", "go = Less (s, n)"),
+    ("w = Cast <to = 1> (j) y = Cast <to = 1> (n) d = Less (w, y)", "go = Less (s, n)"),
 )
 def test_other_conditions_do_not_allow_as_many(keep, first):
     assert_open(loop(keep, first), SAME_COUNT)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from spelled import model, require_open, require_same, same_bits
 from straightline import prove, reference
+from tables import table
 
 
 def test_squeeze_and_unsqueeze_of_unknown_shape():
@@ -107,15 +108,12 @@ def test_a_number_of_parts_tells_their_lengths():
         assert same_bits(*(reference.run(proto, feeds) for proto in (old, new)))
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("(part, part, last)", "(part, last, part)"),
-        ("Add (n, two)", "Add (n, three)"),
-        ("two = {2}", "two = {1}"),
-        ("zero = {0}", "zero = {1}"),
-        ("Split <axis = 0>", "Split <axis = 1>"),
-    ],
+@table(
+    ("(part, part, last)", "(part, last, part)"),
+    ("Add (n, two)", "Add (n, three)"),
+    ("two = {2}", "two = {1}"),
+    ("zero = {0}", "zero = {1}"),
+    ("Split <axis = 0>", "Split <axis = 1>"),
 )
 def test_other_lengths_are_not_those(before, after):
     other = BY_LENGTHS.replace(before, after)

@@ -5,6 +5,7 @@ from proofs import assert_open, assert_proved
 from proofs import model as graph
 from spelled import model, require_open, require_same
 from straightline.verification.proof.terms.term_manager import RULES
+from tables import table
 from term_values import terms_of
 
 CASES = [
@@ -93,10 +94,7 @@ SUMMED = "(float[2,3,4] x) => (float[2,4] y)"
 ALL = "(float[2,3,4] x) => (float y)"
 
 
-@pytest.mark.parametrize(
-    ("name", "since"),
-    [("ReduceSum", 13), ("ReduceMean", 18), ("ReduceMax", 18), ("ReduceL2", 18)],
-)
+@table(("ReduceSum", 13), ("ReduceMean", 18), ("ReduceMax", 18), ("ReduceL2", 18))
 def test_axes_that_became_an_input(name, since):
     old = model(f"y = {name} <axes = [1], keepdims = 0> (x)", since - 1, SUMMED)
     for axis in (1, -2):

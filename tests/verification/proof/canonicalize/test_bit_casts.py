@@ -2,17 +2,15 @@
 
 import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 GRAPH = "g (float[3, 4] x, float[3, 4] z, bool[3, 4] c) => (int32[3, 4] y) {{ {} }}"
 CAST = " y = BitCast <to = 6> (u)"
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("t = Transpose (x) v = Transpose (t) u = Identity (v)", "u = Identity (x)"),
-        ("n = Not (c) u = Where (n, x, z)", "u = Where (c, z, x)"),
-    ],
+@table(
+    ("t = Transpose (x) v = Transpose (t) u = Identity (v)", "u = Identity (x)"),
+    ("n = Not (c) u = Where (n, x, z)", "u = Where (c, z, x)"),
 )
 def test_bits_of_moved_floats_are_equal(one, other):
     assert_proved(GRAPH.format(one + CAST), GRAPH.format(other + CAST), 26)
@@ -23,14 +21,11 @@ def test_bits_of_floats_that_the_same_nodes_compute_are_equal():
     assert_proved(GRAPH.format(nodes), GRAPH.format(nodes.replace("u", "v")), 26)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("u = Add (x, z)", "u = Add (z, x)"),  # the first of two NaN stays
-        ("n = Neg (z) u = Add (x, n)", "u = Sub (x, z)"),
-        ("m = Mul (x, x) u = Abs (m)", "u = Mul (x, x)"),
-        ("n = Neg (x) u = Mul (n, n)", "u = Mul (x, x)"),
-    ],
+@table(
+    ("u = Add (x, z)", "u = Add (z, x)"),  # the first of two NaN stays
+    ("n = Neg (z) u = Add (x, n)", "u = Sub (x, z)"),
+    ("m = Mul (x, x) u = Abs (m)", "u = Mul (x, x)"),
+    ("n = Neg (x) u = Mul (n, n)", "u = Mul (x, x)"),
 )
 @pytest.mark.parametrize("wrap", ["{}", "w = Where (c, u, x) {}"])
 def test_bits_of_nan_may_differ(one, other, wrap):

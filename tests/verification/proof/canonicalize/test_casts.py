@@ -7,6 +7,7 @@ import onnx
 import pytest
 from spelled import model, require_open, require_same
 from straightline.verification.proof.canonicalize.casts import holds, is_detour
+from tables import table
 
 _T = onnx.TensorProto
 INTEGERS = [_T.UINT8, _T.INT8, _T.UINT16, _T.INT16, _T.UINT32, _T.INT32, _T.UINT64, _T.INT64]
@@ -54,18 +55,15 @@ def test_a_detour_of_casts_changes_no_number():
     assert detours > 200
 
 
-@pytest.mark.parametrize(
-    ("first", "way", "last"),
-    [
-        (_T.FLOAT16, _T.FLOAT, _T.INT32),  # out of range
-        (_T.INT8, _T.FLOAT, _T.UINT8),  # negative
-        (_T.INT32, _T.FLOAT, _T.DOUBLE),  # rounds
-        (_T.INT32, _T.INT16, _T.INT64),
-        (_T.INT32, _T.INT16, _T.FLOAT),
-        (_T.FLOAT, _T.FLOAT16, _T.DOUBLE),
-        (_T.FLOAT, _T.BOOL, _T.FLOAT16),
-        (_T.INT32, _T.BOOL, _T.INT64),
-    ],
+@table(
+    (_T.FLOAT16, _T.FLOAT, _T.INT32),  # out of range
+    (_T.INT8, _T.FLOAT, _T.UINT8),  # negative
+    (_T.INT32, _T.FLOAT, _T.DOUBLE),  # rounds
+    (_T.INT32, _T.INT16, _T.INT64),
+    (_T.INT32, _T.INT16, _T.FLOAT),
+    (_T.FLOAT, _T.FLOAT16, _T.DOUBLE),
+    (_T.FLOAT, _T.BOOL, _T.FLOAT16),
+    (_T.INT32, _T.BOOL, _T.INT64),
 )
 def test_others_change_some(first, way, last):
     assert not is_detour(first, way, last)

@@ -1,20 +1,17 @@
 """Functions of entries of a constant, and entries of the function of the constant."""
 
-import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 TEXT = "g (int64 i) => ({out} y) <{t}[3] t = {{{numbers}}}> {{ {nodes} }}"
 
 
-@pytest.mark.parametrize(
-    ("op", "t", "numbers", "results"),
-    [
-        ("Neg", "int64", "1, 2, 4", "-1, -2, -4"),
-        ("Neg", "float", "1, 0, -4", "-1, -0, 4"),
-        ("Abs", "int64", "1, -2, -4", "1, 2, 4"),
-        ("Sign", "float", "3, 0, -4", "1, 0, -1"),
-        ("Not", "bool", "1, 0, 0", "0, 1, 1"),
-    ],
+@table(
+    ("Neg", "int64", "1, 2, 4", "-1, -2, -4"),
+    ("Neg", "float", "1, 0, -4", "-1, -0, 4"),
+    ("Abs", "int64", "1, -2, -4", "1, 2, 4"),
+    ("Sign", "float", "3, 0, -4", "1, 0, -1"),
+    ("Not", "bool", "1, 0, 0", "0, 1, 1"),
 )
 def test_an_entry_of_the_results_is_the_result_of_an_entry(op, t, numbers, results):
     if t == "float":

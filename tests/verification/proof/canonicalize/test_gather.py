@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from spelled import model, require_open, require_same, same_bits
 from straightline import reference
+from tables import table
 
 SIGNATURE = "(bool[2,3] c, float[2,3] x, float[2,3] z) => (float[2,3] y)"
 GATHERED = (
@@ -85,15 +86,12 @@ def test_as_many_as_run_time_tells(numbers):
         assert same_bits(*(reference.run(proto, feeds) for proto in (old, new)))
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("zero = {0}", "zero = {1}"),
-        ("one = {1}", "one = {2}"),
-        ("Mul (k, size)", "Mul (k, one)"),
-        ("(x, z)", "(z, x)"),
-        ("Cast <to = 7> (n)", "Cast <to = 7> (c)"),
-    ],
+@table(
+    ("zero = {0}", "zero = {1}"),
+    ("one = {1}", "one = {2}"),
+    ("Mul (k, size)", "Mul (k, one)"),
+    ("(x, z)", "(z, x)"),
+    ("Cast <to = 7> (n)", "Cast <to = 7> (c)"),
 )
 def test_other_places_of_run_time(before, after):
     text = OF_ROWS % COUNTED[0]

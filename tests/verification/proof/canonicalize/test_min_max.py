@@ -1,22 +1,19 @@
 """The larger and the smaller of integers."""
 
-import pytest
 from spelled import model, require_open, require_same
+from tables import table
 
 TWO = "(int64[3] x, int64[3] z) => (int64[3] y)"
 ONE = "(int64[3] x) => (int64[3] y)"
 
 
-@pytest.mark.parametrize(
-    ("test", "x", "z", "name"),
-    [
-        ("Greater", "x", "z", "Max"),
-        ("Less", "x", "z", "Min"),
-        ("Greater", "z", "x", "Min"),
-        ("Less", "z", "x", "Max"),
-        ("GreaterOrEqual", "x", "z", "Max"),
-        ("LessOrEqual", "x", "z", "Min"),
-    ],
+@table(
+    ("Greater", "x", "z", "Max"),
+    ("Less", "x", "z", "Min"),
+    ("Greater", "z", "x", "Min"),
+    ("Less", "z", "x", "Max"),
+    ("GreaterOrEqual", "x", "z", "Max"),
+    ("LessOrEqual", "x", "z", "Min"),
 )
 def test_a_choice_by_comparison(test, x, z, name):
     old = model(f"c = {test} ({x}, {z}) y = Where (c, x, z)", 12, TWO)

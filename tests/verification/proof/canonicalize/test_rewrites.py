@@ -23,6 +23,7 @@ from straightline.verification.proof.canonicalize.rewrites import (
 )
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 from term_values import Values
 
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5, 1e-45, 3e38, -3e38]
@@ -159,15 +160,12 @@ def test_both_sides_are_equal_within_the_condition(name, row):
     assert checked(row) >= 5
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "condition"),
-    [
-        ("Where(Less(x, z), a, b)", "Max(a, b)", rewrites._in_order),
-        ("Where(Less(x, z), x, z)", "Min(x, z)", rewrites._anything),
-        ("Not(Or(Less(x, z), Less(z, x)))", "Equal(x, z)", rewrites._floats),
-        ("Or(Less(x, z), Equal(x, z))", "Less(x, z)", rewrites._anything),
-        ("Max(x, z)", "Max(z, x)", rewrites._floats),
-    ],
+@table(
+    ("Where(Less(x, z), a, b)", "Max(a, b)", rewrites._in_order),
+    ("Where(Less(x, z), x, z)", "Min(x, z)", rewrites._anything),
+    ("Not(Or(Less(x, z), Less(z, x)))", "Equal(x, z)", rewrites._floats),
+    ("Or(Less(x, z), Equal(x, z))", "Less(x, z)", rewrites._anything),
+    ("Max(x, z)", "Max(z, x)", rewrites._floats),
 )
 def test_a_wrong_row_is_seen(before, after, condition):
     with pytest.raises(AssertionError):

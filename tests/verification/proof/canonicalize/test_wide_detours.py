@@ -3,6 +3,7 @@
 import onnx
 import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 TEXT = """g ({kind}[3, n] x, {kind}[3, n] z, bool[3, n] c) => ({kind}[p, q] y)
     <int64[4] pads = {{0, 1, 1, 0}}, int64[2] axes = {{0, 1}}, int64 first = {{1}},
@@ -59,24 +60,19 @@ def test_integers_that_are_chosen(kind, wide, name):
         assert_proved(*pair(kind, wide, nodes))
 
 
-@pytest.mark.parametrize(
-    ("kind", "wide", "nodes"),
-    [
-        ("float16", "float", CHOICES["Max"]),  # NaN, zeros of two signs
-        ("int8", "float", "r = Add (a, b)"),
-        ("int8", "float", "r = Mod <fmod = 1> (a, b)"),
-        ("int8", "int32", "t = Add (a, b) r = Max (t, a)"),
-        ("int8", "int32", "t = Add (a, b) r = Div (t, k)"),
-        ("int32", "float", MOVES["Pad"]),
-    ],
+@table(
+    ("float16", "float", CHOICES["Max"]),  # NaN, zeros of two signs
+    ("int8", "float", "r = Add (a, b)"),
+    ("int8", "float", "r = Mod <fmod = 1> (a, b)"),
+    ("int8", "int32", "t = Add (a, b) r = Max (t, a)"),
+    ("int8", "int32", "t = Add (a, b) r = Div (t, k)"),
+    ("int32", "float", MOVES["Pad"]),
 )
 def test_near_misses(kind, wide, nodes):
     assert_open(*pair(kind, wide, nodes))
 
 
-@pytest.mark.parametrize(
-    "nodes", ["r = Mod <fmod = 1> (a, b)", "r = Mod (a, b)", "t = Sub (a, b) r = Mul (t, a)"]
-)
+@table("r = Mod <fmod = 1> (a, b)", "r = Mod (a, b)", "t = Sub (a, b) r = Mul (t, a)")
 def test_arithmetic_of_integers(nodes):
     for wide, check in (("int64", assert_proved), ("double", assert_open)):
         check(*pair("int8", wide, nodes))

@@ -1,14 +1,12 @@
 """Attributes of windows with the values that they have when absent."""
 
-import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 TEXT = "g (float[n, 2, h, w] x, float[3, 2, 3, 3] k) => (float[] y) {{ y = {} }}"
 
 
-@pytest.mark.parametrize(
-    ("node", "plain"),
-    [
+@table(
         ("Conv <pads = [0, 0, 0, 0]> (x, k)", "Conv (x, k)"),
         ("Conv <kernel_shape = [3, 3]> (x, k)", "Conv (x, k)"),
         ("Conv <strides = [1, 1], dilations = [1, 1]> (x, k)", "Conv (x, k)"),
@@ -19,34 +17,26 @@ TEXT = "g (float[n, 2, h, w] x, float[3, 2, 3, 3] k) => (float[] y) {{ y = {} }}
         (
             "AveragePool <kernel_shape = [2, 2], pads = [0, 0, 0, 0]> (x)",
             "AveragePool <kernel_shape = [2, 2]> (x)",
-        ),
-    ],
-)  # fmt: skip
+        ))  # fmt: skip
 def test_defaults_change_nothing(node, plain):
     assert_proved(TEXT.format(node), TEXT.format(plain))
     assert_proved(TEXT.format(plain), TEXT.format(node))
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "Conv <pads = [0, 0, 1, 1]> (x, k)",
-        "Conv <strides = [1, 2]> (x, k)",
-        "Conv <dilations = [2, 1]> (x, k)",
-        'Conv <auto_pad = "SAME_UPPER"> (x, k)',
-    ],
+@table(
+    "Conv <pads = [0, 0, 1, 1]> (x, k)",
+    "Conv <strides = [1, 2]> (x, k)",
+    "Conv <dilations = [2, 1]> (x, k)",
+    'Conv <auto_pad = "SAME_UPPER"> (x, k)',
 )
 def test_other_values_do(node):
     assert_open(TEXT.format(node), TEXT.format("Conv (x, k)"))
 
 
-@pytest.mark.parametrize(
-    ("node", "size"),
-    [
-        ("AveragePool <kernel_shape = [2, 2], strides = [2, 2]%s> (x)", "8, 6"),
-        ("MaxPool <kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 0, 0]%s> (x)", "8, 6"),
-        ("MaxPool <kernel_shape = [2, 2], dilations = [3, 1], strides = [2, 1]%s> (x)", "8, 6"),
-    ],
+@table(
+    ("AveragePool <kernel_shape = [2, 2], strides = [2, 2]%s> (x)", "8, 6"),
+    ("MaxPool <kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 0, 0]%s> (x)", "8, 6"),
+    ("MaxPool <kernel_shape = [2, 2], dilations = [3, 1], strides = [2, 1]%s> (x)", "8, 6"),
 )
 def test_rounding_is_needless_where_whole_windows_fill_the_axes(node, size):
     text = f"g (float[n, 2, {size}] x) => (float[] y) {{ y = {node} }}"

@@ -2,6 +2,7 @@
 
 import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 LOOP = """g (float[T, 2] x, float[P, 2] a, float[3, 2] k) => (float[N, 2] last, float[M, 2] y)
     <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] second = {1},
@@ -51,15 +52,12 @@ def test_states_are_parts_of_all_rows(before, after):
     assert_proved(after, before, 17)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("(s, e)", "(e, s)"),
-        ("Exp (r)", "Exp (x)"),
-        ("Concat <axis = 0> (s, e)", "Concat <axis = 0> (s, e, e)"),
-        ("(u) }", "(s) }"),
-        ("e = Exp (r)", "q = ReduceMax <axes = [0]> (s) e = Add (r, q)"),
-    ],
+@table(
+    ("(s, e)", "(e, s)"),
+    ("Exp (r)", "Exp (x)"),
+    ("Concat <axis = 0> (s, e)", "Concat <axis = 0> (s, e, e)"),
+    ("(u) }", "(s) }"),
+    ("e = Exp (r)", "q = ReduceMax <axes = [0]> (s) e = Add (r, q)"),
 )
 def test_other_lists_are_other_rows(old, new):
     text = GROWS.replace(old, new)
@@ -67,14 +65,8 @@ def test_other_lists_are_other_rows(old, new):
     assert "valid" not in assert_open(text, PREFIX, opset=17).reason
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("(w, e)", "(e, w)"),
-        ("second, end", "first, behind"),
-        ("(u) }", "(s) }"),
-        ("(u) }", "(w) }"),
-    ],
+@table(
+    ("(w, e)", "(e, w)"), ("second, end", "first, behind"), ("(u) }", "(s) }"), ("(u) }", "(w) }")
 )
 def test_other_registers_are_other_windows(old, new):
     text = MOVES.replace(old, new)

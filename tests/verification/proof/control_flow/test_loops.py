@@ -8,6 +8,7 @@ from straightline.verification.proof.control_flow.loops import one_of
 from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.prove import _Question
 from straightline.verification.proof.terms.budget import Budget, OpenError
+from tables import table
 from term_values import evaluated, terms_of
 
 TEXT = """g (float[2] x, int64 m, bool c) => (float[2] z)
@@ -26,23 +27,20 @@ def loop(given, keep=STAY):
     return TEXT % (LOOP % (given, keep))
 
 
-@pytest.mark.parametrize(
-    ("given", "keep", "result"),
-    [
-        ("three, yes", STAY, THRICE),
-        ("three, ", STAY, THRICE),
-        (", yes", ENDS % 2, THRICE),
-        (", yes", ENDS % 0, ONCE),
-        ("three, yes", ENDS % 0, ONCE),
-        ("three, yes", ENDS % 7, THRICE),
-        ("none, yes", STAY, SAME),
-        ("minus, yes", STAY, SAME),
-        ("m, no", STAY, SAME),
-        ("three, no", STAY, SAME),
-        (", no", STAY, SAME),
-        ("none, c", STAY, SAME),
-        ("m, yes", ENDS % 0, loop("m, yes", "k2 = Constant <value = bool {0}> ()")),
-    ],
+@table(
+    ("three, yes", STAY, THRICE),
+    ("three, ", STAY, THRICE),
+    (", yes", ENDS % 2, THRICE),
+    (", yes", ENDS % 0, ONCE),
+    ("three, yes", ENDS % 0, ONCE),
+    ("three, yes", ENDS % 7, THRICE),
+    ("none, yes", STAY, SAME),
+    ("minus, yes", STAY, SAME),
+    ("m, no", STAY, SAME),
+    ("three, no", STAY, SAME),
+    (", no", STAY, SAME),
+    ("none, c", STAY, SAME),
+    ("m, yes", ENDS % 0, loop("m, yes", "k2 = Constant <value = bool {0}> ()")),
 )
 def test_iterations_that_are_known_are_made(given, keep, result):
     assert_proved(loop(given, keep), result)
@@ -85,13 +83,10 @@ PASSING = """g (bool x) => (bool z) <int64 m = {40}> {
         <bool k2 = {%d}> { %s }> }"""
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "t = Not (k)",
-        "t = If (s) <then_branch = d () => (bool p) { p = Not (k) },"
-        " else_branch = e () => (bool q) { q = Identity (s) }>",
-    ],
+@table(
+    "t = Not (k)",
+    "t = If (s) <then_branch = d () => (bool p) { p = Not (k) },"
+    " else_branch = e () => (bool q) { q = Identity (s) }>",
 )
 def test_a_body_that_reads_the_ignored_condition_reads_that_of_the_iteration_before(nodes):
     assert_open(PASSING % (1, nodes), PASSING % (0, nodes))
@@ -191,9 +186,7 @@ def test_a_body_is_given_what_it_declares():
     assert_open(counted, last % 3)
 
 
-@pytest.mark.parametrize(
-    "body", ["b = Concat <axis = 0> (a, a)", "b = Identity (a)"], ids=["doubles", "stays"]
-)
+@table("b = Concat <axis = 0> (a, a)", "b = Identity (a)", ids=["doubles", "stays"])
 def test_products_of_many_iterations_are_counted(body):
     """Text that doubles has as many parts, and an iteration without nodes takes its time too."""
     text = f"""g (float[n] x) => (float[k] z) <int64 most = {{1900000}}, bool yes = {{1}}> {{

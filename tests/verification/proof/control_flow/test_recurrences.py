@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from tables import table
 from term_values import evaluated
 
 ENDED = """g (int64 m, bool c, float[2] x) => (float[2] y, float[k, 2] z)
@@ -138,9 +139,7 @@ def test_a_number_that_grows_beyond_its_type_is_left_to_the_run():
     assert_open(text, text.replace("Add (s, a)", "Sub (s, a)"))
 
 
-@pytest.mark.parametrize(
-    "node", ("a, b = vendor.Op (v)", "a, b = Dropout (v, rate, yes)"), ids=("custom", "drawing")
-)
+@table("a, b = vendor.Op (v)", "a, b = Dropout (v, rate, yes)", ids=("custom", "drawing"))
 def test_outputs_of_one_node_are_told_apart_inside_of_a_loop(node):
     text = (
         '<ir_version: 8, opset_import: ["" : 18, "vendor" : 1]> g (float[3] x, int64 m)'

@@ -15,19 +15,17 @@ from straightline.verification.proof.control_flow.scan_outputs import (
 from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 LOOP = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {
     z = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, %s o) { k2 = Identity (k) %s }> }"""
 EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
 
 
-@pytest.mark.parametrize(
-    ("declared", "node", "element", "other"),
-    [
-        ("float[2]", "o = Sin (x)", "float[0, 2]", "float[0, 3]"),
-        ("double[2]", "o = Cast <to = 11> (x)", "double[0, 2]", "float[0, 2]"),
-        ("int64", "o = Identity (i)", "int64[0]", "int64[0, 1]"),
-    ],
+@table(
+    ("float[2]", "o = Sin (x)", "float[0, 2]", "float[0, 3]"),
+    ("double[2]", "o = Cast <to = 11> (x)", "double[0, 2]", "float[0, 2]"),
+    ("int64", "o = Identity (i)", "int64[0]", "int64[0, 1]"),
 )
 def test_no_iterations_give_what_is_declared(declared, node, element, other):
     kind, rank = element.split("[")[0], element.count(",") + 1
@@ -164,24 +162,18 @@ BACKWARD = """g (float[N, 3] x, float[P, 3] p) => (float[a, 3] y) <int64[1] k = 
     r = Tanh (x) b = Slice (r, k, least, zero, k) y = %s }"""
 
 
-@pytest.mark.parametrize(
-    ("order", "rows", "proved"),
-    [
-        ("o, l", "Concat <axis = 0> (b, p)", True),
-        ("o, l", "Concat <axis = 0> (p, b)", False),
-        ("o, l", "Concat <axis = 0> (r, p)", False),
-        ("l, o", "Concat <axis = 0> (b, p)", False),
-        ("o, o", "Concat <axis = 0> (b, p)", False),
-    ],
+@table(
+    ("o, l", "Concat <axis = 0> (b, p)", True),
+    ("o, l", "Concat <axis = 0> (p, b)", False),
+    ("o, l", "Concat <axis = 0> (r, p)", False),
+    ("l, o", "Concat <axis = 0> (b, p)", False),
+    ("o, o", "Concat <axis = 0> (b, p)", False),
 )
 def test_a_tensor_that_grows_at_its_front_is_all_rows_backward(order, rows, proved):
     assert prove(*models(GROWN % order, BACKWARD % rows)).proved is proved
 
 
-@pytest.mark.parametrize(
-    ("place", "rows", "proved"),
-    [("i", "b", False), ("zero", "b", True), ("zero", "r", False), ("one", "b", False)],
-)
+@table(("i", "b", False), ("zero", "b", True), ("zero", "r", False), ("one", "b", False))
 def test_a_list_that_grows_at_its_front(place, rows, proved):
     listed = LISTED.replace("(l, k)", f"(l, k, {place})")
     listed = listed.replace("<bool t = {1}", "<bool t = {1}, int64 zero = {0}, int64 one = {1}")
@@ -207,15 +199,12 @@ SPLIT = """g (int64 n, float[3] x, float[3] p) => (seq(float[3]) y)
     j = Concat <axis = 0> (%s) y = SplitToSequence <axis = 0, keepdims = 0> (j) }"""
 
 
-@pytest.mark.parametrize(
-    ("held", "rows", "proved"),
-    [
-        ("p", "a, r", True),
-        ("p, x", "a, b, r", True),
-        ("x, p", "a, b, r", False),
-        ("p", "r, a", False),
-        ("p", "a, a, r", False),
-    ],
+@table(
+    ("p", "a, r", True),
+    ("p, x", "a, b, r", True),
+    ("x, p", "a, b, r", False),
+    ("p", "r, a", False),
+    ("p", "a, a, r", False),
 )
 def test_a_list_goes_on_from_what_it_held(held, rows, proved):
     assert prove(*models(HELD % ("3", held), SPLIT % rows)).proved is proved
@@ -287,15 +276,12 @@ SCAN = """g (int64[n] k) => (int64[n] y) <int64[1] none = {{0}}> {{
         o = Neg (i) {} }}> (k) }}"""
 
 
-@pytest.mark.parametrize(
-    ("element", "fails"),
-    [
-        ("e = ConstantOfShape (w)", True),
-        ("c = ConstantOfShape (w) e = Add (c, c)", True),
-        ("c = ConstantOfShape (w) e = Concat <axis = 0> (c, c)", True),
-        ("l = Squeeze (none) o1 = Constant <value_int = 1> () e = Range (l, i, o1)", True),
-        ("c = ConstantOfShape (w) s = Shape (c) z = Mul (s, none) e = ConstantOfShape (z)", False),
-    ],
+@table(
+    ("e = ConstantOfShape (w)", True),
+    ("c = ConstantOfShape (w) e = Add (c, c)", True),
+    ("c = ConstantOfShape (w) e = Concat <axis = 0> (c, c)", True),
+    ("l = Squeeze (none) o1 = Constant <value_int = 1> () e = Range (l, i, o1)", True),
+    ("c = ConstantOfShape (w) s = Shape (c) z = Mul (s, none) e = ConstantOfShape (z)", False),
 )
 def test_elements_whose_sizes_follow_from_the_iteration_may_differ(element, fails):
     """The rewrite fails where its unread scan output has elements of two sizes."""

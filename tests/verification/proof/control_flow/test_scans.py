@@ -11,6 +11,7 @@ from proofs import assert_open, assert_proved, model
 from sessions import open_session
 from straightline.reference import run
 from straightline.verification.proof import prove
+from tables import table
 from term_values import evaluated
 
 BATCH = """g (float[%s] x, float[2, 1] y) => (float[2, 1] f, float[2, p, 1] z)
@@ -43,15 +44,12 @@ def by_hand(iterations, numbers="2, 1"):
 BACK = ", directions = [1]"
 
 
-@pytest.mark.parametrize(
-    ("said", "lengths", "numbers", "iterations"),
-    [
-        ("", "", "2, 1", [[0, 1], [0, 1]]),
-        (BACK, "", "2, 1", [[1, 0], [1, 0]]),
-        ("", "lengths", "2, 1", [[0, 1], [0]]),
-        ("", "lengths", "0, 2", [[], [0, 1]]),
-        (BACK, "lengths", "1, 2", [[0], [1, 0]]),
-    ],
+@table(
+    ("", "", "2, 1", [[0, 1], [0, 1]]),
+    (BACK, "", "2, 1", [[1, 0], [1, 0]]),
+    ("", "lengths", "2, 1", [[0, 1], [0]]),
+    ("", "lengths", "0, 2", [[], [0, 1]]),
+    (BACK, "lengths", "1, 2", [[0], [1, 0]]),
 )
 def test_each_element_of_a_batch_has_its_own_iterations(said, lengths, numbers, iterations):
     before = batch(said, lengths, numbers)

@@ -1,10 +1,10 @@
 """SequenceMap, of sequences that are known and of others."""
 
 import numpy as np
-import pytest
 from proofs import assert_open, assert_proved, model
 from spelled import same_bits
 from straightline import reference
+from tables import table
 
 MAP = """g (float[2] x, float[2] y) => (seq(float[2]) z) { s = SequenceConstruct (x, y) %s }"""
 EACH_OF = "z = SequenceMap <body = b (float[2] e) => (float[2] o) { o = %s (e) }> (s)"
@@ -44,16 +44,13 @@ def test_a_sequence_of_run_time_is_mapped_as_a_loop_does():
             assert same_bits(*sequences)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("SequenceAt (r, i)", "SequenceAt (s, i)"),
-        ("SequenceInsert (v, p)", "SequenceInsert (v, o)"),
-        ("SequenceInsert (v, p)", "SequenceInsert (v, p, i0)"),
-        ("SequenceLength (s)", "SequenceLength (r)"),
-        ("Sub (o, f)", "Sub (f, o)"),
-        ("SequenceAt (r, i)", "SequenceAt (r, i0)"),
-    ],
+@table(
+    ("SequenceAt (r, i)", "SequenceAt (s, i)"),
+    ("SequenceInsert (v, p)", "SequenceInsert (v, o)"),
+    ("SequenceInsert (v, p)", "SequenceInsert (v, p, i0)"),
+    ("SequenceLength (s)", "SequenceLength (r)"),
+    ("Sub (o, f)", "Sub (f, o)"),
+    ("SequenceAt (r, i)", "SequenceAt (r, i0)"),
 )
 def test_a_different_loop_is_not_equal(old, new):
     other = LOOP.replace("c2 = Identity", "i0 = Sub (i, i) c2 = Identity").replace(old, new)

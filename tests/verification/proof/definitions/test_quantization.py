@@ -2,6 +2,7 @@
 
 import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 HEAD = "g (int8[n, 4, 6] x, float{0} s, int8{0} z) => (float[n, 4, 6] y) {1} {{ {2} }}"
 LISTS = "<int64[2] column = {{-1, 1}}, int64[6] blocks = {{{}}}>"
@@ -42,14 +43,11 @@ def test_blocks_of_another_size():
         assert_open(HEAD.format(shape, lists, node), after, "", 21)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "a = Sub (x, z) d = Cast <to = 1> (a) y = Mul (d, s)",  # wraps in eight bits
-        "a = Cast <to = 1> (x) b = Cast <to = 1> (z) d = Sub (b, a) y = Mul (d, s)",
-        "a = Cast <to = 10> (x) b = Cast <to = 10> (z) d = Sub (a, b) f = Cast <to = 1> (d)"
-        " c = Mul (f, s) y = Add (c, c)",
-    ],
+@table(
+    "a = Sub (x, z) d = Cast <to = 1> (a) y = Mul (d, s)",  # wraps in eight bits
+    "a = Cast <to = 1> (x) b = Cast <to = 1> (z) d = Sub (b, a) y = Mul (d, s)",
+    "a = Cast <to = 10> (x) b = Cast <to = 10> (z) d = Sub (a, b) f = Cast <to = 1> (d)"
+    " c = Mul (f, s) y = Add (c, c)",
 )
 def test_near_misses(wrong):
     before = HEAD.format("", "", "y = DequantizeLinear (x, s, z)")

@@ -17,6 +17,7 @@ from straightline.verification.proof import prove
 from straightline.verification.proof.definitions.functions import Application, function_of
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 PLACES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 1e30)
@@ -114,9 +115,7 @@ def test_bits_need_both_axes_of_an_image():
     assert not prove(parsed(before), parsed(other), equality="reals").proved
 
 
-@pytest.mark.parametrize(
-    "attribute", ["antialias = 1", "exclude_outside = 1", 'keep_aspect_ratio_policy = "not_larger"']
-)
+@table("antialias = 1", "exclude_outside = 1", 'keep_aspect_ratio_policy = "not_larger"')
 def test_other_attributes_have_no_definition(attribute):
     head = "g (float[n, 2, 3, 4] x) => (float[n, 2, 6, 8] y) <int64[2] s = {6, 8}>"
     nodes = 'y = Resize <mode = "linear", axes = [2, 3]> (x, , , s)'

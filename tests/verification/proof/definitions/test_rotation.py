@@ -5,6 +5,7 @@ import pytest
 from raising import text
 from straightline import ir, prove
 from straightline.reference import run
+from tables import table
 
 SIGNATURE = "(float[n, 3, 4, 8] x, float[n, 4, 4] c, float[n, 4, 4] s) => (float[n, 3, 4, 8] y)"
 CONSTANTS = "<int64[2] halves = {4, 4}, int64[1] one = {1}>"
@@ -30,10 +31,7 @@ def test_the_longer_form():
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("Neg (b)", "Neg (a)"), ("(n, a)", "(a, n)"), ("(x, e)", "(x, g)"), ("Add", "Sub")],
-)
+@table(("Neg (b)", "Neg (a)"), ("(n, a)", "(a, n)"), ("(x, e)", "(x, g)"), ("Add", "Sub"))
 def test_near_misses(old, new):
     before, after = models(LONGER.replace(old, new), SHORTER)
     assert not prove(before, after, equality="reals").proved

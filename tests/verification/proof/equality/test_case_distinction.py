@@ -7,6 +7,7 @@ import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.reference import run
 from straightline.verification.proof import prove
+from tables import table
 
 FORMULA = "g (bool[n] p, bool[n] q) => (bool[n] y) {{ {} }}"
 CHOICE = """g (bool[n, 1] p, bool[n, 1] q, float[n, m] x, float[n, m] w)
@@ -36,15 +37,12 @@ def test_formulas_are_equal_if_their_truth_tables_are(one, other):
     claim(FORMULA.format(one), FORMULA.format(other))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("a = Not (p) y = Where (a, x, w)", "y = Where (p, w, x)"),
-        ("a = Where (p, x, w) y = Where (p, a, w)", "y = Where (p, x, w)"),
-        ("a = Where (q, x, w) y = Where (p, x, a)", "a = Or (p, q) y = Where (a, x, w)"),
-        ("a = Where (p, x, w) y = Exp (a)", "a = Exp (x) b = Exp (w) y = Where (p, a, b)"),
-        ("a = Where (p, x, w) y = Add (a, x)", "a = Add (x, x) b = Add (w, x) y = Where (p, a, b)"),
-    ],
+@table(
+    ("a = Not (p) y = Where (a, x, w)", "y = Where (p, w, x)"),
+    ("a = Where (p, x, w) y = Where (p, a, w)", "y = Where (p, x, w)"),
+    ("a = Where (q, x, w) y = Where (p, x, a)", "a = Or (p, q) y = Where (a, x, w)"),
+    ("a = Where (p, x, w) y = Exp (a)", "a = Exp (x) b = Exp (w) y = Where (p, a, b)"),
+    ("a = Where (p, x, w) y = Add (a, x)", "a = Add (x, x) b = Add (w, x) y = Where (p, a, b)"),
 )
 def test_choices_are_equal_in_each_case(one, other):
     assert_proved(CHOICE.format(one), CHOICE.format(other))

@@ -1,7 +1,7 @@
 """Integers that a condition of an iteration lets in; near misses."""
 
-import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 LOOP = """g (float[n, 3] x) => (int64 y) <int64 zero = {0}, int64 one = {1}, int64[1] k = {0},
     float bound = {0}, bool yes = {1}> { s = Shape (x) n = Gather (s, zero)
@@ -18,16 +18,13 @@ def test_a_count_of_what_a_condition_lets_in():
     assert_proved(COUNT, LOOP)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Greater (m, bound)", "Less (m, bound)"),
-        ("bound = {0}", "bound = {1}"),
-        ("ReduceMax", "ReduceMin"),
-        ("one = {1}", "one = {2}"),
-        ("(g, one, zero)", "(g, zero, one)"),
-        ("ReduceSum", "ReduceMax"),
-    ],
+@table(
+    ("Greater (m, bound)", "Less (m, bound)"),
+    ("bound = {0}", "bound = {1}"),
+    ("ReduceMax", "ReduceMin"),
+    ("one = {1}", "one = {2}"),
+    ("(g, one, zero)", "(g, zero, one)"),
+    ("ReduceSum", "ReduceMax"),
 )
 def test_other_counts(old, new):
     assert old in COUNT

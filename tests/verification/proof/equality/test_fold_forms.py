@@ -7,6 +7,7 @@ from sessions import open_session
 from spelled import same_bits
 from straightline import reference
 from straightline.verification.proof import prove
+from tables import table
 
 FINAL = """g (float[n, 2] x, float[1, 2] a) => (float[2] f) <int64[1] zero = {0}> {
     first = Squeeze (a, zero)
@@ -41,18 +42,15 @@ def test_states_that_are_made_otherwise_are_no_sums(update):
     assert_open(FINAL.replace("Add (s, e)", update), LAST)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("CumSum (", "CumSum <reverse = 1> ("),
-        ("CumSum (", "CumSum <exclusive = 1> ("),
-        ("axis = {0}", "axis = {1}"),
-        ("at = {-1}", "at = {-2}"),
-        ("(a, x)", "(x, a)"),
-        ("values = Concat <axis = 0> (a, x)", "b = Neg (a) values = Concat <axis = 0> (b, x)"),
-        ("values = Concat <axis = 0> (a, x)", "y = Neg (x) values = Concat <axis = 0> (a, y)"),
-        ("values = Concat <axis = 0> (a, x)", "values = Concat <axis = 0> (a, x, a)"),
-    ],
+@table(
+    ("CumSum (", "CumSum <reverse = 1> ("),
+    ("CumSum (", "CumSum <exclusive = 1> ("),
+    ("axis = {0}", "axis = {1}"),
+    ("at = {-1}", "at = {-2}"),
+    ("(a, x)", "(x, a)"),
+    ("values = Concat <axis = 0> (a, x)", "b = Neg (a) values = Concat <axis = 0> (b, x)"),
+    ("values = Concat <axis = 0> (a, x)", "y = Neg (x) values = Concat <axis = 0> (a, y)"),
+    ("values = Concat <axis = 0> (a, x)", "values = Concat <axis = 0> (a, x, a)"),
 )
 def test_other_places_of_other_cumsums_are_not_equal(old, new):
     other = LAST.replace(old, new)
@@ -116,14 +114,11 @@ def test_a_chain_of_additions_is_a_place_of_a_cumsum(last):
     assert same_bits(*(reference.run(model(text), feeds) for text in (before, SUMMED)))
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "s = Add (x, y) t = Add (s, x) f = Add (a, t)",
-        "s = Add (a, y) t = Add (s, x) f = Add (t, x)",
-        "s = Add (a, x) t = Add (s, y) f = Sub (t, x)",
-        "s = Add (a, x) f = Add (s, y)",
-    ],
+@table(
+    "s = Add (x, y) t = Add (s, x) f = Add (a, t)",
+    "s = Add (a, y) t = Add (s, x) f = Add (t, x)",
+    "s = Add (a, x) t = Add (s, y) f = Sub (t, x)",
+    "s = Add (a, x) f = Add (s, y)",
 )
 def test_another_order_of_additions_is_open(nodes):
     assert_open(UNROLLED % nodes, SUMMED)
@@ -200,14 +195,11 @@ def outputs(proto, n):
     )[0]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Mul (q, b)", "Mul (b, q)"),
-        ("Add (i, total)", "Add (total, i)"),
-        ("Mul (r, h)", "Mul (h, r)"),
-        ("ReduceSum <keepdims = 0> (w, axis)", "ReduceSum <keepdims = 1> (w, axis)"),
-    ],
+@table(
+    ("Mul (q, b)", "Mul (b, q)"),
+    ("Add (i, total)", "Add (total, i)"),
+    ("Mul (r, h)", "Mul (h, r)"),
+    ("ReduceSum <keepdims = 0> (w, axis)", "ReduceSum <keepdims = 1> (w, axis)"),
 )
 def test_a_last_state_is_a_weighted_sum_over_the_reals(old, new):
     nodes = WEIGHTED_SUM.replace(old, new)
@@ -223,26 +215,23 @@ def test_a_last_state_is_a_weighted_sum_over_the_reals(old, new):
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("e = Sub (m, t)", "e = Sub (n, t)"),
-        ("e = Sub (m, t)", "e = Identity (t)"),
-        ("z = Cast <to = 1> (n)", "z = Cast <to = 1> (m)"),
-        ("r = Pow (a, z)", "r = Pow (c, z)"),
-        ("q = Pow (a, u)", "q = Pow (c, u)"),
-        ("q = Pow (a, u)", "q = Pow (u, a)"),
-        ("i = Mul (r, h)", "i = Mul (r, r)"),
-        ("i = Mul (r, h)", "i = Add (r, h)"),
-        ("w = Mul (q, b)", "w = Mul (q, x)"),
-        ("w = Mul (q, b)", "w = Add (q, b)"),
-        ("(w, axis)", "(w, k)"),
-        ("g = Cast <to = 1> (e)", "d = Cast <to = 3> (e) g = Cast <to = 1> (d)"),
-        ("y = Add", "y = Sub"),
-        ("b = Exp (x)", "v = Exp (x) b = Transpose <perm = [0, 2, 1]> (v)"),
-        ("b = Exp (x)", "v = Transpose <perm = [0, 2, 1]> (x) b = Exp (v)"),
-        ("b = Exp (x)", "v = Exp (x) b = Slice (v, back, first, axis, back)"),
-    ],
+@table(
+    ("e = Sub (m, t)", "e = Sub (n, t)"),
+    ("e = Sub (m, t)", "e = Identity (t)"),
+    ("z = Cast <to = 1> (n)", "z = Cast <to = 1> (m)"),
+    ("r = Pow (a, z)", "r = Pow (c, z)"),
+    ("q = Pow (a, u)", "q = Pow (c, u)"),
+    ("q = Pow (a, u)", "q = Pow (u, a)"),
+    ("i = Mul (r, h)", "i = Mul (r, r)"),
+    ("i = Mul (r, h)", "i = Add (r, h)"),
+    ("w = Mul (q, b)", "w = Mul (q, x)"),
+    ("w = Mul (q, b)", "w = Add (q, b)"),
+    ("(w, axis)", "(w, k)"),
+    ("g = Cast <to = 1> (e)", "d = Cast <to = 3> (e) g = Cast <to = 1> (d)"),
+    ("y = Add", "y = Sub"),
+    ("b = Exp (x)", "v = Exp (x) b = Transpose <perm = [0, 2, 1]> (v)"),
+    ("b = Exp (x)", "v = Transpose <perm = [0, 2, 1]> (x) b = Exp (v)"),
+    ("b = Exp (x)", "v = Exp (x) b = Slice (v, back, first, axis, back)"),
 )
 def test_other_sums_are_open(old, new):
     assert old in WEIGHTED_SUM

@@ -6,6 +6,7 @@ import pytest
 from straightline.reference import run
 from straightline.verification.proof import prove
 from straightline.verification.proof.equality.fold_forms import JOINS
+from tables import table
 
 LOOP = """<ir_version: 8, opset_import: ["" : 18]>
     g ({t}[n, 3] x, {t}[3] h) => ({t}[3] last, {t}[a, b] y)
@@ -70,21 +71,18 @@ def test_a_last_state_is_a_reduction(name, t):
 
 @pytest.mark.sample(11)
 @pytest.mark.parametrize("t", ["float", "int64"])
-@pytest.mark.parametrize(
-    ("name", "init", "op", "values"),
-    [
-        ("sum", "h", None, VALUES),
-        ("sum", "ones", None, VALUES),
-        ("product", "none", None, VALUES),
-        ("product", "h", None, VALUES),
-        ("sum", None, ("ReduceSum", "ReduceProd"), VALUES),
-        ("sum", None, ("(v, axis)", "(x, axis)"), VALUES),
-        ("sum", None, None, "q = Mul (x, x) v = Concat <axis = 0> (q, row) "),
-        ("sum from a state", None, ("(r, h)", "(r, none)"), VALUES),
-        ("maximum", None, ("ReduceMax", "ReduceMin"), VALUES),
-        ("maximum", None, ("(c, axis)", "(v, axis)"), VALUES),
-        ("sum of all", "none", None, VALUES),
-    ],
+@table(
+    ("sum", "h", None, VALUES),
+    ("sum", "ones", None, VALUES),
+    ("product", "none", None, VALUES),
+    ("product", "h", None, VALUES),
+    ("sum", None, ("ReduceSum", "ReduceProd"), VALUES),
+    ("sum", None, ("(v, axis)", "(x, axis)"), VALUES),
+    ("sum", None, None, "q = Mul (x, x) v = Concat <axis = 0> (q, row) "),
+    ("sum from a state", None, ("(r, h)", "(r, none)"), VALUES),
+    ("maximum", None, ("ReduceMax", "ReduceMin"), VALUES),
+    ("maximum", None, ("(c, axis)", "(v, axis)"), VALUES),
+    ("sum of all", "none", None, VALUES),
 )
 def test_another_reduction_stays_open(name, init, op, values, t):
     one, other = final(name, t, init, op, values)
@@ -118,18 +116,15 @@ def test_sums_are_elements_of_a_cumsum(name, t):
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("t", ["float", "int64"])
-@pytest.mark.parametrize(
-    ("init", "out", "call"),
-    [
-        ("none", "s", "y = CumSum (v, first)"),
-        ("none", "s_next", "y = CumSum <exclusive = 1> (v, first)"),
-        ("none", "s_next", "y = CumSum <reverse = 1> (v, first)"),
-        ("h", "s_next", "y = CumSum (v, first)"),
-        ("none", "s_next", "c = CumSum (v, first) y = Add (c, h)"),
-        ("ones", "s_next", "c = CumSum (v, first) y = Add (c, none)"),
-        ("none", "s_next", "y = CumSum (x, first)"),
-        ("none", "k", "y = CumSum (v, first)"),
-    ],
+@table(
+    ("none", "s", "y = CumSum (v, first)"),
+    ("none", "s_next", "y = CumSum <exclusive = 1> (v, first)"),
+    ("none", "s_next", "y = CumSum <reverse = 1> (v, first)"),
+    ("h", "s_next", "y = CumSum (v, first)"),
+    ("none", "s_next", "c = CumSum (v, first) y = Add (c, h)"),
+    ("ones", "s_next", "c = CumSum (v, first) y = Add (c, none)"),
+    ("none", "s_next", "y = CumSum (x, first)"),
+    ("none", "k", "y = CumSum (v, first)"),
 )
 def test_another_cumsum_stays_open(init, out, call, t):
     one, other = prefixes(t, init, out, call)
@@ -210,15 +205,12 @@ def test_conditional_additions(name, op, t):
             np.testing.assert_array_equal(mine, its)
 
 
-@pytest.mark.parametrize(
-    ("op", "changes"),
-    [
-        ("Add", [("Where (g, v, none)", "Where (g, v, ones)")]),
-        ("Add", [("Where (g, v, none)", "Where (g, none, v)")]),
-        ("Add", [("Less (x, none)", "Less (x, ones)")]),
-        ("Mul", [("Where (g, v, ones)", "Where (g, v, none)")]),
-        ("Mul", [("ReduceProd", "ReduceSum")]),
-    ],
+@table(
+    ("Add", [("Where (g, v, none)", "Where (g, v, ones)")]),
+    ("Add", [("Where (g, v, none)", "Where (g, none, v)")]),
+    ("Add", [("Less (x, none)", "Less (x, ones)")]),
+    ("Mul", [("Where (g, v, ones)", "Where (g, v, none)")]),
+    ("Mul", [("ReduceProd", "ReduceSum")]),
 )
 def test_other_choices_stay_open(op, changes):
     one, other = chosen("a Where", op, changes)
@@ -277,15 +269,7 @@ LAST_ROWS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[
     c = Concat <axis = 0> (%s) y = Slice (c, from, to, k) }"""
 
 
-@pytest.mark.parametrize(
-    ("update", "start", "joined"),
-    [
-        ("r, u", -3, "f, x"),
-        ("u, r", -3, "f, x"),
-        ("r, u", -2, "f, x"),
-        ("r, u", -3, "x, f"),
-    ],
-)
+@table(("r, u", -3, "f, x"), ("u, r", -3, "f, x"), ("r, u", -2, "f, x"), ("r, u", -3, "x, f"))
 def test_a_register_of_the_last_rows(update, start, joined):
     loop, rows = (
         onnx.parser.parse_model(text) for text in (REGISTER % update, LAST_ROWS % (start, joined))

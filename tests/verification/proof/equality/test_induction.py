@@ -8,6 +8,7 @@ from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.equality.equality import Comparison
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 TWO = """g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) {
     p, q = Loop (n, , x, y)
@@ -30,14 +31,11 @@ def test_states_may_stand_in_another_order_and_dead_ones_beside_them(other):
     assert_proved(other, TWO)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("(n, , y, x)", "(n, , x, y)"),
-        ("q, p =", "p, q ="),
-        ("u = Neg (s)", "u = Neg (r)"),
-        ("t = Add (s, r)", "t = Add (r, r)"),
-    ],
+@table(
+    ("(n, , y, x)", "(n, , x, y)"),
+    ("q, p =", "p, q ="),
+    ("u = Neg (s)", "u = Neg (r)"),
+    ("t = Add (s, r)", "t = Add (r, r)"),
 )
 def test_states_that_begin_or_go_on_otherwise_are_not_equal(old, new):
     other = SWAPPED.replace(old, new)

@@ -4,6 +4,7 @@ import pytest
 import straightline as sl
 from proofs import model
 from straightline.verification.proof import prove
+from tables import table
 
 SCAN = """g (float[T, 4] x, float[4, 3] w, float[T, 3] z) => (float[3] y) <int64[1] zero = {0}> {
     rows = Scan <num_scan_inputs = 1, body = b (float[4] e) => (float[3] o) {
@@ -30,14 +31,7 @@ def test_a_map_is_its_operators_on_all_rows(row):
     assert is_proved(before, after)
 
 
-@pytest.mark.parametrize(
-    ("row", "other"),
-    [
-        ("Softmax <axis = 1>", "Softmax <axis = 0>"),
-        ("Tanh", "Sigmoid"),
-        ("CumSum", "Tanh"),
-    ],
-)
+@table(("Softmax <axis = 1>", "Softmax <axis = 0>"), ("Tanh", "Sigmoid"), ("CumSum", "Tanh"))
 def test_operators_across_rows_are_no_map(row, other):
     before, after = SCAN.replace("ROW", row), FLAT.replace("ROW", other)
     if row == "CumSum":

@@ -3,6 +3,7 @@
 import pytest
 from proofs import model
 from straightline.verification.proof import prove
+from tables import table
 
 LOOP = """g (float[T, 4] x, float[T, 4] z) => (float[N, 4] y)
     <int64 zero = {0}, int64[1] first = {0}, int64[1] second = {1}, bool t = {1}> {
@@ -55,23 +56,20 @@ def test_operators_on_masked_rows_are_those_on_prefixes(before, after):
     assert is_proved(after, before)
 
 
-@pytest.mark.parametrize(
-    ("case", "old", "new"),
-    [
-        (0, "LessOrEqual", "Less"),
-        (0, "LessOrEqual", "GreaterOrEqual"),
-        (0, "LessOrEqual (numbers, last)", "LessOrEqual (last, numbers)"),
-        (0, "products, lowest", "products, nought"),
-        (0, "products, lowest", "lowest, products"),
-        (0, "products, lowest", "products, highest"),
-        (0, "Softmax <axis = -1>", "Softmax <axis = 0>"),
-        (0, "MatMul (weights, z)", "MatMul (weights, x)"),
-        (1, "upper = 0", "upper = 1"),
-        (1, "(products)", "(products, one)"),
-        (2, "rows, lowest", "rows, nought"),
-        (2, "ReduceMax", "ReduceMin"),
-        (2, "LessOrEqual", "Less"),
-    ],
+@table(
+    (0, "LessOrEqual", "Less"),
+    (0, "LessOrEqual", "GreaterOrEqual"),
+    (0, "LessOrEqual (numbers, last)", "LessOrEqual (last, numbers)"),
+    (0, "products, lowest", "products, nought"),
+    (0, "products, lowest", "lowest, products"),
+    (0, "products, lowest", "products, highest"),
+    (0, "Softmax <axis = -1>", "Softmax <axis = 0>"),
+    (0, "MatMul (weights, z)", "MatMul (weights, x)"),
+    (1, "upper = 0", "upper = 1"),
+    (1, "(products)", "(products, one)"),
+    (2, "rows, lowest", "rows, nought"),
+    (2, "ReduceMax", "ReduceMin"),
+    (2, "LessOrEqual", "Less"),
 )
 def test_other_masks_let_other_rows_in(case, old, new):
     before, after = PAIRS[case]

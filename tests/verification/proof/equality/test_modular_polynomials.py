@@ -6,6 +6,7 @@ from proofs import assert_open, assert_proved, model
 from sessions import open_session
 from spelled import same_bits
 from straightline import reference
+from tables import table
 
 COUNTED = """g (int64 m, {t}[2] start, {t}[2] delta) => ({t}[2] f, {t}[k, 2] z) {{
     f, z = Loop (m, , start) <body = b (int64 i, bool c, {t}[2] s)
@@ -60,9 +61,7 @@ def run_by_runtime(model, feeds):
     return session.run(None, feeds)
 
 
-@pytest.mark.parametrize(
-    "update", ["Sub (s, delta)", "Add (s, s)", "Add (s, start)", "Mul (s, delta)"]
-)
+@table("Sub (s, delta)", "Add (s, s)", "Add (s, start)", "Mul (s, delta)")
 def test_states_that_are_made_otherwise_are_not_that(update):
     assert_open(*written("int32", update))
 
@@ -87,14 +86,11 @@ def test_sums_and_products_of_integers_may_be_written_in_any_order(type_):
     assert_proved(*(SUMS.format(t=type_, nodes=nodes) for nodes in (EXPANDED, FACTORED)))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (EXPANDED, "a = Add (y, x) w = Mul (a, a)"),
-        (EXPANDED, "a = Sub (x, y) w = Mul (a, z)"),
-        ("w = Sub (x, z)", "w = Sub (z, x)"),
-        ("a = Add (x, x) w = Add (a, z)", "w = Add (x, z)"),
-    ],
+@table(
+    (EXPANDED, "a = Add (y, x) w = Mul (a, a)"),
+    (EXPANDED, "a = Sub (x, y) w = Mul (a, z)"),
+    ("w = Sub (x, z)", "w = Sub (z, x)"),
+    ("a = Add (x, x) w = Add (a, z)", "w = Add (x, z)"),
 )
 def test_other_polynomials_are_not_equal(one, other):
     assert_open(*(SUMS.format(t="int32", nodes=nodes) for nodes in (one, other)))

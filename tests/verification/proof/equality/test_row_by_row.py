@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.reference import run
+from tables import table
 
 TEXT = "g (float[n, 4, m] x, float[n, 4, m] w) => (float[n, m, 4] y) {{ {} }}"
 TURN = "Transpose <perm = [0, 2, 1]>"
@@ -45,16 +46,12 @@ def test_shared_values_are_not_cut():
     assert proof.assumptions == ()
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+@table(
         ("a = Transpose (x) y = Sub (a, x)", "a = Transpose (x) y = Sub (x, a)"),
         ("a = Transpose (x) y = Softmax (a)", "a = Softmax (x) y = Transpose (a)"),
         ("y = Transpose (x)", "y = Identity (x)"),
         ("y = CumSum (x, one)", "y = CumSum (x, zero)"),
-        ("a = Transpose (x) y = ReduceSum (a, both)", "y = ReduceSum (x, both)"),
-    ],
-)  # fmt: skip
+        ("a = Transpose (x) y = ReduceSum (a, both)", "y = ReduceSum (x, both)"))  # fmt: skip
 def test_other_positions_stay_open(one, other):
     constants = "<int64 zero = {0}, int64 one = {1}, int64[2] both = {0, 1}>"
     out = "float[1, 1] y" if "both" in one else "float[n, n] y"

@@ -5,6 +5,7 @@ import pytest
 from proofs import assert_open, assert_proved, model
 from sessions import open_session
 from straightline.verification.proof import prove
+from tables import table
 
 SCATTER = """g ({kind}[n, 4] x, int64[k, 4] i, {kind}[k, 4] u) => ({kind}[n, 4] y) {{
     y = ScatterElements <reduction = "{reduction}", axis = {axis}> (x, i, u) }}"""
@@ -242,16 +243,13 @@ def test_rows_of_the_rows_before_are_the_states_of_a_fold():
     assert of_rows_before(behind()).proved
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"read": "j"},
-        {"write": "i"},
-        {"write": "i", "read": "j"},
-        {"read": "zero"},
-        {"size": "m = Add (n, two)"},
-        {"start": "unit"},
-    ],
+@table(
+    {"read": "j"},
+    {"write": "i"},
+    {"write": "i", "read": "j"},
+    {"read": "zero"},
+    {"size": "m = Add (n, two)"},
+    {"start": "unit"},
 )
 def test_other_rows_are_no_such_states(change):
     text = behind(**change).replace("zero = {0}", "zero = {0}, float unit = {1}", 1)

@@ -1,13 +1,13 @@
 """Iterations on which the tables of a batched loop grow evenly."""
 
 import numpy as np
-import pytest
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.equality.segments import segments
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 N = 200
 LOOP = f"""g (float[{N}, 2] x, float[2] a) => (float[{N}, 2] y)
@@ -36,33 +36,27 @@ def test_an_iteration_of_its_own_in_a_table():
     assert "equal for every input" in proof.reason
 
 
-@pytest.mark.parametrize(
-    ("at", "places"),
-    [
-        (1, [max(i - 1, 0) for i in range(N)]),
-        (0, [0, *range(1, N)]),
-        (0, [*[max(i - 1, 0) for i in range(N - 1)], 3]),
-        (0, [*[max(i - 1, 0) for i in range(100)], *range(100, N)]),
-    ],
+@table(
+    (1, [max(i - 1, 0) for i in range(N)]),
+    (0, [0, *range(1, N)]),
+    (0, [*[max(i - 1, 0) for i in range(N - 1)], 3]),
+    (0, [*[max(i - 1, 0) for i in range(100)], *range(100, N)]),
 )
 def test_another_table_is_told_apart(at, places):
     assert_open(LOOP % 0, batch(at, places))
 
 
-@pytest.mark.parametrize(
-    ("table", "firsts"),
-    [
-        (np.arange(9), [0]),
-        (np.array([0, 0, 1, 2, 3, 4]), [0, 2]),
-        (np.array([1, 2, 3, 9, 10, 11]), [0, 3]),
-        (np.array([5, 0, 3, 1, 8, 8]), [0, 2, 4]),
-        (np.array([5, 0, 3, 1, 8, 8, 2, 0, 7, 1, 5]), [0]),
-        (np.array([True, False, False]), [0, 1]),
-        (np.array([[False], [False], [True]]), [0, 2]),
-        (np.arange(18).reshape(9, 2) % 16, [0, 8]),
-        (np.array([0.0, 1.0, 1.0]), [0]),
-        (np.array([0, 3], np.uint8), [0, 1]),
-    ],
+@table(
+    (np.arange(9), [0]),
+    (np.array([0, 0, 1, 2, 3, 4]), [0, 2]),
+    (np.array([1, 2, 3, 9, 10, 11]), [0, 3]),
+    (np.array([5, 0, 3, 1, 8, 8]), [0, 2, 4]),
+    (np.array([5, 0, 3, 1, 8, 8, 2, 0, 7, 1, 5]), [0]),
+    (np.array([True, False, False]), [0, 1]),
+    (np.array([[False], [False], [True]]), [0, 2]),
+    (np.arange(18).reshape(9, 2) % 16, [0, 8]),
+    (np.array([0.0, 1.0, 1.0]), [0]),
+    (np.array([0, 3], np.uint8), [0, 1]),
 )
 def test_segments_cover_all_iterations(table, firsts):
     terms = Terms(Budget())

@@ -7,6 +7,7 @@ from sessions import open_session
 from spelled import same_bits
 from straightline import reference
 from straightline.verification.proof import prove
+from tables import table
 
 SIZES = (
     "int64 zero = {0}, int64 one = {1}, int64[1] axis = {0}, int64[1] end = {-1}, bool yes = {1}"
@@ -73,41 +74,35 @@ def test_the_best_row_its_place_and_another_row_there():
 
 
 @pytest.mark.sample(7)
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("ArgMax <axis", "ArgMin <axis"),
-        ("ArgMax <axis", "ArgMax <select_last_index = 1, axis"),
-        ("c = Where (t, low, x)", "c = Identity (x)"),  # NaN
-        ("c = Where (t, low, x)", "c = Where (t, x, low)"),
-        ("float low = {-1e30}", "float low = {-1e29}"),  # it would be taken
-        ("float low = {-1e30}", "float low = {nan}"),
-        ("float[1] first = {-1e30}", "float[1] first = {-2e30}"),
-        ("float[1] first = {-1e30}", "float[1] first = {nan}"),
-        ("t = IsNaN (x)", "t = IsInf (x)"),
-        ("(axis, numbers)", "(end, numbers)"),
-        ("(axis, numbers)", "(numbers, axis)"),
-        ("others = Concat <axis = 0> (none, v)", "others = Concat <axis = 0> (none, x)"),
-        ("numbers = Range (zero, n, one)", "m = Add (n, one) numbers = Range (one, m, one)"),
-    ],
+@table(
+    ("ArgMax <axis", "ArgMin <axis"),
+    ("ArgMax <axis", "ArgMax <select_last_index = 1, axis"),
+    ("c = Where (t, low, x)", "c = Identity (x)"),  # NaN
+    ("c = Where (t, low, x)", "c = Where (t, x, low)"),
+    ("float low = {-1e30}", "float low = {-1e29}"),  # it would be taken
+    ("float low = {-1e30}", "float low = {nan}"),
+    ("float[1] first = {-1e30}", "float[1] first = {-2e30}"),
+    ("float[1] first = {-1e30}", "float[1] first = {nan}"),
+    ("t = IsNaN (x)", "t = IsInf (x)"),
+    ("(axis, numbers)", "(end, numbers)"),
+    ("(axis, numbers)", "(numbers, axis)"),
+    ("others = Concat <axis = 0> (none, v)", "others = Concat <axis = 0> (none, x)"),
+    ("numbers = Range (zero, n, one)", "m = Add (n, one) numbers = Range (one, m, one)"),
 )
 def test_other_places_are_open(old, new):
     assert_open(BEST, replaced(AT_ONCE, {old: new}))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("g = Greater", "g = GreaterOrEqual"),  # with rows that may be the first one
-        ("g = Greater (e, a)", "g = Greater (a, e)"),
-        ("g = Greater (e, a)", "g = Greater (e, low)"),
-        ("g = Greater (e, a)", "g = Greater (v, a)"),
-        ("a2 = Where (g, e, a)", "a2 = Where (g, a, e)"),
-        ("a2 = Where (g, e, a)", "a2 = Max (e, a)"),
-        ("k2 = Where (g, i, k)", "k2 = Where (g, k, i)"),
-        ("k2 = Where (g, i, k)", "j = Add (i, one) k2 = Where (g, j, k)"),
-        ("(n, yes, low,", "(one, yes, low,"),
-    ],
+@table(
+    ("g = Greater", "g = GreaterOrEqual"),  # with rows that may be the first one
+    ("g = Greater (e, a)", "g = Greater (a, e)"),
+    ("g = Greater (e, a)", "g = Greater (e, low)"),
+    ("g = Greater (e, a)", "g = Greater (v, a)"),
+    ("a2 = Where (g, e, a)", "a2 = Where (g, a, e)"),
+    ("a2 = Where (g, e, a)", "a2 = Max (e, a)"),
+    ("k2 = Where (g, i, k)", "k2 = Where (g, k, i)"),
+    ("k2 = Where (g, i, k)", "j = Add (i, one) k2 = Where (g, j, k)"),
+    ("(n, yes, low,", "(one, yes, low,"),
 )
 def test_states_that_are_no_best_rows_are_open(old, new):
     assert_open(replaced(BEST, {old: new}), AT_ONCE)
@@ -164,17 +159,14 @@ def test_the_last_index_that_a_condition_lets_in():
     assert_alike(turned, COMPRESSED)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("last = Gather (rows, end)", "last = Gather (rows, axis)"),  # the first one
-        ("(end, c)", "(axis, c)"),
-        ("(end, c)", "(c, end)"),
-        ("(numbers, g)", "(numbers, h)"),
-        ("(x, bound)", "(bound, x)"),
-        ("Range (zero, n, one)", "Range (one, m, one)"),
-        ("rows = Concat <axis = 0> (end, c)", "rows = Identity (c)"),
-    ],
+@table(
+    ("last = Gather (rows, end)", "last = Gather (rows, axis)"),  # the first one
+    ("(end, c)", "(axis, c)"),
+    ("(end, c)", "(c, end)"),
+    ("(numbers, g)", "(numbers, h)"),
+    ("(x, bound)", "(bound, x)"),
+    ("Range (zero, n, one)", "Range (one, m, one)"),
+    ("rows = Concat <axis = 0> (end, c)", "rows = Identity (c)"),
 )
 def test_other_rows_that_are_let_in_are_open(old, new):
     both = COMPRESSED.replace("numbers =", "h = Not (g) m = Add (n, one) numbers =")
@@ -209,18 +201,15 @@ def test_any_all_and_parity():
             assert_open(before, replaced(after, {"(no, g)": "(g, no)"}))
 
 
-@pytest.mark.parametrize(
-    ("text", "old", "new"),
-    [
-        (ANY, "no = {0}", "no = {1}"),
-        (ANY, "rows = Concat <axis = 0> (no, g)", "rows = Identity (g)"),  # none is a maximum
-        (ODD, "no = {0}", "no = {1}"),
-        (ODD, "two = {2}", "two = {3}"),
-        (ODD, "CumSum (", "CumSum <exclusive = 1> ("),
-        (ODD, "CumSum (", "CumSum <reverse = 1> ("),
-        (ODD, "end = {-1}", "end = {-2}"),
-        (ODD, "(no, g)", "(no, g, no)"),
-    ],
+@table(
+    (ANY, "no = {0}", "no = {1}"),
+    (ANY, "rows = Concat <axis = 0> (no, g)", "rows = Identity (g)"),  # none is a maximum
+    (ODD, "no = {0}", "no = {1}"),
+    (ODD, "two = {2}", "two = {3}"),
+    (ODD, "CumSum (", "CumSum <exclusive = 1> ("),
+    (ODD, "CumSum (", "CumSum <reverse = 1> ("),
+    (ODD, "end = {-1}", "end = {-2}"),
+    (ODD, "(no, g)", "(no, g, no)"),
 )
 def test_other_truth_values_are_open(text, old, new):
     before = TRUTH if text is ANY else replaced(TRUTH, {"Or (k, g)": "Xor (k, g)"})

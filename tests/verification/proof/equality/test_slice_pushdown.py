@@ -12,6 +12,7 @@ from straightline.verification.proof import prove
 from straightline.verification.proof.equality.slice_pushdown import SlicePushdown
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import descendants
+from tables import table
 from term_values import Values, fed, terms_of
 
 
@@ -180,13 +181,10 @@ PREFIXES = """g (float[5] x, int64 n, float[M] y) => (float[K, 1] z)
 INSIDE = "m = Add (i, one) end = Unsqueeze (m, none)"
 
 
-@pytest.mark.parametrize(
-    ("rows", "equal"),
-    [
-        ("ends = Add (numbers, one)", True),
-        ("ends = Add (numbers, zero)", False),
-        ("last = Neg (numbers) ends = Add (last, one)", False),
-    ],
+@table(
+    ("ends = Add (numbers, one)", True),
+    ("ends = Add (numbers, zero)", False),
+    ("last = Neg (numbers) ends = Add (last, one)", False),
 )
 def test_positions_that_come_from_rows_are_read_in_their_normal_form(rows, equal):
     after = PREFIXES % (rows, "e = Gather <axis = 0> (ends, i) end = Unsqueeze (e, none)")
@@ -222,14 +220,11 @@ def test_the_row_before_states_after_each_iteration_is_the_state_before():
     assert proof.proved, proof.reason
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("first = Unsqueeze (low", "first = Unsqueeze (none"),
-        ("Concat <axis = 0> (first, every)", "Concat <axis = 0> (every, first)"),
-        ("(states, zero, back, zero)", "(states, one, e, zero)"),
-        ("Identity (m_next)", "Identity (m)"),
-    ],
+@table(
+    ("first = Unsqueeze (low", "first = Unsqueeze (none"),
+    ("Concat <axis = 0> (first, every)", "Concat <axis = 0> (every, first)"),
+    ("(states, zero, back, zero)", "(states, one, e, zero)"),
+    ("Identity (m_next)", "Identity (m)"),
 )
 def test_the_row_before_other_states_is_open(old, new):
     text = STATE_BY_STATE.replace(old, new).replace("{-1}", "{-1}, int64[1] e = {9999}")
@@ -263,17 +258,14 @@ def test_rows_of_the_states_of_a_loop_are_those_of_a_loop_over_rows():
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("q = Add (p, v)", "k = ReduceMax <keepdims = 1> (p, axis) q = Add (k, v)"),
-        ("q = Add (p, v)", "k = Softmax <axis = 0> (p) q = Add (k, v)"),
-        ("q = Add (p, v)", "q = Sub (p, v)"),
-        ("s_next = Tanh (q)", "k = Reverse (q) s_next = Tanh (k)"),
-        ("s_next = Tanh (q)", "k = CumSum (q, first) s_next = Tanh (k)"),
-        ("o = Neg (s_next)", "o = Neg (s)"),
-        ("(h, r)", "(x0, r)"),
-    ],
+@table(
+    ("q = Add (p, v)", "k = ReduceMax <keepdims = 1> (p, axis) q = Add (k, v)"),
+    ("q = Add (p, v)", "k = Softmax <axis = 0> (p) q = Add (k, v)"),
+    ("q = Add (p, v)", "q = Sub (p, v)"),
+    ("s_next = Tanh (q)", "k = Reverse (q) s_next = Tanh (k)"),
+    ("s_next = Tanh (q)", "k = CumSum (q, first) s_next = Tanh (k)"),
+    ("o = Neg (s_next)", "o = Neg (s)"),
+    ("(h, r)", "(x0, r)"),
 )
 def test_rows_that_others_change_are_open(old, new):
     assert old in ALL_ROWS
@@ -306,14 +298,11 @@ def test_a_state_without_rows_is_the_same_for_all_rows():
     assert_proved(WITH_A_POWER, POWER_ONCE)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("q = Mul (p, v)", "q = Mul (p_next, v)"),
-        ("p_next = Mul (p, w)", "t = ReduceMax <keepdims = 0> (s, first) p_next = Mul (p, t)"),
-        ("(s0, p0, r)", "(s0, w, r)"),
-        ("p_next = Mul (p, w)", "p_next = Add (p, w)"),
-    ],
+@table(
+    ("q = Mul (p, v)", "q = Mul (p_next, v)"),
+    ("p_next = Mul (p, w)", "t = ReduceMax <keepdims = 0> (s, first) p_next = Mul (p, t)"),
+    ("(s0, p0, r)", "(s0, w, r)"),
+    ("p_next = Mul (p, w)", "p_next = Add (p, w)"),
 )
 def test_a_state_without_rows_that_differs_is_open(old, new):
     assert old in POWER_ONCE

@@ -6,6 +6,7 @@ from straightline.verification.proof import prove
 from straightline.verification.proof.execution.compile_graph import ABSENT, MOST_DEPTH, Compiler
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import Heads
+from tables import table
 
 SHADOWED = """g (float[2] x, float[2] y, int64 n) => (float[2] z) {
     z = Loop (n, , x) <body = b (int64 i, bool c, float[2] %s) => (bool d, float[2] t)
@@ -143,13 +144,10 @@ def test_absent_operands_have_no_slot():
     assert (step.outputs[0], step.operation.width, step.read) == (ABSENT, 2, {1})
 
 
-@pytest.mark.parametrize(
-    ("nodes", "reason"),
-    [
-        ("z = Neg (y) y = Neg (x)", "'y' is not defined before it is used"),
-        ("z = Neg (x) z = Abs (x)", "'z' is defined twice"),
-        ("z = LeakyRelu <alpha: float = @k> (x)", "refers to an attribute of no function"),
-    ],
+@table(
+    ("z = Neg (y) y = Neg (x)", "'y' is not defined before it is used"),
+    ("z = Neg (x) z = Abs (x)", "'z' is defined twice"),
+    ("z = LeakyRelu <alpha: float = @k> (x)", "refers to an attribute of no function"),
 )
 def test_names_that_mean_nothing_are_open(nodes, reason):
     with pytest.raises(OpenError, match=reason):
@@ -184,37 +182,34 @@ g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
 <opset_import: ["" : %d], domain: "f"> f (x, a) => (z) { %s }"""
 
 
-@pytest.mark.parametrize(
-    ("opset", "nodes", "reason"),
-    [
-        (
-            17,
-            "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c) => (c, i) {}>",
-            "its body has 2 inputs; the node feeds 3",
-        ),
-        (
-            17,
-            "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c, s) => (c) {}>",
-            "its body has 1 outputs; the node needs 2",
-        ),
-        (
-            17,
-            "z = Scan <num_scan_inputs = 2, body = b (r) => (r) {}> (x)",
-            "has 1 inputs and num_scan_inputs = 2",
-        ),
-        (
-            8,
-            "z = Scan <num_scan_inputs = 1, body = b (r) => (r) {}> (, a)",
-            "lacks an input",
-        ),
-        (
-            8,
-            "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "
-            "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
-            "w = Expand (r, n) }> (k, x)",
-            "Abs and, in the rewrite, Relu",
-        ),
-    ],
+@table(
+    (
+        17,
+        "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c) => (c, i) {}>",
+        "its body has 2 inputs; the node feeds 3",
+    ),
+    (
+        17,
+        "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c, s) => (c) {}>",
+        "its body has 1 outputs; the node needs 2",
+    ),
+    (
+        17,
+        "z = Scan <num_scan_inputs = 2, body = b (r) => (r) {}> (x)",
+        "has 1 inputs and num_scan_inputs = 2",
+    ),
+    (
+        8,
+        "z = Scan <num_scan_inputs = 1, body = b (r) => (r) {}> (, a)",
+        "lacks an input",
+    ),
+    (
+        8,
+        "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "
+        "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
+        "w = Expand (r, n) }> (k, x)",
+        "Abs and, in the rewrite, Relu",
+    ),
 )
 def test_bodies_of_functions_that_do_not_fit_their_node_stay_open(opset, nodes, reason):
     before, after = (model(FUNCTION % (opset, last, opset, nodes)) for last in ("Abs", "Relu"))

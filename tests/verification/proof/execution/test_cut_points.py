@@ -6,6 +6,7 @@ import pytest
 from proofs import model, proof_of
 from straightline.verification.proof import prove
 from straightline.verification.proof.execution.cut_points import CutPoints
+from tables import table
 
 
 @pytest.fixture
@@ -44,10 +45,7 @@ def test_a_node_whose_form_depends_on_ranks_needs_the_whole_models(answers):
     assert answers == ["open"]
 
 
-@pytest.mark.parametrize(
-    "mean",
-    ["ReduceMean <axes = [1]> (b)", "ReduceSum (b)", "Neg (b)", "ReduceMax <axes = [2]> (b)"],
-)
+@table("ReduceMean <axes = [1]> (b)", "ReduceSum (b)", "Neg (b)", "ReduceMax <axes = [2]> (b)")
 def test_a_value_of_the_same_name_may_be_another_one(mean):
     before = LAYERS % ("ReduceMean <axes = [2]> (b)", "Softplus (g)")
     assert not prove(model(before, 12), model(LAYERS % (mean, "Softplus (g)"), 12)).proved

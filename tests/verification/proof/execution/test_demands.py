@@ -6,6 +6,7 @@ from proofs import assert_open, assert_proved, model
 from sessions import open_session
 from straightline import Error
 from straightline.reference import run
+from tables import table
 
 GIVEN = """g (float[N, 4, T, 6] x, float[U, T] u) => (float[A, B, C] y)
     <int64[1] rest = {-1}, int64[1] four = {4}, int64[1] six = {6}, int64[1] one = {1},
@@ -16,37 +17,31 @@ GIVEN = """g (float[N, 4, T, 6] x, float[U, T] u) => (float[A, B, C] y)
 BEFORE = "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)"
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        "w = Concat <axis = 0> (n, one, t, rest) v = Reshape (x, w) y = Squeeze (v, one)",
-        "w = Mul (t, one) s = Concat <axis = 0> (n, w, rest) y = Reshape <allowzero = 1> (x, s)",
-    ],
+@table(
+    "w = Concat <axis = 0> (n, one, t, rest) v = Reshape (x, w) y = Squeeze (v, one)",
+    "w = Mul (t, one) s = Concat <axis = 0> (n, w, rest) y = Reshape <allowzero = 1> (x, s)",
 )
 def test_sizes_by_which_the_original_divides_are_not_zero(after):
     assert_proved(GIVEN % BEFORE, GIVEN % after)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        # The original divides by another size, or by none.
-        (
-            "y = Reshape (x, copied)",
-            "s = Concat <axis = 0> (n, t, rest) v = Reshape (x, s) y = Reshape (v, copied)",
-        ),
-        # A size of 0 copies 4 in the original.
-        (
-            "s = Concat <axis = 0> (n, t, rest) y = Reshape (x, s)",
-            "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)",
-        ),
-        # More than what the original divides by.
-        (
-            "s = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (x, s)",
-            "s = Concat <axis = 0> (n, t, rest) v = Reshape <allowzero = 1> (x, s) "
-            "w = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (v, w)",
-        ),
-    ],
+@table(
+    # The original divides by another size, or by none.
+    (
+        "y = Reshape (x, copied)",
+        "s = Concat <axis = 0> (n, t, rest) v = Reshape (x, s) y = Reshape (v, copied)",
+    ),
+    # A size of 0 copies 4 in the original.
+    (
+        "s = Concat <axis = 0> (n, t, rest) y = Reshape (x, s)",
+        "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)",
+    ),
+    # More than what the original divides by.
+    (
+        "s = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (x, s)",
+        "s = Concat <axis = 0> (n, t, rest) v = Reshape <allowzero = 1> (x, s) "
+        "w = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (v, w)",
+    ),
 )
 def test_other_sizes_may_be_zero(before, after):
     assert_open(GIVEN % before, GIVEN % after)
@@ -97,18 +92,15 @@ IN_A_BRANCH = """z = If (c) <then_branch = a () => (float[s, t] d) { d = MatMul 
     else_branch = b () => (float[s, t] e) { e = Identity (x) }>"""
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_proved"),
-    [
-        (PRODUCT, "o = MatMul (u, w)", True),
-        (PRODUCT, "o = Gemm (u, v)", False),
-        (PRODUCT, "o = MatMul (v, w)", False),
-        (IN_A_BRANCH, "o = MatMul (u, w)", False),
-        (f"h = Gather (u, fourth) {PRODUCT}", "o = Gather (v, third)", True),
-        (f"h = Gather (u, third) {PRODUCT}", "o = Gather (v, fourth)", False),
-        (f"h = Gather <axis = 1> (u, fourth) {PRODUCT}", "o = Gather (w, third)", True),
-        ("h = Gather <axis = 1> (u, fourth)", "o = Gather (w, third)", False),
-    ],
+@table(
+    (PRODUCT, "o = MatMul (u, w)", True),
+    (PRODUCT, "o = Gemm (u, v)", False),
+    (PRODUCT, "o = MatMul (v, w)", False),
+    (IN_A_BRANCH, "o = MatMul (u, w)", False),
+    (f"h = Gather (u, fourth) {PRODUCT}", "o = Gather (v, third)", True),
+    (f"h = Gather (u, third) {PRODUCT}", "o = Gather (v, fourth)", False),
+    (f"h = Gather <axis = 1> (u, fourth) {PRODUCT}", "o = Gather (w, third)", True),
+    ("h = Gather <axis = 1> (u, fourth)", "o = Gather (w, third)", False),
 )
 def test_sizes_that_products_and_indices_of_the_original_demand(before, after, is_proved):
     before = before if "z = " in before else f"{before} z = Identity (x)"
@@ -133,13 +125,10 @@ def test_attention_needs_keys():
     assert_proved(KEYS.format("", attention, EXP), KEYS.format("", attention, RESHAPE), 23)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "attention"),
-    [
-        ("", "a = Neg (q)"),
-        (CACHE, "a, present, other = Attention (q, k, v, , c, d)"),  # the cache may have keys
-        ("", BRANCH),
-    ],
+@table(
+    ("", "a = Neg (q)"),
+    (CACHE, "a, present, other = Attention (q, k, v, , c, d)"),  # the cache may have keys
+    ("", BRANCH),
 )
 def test_keys_that_the_original_does_not_need(inputs, attention):
     before = KEYS.format(inputs, attention, EXP)

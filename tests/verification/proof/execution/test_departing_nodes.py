@@ -1,12 +1,11 @@
 """Assumptions about nodes of which onnxruntime departs from the specification."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import straightline as sl
 from onnx import parser
 from sessions import outputs
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 SUM = """g (int64[n] x) => (int64 y) <bool t = {1}, int64 zero = {0}> {
@@ -38,17 +37,14 @@ def test_exact_doubles_need_no_assumption():
     assert proof(before, after).assumptions == ()
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "assumptions"),
-    [
-        ("d = Not (c) y = Where (d, x, z)", "y = Where (c, z, x)", (SIGNS,)),
-        ("d = Not (c) y = Where (d, x, z)", "d = Not (c) w = Where (d, x, z) y = Identity (w)", ()),
-        (
-            "d = Not (c) e = Exp (x) f = Exp (z) y = Where (d, e, f)",
-            "e = Exp (x) f = Exp (z) y = Where (c, f, e)",
-            (),
-        ),
-    ],
+@table(
+    ("d = Not (c) y = Where (d, x, z)", "y = Where (c, z, x)", (SIGNS,)),
+    ("d = Not (c) y = Where (d, x, z)", "d = Not (c) w = Where (d, x, z) y = Identity (w)", ()),
+    (
+        "d = Not (c) e = Exp (x) f = Exp (z) y = Where (d, e, f)",
+        "e = Exp (x) f = Exp (z) y = Where (c, f, e)",
+        (),
+    ),
 )
 def test_choices(before, after, assumptions):
     one, other = (f"g {CHOICES} {{ {nodes} }}" for nodes in (before, after))
@@ -77,18 +73,15 @@ def test_sums_that_rewrites_emit_are_exact(kind, options):
     assert not outcome.verdict.proof.assumptions
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "assumptions"),
-    [
-        ("(float u, float e) {{ {} }}", "(float u, float r) {{ {} r = Identity (e) }}", True),
-        ("(float u, float u) {{ {} }}", "(float u, float r) {{ {} r = Identity (u) }}", True),
-        ("(float u, float e) {{ {} }}", "(float v, float e) {{ {} v = Identity (u) }}", False),
-        (
-            "(float u, float r) {{ {} r = Neg (e) }}",
-            "(float u, float r) {{ {} r = Neg (e) }}",
-            False,
-        ),
-    ],
+@table(
+    ("(float u, float e) {{ {} }}", "(float u, float r) {{ {} r = Identity (e) }}", True),
+    ("(float u, float u) {{ {} }}", "(float u, float r) {{ {} r = Identity (u) }}", True),
+    ("(float u, float e) {{ {} }}", "(float v, float e) {{ {} v = Identity (u) }}", False),
+    (
+        "(float u, float r) {{ {} r = Neg (e) }}",
+        "(float u, float r) {{ {} r = Neg (e) }}",
+        False,
+    ),
 )
 def test_outputs_of_a_body(before, after, assumptions):
     text = """g (float s, float[N] x) => (float t, float[N] y) {{

@@ -3,6 +3,7 @@
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove
+from tables import table
 
 TEXT = """g (float[n, 4] x, float[n, 4] z, float[m, 4] o, int64[k, 2] i, int64[k, 1] j,
     float[k, 2] u, float[k, 4] r) => (float[a, b] y) <int64[1] one = {1}, int64[1] two = {2}> {
@@ -42,9 +43,7 @@ def test_other_indices(reader):
     assert_open(TEXT % (OTHERS[reader], ""), TEXT % (OTHERS[reader], reader), "may fail")
 
 
-@pytest.mark.parametrize(
-    ("numbers", "fits"), [("0, 2, 1, 1", True), ("-2, -3", True), ("2, 0", False), ("0, 3", False)]
-)
+@table(("0, 2, 1, 1", True), ("-2, -3", True), ("2, 0", False), ("0, 3", False))
 def test_each_column_of_constant_tuples_has_its_own_axis(numbers, fits):
     text = (
         """g (float[2, 3, 4] x) => (float[2, 3, 4] y) <int64[%d, 2] i = {%s}> { %s y = Neg (x) }"""
@@ -71,15 +70,12 @@ UP_TO_MOST = """g (float[n, 2] x) => (float[m, 2] y) <int64 zero = {0}, int64 on
     y = Gather <axis = 0> (e, v) }"""
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("", ""),
-        ("(k, v)", "(k, r)"),
-        ("ReduceMax", "ReduceMin"),
-        ("(x, k, most, k)", "(x, k1, most, k)"),
-        ("(e, v)", "(c, v)"),
-    ],
+@table(
+    ("", ""),
+    ("(k, v)", "(k, r)"),
+    ("ReduceMax", "ReduceMin"),
+    ("(x, k, most, k)", "(x, k1, most, k)"),
+    ("(e, v)", "(c, v)"),
 )
 def test_indices_up_to_the_largest_of_them(old, new):
     """Element v of a row and the rows before the largest v."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from proofs import assert_open, assert_proved, model
 from straightline.reference.signature import type_text
 from straightline.verification.proof import prove
+from tables import table
 
 
 def test_a_default_that_a_caller_may_override_is_the_same():
@@ -66,10 +67,7 @@ def test_signatures_that_differ_stay_open():
     )
 
 
-@pytest.mark.parametrize(
-    ("declared", "told"),
-    [("float[n]", "float[3]"), ("float[]", "float[n]"), ("seq(float[n])", "seq(float[3])")],
-)
+@table(("float[n]", "float[3]"), ("float[]", "float[n]"), ("seq(float[n])", "seq(float[3])"))
 def test_a_declared_input_of_the_rewrite_is_an_assumption(declared, told):
     text = "g (%s x) => (%s y) { y = Identity (x) }"
     before, after = (model(text % (kind, kind)) for kind in (declared, told))
@@ -91,13 +89,10 @@ def test_shapes_that_a_caller_states_are_told_once():
     assert prove(after, after, sizes={"x": (3,)}).assumptions == ()
 
 
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        (np.array(3.0, np.float32), "is 3.0"),
-        (np.array([1, -1], np.float32), "is [1.0, -1.0]"),
-        (np.zeros(17, np.float32), "has the value that was set"),
-    ],
+@table(
+    (np.array(3.0, np.float32), "is 3.0"),
+    (np.array([1, -1], np.float32), "is [1.0, -1.0]"),
+    (np.zeros(17, np.float32), "has the value that was set"),
 )
 def test_a_value_that_is_set_is_a_condition(value, told):
     sizes = ",".join(map(str, value.shape))
@@ -123,16 +118,8 @@ def test_many_long_values_are_one_clause():
     assert prove(same, after, bound=values).claim == f"equal for every input, if {claim}"
 
 
-@pytest.mark.parametrize(
-    ("sizes", "ties"),
-    [
-        ("n, m", True),
-        ("?, ?", True),
-        ("n, ?", True),
-        ("n, 3", True),
-        ("n, n", False),
-        ("3, 3", False),
-    ],
+@table(
+    ("n, m", True), ("?, ?", True), ("n, ?", True), ("n, 3", True), ("n, n", False), ("3, 3", False)
 )
 def test_a_name_that_two_axes_have_in_the_rewrite_only_is_told(sizes, ties):
     """onnxruntime reuses memory where names of sizes are equal."""

@@ -5,18 +5,16 @@ import pytest
 from proofs import model as parsed
 from spelled import model
 from straightline.verification.proof import prove
+from tables import table
 
 INTEGERS = "(int64[3] x) => (int64[3] y)"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "opset", "signature", "reason"),
-    [
-        ("y = Max (x, x)", 11, INTEGERS, "does not accept int64 in opset 11"),
-        ("y = Cast <to = 7, saturate = 0> (x)", 13, INTEGERS, "has no 'saturate' in opset 13"),
-        ("c = Cast <to = 1> (x) y = Add (x, c)", 13, INTEGERS, "inputs of different types"),
-        ("a = Add (x, x) c = Cast <to = 1> (a) y = Add (x, c)", 13, INTEGERS, "different types"),
-    ],
+@table(
+    ("y = Max (x, x)", 11, INTEGERS, "does not accept int64 in opset 11"),
+    ("y = Cast <to = 7, saturate = 0> (x)", 13, INTEGERS, "has no 'saturate' in opset 13"),
+    ("c = Cast <to = 1> (x) y = Add (x, c)", 13, INTEGERS, "inputs of different types"),
+    ("a = Add (x, x) c = Cast <to = 1> (a) y = Add (x, c)", 13, INTEGERS, "different types"),
 )
 def test_they_are_open(nodes, opset, signature, reason):
     bad = model(nodes, opset, signature)
@@ -88,18 +86,15 @@ def test_an_absent_input_of_sizes_is_seen_beside_a_node_that_has_them(attributes
     assert proof.status == "refuted" and "neither sizes nor their number" in proof.reason
 
 
-@pytest.mark.parametrize(
-    ("nodes", "reason"),
-    [
-        ("y = Loop (k, t, x) <body = b (i, w, s) => (c, s2) { s2 = Neg (s) }>", "absent output"),
-        ("y, q = Loop (k, t, x) <body = b (i, w, s) => (w, s, c) {}>", "absent output"),
-        ("y = If (t) <then_branch = b () => (c) {}, else_branch = e () => (x) {}>", "absent"),
-        (
-            "y = Loop (k, t, x) <body = b (i, w, s) => (w2, s2) { w2 = Identity (w) s2 = If (c) "
-            "<then_branch = d () => (a) { a = Neg (s) }, else_branch = e () => (s) {}> }>",
-            "lacks input 0",
-        ),
-    ],
+@table(
+    ("y = Loop (k, t, x) <body = b (i, w, s) => (c, s2) { s2 = Neg (s) }>", "absent output"),
+    ("y, q = Loop (k, t, x) <body = b (i, w, s) => (w, s, c) {}>", "absent output"),
+    ("y = If (t) <then_branch = b () => (c) {}, else_branch = e () => (x) {}>", "absent"),
+    (
+        "y = Loop (k, t, x) <body = b (i, w, s) => (w2, s2) { w2 = Identity (w) s2 = If (c) "
+        "<then_branch = d () => (a) { a = Neg (s) }, else_branch = e () => (s) {}> }>",
+        "lacks input 0",
+    ),
 )
 def test_a_body_that_needs_an_absent_argument_stays_open(nodes, reason):
     constants = "k = Constant <value_int = 2> () t = Constant <value = bool {1}> ()"
@@ -163,17 +158,14 @@ UNREAD = """g (float[2] x, bool c) => (float[2] y, seq(float[2]) s) {
     w = other.Two (x) %s }"""
 
 
-@pytest.mark.parametrize(
-    ("node", "reason"),
-    [
-        ("n = Neg (s)", "Neg 'n' does not accept seq(tensor(float)) in opset 21"),
-        ("n = SequenceInsert (s, d)", "does not insert double into seq(tensor(float))"),
-        ("n = SequenceInsert (x, x)", "does not accept float in opset 21"),
-        ("n = Neg (w)", "an operand may have a type that the operator does not accept"),
-        ("n = Neg (u)", "an operand may have a type that the operator does not accept"),
-        ("n = Add (x, u)", "an operand may have a type that the operator does not accept"),
-        ("n = Add (u, w)", "an operand may have a type that the operator does not accept"),
-    ],
+@table(
+    ("n = Neg (s)", "Neg 'n' does not accept seq(tensor(float)) in opset 21"),
+    ("n = SequenceInsert (s, d)", "does not insert double into seq(tensor(float))"),
+    ("n = SequenceInsert (x, x)", "does not accept float in opset 21"),
+    ("n = Neg (w)", "an operand may have a type that the operator does not accept"),
+    ("n = Neg (u)", "an operand may have a type that the operator does not accept"),
+    ("n = Add (x, u)", "an operand may have a type that the operator does not accept"),
+    ("n = Add (u, w)", "an operand may have a type that the operator does not accept"),
 )
 def test_a_node_that_nothing_reads_fails_on_an_operand_of_another_type(node, reason):
     before, after = onnx_models(UNREAD % "", UNREAD % node)
@@ -183,37 +175,31 @@ def test_a_node_that_nothing_reads_fails_on_an_operand_of_another_type(node, rea
     assert prove(after, after).proved is ("SequenceInsert" not in node and "(s)" not in node)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("n = Neg (u)", "n = Abs (u)"),
-        ("n = Sin (u)", "n = Neg (u)"),
-        ("n = Add (x, u)", "n = Sin (u)"),
-        ("n = Add (u, w)", "n = Add (u, w) m = Add (u, w)"),
-        ("", "n = Identity (u) m = Identity (w)"),
-        ("n = Neg (u)", "n = Shape (u)"),
-        ("n = Sub (u, x) m = Neg (n)", "n = Sub (u, x) m = Sin (n)"),
-        (
-            "n = Sub (u, x) m = Sqrt (n) k = Div (n, m)",
-            "n = Sub (u, x) m = Sqrt (n) k = Mul (n, m)",
-        ),
-        ("n = Flatten (u) m = Sin (n)", "n = Flatten (u) m = Sin (n) k = Neg (u)"),
-    ],
+@table(
+    ("n = Neg (u)", "n = Abs (u)"),
+    ("n = Sin (u)", "n = Neg (u)"),
+    ("n = Add (x, u)", "n = Sin (u)"),
+    ("n = Add (u, w)", "n = Add (u, w) m = Add (u, w)"),
+    ("", "n = Identity (u) m = Identity (w)"),
+    ("n = Neg (u)", "n = Shape (u)"),
+    ("n = Sub (u, x) m = Neg (n)", "n = Sub (u, x) m = Sin (n)"),
+    (
+        "n = Sub (u, x) m = Sqrt (n) k = Div (n, m)",
+        "n = Sub (u, x) m = Sqrt (n) k = Mul (n, m)",
+    ),
+    ("n = Flatten (u) m = Sin (n)", "n = Flatten (u) m = Sin (n) k = Neg (u)"),
 )
 def test_an_operand_has_a_type_that_the_original_asks_for(one, other):
     assert prove(*onnx_models(UNREAD % one, UNREAD % other)).proved
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("n = Neg (u)", "n = Sin (u)"),
-        ("n = Shape (u)", "n = Neg (u)"),
-        ("n = Sin (u)", "n = Add (x, u)"),
-        ("n = Neg (u) m = Neg (w)", "n = Add (u, w)"),
-        ("n = Sub (u, d) m = Add (w, x)", "n = Sub (u, d) m = Add (w, x) k = Add (u, w)"),
-        ("n = Shape (u) m = Sin (n)", "n = Shape (u) m = Sin (n) k = Sin (u)"),
-    ],
+@table(
+    ("n = Neg (u)", "n = Sin (u)"),
+    ("n = Shape (u)", "n = Neg (u)"),
+    ("n = Sin (u)", "n = Add (x, u)"),
+    ("n = Neg (u) m = Neg (w)", "n = Add (u, w)"),
+    ("n = Sub (u, d) m = Add (w, x)", "n = Sub (u, d) m = Add (w, x) k = Add (u, w)"),
+    ("n = Shape (u) m = Sin (n)", "n = Shape (u) m = Sin (n) k = Sin (u)"),
 )
 def test_another_operator_accepts_fewer_types(one, other):
     assert not prove(*onnx_models(UNREAD % one, UNREAD % other)).proved

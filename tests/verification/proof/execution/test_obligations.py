@@ -3,7 +3,6 @@
 import itertools
 
 import onnx
-import pytest
 from straightline.verification.proof.execution.obligations import (
     Guard,
     Obligation,
@@ -12,6 +11,7 @@ from straightline.verification.proof.execution.obligations import (
     relocate,
 )
 from straightline.verification.proof.terms.term import Head
+from tables import table
 
 
 def test_a_call_has_what_is_around_it_and_what_is_in_it():
@@ -40,19 +40,16 @@ def guards(text):
     )
 
 
-@pytest.mark.parametrize(
-    ("premises", "found"),
-    [
-        (["a"], []),
-        (["a", "b"], []),
-        (["a", "A"], [""]),
-        (["la", "lA"], ["l"]),
-        (["la", "A"], []),
-        (["pa", "pA", "P"], ["p", ""]),
-        (["ab", "aB", "Ab", "AB"], ["a", "b", "A", "B", ""]),
-        (["ab", "aB", "A"], ["a", ""]),
-        (["ab", "AB"], []),
-    ],
+@table(
+    (["a"], []),
+    (["a", "b"], []),
+    (["a", "A"], [""]),
+    (["la", "lA"], ["l"]),
+    (["la", "A"], []),
+    (["pa", "pA", "P"], ["p", ""]),
+    (["ab", "aB", "Ab", "AB"], ["a", "b", "A", "B", ""]),
+    (["ab", "aB", "A"], ["a", ""]),
+    (["ab", "AB"], []),
 )
 def test_a_demand_of_both_branches_is_one_of_the_if(premises, found):
     results = list(in_both_branches([guards(one) for one in premises]))

@@ -5,6 +5,7 @@ import pytest
 from raising import text
 from straightline import ir, prove
 from straightline.reference import run
+from tables import table
 
 HEADS = "(float[2, 6, 4, 8] q, float[2, 6, 5, 8] k, float[2, 6, 5, 8] v, float[4, 5] m)"
 GROUPS = HEADS.replace("6, 5", "3, 5")
@@ -58,11 +59,8 @@ def test_longer_forms(signature, longer, shorter):
     np.testing.assert_allclose(one, other, 1e-5, 1e-5)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("Mul (s, c)", "Mul (s, h)"), ("[0, 1, 3, 2]> (k)", "[0, 1, 3, 2]> (v)"), ("(w, v)", "(w, k)"),
-     ("Softmax", "LogSoftmax")],
-)  # fmt: skip
+@table(("Mul (s, c)", "Mul (s, h)"), ("[0, 1, 3, 2]> (k)", "[0, 1, 3, 2]> (v)"),
+     ("(w, v)", "(w, k)"), ("Softmax", "LogSoftmax"))  # fmt: skip
 def test_near_misses(old, new):
     signature, longer, shorter = FORMS[0]
     assert old in longer

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from proofs import model
 from straightline import prove, reference
+from tables import table
 
 HEAD = """<ir_version: 10, opset_import: ["" : 20]>
 g (float[3, 4] x, float[3, 4] y, float[n, 4] v) => (float[a, b] z)
@@ -58,9 +59,7 @@ def test_the_rewrite_need_not_divide(before, after):
 
 
 @pytest.mark.sample(8)
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+@table(
         ("z = Div (x, y)", "r = Reciprocal (y) z = Mul (r, x)"),
         ("p = Mul (x, y) z = Div (one, p)", "q = Reciprocal (x) r = Div (two, y) s = Mul (q, r) "
          "z = Div (s, two)"),
@@ -79,9 +78,7 @@ def test_the_rewrite_need_not_divide(before, after):
         ("t = Transpose (x) u = Transpose (y) v1 = Add (u, one) d = Div (t, v1) z = Transpose (d)",
          "w = Add (y, one) z = Div (x, w)"),
         ("m = ReduceMean (v, first) z = Add (x, m)", "m = ReduceMean (v, first) k = Add (m, x) "
-         "d = Sub (m, m) z = Add (k, d)"),
-    ],
-)  # fmt: skip
+         "d = Sub (m, m) z = Add (k, d)"))  # fmt: skip
 def test_divisors_of_the_original_are_nonzero(before, after):
     proof = prove(*models(before, after), equality="reals", search=False)
     assert proof.proved, str(proof)

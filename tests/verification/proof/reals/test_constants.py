@@ -8,20 +8,18 @@ import pytest
 from straightline.verification.proof.reals.constants import last_place, simplest
 from straightline.verification.proof.reals.field import Field
 from straightline.verification.proof.terms.budget import Budget
+from tables import table
 
 
-@pytest.mark.parametrize(
-    ("number", "same"),
-    [
-        (1.4142135, 2**0.5),
-        (0.70710677, 0.5**0.5),
-        (0.7978846, (2 / math.pi) ** 0.5),
-        (1e-5, 1e-5),
-        (-0.33333334, -1 / 3),
-        (0.59460354, 8**-0.25),
-        (-0.29730177, -(128**-0.25)),
-        (0.1234567, np.float32(0.1234567)),
-    ],
+@table(
+    (1.4142135, 2**0.5),
+    (0.70710677, 0.5**0.5),
+    (0.7978846, (2 / math.pi) ** 0.5),
+    (1e-5, 1e-5),
+    (-0.33333334, -1 / 3),
+    (0.59460354, 8**-0.25),
+    (-0.29730177, -(128**-0.25)),
+    (0.1234567, np.float32(0.1234567)),
 )
 def test_a_constant_is_the_simplest_number_that_rounds_to_it(number, same):
     field = Field(Budget())

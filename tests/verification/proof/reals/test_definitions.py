@@ -5,6 +5,7 @@ import onnx
 import pytest
 from straightline import prove
 from straightline.reference import run
+from tables import table
 
 CUBE = "(float[n, 4, 8] x, float[8] s, float[8] b) => (float[n, 4, 8] y)"
 IMAGE = "(float[2, 6, 5] x, float[6] s, float[6] b, float[6] m, float[6] v) => (float[2, 6, 5] y)"
@@ -232,23 +233,20 @@ BOUNDS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_equal"),
-    [
-        ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, c, b)", True),
-        ("t = Relu (x) y = Clip (t, a, b)", "y = Clip (x, z, b)", True),
-        ("t = Clip (x, a, b) y = Relu (t)", "y = Clip (x, z, b)", True),
-        (
-            "t = Relu (x) u = Mul (t, two) y = Clip (u, a, four)",
-            "t = Clip (x, z, two) y = Mul (t, two)",
-            True,
-        ),
-        ("t = Mul (x, two) y = Relu (t)", "t = Relu (x) y = Mul (t, two)", True),
-        ("t = Mul (x, a) y = Relu (t)", "t = Relu (x) y = Mul (t, a)", False),
-        ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, a, b)", False),
-        ("t = Clip (x, a, b) y = Clip (t, e, d)", "y = Clip (x, e, b)", False),
-        ("t = Clip (x, b, a) y = Clip (t, c, d)", "y = Clip (x, b, a)", False),
-    ],
+@table(
+    ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, c, b)", True),
+    ("t = Relu (x) y = Clip (t, a, b)", "y = Clip (x, z, b)", True),
+    ("t = Clip (x, a, b) y = Relu (t)", "y = Clip (x, z, b)", True),
+    (
+        "t = Relu (x) u = Mul (t, two) y = Clip (u, a, four)",
+        "t = Clip (x, z, two) y = Mul (t, two)",
+        True,
+    ),
+    ("t = Mul (x, two) y = Relu (t)", "t = Relu (x) y = Mul (t, two)", True),
+    ("t = Mul (x, a) y = Relu (t)", "t = Relu (x) y = Mul (t, a)", False),
+    ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, a, b)", False),
+    ("t = Clip (x, a, b) y = Clip (t, e, d)", "y = Clip (x, e, b)", False),
+    ("t = Clip (x, b, a) y = Clip (t, c, d)", "y = Clip (x, b, a)", False),
 )
 def test_bounds_of_bounds(one, other, is_equal):
     head = f'<ir_version: 8, opset_import: ["" : 17]> g {BOUNDS}'

@@ -6,6 +6,7 @@ import pytest
 from straightline.verification.proof.reals.field import Field
 from straightline.verification.proof.reals.numbers import Numbers
 from straightline.verification.proof.terms.budget import Budget
+from tables import table
 
 THIRD = Fraction(1, 3)
 
@@ -18,20 +19,16 @@ def numbers():
     return result
 
 
-@pytest.mark.parametrize(
-    "number", [THIRD, 8 * THIRD, 1 / THIRD, Fraction(7, 1024), Fraction(11, 20)]
-)
-def test_numbers_are_found_with_inverses_and_powers_of_two(numbers, number):
+@table(THIRD, 8 * THIRD, 1 / THIRD, Fraction(7, 1024), Fraction(11, 20))
+def test_numbers_are_found_with_inverses_and_powers_of_two(number, numbers):
     assert numbers.exact(float(number)).number == number
     near = float(number) * (1 + 1e-7)
     assert numbers.near(near * (1 - 2e-7), near * (1 + 2e-7)).number == number
     assert numbers.near(near, near * (1 + 1e-8)) is None
 
 
-@pytest.mark.parametrize(
-    "number", [7 * THIRD, Fraction(77, 10), Fraction(70, 11), 49, 8 * THIRD**2]
-)
-def test_products_are_found(numbers, number):
+@table(7 * THIRD, Fraction(77, 10), Fraction(70, 11), 49, 8 * THIRD**2)
+def test_products_are_found(number, numbers):
     least, largest = float(number) * (1 - 1e-7), float(number) * (1 + 1e-7)
     assert numbers.near(least, largest) is None
     assert numbers.product(least, largest).number == number

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from straightline.reference import run
 from straightline.verification.proof import prove
+from tables import table
 
 
 def model(signature, nodes, constants=""):
@@ -19,9 +20,7 @@ def status(before, after):
 
 
 @pytest.mark.sample(6)
-@pytest.mark.parametrize(
-    ("a", "b", "c"), [*itertools.product((0, 1), (0, 1), ("[5]", "[4, 1]", ""))]
-)
+@table(*itertools.product((0, 1), (0, 1), ("[5]", "[4, 1]", "")))
 def test_gemm_is_a_sum_of_products(a, b, c):
     shapes = [("[4, 3]", "[3, 4]")[a], ("[3, 5]", "[5, 3]")[b]]
     third = f", float{c} c" if c else ""
@@ -161,28 +160,25 @@ CONV = (
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize(
-    ("before", "after", "is_equal"),
-    [
-        ("t = Conv (x, w) y = Add (t, o)", "u = Reshape (o, flat) y = Conv (x, w, u)", True),
-        ("y = Conv (x, w, b)", "t = Conv (x, w) y = Add (t, o)", False),
-        ("t = Mul (w, s) y = Conv (x, t)", "u = Conv (x, w) y = Mul (u, o)", False),
-        (
-            "t = Mul (w, s) y = Conv (x, t)",
-            "p = Squeeze (s, first) u = Conv (x, w) y = Mul (u, p)",
-            True,
-        ),
-        ("t = Mul (w, i) y = Conv (x, t)", "t = Mul (x, i) y = Conv (t, w)", True),
-        ("t = Mul (w, k) y = Conv (x, t)", "y = Conv (x, w)", False),
-        (
-            "t = Add (w, v) y = Conv (x, t)",
-            "u = Conv (x, w) z = Conv (x, v) y = Add (z, u)",
-            True,
-        ),
-        ("t = Mul (x, two) y = Conv (t, w)", "t = Mul (two, w) y = Conv (x, t)", True),
-        ("t = Mul (x, two) y = Conv (t, w)", "y = Conv (x, w)", False),
-        ("t = Mul (x, two) y = Conv (t, w, b)", "u = Conv (x, w, b) y = Mul (u, two)", False),
-    ],
+@table(
+    ("t = Conv (x, w) y = Add (t, o)", "u = Reshape (o, flat) y = Conv (x, w, u)", True),
+    ("y = Conv (x, w, b)", "t = Conv (x, w) y = Add (t, o)", False),
+    ("t = Mul (w, s) y = Conv (x, t)", "u = Conv (x, w) y = Mul (u, o)", False),
+    (
+        "t = Mul (w, s) y = Conv (x, t)",
+        "p = Squeeze (s, first) u = Conv (x, w) y = Mul (u, p)",
+        True,
+    ),
+    ("t = Mul (w, i) y = Conv (x, t)", "t = Mul (x, i) y = Conv (t, w)", True),
+    ("t = Mul (w, k) y = Conv (x, t)", "y = Conv (x, w)", False),
+    (
+        "t = Add (w, v) y = Conv (x, t)",
+        "u = Conv (x, w) z = Conv (x, v) y = Add (z, u)",
+        True,
+    ),
+    ("t = Mul (x, two) y = Conv (t, w)", "t = Mul (two, w) y = Conv (x, t)", True),
+    ("t = Mul (x, two) y = Conv (t, w)", "y = Conv (x, w)", False),
+    ("t = Mul (x, two) y = Conv (t, w, b)", "u = Conv (x, w, b) y = Mul (u, two)", False),
 )
 def test_convolutions(before, after, is_equal):
     constants = "<int64[1] flat = {-1}, int64[1] first = {3}, float two = {2}>"
@@ -238,33 +234,30 @@ TRANSPOSED = """(float[n, c, 7, 6] x, float[c, m, 3, 1] w, float[c, m, 3, 1] v, 
     float[1, m, 1, 1] s, float[c, 1, 1, 1] i, float[1, 1, 3, 1] k) => (float[n, m, 9, 6] y)"""
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_equal"),
-    [
-        (
-            "t = Mul (w, s) y = ConvTranspose (x, t)",
-            "u = ConvTranspose (x, w) y = Mul (u, s)",
-            True,
-        ),
-        (
-            "t = Mul (w, i) y = ConvTranspose (x, t)",
-            "u = ConvTranspose (x, w) y = Mul (u, s)",
-            False,
-        ),
-        ("t = Mul (w, k) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
-        ("t = Mul (w, s) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
-        (
-            "y = ConvTranspose (x, w, b)",
-            "t = ConvTranspose (x, w) o = Reshape (b, shape) y = Add (t, o)",
-            True,
-        ),
-        ("y = ConvTranspose (x, w, b)", "y = ConvTranspose (x, w)", False),
-        (
-            "t = Add (w, v) y = ConvTranspose (x, t)",
-            "t = ConvTranspose (x, w) u = ConvTranspose (x, v) y = Add (t, u)",
-            True,
-        ),
-    ],
+@table(
+    (
+        "t = Mul (w, s) y = ConvTranspose (x, t)",
+        "u = ConvTranspose (x, w) y = Mul (u, s)",
+        True,
+    ),
+    (
+        "t = Mul (w, i) y = ConvTranspose (x, t)",
+        "u = ConvTranspose (x, w) y = Mul (u, s)",
+        False,
+    ),
+    ("t = Mul (w, k) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
+    ("t = Mul (w, s) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
+    (
+        "y = ConvTranspose (x, w, b)",
+        "t = ConvTranspose (x, w) o = Reshape (b, shape) y = Add (t, o)",
+        True,
+    ),
+    ("y = ConvTranspose (x, w, b)", "y = ConvTranspose (x, w)", False),
+    (
+        "t = Add (w, v) y = ConvTranspose (x, t)",
+        "t = ConvTranspose (x, w) u = ConvTranspose (x, v) y = Add (t, u)",
+        True,
+    ),
 )
 def test_transposed_convolutions(before, after, is_equal):
     constants = "<int64[3] shape = {-1, 1, 1}>"
@@ -288,14 +281,11 @@ def test_groups_of_transposed_convolutions(channels, is_equal):
 IMAGE = "(float[n, 2, 5, 5] x, float[{}, {}, 3, 3] w, float[{}] s) => (float[n, m, p, q] y)"
 
 
-@pytest.mark.parametrize(
-    ("node", "weights", "sizes", "is_equal"),
-    [
-        ("Conv", "[1, 2, 1, 1]", (3, 2), True),
-        ("Conv <group = 2>", "[2, 1, 1, 1]", (2, 1), False),
-        ("ConvTranspose", "[2, 1, 1, 1]", (2, 3), True),
-        ("ConvTranspose <group = 2>", "[2, 1, 1, 1]", (2, 3), True),
-    ],
+@table(
+    ("Conv", "[1, 2, 1, 1]", (3, 2), True),
+    ("Conv <group = 2>", "[2, 1, 1, 1]", (2, 1), False),
+    ("ConvTranspose", "[2, 1, 1, 1]", (2, 3), True),
+    ("ConvTranspose <group = 2>", "[2, 1, 1, 1]", (2, 3), True),
 )
 def test_factors_of_channels_are_those_of_weights(node, weights, sizes, is_equal):
     signature = IMAGE.format(*sizes, 2)
@@ -370,15 +360,12 @@ DOT = "(float[3] x, float[3] z) => (float[a, b] y)"
 UNIT_AXES = "p = Unsqueeze (x, first) q = Unsqueeze (z, last) r = Transpose (q) "
 
 
-@pytest.mark.parametrize(
-    ("nodes", "equal"),
-    [
-        ("m = Mul (p, r) s = ReduceSum (m, last) y = Identity (s)", True),
-        ("m = Mul (p, r) y = ReduceMean <axes = [1]> (m)", False),
-        ("m = Add (p, r) y = ReduceSum (m, last)", False),
-        ("m = Mul (p, p) y = ReduceSum (m, last)", False),
-        ("y = MatMul (r, q)", False),
-    ],
+@table(
+    ("m = Mul (p, r) s = ReduceSum (m, last) y = Identity (s)", True),
+    ("m = Mul (p, r) y = ReduceMean <axes = [1]> (m)", False),
+    ("m = Add (p, r) y = ReduceSum (m, last)", False),
+    ("m = Mul (p, p) y = ReduceSum (m, last)", False),
+    ("y = MatMul (r, q)", False),
 )
 def test_a_product_of_two_vectors_is_a_sum(nodes, equal):
     constants = "<int64[1] first = {0}, int64[1] last = {1}>"

@@ -1,7 +1,7 @@
 """Concat: of one, of Concats, of parts that lie side by side."""
 
-import pytest
 from proofs import assert_open, assert_proved, proof_of
+from tables import table
 
 SAME = "g (float[4, 2] x) => (float[4, 2] z) { z = Identity (x) }"
 HALVES = """g (float[4, 2] x) => (float[4, 2] z)
@@ -78,14 +78,11 @@ WHOLE = """g (float[K, 2] x) => (float[N, 2] y) <int64 zero = {0}> {
     b = Concat <axis = 0> (x, x, x) y = CumSum <EX> (b, zero) }"""
 
 
-@pytest.mark.parametrize(
-    ("first", "rest", "exclusive", "is_equal"),
-    [
-        ("one", "one", 0, True),
-        ("two", "two", 0, False),
-        ("one", "two", 0, False),
-        ("one", "one", 1, False),
-    ],
+@table(
+    ("one", "one", 0, True),
+    ("two", "two", 0, False),
+    ("one", "two", 0, False),
+    ("one", "one", 1, False),
 )
 def test_the_first_row_of_sums_is_the_first_summand(first, rest, exclusive, is_equal):
     texts = [

@@ -6,6 +6,7 @@ from proofs import assert_open, assert_proved, model
 from sessions import outputs
 from straightline.facts.polynomial import Dimension
 from straightline.reference import run
+from tables import table
 from term_values import evaluated, terms_of
 
 NUMBERS = """g (int64 n, float[1] x) => (float[k, 1] z) <bool yes = {1}> {
@@ -26,17 +27,14 @@ def test_a_number_that_is_not_negative_is_the_iterations_of_a_loop(count):
     assert_proved(NUMBERS, EXPANDED % count)
 
 
-@pytest.mark.parametrize(
-    "count",
-    [
-        "m = Identity (n)",
-        "m = Min (n, zero)",
-        "a = Neg (n) m = Max (a, zero)",
-        "u = Constant <value_int = 1> () m = Max (n, u)",
-        "c = Less (n, zero) m = Where (c, n, zero)",
-        "a = Neg (n) c = Less (a, zero) m = Where (c, zero, n)",
-        "u = Constant <value_int = 1> () c = Less (n, u) m = Where (c, u, n)",
-    ],
+@table(
+    "m = Identity (n)",
+    "m = Min (n, zero)",
+    "a = Neg (n) m = Max (a, zero)",
+    "u = Constant <value_int = 1> () m = Max (n, u)",
+    "c = Less (n, zero) m = Where (c, n, zero)",
+    "a = Neg (n) c = Less (a, zero) m = Where (c, zero, n)",
+    "u = Constant <value_int = 1> () c = Less (n, u) m = Where (c, u, n)",
 )
 def test_other_numbers_are_not(count):
     assert_open(NUMBERS, EXPANDED % count)

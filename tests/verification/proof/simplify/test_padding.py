@@ -5,6 +5,7 @@ import pytest
 from proofs import assert_open, assert_proved, model
 from sessions import open_session
 from straightline.reference import run
+from tables import table
 from term_values import evaluated, terms_of
 
 FILLED = """g (int64[1] n, float[l, 2] x) => (float[a, b] z)
@@ -78,17 +79,14 @@ def test_the_length_of_a_padded_value():
     assert_proved(FIVE, other)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        UP % (ZEROS % ("five", "-0.0", "rows, more")),
-        UP % (ZEROS % ("five", "1", "rows, more")),
-        UP % (ZEROS % ("five", "0", "more, rows")),
-        UP % (ZEROS % ("five", "0", "y, more")),
-        UP % (ZEROS % ("five", "0", "rows, more")).replace("(five, n)", "(n, five)"),
-        UP % (ZEROS % ("five", "0", "rows, more")).replace("Sub (five", "Add (five"),
-        UP % ("m = Add (n, one) " + (ZEROS % ("five", "0", "rows, more")).replace(", n)", ", m)")),
-    ],
+@table(
+    UP % (ZEROS % ("five", "-0.0", "rows, more")),
+    UP % (ZEROS % ("five", "1", "rows, more")),
+    UP % (ZEROS % ("five", "0", "more, rows")),
+    UP % (ZEROS % ("five", "0", "y, more")),
+    UP % (ZEROS % ("five", "0", "rows, more")).replace("(five, n)", "(n, five)"),
+    UP % (ZEROS % ("five", "0", "rows, more")).replace("Sub (five", "Add (five"),
+    UP % ("m = Add (n, one) " + (ZEROS % ("five", "0", "rows, more")).replace(", n)", ", m)")),
 )
 def test_other_sums_and_other_elements_are_none(text):
     assert told(text)[0] != "5"
@@ -148,13 +146,10 @@ ROWS = """g (float[n, 2] x) => (float[a, b] y) <int64 zero = {{0}}, int64 one = 
         r = Gather <axis = 0> (p, j) }}> }}"""
 
 
-@pytest.mark.parametrize(
-    ("widths", "place", "side"),
-    [
-        ("1, 0, 0, 0", "Add (i, one)", 1),
-        ("1, 0, 2, 0", "Add (i, one)", 1),
-        ("2, 0, 0, 0", "Add (i, one)", 2),
-    ],
+@table(
+    ("1, 0, 0, 0", "Add (i, one)", 1),
+    ("1, 0, 2, 0", "Add (i, one)", 1),
+    ("2, 0, 0, 0", "Add (i, one)", 2),
 )
 def test_rows_of_a_pad_are_those_of_a_concat(widths, place, side):
     options = {"widths": widths, "place": place, "side": f"{side}, 2"}

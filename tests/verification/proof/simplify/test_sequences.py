@@ -11,6 +11,7 @@ from straightline.verification.proof.simplify.sequences import (
 )
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 
 def test_elements_are_those_that_were_appended():
@@ -42,9 +43,7 @@ def test_an_element_at_a_known_place(at, result):
     assert_proved(TEXT % f"i = Constant <value_int = {at}> () z = SequenceAt (s, i)", result)
 
 
-@pytest.mark.parametrize(
-    ("at", "found"), [(0, [V, X, Y]), (1, [X, V, Y]), (-1, [X, V, Y]), (2, [X, Y, V])]
-)
+@table((0, [V, X, Y]), (1, [X, V, Y]), (-1, [X, V, Y]), (2, [X, Y, V]))
 def test_an_element_is_put_in_before_a_place(at, found):
     put = f"i = Constant <value_int = {at}> () t = SequenceInsert (s, v, i) "
     for place, result in enumerate(found):

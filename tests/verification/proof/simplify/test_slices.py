@@ -10,6 +10,7 @@ from straightline.reference import run
 from straightline.verification.proof.simplify.slices import even_steps
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
 
@@ -94,9 +95,7 @@ CUT = """g (float[n, m] x, float[k, 512] w) => (float[] y) <
     s = Shape (x) t = Gather (s, axis) {} }}"""
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+@table(
         ("a = Slice (w, zero, t, axis) y = Exp (a)", "a = Exp (w) y = Slice (a, zero, t, axis)"),
         ("y = Slice (w, zero, t, axis)", "e = Min (most, t) y = Slice (w, zero, e, axis)"),
         (
@@ -105,23 +104,18 @@ CUT = """g (float[n, m] x, float[k, 512] w) => (float[] y) <
         (
             "a = Slice (x, zero, two, zero) y = Slice (a, zero, two, axis)",
             "a = Slice (x, zero, two, axis) y = Slice (a, zero, two, zero)",
-        ),
-    ],
-)  # fmt: skip
+        ))  # fmt: skip
 def test_lengths_that_a_slice_clamps(one, other):
     assert_proved(CUT.format(one), CUT.format(other))
     assert_proved(CUT.format(other), CUT.format(one))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("y = Slice (w, zero, t, axis)", "e = Max (most, t) y = Slice (w, zero, e, axis)"),
-        ("y = Slice (x, back, far, axis)", "y = Slice (x, zero, far, axis)"),
-        ("y = Slice (x, zero, two, axis)", "y = Identity (x)"),
-        ("y = Slice (x, two, far, axis)", "y = Slice (x, axis, far, axis)"),
-        ("y = Slice (x, zero, two, axis)", "y = Slice (x, zero, two, zero)"),
-    ],
+@table(
+    ("y = Slice (w, zero, t, axis)", "e = Max (most, t) y = Slice (w, zero, e, axis)"),
+    ("y = Slice (x, back, far, axis)", "y = Slice (x, zero, far, axis)"),
+    ("y = Slice (x, zero, two, axis)", "y = Identity (x)"),
+    ("y = Slice (x, two, far, axis)", "y = Slice (x, axis, far, axis)"),
+    ("y = Slice (x, zero, two, axis)", "y = Slice (x, zero, two, zero)"),
 )
 def test_other_lengths_stay_open(one, other):
     assert_open(CUT.format(one), CUT.format(other))
@@ -252,17 +246,14 @@ def test_a_computed_start_counts_from_the_front_or_from_behind():
     assert_proved(SLICE, COMPUTED.format(RANGE))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("back = Add (d, c)", "back = Add (d, one)"),
-        ("negative = Less (d, zero)", "negative = Less (zero, d)"),
-        ("negative = Less (d, zero)", "negative = Less (d, one)"),
-        ("Where (low, zero, b)", "Where (low, one, b)"),
-        ("Where (negative, back, d)", "Identity (d)"),
-        ("n = Sub (c, q)", "n = Sub (c, p)"),
-        ("i = Add (r, q)", "i = Add (r, zero)"),
-    ],
+@table(
+    ("back = Add (d, c)", "back = Add (d, one)"),
+    ("negative = Less (d, zero)", "negative = Less (zero, d)"),
+    ("negative = Less (d, zero)", "negative = Less (d, one)"),
+    ("Where (low, zero, b)", "Where (low, one, b)"),
+    ("Where (negative, back, d)", "Identity (d)"),
+    ("n = Sub (c, q)", "n = Sub (c, p)"),
+    ("i = Add (r, q)", "i = Add (r, zero)"),
 )
 def test_other_starts(old, new):
     assert old in RANGE
@@ -293,13 +284,10 @@ STEPS = """g (float[N, M] x) => (float[?, ?] y) <int64[1] k = {{0}}, int64[1] on
     int64[2] both = {{2, 2}}, int64[2] turned = {{1, 0}}> {{ {} }}"""
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "t = Slice (x, k, end, k, two) y = Slice (t, one, end, one, two)",
-        "t = Slice (x, one, end, one, two) y = Slice (t, k, end, k, two)",
-        "r = Slice (x, k, end, k, two) t = Slice (r, one, end, one, two) y = Identity (t)",
-    ],
+@table(
+    "t = Slice (x, k, end, k, two) y = Slice (t, one, end, one, two)",
+    "t = Slice (x, one, end, one, two) y = Slice (t, k, end, k, two)",
+    "r = Slice (x, k, end, k, two) t = Slice (r, one, end, one, two) y = Identity (t)",
 )
 def test_slices_in_steps_along_axes_of_open_size(spelling):
     at_once = STEPS.format("y = Slice (x, s, e, s, both)")

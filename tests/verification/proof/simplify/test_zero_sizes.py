@@ -7,6 +7,7 @@ import pytest
 from proofs import assert_open, assert_proved, model
 from sessions import outputs
 from straightline.reference import run
+from tables import table
 
 GRAPH = """g (float[R, 16] x, float[B, S] u) => (float[K, L, M] y)
     <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] all = {{-1}},
@@ -23,15 +24,12 @@ LONG = """is = Equal (s, zero) ones = Where (is, one, s)
     y = Slice (full, starts, ends)"""
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("", ""),
-        ("ones = Where (is, one, s)", "ones = Max (one, s)"),
-        ("ones = Where (is, one, s)", "ones = Where (is, two, s)"),
-        ("is = Equal (s, zero)", "is = Equal (zero, s)"),
-        ("Where (open, far, s)", "Identity (s)"),
-    ],
+@table(
+    ("", ""),
+    ("ones = Where (is, one, s)", "ones = Max (one, s)"),
+    ("ones = Where (is, one, s)", "ones = Where (is, two, s)"),
+    ("is = Equal (s, zero)", "is = Equal (zero, s)"),
+    ("Where (open, far, s)", "Identity (s)"),
 )
 def test_padded_reshaped_and_cut(old, new):
     assert_proved(BEFORE, GRAPH.format(LONG.replace(old, new)))
@@ -42,20 +40,17 @@ def test_minus_one_beside_sizes_by_which_the_original_divides():
     assert_proved(before, GRAPH.format(LONG.replace("(s", "(rest").replace(", s)", ", rest)")))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Where (is, one, s)", "Where (is, one, turned)"),
-        ("is = Equal (s, zero)", "is = Equal (s, one)"),
-        ("miss = Where (none, n, zero)", "miss = Where (none, zero, n)"),
-        ("miss = Where (none, n, zero)", "miss = Where (none, n, one)"),
-        ("none = Equal (m, zero)", "none = Equal (m, c)"),
-        ("starts = Sub (s, s)", "starts = Div (ones, ones)"),
-        ("Where (open, far, s)", "Identity (ones)"),
-        ("Where (open, far, s)", "Identity (turned)"),
-        ("Concat <axis = 0> (flat, fill)", "Concat <axis = 0> (flat, flat, fill)"),
-        ("flat = Reshape (x, all)", "e = Exp (x) flat = Reshape (e, all)"),
-    ],
+@table(
+    ("Where (is, one, s)", "Where (is, one, turned)"),
+    ("is = Equal (s, zero)", "is = Equal (s, one)"),
+    ("miss = Where (none, n, zero)", "miss = Where (none, zero, n)"),
+    ("miss = Where (none, n, zero)", "miss = Where (none, n, one)"),
+    ("none = Equal (m, zero)", "none = Equal (m, c)"),
+    ("starts = Sub (s, s)", "starts = Div (ones, ones)"),
+    ("Where (open, far, s)", "Identity (ones)"),
+    ("Where (open, far, s)", "Identity (turned)"),
+    ("Concat <axis = 0> (flat, fill)", "Concat <axis = 0> (flat, flat, fill)"),
+    ("flat = Reshape (x, all)", "e = Exp (x) flat = Reshape (e, all)"),
 )
 def test_other_paddings_and_cuts(old, new):
     assert old in LONG

@@ -7,6 +7,7 @@ from loops import HEAD
 from proofs import assert_open, assert_proved, model
 from straightline import reference
 from straightline.verification.proof import prove
+from tables import table
 from vectorized import loop, untyped, vectorized
 
 CUT = """b = Constant <value_ints = [1]> () e = Constant <value_ints = [2]> ()
@@ -88,9 +89,7 @@ def test_along_an_axis_the_others_are_taken_by_themselves(op_type, opset, own, a
     assert proved == (axis < own if opset == 12 else axis != own)
 
 
-@pytest.mark.parametrize(
-    "op_type", ["ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ReduceMean"]
-)
+@table("ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ReduceMean")
 @pytest.mark.parametrize("reduced", [0, 1, -1])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_reductions_take_the_axes_that_stay_one_by_one(op_type, reduced, axis):

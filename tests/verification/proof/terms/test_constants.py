@@ -14,6 +14,7 @@ from straightline.verification.proof.terms.constants import (
     key_of,
 )
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 from term_values import terms_of
 
 ADDED = "g (float[2] x) => (float[2] z) <float[2] a = {1, 2}, float[2] b = {3, 4}> { %s }"
@@ -189,12 +190,9 @@ def test_weights_that_are_not_there_leave_it_open(tmp_path):
     assert "there is no" in answer(path, path).reason
 
 
-@pytest.mark.parametrize(
-    "elem_type",
-    (
-        *("BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E8M0", "FLOAT4E2M1"),
-        *("INT4", "UINT4", "INT2", "UINT2", "COMPLEX64"),
-    ),
+@table(
+    *("BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E8M0", "FLOAT4E2M1"),
+    *("INT4", "UINT4", "INT2", "UINT2", "COMPLEX64"),
 )
 def test_constants_of_each_element_type_are_known_by_their_bytes(elem_type):
     kind = getattr(onnx.TensorProto, elem_type)

@@ -1,19 +1,16 @@
 """Tensors that count."""
 
 import numpy as np
-import pytest
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.iota import counts, single_number
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 N = Dimension.symbol("n")
 
 
-@pytest.mark.parametrize(
-    ("numbers", "expected"),
-    [([0, 1, 2], True), ([[0, 1], [2, 3]], True), ([1, 2], False), ([0, 2, 1], False)],
-)
+@table(([0, 1, 2], True), ([[0, 1], [2, 3]], True), ([1, 2], False), ([0, 2, 1], False))
 def test_constants_count(numbers, expected):
     terms = Terms(Budget())
     assert counts(terms, terms.constant(np.array(numbers))) is expected

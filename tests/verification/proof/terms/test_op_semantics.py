@@ -20,6 +20,7 @@ from straightline.verification.proof.terms.op_semantics import (
     versions_of,
 )
 from straightline.verification.proof.terms.term import Heads
+from tables import table
 
 OPSETS = range(7, 24)
 
@@ -29,35 +30,29 @@ def named(op_type, version, outputs=1, **attributes):
     return op, since, opset
 
 
-@pytest.mark.parametrize(
-    ("op_type", "opsets", "expected"),
-    [
-        ("Add", (7, 13, 14, 21), 14),
-        ("Less", (7, 9, 13), 13),
-        ("Transpose", (8, 13, 23), 25),
-        ("Reshape", (8, 13, 14, 21), 25),
-        ("TopK", (10, 11, 24), 24),
-        ("MaxPool", (8, 10, 12, 22), 22),
-        ("Cast", (9, 13, 19, 24), 28),
-    ],
+@table(
+    ("Add", (7, 13, 14, 21), 14),
+    ("Less", (7, 9, 13), 13),
+    ("Transpose", (8, 13, 23), 25),
+    ("Reshape", (8, 13, 14, 21), 25),
+    ("TopK", (10, 11, 24), 24),
+    ("MaxPool", (8, 10, 12, 22), 22),
+    ("Cast", (9, 13, 19, 24), 28),
 )
 def test_versions_that_mean_the_same_are_one(op_type, opsets, expected):
     assert {named(op_type, opset)[1] for opset in opsets} == {expected}
 
 
-@pytest.mark.parametrize(
-    ("op_type", "before", "after"),
-    [
-        ("Softmax", 12, 13),
-        ("Slice", 9, 10),
-        ("OneHot", 10, 11),
-        ("Resize", 10, 11),
-        ("GroupNormalization", 20, 21),
-        ("Split", 17, 18),
-        ("Clip", 10, 11),
-        ("Add", 6, 7),
-        ("PRelu", 6, 7),
-    ],
+@table(
+    ("Softmax", 12, 13),
+    ("Slice", 9, 10),
+    ("OneHot", 10, 11),
+    ("Resize", 10, 11),
+    ("GroupNormalization", 20, 21),
+    ("Split", 17, 18),
+    ("Clip", 10, 11),
+    ("Add", 6, 7),
+    ("PRelu", 6, 7),
 )
 def test_versions_that_mean_something_else_are_not(op_type, before, after):
     assert named(op_type, before)[1] != named(op_type, after)[1]
@@ -77,17 +72,14 @@ def test_a_step_may_depend_on_attributes():
     assert named("BatchNormalization", 9, 5)[1] == 9
 
 
-@pytest.mark.parametrize(
-    ("attributes", "is_same"),
-    [
-        ({"strides": [2], "pads": [0, 0]}, True),
-        ({"strides": [1], "pads": [1, 1]}, True),
-        ({}, True),
-        ({"strides": [3]}, False),
-        ({"strides": [2], "pads": [0, 1]}, False),
-        ({"strides": [2], "count_include_pad": 1}, False),
-        ({"strides": [2], "auto_pad": "SAME_UPPER"}, False),
-    ],
+@table(
+    ({"strides": [2], "pads": [0, 0]}, True),
+    ({"strides": [1], "pads": [1, 1]}, True),
+    ({}, True),
+    ({"strides": [3]}, False),
+    ({"strides": [2], "pads": [0, 1]}, False),
+    ({"strides": [2], "count_include_pad": 1}, False),
+    ({"strides": [2], "auto_pad": "SAME_UPPER"}, False),
 )
 def test_a_last_window_with_an_element_is_the_same_in_all_versions(attributes, is_same):
     """`ceil_mode` may add a window that starts in the padding."""

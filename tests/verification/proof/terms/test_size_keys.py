@@ -7,6 +7,7 @@ import pytest
 from harness import run_in_onnxruntime
 from proofs import assert_open, assert_proved, model
 from straightline import reference
+from tables import table
 
 RESHAPED = """g (float[N, 4, 4, 8] x, float[K] w) => (int64[4] y) {
     one = Constant <value_ints = [-1]> () eight = Constant <value_ints = [8]> ()
@@ -28,13 +29,10 @@ def test_reshapes_of_one_shape_by_the_same_sizes_have_the_same_sizes():
     assert_proved(SAME, EARLIER)
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "z = Reshape (x, swapped)",
-        "e = Transpose <perm = [0, 1, 3, 2]> (x) z = Reshape (e, both)",
-        "e = Concat <axis = 2> (x, x) z = Reshape (e, both)",
-    ],
+@table(
+    "z = Reshape (x, swapped)",
+    "e = Transpose <perm = [0, 1, 3, 2]> (x) z = Reshape (e, both)",
+    "e = Concat <axis = 2> (x, x) z = Reshape (e, both)",
 )
 def test_other_shapes_or_sizes_are_other_sizes(nodes):
     assert_open(reshaped(nodes), EARLIER)
@@ -114,14 +112,11 @@ TEXTS = """g (string[3] x, string[3] z) => (int64[%s] y) {
     a %s = %s (x) b %s = %s (z) y = Shape (%s) }"""
 
 
-@pytest.mark.parametrize(
-    ("rank", "others", "operator"),
-    [
-        (2, "", "NonZero"),
-        (2, ", m", "StringSplit"),
-        (1, "", 'StringNormalizer <stopwords = ["a"]>'),
-        (1, "", "Unique"),
-    ],
+@table(
+    (2, "", "NonZero"),
+    (2, ", m", "StringSplit"),
+    (1, "", 'StringNormalizer <stopwords = ["a"]>'),
+    (1, "", "Unique"),
 )
 def test_sizes_that_elements_decide_differ(rank, others, operator):
     texts = TEXTS.replace("string", "bool") if operator == "NonZero" else TEXTS
