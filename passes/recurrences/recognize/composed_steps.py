@@ -25,7 +25,7 @@ from ....ir import Array, Value
 from ...scans.parallel_prefix import MOST_STEP_BYTES
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient
-from .intervals import FAR, Intervals
+from .intervals import Intervals
 from .log_sums import LogReader
 from .matrix_powers import WIDEST, powers_of, raise_matrix, raise_product
 from .normal_form import Step
@@ -33,6 +33,7 @@ from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, may_be_nan, reduce_step, replace_rows, weigh_last
 from .restored_nans import NanStates, lost_nans, with_nans
 from .semirings import (
+    FAR,
     LOGARITHMS,
     NUMBERS,
     RESET,
@@ -102,11 +103,12 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
         return logarithm
     reduced = None if reader.drops_nans else reduce_step(recurrence, reader, step, fact)
     if reduced is not None:
-        return reduced
+        return dataclasses.replace(reduced, exact=reduced.exact and not reader.rounds)
     growing = _raise_growing(recurrence, reader, step, fact)
     if growing is not None:
         return growing
     obstacle = _obstacle(recurrence, reader, step, fact)
+    obstacle = obstacle or _obstacle_to_wide(recurrence, reader, [step])
     if obstacle:
         raise Unfit(f"it is not a linear recurrence: {obstacle}")
     summed = None if reader.drops_nans else weigh_last(recurrence, reader, step, fact)
@@ -188,6 +190,19 @@ def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
     return "its sums may wrap, and bounds do not"
 
 
+def _obstacle_to_wide(recurrence: Recurrence, reader: StepReader, steps: Sequence[Step]) -> str:
+    """The obstacle to sums of integers that must not wrap; empty if none."""
+    if reader.modulus is not None:
+        rests = reader.array_of(reader.modulus)
+        assert rests is not None
+        if rests.size != 1 or any(step.plain.is_bounded for step in steps):
+            return "its remainders have bounds, or several divisors"
+        return Intervals(recurrence).obstacle_to_rests(int(rests.reshape(())))
+    if len(steps) == 1 or reader.is_float or reader.semiring.act != "Add":
+        return ""
+    return "" if Intervals(recurrence).counts() else "its sums may wrap, and extremes do not"
+
+
 def _raise_several(
     recurrence: Recurrence, reader: StepReader, fact: Fact, nans: NanStates
 ) -> Replacement:
@@ -197,7 +212,11 @@ def _raise_several(
         Unfit: no combinations over the pair of operations.
     """
     steps = reader.together(reader.read())
-    matrix = _constant_weights(reader, steps) if reader.semiring is SUMS else None
+    obstacle = _obstacle_to_wide(recurrence, reader, steps)
+    if obstacle:
+        raise Unfit(obstacle)
+    is_plain = reader.semiring is SUMS and reader.modulus is None
+    matrix = _constant_weights(reader, steps) if is_plain else None
     if matrix is not None and len(matrix) <= WIDEST and not steps[0].is_reset:
         powers = powers_of(matrix)
         # A zero would make NaN of an infinity in another state.
@@ -235,16 +254,22 @@ def _compose(
     parts, power = _parts(reader, steps)
     first = 0
     if width > 1:
-        first = _fill(reader, parts, width, fact.elem_type in IEEE_FLOATS)
+        first = _fill(reader, parts, width, reader.is_float or semiring.act == "Add")
     swaps, old = _swaps(steps), recurrence.states[0].result
-    product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old)
+    rest = None if reader.modulus is None else reader.value_of(reader.modulus)
+    product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old, rest)
     is_bounded = steps[0].plain.is_bounded
     is_scaled = is_bounded and (power is not None or Place(0, 0) in parts)
     is_wide = is_bounded and fact.elem_type in PLAIN_INTEGERS and Place(0, 1) in parts
+    is_wide = is_wide or rest is not None
     rows = _rows(recurrence, reader, parts, fact, is_scaled)
     if is_wide:
         product = dataclasses.replace(product, elem_type=_TYPES.INT64)
-        rows = _widened(recurrence, reader, dict(zip(parts, rows, strict=True)))
+        wide = (
+            None if rest is None else recurrence.emit.add("Cast", [rest], "rest", to=_TYPES.INT64)
+        )
+        product = dataclasses.replace(product, modulus=wide)
+        rows = _widened(recurrence, reader, dict(zip(parts, rows, strict=True)), wide)
     if first:
         product, rows = _first_step(recurrence, product, rows)
     facts = [
@@ -260,8 +285,11 @@ def _compose(
     states = [reader.leave(rows) for rows in states]
     if is_wide:
         emit = recurrence.emit
-        after = emit.add("Cast", [states[0]], "after", to=fact.elem_type)
-        states = [emit.concat([recurrence.first_row(), after], 0, "rows")]
+        after = [emit.add("Cast", [own], "after", to=fact.elem_type) for own in states]
+        states = [
+            emit.concat([recurrence.first_row(index), own], 0, "rows")
+            for index, own in enumerate(after)
+        ]
     if is_scaled or reader.drops or isinstance(reader, LogReader):
         states = _from_first(recurrence, states)
     if isinstance(reader, LogReader) and not reader.is_plain:
@@ -271,7 +299,7 @@ def _compose(
     is_moved = width > 1 or power is not None or {Place(0, 0), Place(0, 1)} & parts.keys()
     exact = not semiring.rounds or fact.elem_type in PLAIN_INTEGERS or not is_moved
     # Of a zero of each sign, Max may give either, and a comparison the second.
-    exact = exact and not reader.drops_nans
+    exact = exact and not reader.drops_nans and not reader.rounds
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"
     if isinstance(reader, LogReader):
         what = "logarithms of sums in"
@@ -377,25 +405,27 @@ def _rows(
 
 
 def _widened(
-    recurrence: Recurrence, reader: StepReader, rows: Mapping[Place, Value]
+    recurrence: Recurrence, reader: StepReader, rows: Mapping[Place, Value], rest: Value | None
 ) -> list[Value]:
-    """Emit rows of bounded sums from the first iteration on, in 64 bits.
+    """Emit rows of bounded sums, or rests, from the first iteration on, in 64 bits.
 
     None wraps there. The first row is the constant function of what the iteration makes of the
     initial value.
     """
     emit, feeding = recurrence.emit, recurrence.feeding
-    (state,) = recurrence.states
-    start = {state.argument: feeding.same(state.initial)}
-    (after,) = recurrence.iterations.replay(recurrence.nodes, start, [state.result])
-    first = feeding.cut(feeding.every(after, "first"), [0], [1], [0])
+    states = recurrence.states
+    start = {state.argument: feeding.same(state.initial) for state in states}
+    results = [state.result for state in states]
+    after = recurrence.iterations.replay(recurrence.nodes, start, results)
+    firsts = [feeding.cut(feeding.every(own, "first"), [0], [1], [0]) for own in after]
     wide = []
     for place, value in rows.items():
         if place.is_flag:
             wide.append(feeding.cut(value, [1], [_END], [0]))
             continue
-        own = emit.concat([first, feeding.cut(value, [2], [_END], [0])], 0, "rows")
+        own = emit.concat([firsts[place.row], feeding.cut(value, [2], [_END], [0])], 0, "rows")
         own = emit.add("Cast", [own], "wide", to=_TYPES.INT64)
+        own = own if rest is None else emit.add("Mod", [own, rest], "rest")
         if reader.fills and place.column > 1:
             least, most = (emit.integer(end, "far") for end in (-FAR, FAR))
             own = emit.add("Min", [emit.add("Max", [own, least], "bound"), most], "bound")

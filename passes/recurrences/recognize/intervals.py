@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import onnx
@@ -13,13 +14,14 @@ from ....facts.types import INTEGER_BITS
 from ....ir import Node, Value
 from ..weights import Unfit
 from .recurrence import Recurrence
-from .semirings import COMPARISONS, OPPOSITE
+from .semirings import COMPARISONS, FAR, OPPOSITE
 
 _TYPES = onnx.TensorProto
-SMALL = 1 << 20
-"""A number of which 2^40 fit 64 bits; a tensor has fewer rows."""
-FAR = 1 << 62
-"""A bound that no sum of small steps moves beyond 64 bits."""
+_FEW = 1 << 31
+"""The limit of iterations, as of steps of doubling distance."""
+_SMALL = 1 << 31
+"""The limit of what an iteration adds: as many sums of it as iterations fit 63 bits."""
+_MOST_WIDE = (1 << 63) - 1
 _DEEPEST = 8
 """The limit of nodes before a value of the iteration."""
 _ROUNDS = 8
@@ -67,16 +69,19 @@ class Intervals:
     def of(self, value: Value, depth: int = 0) -> Interval:
         """The bounds of a value that no state changes."""
         if value not in self._outside:
+            loop = self._recurrence.iterations.loop_view
             own, node, tensor = self._limits(value), value.producer, value.constant
+            if value is loop.iteration:
+                own = 0, _FEW
             if tensor is not None and tensor.is_readable and tensor.size:
                 array = tensor.numpy()
                 own = int(array.min()), int(array.max())
             elif node is not None and depth < _DEEPEST and _rule(node) is not None:
-                try:
+                with contextlib.suppress(Unfit):  # the bounds of its type
                     operands = [self.of(v, depth + 1) for v in node.inputs if v is not None]
                     own, _ = self._result(node, operands)
-                except Unfit:
-                    pass  # the bounds of its type
+            for one in loop.scan_inputs:
+                own = self.of(one.source, depth + 1) if one.argument is value else own
             self._outside[value] = own
         return self._outside[value]
 
@@ -140,14 +145,20 @@ class Intervals:
         own |= {state.argument for state in self._recurrence.states}
         nodes = [node for node in self._recurrence.nodes if not node.is_op(*_BOUNDING)]
         added = [v for node in nodes for v in node.inputs if v is not None and v not in own]
-        return all(node.is_op("Add", "Sub") for node in nodes) and all(
-            first >= -SMALL and last <= SMALL for first, last in map(self.of, added)
-        )
+        most = sum(max(map(abs, self.of(value))) for value in added)
+        return all(node.is_op("Add", "Sub", "Sum") for node in nodes) and most <= _SMALL
+
+    def _are_small(self, values: Iterable[Value | None]) -> bool:
+        ends = [end for value in values if value is not None for end in self.of(value)]
+        return max(map(abs, ends), default=0) <= _SMALL
 
     def counts(self) -> bool:
-        """Test for sums of small numbers, which no possible number of iterations makes wrap."""
-        ends = [end for own in self.begins() or self.limits for end in own]
-        return self.are_sums_small() and max(map(abs, ends)) <= SMALL
+        """Test for small numbers whose sums no possible number of iterations makes wrap."""
+        own = {value for node in self._recurrence.nodes for value in node.outputs}
+        own |= {state.argument for state in self._recurrence.states}
+        read = {value for node in self._recurrence.nodes for value in node.inputs} - own
+        initial = [state.initial for state in self._recurrence.states]
+        return self.are_sums_small() and self._are_small([*initial, *read])
 
     def is_settled(self, fills: bool) -> bool:
         """Test for a state that wraps in no iteration after the first one.
@@ -157,14 +168,34 @@ class Intervals:
         Args:
             fills: true if bounds that a condition may leave out are at the ends of 64 bits.
         """
+        is_wide = (
+            self._recurrence.fact(self._recurrence.states[0].initial).elem_type == _TYPES.INT64
+        )
+        if is_wide and self.counts():
+            return True
         settled = self.settled() if self.are_sums_small() else None
         room = FAR if fills else self.limits[0][1]
         return settled is not None and -room <= settled[0][0] + 1 and settled[0][1] <= room
 
-    def settled(self) -> list[Interval] | None:
+    def obstacle_to_rests(self, modulus: int) -> str:
+        """The obstacle to remainders of the states in place of them; empty if none."""
+        if modulus * (modulus + 1) > _MOST_WIDE:
+            return "products of its remainders may wrap"
+        # A power of 2 divides what wrapping adds.
+        is_power = modulus & (modulus - 1) == 0
+        states = self.settled(wraps=is_power)
+        if states is None:
+            return "what its remainder is of may wrap"
+        inside = all(first >= 0 and last < modulus for first, last in states)
+        return "" if inside else "it is not always a remainder"
+
+    def settled(self, wraps: bool = False) -> list[Interval] | None:
         """Bounds of the states from the first iteration on, within which no result wraps.
 
         None if there are none.
+
+        Args:
+            wraps: true if results may wrap.
         """
         starts = [start for start in (self.begins(), self.next(self.limits)) if start is not None]
         for states in starts:
@@ -177,7 +208,7 @@ class Intervals:
                 ends = zip(whole, states, self.limits, strict=True)
                 wide = [_widened(*each) for each in ends]
                 states = wide if attempt > _ROUNDS // 2 else whole
-            if whole == states and not self.wraps:
+            if whole == states and (wraps or not self.wraps):
                 return states
         return None
 

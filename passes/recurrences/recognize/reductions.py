@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
+from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import product
 from ....facts.types import IEEE_FLOATS, INTEGER_BITS, PLAIN_INTEGERS
@@ -74,7 +75,12 @@ def reduce_step(
     still = is_zero(plain.offset)
     is_sum = weight.number == 1.0 and not plain.is_bounded
     if reader.modulus is not None:
-        return _rest(recurrence, reader, reader.modulus, step, fact)
+        is_rest = skip_identities(recurrence.states[0].result).producer
+        is_plain = is_sum and not step.is_reset and is_rest is not None and is_rest.is_op("Mod")
+        is_wide = fact.elem_type == _TYPES.INT64 and Intervals(recurrence).counts()
+        if not is_plain or plain.offset is None or not is_wide:
+            return None
+        return _rest(recurrence, reader, reader.modulus, plain.offset)
     if step.is_reset:
         if is_sum and still and step.fresh.number is not None and fact.elem_type == _TYPES.BOOL:
             return _truth(recurrence, reader, step, fact)
@@ -168,14 +174,9 @@ def accumulate(
 
 
 def _rest(
-    recurrence: Recurrence, reader: StepReader, modulus: Coefficient, step: Step, fact: Fact
+    recurrence: Recurrence, reader: StepReader, modulus: Coefficient, offset: Coefficient
 ) -> Replacement:
     """Replace the rest of a sum by the rest of all sums."""
-    (weight,), offset = step.plain.weights, step.plain.offset
-    is_sum = weight is not None and weight.number == 1.0 and not step.plain.is_bounded
-    is_wide = fact.elem_type == _TYPES.INT64 and Intervals(recurrence).counts()
-    if not is_sum or step.is_reset or offset is None or not is_wide:
-        raise Unfit("its remainder is of a product, or of sums that may wrap")
     emit, first = recurrence.emit, recurrence.first_row()
     sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
     rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")

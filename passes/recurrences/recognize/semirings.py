@@ -58,14 +58,16 @@ SEMIRINGS = (
     TRUTH,
     Semiring("Or", "And", (_TYPES.BOOL,)),
     SUMS,
-    Semiring("Max", "Add", IEEE_FLOATS, rounds=True),
-    Semiring("Min", "Add", IEEE_FLOATS, rounds=True),
+    Semiring("Max", "Add", (*IEEE_FLOATS, _TYPES.INT64), rounds=True),
+    Semiring("Min", "Add", (*IEEE_FLOATS, _TYPES.INT64), rounds=True),
     Semiring("Max", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
     Semiring("Min", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
     LOGARITHMS,
 )
-"""Sums of integers wrap, and bounds do not: integers have no row of both. Exact rows
-come first: over them, states that only change places keep their bits."""
+"""Sums of integers wrap, and bounds do not: of both there is a row for integers that do
+not wrap. Exact rows come first: over them, states that only change places keep their bits."""
+FAR = 1 << 62
+"""A bound that no sums of integers that do not wrap reach, and which they do not make wrap."""
 
 
 COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOrEqual": "Min"}
@@ -73,10 +75,12 @@ COMPARISONS = {"Greater": "Max", "GreaterOrEqual": "Max", "Less": "Min", "LessOr
 OPPOSITE = {"Max": "Min", "Min": "Max"}
 
 
-def neutral(operator: str, dtype: np.dtype[np.generic]) -> Array:
-    """The number that an operator joins without an effect."""
+def neutral(operator: str, dtype: np.dtype[np.generic], is_added: bool = False) -> Array:
+    """The number that an operator joins without an effect, also after a sum with it."""
     if operator in ("Max", "Min", "LogSumExp"):
         is_least = operator != "Min"
+        if is_added and dtype.kind == "i":
+            return np.array(-FAR if is_least else FAR, dtype)
         if dtype.kind == "f":
             return np.array(-np.inf if is_least else np.inf, dtype)
         limits = np.iinfo(dtype.name)
@@ -132,6 +136,7 @@ class Product:
         power: the weight of a single state in all iterations; None if it is an element, or absent.
         swaps: true if a weight may be negative, which swaps bounds.
         old: the value that the results replace.
+        modulus: the divisor of which all elements are rests; None for none.
     """
 
     semiring: Semiring
@@ -141,6 +146,7 @@ class Product:
     power: Value | None = None
     swaps: bool = False
     old: Value | None = None
+    modulus: Value | None = None
 
     def __call__(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
@@ -172,6 +178,9 @@ class Product:
         for row, column in itertools.product(range(self.width), range(self.width + 3)):
             joined |= self._element(emit, before, factors, Place(row, column))
         self._bound(emit, joined, after)
+        if self.modulus is not None:
+            for place in [place for place in joined if not place.is_flag]:
+                joined[place] = emit.add("Mod", [joined[place], self.modulus], "rest")
         if RESET in after:
             for place in [p for p in joined if p.column >= self.width]:
                 fresh, flag = after[place], after[RESET]
@@ -226,7 +235,8 @@ class Product:
 
     def _nothing(self, emit: Builder) -> Value:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)
-        return emit.constant(neutral(self.semiring.join, dtype), "nothing")
+        is_added = self.semiring.act == "Add"
+        return emit.constant(neutral(self.semiring.join, dtype, is_added), "nothing")
 
     def _bound(
         self, emit: Builder, joined: dict[Place, Value], after: Mapping[Place, Value]

@@ -33,7 +33,7 @@ from .extents import extent_of
 from .joined_values import joined_values
 from .normal_form import Bounded, Comparison, Part, Step
 from .recurrence import Recurrence
-from .semirings import COMPARISONS, OPPOSITE, SUMS, TRUTH, Semiring, neutral
+from .semirings import COMPARISONS, OPPOSITE, SUMS, Semiring, neutral
 
 _BOOL = onnx.TensorProto.BOOL
 
@@ -51,10 +51,11 @@ class StepReader(Coefficients):
         progress: the number of nodes that it has read.
         restored: the values whose NaN the next value takes, and the steps do not; None for none.
         worst: the number that stands for NaN in the steps.
-        modulus: the positive divisor of which the next value is the rest; None for none.
+        modulus: the positive divisor of which the next values are rests; None for none.
         fills: true if a condition may leave out a bound.
         drops: true if a bound replaces a NaN.
         drops_nans: true if a choice between functions of states drops NaN or takes them.
+        rounds: true if a bound stands for a sum that rounds.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class StepReader(Coefficients):
         self.modulus: Coefficient | None = None
         self.fills = False
         self.drops = False
+        self.rounds = False
 
     def read(self) -> list[Step]:
         """The function that an iteration applies, for each state.
@@ -145,7 +147,8 @@ class StepReader(Coefficients):
 
     def _neutral(self, operator: str) -> Coefficient:
         if operator in ("Max", "Min", "LogSumExp"):
-            return self._unbounded(operator != "Min", False)
+            array = neutral(operator, self._dtype, self.semiring.act == "Add")
+            return Coefficient(None, self._emit.constant(array, "nothing"), array=array)
         return ONE if neutral(operator, self._dtype) else ZERO
 
     @property
@@ -198,14 +201,22 @@ class StepReader(Coefficients):
     def _pair(
         self, one: Step, other: Step, function: Callable[[Bounded, Bounded], Bounded]
     ) -> Step:
-        """Apply a commutative function to two steps, of which one may be reset."""
+        """Apply a commutative function to two steps, each of which a condition may replace."""
         if one.is_constant:
             one, other = other, one
         if other.is_constant or not (one.is_reset or other.is_reset):
             return self._map(one, lambda plain: function(plain, other.plain))
-        if self.semiring is TRUTH:
-            return Step(function(*[self._unconditional(step).plain for step in (one, other)]))
-        raise Unfit("it is joined with itself where a condition may replace it")
+        plain = function(one.plain, other.plain)
+        first, second = (self._constant(step.fresh).plain for step in (one, other))
+        fresh = self._value(function(first, second))
+        if (one.reset.number, one.reset.value) == (other.reset.number, other.reset.value):
+            return Step(plain, one.reset, fresh)
+        # A function of the state stays where one condition holds, so that no weight is an added 0.
+        if other.is_reset:
+            plain = self._choose_plain(other.reset, function(one.plain, second), plain)
+        if one.is_reset:
+            plain = self._choose_plain(one.reset, function(other.plain, first), plain)
+        return Step(plain, self._choose(one.reset, other.reset, ZERO, truth=True), fresh)
 
     # Sums and products ---------------------------------------------------------------------------
 
@@ -238,7 +249,7 @@ class StepReader(Coefficients):
 
     def _join(self, one: Bounded, other: Bounded) -> Bounded:
         if not other.is_independent and (one.is_bounded or other.is_bounded):
-            raise Unfit("a bound of it is added to it")
+            return self._join_bounded(*((one, other) if one.is_bounded else (other, one)))
         pairs = zip(one.weights, other.weights, strict=True)
         lower, upper = (
             None if bound is None else self._plus(bound, other.offset or ZERO)
@@ -246,6 +257,22 @@ class StepReader(Coefficients):
         )
         weights = tuple([self._sum(*pair) for pair in pairs])
         return Bounded(weights, self._sum(one.offset, other.offset), lower, upper)
+
+    def _join_bounded(self, one: Bounded, other: Bounded) -> Bounded:
+        """A bounded function and one that cancels its weight: max (c - s, l) + s = max (s + l, c).
+
+        An infinite s makes NaN of the left side, and a large one rounds it.
+        """
+        ends = [bound for bound in (one.lower, one.upper) if bound is not None]
+        inner = dataclasses.replace(one, lower=None, upper=None)
+        if other.is_bounded or len(ends) > 1 or not self.is_float:
+            raise Unfit("a bound of it is added to it")
+        total = self._join(inner, other)
+        if not total.is_independent:
+            raise Unfit("a bound of it is added to it")
+        self.rounds = True
+        moved = self._join(other, Bounded((None,), ends[0]))
+        return self._extreme("Min" if one.lower is None else "Max", moved, total)
 
     def _sum(self, one: Part, other: Part) -> Part:
         if one is None or other is None:
@@ -258,7 +285,9 @@ class StepReader(Coefficients):
         if join not in ("Add", "Xor"):
             return dataclasses.replace(self._combine(join, one, other), present=present)
         total = self._plus(one, other)
-        return None if total.number == 0.0 else dataclasses.replace(total, present=present)
+        array = self.array_of(total)
+        is_gone = array is not None and not np.any(array)
+        return None if is_gone else dataclasses.replace(total, present=present)
 
     def _cleared(self, part: Coefficient) -> Coefficient:
         """A coefficient that is neutral where it is absent."""
@@ -372,12 +401,13 @@ class StepReader(Coefficients):
         return dataclasses.replace(step, plain=exact)
 
     def _mod(self, node: Node) -> Step:
-        """The rest of a sum by a constant, which the emission takes of all sums."""
+        """The rest of a value by a constant, as sums and products keep rests."""
         step, divisor = self._operands(node)
-        rest = None if not divisor.is_constant else self.array_of(divisor.fresh)
-        is_last = node.output() is skip_identities(self._recurrence.states[0].result)
-        is_sure = rest is not None and bool(np.all(rest > 0)) and not node.attribute("fmod", 0)
-        if self.is_float or self._width > 1 or not (is_sure and is_last):
+        rest = self.array_of(divisor.fresh) if divisor.is_constant else None
+        old = rest if self.modulus is None else self.array_of(self.modulus)
+        if self.is_float or self.semiring is not SUMS or rest is None or old is None:
+            raise Unfit(f"{node} computes the next value")
+        if np.any(rest <= 0) or node.attribute("fmod", 0) or not np.array_equal(old, rest):
             raise Unfit(f"{node} computes the next value")
         self.modulus = divisor.fresh
         return step
@@ -474,14 +504,7 @@ class StepReader(Coefficients):
         if condition in self._comparands:
             return self._extreme_by_test(node, *self._comparands[condition], *branches)
         steps = [self._of(value) for value in branches]
-        if condition in self._values and self.semiring is TRUTH and self._width == 1:
-            return self._choose_by_state(node, self._of(condition), *steps)
         return self._choose_step(self._flag(condition, node), *steps)
-
-    def _choose_by_state(self, node: Node, flag: Step, one: Step, other: Step) -> Step:
-        """A choice between truth values by another one."""
-        parts = [self._conjunction(flag, one), self._conjunction(self._negation(node, flag), other)]
-        return self._binary(node, "Xor", *parts)
 
     def _compare(self, node: Node) -> Comparison | None:
         """Match a comparison of a value of the iteration with a function of the state.
@@ -610,24 +633,9 @@ class StepReader(Coefficients):
         if one.is_constant:
             one, other = other, one
         if not other.is_constant:
-            if self._width > 1:
-                raise Unfit(f"{node} joins states otherwise than by a sum")
-            if fixed is ZERO:
-                return self._conjunction(one, other)
-            both = self._conjunction(*[self._negation(node, step) for step in (one, other)])
-            return self._negation(node, both)
+            raise Unfit(f"{node} joins states otherwise than by a sum")
         branches = [one, self._constant(fixed)]
         return self._choose_step(other.fresh, *(branches[::-1] if fixed is ONE else branches))
-
-    def _conjunction(self, one: Step, other: Step) -> Step:
-        """The conjunction of two functions of one state: (p s + q) (r s + t), and s s = s."""
-        plains = [self._unconditional(step).plain for step in (one, other)]
-        (p, q), (r, t) = (
-            [part or ZERO for part in (*each.weights, each.offset)] for each in plains
-        )
-        terms = [self._product(*pair) for pair in ((p, r), (p, t), (q, r))]
-        weight = functools.reduce(self._plus, terms)
-        return Step(Bounded((weight,), self._product(q, t)))
 
     def _equal(self, node: Node) -> Step:
         if self._type != _BOOL:
@@ -684,7 +692,7 @@ class StepReader(Coefficients):
         chosen = self._choose(flag, one or self.nothing, other or self.nothing)
         positive = all(part.positive for part in (one, other) if part is not None)
         chosen = dataclasses.replace(chosen, positive=positive)
-        if self._dtype.kind != "f" or self._width == 1:
+        if self._width == 1 or not (self.is_float or self.semiring.act == "Add"):
             return chosen
         first, second = (
             ZERO if part is None else ONE if part.present is None else part.present

@@ -175,6 +175,11 @@ ALGEBRA = {
     "a select as onnxruntime needs it": "a = Add (s, e) n2 = Xor (k, yes) b = Where (n2, least, a)"
     " d = Where (k, least, s) s2 = Max (b, d)",
     "negated between bounds": "a = Clip (s, nil, half) b = Neg (a) s2 = Add (b, e)",
+    "a sum of two choices": "a = Where (g, e, s) b = Where (k, s, f) d = Mul (b, half)"
+    " s2 = Sub (a, d)",
+    "a reset in a moving mean": "a = Where (k, e, s) b = Sub (f, a) d = Mul (b, p) s2 = Add (d, a)",
+    "the greater by Relu": "a = Sub (e, s) b = Relu (a) s2 = Add (s, b)",
+    "the smaller by Relu, decayed": "a = Mul (s, half) b = Sub (a, f) d = Relu (b) s2 = Sub (a, d)",
 }
 ROWS = (
     "f = Neg (e) p = Sigmoid (e) k = Less (e, nil) q = ReduceSum <keepdims = 0> (e)"
@@ -272,6 +277,50 @@ def test_resets_and_bounds_of_integers_are_exact(elem_type, body):
     start = np.array([1, large, large - 3], elem_type)
     for length in LENGTHS:
         assert_same(text, result.model, numbers(length) * 100, exact=True, s0=start)
+
+
+RESTS = {
+    "powers": "a = Mul (s, three) b = Add (a, k) s2 = Mod (b, m)",
+    "reset": "a = Mul (s, k) b = Mod (a, m) s2 = Where (g, one, b)",
+    "of what wraps": "v = Cast <to = 7> (e) w = Mul (v, far) a = Mul (s, w) b = Add (a, w)"
+    " s2 = Mod (b, p)",
+    "twice": "a = Mod (s, m) b = Mul (a, k) d = Mod (b, m) f = Add (d, three) s2 = Mod (f, m)",
+    "of two states": "a = Mul (t, three) b = Add (s, a) s2 = Mod (b, m) t2 = Mod (s, m)",
+}
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("name", RESTS)
+def test_remainders(name):
+    """A wrapping sum has another remainder, but for a power of 2."""
+    numbers_of = (
+        "<int64 three = {3}, int64 m = {1000003}, int64 p = {4096}, int64 far = {1125899906842625}"
+    )
+    states = "int64[3] s s0; int64[3] t s0" if "t2" in RESTS[name] else "int64[3] s s0"
+    body = f"h = Less (e, nil) g = Less (nil, e) k = Cast <to = 7> (h) {RESTS[name]}"
+    text = loop(f"{body} r = Identity (s2)", states, "int64[3] r")
+    if "t2" in RESTS[name]:
+        text = text.replace(", int64[3] s0, int64[3] s0)", ", int64[3] s0)")
+    model = raised(text.replace("<bool yes", f"{numbers_of}, bool yes"), kept=["Scan"])
+    text = text.replace("<bool yes", f"{numbers_of}, bool yes")
+    for length in LENGTHS:
+        for start in ([0, 1, 5], [-7, 1 << 62, -(1 << 63)]):
+            assert_same(text, model, numbers(length), exact=True, s0=np.array(start))
+
+
+@table(
+    ("a = Mul (s, far) s2 = Mod (a, m)", "may wrap"),
+    ("v = Cast <to = 7> (e) a = Add (s, v) s2 = Mod (a, m)", "may wrap"),
+    ("g = Less (e, nil) a = Mod (s, m) s2 = Where (g, a, s)", "not always a remainder"),
+    ("a = Mod (s, far) s2 = Mod (a, m)", "Mod"),
+    ("a = Mod (s, m) b = Max (a, three) d = Mul (b, three) s2 = Mod (d, m)", "bounds"),
+)
+def test_other_remainders_stay(body, why):
+    text = loop(body, "int64[3] s s0").replace(
+        "<bool yes",
+        "<int64 three = {3}, int64 m = {1000003}, int64 far = {1125899906842625}, bool yes",
+    )
+    assert why in reason(text)
 
 
 @table(

@@ -49,3 +49,29 @@ def test_bounded_sums(name, kind):
 @pytest.mark.parametrize("name", OPEN)
 def test_sums_that_may_wrap_stay(name):
     assert "may wrap" in reason(text_of(OPEN[name], "int64"))
+
+
+COUNTS = {
+    "the wrong bound": OPEN["the wrong bound"],
+    "iteration numbers": "a = Add (s, i) b = Sub (a, many) s2 = Max (b, no)",
+    "Viterbi": "a = Add (s, j) b = Sub (t, one1) s2 = Max (a, b) d = Add (s, one1)"
+    " h = Add (t, j) t2 = Max (d, h)",
+    "shortest, with a reset": "a = Add (s, j) b = Min (a, t) s2 = Where (k, many, b)"
+    " d = Add (t, i) t2 = Min (d, s)",
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_sums_that_no_number_of_iterations_makes_wrap(name):
+    text = text_of(COUNTS[name], "int64").replace("int64[3] s0) =>", "int32[3] small) =>")
+    if "t2" in COUNTS[name]:
+        text = text.replace(", int64[3] s)", ", int64[3] s, int64[3] t)")
+        text = text.replace("int64[3] s2", "int64[3] s2, int64[3] t2").replace(
+            "yes, s0", "yes, s0, s0"
+        )
+        text = text.replace("s_last, r_all = Loop", "s_last, t_last, r_all = Loop")
+    text = text.replace("> {\n", "> { s0 = Cast <to = 7> (small)\n", 1)
+    model = raised(text, kept=["Scan"])
+    for length in (*LENGTHS, 130):
+        start = np.array([0, np.iinfo(np.int32).max, np.iinfo(np.int32).min], np.int32)
+        assert_same(text, model, numbers(length), exact=True, small=start)

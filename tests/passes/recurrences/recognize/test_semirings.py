@@ -242,6 +242,8 @@ def drawn(dice, place, semiring, elem_type, special):
     dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
     if dtype.kind in "ib":
         limits = (0, 2) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if semiring.act == "Add":  # only integers that do not wrap
+            limits = (-(1 << 31), 1 << 31)
         return dice.integers(*limits, SIZE, dtype=np.int64).astype(dtype)
     numbers = np.tanh(dice.normal(size=SIZE)).astype(dtype)
     if special:
@@ -259,7 +261,9 @@ def matrices_of(dice, product, special):
         if product.width == 1 and semiring is SUMS:
             own[Place(0, 0)] = np.abs(own[Place(0, 0)])  # a negative factor swaps bounds
         for place in [p for p in places if flag_of(p) in places and not p.is_flag]:
-            nothing = neutral(semiring.join, dtype)  # an absent element is neutral
+            nothing = neutral(
+                semiring.join, dtype, semiring.act == "Add"
+            )  # an absent element is neutral
             own[place] = np.where(own[flag_of(place)], own[place], nothing)
         if index == 0:
             own |= {p: own[Place(0, 1)] for p in places if p.column > product.width}
