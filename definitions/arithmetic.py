@@ -220,3 +220,25 @@ def rfft(case: Case) -> str:
     rank = case.rank("x")
     return f"""u = Unsqueeze <axes = [-1]> (x)
         y = DFT <axis = {rank - 1}, onesided = @onesided> (u)"""
+
+
+@defines(
+    """(floats x) => (y) { y = com.microsoft.Irfft <normalized = @normalized ? 0,
+    onesided = @onesided ? 1, signal_ndim = @ndim ? 1> (x) }""",
+    since=17,
+    **_DOC,
+)
+def irfft(case: Case) -> str:
+    """Inverse DFT of one half of a spectrum, whose other half is its mirror image.
+
+    x0 x1 x2 (n = 4)   ->   the real part of the inverse DFT of x0 x1 x2 x1*
+    """
+    if case["ndim"] != 1 or case["normalized"] or not case["onesided"]:
+        case.unfit("only one axis, one-sided and not normalized, has a definition")
+    axis = case.rank("x") - 2
+    return f"""inner = Slice <starts = [-2], ends = [0], axes = [{axis}], steps = [-1]> (x)
+        re, im = Split <axis = -1, split = [1, 1]> (inner)  other = Neg (im)
+        mirror = Concat <axis = -1> (re, other)  all = Concat <axis = {axis}> (x, mirror)
+        signal = DFT <axis = {axis}, inverse = 1> (all)
+        real = Slice <starts = [0], ends = [1], axes = [{axis + 1}]> (signal)
+        y = Squeeze <axes = [{axis + 1}]> (real)"""

@@ -104,6 +104,12 @@ def _by_lengths(mask: str, value: str, has_starts: bool) -> str:
     return " ".join([*words, "maskValues = Unsqueeze <axes = [1, 2]> (chosen)"])
 
 
+def mask_of_lengths(lengths: str, value: str) -> str:
+    """Nodes of allMasks, which is a value for the keys from a length [B] on."""
+    return f"""{length_of("k", 2, "total")} columns = Range (0, total, 1)
+        {_by_lengths(lengths, value, False)} allMasks = Identity (maskValues)"""
+
+
 def _by_flags(mask: str, rank: int, value: str) -> str:
     """Nodes of a mask of rank 4 by flags [B, T] or [B, S, T]."""
     axes = [1, 2] if rank == 2 else [1]
@@ -183,16 +189,21 @@ def attention(case: Case) -> str:
     if case["rotary"] or case["shares"]:
         case.unfit("it rotates, or shares the buffer of past and present")
     sizes = case["sizes"] or (case.known_size("w", 1) // 3,) * 3
-    return self_attention(case, sizes, bias_of(case))
+    masks = masked(case, "mask_index", case["causal"], True)
+    return self_attention(case, sizes, bias_of(case), masks)
 
 
-def self_attention(case: Case, sizes: Sequence[int], bias: str = "") -> str:
+def self_attention(
+    case: Case, sizes: Sequence[int], bias: str, masks: str, result: str = "y"
+) -> str:
     """Nodes of attention of x, whose product with w has queries, keys and values.
 
     Args:
         case: the case.
         sizes: the sizes of queries, keys and values.
         bias: an operand that is added to scores; empty for none.
+        masks: nodes of allMasks, which is added, too; empty for none.
+        result: the name of the result.
     """
     heads = case["heads"]
     scale = scaled(case, sizes[0] // heads)
@@ -208,8 +219,8 @@ def self_attention(case: Case, sizes: Sequence[int], bias: str = "") -> str:
         {to_heads("vFlat", heads, "newV", sizes[2] // heads)} {pasts}
         keys = Unsqueeze <axes = [0]> (k)  values = Unsqueeze <axes = [0]> (v)
         present = Concat <axis = 0> (keys, values)
-        {weighted(scale, bias, masked(case, "mask_index", case["causal"], True))}
-        {from_heads("heads", "y", sizes[2])}"""
+        {weighted(scale, bias, masks)}
+        {from_heads("heads", result, sizes[2])}"""
 
 
 def _projected(case: Case, name: str, result: str) -> str:

@@ -32,6 +32,7 @@ _OF_ANY = frozenset(("Concat", "Max", "Min", "Sum"))
 
 _LISTS = {
     "Clip": ("min", "max"),
+    "DFT": ("dft_length", "axis"),
     "Pad": ("pads", "constant_value", "axes"),
     "Slice": ("starts", "ends", "axes", "steps"),
     "Split": ("split",),

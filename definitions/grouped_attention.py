@@ -107,8 +107,14 @@ def _cached(case: Case) -> str:
     return " ".join(words)
 
 
-def _scores(case: Case) -> str:
-    """Nodes of the masked scores of queries and cached keys."""
+def _scores(case: Case, scaling: str, blocks: str) -> str:
+    """Nodes of the masked scores of queries and cached keys.
+
+    Args:
+        case: the case.
+        scaling: nodes of scaled.
+        blocks: nodes of isOpen [B, N, S, T], the keys that are not masked besides; empty for all.
+    """
     heads, groups = case["heads"], case["groups"]
     copies = heads // groups
     repeats = " ".join(
@@ -139,11 +145,13 @@ def _scores(case: Case) -> str:
     else:
         limits.append("isSeen = Identity (isKnown)")
     return f"""{repeats} q = Cast <to = 1> (q1)  kX = Transpose <perm = [0, 1, 3, 2]> (kR)
-        plain = MatMul (q, kX) SCALED {capped} {bias}
+        plain = MatMul (q, kX) {scaling} {capped} {bias}
         biased = {"Add (capped, biasW)" if bias else "Identity (capped)"}
         columns = Range (0, total, 1)  endsC = Unsqueeze <axes = [1, 2]> (ends)
         rowsC = Unsqueeze <axes = [2]> (rows)  {" ".join(limits)}
-        isSeenH = Unsqueeze <axes = [1]> (isSeen)  scores = Where (isSeenH, biased, {LOWEST})"""
+        isSeenU = Unsqueeze <axes = [1]> (isSeen)  {blocks}
+        isSeenH = {"And (isSeenU, isOpen)" if blocks else "Identity (isSeenU)"}
+        scores = Where (isSeenH, biased, {LOWEST})"""
 
 
 def _weights(case: Case) -> str:
@@ -197,8 +205,19 @@ def group_query_attention(case: Case) -> str:
     quantized = case["bits"] or "NONE" not in (case["k_type"] or "NONE", case["v_type"] or "NONE")
     if case["sliding"] or quantized or case.has("past_key") != case.has("past_value"):
         case.unfit("its cache slides or is quantized")
+    return grouped(case)
+
+
+def grouped(case: Case, blocks: str = "") -> str:
+    """Nodes of attention with a cache.
+
+    Args:
+        case: the case, with the operands and attributes of GroupQueryAttention.
+        blocks: nodes of isOpen [B, N, S, T], the keys that are not masked besides; empty for all.
+    """
     operands, head = _operands(case)
+    scaling = scaled(case, head)
     return f"""{operands} {_places(case)} {_rotated(case, head)} {_cached(case)}
-        {_scores(case).replace("SCALED", scaled(case, head))} {_weights(case)} {_scored(case)}
+        {_scores(case, scaling, blocks)} {_weights(case)} {_scored(case)}
         heads = MatMul (weights, vR)  {from_heads("heads", "yW", head and head * case["heads"])}
         {narrowed(case, "query", "y")}"""

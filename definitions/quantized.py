@@ -167,6 +167,14 @@ def global_average_pool(case: Case) -> str:
     return _between(case, _by_channels(case, "f", "k = GlobalAveragePool (h)"))
 
 
+@defines(
+    _unary("ReduceMean", "<axes = @axes, keepdims = @keepdims>"), source="docs/ContribOperators.md"
+)
+def reduce_mean(case: Case) -> str:
+    """ReduceMean of the numbers."""
+    return _between(case, "g = ReduceMean <axes = @axes, keepdims = @keepdims> (f)")
+
+
 _WINDOW = """auto_pad = @auto_pad ? "NOTSET", kernel_shape = @kernel, pads = @pads ?,
     strides = @strides ?"""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attention import self_attention
+from .attention import masked, self_attention
 from .case import Case
 from .normalizations import embeddings
 from .registry import defines
@@ -34,8 +34,10 @@ def quantized_attention(case: Case) -> str:
     if case["rotary"] or case["shares"]:
         case.unfit("it rotates, or shares the buffer of past and present")
     size = case.known_size("weight", 1) // 3
+    masks = masked(case, "mask_index", case["causal"], True)
     return f"""{_number(case, "input", "xScale", "xZero", "x")}
-        {_number(case, "weight", "wScale", "wZero", "w")} {self_attention(case, [size] * 3)}"""
+        {_number(case, "weight", "wScale", "wZero", "w")}
+        {self_attention(case, [size] * 3, "", masks)}"""
 
 
 _TABLES = "words", "places", "kinds", "gamma", "beta"

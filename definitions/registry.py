@@ -38,13 +38,17 @@ FAMILIES = (
     "movement",
     "nchwc",
     "normalizations",
+    "packing",
     "pools",
     "products",
     "quantized",
     "quantized_attention",
     "quantized_weights",
     "recurrent",
+    "relative_positions",
     "rotations",
+    "sparse_attention",
+    "training",
 )
 """The modules of this package that define operators."""
 
@@ -65,6 +69,9 @@ IN_ONNX_DOMAIN = frozenset(
 
 DEFAULT_OPSET = 17
 """The opset of definitions in models that import none of ONNX's."""
+
+_TRAINING = "ai.onnx.preview.training"
+"""The domain of ONNX whose operators are no functions there."""
 
 _MOST_KEPT = 1 << 12
 
@@ -175,7 +182,7 @@ def definitions_of(op: Operator, versions: Mapping[str, int]) -> list[Definition
         return []
     name, domain = name_of(op), normal_domain(op.domain)
     version = versions.get(domain, 0) or (0 if domain else versions.get("ai.onnx", 0))
-    if _is_of_onnx(op.op_type, version, domain):
+    if domain != _TRAINING and _is_of_onnx(op.op_type, version, domain):
         return []
     _load_families()
     _load_entry_points()

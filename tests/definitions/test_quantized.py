@@ -55,6 +55,15 @@ def test_average_pool_rounds_after_the_zero_point():
         assert_kernel(QLINEAR + "AveragePool", inputs, opset=11, **settings)
 
 
+def test_means_by_documentation():
+    x, settings = codes(2, 3, 4), {"axes": [1], "keepdims": 0}
+    inputs = [x, scale(0.1), zero(3), scale(0.05), zero(7)]
+    model = lowered(one_node(QLINEAR + "ReduceMean", inputs, opset=18, **settings))
+    means = (x.astype(np.float32) - 3).mean(1) * 2 + 7
+    (result,) = run_kernel(model, feeds_of(inputs))
+    assert np.max(np.abs(result - np.clip(means, 0, 255))) < 0.51
+
+
 @pytest.mark.parametrize("opset", [12, 13])
 @pytest.mark.parametrize("axis", [1, -1])
 def test_softmax_has_an_opset_of_its_own(axis, opset):
