@@ -175,9 +175,10 @@ def _rows_of_attention(case: Case) -> str:
 
 @defines(
     """(float x, float w, float b, int32 mask_index, float past, float bias, int32 past_length)
-    => (y, present) { y, present = com.microsoft.Attention <num_heads = @heads, scale = @scale ?,
-    mask_filter_value = @filter ? -10000.0, unidirectional = @causal ? 0, do_rotary = @rotary ? 0,
-    past_present_share_buffer = @shares ? 0, qkv_hidden_sizes = @sizes ?,
+    => (y, present) { y, present = com.microsoft.Attention <num_heads = @heads int,
+    scale = @scale float ?, mask_filter_value = @filter ? -10000.0, unidirectional = @causal ? 0,
+    do_rotary = @rotary ? 0,
+    past_present_share_buffer = @shares ? 0, qkv_hidden_sizes = @sizes ints ?,
     rotary_embedding_dim = @rotary_size ? 0>
     (x, w, b?, mask_index?, past?, bias?, past_length?) }""",
     rows=_rows_of_attention,
@@ -248,8 +249,8 @@ def _biased(case: Case) -> str:
 _MULTI_HEAD = """(float query, float key, float value, float b, int32 mask, float bias,
     float past_key, float past_value, int32 past_length, int32 indirection)
     => (y, present_key, present_value, qk) {
-    y, present_key, present_value, qk = com.microsoft.MultiHeadAttention <num_heads = @heads,
-    scale = @scale ?, mask_filter_value = @filter ? -10000.0, unidirectional = @causal ? 0>
+    y, present_key, present_value, qk = com.microsoft.MultiHeadAttention <num_heads = @heads int,
+    scale = @scale float ?, mask_filter_value = @filter ? -10000.0, unidirectional = @causal ? 0>
     (query, key?, value?, b?, mask?, bias?, past_key?, past_value?, past_length?, indirection?) }"""
 
 
@@ -291,7 +292,7 @@ def multi_head_attention(case: Case) -> str:
     """(float query, float key, float value, int32 mask, float bias, float past_key,
     float past_value, int32 past_length, int32 beams, int32 indirection, float b)
     => (y, present_key, present_value, qk) { y, present_key, present_value, qk =
-    com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = @heads, scale = @scale ?,
+    com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = @heads int, scale = @scale float ?,
     mask_filter_value = @filter ? -10000.0, past_present_share_buffer = @shares ? 0,
     output_qk = @output_qk ? 0>
     (query, key?, value?, mask?, bias?, past_key?, past_value?, past_length?, beams?, indirection?,

@@ -117,6 +117,10 @@ class Definition:
                 continue
             if value is None and not expected.is_optional:
                 raise Unfit(f"its attribute '{name}' is absent")
+            # onnxruntime refuses an integer where its schema has a float.
+            if message is not None and expected.kind not in (None, message.type):
+                kinds = map(onnx.AttributeProto.AttributeType.Name, (message.type, expected.kind))
+                raise Unfit("its attribute '{}' is of kind {}, not {}".format(name, *kinds))
             yield expected.name, expected.default if value is None else value
 
     def _require(self, case: Case, parameter: Parameter, signature: Signature) -> None:

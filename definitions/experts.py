@@ -9,7 +9,7 @@ from .registry import defines
 _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
 _COMMON = """activation_alpha = @alpha ? 1.0, activation_beta = @beta ? 0.0,
     activation_type = @activation ? "relu", k = @k ? 1, normalize_routing_weights = @normalize ? 0,
-    swiglu_fusion = @fusion ? 0, swiglu_limit = @limit ?,
+    swiglu_fusion = @fusion ? 0, swiglu_limit = @limit float ?,
     swiglu_limit_after_activation = @after ? 0, use_sparse_mixer = @sparse ? 0"""
 
 
@@ -87,9 +87,9 @@ def mixture(case: Case) -> str:
 @defines(
     f"""(floats x, floats router, uint8 w1, scales s1, floats b1, uint8 w2, scales s2, floats b2,
     uint8 w3, scales s3, floats b3, uint8 z1, uint8 z2, uint8 z3) => (y) {{
-    y = com.microsoft.QMoE <{_COMMON}, accuracy_level = @level ? 0, block_size = @block ?,
-    expert_weight_bits = @bits ? 4, fc1_expert_weight_bits = @bits1 ?,
-    fc2_expert_weight_bits = @bits2 ?, fc3_expert_weight_bits = @bits3 ?,
+    y = com.microsoft.QMoE <{_COMMON}, accuracy_level = @level ? 0, block_size = @block int ?,
+    expert_weight_bits = @bits ? 4, fc1_expert_weight_bits = @bits1 int ?,
+    fc2_expert_weight_bits = @bits2 int ?, fc3_expert_weight_bits = @bits3 int ?,
     quant_type = @type ? "int",
     weights_prepacked = @packed ? -1>
     (x, router, w1, s1, b1?, w2, s2, b2?, w3?, s3?, b3?, z1?, z2?, z3?) }}""",

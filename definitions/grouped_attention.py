@@ -187,12 +187,12 @@ def _rows(case: Case) -> str:
     """(floats query, floats key, floats value, floats past_key, floats past_value, int32 lengths,
     int32 total_length, floats cos, floats sin, int64 positions, floats bias, floats sink)
     => (y, present_key, present_value, scored) { y, present_key, present_value, scored =
-    com.microsoft.GroupQueryAttention <num_heads = @heads, kv_num_heads = @groups,
-    do_rotary = @rotary ? 0, rotary_interleaved = @interleaved ? 0, scale = @scale ?,
+    com.microsoft.GroupQueryAttention <num_heads = @heads int, kv_num_heads = @groups int,
+    do_rotary = @rotary ? 0, rotary_interleaved = @interleaved ? 0, scale = @scale float ?,
     softcap = @softcap ? 0.0, local_window_size = @window ? -1, causal = @causal ? 1,
     smooth_softmax = @smooth ? 0, qk_output = @qk ? 0, sliding_window_cache = @sliding ? 0,
     kv_cache_bit_width = @bits ? 0, k_quant_type = @k_type ? "NONE",
-    v_quant_type = @v_type ? "NONE", qk_norm_epsilon = @epsilon ?>
+    v_quant_type = @v_type ? "NONE", qk_norm_epsilon = @epsilon float ?>
     (query, key?, value?, past_key?, past_value?, lengths, total_length, cos?, sin?, positions?,
     bias?, sink?) }""",
     rows=_rows,

@@ -14,9 +14,12 @@ _FACTS = {
 for _before, _after in (
     ("Affine <alpha = @a ? 1.0, beta = @b ? 0.0>", "t = Mul (x, @a)  y = Add (t, @b)"),
     ("Scale <scale = @a ? 1.0>", "y = Mul (x, @a)"),
-    ("ScaledTanh <alpha = @a, beta = @b>", "s = Mul (x, @b)  t = Tanh (s)  y = Mul (t, @a)"),
     (
-        "ParametricSoftplus <alpha = @a, beta = @b>",
+        "ScaledTanh <alpha = @a float, beta = @b float>",
+        "s = Mul (x, @b)  t = Tanh (s)  y = Mul (t, @a)",
+    ),
+    (
+        "ParametricSoftplus <alpha = @a float, beta = @b float>",
         "s = Mul (x, @b)  t = Softplus (s)  y = Mul (t, @a)",
     ),
 ):
@@ -24,7 +27,8 @@ for _before, _after in (
 
 
 @defines(
-    "(floats x) => (y) { y = ImageScaler <bias = @bias ?, scale = @scale ? 1.0> (x) }", **_FACTS
+    "(floats x) => (y) { y = ImageScaler <bias = @bias floats ?, scale = @scale ? 1.0> (x) }",
+    **_FACTS,
 )
 def image_scaler(case: Case) -> str:
     """The product with a number, plus one number for each channel."""
@@ -35,7 +39,9 @@ def image_scaler(case: Case) -> str:
         b = Unsqueeze <axes = [1, 2]> (flat)  y = Add (t, b)"""
 
 
-@defines("(floats x) => (y) { y = Crop <border = @border, scale = @scale ?> (x) }", **_FACTS)
+@defines(
+    "(floats x) => (y) { y = Crop <border = @border ints, scale = @scale ints ?> (x) }", **_FACTS
+)
 def crop(case: Case) -> str:
     """A Slice of the last two axes."""
     if len(case["border"]) != 4 or len(case["scale"] or (0, 0)) != 2:

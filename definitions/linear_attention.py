@@ -50,7 +50,8 @@ RULES = ("linear", "gated", "delta", "gated_delta")
 
 @defines(
     """(floats query, floats key, floats value, past, floats decay, floats beta) => (y, present) {
-    y, present = com.microsoft.LinearAttention <q_num_heads = @heads, kv_num_heads = @groups,
+    y, present = com.microsoft.LinearAttention <q_num_heads = @heads int,
+    kv_num_heads = @groups int,
     scale = @scale ? 0.0, update_rule = @rule ? "gated_delta", chunk_size = @chunk ? 64,
     state_window = @window ? 0> (query, key, value, past?, decay?, beta?) }""",
     rows="query key value past decay beta",

@@ -112,7 +112,7 @@ def grid_sample(case: Case) -> str:
 
 
 @defines(
-    """(T x) => (y) { y = com.microsoft.UnfoldTensor <dim = @dim ? -1, size = @size,
+    """(T x) => (y) { y = com.microsoft.UnfoldTensor <dim = @dim ? -1, size = @size int,
     step = @step ? 1> (x) }""",
     exact=True,
     **_FACTS,
@@ -137,7 +137,7 @@ def unfold(case: Case) -> str:
 
 @defines(
     """(int64 ids, float scores) => (y) {
-    y = com.microsoft.NGramRepeatBlock <ngram_size = @n> (ids, scores) }""",
+    y = com.microsoft.NGramRepeatBlock <ngram_size = @n int> (ids, scores) }""",
     exact=True,
     **_FACTS,
 )

@@ -93,8 +93,9 @@ def reorder_output(case: Case) -> str:
     )
 
 
-_WINDOW = """auto_pad = @auto_pad ? "NOTSET", dilations = @dilations ?, kernel_shape = @kernel{},
-    pads = @pads ?, strides = @strides ?"""
+_WINDOW = """auto_pad = @auto_pad ? "NOTSET", dilations = @dilations ints ?,
+    kernel_shape = @kernel ints{},
+    pads = @pads ints ?, strides = @strides ints ?"""
 _SAME = """auto_pad = @auto_pad, dilations = @dilations, kernel_shape = @kernel, pads = @pads,
     strides = @strides"""
 
@@ -161,7 +162,7 @@ def global_average_pool(case: Case) -> str:
     _before(
         "Upsample",
         """<coordinate_transformation_mode = @how ? "asymmetric", mode = @mode ? "nearest",
-        scales = @scales ?>""",
+        scales = @scales ints ?>""",
     ),
     **_FACTS,
 )
@@ -180,8 +181,8 @@ def upsample(case: Case) -> str:
 @defines(
     _before(
         "Conv",
-        f"""<{_WINDOW.format(" ?")}, group = @group ? 1, activation = @activation ?,
-        activation_params = @parameters ?>""",
+        f"""<{_WINDOW.format(" ?")}, group = @group ? 1, activation = @activation text ?,
+        activation_params = @parameters floats ?>""",
         "w, b?, z?",
     ),
     **_FACTS,

@@ -149,7 +149,7 @@ def skip_simplified(case: Case) -> str:
     """(integers ids, integers segments, floats words, floats places, floats kinds, floats gamma,
     floats beta, integers mask, integers positions) => (y, mask_index, sum) {
     y, mask_index, sum = com.microsoft.EmbedLayerNormalization <epsilon = @epsilon ? 1e-12,
-    mask_index_type = @type ?>
+    mask_index_type = @type int ?>
     (ids, segments?, words, places, kinds?, gamma, beta, mask?, positions?) }""",
     differs="mask_index is the number of ones of a mask, not the first zero",
     **_FACTS,
@@ -203,7 +203,7 @@ def _grouped(case: Case, nodes: str) -> str:
         y = Cast <to = {case.elem_type("x")}> (outer)"""
 
 
-_GROUPS = """<epsilon = @epsilon ? 1e-5, groups = @groups, activation = @activation,
+_GROUPS = """<epsilon = @epsilon ? 1e-5, groups = @groups int, activation = @activation int,
     channels_last = @last ? 1>"""
 
 

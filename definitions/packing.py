@@ -97,8 +97,8 @@ def restore_padding(case: Case) -> str:
 
 @defines(
     """(float input, float w, float b, int32 offsets, int32 sums, float bias) => (y) {
-    y = com.microsoft.PackedAttention <num_heads = @heads, scale = @scale ?,
-    qkv_hidden_sizes = @sizes ?> (input, w, b, offsets, sums, bias?) }""",
+    y = com.microsoft.PackedAttention <num_heads = @heads int, scale = @scale float ?,
+    qkv_hidden_sizes = @sizes ints ?> (input, w, b, offsets, sums, bias?) }""",
     **_DOC,
 )
 def packed_attention(case: Case) -> str:
@@ -111,7 +111,8 @@ def packed_attention(case: Case) -> str:
 
 @defines(
     """(float query, float key, float value, float b, int32 offsets, int32 sums, float bias)
-    => (y) { y = com.microsoft.PackedMultiHeadAttention <num_heads = @heads, scale = @scale ?,
+    => (y) { y = com.microsoft.PackedMultiHeadAttention <num_heads = @heads int,
+    scale = @scale float ?,
     mask_filter_value = @filter ? -10000.0> (query, key?, value?, b?, offsets, sums, bias?) }""",
     **_DOC,
 )

@@ -7,8 +7,8 @@ numbers, or `*S` for any number of axes; `[< *S]` accepts shapes that broadcast 
 is a value, a number (a constant that has this number everywhere), `[1, 2]` or `@v` (constant
 integers), `xs...` (any number of operands) or `b?` (perhaps none). `@p` is a variable for an
 attribute, `<*A>` for all of them. Axes, bounds and sizes are attributes, also where an opset has
-them as inputs. In a definition, `@p ? 0.5` is a variable with a default, `@p ?` one that may be
-absent, and `body = (float s) => (t) { ... }` a graph.
+them as inputs. In a definition, `@p ? 0.5` is a variable with a default, `@p float ?` one that
+may be absent and else is a float, and `body = (float s) => (t) { ... }` a graph.
 """
 
 from __future__ import annotations
@@ -18,13 +18,24 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..ir import Error
+import onnx
+
+from ..ir import Error, attribute_message
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)(?!\w))|(?P<text>"[^"]*")
     |(?P<name>@?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)|(?P<mark>=>|\.\.\.|[()\[\]{}<>=,?*]))""",
     re.VERBOSE,
 )
+
+KINDS: Mapping[str, int] = {
+    word: onnx.AttributeProto.AttributeType.Value(name)
+    for word, name in {
+        **{"float": "FLOAT", "int": "INT", "text": "STRING"},
+        **{"floats": "FLOATS", "ints": "INTS", "texts": "STRINGS"},
+    }.items()
+}
+"""The kinds of attributes by the words that follow a variable."""
 
 Number = int | float
 Kind = Literal["value", "many", "optional", "number", "integers", "attribute", "absent"]
@@ -42,11 +53,13 @@ class Variable:
         name: its name.
         default: its value where the attribute is absent; None without one.
         is_optional: accept an absent attribute.
+        kind: the kind of the attribute; None for any.
     """
 
     name: str
     default: Any = None
     is_optional: bool = False
+    kind: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -301,10 +314,15 @@ class _Parser:
     def variable(self) -> Variable:
         """A variable for an attribute, with its default."""
         name = self.take(kind="name").removeprefix("@")
+        kind = KINDS.get(self.tokens[self.at][1])
+        if kind is not None:
+            self.at += 1
         if not self.sees("?"):
-            return Variable(name)
-        is_absent = self.tokens[self.at][1] in (",", ">")
-        return Variable(name, None if is_absent else self.literal(), True)
+            return Variable(name, kind=kind)
+        if self.tokens[self.at][1] in (",", ">"):
+            return Variable(name, None, True, kind)
+        default = self.literal()
+        return Variable(name, default, True, attribute_message(name, default).type)
 
     def literal(self) -> Any:
         """A text, a number, or a list of numbers."""

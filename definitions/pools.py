@@ -20,8 +20,8 @@ def _channels_last(case: Case, node: str) -> str:
 
 
 _NHWC = """(byte x) => (y) { y = com.microsoft.NhwcMaxPool <auto_pad = @auto_pad ? "NOTSET",
-    ceil_mode = @ceil ? 0, dilations = @dilations ?, kernel_shape = @kernel, pads = @pads ?,
-    strides = @strides ?> (x) }"""
+    ceil_mode = @ceil ? 0, dilations = @dilations ints ?, kernel_shape = @kernel ints,
+    pads = @pads ints ?, strides = @strides ints ?> (x) }"""
 _POOL = """MaxPool <auto_pad = @auto_pad, ceil_mode = @ceil, dilations = @dilations,
     kernel_shape = @kernel, pads = @pads, strides = @strides>"""
 
@@ -43,8 +43,8 @@ def nhwc_max_pool(case: Case) -> str:
 
 @defines(
     """(floats x, floats w, floats b) => (y) { y = com.microsoft.NhwcConv
-    <auto_pad = @auto_pad ? "NOTSET", dilations = @dilations ?, group = @group ? 1,
-    kernel_shape = @kernel ?, pads = @pads ?, strides = @strides ?> (x, w, b?) }""",
+    <auto_pad = @auto_pad ? "NOTSET", dilations = @dilations ints ?, group = @group ? 1,
+    kernel_shape = @kernel ints ?, pads = @pads ints ?, strides = @strides ints ?> (x, w, b?) }""",
     **_DOC,
 )
 def nhwc_conv(case: Case) -> str:
@@ -61,8 +61,8 @@ def nhwc_conv(case: Case) -> str:
 
 @defines(
     """(float x, int32 mask) => (y) { y = com.microsoft.MaxpoolWithMask
-    <auto_pad = @auto_pad ? "NOTSET", kernel_shape = @kernel, pads = @pads ?,
-    storage_order = @order ? 0, strides = @strides ?> (x, mask) }""",
+    <auto_pad = @auto_pad ? "NOTSET", kernel_shape = @kernel ints, pads = @pads ints ?,
+    storage_order = @order ? 0, strides = @strides ints ?> (x, mask) }""",
     differs="a masked element ends its row of the window; masks of later planes are read elsewhere",
     **_FACTS,
 )
@@ -113,8 +113,8 @@ def masked_max_pool(case: Case) -> str:
 @defines(
     """(floats x, floats w, int64 pads, floats b) => (y) {
     y = com.microsoft.ConvTransposeWithDynamicPads <auto_pad = @auto_pad ? "NOTSET",
-    dilations = @dilations ?, group = @group ? 1, kernel_shape = @kernel ?,
-    output_padding = @output ?, strides = @strides ?> (x, w, pads?, b?) }""",
+    dilations = @dilations ints ?, group = @group ? 1, kernel_shape = @kernel ints ?,
+    output_padding = @output ints ?, strides = @strides ints ?> (x, w, pads?, b?) }""",
     **_FACTS,
 )
 def conv_transpose(case: Case) -> str:

@@ -80,8 +80,9 @@ def _rows_of_gemm(case: Case) -> str:
 
 @defines(
     """(floats a, floats b, floats c) => (y) { y = com.microsoft.FusedGemm <alpha = @alpha ? 1.0,
-    beta = @beta ? 1.0, transA = @transA ? 0, transB = @transB ? 0, activation = @name ?,
-    activation_alpha = @p ?, activation_beta = @q ?, activation_gamma = @r ?> (a, b, c?) }""",
+    beta = @beta ? 1.0, transA = @transA ? 0, transB = @transB ? 0, activation = @name text ?,
+    activation_alpha = @p float ?, activation_beta = @q float ?, activation_gamma = @r float ?> (a,
+    b, c?) }""",
     rows=_rows_of_gemm,
     **_FACTS,
 )
@@ -94,9 +95,11 @@ def fused_gemm(case: Case) -> str:
 
 @defines(
     """(floats x, floats w, floats b, floats z) => (y) { y = com.microsoft.FusedConv <
-    activation = @name ?, activation_params = @parameters ?, auto_pad = @auto_pad ?,
-    dilations = @dilations ?, group = @group ?, kernel_shape = @kernel_shape ?, pads = @pads ?,
-    strides = @strides ?> (x, w, b?, z?) }""",
+    activation = @name text ?, activation_params = @parameters floats ?,
+    auto_pad = @auto_pad text ?,
+    dilations = @dilations ints ?, group = @group int ?, kernel_shape = @kernel_shape ints ?,
+    pads = @pads ints ?,
+    strides = @strides ints ?> (x, w, b?, z?) }""",
     rows="x z",
     **_FACTS,
 )

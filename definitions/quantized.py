@@ -115,7 +115,7 @@ def leaky_relu(case: Case) -> str:
     return _between(case, "g = LeakyRelu <alpha = @alpha> (f)")
 
 
-_SOFTMAX = _unary("Softmax", "<axis = @axis ? -1, opset = @opset>")
+_SOFTMAX = _unary("Softmax", "<axis = @axis ? -1, opset = @opset int>")
 
 
 @defines(_SOFTMAX, since=13, **_FACTS)
@@ -168,15 +168,16 @@ def global_average_pool(case: Case) -> str:
 
 
 @defines(
-    _unary("ReduceMean", "<axes = @axes, keepdims = @keepdims>"), source="docs/ContribOperators.md"
+    _unary("ReduceMean", "<axes = @axes ints, keepdims = @keepdims int>"),
+    source="docs/ContribOperators.md",
 )
 def reduce_mean(case: Case) -> str:
     """ReduceMean of the numbers."""
     return _between(case, "g = ReduceMean <axes = @axes, keepdims = @keepdims> (f)")
 
 
-_WINDOW = """auto_pad = @auto_pad ? "NOTSET", kernel_shape = @kernel, pads = @pads ?,
-    strides = @strides ?"""
+_WINDOW = """auto_pad = @auto_pad ? "NOTSET", kernel_shape = @kernel ints, pads = @pads ints ?,
+    strides = @strides ints ?"""
 
 
 @defines(
@@ -217,7 +218,7 @@ _PART_NAMES = ", ".join(f"x{i}?, s{i}?, z{i}?" for i in range(_MOST_PARTS))
 
 @defines(
     f"""(float yScale, byte yZero, {_PART_TYPES}) => (y) {{
-    y = com.microsoft.QLinearConcat <axis = @axis> (yScale, yZero, {_PART_NAMES}) }}""",
+    y = com.microsoft.QLinearConcat <axis = @axis int> (yScale, yZero, {_PART_NAMES}) }}""",
     **_FACTS,
 )
 def concat(case: Case) -> str:
@@ -233,8 +234,8 @@ def concat(case: Case) -> str:
     """(byteX x, float xScale, byteX xZero, byteW w, float wScale, byteW wZero, float yScale,
     byteY yZero, int32 bias) => (y) { y = com.microsoft.QLinearConv
     <auto_pad = @auto_pad ? "NOTSET",
-    channels_last = @last ? 0, dilations = @dilations ?, group = @group ? 1,
-    kernel_shape = @kernel ?, pads = @pads ?, strides = @strides ?>
+    channels_last = @last ? 0, dilations = @dilations ints ?, group = @group ? 1,
+    kernel_shape = @kernel ints ?, pads = @pads ints ?, strides = @strides ints ?>
     (x, xScale, xZero, w, wScale, wZero, yScale, yZero, bias?) }""",
     **_FACTS,
 )
@@ -246,7 +247,7 @@ def conv(case: Case) -> str:
     return f"{_by_channels(case, 'x', node)} y = Identity (g)"
 
 
-_AXIS = """({types}) => (y) {{ y = com.microsoft.{name} <axis = @axis ?> (x, scale, zero?) }}"""
+_AXIS = """({types}) => (y) {{ y = com.microsoft.{name} <axis = @axis int ?> (x, scale, zero?) }}"""
 _QUANTIZE = _AXIS.format(types="number x, number scale, whole zero", name="QuantizeLinear")
 _DEQUANTIZE = _AXIS.format(types="whole x, floats scale, whole zero", name="DequantizeLinear")
 

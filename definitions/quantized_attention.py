@@ -23,7 +23,7 @@ def _number(case: Case, value: str, scale: str, zero: str, result: str) -> str:
 @defines(
     """(byteX input, byteW weight, float b, float xScale, float wScale, int32 mask_index,
     byteX xZero, byteW wZero, float past) => (y, present) {
-    y, present = com.microsoft.QAttention <num_heads = @heads, scale = @scale ?,
+    y, present = com.microsoft.QAttention <num_heads = @heads int, scale = @scale float ?,
     mask_filter_value = @filter ? -10000.0, unidirectional = @causal ? 0, do_rotary = @rotary ? 0,
     past_present_share_buffer = @shares ? 0>
     (input, weight, b, xScale, wScale, mask_index?, xZero?, wZero?, past?) }""",

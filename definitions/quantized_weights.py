@@ -49,8 +49,9 @@ def unpack(source: str, bits: int, axis: int, shape: str, result: str) -> str:
 
 
 _N_BITS = """(floats a, uint8 b, floats scales, zero zeros, int32 groups, floats bias) => (y) {
-    y = com.microsoft.MatMulNBits <K = @k, N = @n, accuracy_level = @level ? 0, bits = @bits ? 4,
-    block_size = @block, weight_prepacked = @prepacked ? 0>
+    y = com.microsoft.MatMulNBits <K = @k int, N = @n int, accuracy_level = @level ? 0,
+    bits = @bits ? 4,
+    block_size = @block int, weight_prepacked = @prepacked ? 0>
     (a, b, scales, zeros?, groups?, bias?) }"""
 _LEVEL = (
     "with accuracy_level 4 the kernel quantizes a to 8 bits: 4e-3; with g_idx it takes 2^(bits - 1)"
@@ -173,8 +174,10 @@ _CODES = {0: (*_FP4, *(-number for number in _FP4)), 1: _NF4}
 
 
 @defines(
-    """(floats a, uint8 b, floats scales) => (y) { y = com.microsoft.MatMulBnb4 <K = @k, N = @n,
-    block_size = @block, quant_type = @kind, training_mode = @training ? 0, transB = @trans ? 1>
+    """(floats a, uint8 b, floats scales) => (y) { y = com.microsoft.MatMulBnb4 <K = @k int,
+    N = @n int,
+    block_size = @block int, quant_type = @kind int, training_mode = @training ? 0,
+    transB = @trans ? 1>
     (a, b, scales) }""",
     **_FACTS,
 )

@@ -18,9 +18,9 @@ from .fused_activations import activation
 from .registry import defines
 
 _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
-_OF_LSTM = """activation_alpha = @alpha ?, activation_beta = @beta ?,
-    activations = @activations ?, clip = @clip ?, direction = @direction ? "forward",
-    hidden_size = @hidden ?, input_forget = @coupled ? 0"""
+_OF_LSTM = """activation_alpha = @alpha floats ?, activation_beta = @beta floats ?,
+    activations = @activations texts ?, clip = @clip float ?, direction = @direction ? "forward",
+    hidden_size = @hidden int ?, input_forget = @coupled ? 0"""
 _GATES = ("i", "o", "f")
 
 

@@ -13,7 +13,7 @@ _DOC = {"source": "docs/ContribOperators.md"}
 
 @defines(
     """(floats table, int64 queries, int64 keys) => (y) { y = com.microsoft.RelativePositionBias
-    <is_bidirectional = @both ? 0, max_distance = @most> (table, queries, keys) }""",
+    <is_bidirectional = @both ? 0, max_distance = @most int> (table, queries, keys) }""",
     differs="the memory of the table holds the buckets of one head after the other",
     **_DOC,
 )
@@ -44,7 +44,7 @@ def relative_position_bias(case: Case) -> str:
 
 @defines(
     """(floats query, floats queryBias, floats positions, floats weight, floats bias, floats eco,
-    int32 offsets) => (y) { y = com.microsoft.GatedRelativePositionBias <num_heads = @heads>
+    int32 offsets) => (y) { y = com.microsoft.GatedRelativePositionBias <num_heads = @heads int>
     (query, queryBias, positions, weight, bias, eco, offsets?) }""",
     **_DOC,
 )

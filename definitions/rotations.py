@@ -103,7 +103,7 @@ def _columns(section: Sequence[int], layout: int) -> list[int]:
     """(floats x, int64 positions, floats cos, floats sin) => (y) { y =
     com.microsoft.MRotaryEmbedding <interleaved = @interleaved ? 0,
     is_packed_batching = @packed ? 0, num_heads = @heads ? 0, rotary_embedding_dim = @size ? 0,
-    scale = @scale ? 1.0, mrope_section = @section, mrope_layout = @layout ? 0>
+    scale = @scale ? 1.0, mrope_section = @section ints, mrope_layout = @layout ? 0>
     (x, positions, cos, sin) }""",
     differs="scale is ignored",
     **_FACTS,

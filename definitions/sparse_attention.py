@@ -17,8 +17,9 @@ from .registry import defines
     """(floats query, floats key, floats value, floats past_key, floats past_value,
     int32 block_rows, int32 block_columns, int32 total_length, int32 key_lengths, floats cos,
     floats sin) => (y, present_key, present_value) { y, present_key, present_value =
-    com.microsoft.SparseAttention <num_heads = @heads, kv_num_heads = @groups, scale = @scale ?,
-    do_rotary = @rotary ? 0, rotary_interleaved = @interleaved ? 0, sparse_block_size = @block>
+    com.microsoft.SparseAttention <num_heads = @heads int, kv_num_heads = @groups int,
+    scale = @scale float ?,
+    do_rotary = @rotary ? 0, rotary_interleaved = @interleaved ? 0, sparse_block_size = @block int>
     (query, key?, value?, past_key, past_value, block_rows, block_columns, total_length,
     key_lengths, cos?, sin?) }""",
     source="docs/ContribOperators.md",

@@ -118,6 +118,6 @@ _ship(
 _ship(
     "Momentum",
     "V",
-    "alpha = @alpha, beta = @beta, mode = @mode, norm_coefficient = @norm",
+    "alpha = @alpha float, beta = @beta float, mode = @mode text, norm_coefficient = @norm float",
     _momentum,
 )

@@ -37,6 +37,7 @@ def test_attributes_get_their_defaults():
     (signature(outputs=(True, False, True)), "2 outputs at most"),
     (signature(other=1), "attribute 'other' is not in the definition"),
     (signature(mode="n"), "attribute 'mode' is not 'm'"),
+    (signature(alpha=2), "attribute 'alpha' is of kind INT, not FLOAT"),
 )
 def test_other_nodes_are_unfit(other, why):
     with pytest.raises(Unfit, match=why):

@@ -1,14 +1,14 @@
 """The text of patterns."""
 
 import pytest
-from straightline.definitions.pattern import RuleError, Variable, parse_pattern
+from straightline.definitions.pattern import KINDS, RuleError, Variable, parse_pattern
 from tables import table
 
 
 def test_values_shapes_nodes_and_attributes():
     pattern = parse_pattern(
         "(floats x[*S, k], const w[< *S, 3], xs..., b?) => (y[*S]) {"
-        ' t, u = Split <axis = -1, mode = "m", split = @p> (x, , b?)'
+        ' t, u = Split <axis = -1, mode = "m", split = @p ints> (x, , b?)'
         " y = Sum (t, 1.5, [0, 1], @p, xs...) }"
     )
     x, w, *_ = pattern.parameters.values()
@@ -16,7 +16,8 @@ def test_values_shapes_nodes_and_attributes():
     assert w.is_constant and w.shape.broadcasts and w.shape.dims == (3,)
     assert pattern.shapes["y"].star == "S"
     split, last = pattern.nodes
-    assert split.attributes == {"axis": -1, "mode": "m", "split": Variable("p")}
+    own = {"axis": -1, "mode": "m", "split": Variable("p", kind=KINDS["ints"])}
+    assert split.attributes == own
     assert [operand.kind for operand in split.inputs] == ["value", "absent", "optional"]
     kinds = ["value", "number", "integers", "attribute", "many"]
     assert [operand.kind for operand in last.inputs] == kinds

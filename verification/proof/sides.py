@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import onnx
 
-from ...definitions import is_foreign
-from ...ir import Model, ModelSource, Operator, load
+from ...definitions import definitions_of
+from ...ir import Model, ModelSource, Operator, load, normal_domain
 from ...ir.checker import check_well_formed
 from ...ir.checker.graphs import Row, rows_of
 from ...ir.subgraph_arity import BODIES
@@ -61,7 +61,12 @@ class ModelSide(NamedTuple):
         if self.holds_bodies or self.proto.functions:
             return False
         kinds = {(op_type, "" if bare else node.domain) for node, op_type, bare, *_ in self.rows}
-        return not any(is_foreign(Operator(name, domain=domain)) for name, domain in kinds)
+        imports = {each.domain: each.version for each in self.proto.opset_import}
+        # A name alone is not enough: ONNX has LayerNormalization from opset 17 on.
+        return not any(
+            normal_domain(domain) or definitions_of(Operator(name), imports)
+            for name, domain in kinds
+        )
 
     def standardizes(self, rewrite: ModelSide) -> bool:
         """Test whether only the rewrite has ONNX's own operators alone."""
