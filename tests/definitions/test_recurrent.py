@@ -30,8 +30,7 @@ def test_an_lstm_of_integers(direction, count, opset):
         assert_kernel(NAME, few, outputs, **settings, **more)
 
 
-@pytest.mark.parametrize(("direction", "count"), [("forward", 1), ("bidirectional", 2)])
-@pytest.mark.parametrize("has_layer", [False, True])
+@table(("forward", 1, False), ("bidirectional", 2, True))
 def test_an_lstm_attends_to_a_memory(direction, count, has_layer):
     hidden, width, depth, steps = 4, 3, 5, 7
     attended = 2 if has_layer else depth
