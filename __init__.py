@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from .passes.new_nodes import EmissionError
     from .passes.simplify.rules.registry import rule
+    from .passes.simplify.rules.match import Match
     from .passes.simplify.rules.rule import Rule
     from .reduction.command import CommandError
     from .reduction.reduce import ReductionError
@@ -80,6 +81,7 @@ __all__ = [
     "Inspection",
     "KindError",
     "LoadError",
+    "Match",
     "MismatchError",
     "ModelError",
     "NotVerifiedError",
@@ -142,6 +144,7 @@ _HOMES = {
         ".passes.new_nodes": "EmissionError",
         ".definitions.pattern": "RuleError",
         ".passes.simplify.rules.registry": "rule",
+        ".passes.simplify.rules.match": "Match",
         ".passes.simplify.rules.rule": "Rule",
         ".ir.errors": "BindingError",
         ".ir.faults": "FaultWarning",

@@ -22,12 +22,13 @@ from .assumptions import Branches, Maxima
 from .specialize import Values
 
 if TYPE_CHECKING:
+    from ..passes.manager.adapt_passes import Foreign
     from ..targets import Target
 
 TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"
 """A target as callers name it: by name, by the path of a file, or as an object."""
 
-Passes: TypeAlias = str | Pass | Iterable[Pass] | Pipeline | None
+Passes: TypeAlias = "str | Pass | Foreign | Iterable[Pass | Foreign] | Pipeline | None"
 """Passes as callers name them: None for the default ones, text, a pass, several."""
 
 

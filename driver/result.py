@@ -133,6 +133,16 @@ class Outcome(Generic[M]):
         model: M = result
         return model
 
+    @property
+    def equal(self) -> bool:
+        """Test for a verdict of equal outputs, by a proof or on samples."""
+        return self.verdict is not None and self.verdict.equal
+
+    @property
+    def proved(self) -> bool:
+        """Test for a verdict of equal outputs by a proof."""
+        return self.verdict is not None and self.verdict.proved
+
     @lazy_property
     def memory(self) -> tuple[PeakMemory | None, PeakMemory | None]:
         """Upper bounds of the peak memory of computed values [bytes], before and after.

@@ -191,7 +191,7 @@ def _runtime(verdict: Verdict) -> RuntimeName:
 
 @takes(outcome=Outcome)
 def of_outcome(
-    outcome: Outcome,
+    outcome: Outcome[Any],
     *,
     mismatch: MismatchError | None = None,
     names: tuple[str, str] = ("original", "rewritten"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,9 @@ class Certificate:
         own = [] if isinstance(self.derivation, str) else self.derivation["assumptions"]
         return sorted({*self.proof.assumptions, *own})
 
-    def write(self, path: Path, taken: Iterable[Path] = (), *, force: bool = False) -> None:
+    def write(
+        self, path: str | os.PathLike[str], taken: Iterable[Path] = (), *, force: bool = False
+    ) -> None:
         """Write the certificate, whole or not at all.
 
         Args:
@@ -125,7 +128,7 @@ class Certificate:
         Raises:
             SaveError: the file cannot be written, or something would be lost.
         """
-        with replacing(place_of(path, taken, force=force)) as (temporary,):
+        with replacing(place_of(Path(path), taken, force=force)) as (temporary,):
             temporary.write_text(_text(self.to_dict(), 0) + "\n", encoding="utf-8")
 
     def require_models(

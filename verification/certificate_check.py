@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,7 +56,10 @@ class Acceptance(NamedTuple):
 
 
 def check_certificate(
-    certificate: Path, before: ModelSource, after: ModelSource, base_dir: BaseDir = None
+    certificate: str | os.PathLike[str],
+    before: ModelSource,
+    after: ModelSource,
+    base_dir: BaseDir = None,
 ) -> Acceptance:
     """Check that the certificate of a file proves two models equal.
 
@@ -68,7 +72,7 @@ def check_certificate(
         CertificateError: it does not.
         LoadError: a file cannot be read.
     """
-    content = bytes(read_bytes(certificate, _MOST_BYTES))
+    content = bytes(read_bytes(Path(certificate), _MOST_BYTES))
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -81,7 +81,7 @@ class Counterexample:
 
     def write(
         self,
-        folder: Path,
+        folder: str | os.PathLike[str],
         names: tuple[str, str] = ("A", "B"),
         options: Sequence[str] = (),
         *,
@@ -98,6 +98,7 @@ class Counterexample:
         Raises:
             SaveError: the folder cannot be written, or something would be lost.
         """
+        folder = Path(folder)
         target = place_of(folder, force=force)
         try:
             temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))

@@ -77,11 +77,12 @@ def _head_of_fields() -> Iterator[str]:
     yield "from ..verification.runs.options import Unproved, Verify"
     yield "from .assumptions import Branches, Maxima"
     yield "from .specialize import Values"
-    yield from ("", "if TYPE_CHECKING:", "    from ..targets import Target", "")
+    yield from ("", "if TYPE_CHECKING:", "    from ..passes.manager.adapt_passes import Foreign")
+    yield from ("    from ..targets import Target", "")
     yield 'TargetLike: TypeAlias = "str | os.PathLike[str] | Target | None"'
     yield '"""A target as callers name it: by name, by the path of a file, or as an object."""'
     yield ""
-    yield "Passes: TypeAlias = str | Pass | Iterable[Pass] | Pipeline | None"
+    yield 'Passes: TypeAlias = "str | Pass | Foreign | Iterable[Pass | Foreign] | Pipeline | None"'
     yield '"""Passes as callers name them: None for the default ones, text, a pass, several."""'
 
 

@@ -7,7 +7,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import onnx_ir
 import onnx_ir.passes
@@ -75,6 +75,16 @@ class ForeignPass(Pass):
             old, new = ([v.name for v in getattr(m.graph, names_in)] for m in (model, converted))
             if old != new:
                 raise RewriteError(f"{self.name} changed the {what}: {old} became {new}")
+
+
+class Rewriting(Protocol):
+    """Rules of onnxscript: a `RewriteRule` or a `RewriteRuleSet`."""
+
+    apply_to_model: Callable[..., int]
+
+
+Foreign: TypeAlias = onnx_ir.passes.PassBase | Rewriting
+"""Parts of a pipeline that need no wrapper."""
 
 
 def step(foreign: Any, name: str | None = None) -> Pass:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
@@ -23,6 +23,9 @@ from ..vetoes import NONE, StrictError, Vetoes, current_vetoes, isolated, warn_o
 from .registry import DEFAULT_PASSES
 
 if TYPE_CHECKING:
+    import onnx
+
+    from ...ir.io.model_source import MessageSource
     from ...verification.runs.options import Unproved, Verify, VerifyOptions
     from ...verification.runs.verdict import Verdict
 
@@ -79,6 +82,28 @@ class Pipeline:
     passes: Sequence[Pass]
     repeat: bool = False
 
+    @overload
+    def run(
+        self, model: Model, *, strict: bool = ..., verify: Verify = ..., unproved: Unproved = ...
+    ) -> Result[Model]: ...
+    @overload
+    def run(
+        self,
+        model: MessageSource,
+        *,
+        strict: bool = ...,
+        verify: Verify = ...,
+        unproved: Unproved = ...,
+    ) -> Result[onnx.ModelProto]: ...
+    @overload
+    def run(
+        self,
+        model: ModelSource,
+        *,
+        strict: bool = ...,
+        verify: Verify = ...,
+        unproved: Unproved = ...,
+    ) -> Result[Any]: ...
     @paused_collector
     def run(
         self,
@@ -87,7 +112,7 @@ class Pipeline:
         strict: bool = False,
         verify: Verify = "proof",
         unproved: Unproved = "samples",
-    ) -> Result[ModelSource]:
+    ) -> Result[Any]:
         """Rewrite a copy of the model; the caller's object is never changed.
 
         Args:
@@ -121,8 +146,7 @@ class Pipeline:
             require_all_rewritten(result.remarks)
         warn_of(result.remarks)
         output: Any = in_kind(result.model, model)
-        outcome: Result[ModelSource] = dataclasses.replace(result, model=output)  # type: ignore[assignment]
-        return outcome
+        return dataclasses.replace(result, model=output)
 
     @property
     def exactness(self) -> Equality:

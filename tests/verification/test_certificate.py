@@ -37,7 +37,7 @@ def certificate(before, after):
 
 def test_a_certificate_is_read_as_it_was_written(certificate, before, after, tmp_path):
     path = tmp_path / "c.json"
-    certificate.write(path)
+    certificate.write(str(path))
     read = sl.Certificate.read(path)
     assert (read.before, read.after) == (certificate.before, certificate.after)
     assert read.proof.outputs == certificate.proof.outputs
