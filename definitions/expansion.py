@@ -76,6 +76,7 @@ def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto
     pattern, pairs = definition.graph(case)
     writer = _Writer(pattern, definition, case, opset)
     domain, _, name = definition.name.rpartition(".")
+    # Trailing outputs that the node lacks are dropped; one in the middle must keep its place.
     count = max((p for p, n in enumerate(definition.node.outputs) if n in case.outputs), default=-1)
     outputs = [pairs.get(name, name) for name in definition.node.outputs[: count + 1]]
     nodes = list(writer.nodes(pattern))
@@ -103,6 +104,7 @@ def _reached(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> list[on
     """The nodes that some outputs need, in order."""
     needed, chosen = set(outputs), []
     for node in reversed(nodes):
+        # A body reads names of the graph around it without listing them as inputs of its node.
         if needed.intersection(node.output):
             chosen.append(node)
             needed.update(node.input)
@@ -140,6 +142,8 @@ class _Writer:
         self.opset = opset
         self.types: dict[str, int] = {} if around is None else dict(around.types)
         self._absent: set[str] = set() if around is None else around._absent
+        # One counter for all graphs: a name in a body must not shadow one outside, which ONNX
+        # forbids.
         self._names: Iterator[int] = itertools.count(1) if around is None else around._names
         if around is not None:
             return
@@ -193,6 +197,7 @@ class _Writer:
                 name = self._new_name()
                 yield _constant(name, array)
                 inputs.append(name)
+        # An empty name in the middle means absent; at the end some runtimes count it as an operand.
         while inputs and not inputs[-1]:
             inputs.pop()
         messages = [
@@ -323,6 +328,7 @@ def _with_lists(
     if not names or not set(names).intersection(attributes):
         return sources
     schema = onnx.defs.get_schema(op_type, opset, "")
+    # This opset still has them as attributes (Clip before 11, axes of Squeeze before 13).
     if not set(names).isdisjoint(schema.attributes):
         return sources
     rest = sources[1:]

@@ -39,6 +39,7 @@ def quantize_to(case: Case, value: str, scale: str, zero: str, result: str) -> s
 
 def saturate(case: Case, value: str, like: str, result: str) -> str:
     """Nodes that cast whole numbers to the type of an operand, saturated."""
+    # Cast of a float out of range is undefined in ONNX (Cast, opset 13), so Clip comes first.
     for name, (low, high) in _LIMITS.items():
         if case.is_typed(like, name):
             return f"""{result}C = Clip <min = {low}.0, max = {high}.0> ({value})
@@ -134,6 +135,7 @@ def softmax(case: Case) -> str:
         rank = case.rank("x")
         if not -rank <= case["axis"] < rank:
             case.unfit("its axis is not one of x")
+        # Softmax before opset 13 flattens all axes from `axis` on into one row.
         axes = list(range(case["axis"] % rank, rank))
     return _between(
         case,
@@ -259,6 +261,7 @@ def _axis(case: Case) -> int:
 
 def _along(case: Case, value: str, result: str) -> str:
     """A node that puts the axis of scales at its place beside x."""
+    # A scale of rank 0 is per tensor, whatever the axis says.
     if case.rank("scale") == 0:
         return f"{result} = Identity ({value})"
     rank = case.rank("x")

@@ -162,6 +162,7 @@ def heeding_vetoes(
     if vetoes is None and not staying:
         yield True
         return
+    # Without isolation (the plain Python API of one pass) an exception reaches the caller as it is.
     if vetoes is None:
         with _hiding(staying, model, context):
             yield True
@@ -175,6 +176,8 @@ def heeding_vetoes(
     try:
         with _hiding(hidden, model, context) if hidden else contextlib.nullcontext():
             yield True
+    # Errors for the caller, a fault already wrapped, and the machine's own troubles: another run
+    # without this construct would meet them again.
     except (Error, Fault, OSError, MemoryError):
         raise
     except Exception as error:
@@ -202,6 +205,8 @@ def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iter
         originals[str(number)] = op
         if op.domain in root.opset_imports:
             versions.setdefault(root, {})[op.domain] = root.opset_imports[op.domain]
+        # Bodies stay attributes of the hidden operator, so passes still see and rewrite what is
+        # inside.
         hidden = Operator(f"{_KEPT}{op.op_type}", op.attributes, _DOMAIN, str(number), op.extra)
         node.graph.set_operator(node, hidden)
     context.analyses.invalidate()
@@ -210,6 +215,8 @@ def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iter
         for node in graph.unordered_nodes():
             if _is_hidden(node):
                 op = originals[node.op.overload]
+                # A pass has rewritten a body of the node meanwhile: the operator comes back with
+                # the new one.
                 if node.op.attributes is not op.attributes:
                     op = op.with_attributes(node.op.attributes.values())
                 graph.set_operator(node, op)

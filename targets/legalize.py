@@ -185,6 +185,8 @@ class _Legalizer:
 
     def _form(self, node: Node) -> NodeForm | None:
         """Return all of a node that decides its replacement; None where more might decide it."""
+        # A body, the weights of a recurrence or a reference to an attribute of a call decide as
+        # well, and are not part of a form.
         if node.bodies or node.op_type in RECURRENT or node.op.references or self._stays(node):
             return None
         return form_of(node, self.within, self.legality.types, self._constants)
@@ -213,6 +215,7 @@ class _Legalizer:
         assert node.graph is not None
         replacement = NodeReplacement(node.op_type, node.path, _summary(template.operators, node))
         self._spend(template.size)
+        # The template read constants of the first node that this one does not have in this form.
         if not template.fill(Gap(node.graph, [node], self.legality.types), form):
             return self._replace_alone(node)
         self._replaced.append(replacement)
@@ -257,6 +260,7 @@ class _Legalizer:
     def _first_success(self, node: Node, constants: Constants | None = None) -> Cut | str:
         """Return a copy of a node after the first way that succeeds; the reasons if none does."""
         reasons = dict[str, None]()
+        # The reasons of all ways are kept: a user can remove the obstacle of any of them.
         for label, way in self._ways(node):
             if label in self.within:
                 continue
@@ -296,6 +300,7 @@ class _Legalizer:
         for version in sorted(_versions(op_type, opset), key=lambda version: abs(version - opset)):
             yield _expansion(op_type, version)
         first = first_opset(op_type)
+        # The opset before the operator existed: conversion to it writes the operator by older ones.
         if first is not None and OLDEST < first <= opset:
             yield _expansion(op_type, first - 1)
 

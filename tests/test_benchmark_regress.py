@@ -2,15 +2,7 @@
 
 import onnx.checker
 from straightline.dev.benchmarks import convert_joins, regress
-from straightline.dev.benchmarks.regress import (
-    COMMANDS,
-    Input,
-    Row,
-    Unit,
-    changes,
-    inputs,
-    nearer,
-)
+from straightline.dev.benchmarks.regress import COMMANDS, Input, Row, Unit, changes, inputs, nearer
 from tables import table
 
 ROW = Row("gru", 2.0, 10.0, 21, "proved")

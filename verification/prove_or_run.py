@@ -117,6 +117,8 @@ def prove(
     on_progress("proving", "all inputs", 0, 0)
     proof = decide(before, after, **subject)
     subject |= {"sizes": options.sample_shapes or {}, "minima": options.minima}
+    # First for every size, since that is the stronger claim; sizes of the caller narrow it only if
+    # need be.
     if proof.status == "open" and (subject["sizes"] or subject["minima"]):
         proof = decide(before, after, **subject)
     if proof.status == "open" and search:
@@ -272,6 +274,7 @@ def compare(
                 subject |= {"brief": is_brief, "loaded": loaded, "messages": protos}
                 subject |= {"equality": options.equality or exactness, "minima": options.minima}
                 subject["accept"] = sources[1].accept
+                # A brief proof has to be quick, so its constants are not computed a second time.
                 if not is_brief:
                     from .recomputation import disagreement
 
@@ -309,11 +312,13 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
     from .proof import Proof
 
     start = time.perf_counter()
+    # Data in files may have changed on disk since the model was loaded.
     if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
         return None
     if protos[0].opset_import != protos[1].opset_import:  # soon seen, and conversions differ here
         return None
     size = protos[0].ByteSize()
+    # The size is known without serializing, so unequal models cost nothing here.
     if size != protos[1].ByteSize() or size > _LARGE or external_tensors(protos[0]):
         return None
     one, other = (proto.SerializeToString(deterministic=True) for proto in protos)

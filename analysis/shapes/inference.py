@@ -140,6 +140,8 @@ class ShapeInference:
         An open element type is that of the declaration, the same in every iteration.
         """
         fact = self._complete(value, fact)
+        # A hypothesis about the shape must not come from the declaration: runtimes do not check
+        # declared sizes of bodies.
         if not fact.elem_type and fact.shape is None and fact.other is None:
             fact = Fact(value.elem_type or 0)
         self.assume(value, self._nodes.shared(fact))
@@ -156,9 +158,12 @@ class ShapeInference:
         """
         improved: set[Value] = set()
         read = self._read.get
+        # Functions, too: their values have facts of their own.
         for root in self.model.roots():
             for node in root.graph.nodes():
                 inputs, before = node.inputs, read(node)
+                # Facts inside of a body depend on all its iterations, so one changed value may
+                # change any of them.
                 if node.bodies:
                     for body in node.graphs():
                         self._forget_inside(body)
@@ -191,6 +196,7 @@ class ShapeInference:
         facts, count = self._facts, self.symbols.made
         before = {v: facts.pop(v) for v in node.outputs if v is not None and v in facts}
         self._require(list(before))
+        # A new symbol tells less than the old one, which other facts share.
         is_new = self.symbols.made > count  # then no symbol replaces another one
         for value, fact in before.items():
             now = facts[value]
@@ -213,6 +219,7 @@ class ShapeInference:
     def trial(self) -> ShapeInference:
         """A copy for assumptions that may be discarded."""
         other = copy.copy(self)
+        # No copy: a trial reads many facts and writes few.
         other._facts = _Layered(self._facts)
         return other
 
@@ -224,6 +231,7 @@ class ShapeInference:
     def inside(self, call: Node, function: Function, inputs: Sequence[Fact]) -> ShapeInference:
         """Facts inside a function for one call."""
         inner = copy.copy(self)
+        # Values of a function belong to all its calls, and facts to one.
         inner._facts = {}
         inner.attributes = {**function.defaults, **self._resolve(call.op).attributes}
         inner._calling = _Calling(function, call, self._calling)
@@ -246,12 +254,15 @@ class ShapeInference:
             return [self._nodes.shared(constant_fact(tensor))]
         if function is None:
             return self._nodes.of(node, inputs, self._resolve(op) if self._calling else op)
+        # ONNX forbids recursive functions, but a file may hold one, and inference must end.
         if self._calling is not None and self._calling.forbids(function):
             current().refuse_sizes(node, _TOO_DEEP)
             return [UNKNOWN] * len(node.outputs)
 
         def infer() -> list[Fact]:
             length = 1 + sum(map(length_of, inputs)) // _TERMS
+            # Functions that call others twice each are inferred exponentially often: 30 levels are
+            # 2^30 calls.
             if not current().may_infer(_CALL + length * len(function.graph), node):
                 return [UNKNOWN] * len(node.outputs)
             inner = self.inside(node, function, inputs)
@@ -359,6 +370,8 @@ class ShapeInference:
         hold to them. Not inside bodies, where declarations may not hold in every iteration.
         Symbols in declarations of a function mean other sizes in each call.
         """
+        # What inference knows wins over a declaration, which may be stale: exporters leave
+        # value_info of other batch sizes.
         if fact.elem_type and fact.other is None:
             return fact
         declared = UNKNOWN if value.info is None else self._declaration(value)

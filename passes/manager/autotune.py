@@ -106,6 +106,7 @@ class Accelerate(Pass):
         loops = [node for node in _loops(model) if not joins_rows(node)]
         if not raising or not loops:
             return
+        # The reasons came up in trials on copies, whose remarks were dropped with them.
         trial = try_passes(raising[:1], budget.copy(model), context, repeat=False)
         reasons = {
             each.path: each.reason for each in trial.context.remarks if each.action == "kept"
@@ -162,6 +163,7 @@ class Accelerate(Pass):
         if choice.needs_blocks:
             for stages, form in _forms(trials, self.blocked):
                 choice.consider(stages, trials.inference(form))
+        # No form was cheaper by the table; one that only removes control flow is chosen anyway.
         plain = trials.result(self.alternatives[0])
         if choice.stages is None and plain is not None and _is_part(plain, model):
             choice.stages = self.alternatives[0]
@@ -199,10 +201,14 @@ class _Choice:
         """Choose the form of these facts if it is the best one so far."""
         before = self._before
         cost = _Cost(form, self._table, before.is_open)
+        # A select computes both branches: it must win by more than the table's error to be worth
+        # it.
         most = _CLEAR * self._best.running if _has_selects(stages) else before.running
         _log.info("accelerate: after %s, %s", _title(stages), cost)
         # Values that leave the cache were added, which blocks would keep in it.
         self.needs_blocks |= cost.far > before.far
+        # Kept aside although it is refused, for the remark that names the option with which it
+        # would be chosen.
         if cost.loading > self._goal.most_load(before.loading):
             self._slow = _faster(self._slow, cost)
         elif cost.key(self._goal) >= self._best.key(self._goal) or cost.running > most:
@@ -309,6 +315,7 @@ class _Trials:
         """The form after a stage; the one before, which costs no copy, if nothing changes."""
         if not has_work:
             return start
+        # A copy that no stage changed serves the next trial of the same model.
         copy, analyses = self._copies.pop(start, (None, None))
         if copy is None or analyses is None:
             copy, analyses = self._budget.copy(start), Analyses(self._context.analyses.memory)

@@ -138,11 +138,14 @@ class _ScanUnroller:
         unnamed = unreadable(node, version) or externally_named(node)
         require_none(unnamed or random_body(node, site.model.functions))
         shapes = ScanShapes(node, version, site.inference)
+        # Scan, attribute scan_input_axes: a negative axis is allowed from opset 11 on; any other
+        # one outside of the rank fails at run time, and an unrolled Scan would hide that.
         outside = shapes.axis_outside()
         require_none(outside and f"{outside}, so it fails at run time")
         scan, longest = shapes.with_writable_axes(), shapes.length()
         if longest is None:
             raise Obstacle(_size_obstacle("length", scan))
+        # Opset 8 has a batch axis and `sequence_lens`; opset 9 dropped both.
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
         plan = _Plan(Rows(scan, shapes, lengths, longest), template)
@@ -162,6 +165,7 @@ class _ScanUnroller:
         site, node = self.site, self.site.node
         emitter = Builder(site.graph, site.visits.folder.fold)
         moves = plan.moves
+        # Before the node is gone: afterwards nothing says what types its outputs had.
         facts = settled_outputs(site.inference, node, plan.iterations)
         results = (
             self.run_rows(emitter, plan) if plan.iterations else _without_iterations(emitter, plan)
@@ -221,6 +225,8 @@ def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value | None]:
         if rows.batched:
             shape[:0] = [len(rows.lengths), rows.longest]
         else:
+            # A negative scan_output_axis counts axes of the stacked output, which has one more than
+            # an element.
             shape.insert(scan.output_axes[index] % (len(shape) + 1), 0)
         zeros = zeros_of(rows.shapes, index, tuple(shape))
         stacked[index] = emitter.constant(zeros, old.name)
@@ -251,6 +257,7 @@ def _size_obstacle(what: str, scan: ScanLayout) -> str:
 
 def _unknown_zeros(plan: _Plan) -> str | None:
     """The obstacle to zeros, or an empty tensor, for a scan output."""
+    # Every position is written by an iteration, so nothing is filled up.
     if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.iterations:
         return None
     for index, output in plan.used_outputs.items():
@@ -271,6 +278,8 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
         return None
     scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
     facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]
+    # Only types are in question that a node is really emitted for: a Scan over strings of one
+    # element needs no Split.
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
     together = ["Unsqueeze", "Concat"] if several else ["Unsqueeze"]
     inputs = zip(scan.scan_inputs, facts, scan.body.inputs[len(scan.states) :], strict=True)
@@ -290,6 +299,7 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
 
 def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:
     """Emit one Split for the first `count` slices of length 1; the axis has `rest` more."""
+    # A Split into one part would be a copy.
     if count == 1 and not rest:
         return [value]
     labels = [f"{value.name}_{index}" for index in range(count)]
@@ -343,6 +353,8 @@ class Rows:
             if not scan.body.is_used(argument):
                 columns.append([[None] * length for length in self.lengths])
                 continue
+            # Two scan inputs over one value, as in bidirectional models, share the Split; the
+            # backward one reads the same parts in reverse.
             if (value, axis) not in forward:
                 count = len(self.lengths) if self.batched else 1
                 rows = slices(emitter, value, count, 0)
@@ -370,9 +382,13 @@ class Rows:
         axes = (0, 1) if self.batched else (axis,)
         extended = [[emitter.unsqueeze(v, axes, f"{v.name}_row") for v in row] for row in rows]
         if not self.batched:
+            # Direction 1 prepends: the last iteration's element comes first (Scan,
+            # scan_output_directions).
             backward = self.scan.output_backward[index]
             return emitter.concat(extended[0][:: -1 if backward else 1], axis, label)
         sample = next(row[0] for row in extended if row)
+        # Scan 8 leaves the elements after the end of a row open; onnxruntime writes zeros, and the
+        # original may have been used with them.
         padded = [[*row, *self._zeros(emitter, index, len(row), sample)] for row in extended]
         labels = row_labels(label, len(rows))
         parts = [emitter.concat(row, 1, own) for row, own in zip(padded, labels, strict=True)]
@@ -386,6 +402,7 @@ class Rows:
         if shape is not None:
             zeros = zeros_of(self.shapes, index, (1, count, *shape))
             return [emitter.constant(zeros, "zeros")]
+        # The sizes are known at run time only: those of an element that was computed.
         zero = emitter.constant(zeros_of(self.shapes, index, ()), "zero")
         like = emitter.add("Shape", [sample], f"{sample.name}_shape")
         return [emitter.add("Expand", [zero, like], f"{sample.name}_zeros")] * count

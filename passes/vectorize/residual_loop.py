@@ -64,6 +64,7 @@ class ResidualOutputs:
         """
         if value not in self._rows:
             fact = self.feeding.inference.fact(value).without_content()
+            # Rows are stacked in one tensor, which needs one shape for all iterations.
             self._require_one_shape(value, fact)
             self.feeding.require_room(f"computes '{value.name}' iteration by iteration", fact)
             self.rows[value] = self._placeholder(value.name)
@@ -91,6 +92,7 @@ class ResidualOutputs:
             raise Unbatchable(
                 f"computes '{value.name}', whose rank is not known, iteration by iteration"
             )
+        # A symbol that arises inside of the body is another size in each iteration.
         if any(not dim.symbols <= self._visible for dim in fact.shape):
             raise Unbatchable(
                 f"computes '{value.name}', whose size may change, iteration by iteration"
@@ -180,6 +182,8 @@ class ResidualPlan:
         return {value: None for value in read if value is not None and value not in own}
 
     def _boundary(self) -> list[Value]:
+        # Rows of these reach the loop as scan inputs, or by the iteration number, and need no
+        # stacking.
         scanned = {one.argument for one in self.loop_view.scan_inputs}
         return [
             value
@@ -244,6 +248,7 @@ def plan_residual_loop(
         return None
     outputs = len(loop_view.states)
     outputs += sum(is_used(loop_view.around, one.output) for one in loop_view.scan_outputs)
+    # A residual loop as long as the original only adds the batched part before it.
     if plan.cost(weight) >= sum(map(weight, loop_view.body.nodes())) + outputs:
         raise Unbatchable(distribution.reasons[0])
     if len(plan.states) == len(loop_view.states) and _only_indices_leave(plan, dependences):
@@ -334,6 +339,8 @@ class _LoopBuilder:
             counts = [maximum, None if start is None else same(start).value]
         else:
             attributes = _scan_attributes(plan)
+            # A Scan has no iteration number: what a Loop would Gather by it becomes one more scan
+            # input.
             rows = [same(one.source).value for one in plan.scan_inputs]
             rows += [plan.operands[value].value for value in plan.boundary]
         inputs = [*counts, *(same(state.initial).value for state in plan.states), *rows]

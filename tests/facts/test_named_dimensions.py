@@ -2,11 +2,7 @@
 
 import pytest
 import straightline as sl
-from straightline.facts.named_dimensions import (
-    dimension_text,
-    minima_of,
-    with_dimensions,
-)
+from straightline.facts.named_dimensions import dimension_text, minima_of, with_dimensions
 from straightline.ir.errors import BindingError
 from tables import table
 from texts import HEADER

@@ -6,17 +6,7 @@ import pytest
 from depth import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from operator_facts import (
-    BOOL,
-    INT32,
-    INT64,
-    VALUE,
-    N,
-    computed,
-    fact_of,
-    make_node,
-    said,
-)
+from operator_facts import BOOL, INT32, INT64, VALUE, N, computed, fact_of, make_node, said
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact

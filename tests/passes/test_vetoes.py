@@ -9,15 +9,7 @@ from straightline.facts.reason import Message
 from straightline.ir.faults import raises_faults
 from straightline.passes import EliminateIdentities, InlineFunctions, PassContext, UnrollLoops
 from straightline.passes.faults import Fault
-from straightline.passes.vetoes import (
-    ALL,
-    NONE,
-    Veto,
-    Vetoes,
-    heeding_vetoes,
-    is_alarm,
-    warn_of,
-)
+from straightline.passes.vetoes import ALL, NONE, Veto, Vetoes, heeding_vetoes, is_alarm, warn_of
 from straightline.targets import find
 from straightline.targets.fit_target import FitTarget
 from texts import HEADER, LOOP

@@ -172,6 +172,7 @@ class Definedness:
         """
         visited: set[Hashable] = set()
         for each in after:
+            # Copies of a body repeat the same demand under the same guards; it is decided once.
             key = each.head, each.args, tuple([guard.key for guard in each.guards])
             answer = key in visited or self._is_original(each)
             visited.add(key)
@@ -187,14 +188,19 @@ class Definedness:
     def _require(self, obligation: Obligation) -> None:
         around = {guard.key for guard in obligation.guards}
         demands = [*_demands(self.terms, obligation), *_of_narrow_numbers(self.terms, obligation)]
+        # Only what holds without an assumption: the definitions below may still offer that, and
+        # positive trip counts would each cost a case of their own.
         if any(self._assumptions(demand, around) == set() for demand in demands):
             return
         fault = self._fault(obligation)
         if not fault:
             return
+        # Opening every definition of the original costs as much as running it again, so it waits
+        # until some node of the rewrite has no twin without it.
         self._open_definitions()
         if any(self._holds(demand, around) for demand in demands):
             return
+        # A twin compares terms, which costs most, so it is the last way.
         ways = (
             *(self._is_safe, self._has_tensor, self._fits),
             *(self._picks, self._has_types, self._has_twin),
@@ -225,6 +231,8 @@ class Definedness:
         if obligation.head.op is None:
             return False
         key = frozenset(around)
+        # The original has run up to here, so the sizes that its nodes need are not negative: facts
+        # for the rewrite at this place.
         if key not in self._facts:
             self._facts[key] = dict.fromkeys(
                 number
@@ -240,6 +248,8 @@ class Definedness:
         numbers: dict[Dimension, list[Guards]] = {}
         for each in self._before:
             for number in self._safety.demands(*each[:3]):
+                # A number that varies with an iteration holds in that iteration alone, which guards
+                # cannot name.
                 is_open = number.less(0) is None and not self.terms.symbols.vary(number.symbols)
                 if is_open and each.guards not in numbers.get(number, ()):
                     numbers.setdefault(number, []).append(each.guards)
@@ -257,6 +267,7 @@ class Definedness:
         """Trip counts that must be positive for the original to have a demand. None if the original
         may lack it."""
         first, premises = None, self._premises.get(demand, [])
+        # A node in both branches of an If runs whichever is selected.
         for guards in itertools.chain(premises, in_both_branches(premises)):
             iterations = self._assumptions_of(guards, around, demand[1])
             if iterations == set():
@@ -285,6 +296,7 @@ class Definedness:
                 return None
             # Without iterations the node of the original does not run, and demands nothing.
             if (guard.iterations - 1).less(0) is not False:
+                # A case sets one symbol to 0; a sum of several has no such case.
                 if guard.iterations.only_symbol is None:
                     return None
                 iterations.add(guard.iterations)
@@ -307,6 +319,8 @@ class Definedness:
         rules = None if head.op is None else type(rules_of(head.op))
         if rules is None or not issubclass(rules, Elementwise) or head.opset < OLDEST_OPSET:
             return False
+        # Before opset 7 `broadcast` and `axis` align the operands, by another rule than that of
+        # numpy.
         if head.attribute("broadcast") or not _needs_a_fit_only(rules, obligation.args):
             return False
         self._add_fitting()
@@ -333,6 +347,7 @@ class Definedness:
             return False
         allowed, variables = obligation.head.key
         own = [_known_type(value) for value in obligation.args]
+        # One type variable of the schema (T) stands for one type in all operands.
         if len(set(zip(variables, own, strict=True))) > len(set(variables)):
             return False  # not one type for a variable
         if len(set(variables)) < len(variables) and not all(own):
@@ -349,6 +364,8 @@ class Definedness:
             return _known_type(value) in types
         alike, tried = _of_type_of([value]), set[Term]()
         for other, accepted, each in self._typed:
+            # A set that is wider than that of the node would let a type through that the node
+            # refuses.
             if other in tried or not accepted <= types:
                 continue
             if self._assumptions_of(each.guards, around, each.args) != set():
@@ -381,6 +398,8 @@ class Definedness:
             return columns_fit(self.terms, self._safety, head, args)
         place, (first,) = ranges[0]
         index: Term | None = first
+        # From an index to the values that it is made of: a node that takes some of the positions of
+        # another one needs no more than that one.
         while index is not None:
             rows = ranges_of_rows(self.terms, self.comparison.pushdown.of, place, index, loops)
             by_row = any(self._reads(demand, around | {key}) for key, demand in rows)
@@ -409,6 +428,7 @@ class Definedness:
         place = _MAKING.get(obligation.head.name)
         sizes = None if place is None else obligation.args[place]
         count = sizes.fact.shape[0].value if sizes is not None and sizes.fact.shape else None
+        # An unknown number of sizes cannot be demanded one by one.
         if sizes is None or not count or count > _MOST_AXES:
             return []
         head = self.terms.heads.own(IS_SIZE)
@@ -426,6 +446,7 @@ class Definedness:
         versions = [schema.since_version for schema in versions_of(name)]
         heads = [
             self.terms.heads.own(HAS_RANK, (name, version, position, ranks))
+            # The head holds the ranks: a version that accepts others makes another demand.
             for version in versions
             if version > since
         ]
@@ -451,6 +472,8 @@ class Definedness:
                 for form in forms_of(self.terms, each):
                     self._by_head.setdefault(form.head, []).append(form)
                     self._by_shapes.setdefault(_shapes_of(form), []).append(form)
+        # A model of many equal nodes has as many candidates for each of its nodes: without a limit
+        # the comparison would be quadratic.
         pairs = list(itertools.islice(self._twins(obligation), _MOST_TWINS))
         # Most candidates are no twins, which only a comparison row by row takes long to find out.
         return any(
@@ -481,6 +504,8 @@ class Definedness:
         assert self._by_head is not None
         alike = self._by_shapes.get(_shapes_of(form), [])
         turn = self._turns[_shapes_of(form)]
+        # Rewrites keep the order of nodes in most cases, so the n-th node of a kind is tried with
+        # the n-th.
         self._turns[_shapes_of(form)] += 1
         start = turn % len(alike) if alike else 0
         yield from alike[start:]
@@ -498,6 +523,8 @@ class Definedness:
             return True
         guards = twin.guards, obligation.guards
         kinds = [[(guard.is_loop, guard.holds) for guard in each] for each in guards]
+        # Guards of the same kinds in the same order: their conditions are compared inside of the
+        # terms.
         alike = bool(guards[0]) and kinds[0] == kinds[1]
         return alike and self._is_equal(twin, obligation, guards, by_row)
 
@@ -517,6 +544,7 @@ class Definedness:
         terms = self.terms
         head = terms.heads.own("operands", (obligation.head, len(obligation.args)))
         term = terms.keep(head, obligation.args, Fact())
+        # From the inside out, as the constructs nest.
         for guard in reversed(guards):
             if guard.condition is not None:
                 both = terms.heads.own("operands", ("if", guard.holds))
@@ -535,6 +563,7 @@ def _known_type(value: Term | None) -> str:
 def _of_type_of(values: Iterable[Term | None]) -> list[Term]:
     """Values and the operands that have their types, those of operands included."""
     alike = [value for value in values if value is not None]
+    # The list grows while it is walked: operands of operands are added behind.
     for term in alike:
         if len(alike) > _MOST_ALIKE:
             break
@@ -564,10 +593,14 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     demands = [(head, args)]
     if result is None or not args or args[0] is None:
         return demands
+    # A Gather of one number, of one number in a vector, and of the same indices in another shape
+    # fail alike.
     if head.name == "Gather" and args[1] is not None:
         one_number = terms.view(args[1], ()) if is_one(args[1]) else without_views(args[1])
         demands.append((head, (args[0], one_number)))
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
+    # A 0 copies the size of the operand at its place, so a demand with a 0 depends on that
+    # operand's shape and not on its number of elements alone.
     if head.name == "Reshape" and not may_hold_zero(args[1]):
         demands.append((terms.heads.own("reshape"), (without_views(args[0]), args[1])))
     if head.name in _DIVIDING:

@@ -17,16 +17,7 @@ import onnx
 from ...facts.named_dimensions import Minima
 from ...facts.notions import EQUAL, NOTIONS, Equality
 from ...facts.polynomial import Dimension
-from ...ir import (
-    Array,
-    Error,
-    LoadError,
-    ModelError,
-    ModelSource,
-    base_dir_of,
-    read,
-    to_proto,
-)
+from ...ir import Array, Error, LoadError, ModelError, ModelSource, base_dir_of, read, to_proto
 from ...ir.faults import raises_faults
 from ...ir.gc_pause import paused_collector
 from ...ir.lazy import lazy_property
@@ -47,12 +38,7 @@ from .cases import (
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
-from .execution.compile_graph import (
-    Compiler,
-    Declarations,
-    Operation,
-    Program,
-)
+from .execution.compile_graph import Compiler, Declarations, Operation, Program
 from .execution.cut_points import CutPoints
 from .execution.departing_nodes import unequal
 from .execution.inputs import (
@@ -190,6 +176,8 @@ def prove(
             sides[0].require_well_formed()
         budget = budget or Budget.of_size(sum(side.size for side in sides))
         question = _Question(sides, fixed, minima or {}, budget)
+        # Bits cannot be equal where one model alone has a node of a raised form: the attempts that
+        # bits would take are saved for the reals.
         question.is_hasty = equality == "reals" and sides[0].standardizes(sides[1])
         if brief:
             question.limit_to_size()
@@ -268,6 +256,8 @@ class _Question:
     def answer(self) -> Proof | _Failure:
         """Answer to the question; reads weights in files only if it depends on their content."""
         answer = self._answer()
+        # Weights in files were compared by their place. Two places may hold the same content, so an
+        # open answer is no answer until the content is read; a proof by place holds anyway.
         if self.places is not None and self.places.in_doubt and not answer.proved:
             self.places, self.trace, self.taken = None, None, 0
             self.budget = dataclasses.replace(self.whole)
@@ -333,6 +323,8 @@ class _Question:
     def of_valid_models(self, answer: Proof) -> Proof:
         """Proof, unless runtimes refuse a model at a node that need not run."""
         for side, proto in enumerate(self.protos):
+            # The proof compares values. A runtime also refuses models for nodes that no run
+            # reaches, such as those of a branch that is never selected.
             fault = refused_node(proto)
             if fault:
                 return _invalid(fault, side)
@@ -389,6 +381,8 @@ class _Question:
         self.loop_steps = MOST_STEPS
         self.budget = dataclasses.replace(self.whole, steps=steps)
         answer = self._attempt()
+        # A mismatch over a symbolic iteration names two terms; "too expensive" names none. Keep the
+        # better explanation.
         if has_mismatch and self.budget.steps < 0:
             self.loop_steps, self.spent, self.failed = few, spent, failed
             return first
@@ -412,6 +406,8 @@ class _Question:
             return error
         except InvalidError as error:
             return _invalid(str(error), self.side)
+        # Terms are compared recursively, and Python's limit is that of the caller's stack: this is
+        # not a fault of the prover, unlike any other exception.
         except RecursionError:
             self.ran = None
             return Proof("open", "values are nested too deeply to be compared")
@@ -519,6 +515,8 @@ class _Question:
         Returns:
             The number of terms of each output, and trip counts that are taken to be at least 1.
         """
+        # Both models have run for the notion before. Their terms do not depend on the notion, but
+        # for folds over the reals, so only the comparison runs again.
         if self.ran is not None and not sizes:
             return self._again(self.ran)
         terms = self.terms = Terms(self.budget, sizes)
@@ -573,6 +571,8 @@ class _Question:
             require_same_defaults(*self.defaults)
             ran = _Ran(terms, inputs, runs, (one, other))
             loops = self.iterates or terms.generalized or any(each.unopened for each, _ in runs)
+            # Terms of a case or of a symbolic iteration hold assumptions of that attempt, and
+            # another notion compares loops in other forms: those are built anew.
             if self.notion == "bits" and not (loops or terms.case or self.trace):
                 self.ran = ran
             return self._comparison(ran)
@@ -586,6 +586,7 @@ class _Question:
         one, other = ran.outputs
         executions = [execution for execution, _ in ran.runs]
         self.log = executions[0].log
+        # Refinement: where the original always fails, every rewrite is correct.
         if certainly_fails(executions[0].log):
             return {}, set()
         logs = [execution.log for execution in executions]

@@ -208,6 +208,8 @@ class Drawer:
         """`count` plain samples, then the overridable initializers with other values."""
         for number in range(count):
             yield Sample(f"{PLAIN_SAMPLE} {number}", self._remembered(self._candidates(number)))
+        # Float defaults (weights) change together in one sample. Others steer shapes and branches,
+        # so each has a sample of its own.
         floats: list[str] = []
         others: list[str] = []
         for name, default in self._defaults.items():
@@ -292,6 +294,8 @@ class Drawer:
             seed = [self._seed, number, turn]
             yield make_adversarial(feeds, kind, names, seed)
             if 0 < len(floats) < len(names):
+                # Extreme integers are refused as indices by most models, and extreme floats alone
+                # may pass.
                 yield make_adversarial(feeds, kind, floats, seed)
 
     def _open_dims(self, proto: onnx.TypeProto) -> int:
@@ -309,6 +313,8 @@ class Drawer:
         for number, strategy in enumerate(strategies):
             if self._is_too_large(strategy):
                 continue
+            # A generator for each candidate: its values do not depend on which candidates were
+            # refused before.
             rng = np.random.default_rng([self._seed, sample, turn, number])
             tame = turn > 0
             yield self._feeds(_Draw(rng, strategy, sample, tame, dict(self._pinned), self._minima))
@@ -430,12 +436,15 @@ def _small_tensor(data_type: int, shape: tuple[int, ...], draw: _Draw) -> Array:
         several = int(np.prod(shape)) > 1
         return rng.integers(2, size=shape) > 0 if several else np.full(shape, draw.switch())
     if not _is_float(data_type):
+        # Permutations are what Transpose-like index inputs and scatters without duplicates accept.
         if strategy.distinct and len(shape) == 1:
             return rng.permutation(shape[0]).astype(dtype)
         low, high = (draw.size if bound is None else bound for bound in strategy.integers)
         # 2- and 4-bit integers hold less than the strategies' sizes.
         high = min(high, int(_iinfo(dtype).max))
         return rng.integers(min(low, high), high, size=shape, endpoint=True).astype(dtype)
+    # `random` returns [0, 1): subtracted from 1 it is never 0, which Log and Div would turn into
+    # infinities.
     values = np.asarray(1.0 - rng.random(shape) if strategy.positive else rng.normal(size=shape))
     if values.size > 1 and not strategy.positive:  # both signs, in the smallest tensor too
         values.flat[0], values.flat[1] = abs(values.flat[0]), -abs(values.flat[1])
@@ -455,6 +464,8 @@ def _other(default: Array, number: int, rng: np.random.Generator) -> Array:
         return np.array(texts, dtype=object).reshape(default.shape)
     if _is_float(helper.np_dtype_to_tensor_dtype(default.dtype)):
         wide = default.astype(np.complex128 if default.dtype.kind == "c" else np.float64)
+        # Toward zero, so a scale or a probability stays in its range; a zero has to move away from
+        # it.
         shifted = wide * rng.uniform(0.25, 0.75, size=wide.shape) + np.where(wide == 0, 0.5, 0)
         return np.asarray(shifted).astype(default.dtype)
     # Nearby integers, toward zero first: indices and lengths stay in range.

@@ -63,6 +63,8 @@ class Pair:
 
     def copying_outputs(self) -> Pair:
         """The pair with copies where onnxruntime makes none, unless the rewrite brings them in."""
+        # Where the rewrite has more of them than the original, they are its own fault and must
+        # show.
         counts = [len(uncopied(source.proto)) for source in (self.before, self.after)]
         if not counts[0] or counts[1] > counts[0]:
             return self
@@ -237,6 +239,8 @@ class Trial:
     def _try(self, sample: Sample) -> None:
         """Compare on the first candidate of a sample that no other runtime refuses."""
         void: list[Accepted] = []
+        # A difference on a drawn input that another runtime refuses is a difference of kernels, not
+        # of models: the next candidate is tried, but not without end.
         while len(void) < _MOST_VOID:
             accepted = self._adversarial(sample) if sample.adversarial else self._original(sample)
             if accepted is None:
@@ -248,6 +252,8 @@ class Trial:
                 return
             if outcome == "differs":
                 void.append(accepted)
+        # Every candidate was void. The first one is judged as it is, or the sample would count as
+        # equal without a comparison.
         if void and not sample.adversarial:
             self._rewrite(void[0])
 
@@ -287,6 +293,8 @@ class Trial:
 
         def is_telling(feeds: Feeds) -> bool:
             judge = self._judged(replace(first, label=_MINIMIZED, feeds=feeds))
+            # A smaller input that fails where the first one differed shows another fault than that
+            # reported.
             if judge is None or bool(judge.reason) != bool(self.reason):
                 return False
             if judge.differing is not None and time.perf_counter() < deadline:
@@ -315,6 +323,7 @@ class Trial:
         self.differing, self.reason = judge.differing, judge.reason
         for number, part in enumerate(judge._differences):
             if part.kind:
+                # Totals stay those of all samples; only the example is that of the small input.
                 mine = self._differences[number]
                 self._differences[number] = replace(mine, kind=part.kind, first=part.first)
                 self._samples[number] = _MINIMIZED
@@ -361,6 +370,8 @@ class Trial:
                 outputs = self._worker.run(self._pair.before, feeds, fresh=self._pair.random)
             except RuntimeFailure as error:
                 failure, refused = error, refused + 1
+                # A timeout or a crash is no matter of the drawn values: another draw would meet it
+                # again.
                 if error.reason != "failed":
                     break
                 continue
@@ -375,6 +386,7 @@ class Trial:
         self.timed_out = failure.reason == "timed out"
         # Excessive time or memory is the same in another runtime.
         too_much = failure.reason in ("timed out", "out of memory")
+        # After a compared sample the verdict rests on that one, and this is a note.
         hopeless = failure.reason != "failed" and not self._compared
         if sample.essential or hopeless:
             self._stop("not verified", reason, beyond_runtime=not too_much)
@@ -396,6 +408,8 @@ class Trial:
         if not self._compared or self._gave_up:
             return None
         patience = self._worker.timeout
+        # Special values may slow kernels down (denormal floats) or let a loop run for long; they
+        # may not use up the time for the plain samples.
         self._worker.timeout = min(patience, max(_LEAST_PATIENCE, _PATIENCE * self._quickest))
         try:
             for feeds in sample.candidates:
@@ -413,6 +427,7 @@ class Trial:
     def _rewrite(self, accepted: Accepted) -> Literal["compared", "differs", "fails"]:
         """Run the rewrite on an accepted sample, and compare. It "differs" or "fails" without
         effect on a drawn input that another runtime refuses."""
+        # Inputs with bound values may be gone from the rewrite.
         feeds = self._pair.feeds_after(accepted.feeds)
         try:
             outputs = self._worker.run(self._pair.after, feeds, fresh=self._pair.random)
@@ -427,6 +442,8 @@ class Trial:
         if any(part.kind for part in parts):
             parts = self._put_in_order(accepted, outputs, parts)
             self._repeat(accepted, parts)
+            # The order matters: an open order and randomness are properties of the original, while
+            # rounding is judged by its size and would excuse both.
             if not self._tolerance.is_exact:
                 parts = self._excuse_rounding(accepted, outputs, parts)
             if not self._differing and self._differs(parts):  # one difference is enough
@@ -503,6 +520,8 @@ class Trial:
         """Excuse outputs that differ in the same way between runs of the original."""
         open_questions = {n for n, part in enumerate(parts) if part.kind not in self._unstable[n]}
         open_questions = {n for n in open_questions if parts[n].kind}
+        # An original without random operators may still vary: parallel sums, or memory that a
+        # kernel does not initialize. One repetition shows that in most cases.
         for number in range(1, 1 + (_REPEATS if self._pair.random else 1)):
             if not open_questions:
                 return
@@ -514,6 +533,8 @@ class Trial:
                 return
             for number in list(open_questions):
                 own = compare(accepted.outputs[number], repeat[number], EXACT)
+                # The kind alone: a random output whose shape also differs in the rewrite stays a
+                # difference.
                 if own.kind == parts[number].kind:
                     self._unstable[number].add(own.kind)
                     open_questions.discard(number)
@@ -527,6 +548,8 @@ class Trial:
         """
         if not accepted.adversarial and not any(_is_near(part) for part in parts):
             return list(parts)
+        # Further perturbed runs would cost more than the samples themselves; values are then not
+        # judged, but types and shapes are.
         if accepted.exact and self._reruns >= _MOST_RERUNS:
             return [p if p.kind != "values" else Difference(total=p.total) for p in parts]
         moved: list[list[Any]] = []
@@ -541,6 +564,7 @@ class Trial:
                 )
                 return [Difference(total=part.total) for part in parts]
             moved.append(others)
+            # Fewer runs underestimate how far the original moves.
             if len(moved) < _PERTURBED:
                 continue
             together = zip(accepted.outputs, outputs, parts, *moved, strict=True)
@@ -557,6 +581,8 @@ class Trial:
         not support the perturbed model."""
         self._reruns += 1
         failure: RuntimeFailure | None = None
+        # Perturbed results need nodes that some runtimes lack; perturbed inputs alone run
+        # everywhere.
         for source in dict.fromkeys((self._pair.nudged(seed), self._pair.before)):
             keeps = (accepted.exact or seed >= _PERTURBED) and source is not self._pair.before
             feeds = accepted.feeds if keeps else perturb(accepted.feeds, seed)
@@ -581,6 +607,7 @@ class Trial:
             outputs = worker.run(self._pair.before, accepted.feeds, fresh=self._pair.random)
         except RuntimeFailure as error:
             return None if accepted.is_drawn and error.reason == "failed" else parts
+        # In the other runtime, with the outputs that the original has there.
         judge._rewrite(replace(accepted, outputs=outputs, is_drawn=False))
         for source in self._pair.sources:
             worker.forget(source)
@@ -612,6 +639,8 @@ class Trial:
         if part.kind != "values":
             return part
         distances = [compare(before, other, EXACT) for other in near]
+        # A perturbed original of another shape or type: the input lies at a decision (a size, an
+        # index).
         if any(distance.kind not in ("", "values") for distance in distances):
             return Difference(total=part.total) if adversarial else part
         if not isinstance(before, np.ndarray) or not is_float(before.dtype):

@@ -82,6 +82,7 @@ class Matcher:
         self.root = self._root.op_type
         self.needs = self._needed()
         kinds = [operand.kind for operand in self._root.inputs]
+        # Operands from there on may be missing, so their places decide nothing beforehand.
         ends = [kinds.index(kind) for kind in ("many", "optional") if kind in kinds]
         self._first = self._root.inputs[: min(ends, default=None)]
         self._either = len(kinds) == 2 and rule.commutes and self.root in COMMUTATIVE
@@ -122,6 +123,7 @@ class Matcher:
         """The values with a pattern of their shape; those that broadcast are last."""
         patterns = [(p.name, p.shape) for p in self.pattern.parameters.values()]
         shaped = [(n, s) for n, s in (*patterns, *self.pattern.shapes.items()) if s is not None]
+        # A shape that broadcasts is compared with symbols that the exact shapes have bound.
         return sorted(shaped, key=lambda pair: pair[1].broadcasts)
 
     def matches(self, scope: Scope, node: Node) -> Iterator[Match]:
@@ -143,6 +145,7 @@ class Matcher:
     def _flat(self, scope: Scope, node: Node) -> Iterator[_Bindings]:
         """Yield the same for a pattern of one node, without a search."""
         root, form = self._root, scope.forms.of(node)
+        # A body may compute anything: no pattern describes a node that holds one.
         outputs = None if node.bodies else self._outputs(root, node, _EMPTY)
         if outputs is None:
             return

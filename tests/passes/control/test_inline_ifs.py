@@ -2,13 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import (
-    as_model,
-    assert_equal_outputs,
-    assert_keeps,
-    assert_rewrites,
-    run_passes,
-)
+from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from straightline import reference
 from straightline.passes import InlineIfs, Pipeline
 

@@ -4,13 +4,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from harness import (
-    as_model,
-    assert_equal_outputs,
-    assert_keeps,
-    assert_rewrites,
-    run_passes,
-)
+from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from loops import HEAD, NEGATE, X, assert_unrolls, op_types
 from sessions import open_session
 from straightline import load, reference

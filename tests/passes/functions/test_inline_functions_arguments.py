@@ -1,12 +1,7 @@
 """What a call gives a function: attributes, defaults, inputs and outputs that are left out."""
 
 import numpy as np
-from harness import (
-    as_model,
-    assert_equal,
-    assert_equal_outputs,
-    run_passes,
-)
+from harness import as_model, assert_equal, assert_equal_outputs, run_passes
 from local_functions import HEAD, LOCAL, TIMES, X, control_flow, straightened
 from straightline import ir, reference
 from straightline.passes import Pipeline

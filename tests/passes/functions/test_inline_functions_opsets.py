@@ -1,9 +1,7 @@
 """Functions of another opset than the model that calls them."""
 
 import onnx
-from harness import (
-    run_passes,
-)
+from harness import run_passes
 from local_functions import CHOOSE, HEAD
 from onnx import helper
 from straightline import inspect, ir

@@ -1,12 +1,7 @@
 """All iterations at once: what becomes of Loops and Scans, and of each operator in them."""
 
 import pytest
-from harness import (
-    as_model,
-    assert_keeps,
-    assert_rewrites,
-    run_passes,
-)
+from harness import as_model, assert_keeps, assert_rewrites, run_passes
 from loops import HEAD
 from straightline.passes import VectorizeLoops
 from vectorized import assert_same, numbers, untyped, vectorized

@@ -5,11 +5,7 @@ import straightline as sl
 from proofs import assert_open, assert_proved, model
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof import prove
-from straightline.verification.proof.cases import (
-    cases_by_sizes,
-    size_without_iteration,
-    with_sizes,
-)
+from straightline.verification.proof.cases import cases_by_sizes, size_without_iteration, with_sizes
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
 

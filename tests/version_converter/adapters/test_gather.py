@@ -2,12 +2,7 @@
 
 import numpy as np
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_carried,
-    assert_carried_everywhere,
-    assert_refuses,
-)
+from conversions import assert_becomes, assert_carried, assert_carried_everywhere, assert_refuses
 from tables import table
 
 RNG = np.random.default_rng(0)

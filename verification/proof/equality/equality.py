@@ -282,6 +282,8 @@ class Comparison:
     def _attempt(self) -> Iterator[_Attempt]:
         """Comparison that may fail. Its state remains only if it succeeds."""
         attempt = _Attempt()
+        # Everything that a failed attempt could leave behind is kept here; a new field of state
+        # belongs in this list.
         before = self._stack, self._needed, self._partners, self.positive, self.pushdown.chosen
         assumed = set(self.longer_forms.assumed)
         self._stack, self._needed, self._partners = [], {}, dict(self._partners)
@@ -298,6 +300,7 @@ class Comparison:
         else:
             attempt.succeeded = True
             before[1].update(self._needed)
+            # What the attempt assumed is proved now, so the attempt around it may rely on that.
             self._asked[-2].update(self._asked.pop())
         finally:
             self._stack, self._needed = before[:2]
@@ -308,8 +311,12 @@ class Comparison:
         if one is None or other is None:
             raise Mismatch("a value is absent in one of the models", one, other)
         pair = one, other
+        # Coinduction is sound only through an operator: a pair that follows from its own slices
+        # alone was never compared.
         if pair == self._by_row:
             raise Mismatch("a pair of slices leads back to the tensors", one, other)
+        # A pair that is asked for already is proved or fails with the whole, so a cycle through a
+        # loop's state ends here.
         if any(pair in layer for layer in self._asked):
             return
         self._asked[-1].add(pair)
@@ -322,10 +329,13 @@ class Comparison:
             return None
         if self._unopened is not None and self._unopened.equal(one, other):
             return []
+        # States after zero iterations are the initial ones, which need no induction.
         if one.head.name == other.head.name == "state" and one.args[1] is not self.terms.size(0):
             pairs = self.induction.states(one, other)
             if pairs is not None:
                 return pairs  # before iterations are written out
+        # Congruence before normal forms: two equal long terms are compared in linear time, where
+        # normal forms would write both out.
         for shortcut in (self._leap, self._anywhere):
             pairs = shortcut(one, other)
             if pairs is not None:
@@ -334,6 +344,8 @@ class Comparison:
         if settled != (one, other):
             self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)
             return [settled]
+        # The first rule that applies decides: rules are ordered, and a later one is not tried when
+        # its pairs fail.
         for rule in self._rules:
             pairs = rule(one, other)
             if pairs is not None:
@@ -389,6 +401,7 @@ class Comparison:
             return None
         if reals is not self._unopened and reals.equal(one, other):
             return []
+        # A term without variables of a loop has no induction hypothesis to use.
         if not self.terms.symbols.free(other):
             return None
         one, other = reals.normal(one), reals.normal(other)
@@ -409,12 +422,15 @@ class Comparison:
         computes = all(
             is_longer or name in ELEMENTWISE for name, is_longer in zip(names, defined, strict=True)
         )
+        # Opening both sides would compare two long forms, where congruence of the short ones is
+        # enough.
         if names[0] == names[1] or not any(defined) or not computes:
             return None
         return self._defined(one, other)
 
     def _rows(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality at each position of an axis. Where that leads nowhere, other rules remain."""
+        # Rows of rows are not tried: each level would multiply the cost by the number of pieces.
         if self._by_row:
             pair = self.row_by_row.pair(one, other)
             return None if pair is None else [pair]
@@ -433,6 +449,8 @@ class Comparison:
                     return [pair]
         finally:
             self._by_row = None
+        # Each failure costs as much as a success; after a few of them rows are not the reason why
+        # the models are equal.
         self._failures += 1
         return None
 
@@ -514,6 +532,8 @@ class Comparison:
         partners = self._partners.get(nodes[0]), self._partners.get(nodes[1])
         if partners == (None, None):
             self._partners[nodes[0]], self._partners[nodes[1]] = nodes[1], nodes[0]
+        # Two nodes of a seedless operator draw different numbers: if one node of the original could
+        # match two of the rewrite, equal numbers would be claimed for independent draws.
         elif partners != nodes[::-1]:
             return None
         if len(one.args) != len(other.args):

@@ -203,6 +203,8 @@ class _Scope:
         """Assign a slot to a new name; none to an absent one."""
         if not name:
             return ABSENT
+        # Slots are numbers in a list: a frame of an iteration is one copy of a list, where a dict
+        # by name would hash every name in each iteration.
         place = self.program.size
         if self.slots.setdefault(name, place) != place:
             raise OpenError(f"'{name}' is defined twice")
@@ -216,6 +218,8 @@ class _Scope:
             return place
         if self.around is None:
             raise OpenError(f"'{name}' is not defined before it is used")
+        # A body lists no captures (ONNX IR, "Nested Subgraphs"): a name that it does not define is
+        # one of the graphs around it, and each graph between them hands it on.
         outer = self.around.find(name)
         place = self.define(name)
         self.program.captures.append((outer, place))
@@ -265,6 +269,7 @@ class Compiler:
         }
         self._called: dict[tuple[FunctionKey, tuple[bytes, ...]], Program] = {}
         self._operations: dict[Hashable, Operation] = {}
+        # The same key means another call where a model defines functions of its own.
         if operations is not None and not self._functions:
             self._operations = operations
         self.main = self._graph(model.graph, _imports(model.opset_import), None, None, 0, rows)
@@ -304,6 +309,8 @@ class Compiler:
         # onnxruntime 1.32 checks outputs of nodes only, and one of several declarations.
         once = {at for at, kinds in types.items() if len(kinds) == 1} - fixed
         program.types = [row for row in program.types if row[0] in once]
+        # onnxruntime makes room for outputs of a Loop by the sizes that its body declares, before
+        # the first iteration ran.
         if around is not None:
             shapes = [dims_of(info.type.tensor_type) for info in graph.output]
             program.declared = {k: dims for k, dims in enumerate(shapes) if dims is not None}

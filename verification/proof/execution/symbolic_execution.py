@@ -139,6 +139,8 @@ class Execution:
     ) -> Callable[[Sequence[Value]], list[Value]]:
         """Closure of a graph over its captures and constants."""
         fixed: Frame = [None] * program.size
+        # Captured values and constants are the same in all iterations, so their slots are filled
+        # once.
         for outer, own in program.captures:
             assert around is not None
             fixed[own] = around[outer]
@@ -160,6 +162,8 @@ class Execution:
                 frame[place] = value
             for k, dims in program.declared_inputs.items():
                 demand_sizes(inputs[k], dims)
+            # A body that runs again skips the nodes whose operands are those of the iteration
+            # before.
             if repeated is None:
                 results = self._run(program, frame)
             else:
@@ -171,6 +175,8 @@ class Execution:
                     raise_type_conflict(name, declared, type_of(value.fact))
             if program.sizes:
                 self._require_sizes(program, frame)
+            # An output of a body has no absent form in ONNX; only outputs of a main graph or of a
+            # call may be left out here.
             if around is not None and any(result is None for result in results):
                 raise OpenError(f"body {program.proto.name!r} has an absent output")
             for k, dims in program.declared.items():
@@ -186,6 +192,8 @@ class Execution:
             shape = None if value is None else value.fact.shape
             if shape is None:
                 continue
+            # onnxruntime plans one buffer for values of one declared shape: a wrong declaration in
+            # value_info changes results, although the specification gives it no meaning.
             if len(dims) != len(shape) or any(map(self._contradicts, dims, shape)):
                 raise OpenError(f"the rewrite declares sizes of '{name}' that it does not have")
 
@@ -196,6 +204,8 @@ class Execution:
         if isinstance(declared, int):
             return size.equals(declared) is False
         names, case = self.terms.facts.declared, self.terms.case
+        # A symbol that the original also declares is a size of the claim; one of the rewrite alone
+        # stands for the first size that it meets.
         if declared in names:
             other = Dimension.symbol(declared).replaced(case)
         else:
@@ -218,6 +228,7 @@ class Execution:
 
     def constant(self, message: onnx.TensorProto | onnx.SparseTensorProto) -> Term:
         """Term of an initializer."""
+        # Messages live as long as the proof, so their ids are unique.
         key = id(message)
         if key not in self._constants:
             self._constants[key] = self.terms.constant(Tensor(message, base_dir=self.folder))
@@ -251,9 +262,13 @@ class Execution:
         for step in steps:
             operation, inputs, outputs, _ = step
             args = tuple(map(place, inputs))
+            # Three caches, from cheap to expensive: by the very operands, by their facts, by terms.
+            # Most nodes of an unrolled loop end at the first.
             results: Sequence[Value] = operation.settled.get(args, ())
             if len(results) < len(outputs):
                 facts = operation.outcomes.get(tuple([arg and arg.fact for arg in args]))
+                # A rule of the operator looks at the terms of its operands and not at their facts
+                # alone.
                 if facts and operation.triggers and has_trigger(operation.triggers, args):
                     facts = []
                 if facts is None or (terms.inexact_constants and not facts):
@@ -325,6 +340,7 @@ class Execution:
         operation, terms, head = step.operation, self.terms, step.head
         if operation.version < FIRST_PLAIN:
             head, args = lifted(terms, head, args)
+        # A node inside of a loop or of a branch may never run, and says nothing of sizes then.
         is_certain = not (self.level or self.assumed)
         if operation.op_type in ("Shape", "Size") and args[0] and is_certain:
             terms.symbols.magnitudes.exists(args[0].fact.shape)
@@ -332,6 +348,8 @@ class Execution:
         # A Reshape of the rewrite may fail: only results of the original certainly exist.
         if operation.op_type == "Reshape" and results[0] and is_certain and self.side == "before":
             terms.symbols.magnitudes.exists(results[0].fact.shape)
+        # A folded float depends on the kernel that folded it, unless every kernel gives the same
+        # bits.
         rounded = terms.inexact_constants and not terms.inexact_constants.isdisjoint(results)
         if rounded and not is_exact(head.name, (*args, *results)):
             self.folded.add((head, args))
@@ -347,6 +365,7 @@ class Execution:
             and all(arg is None or type_of(arg.fact) for arg in args)
             and (operation.never_fails or self._holds(head, args, operation.width, bool(facts)))
         ):
+            # A departure is recorded for each node, which the cache would skip.
             if not departs:
                 operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
         elif not (operation.never_fails or self._is_settled(head, args, operation.width)):

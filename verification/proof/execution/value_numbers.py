@@ -108,6 +108,7 @@ class ValueNumbers:
         invalid or cannot be shown to be valid, nodes with bodies differ, or a node may read which
         of two operands is the first one that is NaN.
         """
+        # Cheap tests first: rewrites of control flow end here, after one pass over the nodes.
         if _body_count(before.program) != _body_count(after.program):
             return None
         if _are_unlike(before.program, after.program):
@@ -130,6 +131,7 @@ class ValueNumbers:
         frame, numbers = self._frame(after)
         for index, number in enumerate(numbers):
             step = after.program.steps[index]
+            # A node with the number of one of the original has its value, whatever it is called.
             if number in self._common or step.operation.op_type == "Constant":
                 continue
             if step.bodies or step.operation.function:
@@ -143,6 +145,8 @@ class ValueNumbers:
                 if place is not None and self._type_of(place) == self._type_of(frame[at]):
                     frame[at] = assumed[at] = place
         self._check_types(after.program, frame)
+        # IEEE 754 leaves open which NaN an operation returns, and kernels return that of the first
+        # operand: a swap may show in bits that an operator reads (BitCast).
         if self._reads_bits and self._swaps:
             raise _UnsupportedError
         values = differing, assumed, self._common, self._types, self._leaves
@@ -181,6 +185,7 @@ class ValueNumbers:
     def _frame(self, side: Side) -> tuple[list[Place], Iterator[int]]:
         """Places of a main graph, by slot, and numbers of its nodes, which fill them."""
         program = side.program
+        # The caller may override such an input, so the constant is not its value.
         if not {place for place, _ in program.constants}.isdisjoint(program.inputs):
             raise _UnsupportedError
         frame = [NOTHING] * program.size
@@ -203,6 +208,7 @@ class ValueNumbers:
         for step in program.steps:
             operation, outputs = step.operation, step.outputs
             args = tuple(map(place_at, step.inputs))
+            # Trailing absent operands mean the same as none at all.
             while args and args[-1] is NOTHING:
                 args = args[:-1]
             if operation.op_type == "Constant":  # however a model holds it
@@ -259,6 +265,8 @@ class ValueNumbers:
             raise _UnsupportedError
         self._reads_bits |= operation.op_type == READS_BITS
         bodies, outputs = self._bodies(side, step, args, frame, depth)
+        # Bodies are numbered as values are: two Loops are one value if their bodies compute the
+        # same from the same captures.
         key = (_meaning(operation), args, *bodies) if bodies else (operation.head, args)
         number = self._numbers.get(key)
         if number is not None and self._is_accepted(number, step, args):

@@ -187,12 +187,13 @@ class Conditions:
             return Sign.NOT_NEGATIVE
         if key[0] == "sum":
             return self._sign_of_sum(key[1], key[2], depth)
+        # Before `is_positive`, which a moved sum has from the sum: that of an empty axis is 0.
+        if len(key) == 2 and _moves(key[0]):
+            return self._sign_of_atom(key[1], depth)
         if atom.is_positive:
             return Sign.POSITIVE
         if key[0] == WHOLE:
             return self._sign(self.field.functions[key[1]], depth)
-        if len(key) == 2 and _moves(key[0]):
-            return self._sign_of_atom(key[1], depth)
         if isinstance(key[0], Head) and key[0].op is not None and len(key) == 3:
             return self._sign_of_operator(key[0], key[2], depth)
         return Sign.ANY

@@ -128,6 +128,8 @@ class RealTerms:
         The other one must be defined wherever the original is.
         """
         shape = one.fact.shape
+        # Functions of reals ignore axes of size 1, so equal functions alone would not mean equal
+        # shapes.
         if shape is None or shape != other.fact.shape:
             return False
         self._is_original = True  # whose constants are exact
@@ -152,6 +154,8 @@ class RealTerms:
             self._granted.add(term)
         terms = self._below(other, self._granted | self._defined)
         needs = [each for term in terms for each in self._needs.get(term, ())]
+        # x / x is 1 over the reals, but undefined at 0: equality alone would hide a division that
+        # the rewrite adds.
         if not all(map(self._conditions.imply, needs)):
             return False
         self._defined.update(terms)
@@ -167,6 +171,8 @@ class RealTerms:
             terms[term] = None
             self.terms.budget.step()
             form = self._forms.get(term, term)
+            # A term that was replaced by its form was never computed: its own operands set no
+            # conditions.
             parts = self._operands(term) if form is term else (form,)
             stack += [part for part in parts if part is not None]
         return list(terms)
@@ -179,6 +185,7 @@ class RealTerms:
     def cut(self, term: Term) -> None:
         """Make an atom of a float tensor: later terms are functions of its value."""
         shape = term.fact.shape
+        # A constant is never cut: its value takes part in folds later.
         if term.fact.elem_type in FLOATS and shape is not None and self.terms.tensor(term) is None:
             real = self._reals[term] = self.field.atom(term, shape)
             self._keys[term] = self.field.identify(real), shape
@@ -284,14 +291,18 @@ class RealTerms:
         operands = [a for a in term.args if a is not None]
         floats = [self._reals[a] for a in operands if a in self._reals]
         are_known = all(a in self._reals or a.fact.elem_type not in _MAY_BE_FLOAT for a in operands)
+        # The attribute `broadcast` of opsets before 7 aligns operands by `axis`, which no
+        # definition models.
         if definition is not None and are_known and not term.head.attribute("broadcast"):
             try:
                 real = definition(self, term, floats)
+            # A product of sums may have exponentially many terms: then the operator stays an atom.
             except TooLongError:
                 real = None
             if real is not None:
                 self.observe(real)
                 return real
+        # A function without monomials is 0.
         if term.head.name in _OF_ZEROS and floats and not any(each.monomials for each in floats):
             return self.field.zero
         return self.opaque(term)
@@ -319,6 +330,8 @@ class RealTerms:
         if not np.isfinite(array.astype(np.float64)).all():
             # An infinity or a NaN is not a real number, so such a constant is an atom as a whole.
             return self._view_of_vector(array, term.shape)
+        # A rewrite may hold a constant that it computed from several of the original, rounded once
+        # more. Doubles are excluded, as nothing wider could bound the error.
         may_round = term.fact.elem_type in _ROUNDED
         is_exact = self._is_original or term in self.terms.of_original
         is_of_rewrite = may_round and not is_exact
@@ -328,6 +341,7 @@ class RealTerms:
             real = simplest(self.field, first) if number is None else number
             self.rounded.numbers.add(float(first), real)
             return real
+        # A broadcast copy and the small array are one function, so both get one atom.
         array = _without_repetition(array)
         shape = _dimensions(array.shape)
         product = self.rounded.product(array) if is_of_rewrite else None
@@ -361,6 +375,7 @@ class RealTerms:
         """Atom of an operator that is not defined here, or not for such operands."""
         real = self._atom_of(term)
         # A variable of a loop stands for a state, of which an iteration may be undefined.
+        # Log or Sqrt of a negative number is a NaN, which is no real number.
         if (term.args or term.head.name == "fresh") and term.head.name not in TOTAL:
             self.field.need_values(real)
         return real
@@ -449,6 +464,7 @@ class RealTerms:
             own = field.atoms[number].shape
             if own is None:
                 return None
+            # Axes are counted from behind, since an atom has only the axes along which it varies.
             varies = {b for b in back if b <= len(own) and own[-b].value != 1}
             if any(own[-b] != shape[-b] for b in varies):
                 return None
@@ -484,6 +500,7 @@ class RealTerms:
 
     def reshaped(self, real: Real, source: Shape, target: Shape) -> Real:
         """Function in another shape: atom by atom, or as a whole where an atom broadcasts."""
+        # Leading ones do not change a function: broadcasting adds them anyway.
         if strip(source) == strip(target):
             return real
         groups = _groups(source, target)
@@ -502,6 +519,8 @@ class RealTerms:
 
         result = self.moved(real, move)
         if result is None:
+            # First without its ones, so that a Reshape by way of (n, 1, m) and one by (n, m) share
+            # an atom.
             long = tuple([dim for dim in source if dim.value != 1])
             if long != strip(source):
                 return self.reshaped(self.reshaped(real, source, long), long, target)
@@ -517,6 +536,7 @@ class RealTerms:
             whole = (*[ONE] * (len(source) - len(own)), *own)
             order = [axis for axis in perm if whole[axis].value != 1]
             target = tuple([whole[axis] for axis in perm])
+            # A Transpose that moves axes of size 1 alone leaves the order of the elements.
             kind = "view" if order == sorted(order) else Permutation.of(perm)
             return kind, target
 
@@ -568,6 +588,7 @@ class RealTerms:
     def _moved_atom(self, number: int, move: Movement) -> Real | None:
         """Atom after a movement; a view of a view is one, as is a Transpose of a Transpose."""
         field, atom = self.field, self.field.atoms[number]
+        # The atom is a power or root of another function: that one is moved instead.
         if atom.root is not None:
             return self.moved(atom.root, move)
         if isinstance(atom.key, tuple) and atom.key[0] == "exp":
@@ -612,6 +633,8 @@ def _scaled(array: Array) -> tuple[Array, Fraction]:
     They are those of the first element other than 0. Where the quotient is not exact, the factor
     is 1.
     """
+    # Weights that differ by a power of 2 or in sign share an atom, and the factor is exact in
+    # binary.
     first = float(array[np.argmax(array != 0)])
     factor = math.copysign(2.0 ** (math.frexp(first)[1] - 1), first)
     with np.errstate(all="ignore"):

@@ -3,13 +3,7 @@
 import pytest
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Value
-from straightline.passes.simplify.raising.algebra import (
-    ONE,
-    Algebra,
-    Unreadable,
-    equal,
-    number_of,
-)
+from straightline.passes.simplify.raising.algebra import ONE, Algebra, Unreadable, equal, number_of
 
 N, FOUR, SINGLE = Dimension.symbol("N"), Dimension.constant(4), Dimension.constant(1)
 SHAPE = (N, FOUR)

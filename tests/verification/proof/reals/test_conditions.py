@@ -8,8 +8,9 @@ from straightline import prove, reference
 from tables import table
 
 HEAD = """<ir_version: 10, opset_import: ["" : 20]>
-g (float[3, 4] x, float[3, 4] y, float[n, 4] v) => (float[a, b] z)
-    <bool c = {1}, int64[1] first = {0}, float one = {1}, float two = {2}, float none = {0}> {"""
+g (float[3, 4] x, float[3, 4] y, float[n, 4] v, float[3, n] u) => (float[a, b] z)
+    <bool c = {1}, int64[1] first = {0}, int64[1] last = {1}, float one = {1}, float two = {2},
+     float none = {0}> {"""
 
 SAME = "z = Identity (x)"
 ONLY_IN_THE_REWRITE = [
@@ -29,6 +30,7 @@ ONLY_IN_THE_REWRITE = [
     ("l = Log (x) z = Mul (l, two)", "l = Log (x) m = Log (y) d = Sub (m, m) e = Add (l, d) "
      "z = Mul (e, two)"),
     (SAME, "e = Exp (v) s = ReduceSum (e, first) q = Div (s, s) z = Mul (x, q)"),
+    (SAME, "e = Exp (u) s = ReduceSum (e, last) q = Div (s, s) z = Mul (x, q)"),
     (SAME, "m = ReduceMean (v, first) d = Sub (m, m) z = Add (x, d)"),
 ]  # fmt: skip
 
@@ -47,7 +49,7 @@ def test_such_a_rewrite_has_no_number_where_the_original_has(before, after):
     ones = np.ones((3, 4), np.float32)
     tried = []
     for x, y in ((1, 0), (-1, 1), (1, 2)):
-        feeds = {"x": x * ones, "y": y * ones, "v": ones}
+        feeds = {"x": x * ones, "y": y * ones, "v": ones, "u": ones}
         (one,), (other,) = (reference.run(m, feeds) for m in models(before, after))
         tried.append(np.isfinite(one).all() and not np.isfinite(other).all())
     assert any(tried)
