@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         StrictError,
     )
     from .passes.new_nodes import EmissionError
-    from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.match import Match
+    from .passes.simplify.rules.registry import rule
     from .passes.simplify.rules.rule import Rule
     from .reduction.command import CommandError
     from .reduction.reduce import ReductionError
