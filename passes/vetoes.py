@@ -213,7 +213,7 @@ def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iter
     yield
     for graph in model.graphs():
         for node in graph.unordered_nodes():
-            if _is_hidden(node):
+            if is_hidden(node):
                 op = originals[node.op.overload]
                 # A pass has rewritten a body of the node meanwhile: the operator comes back with
                 # the new one.
@@ -262,11 +262,12 @@ def _places_of(error: BaseException) -> Iterator[Place]:
     locals_ = [value for frame in mine for value in [*frame.f_locals.values()]]
     nodes = [value for value in locals_ if isinstance(value, Node)]
     for node in sorted(nodes, key=lambda node: not node.bodies):
-        op_type = node.op_type.removeprefix(_KEPT) if _is_hidden(node) else node.op_type
+        op_type = node.op_type.removeprefix(_KEPT) if is_hidden(node) else node.op_type
         yield op_type, node.path
 
 
-def _is_hidden(node: Node) -> bool:
+def is_hidden(node: Node) -> bool:
+    """Test for a construct that a veto hides from the pass that runs."""
     return node.domain == _DOMAIN and node.op_type.startswith(_KEPT)
 
 

@@ -39,6 +39,7 @@ from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.loop_conditions import isolate_conditions
 from ..passes.utils.search_budget import SearchBudget
 from ..passes.utils.trial import try_passes
+from ..passes.vetoes import is_hidden
 from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
@@ -47,7 +48,7 @@ from .declarations import drop_open_declarations
 from .legality import Legality
 from .legalize import legalize
 from .name_repair import name_colliding_nodes, name_open_sizes
-from .outputs import forwarded_inputs, shared_outputs
+from .outputs import end_in_nodes, forwarded_inputs, shared_outputs
 from .raising import raise_operators
 from .scan_captures import pass_captures
 from .target import ANY_SHAPE, Target, TargetError
@@ -62,6 +63,9 @@ _OWN_CONDITION = Message(
 )
 _OWN_VALUES = Message(
     "own-values", "{target} does not support computed values around its body: they became states"
+)
+_OWN_ENDS = Message(
+    "own-ends", "{target} requires bodies that end in nodes: an Identity follows their constants"
 )
 _NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
 _SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} requires names")
@@ -276,6 +280,9 @@ class FitTarget(Pass):
         scans = pass_captures(model) if self.target.own_scans else []
         for scan in scans:
             context.rewritten(self, scan, scan.path, _OWN_VALUES(target=self.target.name))
+        holders = end_in_nodes(model) if self.target.own_outputs else []
+        for holder in holders:
+            context.rewritten(self, holder, holder.path, _OWN_ENDS(target=self.target.name))
         trimmed = trim_absent_inputs(model)
         trimmed |= self.target.standard and drop_unused_imports(model)
         count = name_colliding_nodes(model) if self.target.names_nodes else 0
@@ -291,7 +298,13 @@ class FitTarget(Pass):
             what = _DECLARATIONS(values=open_, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
         declared = ANY_SHAPE in self.target.anywhere.static and InferShapes().run(model, context)
-        return bool(loops or scans) or raised or trimmed or declared or count + sizes + open_ > 0
+        return (
+            bool(loops or scans or holders)
+            or raised
+            or trimmed
+            or declared
+            or count + sizes + open_ > 0
+        )
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:
         """Name the options that fix open sizes of inputs, where the target wants known ones."""
@@ -447,7 +460,8 @@ class FitResult:
                 Remark(pass_.name, replaced.op_type, replaced.path, "rewritten", replaced.what)
             )
         for node, why in self.untaken.items():
-            context.kept(pass_, node, _UNTAKEN(why))
+            if not is_hidden(node):
+                context.kept(pass_, node, _UNTAKEN(why))
         for value in forwarded_inputs(model) if target.own_outputs else ():
             reason = _OUTPUT_IS_INPUT(target=target.name)
             context.remarks.add(Remark(pass_.name, "Output", value.name, "kept", reason))

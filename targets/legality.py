@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import onnx
@@ -44,15 +44,36 @@ class Legality:
 
     def unwritten_defaults(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
         """The nodes without attributes that the target needs written, with the defaults."""
+        for node in self._nodes_with(lambda form: bool(form.written)):
+            forms, schema = self.target.forms[name_of(node)], _schema(node)
+            absent = {n: m for f in forms for n, m in self._unwritten(node, f, schema).items()}
+            if absent:
+                yield node, absent
+
+    def written_defaults(self) -> Iterator[tuple[Node, list[str]]]:
+        """The nodes with attributes that the target needs unwritten and that have defaults."""
+        for node in self._nodes_with(lambda form: bool(form.unwritten)):
+            names = dict.fromkeys(n for f in self.target.forms[name_of(node)] for n in f.unwritten)
+            schema = _schema(node)
+            values = {n: _attribute(node, n, None) for n in names if n in node.op.attributes}
+            defaults = [n for n, value in values.items() if value == self._default(node, n, schema)]
+            if defaults:
+                yield node, defaults
+
+    def absent_outputs(self) -> Iterator[tuple[Node, list[str]]]:
+        """The nodes without outputs that the target needs, with the names of all."""
+        for node in self._nodes_with(lambda form: bool(form.present)):
+            names = _formals(_schema(node))[1]
+            if any(_lacks(node, form, names) for form in self.target.forms[name_of(node)]):
+                yield node, names
+
+    def _nodes_with(self, has_key: Callable[[Form], bool]) -> Iterator[Node]:
+        """The nodes of operators with a key in one of their forms."""
         # Most targets have no such form, and then no node is visited.
-        names = {name for name, forms in self.target.forms.items() if any(f.written for f in forms)}
+        names = {name for name, forms in self.target.forms.items() if any(map(has_key, forms))}
         for node in self._nodes() if names else ():
             if name_of(node) in names:
-                schema = _schema(node)
-                forms = self.target.forms[name_of(node)]
-                absent = {n: m for f in forms for n, m in self._unwritten(node, f, schema).items()}
-                if absent:
-                    yield node, absent
+                yield node
 
     def constants_to_hoist(self) -> Iterator[Value]:
         """Constants of nodes where the target needs initializers."""
@@ -69,27 +90,21 @@ class Legality:
 
     def numbers_with_axes(self) -> Iterator[tuple[Node, int]]:
         """Constants of one number with axes that neither the client nor the result needs."""
-        names = {name for name, forms in self.target.forms.items() if any(f.scalars for f in forms)}
-        for node in self._nodes() if names else ():
-            if name_of(node) in names:
-                ranks = [self.types.rank(value) or 0 for value in node.inputs]
-                formal, forms = _formals(_schema(node))[0], self.target.forms[name_of(node)]
-                for index, value in enumerate(node.inputs):
-                    name, others = _name_at(formal, index), ranks[:index] + ranks[index + 1 :]
-                    is_wrong = any(name in form.scalars and _has_axes(value) for form in forms)
-                    # The result keeps its rank only where another operand has as many axes.
-                    if is_wrong and max(others, default=0) >= ranks[index]:
-                        yield node, index
+        for node in self._nodes_with(lambda form: bool(form.scalars)):
+            ranks = [self.types.rank(value) or 0 for value in node.inputs]
+            formal, forms = _formals(_schema(node))[0], self.target.forms[name_of(node)]
+            for index, value in enumerate(node.inputs):
+                name, others = _name_at(formal, index), ranks[:index] + ranks[index + 1 :]
+                is_wrong = any(name in form.scalars and _has_axes(value) for form in forms)
+                # The result keeps its rank only where another operand has as many axes.
+                if is_wrong and max(others, default=0) >= ranks[index]:
+                    yield node, index
 
     def fused_operands(self) -> Iterator[tuple[Node, int]]:
         """Operands that the client fuses wrongly with the nodes that read them."""
-        names = {
-            name for name, forms in self.target.forms.items() if any(f.not_from for f in forms)
-        }
-        for node in self._nodes() if names else ():
-            if name_of(node) in names:
-                places = range(len(node.inputs))
-                yield from ((node, index) for index in places if self.is_fused(node, index))
+        for node in self._nodes_with(lambda form: bool(form.not_from)):
+            places = range(len(node.inputs))
+            yield from ((node, index) for index in places if self.is_fused(node, index))
 
     def is_fused(self, node: Node, index: int) -> bool:
         """Test for an operand that the client fuses wrongly with the node that reads it."""
@@ -146,6 +161,7 @@ class Legality:
         # An input that came with a later opset is not required in this one.
         required = [n for n in form.present if schema is None or n in _formals(schema)[0]]
         yield from (f"with '{name}'" for name in required if name not in dict(inputs))
+        yield from (f"with '{name}'" for name in _lacks(node, form, _formals(schema)[1]))
         if form.max_outputs is not None and _count_outputs(node) > form.max_outputs:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
         if form.max_inputs is not None and len(node.inputs) > form.max_inputs:
@@ -191,8 +207,8 @@ class Legality:
             yield f"with a scalar as '{name}', where it is one number"
         if name in form.absent:
             yield f"without '{name}'"
-        if name in form.computed and value.constant is not None:
-            yield f"with a '{name}' that is not a constant"
+        if name in form.computed and _comes_from_sizes(value, False):
+            yield f"with a '{name}' that is neither constant nor computed from sizes"
         if name in form.nonnegative and _may_be_negative(value):
             yield f"without negative numbers in '{name}'"
         if _comes_from(name, value, form) and value.producer is not None:
@@ -222,16 +238,15 @@ class Legality:
         if schema is None:
             return {}
         absent = [name for name in form.written if name not in node.op.attributes]
-        defaults = {
-            name: schema.attributes[name].default_value
-            for name in absent
-            if default_of(schema, name) is not None
-        }
-        for name in absent:
-            numbers = default_in_prose(node, name, self.types) if name not in defaults else None
-            if numbers is not None and name in schema.attributes:
-                defaults[name] = onnx.helper.make_attribute(name, numbers)
-        return defaults
+        values = {n: self._default(node, n, schema) for n in absent if n in schema.attributes}
+        make = onnx.helper.make_attribute
+        return {name: make(name, value) for name, value in values.items() if value is not None}
+
+    def _default(self, node: Node, name: str, schema: Any) -> Any:
+        """The default of an attribute, by the schema or by its prose; None where it has none."""
+        # The schema of RNN has the activations of two directions for one.
+        default = default_in_prose(node, name, self.types)
+        return _decoded(default_of(schema, name)) if default is None and schema else default
 
     def _wrong_types(self, node: Node, form: Form, schema: Any) -> Iterator[str]:
         inputs = [pair for pair in _named_inputs(node, schema) if not _is_place(*pair, schema)]
@@ -256,6 +271,12 @@ def _count_outputs(node: Node) -> int:
         (place for place, v in enumerate(node.outputs, 1) if v is not None and graph.is_used(v)),
         default=0,
     )
+
+
+def _lacks(node: Node, form: Form, names: Sequence[str]) -> list[str]:
+    """The outputs, by name, that a form requires and a node omits."""
+    emitted = {name for name, _ in _named(node.outputs, names)}
+    return [name for name in form.present if name in names and name not in emitted]
 
 
 def _has_axes(value: Value | None) -> bool:
@@ -349,6 +370,13 @@ def _attribute(node: Node, name: str, schema: Any) -> Any:
         value = (
             default_of(schema, name) if schema is not None and name in schema.attributes else None
         )
+    return _decoded(value)
+
+
+def _decoded(value: Any) -> Any:
+    """A value with text for bytes."""
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Model, Operator, Value
+from ..ir import Model, Node, Operator, Value
 
 
 def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
@@ -33,3 +33,17 @@ def isolate_outputs(model: Model, constants: bool = True) -> list[Value]:
         }
         graph.set_outputs([own[v].output() if v in own else v for v in graph.outputs])
     return shared
+
+
+def end_in_nodes(model: Model) -> list[Node]:
+    """Insert an Identity where a body returns a constant or a value from outside; return the nodes
+    that hold these bodies."""
+    holders = dict[Node, None]()
+    for graph in list(model.graphs()):
+        emitted = {v for v in graph.outputs if v.producer is not None and v.graph is graph}
+        apart = dict.fromkeys(v for v in graph.outputs if v not in emitted | {*graph.inputs})
+        if graph.holder is not None and apart:
+            own = {v: graph.add_node(Operator("Identity"), [v], [v.name]).output() for v in apart}
+            graph.set_outputs([own.get(v, v) for v in graph.outputs])
+            holders[graph.holder] = None
+    return list(holders)

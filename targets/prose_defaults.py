@@ -8,10 +8,18 @@ from ..ir import Node
 from ..version_converter.types import Types
 
 _ONES = frozenset(("strides", "dilations"))
+_ACTIVATIONS = {
+    "RNN": ("Tanh",),
+    "GRU": ("Sigmoid", "Tanh"),
+    "LSTM": ("Sigmoid", "Tanh", "Tanh"),
+}
+"""For each direction."""
 _WEIGHTED = ("Conv", "ConvTranspose", "ConvInteger")
 
 
-def default_in_prose(node: Node, name: str, types: Types) -> list[int] | onnx.TensorProto | None:
+def default_in_prose(
+    node: Node, name: str, types: Types
+) -> list[int] | list[str] | onnx.TensorProto | None:
     """Return the value that an absent attribute stands for.
 
     Args:
@@ -27,6 +35,9 @@ def default_in_prose(node: Node, name: str, types: Types) -> list[int] | onnx.Te
     if name == "axes" and node.op_type.startswith("Reduce"):
         rank = types.rank(node.input(0))
         return None if rank is None else list(range(rank))
+    if name == "activations" and node.is_op(*_ACTIVATIONS):
+        directions = 2 if node.attribute("direction") == b"bidirectional" else 1
+        return list(_ACTIVATIONS[node.op_type]) * directions
     kernel: list[int | None] | None = node.attribute("kernel_shape")
     if kernel is None and node.is_op(*_WEIGHTED):
         kernel = (types.shape(node.input(1)) or [])[2:]

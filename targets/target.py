@@ -75,12 +75,12 @@ class Form:
         attributes: by name, the supported values.
         lacks_attributes: by name, unsupported values.
         written: attributes that must be written, even where they have their defaults.
-        unwritten: attributes that must not be written.
+        unwritten: attributes that must not be written; their defaults are dropped.
         constant: inputs that must be constants.
         initializers: inputs that must be initializers, and not constants of nodes.
-        computed: inputs that must not be constants.
+        computed: inputs that must not be constants, nor follow from sizes, which clients fold.
         nonnegative: inputs that must hold no negative number.
-        present: inputs that must be present, though ONNX makes them optional.
+        present: inputs and outputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
         ranks: by input or output, the ranks that it may have.
         types: by input or output, the element types that it may have.

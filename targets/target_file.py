@@ -22,8 +22,8 @@ _FLAGS = (
 )
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (
-    *("constant", "initializers", "computed", "nonnegative", "present", "absent", "static"),
-    *("whole", "from_sizes", "scalars"),
+    *("constant", "initializers", "computed", "nonnegative", "absent", "static", "whole"),
+    *("from_sizes", "scalars"),
 )
 _PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {
@@ -48,7 +48,7 @@ _TRIED_KEYS = {"version": "a text", "date": "a date"}
 _FORM_KEYS = {
     "attributes": "a table",
     "lacks_attributes": "a table",
-    **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS), "a list of texts"),
+    **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS, "present"), "a list of texts"),
     **dict.fromkeys(_PLACE_TABLES, "a table"),
     **dict.fromkeys(("max_inputs", "max_outputs", "max_uses"), "a number"),
     "same_ranks": "true or false",
@@ -194,7 +194,7 @@ class _Reader:
         for key in (*_INPUT_LISTS, "not_from"):
             for name in table.get(key, ()):
                 self._require_name(f"{at}{key}", name, inputs, "input")
-        for key in ("ranks", "types"):
+        for key in ("ranks", "types", "present"):
             for name in table.get(key, ()):
                 self._require_name(f"{at}{key}", name, outputs, "input or output")
         self._check_places(at, table)

@@ -33,6 +33,17 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
         attributes = [*node.op.attributes.values(), *defaults.values()]
         node.graph.set_operator(node, node.op.with_attributes(attributes))
         yield NodeReplacement(node.op_type, node.path, f"{', '.join(defaults)} written out")
+    for node, names in list(legality.written_defaults()):
+        assert node.graph is not None
+        others = [m for name, m in node.op.attributes.items() if name not in names]
+        node.graph.set_operator(node, node.op.with_attributes(others))
+        yield NodeReplacement(node.op_type, node.path, f"{', '.join(names)} dropped, a default")
+    for node, names in list(legality.absent_outputs()):
+        assert node.graph is not None
+        outputs = [*node.outputs, *[None] * (len(names) - len(node.outputs))]
+        labels = [v or f"{name}_unused" for v, name in zip(outputs, names, strict=True)]
+        node.graph.set_node_outputs(node, labels)
+        yield NodeReplacement(node.op_type, node.path, "all outputs named")
     for value in dict.fromkeys(legality.constants_to_hoist()):
         holder, graph = value.producer, value.graph
         assert holder is not None and graph is not None and value.constant is not None

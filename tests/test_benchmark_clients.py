@@ -63,7 +63,7 @@ def test_nothing_that_a_client_does_stops_the_rest(path):
         "fills memory": ("not run", "MemoryError"),
         "never ends": ("late", "it took too long"),
     }
-    with Worker("fake_client", seconds=1, megabytes=4000) as worker:
+    with Worker(FAKE, seconds=1, megabytes=4000) as worker:
         for name, (status, reason) in wanted.items():
             found = classify(worker.run(named(name), {"x": X}), [np.tanh(X)])
             assert (found[0], found[1][: len(reason)]) == (status, reason)
@@ -111,7 +111,7 @@ def test_constants_are_a_form_of_their_own(two_tests):
 
 def test_a_client_that_cannot_be_imported_is_told(path):
     with pytest.raises(ChildError, match="no_such_client: ModuleNotFoundError"):
-        Worker("no_such_client").__enter__()
+        Worker(dataclasses.replace(FAKE, adapter="no_such_client")).__enter__()
 
 
 def test_shapes_types_and_nan_count():
@@ -261,6 +261,9 @@ ASKED = ["straightline[ort]", "onnx2torch>=1.5", "client-of-ours[onnx]>=3"]
     (["torchvision"], ["no torchvision for this torch: onnx2torch does without"]),
     (["torch"], ["onnx2torch is left out: no torch for processors in a or b; TORCH= names"]),
     (["onnx2torch"], ["onnx2torch is left out: onnx2torch>=1.5 does not install"]),
+    (["onnxruntime-web"], ["onnxruntime-web is left out: npm is absent, or does not"]),
+    (["onnx2tf"], ["onnx2tf is left out: onnx2tf does not install"]),
+    (["-c"], ["onnx2tf is left out: no Python of 3.12 or newer is on the path"]),
 )
 def test_each_client_is_installed_by_itself(refused, told, monkeypatch, capsys):
     """What one of them lacks keeps none of the others from it."""
@@ -272,6 +275,8 @@ def test_each_client_is_installed_by_itself(refused, told, monkeypatch, capsys):
 
     monkeypatch.setattr(installing, "requirements", lambda: ASKED)
     monkeypatch.setattr(installing, "_pip", pip)
+    monkeypatch.setattr(installing, "_runs", lambda *command: not set(command) & set(refused))
+    monkeypatch.setattr(installing.shutil, "which", lambda name: name)
     monkeypatch.setattr(sys, "argv", ["installing", "a", "b"])
     installing.main()
     said = capsys.readouterr().err.splitlines()
@@ -286,6 +291,7 @@ def test_torch_is_taken_from_where_it_is_for_processors_alone(monkeypatch):
     asked = []
     monkeypatch.setattr(installing, "requirements", lambda: ["onnx2torch"])
     monkeypatch.setattr(installing, "_pip", lambda *wanted: asked.append(wanted) or True)
+    monkeypatch.setattr(installing, "_runs", lambda *command: True)
     monkeypatch.setattr(sys, "argv", ["installing"])
     installing.main()
     assert asked[0][:2] == ("--no-index", "--no-deps") and asked[0][-1] == "torch"
@@ -298,10 +304,25 @@ def test_installed_packages_are_those_of_the_extra():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     block = text.partition("\nclients = [\n")[2].partition("\n]")[0]
     asked = [line.strip(' ",') for line in block.splitlines()]
-    packages = {package for client in CLIENTS for package in client.packages}
+    packages = {name for c in CLIENTS if not c.environment for name in c.packages}
     packages -= {"onnxruntime", "torch"}  # by the extra "ort", and by onnx2torch
     for package in packages:
         assert any(line.startswith(package) for line in asked), package
+
+
+def test_packages_of_node_and_of_other_environments_have_versions(monkeypatch, tmp_path):
+    client = dataclasses.replace(FAKE, modules=(), of_node="web", environment="apart")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert client.obstacle == "apart, web not installed"
+    for file, text in {
+        "apart/bin/python": "",
+        "apart/lib/python3.12/site-packages/onnx-7.dist-info/METADATA": "Name: onnx\nVersion: 7\n",
+        "node_modules/web/package.json": '{"version": "3"}',
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text(text)
+    assert client.obstacle == "" and client.versions == "web 3"
+    assert dataclasses.replace(client, of_node="").versions == "onnx 7"
 
 
 def test_every_client_has_an_adapter_and_a_page():

@@ -105,3 +105,17 @@ def test_a_body_gives_out_its_own_condition(wanted):
     outcome = fitted(LOOPS, lacking("Abs", own_conditions=wanted), given)
     bodies = [node.body("body") for g in outcome.ir.graphs() for node in g.nodes_of("Loop")]
     assert bodies and all((b.outputs[0] is not b.inputs[1]) == wanted for b in bodies)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_body_ends_in_nodes(wanted):
+    """MNN computes other numbers of a branch that is an initializer alone."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, bool c) => (float[2] y) {
+        z = If (c) <then_branch = t () => (float[2] u) <float[2] u = {3, 4}> {},
+            else_branch = e () => (float[2] v) { v = Neg (x) }>
+        y = Add (z, x)
+    }"""
+    outcome = fitted(text, lacking(own_outputs=wanted), {"x": X[0, :2], "c": np.array(True)})
+    (node,) = outcome.ir.graph.nodes_of("If")
+    assert len(node.body("then_branch")) == wanted and len(node.body("else_branch")) == 1
+    assert ("bodies that end in nodes" in str(outcome.remarks)) == wanted

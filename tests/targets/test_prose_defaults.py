@@ -39,3 +39,21 @@ def test_a_value_that_is_not_written_is_zero():
     outcome = fitted(text, target, {"s": np.array([2, 3])}, passes=())
     (node,) = outcome.ir.graph.nodes()
     assert "value" in node.op.attributes and not outcome.untaken
+
+
+@table(
+    ('activations = ["Sigmoid", "Tanh"]', False),
+    ('activations = ["Sigmoid", "Relu"]', True),
+    ("clip = 0.5", True),
+    ('direction = "bidirectional", activations = ["Sigmoid", "Tanh", "Sigmoid", "Tanh"]', False),
+)
+def test_a_default_that_must_not_be_written_is_dropped(attributes, untaken):
+    """OpenCV refuses activations, and ignores clip."""
+    count = 2 if "bi" in attributes else 1
+    inputs = f"float[3, 2, 4] x, float[{count}, 6, 4] w, float[{count}, 6, 2] r"
+    text = one_node(f"y = GRU <hidden_size = 2, {attributes}> (x, w, r)", inputs)
+    form = Form(unwritten=("activations", "clip"))
+    outcome = fitted(text, lacking("Sigmoid", forms={"GRU": (form,)}), passes=())
+    assert bool(outcome.untaken) == untaken
+    (node,) = outcome.ir.graph.nodes_of("GRU")
+    assert untaken or "activations" not in node.op.attributes

@@ -1,4 +1,4 @@
-"""Nodes that a client would fuse wrongly with those before them."""
+"""Nodes that are written otherwise: fused operands, numbers with axes, absent outputs."""
 
 import numpy as np
 from straightline.targets import Form
@@ -46,3 +46,17 @@ def test_a_number_has_no_axes_that_nothing_needs(shape, dims):
     outcome = fitted(text, target, {"x": X.reshape(2, 4)}, passes=())
     (node,) = outcome.ir.graph.nodes_of("Add")
     assert list(node.inputs[0].constant.dims) == dims and bool(outcome.untaken) == (len(dims) > 0)
+
+
+def test_all_outputs_are_named_where_a_client_counts_them():
+    """OpenCV refuses an LSTM whose last outputs are omitted."""
+    inputs = "float[3, 2, 4] x, float[1, 8, 4] w, float[1, 8, 2] r"
+    text = one_node("y = LSTM <hidden_size = 2> (x, w, r)", inputs)
+    target = lacking(forms={"LSTM": (Form(present=("Y", "Y_c")),)})
+    drawn = np.random.default_rng(0).standard_normal
+    shapes = {"x": (3, 2, 4), "w": (1, 8, 4), "r": (1, 8, 2)}
+    feeds = {name: drawn(shape).astype(np.float32) for name, shape in shapes.items()}
+    outcome = fitted(text, target, feeds, passes=())
+    (node,) = outcome.ir.graph.nodes()
+    assert None not in node.outputs and len(node.outputs) == 3 and not outcome.untaken
+    assert fitted(outcome.model, target, passes=()).changed is False

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import importlib.util
+import json
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 Arrays = Mapping[str, Any]
@@ -25,6 +28,8 @@ class Client:
         packages: whose versions are told.
         programs: what must be on the path for it.
         listed: the target whose list it is given, where it has none of its own.
+        environment: the folder of its own environment, where its pins exclude other clients.
+        of_node: its package for node, in the folder `node_modules`.
         opset: that of the third step: one which it documents, or takes best.
     """
 
@@ -35,6 +40,8 @@ class Client:
     opset: int
     programs: tuple[str, ...] = ()
     listed: str = ""
+    environment: str = ""
+    of_node: str = ""
 
     @property
     def target(self) -> str:
@@ -42,16 +49,40 @@ class Client:
         return self.listed or self.name
 
     @property
+    def python(self) -> Path:
+        """The interpreter that imports its adapter."""
+        if not self.environment:
+            return Path(sys.executable)
+        return Path(sys.prefix) / self.environment / "bin" / "python"
+
+    @property
     def obstacle(self) -> str:
         """Which modules and programs are not installed; "" where all are."""
-        modules = [name for name in self.modules if not _is_there(name)]
-        lacking = modules + [name for name in self.programs if not shutil.which(name)]
+        lacking = [name for name in self.modules if not _is_there(name)]
+        lacking += [name for name in self.programs if not shutil.which(name)]
+        if not self.python.exists():
+            lacking.append(self.environment)
+        if self.of_node and not _node_package(self.of_node).exists():
+            lacking.append(self.of_node)
         return f"{', '.join(lacking)} not installed" if lacking else ""
 
     @property
     def versions(self) -> str:
         """Its packages with their versions."""
-        return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in self.packages)
+        if self.of_node:
+            package = json.loads(_node_package(self.of_node).read_text(encoding="utf-8"))
+            return f"{self.of_node} {package['version']}"
+        places = [str(folder) for folder in self.python.parents[1].glob("lib/python*/*-packages")]
+        found = importlib.metadata.distributions
+        return ", ".join(
+            f"{one.metadata['Name']} {one.version}"
+            for name in self.packages
+            for one in found(name=name, path=places if self.environment else sys.path)
+        )
+
+
+def _node_package(name: str) -> Path:
+    return Path(sys.prefix) / "node_modules" / name / "package.json"
 
 
 def _is_there(module: str) -> bool:
@@ -99,4 +130,21 @@ CLIENTS = (
         listed="onnx2torch",
     ),
     Client("emx", _ADAPTERS + "emx", ("emx_onnx_cgen",), ("emx-onnx-cgen",), 17, ("cc",)),
+    Client(
+        "onnxruntime-web",
+        _ADAPTERS + "onnxruntime_web",
+        (),
+        (),
+        17,
+        ("node",),
+        of_node="onnxruntime-web",
+    ),
+    Client(
+        "tflite",
+        _ADAPTERS + "tflite",
+        (),
+        ("onnx2tf", "ai-edge-litert"),
+        17,
+        environment="onnx2tf",
+    ),
 )

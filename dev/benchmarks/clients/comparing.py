@@ -24,7 +24,7 @@ def compared(
     Raises:
         ChildError: the client cannot be imported, or its process ended.
     """
-    with Worker(client.adapter, seconds) as worker:
+    with Worker(client, seconds) as worker:
         for subject in subjects:
             yield from _outcomes(client, subject, worker, steps)
 

@@ -5,7 +5,9 @@
 What does not install is told, and is left out of the table. torch is the build for processors, from
 pytorch.org or from the pages and folders that are named instead: what the package registry calls
 torch brings gigabytes for graphics cards. onnx2torch asks for torchvision, which it needs for two
-operators only; where there is none that goes with this torch, it is installed without.
+operators only; where there is none that goes with this torch, it is installed without. onnx2tf pins
+packages that others have in other versions: it gets an environment of its own within this one, with
+the first Python that it supports; npm installs what runs in node.
 """
 
 from __future__ import annotations
@@ -13,15 +15,21 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 _EXTRA = "clients"
 _PYTORCH = "https://download.pytorch.org/whl/cpu/"
 _ON_TORCH = ("onnx2pytorch", "pnnx")
 """Clients that would bring the torch of the package registry."""
 PLACES = (f"{_PYTORCH}torch/", f"{_PYTORCH}torchvision/")
+_NODE = ("onnxruntime-web",)
+_APART = "onnx2tf"
+_NEW_PYTHONS = (sys.executable, "python3.12", "python3.13", "python3.14")
+"""Names of Pythons from 3.12 on, where onnx2tf converts without TensorFlow."""
 
 
 def main() -> None:
@@ -37,6 +45,27 @@ def main() -> None:
             reason = None if _pip(requirement, *torch) else f"{requirement} does not install"
         if reason:
             _say(f"{name} is left out: {reason}")
+    npm = ("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", sys.prefix, *_NODE)
+    if not shutil.which("npm") or not _runs(*npm):
+        _say(f"{', '.join(_NODE)} is left out: npm is absent, or does not install it")
+    if reason := _apart():
+        _say(f"{_APART} is left out: {reason}")
+
+
+def _apart() -> str | None:
+    """Install what needs an environment of its own, with a link to this package."""
+    is_new = ("-c", "import sys; sys.exit(sys.version_info < (3, 12))")
+    found = filter(None, map(shutil.which, _NEW_PYTHONS))
+    python = next((each for each in found if _runs(each, *is_new)), None)
+    if python is None:
+        return "no Python of 3.12 or newer is on the path"
+    folder = Path(sys.prefix) / _APART
+    pip = (str(folder / "bin" / "pip"), "install", "--quiet")
+    this = ("--no-deps", "--editable", str(Path(__file__).resolve().parents[3]))
+    is_done = (
+        _runs(python, "-m", "venv", str(folder)) and _runs(*pip, _APART) and _runs(*pip, *this)
+    )
+    return None if is_done else f"{_APART} does not install"
 
 
 def requirements() -> list[str]:
@@ -60,7 +89,10 @@ def _with_torch(requirement: str, places: Sequence[str]) -> str | None:
 
 
 def _pip(*wanted: str) -> bool:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", *wanted]
+    return _runs(sys.executable, "-m", "pip", "install", "--quiet", *wanted)
+
+
+def _runs(*command: str) -> bool:
     return subprocess.run(command, check=False).returncode == 0
 
 

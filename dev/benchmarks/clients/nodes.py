@@ -110,7 +110,7 @@ def after_target(case: Case, target: Target) -> Iterator[Case]:
 
 def trials_of(client: Client, every: Iterator[Case]) -> Iterator[Trial]:
     """Try cases in a client, one after the other."""
-    with Worker(client.adapter) as worker:
+    with Worker(client) as worker:
         for case in every:
             answer = worker.run(case.model.SerializeToString(), case.feeds)
             status, reason = classify(answer, case.expected)

@@ -7,13 +7,12 @@ import json
 import pickle
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .client import Arrays
+from .client import Arrays, Client
 
 SECONDS, MEGABYTES = 30, 12_000
 _LATE = {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}
@@ -44,9 +43,9 @@ class Answer:
 class Worker:
     """The process of one client, for any number of jobs; to be used in a `with` statement."""
 
-    def __init__(self, adapter: str, seconds: int = SECONDS, megabytes: int = MEGABYTES) -> None:
+    def __init__(self, client: Client, seconds: int = SECONDS, megabytes: int = MEGABYTES) -> None:
         self._limits = (str(seconds), str(megabytes))
-        self._adapter = adapter
+        self._client = client
 
     def __enter__(self) -> Worker:
         """Start it, and wait until the client is imported.
@@ -55,7 +54,8 @@ class Worker:
             ChildError: the client cannot be imported.
         """
         self._said = tempfile.TemporaryFile()
-        command = [sys.executable, "-m", f"{__package__}.child", self._adapter, *self._limits]
+        module = f"{__package__}.child"
+        command = [self._client.python, "-m", module, self._client.adapter, *self._limits]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -95,7 +95,9 @@ class Worker:
         self._process.wait()
         self._said.seek(0)
         said = self._said.read().decode(errors="replace").strip().splitlines()
-        raise ChildError(f"{self._adapter}: {said[-1] if said else 'it ended without a word'}")
+        raise ChildError(
+            f"{self._client.adapter}: {said[-1] if said else 'it ended without a word'}"
+        )
 
 
 def _read(folder: Path, code: int) -> Answer:

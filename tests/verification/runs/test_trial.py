@@ -261,6 +261,23 @@ def test_under_strain_another_runtime_must_agree():
         assert noted == (status == "equal")
 
 
+def test_another_runtime_must_agree_element_by_element():
+    """A NaN by the specification excuses a number of one kernel, and no other element."""
+
+    def shown(numbers):
+        return lambda x: [np.array(numbers, np.float32) if x[0] > 10 else 2 * x, -x]
+
+    nan = np.nan
+    for after, status in (([nan, 1], "equal"), ([nan, 2], "different")):
+        models = pair()
+        other = Worker(models, shown([nan, nan]), shown([nan, 0]), "other")
+        worker = Worker(models, shown([0.5, 1]), shown(after))
+        trial = Trial(worker, models, Tolerance(), other=lambda o=other: o)
+        samples = [sample([1, 2]), sample([100, 2], label="far", adversarial=True)]
+        trial.run(iter(samples))
+        assert trial.verdict().status == status
+
+
 def test_two_runtimes_that_disagree_about_the_original():
     models = pair()
     trials = []
