@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from source_files import ROOT, sources
+from tables import table
 
 TESTS = Path(__file__).parent
 
@@ -51,3 +52,16 @@ def test_files_are_small():
     files = sources() | others
     lines = {file: (ROOT / file).read_text(encoding="utf-8").count("\n") for file in files}
     assert {file for file, count in lines.items() if count > 800} == set()
+
+
+@table(
+    ("ops", "__init__.py", "^@describes"),
+    ("passes/simplify/library", "__init__.py", "^@shipped"),
+    ("definitions", "registry.py", "import .*(defines|ship)"),
+    ("dev/benchmarks/loops", "collection.py", "^CASES = "),
+)
+def test_a_file_that_registers_something_is_in_the_list_of_its_folder(folder, listing, mark):
+    texts = {file.name: file.read_text(encoding="utf-8") for file in (ROOT / folder).glob("*.py")}
+    names = {name[:-3] for name, text in texts.items() if re.search(mark, text, re.MULTILINE)}
+    assert len(names) > 5
+    assert {name for name in names if not re.search(rf"\b{name}\b", texts[listing])} == set()
