@@ -39,6 +39,7 @@ class Folding {
   starts() {
     if (this.root.size <= MOST_FLAT) return [...this.byId.keys()];
     const opened = [], waiting = this.root.children.filter(isItem);
+    waiting.sort((one, other) => other.size - one.size); // the model itself before constants that an exporter lists first
     let drawn = this.root.children.length, nodes = drawn - waiting.length;
     while (waiting.length && (drawn < LEAST_DRAWN || !nodes)) {
       const item = waiting.shift(), inner = item.children.filter(isItem);

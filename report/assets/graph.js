@@ -250,8 +250,11 @@ class GraphView {
       this.cy.center();
     } else if (this.cy.zoom() < LEAST_ZOOM) {
       this.cy.zoom(LEAST_ZOOM);
-      const leaves = this.cy.nodes().filter((node) => node.isChildless() && node.data("kind") !== "port");
-      const first = leaves.length ? leaves.min((node) => node.position("y")).ele : this.cy.nodes()[0];
+      // Where an input enters: constants that fold away may stand beside it, in a row wider than the pane.
+      const ports = this.cy.nodes('[kind = "port"]');
+      const readers = ports.outgoers("node").difference(ports), leaves = this.cy.nodes().difference(ports);
+      const first = [readers, leaves, ports].map((group) => group.filter((node) => node.isChildless()))
+        .find((group) => group.length).min((node) => node.position("y")).ele;
       this.cy.pan({ x: this.canvas.clientWidth / 2 - LEAST_ZOOM * first.position("x"), y: 16 - LEAST_ZOOM * y1 });
     }
   }

@@ -9,7 +9,8 @@ const page = { before: new Model("before", report.before), after: new Model("aft
 page.became = becomings(page.after);
 page.constants = new Set(page.after.graphs.flatMap((graph) => graph.constants.map(([name]) => name)));
 
-byId("title").textContent = `${report.before.name} → ${report.after.name}`;
+const names = [report.before.name, report.after.name];
+byId("title").textContent = names[0] === names[1] ? `${names[0]}: before → after` : names.join(" → ");
 byId("sum").textContent = sumOf(report);
 page.isComparison = !report.timings.length && !report.remarks.length; // of versions, not of a rewrite
 page.matches = page.isComparison ? matchedPlaces(report.changes) : new Map();
