@@ -21,6 +21,7 @@ from .axis_map import PassesAxes
 from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, FEW, elements
 from .output_growth import broadcast_size
+from .partial_axes import fitted
 from .ranks import RankAnswer, rank_of_largest
 from .rules import (
     KeepsShape,
@@ -64,6 +65,9 @@ class Elementwise(OperatorRules):
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        return super().batch_partial(fitted(batch))
 
     def batch(self, batch: Batch) -> Sequence[Value]:
         results = batch.same(batch.aligned(range(len(batch.operands))))

@@ -14,7 +14,7 @@ from .dynamic_shape_batching import counted
 from .moving_bounds import bounded
 from .partial_axes import PAST_THE_END, window
 from .ranks import written_axes
-from .slice_bounds import bounds_kind
+from .slice_bounds import bounds_kind, distance
 from .sliding_windows import window_at
 
 _INT64 = onnx.TensorProto.INT64
@@ -91,15 +91,15 @@ def moving_slice(batch: Batch) -> Value:
             raise Unbatchable("moves backward")
         if step == 1 and _differs(start, end) and not batched and len(axes) == 1:
             kind = bounds_kind(batch, start, end)
-            if kind is None:
-                raise Unbatchable(DIFFERING)
-            first, last = (_bound(batch, index, position) for index in (1, 2))
-            return bounded(batch, value, (first, last), axis, kind)
-        length, short = _length(batch, start, end, axis)
+            if kind is not None:
+                first, last = (_bound(batch, index, position) for index in (1, 2))
+                return bounded(batch, value, (first, last), axis, kind)
+        length = _moving_length(batch, start, end)
+        short, ahead = _effect(batch, start, end, axis, length)
         first, offsets = _bound(batch, 1, position), range(0, length, step)
         if len(offsets) > limit("window_elements"):
             raise Unbatchable(f"reads more elements than {allowed('window_elements')}")
-        is_whole, is_first = short is not Short.RUNS, step == 1 and not batched
+        is_whole, is_first = short is not Short.RUNS, step == 1 and not batched and ahead
         occupied = start is not None and batch.extent.never_negative(
             batch.shape(0)[axis] - 1 - start
         )
@@ -112,7 +112,9 @@ def moving_slice(batch: Batch) -> Value:
         if short is Short.RUNS:
             if batched:
                 raise Unbatchable(PAST_THE_END)
-            value, places, part = window(batch, value, first, offsets, axis, occupied)
+            # A negative start counts from the end, so either end may cut a window.
+            cut = None if ahead else _bound(batch, 2, position)
+            value, places, part = window(batch, value, first, cut, offsets, axis, occupied)
         else:
             places = _places(batch, first, offsets, axis, short)
         value = (gather_elements if batched else _read)(batch, value, places, axis, 1)
@@ -121,6 +123,15 @@ def moving_slice(batch: Batch) -> Value:
         return batch.unvarying(value)
     batch.window(value, view)
     return value if part is None else batch.partial(value, part)
+
+
+def _moving_length(batch: Batch, start: Dimension | None, end: Dimension | None) -> int:
+    """Length of slices that move by any steps."""
+    number = None if start is None or end is None else (end - start).value
+    length = distance(batch) if number is None else number
+    if length is None or length < 1:
+        raise Unbatchable(DIFFERING)
+    return length
 
 
 def _bounds(batch: Batch, index: int) -> list[Dimension | None]:
@@ -184,21 +195,16 @@ def _cut(batch: Batch, data: Value, length: int, axis: int) -> Value:
     return batch.emit.transpose(parts, [axis, *others], batch.label())
 
 
-def _length(
-    batch: Batch, start: Dimension | None, end: Dimension | None, axis: int
-) -> tuple[int, Short]:
-    """The length of a slice in every iteration, and the effect of a shorter one."""
-    length = None if start is None or end is None else (end - start).value
-    if start is None or end is None or length is None or length < 1:
-        raise Unbatchable(DIFFERING)
-    size = batch.shape(0)[axis]
-    ahead = batch.extent.never_negative(start)
-    inside = ahead and batch.extent.never_negative(size - end)
-    if inside or (length == 1 and _must_be_there(batch, axis)):
-        return length, Short.FAILS
-    if not ahead:
-        raise Unbatchable(PAST_THE_END)
-    return length, where_short(batch, axis, length)
+def _effect(
+    batch: Batch, start: Dimension | None, end: Dimension | None, axis: int, length: int
+) -> tuple[Short, bool]:
+    """The effect of a shorter slice, and true if no start is negative."""
+    ahead = start is not None and batch.extent.never_negative(start)
+    rest = None if end is None else batch.shape(0)[axis] - end
+    is_inside = ahead and rest is not None and batch.extent.never_negative(rest)
+    if is_inside or (length == 1 and start is not None and _must_be_there(batch, axis)):
+        return Short.FAILS, ahead
+    return (where_short(batch, axis, length) if ahead else Short.RUNS), ahead
 
 
 def _must_be_there(batch: Batch, axis: int) -> bool:

@@ -40,7 +40,7 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
     if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in PLAIN_NUMBERS:
         raise Unbatchable(DIFFERING)
     size = emit.size(data, axis, label)
-    start, end = (_inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
+    start, end = (inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
     bounds = Bounds(start, end, kind, batch.shape(0)[axis].value)
     rows, bounds = _within_reach(batch, data, bounds, size, axis)
     how = Partial(axis - batch.rank(0), 0, None, False, bounds=bounds, varies=False)
@@ -69,7 +69,7 @@ def _within_reach(
     return rows, Bounds(start, end, kind, bounds.most)
 
 
-def _inside(batch: Batch, bound: Value, size: Value) -> Value:
+def inside(batch: Batch, bound: Value, size: Value) -> Value:
     """A bound of a Slice as the position from the first element on."""
     emit, label, zero = batch.emit, batch.label("_bound"), batch.vector(0)
     negative = emit.add("Less", [bound, zero], label)

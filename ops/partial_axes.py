@@ -24,6 +24,7 @@ from ..ir import Value
 from .axes import AxisMap
 from .batching import DIFFERING, Batch, Operand, Partial, Unbatchable
 from .builder import Builder
+from .moving_bounds import inside
 from .schema_queries import MIN_OF_INTEGERS
 
 PAST_THE_END = "reads elements that may be past the end on some iterations"
@@ -116,6 +117,42 @@ def whole(batch: Batch, repeats: bool) -> Batch:
             single = emit.unsqueeze(single, tuple(range(1, 1 + batch.rank(index))), label)
             value = emit.add("Where", [single, first, value], label)
         batch = batch.replaced(index, Operand(value, True, operand.fact))
+    return batch
+
+
+def fitted(batch: Batch) -> Batch:
+    """A broadcasting node whose two operands have the same elements in each iteration.
+
+    A single element is repeated, as ONNX broadcasts; nodes fail where others do not fit.
+    """
+    operands = [each for each in batch.operands if each is not None and each.partial is not None]
+    parts = [each.partial for each in operands if each.partial is not None]
+    if len({part.elements for part in parts}) < 2:
+        return batch
+    places = {
+        (part.axis, part.size, each.batched) for part, each in zip(parts, operands, strict=True)
+    }
+    if len(parts) != 2 or len(places) > 1 or not operands[0].batched:
+        raise Unbatchable("reads elements that are absent on different iterations")
+    emit, label, size = batch.emit, batch.label("_fitted"), parts[0].size
+    counts = [_counts(emit, part) for part in parts]
+    singles = [emit.add("Equal", [count, batch.vector(1)], "is_single") for count in counts]
+    fits = emit.add(
+        "Or", [emit.add("Equal", counts, "same"), emit.add("Or", singles, "or")], "fits"
+    )
+    flags = [part.present for part in parts]
+    present = emit.add("Where", [emit.unsqueeze(singles[0], 1, label), flags[1], flags[0]], label)
+    end = emit.add("Add", [batch.vector(size), _zero_if(emit, fits)], label)
+    present = emit.add("Slice", [present, batch.vector(0), end, batch.vector(1)], label)
+    for operand, part, single in zip(operands, parts, singles, strict=True):
+        index, rank = batch.operands.index(operand), len(operand.fact.shape or ())
+        axis = batch.vector(rank + part.axis + 1)
+        first = [operand.value, batch.vector(0), batch.vector(1), axis]
+        single = emit.unsqueeze(single, tuple(range(1, 1 + rank)), label)
+        one = emit.add("Slice", first, label)
+        value = emit.add("Where", [single, one, operand.value], label)
+        how = Partial(part.axis, size, present, False)
+        batch = batch.replaced(index, dataclasses.replace(operand, value=value, partial=how))
     return batch
 
 
@@ -255,14 +292,22 @@ def part_of(batch: Batch) -> Value:
 
 
 def window(
-    batch: Batch, data: Value, start: Value, steps: range, axis: int, occupied: bool
+    batch: Batch,
+    data: Value,
+    start: Value,
+    end: Value | None,
+    steps: range,
+    axis: int,
+    occupied: bool,
 ) -> tuple[Value, Value, Partial]:
     """Positions that a Slice reads in each iteration, some of them past the end.
 
     Args:
         batch: the Slice.
         data: what it reads, the same on every iteration.
-        start: where it begins on each iteration, not before the first element: [iterations, 1].
+        start: where it begins on each iteration: [iterations, 1].
+        end: where it ends, of the same shape; None if that is its start and the steps, and not
+            before the first element.
         steps: how far from there its elements are.
         axis: the axis on one iteration.
         occupied: true if each iteration certainly has an element.
@@ -272,16 +317,21 @@ def window(
         read; and which elements there are.
     """
     emit = batch.emit
-    if batch.require(0).fact.elem_type not in (*IEEE_FLOATS, onnx.TensorProto.BOOL):
+    is_old = end is not None and emit.opset < MIN_OF_INTEGERS
+    if is_old or batch.require(0).fact.elem_type not in (*IEEE_FLOATS, onnx.TensorProto.BOOL):
         raise Unbatchable(PAST_THE_END)
     size = emit.size(data, axis, batch.label("_size"))
+    limit = size
+    if end is not None:
+        start, limit = (inside(batch, bound, size) for bound in (start, end))
     places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
-    present = emit.add("Less", [places, size], batch.label("_present"))
+    present = emit.add("Less", [places, limit], batch.label("_present"))
     padded_data = None
     if batch.extent.never_negative(batch.shape(0)[axis] - 1):  # no iteration has an empty axis
         spare = emit.add("Sub", [size, batch.vector(1)], batch.label("_last"))
     else:
-        data = padded_data = _with_one_more(batch, data, axis)
+        data = _with_one_more(batch, data, axis)
+        padded_data = data if end is None else None  # absent elements are not all there
         spare = size
     read = batch.label("_places")
     # Min takes integers from opset 12 on.

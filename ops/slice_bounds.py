@@ -50,6 +50,15 @@ def bounds_kind(batch: Batch, start: Dimension | None, end: Dimension | None) ->
     return Kind.CUT_WINDOW if first.least >= 0 and last.least in (None, 0) and ahead else None
 
 
+def distance(batch: Batch) -> int | None:
+    """The number of elements between bounds that move alike; None for other bounds."""
+    reader = _Reader(batch)
+    first, last = (reader.read(value) for value in batch.node.inputs[1:3])
+    if first is None or last is None or {first.least, first.most, last.least, last.most} != {None}:
+        return None
+    return (last.sum - first.sum).value
+
+
 @dataclasses.dataclass(frozen=True)
 class _Bound:
     """A bound of a Slice.

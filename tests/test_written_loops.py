@@ -10,9 +10,6 @@ from written_loops import CASES
 
 LENGTHS = (0, 1, 2, 7, 37)
 KEPT = {
-    "frames_zero_crossings": "two parts of a frame, of other lengths where it is short",
-    "frames_preemphasis": "the same",
-    "frames_runtime_hop": "a hop that is an input",
     "frames_split": "a Split of a frame that may be short",
 }
 """The loops that stay, and what stands in the way."""

@@ -95,9 +95,10 @@ class TripCounts:
         if estimate is None or estimate.size != 1:
             return self._rows
         count = int(estimate.numpy().reshape(()))
-        if count < 1 and any(self._is_number(value) for value in visited):
-            return self._rows  # as the difference of two numbers that are assumed
-        return max(count, 0)
+        numbers = [value for value in visited if self._is_number(value)]
+        sizes = [v for v in visited if v.producer is not None and v.producer.is_op("Shape", "Size")]
+        # The difference or quotient of two numbers that are assumed says nothing.
+        return self._rows if numbers and len(numbers) + len(sizes) > 1 else max(count, 0)
 
     def sizes(self, value: Value | None) -> tuple[int, ...]:
         """The sizes of a value, usual ones where they are unknown."""

@@ -192,7 +192,8 @@ class NodeBatcher(abc.ABC):
                 self.feeding.enter_rank(operand.value, rank)
         try:
             with readers_of(self.emit, node.outputs):
-                results = rules.batch_partial(batch) if batch.parts() else rules.batch(batch)
+                is_whole = all(each is None or each.partial is None for each in operands)
+                results = rules.batch(batch) if is_whole else rules.batch_partial(batch)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
         outputs = []

@@ -178,25 +178,9 @@ def test_windows(name, opset):
         assert_vectorizes(windows(*WINDOWS[name]), {"x": numbers(rows, 2)}, (None,), opset)
 
 
-BEYOND = {
-    "may vary between iterations": (
-        "Sub (m, g1)",
-        "r = Slice (x, k0, i1, k0)",
-        "float[?, 2]",
-    ),
-    "may be past the end on some": (
-        "Sub (m, g1)",
-        "st = Sub (i1, k1) en = Add (i1, k1) r = Slice (x, st, en, k0)",
-        "float[?, 2]",
-    ),
-}
-
-
-@pytest.mark.parametrize("why", BEYOND)
-def test_windows_that_may_be_cut_off(why):
-    iterations, body, _ = BEYOND[why]
-    body = body.replace("r = Slice", "s = Slice") + " r = ReduceL2 <keepdims = 0> (s)"
-    assert why in why_kept(windows(iterations, body, "float"))
+def test_windows_that_may_be_cut_off():
+    body = "s = Slice (x, k0, i1, k0) r = ReduceL2 <keepdims = 0> (s)"
+    assert "may vary between iterations" in why_kept(windows("Sub (m, g1)", body, "float"))
 
 
 def test_a_slice_that_fails_where_it_is_empty():

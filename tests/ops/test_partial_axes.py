@@ -1,5 +1,6 @@
 """Windows that the end of their axis may cut short, and what reduces them."""
 
+import itertools
 import random
 
 import numpy as np
@@ -164,25 +165,48 @@ def test_windows_whose_other_axis_changes(what):
         assert_same(model, result.model, {"x": numbers(length, 2), "n": np.array(n)})
 
 
-KEPT = {
-    "from the front": ({**ROWS, "start": "Sub (i, two)"}, MEAN, 2),
-    "two that are short elsewhere": (
-        ROWS,
-        "s2 = Add (s1, one) t2 = Add (t1, one) other = Slice (x, s2, t2, axes)"
-        " p = Mul (part, other) r = ReduceSum <keepdims = 0> (p, at)",
-        0,
-    ),
+ENDS = {
+    "from before the first element": {**ROWS, "start": "Sub (i, two)"},
+    "by a step of run time": {**ROWS, "start": "Mul (i, hop)"},
+    "by a step of run time, of columns": {**COLUMNS, "start": "Mul (i, hop)"},
 }
 
 
-@pytest.mark.parametrize("what", KEPT)
-def test_windows_that_stay(what):
-    form, body, least = KEPT[what]
-    text = model_of(form, body)
-    result = vectorized(text)
-    assert "Loop" in op_types(result.model.graph), result.remarks
-    feed = {"x": numbers(*sizes_of(form, 4)), "n": np.array(least)}
-    assert_same(text, result.model, feed)
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", ["Sum", "Max"])
+@pytest.mark.parametrize("what", ENDS)
+def test_windows_that_either_end_cuts(what, kind):
+    """A negative start counts from the end, so that a window may be empty or cut anywhere."""
+    form = ENDS[what]
+    listed = f"<axes = [{form['axis']}], keepdims = 0> (part)"
+    body = f"r = Reduce{kind} {listed}".replace("ReduceSum", "ReduceMean")
+    text = TEXT.replace("int64 n)", "int64 n, int64 hop)").format(**form, body=body)
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for length, hop in itertools.product((0, 1, 2, 3, 4, 9), (-4, -1, 0, 2, 5)):
+        x = numbers(*sizes_of(form, length))
+        assert_same(model, result.model, {"x": x, "n": np.array(4), "hop": np.array(hop)})
+
+
+def test_parts_of_windows_fit_or_fail():
+    """A single element is repeated beside others, as ONNX broadcasts."""
+    body = (
+        "s2 = Add (s1, one) other = Slice (x, s2, t1, axes) first = Slice (part, at, width2, axes)"
+    )
+    body = f"{body} r = Sub (first, other)"
+    text = TEXT.format(**{**ROWS, "row": "K, 2"}, body=body).replace(
+        "int64 two", "int64[1] one = {1}, int64[1] width2 = {2}, int64 two"
+    )
+    model = as_model(HEAD + text)
+    result = vectorized(model)
+    assert "Loop" not in op_types(result.model.graph), result.remarks
+    for length, n in ((3, 1), (4, 2), (9, 7), (2, 1), (1, 1), (0, 2), (5, 0)):
+        assert_same(model, result.model, {"x": numbers(length, 2), "n": np.array(n)})
+    feed = {"x": numbers(5, 2), "n": np.array(5)}
+    for each in (model, result.model):
+        with pytest.raises(reference.EvaluationError):
+            reference.run(each, feed)
 
 
 def test_integers_are_not_padded():
