@@ -31,9 +31,13 @@ def model_of(inputs, nodes):
 
 
 def rules_in(text):
-    """Inputs in several forms, separated by |, then both sides, separated by =>."""
-    for number, block in enumerate(text.strip().split("\n\n")):
-        sides = re.search(r"^\w+(?:, \w+)* = ", block, re.MULTILINE).start()
-        before, after = block[sides:].split("=>")
-        for variant in block[:sides].replace("\n", " ").split(" | "):
-            yield pytest.param(variant, before, after, id=f"{number}: {before.strip()} {variant}")
+    """Rules, their sides separated by =>, under the forms of their inputs, separated by |."""
+    number = 0
+    for head, rules in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE):
+        variants = head.strip().removesuffix(":").replace("\n", " ").split(" | ")
+        for rule in re.split(r"\n  (?=\S)", rules.strip()):
+            before, after = rule.split("=>")
+            for variant in variants:
+                name = f"{number}: {before.strip()} {variant}"
+                yield pytest.param(variant, before, after, id=name)
+            number += 1
