@@ -43,10 +43,7 @@ def loaded(path, name):
 def test_a_new_pass_is_two_files_that_work_at_once(house, monkeypatch):
     files = new.new_pass("drop-twins", "simplify", house)
     places = [path.relative_to(house).as_posix() for path in files]
-    assert places == [
-        "passes/simplify/drop_twins.py",
-        "tests/passes/simplify/test_drop_twins.py",
-    ]
+    assert places == ["passes/simplify/drop_twins.py", "tests/passes/simplify/test_drop_twins.py"]
     registry = (house / "passes/manager/registry.py").read_text()
     assert "from ..simplify.drop_twins import DropTwins as DropTwins\n" in registry
     page = (house / "docs/passes.md").read_text()

@@ -83,11 +83,7 @@ def test_standard_input(run, folder):
     (["models", "--opset", "17", "--passes", "x"], 2, "--passes has no effect here"),
     (["models", "--opset", "17", "--prove"], 2, "--prove has no effect here"),
     (["models", "--rewritten", "--reference", "x"], 2, "leave out --reference"),
-    (
-        ["modles"],
-        1,
-        "there is no model 'modles': no such file or folder; did you mean 'models'?",
-    ),
+    (["modles"], 1, "there is no model 'modles': no such file or folder; did you mean 'models'?"),
     ([], 2, "Missing argument 'MODEL'"),
 )
 def test_wrong_usage(words, code, message, run):

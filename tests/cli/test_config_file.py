@@ -27,10 +27,7 @@ def model(folder):
     ("no-verify = true", "no-verify: write verify = false"),
     ("force = true", "force: this option belongs to one run; write it on the command line"),
     ("[convert]\npasses = ''", "[convert] passes: this is not an option of the command"),
-    (
-        '[models."a b".check]\nopset = -1',
-        '[models."a b".check] opset: -1: write',
-    ),
+    ('[models."a b".check]\nopset = -1', '[models."a b".check] opset: -1: write'),
     ("models = 3", "models: write tables, each for a pattern"),
     ("[models]\na = 3", 'a: write a table: [models."a"]'),
     ("rewrite = false", "rewrite: write the options of this command: [rewrite]"),

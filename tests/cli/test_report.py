@@ -104,9 +104,7 @@ def remarks(count: int, action: str) -> list[Remark]:
     return [Remark("p", "If", f"{action}/{n}", action, "why") for n in range(count)]  # type: ignore[arg-type]
 
 
-def test_kept_constructs_are_all_shown(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_kept_constructs_are_all_shown(capsys: pytest.CaptureFixture[str]) -> None:
     done, left = remarks(100, "rewritten"), remarks(60, "kept")
     report.show([remarks_table(done, left, "--json")])
     shown_ = capsys.readouterr().out

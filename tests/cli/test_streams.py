@@ -11,11 +11,7 @@ from tables import table
 from texts import HEADER, LOOP
 
 PROGRAM = f'"{sys.executable}" -m straightline'
-LOST = {
-    ">&-": "Bad file descriptor",
-    "> /dev/full": "No space left on device",
-    "| head -0": "",
-}
+LOST = {">&-": "Bad file descriptor", "> /dev/full": "No space left on device", "| head -0": ""}
 
 
 @pytest.fixture(autouse=True)

@@ -64,10 +64,7 @@ def test_definitions_stand_in_a_file_too(tmp_path):
     ("before (x) => (y) { y = a.B (x) }", "then 'after'"),
     ("before (x) => (y) { y = a.B (x) }\nafter (z) => (y) { y = Neg (z) }", "no operand 'z'"),
     ("before (x) => (y) { y = a.B (x) }\nafter (x) => (y, x) { y = Neg (x) }", "same number"),
-    (
-        "before (x) => (y) { y = a.B (x) }\nsince x\nafter (x) => (y) { y = Neg (x) }",
-        "an opset",
-    ),
+    ("before (x) => (y) { y = a.B (x) }\nsince x\nafter (x) => (y) { y = Neg (x) }", "an opset"),
     ("before (x) => (y) { y = }\nafter (x) => (y) { y = Neg (x) }", "cannot be read"),
     ("no-such-file.txt", "cannot read the definitions 'no-such-file.txt'"),
 )

@@ -42,11 +42,7 @@ def test_reorder_from_blocks(last):
     ("Upsample", {"scales": [1, 1, 3, 2]}),
     (
         "Upsample",
-        {
-            "scales": [1, 1, 3, 2],
-            "mode": "linear",
-            "coordinate_transformation_mode": "half_pixel",
-        },
+        {"scales": [1, 1, 3, 2], "mode": "linear", "coordinate_transformation_mode": "half_pixel"},
     ),
 )
 def test_pools(name, settings):

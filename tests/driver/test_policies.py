@@ -25,21 +25,13 @@ def judged(policies, text):
 
 @table(
     (Policies(True), FLAT, ("straight-line", "", "")),
-    (
-        Policies(True),
-        LOOP_AND_IF,
-        ("straight-line", "control flow left", "Loop 'h'; If 'y'"),
-    ),
+    (Policies(True), LOOP_AND_IF, ("straight-line", "control flow left", "Loop 'h'; If 'y'")),
     (Policies(opset=17), FLAT, ("opset", "", "")),
     (Policies(opset=18), FLAT, ("opset", "other opset", "opset 17, not 18")),
     (Policies(max_opset=17), FLAT, ("max-opset", "", "")),
     (Policies(max_opset=16), FLAT, ("max-opset", "other opset", "opset 17, above 16")),
     (Policies(target=find("tvm")), FLAT, ("target", "", "")),
-    (
-        Policies(target=find("tvm")),
-        HEADER + LOOP,
-        ("target", "not taken", "tvm lacks Loop"),
-    ),
+    (Policies(target=find("tvm")), HEADER + LOOP, ("target", "not taken", "tvm lacks Loop")),
 )
 def test_the_form_of_a_model(policies, text, result):
     assert judged(policies, text) == [result]

@@ -228,11 +228,7 @@ def test_a_value_fixes_the_symbols_of_its_shape_wherever_they_stand():
         {},
         "input 'a': dimension 'N' would be 2, but input 'c' makes it 1",
     ),
-    (
-        {"a": 5, "b": [1, 2]},
-        {},
-        "input 'b': dimension 'N' would be 2, but input 'a' makes it 1",
-    ),
+    ({"a": 5, "b": [1, 2]}, {}, "input 'b': dimension 'N' would be 2, but input 'a' makes it 1"),
     ({"a": [1, 2]}, {"b": (3,)}, r"input 'a' is float\[3\]"),
     ({"a": [1, 2]}, {"a": (3,)}, r"input 'a' is float\[3\]"),
 )

@@ -39,11 +39,7 @@ def test_a_sentence_holds_what_it_was_rendered_from():
     assert reason == f"its length depends on input 'n'; {offer}"
     assert reason.plain == "its length depends on input 'n'"
     assert (reason.code, reason.options) == ("so-many", ("--set n=...",))
-    assert reason.arguments == {
-        "depends_on": ["input 'n'"],
-        "cause": "input 'n'",
-        "what": "length",
-    }
+    assert reason.arguments == {"depends_on": ["input 'n'"], "cause": "input 'n'", "what": "length"}
     for other in (pickle.loads(pickle.dumps(reason)), copy.deepcopy(reason)):
         assert other == reason and vars(other) == vars(reason)
 

@@ -38,11 +38,7 @@ def test_agreed(one, other, wanted):
     (tensor(FLOAT, [None]), tensor(FLOAT, [2, 5]), tensor(FLOAT, [None])),
     (tensor(FLOAT, None), tensor(INT64, [2]), tensor(FLOAT, None)),
     (tensor(FLOAT, [None]), tensor(FLOAT, None), tensor(FLOAT, [None])),
-    (
-        sequence(tensor(FLOAT, None)),
-        sequence(tensor(FLOAT, ["N"])),
-        sequence(tensor(FLOAT, ["N"])),
-    ),
+    (sequence(tensor(FLOAT, None)), sequence(tensor(FLOAT, ["N"])), sequence(tensor(FLOAT, ["N"]))),
     (sequence(tensor(FLOAT, None)), tensor(FLOAT, [2]), sequence(tensor(FLOAT, None))),
 )
 def test_completed(one, other, wanted):

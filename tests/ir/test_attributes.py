@@ -67,10 +67,7 @@ def unknown_type() -> onnx.TypeProto:
     (helper.make_attribute("to", 99), "99 as its attribute 'to', which is not an element type"),
     (helper.make_attribute("value", negative_tensor()), "'value' of Foo 'n' has a negative"),
     (helper.make_attribute("a", [negative_tensor()]), "'a' of Foo 'n' has a negative"),
-    (
-        helper.make_attribute("type", unknown_type()),
-        "of Foo 'n' has the element type 99",
-    ),
+    (helper.make_attribute("type", unknown_type()), "of Foo 'n' has the element type 99"),
     (AttributeProto(name="value", type=AttributeProto.TENSOR), "'value' that holds no tensor"),
 )
 def test_values_that_are_refused(attribute: AttributeProto, fault: str) -> None:

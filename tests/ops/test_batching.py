@@ -77,10 +77,7 @@ RULES = {
     "reduction": ("r = ReduceMax <keepdims = 0> (e)", "float r"),
     "reduction along axes": ("f = Mul (m, e) r = ReduceMean <axes = [0]> (f)", "float[1, 3] r"),
     "reduction of a scalar": ("k = Cast <to = 1> (i) r = ReduceSumSquare (k)", "float r"),
-    "sum": (
-        "a = Constant <value_ints = [-1]> () r = ReduceSum <keepdims = 0> (e, a)",
-        "float r",
-    ),
+    "sum": ("a = Constant <value_ints = [-1]> () r = ReduceSum <keepdims = 0> (e, a)", "float r"),
     "sum of nothing": ("r = ReduceSum <noop_with_empty_axes = 1> (e)", "float[3] r"),
     "softmax": ("r = Softmax (e)", "float[3] r"),
     "argmax": ("r = ArgMax <keepdims = 0> (e)", "int64 r"),

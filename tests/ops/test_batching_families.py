@@ -18,10 +18,7 @@ NORMALIZATIONS = {
     "hard": ("r = Hardmax <axis = -2> (e)", 17),
     "hard of all from an axis on": ("r = Hardmax <axis = 0> (e)", 11),
     "zeroed": ("r = Trilu (e)", 17),
-    "zeroed above": (
-        "k = Constant <value_int = 1> () r = Trilu <upper = 0> (e, k)",
-        17,
-    ),
+    "zeroed above": ("k = Constant <value_int = 1> () r = Trilu <upper = 0> (e, k)", 17),
     "dropped": ("r = Dropout (e)", 17),
     "dropped, older": ("r = Dropout (e)", 11),
     "cast like": ("d = Cast <to = 11> (s) l = CastLike (e, d) r = Cast <to = 1> (l)", 17),
@@ -56,11 +53,7 @@ def test_reductions(reduction, opset):
 
 
 OTHERS = {
-    "pad": (
-        "q = Constant <value = int64[4] {0, 1, 2, 0}> () r = Pad (e, q)",
-        "float[4, 4] r",
-        11,
-    ),
+    "pad": ("q = Constant <value = int64[4] {0, 1, 2, 0}> () r = Pad (e, q)", "float[4, 4] r", 11),
     "pad by numbers of run time": ("r = Pad (e, p, v)", "float[?, ?] r", 13),
     "pad with an edge": (
         'q = Constant <value = int64[4] {1, 0, 1, 2}> () r = Pad <mode = "edge"> (e, q)',
@@ -192,10 +185,7 @@ QUANTIZED = {
     ),
     "product with scales": ("r = QLinearMatMul (e, s, z0, w, s, z0, s, z0)", "uint8[2, 4] r"),
     "to floats": ("r = DequantizeLinear (e, s, z0)", "float[2, 3] r"),
-    "and back": (
-        "q = DequantizeLinear (e, s, z0) r = QuantizeLinear (q, s, z0)",
-        "uint8[2, 3] r",
-    ),
+    "and back": ("q = DequantizeLinear (e, s, z0) r = QuantizeLinear (q, s, z0)", "uint8[2, 3] r"),
     "along an axis": (
         """k = Constant <value = float[3] {0.5, 1, 2}> () q = DequantizeLinear <axis = -1> (e, k)
         r = QuantizeLinear <axis = 1> (q, k)""",

@@ -45,10 +45,7 @@ AT_RUN_TIME = {
         "float[C, A] r",
     ),
     "tile": (f"{K} h = Shape (e) r = Tile (e, h)", "float[C, D] r"),
-    "zeros of a shape": (
-        "h = Shape (e) g = ConstantOfShape (h) r = Sub (g, e)",
-        "float[A, B] r",
-    ),
+    "zeros of a shape": ("h = Shape (e) g = ConstantOfShape (h) r = Sub (g, e)", "float[A, B] r"),
     "a range of a size": (
         """z0 = Constant <value_int = 0> () o = Constant <value_int = 1> () h = Shape (e)
         d = Gather (h, z0) g = Range (z0, d, o) r = Add (g, i)""",

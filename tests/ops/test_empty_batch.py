@@ -16,10 +16,7 @@ FEED = {
 EMPTY = {
     "a product with several matrices": ("r = MatMul (e, w)", "float[4, 2, 2] r"),
     "a product of several matrices": ("f = Mul (e, v) r = MatMul (f, w)", "float[4, 2, 2] r"),
-    "letters that are turned": (
-        'r = Einsum <equation = "ij,kj->ki"> (e, e)',
-        "float[2, 2] r",
-    ),
+    "letters that are turned": ('r = Einsum <equation = "ij,kj->ki"> (e, e)', "float[2, 2] r"),
     "letters beside what is the same": (
         'r = Einsum <equation = "ij,hjk->hik"> (e, w)',
         "float[4, 2, 2] r",

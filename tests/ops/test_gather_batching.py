@@ -122,11 +122,7 @@ def windows(iterations, body, out, data="float[N, 2] x"):
 
 
 WINDOWS = {
-    "of three rows": (
-        "Sub (m, g2)",
-        "en = Add (i1, k3) r = Slice (x, i1, en, k0)",
-        "float[3, 2]",
-    ),
+    "of three rows": ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0)", "float[3, 2]"),
     "without axes": ("Sub (m, g1)", "en = Add (i1, k2) r = Slice (x, i1, en)", "float[2, 2]"),
     "every second row": (
         "Sub (m, g2)",

@@ -35,11 +35,7 @@ GONE = {
     "a product of itself": ({**ONE, "row": "?", "out": "?, ?"}, ON, "r = Mul (part, part)"),
     "a function": (ONE, BY_TWO, "r = Exp (part)"),
     "a row": (TWO, ON, "r = Neg (part)"),
-    "an axis before it": (
-        {**ONE, "out": "M, 1, 3", "row": "1, 3"},
-        ON,
-        "r = Unsqueeze (part, at)",
-    ),
+    "an axis before it": ({**ONE, "out": "M, 1, 3", "row": "1, 3"}, ON, "r = Unsqueeze (part, at)"),
     "less its mean": (ONE, ON, "m = ReduceMean (part) p = Sub (part, m) r = Mul (w, p)"),
     "a weight and a sum": (ONE, ON, "p = Mul (part, w) q = ReduceSum (part) r = Add (p, q)"),
     "differences": (

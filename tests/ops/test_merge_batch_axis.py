@@ -13,12 +13,7 @@ FEED = {
     "b": numbers(3),
 }
 NORMALIZED = "float[N, 2, 4, 3] x, float[4] s, float[4] b, float[4] v, int64 n"
-NORMALIZED_FEED = {
-    "x": numbers(5, 2, 4, 3),
-    "s": numbers(4),
-    "b": numbers(4),
-    "v": numbers(4) ** 2,
-}
+NORMALIZED_FEED = {"x": numbers(5, 2, 4, 3), "s": numbers(4), "b": numbers(4), "v": numbers(4) ** 2}
 SCALES = "s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()"
 
 IMAGE_RULES = {

@@ -40,10 +40,7 @@ GONE = {
         ROWS,
         "p = Tanh (part) q = Sub (v, p) r = ReduceMin <axes = [0], keepdims = 0> (q)",
     ),
-    "a kept axis": (
-        COLUMNS,
-        "p = ReduceL2 <axes = [1], keepdims = 1> (part) r = Squeeze (p, one)",
-    ),
+    "a kept axis": (COLUMNS, "p = ReduceL2 <axes = [1], keepdims = 1> (part) r = Squeeze (p, one)"),
     "a product": (ROWS, "r = ReduceProd <axes = [0], keepdims = 0> (part)"),
     "logarithms": (ROWS, "r = ReduceLogSumExp <axes = [0], keepdims = 0> (part)"),
     "two of one": (

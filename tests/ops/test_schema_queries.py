@@ -74,10 +74,7 @@ CASES = {
     "one element": ("unroll-scans", SCAN.replace("ITERATIONS", "1")),
     "two elements": ("unroll-scans", SCAN.replace("ITERATIONS", "2")),
     "a batch": ("unroll-scans", batch(2)),
-    "short rows": (
-        "unroll-scans",
-        batch(2, lengths="<int64[2] l = {1, 2}>", rows="l"),
-    ),
+    "short rows": ("unroll-scans", batch(2, lengths="<int64[2] l = {1, 2}>", rows="l")),
     "sequences": ("lower-sequences,eliminate-dead-nodes", SEQUENCE),
     "an end at run time": ("predicate-loops", WHILE),
     "rows to an end": ("predicate-loops", ROWS),

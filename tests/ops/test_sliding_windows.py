@@ -44,10 +44,7 @@ WHOLE = {
         {**ROWS, "row": "float[M, 1, 2]", "element": "float[1, 2]"},
         "r = ReduceMin <axes = [-2]> (part)",
     ),
-    "integers": (
-        {**ROWS, "data": "int64[N, 2]", "row": "int64[M, 2]", "element": "int64[2]"},
-        MAX,
-    ),
+    "integers": ({**ROWS, "data": "int64[N, 2]", "row": "int64[M, 2]", "element": "int64[2]"}, MAX),
 }
 
 

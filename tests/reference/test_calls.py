@@ -37,10 +37,7 @@ def test_operators_that_nobody_knows_are_found_before_anything_is_run():
 
 @table(
     (2, r"^f1 'y': f0 'b': Loop 'r': "),
-    (
-        DEEP,
-        r"^f499 'y': f498 'b': .*: f493 'b': 492 calls further in: f0 'b': Loop 'r': ",
-    ),
+    (DEEP, r"^f499 'y': f498 'b': .*: f493 'b': 492 calls further in: f0 'b': Loop 'r': "),
 )
 def test_an_error_names_the_outermost_calls_and_the_innermost(size, told):
     fails = """t = Constant <value_int = 1> ()

@@ -14,8 +14,7 @@ class Raising(Pass):
     name: ClassVar[str] = "raising"
     at: tuple[str, ...] = dataclasses.field(default=("y",), metadata={"code_only": True})
     error: BaseException = dataclasses.field(
-        default_factory=lambda: IndexError("tuple index out of range"),
-        metadata={"code_only": True},
+        default_factory=lambda: IndexError("tuple index out of range"), metadata={"code_only": True}
     )
     op_type: str = dataclasses.field(default="Identity", metadata={"code_only": True})
 

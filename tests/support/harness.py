@@ -65,10 +65,7 @@ def signature(model: onnx.ModelProto) -> list[tuple[str, str]]:
 
 
 def assert_rewrites(
-    pass_: Pass | Sequence[Pass],
-    before: str,
-    after: str,
-    feeds: Sequence[Mapping[str, Any]] = (),
+    pass_: Pass | Sequence[Pass], before: str, after: str, feeds: Sequence[Mapping[str, Any]] = ()
 ) -> None:
     """Check that passes turn one text into another, and that outputs are equal on each feed."""
     passes = [pass_] if isinstance(pass_, Pass) else list(pass_)

@@ -26,13 +26,7 @@ from onnx import (
 
 FLOAT, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE
 INT32, INT64, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
-DTYPES = {
-    FLOAT: np.float32,
-    INT64: np.int64,
-    BOOL: np.bool_,
-    DOUBLE: np.float64,
-    INT32: np.int32,
-}
+DTYPES = {FLOAT: np.float32, INT64: np.int64, BOOL: np.bool_, DOUBLE: np.float64, INT32: np.int32}
 # A value beyond this is clamped, and not read before; sums and products then stay below 2**24.
 LIMIT = 1000
 

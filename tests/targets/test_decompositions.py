@@ -29,11 +29,7 @@ CASES = {
     "Less": ("y = Less (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
     "Greater": ("y = Greater (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
     "GlobalMaxPool": ("y = GlobalMaxPool (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
-    "Split": (
-        "y, z = Split <axis = 1> (x, s)",
-        "float[2, 4] x",
-        {},
-    ),
+    "Split": ("y, z = Split <axis = 1> (x, s)", "float[2, 4] x", {}),
     "Compress": (
         "k = Constant <value = bool[3] {0, 1, 1}> () y = Compress <axis = 1> (x, k)",
         "float[n, 4] x",
@@ -178,18 +174,8 @@ def test_each_mode_of_depth_to_space_is_said():
 
 
 @table(
-    (
-        "DepthToSpace",
-        "y = DepthToSpace <blocksize = 2> (i)",
-        "float[2, 8, a, b] i",
-        "the shape",
-    ),
-    (
-        "Dropout",
-        "y = Dropout (x, r, t)",
-        "float[4] x, float r, bool t",
-        "it may be in training",
-    ),
+    ("DepthToSpace", "y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, a, b] i", "the shape"),
+    ("Dropout", "y = Dropout (x, r, t)", "float[4] x, float r, bool t", "it may be in training"),
     ("Dropout", "y, z = Dropout (x)", "float[4] x", "its mask is used"),
     ("ReduceLogSum", "y = ReduceLogSum (x)", "int64[4] x", "does not support integers"),
     ("Range", "y = Range (a, b, c)", "float a, float b, float c", "the step of it is computed"),

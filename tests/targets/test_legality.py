@@ -72,11 +72,7 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         ["npu supports Resize only with 'X' of type double or int64, not float"],
     ),
     (RESIZE, only(types={"Y": ("float",)}, ranks={"Y": (2,)}), []),
-    (
-        RESIZE,
-        only(ranks={"Y": (4,)}),
-        ["npu supports Resize only with 'Y' of rank 4, not 2"],
-    ),
+    (RESIZE, only(ranks={"Y": (4,)}), ["npu supports Resize only with 'Y' of rank 4, not 2"]),
     (
         RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
         only(not_from={"scales": ("Neg",)}, why="they fuse"),

@@ -47,10 +47,7 @@ def test_only_inputs_that_must_be_fed_correspond():
 
 
 @table(
-    (
-        "g (float[n] a) => (float[n] c, float[n] d) { c = Neg (a) d = Exp (c) }",
-        "2 and 1 inputs",
-    ),
+    ("g (float[n] a) => (float[n] c, float[n] d) { c = Neg (a) d = Exp (c) }", "2 and 1 inputs"),
     ("g (float[n] a, float[n] b) => (float[n] c) { c = Add (a, b) }", "2 and 1 outputs"),
 )
 def test_other_numbers_are_an_error(after, message):

@@ -29,11 +29,7 @@ SOMETIMES = TEXT.format(calls='u = my.G (x, "", hi) y = my.F (u, lo, hi)')
     (ALWAYS, {"lo"}, set()),
     (SOMETIMES, {"lo"}, {"lo"}),  # of G and of F
     (TEXT.format(calls="y = my.G (x, lo, hi)"), set(), set()),
-    (
-        TEXT.format(calls="y = my.F (x)"),
-        set(),
-        {"lo", "hi"},
-    ),  # G, which nothing calls, has both
+    (TEXT.format(calls="y = my.F (x)"), set(), {"lo", "hi"}),  # G, which nothing calls, has both
 )
 def test_inputs_that_calls_leave_out(text, always, sometimes):
     found = AbsentInputs(ir.load(as_model(text)))

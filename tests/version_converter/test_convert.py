@@ -85,10 +85,7 @@ def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
     with pytest.raises(ConversionError) as caught:
         convert_version(proto, 8)
     found = [(f.path, f.op_type, f.from_version, f.to_version) for f in caught.value.failures]
-    assert sorted(found) == [
-        ("one", "ReduceSum", 13, 12),
-        ("two/three", "Squeeze", 13, 12),
-    ]
+    assert sorted(found) == [("one", "ReduceSum", 13, 12), ("two/three", "Squeeze", 13, 12)]
     assert "opset 13 to 8" in str(caught.value)
     assert "how many axes there are is not known" in str(caught.value)
 

@@ -34,12 +34,7 @@ CONVERSIONS = {
     "product of integers": ("y = Gemm (x, z, b)", 9, 8, "int64[A, B] x, int64[B, C] z, int64[C] b"),
     "rows of nothing": ("y = GatherND (x, i)", 12, 10, "float[A, B, C] x, int64[2, 2] i"),
     "roots of one": ("y = DFT <axis = 1> (x)", 17, 16, "float[N, 4, 1] x"),
-    "affine map": (
-        K.format("1, 1, 2, 3") + "y = AffineGrid (x, k)",
-        20,
-        11,
-        "float[1, 2, 3] x",
-    ),
+    "affine map": (K.format("1, 1, 2, 3") + "y = AffineGrid (x, k)", 20, 11, "float[1, 2, 3] x"),
     "mean of integers": ("y = ReduceMean (x, a)", 18, 12, "int64[M, N] x, int64[1] a"),
     "mean of nothing": ("y = ReduceMean (x, a)", 18, 12, "float[M, N] x, int64[1] a"),
     "norm that overflows": ("y = ReduceL2 <noop_with_empty_axes = 1> (x)", 18, 17, "float[N] x"),

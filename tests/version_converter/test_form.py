@@ -11,10 +11,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 @table(
     ("y = Relu (x)", OperatorForm("Relu", (), 1, 1)),
     ("y = Clip (x, , x)", OperatorForm("Clip", (), 3, 1, (1,))),
-    (
-        "y, z = TopK <axis = 0, largest = 0> (x, k)",
-        OperatorForm("TopK", ("axis", "largest"), 2, 2),
-    ),
+    ("y, z = TopK <axis = 0, largest = 0> (x, k)", OperatorForm("TopK", ("axis", "largest"), 2, 2)),
 )
 def test_nodes_of_one_form_look_alike(node: str, form: OperatorForm) -> None:
     model = ir.load(as_model(f"{HEAD} g (float[2] x, int64[1] k) => (y) {{ {node} }}"))

@@ -91,9 +91,7 @@ def test_a_function_that_reads_an_input_that_is_absent_is_none():
     feeds = {name: np.random.default_rng(0).normal(size=(1, 4, 16)) for name in "qkv"}
     feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
     for one, other in zip(
-        reference.run(linear, feeds),
-        reference.run(convert_version(linear, 26), feeds),
-        strict=True,
+        reference.run(linear, feeds), reference.run(convert_version(linear, 26), feeds), strict=True
     ):
         np.testing.assert_allclose(one, other, 1e-5, 1e-6)
 

@@ -37,10 +37,7 @@ def test_a_reader_that_divides_sees_the_signs(nodes, opset, target, others):
 
 @table(
     ("y = Exp (w)", ["Where ([[True, True], [False, True]], x, 0.0)", "Exp (w)"]),
-    (
-        "y = Reciprocal (w)",
-        ["Where ([[False, False], [True, False]], 0.0, x)", "Reciprocal (w)"],
-    ),
+    ("y = Reciprocal (w)", ["Where ([[False, False], [True, False]], 0.0, x)", "Reciprocal (w)"]),
 )
 def test_the_form_depends_on_the_readers(reader, nodes):
     """A constant that nothing reads any more goes."""

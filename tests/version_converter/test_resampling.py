@@ -10,13 +10,7 @@ from straightline.version_converter import ConversionError
 
 SCALES = [(1, 1, 2, 2), (1, 1, 0.5, 0.5), (1, 1, 1.5, 0.7), (1, 1, 3, 2.25)]
 SIZES = [(1, 2, 10, 7), (1, 2, 3, 2), (1, 2, 1, 1), (1, 2, 5, 6), (1, 2, 7, 13)]
-PLACES = [
-    "half_pixel",
-    "pytorch_half_pixel",
-    "align_corners",
-    "asymmetric",
-    "tf_half_pixel_for_nn",
-]
+PLACES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"]
 ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
 

@@ -65,13 +65,7 @@ CASES = [
     ),
     ("must be one number, not 2", "y = CumSum (x, {0, 1})", 11, 10, "float[2, 3] x"),
     ("must be one number, not 2", "y = Trilu (x, {0, 1})", 14, 13, "float[2, 3] x"),
-    (
-        "must be one number, not 2",
-        "y, m = Dropout (x, {0.5, 0.25})",
-        12,
-        11,
-        "float[2, 3] x",
-    ),
+    ("must be one number, not 2", "y, m = Dropout (x, {0.5, 0.25})", 12, 11, "float[2, 3] x"),
     (
         "a depth of 6 is not made of blocks of 2 by 2",
         'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)',

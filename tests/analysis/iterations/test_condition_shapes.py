@@ -129,11 +129,7 @@ def test_a_length_and_a_counter_together():
         "o = If (grows) <then_branch = p () => (seq(float[2]) g) { g = SequenceInsert (a, x) },"
         " else_branch = q () => (seq(float[2]) h) { h = Identity (a) }>",
     ),
-    (
-        LIST % ("int64 k", "s = SplitToSequence (x, k)", ""),
-        "",
-        "",
-    ),
+    (LIST % ("int64 k", "s = SplitToSequence (x, k)", ""), "", ""),
     ids=["input", "sometimes", "split"],
 )
 def test_a_length_that_run_time_decides(text, old, new):

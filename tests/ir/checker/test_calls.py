@@ -59,16 +59,8 @@ ADD = "f (a, b) => (r) { r = Add (a, b) }"
 
 
 @table(
-    (
-        "y = own.f (x, x)",
-        [NEG],
-        "has 2 inputs; the function accepts 1",
-    ),
-    (
-        "y, z = own.f (x)",
-        [NEG],
-        "has 2 outputs; the function has 1",
-    ),
+    ("y = own.f (x, x)", [NEG], "has 2 inputs; the function accepts 1"),
+    ("y, z = own.f (x)", [NEG], "has 2 outputs; the function has 1"),
     ("y = own.f (x)", [CONCAT], "lacks an attribute 'axis', which Concat 'own::f/r' needs"),
     ("y = own.f <axis = 0.5> (x)", [CONCAT], "'axis' of kind FLOAT, which accepts INT"),
     ("y = own.f (x)", [ADD], "lacks its input 'b', which Add 'own::f/r' needs"),

@@ -272,9 +272,7 @@ class TestChangedModels:
         add, relu = graph.nodes()
         copy = graph.add_node(add.op, [relu.output(), add.inputs[1]], ["s"])
         graph.set_outputs([copy.output()])
-        graph.set_outputs(
-            [graph.add_node(Operator("Relu"), [copy.output()], ["t"]).output()],
-        )
+        graph.set_outputs([graph.add_node(Operator("Relu"), [copy.output()], ["t"]).output()])
         node = ir.to_proto(model).graph.node[2]
         names = [s.tensor_name for s in node.device_configurations[0].sharding_spec]
         assert names == [node.input[0], node.output[0]]

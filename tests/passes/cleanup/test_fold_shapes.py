@@ -33,11 +33,7 @@ def folded(body, signature="float[N,3] x", output="y", initializers=GIVEN, head=
     ("s = Shape (x) y = Gather (s, one)", "int64 y", 3),
     ("s = Shape (x) y = Equal (s, s)", "bool[2] y", [True, True]),
     ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, n)", "bool y", False),
-    (
-        "s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, zero)",
-        "bool y",
-        False,
-    ),
+    ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Equal (m, zero)", "bool y", False),
     ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Greater (m, n)", "bool y", True),
     ("s = Shape (x) n = Gather (s, zero) m = Sub (n, n) y = Equal (m, zero)", "bool y", True),
     ("s = Shape (x) n = Gather (s, zero) y = Less (n, zero)", "bool y", False),

@@ -29,10 +29,7 @@ OTHERS = {
     "another value": ("float[2] k = {1, 2}, float[2] l = {2, 1}", "y = Add (x, k) z = Mul (y, l)"),
     "the other zero": ("float k = {0}, float l = {-0.0}", "y = Div (x, k) z = Div (y, l)"),
     "another shape": ("float[1] k = {1}, float l = {1}", "y = Add (x, k) z = Mul (y, l)"),
-    "another type": (
-        "int64 k = {0}, float l = {0}",
-        "y = CumSum (x, k) z = Mul (y, l)",
-    ),
+    "another type": ("int64 k = {0}, float l = {0}", "y = CumSum (x, k) z = Mul (y, l)"),
 }
 
 

@@ -149,11 +149,7 @@ def test_nothing_in_the_way():
         ],
         "function 'local::f' decides by its input 'b', which the call leaves out",
     ),
-    (
-        "y = local.f (, x)",
-        ["f (a, b) => (a) { r = Neg (b) }"],
-        "returns its input 'a', which",
-    ),
+    ("y = local.f (, x)", ["f (a, b) => (a) { r = Neg (b) }"], "returns its input 'a', which"),
     (
         "y = local.f <k = g2 () => (u) { u = Constant <value_int = 1> () }> (x)",
         ["f <k> (a) => (r) { r = Neg (a) }"],

@@ -40,10 +40,7 @@ def test_the_callers_model_is_not_changed(passes):
 def test_remarks_say_what_was_done_and_what_was_kept():
     result = straighten().run(as_model(TEXT))
     said = [(r.pass_name, r.op_type, r.path, r.action) for r in result.remarks]
-    assert said == [
-        ("unroll-loops", "Loop", "z", "rewritten"),
-        ("inline-ifs", "If", "y", "kept"),
-    ]
+    assert said == [("unroll-loops", "Loop", "z", "rewritten"), ("inline-ifs", "If", "y", "kept")]
     assert [str(remark) for remark in result.kept] == [
         "If 'y': kept, its condition depends on input 'q'; decide it with --set q=..."
         " (values= in Python)"

@@ -19,10 +19,7 @@ from tables import table
 @table(
     ("unroll-loops", [UnrollLoops()]),
     ("unroll-loops{max_trips=64},inline-ifs", [UnrollLoops(max_trips=64), InlineIfs()]),
-    (
-        " unroll-loops { max_trips = 64 } , inline-ifs ",
-        [UnrollLoops(max_trips=64), InlineIfs()],
-    ),
+    (" unroll-loops { max_trips = 64 } , inline-ifs ", [UnrollLoops(max_trips=64), InlineIfs()]),
     ("unroll-loops{}", [UnrollLoops()]),
     ("unroll-loops{max_trips=none,absent_cond=honour}", [UnrollLoops(absent_cond="honour")]),
     ("inline-ifs,inline-ifs", [InlineIfs(), InlineIfs()]),

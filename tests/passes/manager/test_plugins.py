@@ -193,11 +193,7 @@ def test_a_wrong_option_of_a_plugin_is_told_with_the_right_one(write):
 
 
 @table(
-    (
-        "mine = givers:Mine",
-        "import no_such_module",
-        "givers, 'givers:Mine' cannot be loaded: Mo",
-    ),
+    ("mine = givers:Mine", "import no_such_module", "givers, 'givers:Mine' cannot be loaded: Mo"),
     ("mine = givers:Other", PASS, "'mine' of givers, .* AttributeError"),
     ("mine = givers:dataclasses", PASS, "is not a pass: it does not derive from"),
     ("other = givers:Mine", PASS, "gives the pass 'mine' as 'other'; both must be one name"),

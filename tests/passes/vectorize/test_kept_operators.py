@@ -123,16 +123,7 @@ CASES = {
     ),
     "quantized sum": (
         MS + "QLinearAdd",
-        [
-            SUMMAND,
-            SCALE,
-            ZERO,
-            SUMMAND,
-            SCALE,
-            ZERO,
-            SCALE,
-            ZERO,
-        ],
+        [SUMMAND, SCALE, ZERO, SUMMAND, SCALE, ZERO, SCALE, ZERO],
         [0, 3],
         {},
     ),
@@ -180,12 +171,7 @@ def test_a_cache_of_grouped_attention_has_the_rows():
     (MS + "BiasGelu", [floats(2, 4), floats(3, 4)], [1], {}),
     (MS + "FusedMatMul", [floats(3, 2, 4), floats(6, 4, 5)], [0], {}),
     (MS + "FusedMatMul", [floats(3, 2, 5, 4), floats(3, 5, 4, 2)], [0, 1], {"transBatchA": 1}),
-    (
-        MS + "FusedGemm",
-        [floats(3, 4, 2), floats(4, 5)],
-        [0],
-        {"transA": 1, "activation": "Relu"},
-    ),
+    (MS + "FusedGemm", [floats(3, 4, 2), floats(4, 5)], [0], {"transA": 1, "activation": "Relu"}),
 )
 def test_the_definition_stands_in_where_rows_do_not_fit(operator, operands, rows, settings):
     model, feeds = scanning(operator, operands, rows, **settings)

@@ -18,12 +18,7 @@ CASES = {
     "the iteration number": ("Identity (i)", "yes", "e", SCALE),
     "what is left": ("Sub (n, i)", "yes", "e", SCALE),
     "an infinity that is not reached": (LENGTH, "yes", "e", "t = Mul (s, s)"),
-    "the inner number": (
-        LENGTH,
-        "yes",
-        "e",
-        "f = Cast <to = 1> (j) g = Add (s, f) t = Tanh (g)",
-    ),
+    "the inner number": (LENGTH, "yes", "e", "f = Cast <to = 1> (j) g = Add (s, f) t = Tanh (g)"),
     "a row of the inner number": (LENGTH, "yes", "zeros", "u = Gather (x, j) t = Add (s, u)"),
     "an If": (
         LENGTH,

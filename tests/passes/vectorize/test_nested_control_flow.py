@@ -112,7 +112,7 @@ def test_no_inner_iterations_under_optimizations():
 KEPT = {
     "its body decides when it ends": """y = Loop (n, yes, h0) <body =
         f (int64 j, bool d, float[3] s) => (bool d2, float[3] t) { t = Mul (s, k)
-        a = ReduceMax <keepdims = 0> (t) d2 = Less (a, k) }>""",
+        a = ReduceMax <keepdims = 0> (t) d2 = Less (a, k) }>"""
 }
 
 

@@ -19,11 +19,7 @@ FOUR = {"offset": [0.1, 1.0, 2.0, 3.0], "scale": [0.3, 2.0, 3.0, 0.5]}
     ("Normalizer", ROWS[:4], {"norm": "L2"}),
     ("Normalizer", INTEGERS, {"norm": "L1"}),
     ("Imputer", ROWS, {"replaced_value_float": np.nan, "imputed_value_floats": [5.0]}),
-    (
-        "Imputer",
-        ROWS,
-        {"replaced_value_float": 0.0, "imputed_value_floats": [5.0, 6.0, 7.0, 8.0]},
-    ),
+    ("Imputer", ROWS, {"replaced_value_float": 0.0, "imputed_value_floats": [5.0, 6.0, 7.0, 8.0]}),
     ("Imputer", INTEGERS, {"replaced_value_int64": 7, "imputed_value_int64s": [1, 2, 3, 4]}),
 )
 def test_numbers(op_type, x, attributes):

@@ -224,11 +224,7 @@ MISSES = {
         "<float a = {0}> { b = Add (x, a) y = Abs (b) }",
         ABS,
     ),
-    "a negative zero": (
-        "float[n] x",
-        "<float a = {-0.0}> { b = Sub (x, a) y = Abs (b) }",
-        ABS,
-    ),
+    "a negative zero": ("float[n] x", "<float a = {-0.0}> { b = Sub (x, a) y = Abs (b) }", ABS),
     "one as the first of two": (
         "float[n] x",
         "<float a = {1}> { b = Div (a, x) y = Abs (b) }",

@@ -31,11 +31,7 @@ def needed(before, after, kind="float"):
         "a rule that Sub (x, w) equals Div (x, x);"
         " other operators, with x among the operands of both",
     ),
-    (
-        "y = Identity (x)",
-        "y = Identity (w)",
-        "no rule can equate input x and input w",
-    ),
+    ("y = Identity (x)", "y = Identity (w)", "no rule can equate input x and input w"),
     (
         "y = Elu <alpha = 1.0> (x)",
         "y = Elu <alpha = 2.0> (x)",

@@ -50,10 +50,7 @@ def steering(graph, more=""):
         " { f = Identity (d) r = Neg (a) m = Identity (k) }>  w = Expand (x, z)",
         {"n", "c"},
     ),
-    (
-        "y = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Expand (e, n) }> (x)",
-        {"x", "n"},
-    ),
+    ("y = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Expand (e, n) }> (x)", {"x", "n"}),
     ("y = l.grow (x, n)", {"n"}),
     ("y = l.grow (n, x)", {"x"}),
     ("y = l.unknown (x, n)", set()),

@@ -6,7 +6,7 @@ from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    ("y = Concat <axis = -2> (x, x)", 11, 10, ["Concat <axis = 1> (x, x)"], "float[2, 3, 4] x"),
+    ("y = Concat <axis = -2> (x, x)", 11, 10, ["Concat <axis = 1> (x, x)"], "float[2, 3, 4] x")
 ]
 
 

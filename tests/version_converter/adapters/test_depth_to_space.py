@@ -13,7 +13,7 @@ STEPS = [
         10,
         ["DepthToSpace <blocksize = 2> (x)"],
         "float[1, 8, 2, 3] x",
-    ),
+    )
 ]
 
 

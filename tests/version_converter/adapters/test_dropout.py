@@ -53,12 +53,7 @@ def test_a_mask_that_is_used_is_refused():
 
 
 @table(
-    (
-        "r = Constant <value_float = 0.25> () y, m = Dropout (x, r)",
-        "float[2, 3]",
-        13,
-        (7, 11, 22),
-    )
+    ("r = Constant <value_float = 0.25> () y, m = Dropout (x, r)", "float[2, 3]", 13, (7, 11, 22))
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -16,7 +16,7 @@ from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    ("y = Flatten <axis = -2> (x)", 11, 10, ["Flatten <axis = 1> (x)"], "float[2, 3, 4] x"),
+    ("y = Flatten <axis = -2> (x)", 11, 10, ["Flatten <axis = 1> (x)"], "float[2, 3, 4] x")
 ]
 
 

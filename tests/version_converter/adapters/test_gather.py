@@ -60,16 +60,8 @@ def test_numbers_of_gather_elements(axis, kind):
 @table(
     ("y = GatherND (x, i)", "float[3] x, int64[N, K] i", "length of the last axis of input 1"),
     ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
-    (
-        "y = GatherElements (x, i)",
-        "x, int64[N] i",
-        "a GatherElements needs the rank of input 0",
-    ),
-    (
-        "y = GatherND (x, i)",
-        "float[3] x, i",
-        "axis of input 1, which is not",
-    ),
+    ("y = GatherElements (x, i)", "x, int64[N] i", "a GatherElements needs the rank of input 0"),
+    ("y = GatherND (x, i)", "float[3] x, i", "axis of input 1, which is not"),
     (
         "y = GatherND <batch_dims = 1> (x, i)",
         "float[N, 3] x, int64[N, 1] i",

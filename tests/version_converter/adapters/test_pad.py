@@ -152,12 +152,7 @@ def test_wrapping_pads_are_refused():
 
 
 @table(
-    (
-        "p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)",
-        "float[3, 4]",
-        13,
-        (7, 10, 19),
-    ),
+    ("p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)", "float[3, 4]", 13, (7, 10, 19)),
     (
         "p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
         " y = Pad (x, p, , a)",

@@ -6,7 +6,7 @@ from conversions import assert_carried, assert_writes, converted
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    ("y = Range <stash_type = 1> (k, k, k)", 27, 26, ["Range (k, k, k)"], "float k"),
+    ("y = Range <stash_type = 1> (k, k, k)", 27, 26, ["Range (k, k, k)"], "float k")
 ]
 
 

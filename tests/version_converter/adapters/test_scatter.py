@@ -222,13 +222,7 @@ def test_below_opset_9_elements_are_gathered_from_the_data_or_the_updates():
 @pytest.mark.parametrize("type_", ["float", "int64", "bool"])
 @pytest.mark.parametrize(
     ("axis", "indices"),
-    [
-        (0, [[1, 0, 1]]),
-        (0, [[1], [-2]]),
-        (1, [[2, 0], [1, 2]]),
-        (-1, [[2]]),
-        (1, np.zeros((0, 2))),
-    ],
+    [(0, [[1, 0, 1]]), (0, [[1], [-2]]), (1, [[2, 0], [1, 2]]), (-1, [[2]]), (1, np.zeros((0, 2)))],
 )
 def test_constant_indices_below_opset_9(type_, axis, indices):
     indices = np.array(indices, np.int64)

@@ -103,12 +103,7 @@ def test_triangles(upper, shift, shape):
 
 @table(
     ("y = Trilu (x)", "float[2, 3]", 14, (9, 13)),
-    (
-        "k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)",
-        "float[2, 3]",
-        14,
-        (9, 13),
-    ),
+    ("k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)", "float[2, 3]", 14, (9, 13)),
 )
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

@@ -44,10 +44,7 @@ def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
     iterations = AllIterations(
         loop_view, ShapeInference(model), RaiseRecurrences(), False, [raiser]
     )
-    assert seen == [
-        ("a", ["Add", "Tanh"]),
-        ("b", ["Add", "Tanh"]),
-    ]
+    assert seen == [("a", ["Add", "Tanh"]), ("b", ["Add", "Tanh"])]
     assert [raised.what for raised in iterations.replacements] == ["an operator"] * 2
     assert [iterations.final(state).name for state in loop_view.states][2] == "k0"
 

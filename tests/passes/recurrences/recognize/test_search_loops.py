@@ -98,16 +98,8 @@ def test_nothing_stays_of_a_search(what):
 
 
 KEPT = {
-    "an absent condition": {
-        **INDEX,
-        "start": "",
-        "body": "go = Not (hit) j1 = Where (hit, i, j0)",
-    },
-    "rows that may not be there": {
-        **ROWS,
-        "at": "q",
-        "body": "go = Not (hit) r = Exp (e)",
-    },
+    "an absent condition": {**INDEX, "start": "", "body": "go = Not (hit) j1 = Where (hit, i, j0)"},
+    "rows that may not be there": {**ROWS, "at": "q", "body": "go = Not (hit) r = Exp (e)"},
     "a recurrence that decides": {
         **INDEX,
         "states": ", float j0",
@@ -124,11 +116,7 @@ KEPT = {
         "initial": ", row",
         "body": "u = Mul (f0, f0) r = Add (u, e) go = Not (hit)",
     },
-    "no end": {
-        **INDEX,
-        "most": "",
-        "body": "go = Not (hit) j1 = Where (hit, i, j0)",
-    },
+    "no end": {**INDEX, "most": "", "body": "go = Not (hit) j1 = Where (hit, i, j0)"},
 }
 
 

@@ -110,9 +110,7 @@ OTHERS = {
     "another element": by_run_time("2, n", body="t = Sub (e, s) o = Neg (s)"),
     "no lengths": by_run_time("2, n", given=""),
     "one more": by_run_time(
-        "2, n",
-        lengths="u = Constant <value = int64 {1}> () more = Add (lengths, u)",
-        given="more",
+        "2, n", lengths="u = Constant <value = int64 {1}> () more = Add (lengths, u)", given="more"
     ),
     "other order": by_run_time(
         "2, n",
@@ -170,9 +168,7 @@ def test_states_have_the_batch_of_scan_inputs():
 
 def test_lengths_of_no_known_rank_are_left_open():
     text = by_run_time(
-        "2, n",
-        lengths="s = Shape (y) more = Reshape (lengths, l)",
-        given="more",
+        "2, n", lengths="s = Shape (y) more = Reshape (lengths, l)", given="more"
     ).replace("int64[2] lengths", "int64[2] lengths, int64[r] l")
     other = text.replace("Neg (t)", "Neg (u)").replace("o = Neg", "u = Identity (t) o = Neg")
     assert_open(text, other, "its lengths may not be a vector", opset=8)

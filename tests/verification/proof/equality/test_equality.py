@@ -102,10 +102,7 @@ def test_two_nodes_that_draw_are_not_one():
 
 def test_outputs_that_are_swapped_are_not_equal():
     text = "g (float[2] x, float[2] y) => (float[2] a, float[2] b) { %s }"
-    assert_open(
-        text % "a = Sub (x, y) b = Sub (y, x)",
-        text % "b = Sub (x, y) a = Sub (y, x)",
-    )
+    assert_open(text % "a = Sub (x, y) b = Sub (y, x)", text % "b = Sub (x, y) a = Sub (y, x)")
 
 
 COUNTED = """g (float[n] x, float[2] y, int64 m) => (float[2] f, float[k, 2] z) {

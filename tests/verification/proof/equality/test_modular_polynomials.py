@@ -27,10 +27,7 @@ NUMBERS = {"int32": 6, "int64": 7, "float": 1}
 
 
 def written(type_, update="Add (s, delta)"):
-    return (
-        COUNTED.format(t=type_, update=update),
-        CLOSED.format(t=type_, number=NUMBERS[type_]),
-    )
+    return (COUNTED.format(t=type_, update=update), CLOSED.format(t=type_, number=NUMBERS[type_]))
 
 
 @pytest.mark.parametrize("type_", ["int32", "int64"])

@@ -23,10 +23,7 @@ BATCH = f"""g (float[{N}, 2] x, float[2] a) => (float[{N}, 2] y)
 
 
 def batch(at: int, places: list[int]) -> str:
-    return BATCH % (
-        ", ".join(str(int(i == at)) for i in range(N)),
-        ", ".join(map(str, places)),
-    )
+    return BATCH % (", ".join(str(int(i == at)) for i in range(N)), ", ".join(map(str, places)))
 
 
 def test_an_iteration_of_its_own_in_a_table():

@@ -46,10 +46,7 @@ PAIRS = {
         "t = Add (x, zero) u = LayerNormalization (t, ones) y = Mul (u, z)",
         "u = LayerNormalization (x, ones) y = Mul (u, z)",
     ),
-    "power": (
-        "t = Add (x, zero) y = Pow (t, three)",
-        "y = Pow (x, three)",
-    ),
+    "power": ("t = Add (x, zero) y = Pow (t, three)", "y = Pow (x, three)"),
     "exponent": (
         "t = Add (x, zero) u = Pow (z, t) y = Reciprocal (u)",
         "u = Pow (z, x) y = Reciprocal (u)",

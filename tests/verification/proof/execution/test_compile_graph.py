@@ -198,11 +198,7 @@ g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
         "z = Scan <num_scan_inputs = 2, body = b (r) => (r) {}> (x)",
         "has 1 inputs and num_scan_inputs = 2",
     ),
-    (
-        8,
-        "z = Scan <num_scan_inputs = 1, body = b (r) => (r) {}> (, a)",
-        "lacks an input",
-    ),
+    (8, "z = Scan <num_scan_inputs = 1, body = b (r) => (r) {}> (, a)", "lacks an input"),
     (
         8,
         "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "

@@ -77,11 +77,7 @@ def test_sums_that_rewrites_emit_are_exact(kind, options):
     ("(float u, float e) {{ {} }}", "(float u, float r) {{ {} r = Identity (e) }}", True),
     ("(float u, float u) {{ {} }}", "(float u, float r) {{ {} r = Identity (u) }}", True),
     ("(float u, float e) {{ {} }}", "(float v, float e) {{ {} v = Identity (u) }}", False),
-    (
-        "(float u, float r) {{ {} r = Neg (e) }}",
-        "(float u, float r) {{ {} r = Neg (e) }}",
-        False,
-    ),
+    ("(float u, float r) {{ {} r = Neg (e) }}", "(float u, float r) {{ {} r = Neg (e) }}", False),
 )
 def test_outputs_of_a_body(before, after, assumptions):
     text = """g (float s, float[N] x) => (float t, float[N] y) {{

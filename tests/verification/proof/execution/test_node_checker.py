@@ -183,10 +183,7 @@ def test_a_node_that_nothing_reads_fails_on_an_operand_of_another_type(node, rea
     ("", "n = Identity (u) m = Identity (w)"),
     ("n = Neg (u)", "n = Shape (u)"),
     ("n = Sub (u, x) m = Neg (n)", "n = Sub (u, x) m = Sin (n)"),
-    (
-        "n = Sub (u, x) m = Sqrt (n) k = Div (n, m)",
-        "n = Sub (u, x) m = Sqrt (n) k = Mul (n, m)",
-    ),
+    ("n = Sub (u, x) m = Sqrt (n) k = Div (n, m)", "n = Sub (u, x) m = Sqrt (n) k = Mul (n, m)"),
     ("n = Flatten (u) m = Sin (n)", "n = Flatten (u) m = Sin (n) k = Neg (u)"),
 )
 def test_an_operand_has_a_type_that_the_original_asks_for(one, other):

@@ -125,9 +125,7 @@ SUMS = {
             f"a = Conv (x, k, c) {_BATCH_NORM}", k=KERNEL, c=T, f=T, o=AFTER, m=-T, v=VARIANCE
         ),
         convolution(
-            "y = Conv (x, k, b)",
-            k=KERNEL * SCALE.reshape(6, 1, 1, 1),
-            b=(T + T) * SCALE + AFTER,
+            "y = Conv (x, k, b)", k=KERNEL * SCALE.reshape(6, 1, 1, 1), b=(T + T) * SCALE + AFTER
         ),
     ),
     "a batch normalization after a transposed convolution": (
@@ -137,10 +135,7 @@ SUMS = {
             **{"k": TURNED, "f": T, "o": AFTER, "m": -T, "v": VARIANCE},
         ),
         convolution(
-            "y = ConvTranspose (x, k, b)",
-            6,
-            k=TURNED * SCALE.reshape(6, 1, 1),
-            b=T * SCALE + AFTER,
+            "y = ConvTranspose (x, k, b)", 6, k=TURNED * SCALE.reshape(6, 1, 1), b=T * SCALE + AFTER
         ),
     ),
     "two biases": (

@@ -15,11 +15,7 @@ NUMBERS = """g (int64 n, float[1] x) => (float[k, 1] z) <bool yes = {1}> {
 EXPANDED = """g (int64 n, float[1] x) => (float[k, 1] z)
     <int64 zero = {0}, int64[1] front = {0}, int64[1] one = {1}> {
     %s v = Unsqueeze (m, front) s = Concat <axis = 0> (v, one) z = Expand (x, s) }"""
-MOST = [
-    "m = Max (n, zero)",
-    "m = Max (zero, n)",
-    "c = Less (n, zero) m = Where (c, zero, n)",
-]
+MOST = ["m = Max (n, zero)", "m = Max (zero, n)", "c = Less (n, zero) m = Where (c, zero, n)"]
 
 
 @pytest.mark.parametrize("count", MOST)

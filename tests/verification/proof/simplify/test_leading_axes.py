@@ -42,12 +42,7 @@ PAIRS = [
         "y = ArgMax <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
         "y = ArgMin <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
     ),
-    (
-        "2, 2",
-        "o, p = TopK (e, two)",
-        "z, p = TopK (x, two)",
-        "z, p = TopK <largest = 0> (x, two)",
-    ),
+    ("2, 2", "o, p = TopK (e, two)", "z, p = TopK (x, two)", "z, p = TopK <largest = 0> (x, two)"),
     (
         "2, 2",
         "t, p = TopK (e, two) o = Cast <to = 1> (p)",
