@@ -63,6 +63,7 @@ class Body(NamedTuple):
 
     def fact(self, terms: Terms, head: Head, index: int) -> Fact:
         """Fact of an input in the first iteration, without sizes that no input names."""
+        # Nobody specified when a body of another domain runs, or with what.
         if "::" in head.name:
             return UNKNOWN
         if self.op_type == "Loop" and index < 2:  # runtimes make a vector where one is declared
@@ -163,6 +164,7 @@ class Execution:
         self._functions = dict(zip(keys, model.functions, strict=True))
         require_unique(keys, "functions")
         for domain, name, _ in self._functions:
+            # A certificate for one meaning of Relu must not be read as one for ONNX's.
             if domain in _KNOWN and onnx.defs.has(name, domain):
                 raise CertificateError(f"a function redefines {name}")
         self._folder = folder
@@ -195,6 +197,7 @@ class Execution:
             raise CertificateError("the checker reads no sparse initializers")
         require_unique([tensor.name for tensor in graph.initializer], "initializers")
         for tensor in graph.initializer:
+            # An initializer with the name of an input is a default, which the caller may override.
             if tensor.name not in scope:
                 scope[tensor.name] = self._terms.constant(Tensor(tensor, base_dir=self._folder))
 
@@ -215,6 +218,8 @@ class Execution:
         head = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
         own, operands, ran = [], args, list[tuple[Body, Sequence[int]]]()
+        # By name: the order of attributes in a file has no meaning, and numbers of terms depend on
+        # it.
         for name in sorted(bodies):
             own.append(len(self.bodies))
             if head.name == "If" and bodies[name].input:
@@ -223,6 +228,8 @@ class Execution:
             inner = Body(label, bodies[name], node.op_type, operands)
             head, args = self._body(head, args, inner, scope)
             ran.append((inner, args[len(args) - len(bodies[name].output) :]))
+        # The n-th draw of an operator is one of both models: equal numbers are claimed for it
+        # alone.
         if self._draws(head, args, has_body=bool(bodies)):
             number = self._drawn[head] = self._drawn.get(head, 0) + 1
             mark = f"{number} in {len(self._iterations)}"
@@ -354,6 +361,8 @@ class Execution:
         lengths, counts, rounds = [*map(len, logs)], dict(self._drawn), _ROUNDS
         places = body.places(head)
         while True:
+            # Sizes of nested loops would be searched again in each round of the loops around:
+            # exponential in their depth.
             if not rounds or self._level() > 1:  # a body in deep ones runs once
                 states = {k for k, _ in places}
                 facts = [Fact(f.elem_type) if k in states else f for k, f in enumerate(facts)]
@@ -364,6 +373,8 @@ class Execution:
             if shared == facts:
                 break
             # A size that an iteration changes is unknown: once more without it.
+            # The attempt is undone: obligations of a round with wrong sizes are no obligations of
+            # the model.
             for log, length in zip(logs, lengths, strict=True):
                 del log[length:]
             self._drawn, facts, rounds = dict(counts), shared, rounds - 1

@@ -89,11 +89,13 @@ Rule = Callable[[_Output], "Sequence[Dim]"]
 def fact_of_output(terms: Terms, head: Head, args: Args, output: int) -> Fact:
     """Fact of an output of an operator without bodies."""
     elem_type = _elem_type(terms, head, args, output)
+    # An operator whose version is unknown, or one with a body, has no rule here.
     rule = RULES.get(head.name) if head.version and head.key is None else None
     try:
         shape = None if rule is None else tuple(rule(_Output(terms, head, args, output)))
     except _Unknown:
         shape = None
+    # The node would fail: nothing may follow from a size that no tensor has.
     if shape is not None and any(isinstance(dim, int) and dim < 0 for dim in shape):
         shape = None
     return Fact(elem_type, shape)
@@ -185,6 +187,7 @@ def _broadcast(o: _Output) -> Shape:
 
 def _reduction(o: _Output) -> Sequence[Dim]:
     shape, axes = o.shape(), o.numbers(1, "axes")
+    # Without that attribute an empty list of axes means all of them (ReduceSum from opset 13 on).
     if not axes and o.head.integer("noop_with_empty_axes"):
         return shape
     return _reduced(shape, axes or range(len(shape)), o.head.integer("keepdims", 1))
@@ -233,6 +236,7 @@ def _unsqueeze(o: _Output) -> Sequence[Dim]:
 
 def _flatten(o: _Output) -> Sequence[Dim]:
     shape, axis = o.shape(), o.head.integer("axis", 1)
+    # Flatten alone allows an axis behind the last one.
     split = len(shape) if axis == len(shape) else o.axis(1)
     return multiply(*shape[:split]), multiply(*shape[split:])
 
@@ -279,6 +283,7 @@ def _slice(o: _Output) -> Sequence[Dim]:
     starts, ends, axes, steps = lists
     if not o.has(3, "axes") and starts is not None:
         axes = range(len(starts))
+    # An unknown axis may be any of them.
     if axes is None or not all(isinstance(axis, int) for axis in axes):
         return [None] * len(sizes)
     count, unknown = len(axes), [None] * len(axes)
@@ -323,6 +328,7 @@ def _split(o: _Output) -> Shape:
 def _pad(o: _Output) -> Sequence[Dim]:
     shape, rank = o.shape(), len(o.shape())
     pads = o.head.integers("pads") if len(o.args) < 2 else o.terms.numbers(o.args[1])
+    # Pad 18 has an operand `axes`, by which pads are fewer.
     if pads is None or len(pads) != 2 * rank or len(o.args) > 3:
         return (None,) * rank
     ends = zip(shape, pads[:rank], pads[rank:], strict=True)

@@ -123,9 +123,12 @@ class DoublingLoops:
         if chain is None or chain.rows.fact.elem_type not in _ASSOCIATIVE[chain.head.name]:
             return None
         fact = chain.rows.fact
+        # Addition of floats is not associative: steps of doubling distance round in another order.
         if (fact.elem_type in FLOATS and not self._over_reals) or not fact.shape:
             return None
         length = fact.shape[0]
+        # After k steps of doubling distance a row has met the 2^k - 1 rows before it; fewer steps
+        # than the rows need leave prefixes incomplete.
         is_all = (length - chain.reach - 1).less(0) is True
         if not is_all and not (
             length.value is None and terms.symbols.magnitudes.is_end(chain.reach)
@@ -145,6 +148,7 @@ class DoublingLoops:
 
     def _recurrence(self, loop: Term, number: int) -> Term | None:
         bound, inits = binding(loop), loop.args[2:]
+        # A condition might end the loop before the last distance.
         if bound is None or bound.conditional or loop.args[1] is not None or loop.args[0] is None:
             return None
         if any(init is None or init.fact.shape is None for init in inits):
@@ -164,6 +168,7 @@ class DoublingLoops:
         """Test whether joining joined rows is joining one row after the other."""
         (joined, *others), leaves = step.joined.values(), step.leaves
         operands = [leaves[arg] for arg in joined.operands if arg in leaves]
+        # The step is one associative operator on both rows: no law has to be checked.
         if not others and sorted(operands) == sorted(set(leaves.values())) and len(operands) == 2:
             types = _ASSOCIATIVE.get(joined.head.name, ())
             if len(joined.args) == 2 and joined.fact.elem_type in types:
@@ -177,6 +182,8 @@ class DoublingLoops:
             sides = [law.sides(state) for state in step.joined]
             if names <= _RING:
                 return all(reals.equal(*pair) for pair in sides)
+            # Max-plus and min-plus (Viterbi, shortest paths): Add distributes over one extreme,
+            # never over both.
             extreme = "Max" if "Max" in names else "Min"
             sums = partial(_extremes, reals, extreme)
             return names == {"Add", extreme} and all(sums(a) == sums(b) for a, b in sides)
@@ -184,6 +191,7 @@ class DoublingLoops:
             return False
         if step.powers or not all(part.fact.elem_type in INTEGER_BITS for part in parts):
             return False
+        # Integers wrap, and arithmetic modulo 2^n is a ring: the law may be checked on polynomials.
         polynomials = ModularPolynomials(Induction(self._terms, self._pushdown))
         return all(polynomials.equal(*law.sides(state)) == [] for state in step.joined)
 
@@ -267,6 +275,8 @@ def _extremes(reals: RealTerms, extreme: str, term: Term) -> frozenset[int]:
             return [each for operand in part.operands for each in sums(operand)]
         if part.is_op("Add"):
             one, other = map(sums, part.operands)
+            # The product of both lists doubles with each Add; beyond the limit the sum stays one
+            # atom.
             if len(one) * len(other) <= _MOST_NODES:
                 return [field.add(a, b) for a in one for b in other]
         return [reals.of(part)]
@@ -291,6 +301,7 @@ class _Law:
         self._terms, self._step = terms, step
         rows = {leaf.state: part for part, leaf in step.leaves.items()}
         names = list(rows)
+        # Three rows in a row: (s, u) and (u, v) are joined first in the two sides of the law.
         s, u, v = (
             {k: self._fresh(rows[k], (ONE, *rows[k].shape[1:])) for k in names} for _ in range(3)
         )
@@ -353,10 +364,12 @@ class _Reading:
         """Rows from the distance on; those before stay as they are."""
         update, variable = self._loop.head.parts[state], self._bound.states[state]
         init = self._loop.operands[2 + state]
+        # The distance is along the first axis of every state, so all have as many rows and axes.
         if variable.fact.shape != init.shape or len(init.shape) != len(self._shape):
             return None
         if init.shape[0] != self._shape[0] or variable.fact.elem_type != init.fact.elem_type:
             return None
+        # The form: the first d rows as they are, then the later rows, joined with those d before.
         if not update.is_op("Concat") or len(update.args) != 2 or update.fact.shape != init.shape:
             return None
         first, later = update.operands
@@ -433,6 +446,7 @@ class _Reading:
                 is_known = term.head.name in _RING or term.head.name in _ASSOCIATIVE
                 if not is_known or term.index or term.head.attribute("broadcast"):
                     return False
+                # Broadcasting against a longer operand would shift the axis of the rows.
                 if term.fact.shape is None or len(term.shape) != len(self._shape):
                     return False
                 if None in term.args:

@@ -74,6 +74,7 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     assert isinstance(axis, int)
     if axis >= len(x.shape):
         raise OpenError(f"a slice along axis {axis} of a tensor of rank {len(x.shape)}")
+    # A slice of the full length can only start at 0, or it fails.
     if x.shape[axis] == size:
         return [x]
     # A read that fails on all inputs has no value, so that no term may stand for it.
@@ -90,6 +91,7 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         piece = _of_concat(terms, x, axis, start, size)
         if piece is not None:
             return [piece]
+    # The first partial sum is the first element, with the same bits.
     if start.value == 0 and size.value == 1 and _adds_along(terms, x, axis):
         return [terms.narrow(x.operands[0], axis, start, size)]
     if x.is_op("Expand") and _is_spread(x, axis):
@@ -97,6 +99,8 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
     part = _of_numbers(terms, x, axis, start, size)
     if part is not None:
         return [part]
+    # Constants of [3], [1, 3] and [3, 1] have one term for their rows, so views between them
+    # vanish.
     bare = _without_unit_axes(terms, x, axis)
     if bare is not None:
         own = sum(dim.value != 1 for dim in x.shape[:axis])
@@ -120,6 +124,7 @@ def _of_even_numbers(
     if x.head.name != "sizes" or content is None or x.fact.elem_type not in _COUNTING:
         return None
     numbers = content.reshape(-1)
+    # A known position selects its element elsewhere; here the index is a symbol.
     if not 1 < numbers.size == content.shape[axis] or size.value != 1 or start.value is not None:
         return None
     first, *rest = (other - one for one, other in itertools.pairwise(numbers))
@@ -135,9 +140,11 @@ def _of_constant(
     """Slice of a constant that its start determines. At an unknown position the parts are alike, or
     integers that grow evenly, such as the positions of windows."""
     places = _positions(terms, start, tensor.dims[axis] - size)
+    # A comparison of all possible parts reads the whole constant.
     if places is None or (len(places) > 1 and tensor.size > MOST_ELEMENTS):
         return None
     rows = np.moveaxis(tensor.numpy(), axis, 0)[places.start : places.stop + size - 1]
+    # All possible parts are equal, so the unknown position does not matter.
     if len(places) == 1 or (size == 1 and are_alike(rows)):
         return terms.constant(np.ascontiguousarray(np.moveaxis(rows[:size], 0, axis)))
     steps = even_steps(rows) if tensor.elem_type in _COUNTING else None
@@ -159,6 +166,7 @@ def _positions(terms: Terms, start: Dimension, last: int) -> range | None:
         return range(start.value, start.value + 1) if 0 <= start.value <= last else None
     name = start.only_symbol or ""
     limit = terms.limits.get(name)
+    # A node that is executed does not fail, so its index is one of the axis.
     if limit is None or limit.value is None:
         return range(last + 1) or None
     ends = sorted(start.replaced({name: end}).value or 0 for end in (ZERO, limit - 1))
@@ -230,8 +238,11 @@ def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
     below, first, length = x.operands
     other = x.head.key
     assert isinstance(other, int)
+    # Starts add up: x[a:][b:] is x[a + b:].
     if other == axis:
         return terms.narrow(below, axis, element(first.fact) + start, size)
+    # The nesting of slices by axis is the normal form: in another order equal parts would be two
+    # terms.
     if other < axis:
         part = None if terms.tensor(below) is None else terms.narrow(below, axis, start, size)
         if terms.tensor(part) is not None and part is not None:
@@ -245,6 +256,7 @@ def _of_narrow(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimensi
 
 def _of_concat(terms: Terms, x: Term, axis: int, start: Dimension, size: Dimension) -> Term | None:
     """Slice of a Concat of pieces of known sizes; without recursion into Concats in it."""
+    # Without numbers only a slice inside of one piece is certain.
     if terms.ends_of(x, axis) is None or start.value is None or size.value is None:
         return _of_one_piece(terms, x, axis, start, size)
     pieces: list[Term] = []
@@ -298,6 +310,7 @@ def _piece_at(
             return None
         if is_part(terms, start, size, length):
             return piece, start
+        # Neither before nor certainly behind the end of this piece: it may cross the border.
         if not is_index(terms, start - length, length):
             return None
         start = start - length
@@ -315,6 +328,8 @@ def slices(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     if bounds is None:
         return _first_rows(terms, head, args)
     starts, ends, axes, steps = bounds
+    # Slice forbids a step of 0, and leaves open what an axis that is named twice means: the node
+    # stays.
     if not len(starts) == len(ends) == len(axes) == len(steps) == len(set(axes)) or 0 in steps:
         return None
     for axis, start, end, step in sorted(zip(axes, starts, ends, steps, strict=True), key=_axis):
@@ -337,6 +352,7 @@ def _slice_by_itself(
     start, end, step = cut
     lists = [terms.sizes([each]) for each in (start, end, axis, step)]
     inner = x.is_op("Slice") and _bounds(terms, x.args)
+    # Two slices along different axes commute; the lower axis goes inside.
     if inner and len(inner[2]) == 1 and inner[2][0] > axis:
         below = terms.op("Slice", head, x.operands[0], *lists)
         return terms.op("Slice", head, below, *x.operands[1:])
@@ -382,6 +398,7 @@ def _slice(
 ) -> Term | None:
     """Slice along one axis."""
     size = x.shape[axis]
+    # Bounds are clamped by a case distinction for each monomial of an open size.
     if size.value is None:
         terms.budget.step(_OPEN_SIZE + _OPEN_TERM * len(size.terms))
     start, end = bounds
@@ -395,6 +412,7 @@ def _slice(
             return backward(terms, x, axis)
         terms.budget.step(len(places))
         return terms.op("Gather", head, x, terms.sizes(places), axis=axis)
+    # An end below every axis: the first element is included.
     if step == -1 and start.value == -1 and end.value is not None and end.value < -BEYOND:
         return backward(terms, x, axis)
     return None
