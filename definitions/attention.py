@@ -187,8 +187,10 @@ def _rows_of_attention(case: Case) -> str:
 )
 def attention(case: Case) -> str:
     """Self-attention with the three projections in one product."""
+    # A shared buffer is written in place, which a graph without side effects cannot express.
     if case["rotary"] or case["shares"]:
         case.unfit("it rotates, or shares the buffer of past and present")
+    # Without sizes of its own the product holds three parts of one width.
     sizes = case["sizes"] or (case.known_size("w", 1) // 3,) * 3
     masks = masked(case, "mask_index", case["causal"], True)
     return self_attention(case, sizes, bias_of(case), masks)

@@ -172,6 +172,8 @@ def parse_pattern(text: str) -> Pattern:
     defined = dict.fromkeys(pattern.parameters)
     for node in pattern.nodes:
         for operand in node.inputs:
+            # A pattern is matched from its root upwards, and written in order of its text: both
+            # rely on operands that come before their users.
             if operand.kind in ("value", "many", "optional") and operand.name not in defined:
                 raise RuleError(f"'{text}': '{operand.name}' is not defined before its use")
         for name in filter(None, node.outputs):
@@ -196,6 +198,7 @@ class _Parser:
             kind = match.lastgroup or ""
             self.tokens.append((kind, match[kind], position))
             position = match.end()
+        # An end of its own, so that no reader has to test for one.
         self.tokens.append(("end", "", len(text)))
         self.at = 0
 
@@ -218,6 +221,7 @@ class _Parser:
 
     def sees(self, *texts: str) -> bool:
         """Test for one of some texts at the next token, and take it."""
+        # A quoted "<" is a value, not a bracket.
         if self.tokens[self.at][1] in texts and self.tokens[self.at][0] != "text":
             self.at += 1
             return True
@@ -263,6 +267,7 @@ class _Parser:
         words = [self.take(kind="name")]
         while self.kind() == "name":
             words.append(self.take())
+        # A value may be called `const`.
         is_constant = words[0] == "const" and len(words) > 1
         *types, name = words[1:] if is_constant else words
         shape = self.shape() if self.tokens[self.at][1] == "[" else None
@@ -274,6 +279,8 @@ class _Parser:
         self.take("[")
         broadcasts, star, dims = self.sees("<"), None, list[str | int]()
         while not self.sees("]"):
+            # Only in front: broadcasting aligns shapes at their ends, so leading axes alone may be
+            # of any number.
             if not dims and star is None and self.sees("*"):
                 star = self.take(kind="name")
             elif self.kind() == "number":
@@ -307,6 +314,7 @@ class _Parser:
         self.take("=")
         if self.kind() == "name":
             return name, self.variable()
+        # The value is a body: `body = (i) => (o) { ... }`.
         if self.tokens[self.at][1] == "(":
             return name, self.graph()
         return name, self.literal()
@@ -319,6 +327,7 @@ class _Parser:
             self.at += 1
         if not self.sees("?"):
             return Variable(name, kind=kind)
+        # A question mark without a default: the attribute may be absent, and has no value then.
         if self.tokens[self.at][1] in (",", ">"):
             return Variable(name, None, True, kind)
         default = self.literal()

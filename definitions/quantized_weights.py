@@ -89,6 +89,8 @@ def _packed(case: Case) -> Array | None:
 def _codes(case: Case, shape: list[int]) -> str:
     """Nodes of codesI, the codes as bytes; those of a constant are unpacked here."""
     bits, packed = case["bits"], _packed(case)
+    # Unpacked codes are stored in a byte each: a large constant would double or quadruple the
+    # model.
     if packed is None or packed.size > _MOST_UNPACKED:
         return unpack("b", bits, 3, str(shape), "codesI")
     parts = [packed >> at & (1 << bits) - 1 for at in range(0, 8, bits)]

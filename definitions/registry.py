@@ -142,6 +142,7 @@ def _load_entry_points() -> None:
     for entry in entry_points(group=GROUP):
         try:
             entry.load()
+        # A package that exits at import would end the process of a user who only loads a model.
         except (Exception, SystemExit) as error:
             raise RuleError(
                 f"the definitions '{entry.name}' of '{entry.value}' cannot be loaded:"
@@ -182,6 +183,8 @@ def definitions_of(op: Operator, versions: Mapping[str, int]) -> list[Definition
         return []
     name, domain = name_of(op), normal_domain(op.domain)
     version = versions.get(domain, 0) or (0 if domain else versions.get("ai.onnx", 0))
+    # Runtimes had operators in the default domain before ONNX (LayerNormalization, ONNX's own from
+    # opset 17 on): from then on the schema says what they compute.
     if domain != _TRAINING and _is_of_onnx(op.op_type, version, domain):
         return []
     _load_families()
@@ -248,12 +251,14 @@ def expansion_of(signature: Signature, versions: Mapping[str, int]) -> Expansion
     key = (*_key(signature), opset)
     ranks = tuple([None if shape is None else len(shape) for shape in signature.shapes])
     shapes = tuple([None if shape is None else tuple(shape) for shape in signature.shapes])
+    # Most definitions read ranks only, so nodes that differ in sizes share one expansion.
     by_ranks, by_shapes = (*key, ranks), (*key, shapes)
     answer = _functions.get(by_ranks) or _functions.get(by_shapes)
     if answer is None:
         answer, reads_sizes, reads_constants = _first(definitions, signature, opset)
         if len(_functions) >= _MOST_KEPT:
             _functions.clear()
+        # A definition that read the elements of a constant holds for that constant alone.
         if not reads_constants:
             _functions[by_shapes if reads_sizes else by_ranks] = answer
     if isinstance(answer, str):

@@ -39,6 +39,8 @@ def derive(
     """
     question = before, after, bound, base_dir, equality
     try:
+        # Searched on one replay, numbered anew on a second, and written on a third: the numbers of
+        # a certificate depend on its own steps alone, not on what the search tried in vain.
         search = Search(replayed(*question))
         if not search.run():
             return search.reason
@@ -84,6 +86,7 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
 def _needed(search: Search, executed: int) -> list[tuple[str, int, int]]:
     """Steps that show something new, or build terms that others are about."""
     needed, steps = set[int](), list[tuple[str, int, int]]()
+    # Backwards: a step is needed if a later one that is kept uses what it built.
     for step in reversed(search.steps):
         shows_more, built = search.built[step]
         if not shows_more and needed.isdisjoint(built):
@@ -149,6 +152,8 @@ class Search:
     def run(self) -> bool:
         """Search until the outputs are equal and no node may fail, or no rule helps."""
         notions = NOTIONS[: NOTIONS.index(self.replay.equality) + 1]
+        # From the outputs downwards first, which touches only what differs. Saturation applies
+        # every rule everywhere, and is for what is left.
         return self._descend() or any(map(self._saturate, notions)) or self._is_complete()
 
     def _is_complete(self) -> bool:
@@ -209,6 +214,7 @@ class Search:
                 stack.append(pair)
             else:
                 self._remember(pair)
+        # Operands first: a pair whose operands are equal by now may be so by congruence.
         for a, b in reversed(passed):
             if self.terms.find(a) != self.terms.find(b):
                 self._simplify(a)
@@ -229,6 +235,7 @@ class Search:
         for node in map(nodes.__getitem__, self.terms.members(a)):
             heads.setdefault((node.head, node.output, len(node.args)), []).append(node)
         for node in map(nodes.__getitem__, self.terms.members(b)):
+            # Classes grow with each rule: all pairs of two classes would be quadratic.
             for twin in heads.get((node.head, node.output, len(node.args)), ())[:_MOST_TWINS]:
                 swaps = len(node.args) == 2 and node.head.name in COMMUTATIVE
                 for args in (node.args, node.args[::-1])[: 1 + swaps]:
@@ -309,6 +316,8 @@ class Search:
         node = self.terms.nodes[term]
         try:
             derived = self.replay.derive(rule, term)
+            # The checker folds by the reference. A value on which onnxruntime disagrees would make
+            # a claim that no run confirms.
             if rule == "constant-folding" and derived is not None:
                 return derived if agrees(node.head, self.terms.arrays(node.args)) else None
             return derived

@@ -62,9 +62,11 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
         derived = states[node.output]
     else:
         axis, is_back = ((head.integers(name) or [0] * (number + 1))[number] for name in OF_ROWS)
+        # Rows of no iteration have sizes that nothing here computes.
         if not rows or axis < 0:
             return None
         derived = stacked(terms, rows[::-1] if is_back else rows, axis)
+    # Where the loop has a value, all its iterations ran: their nodes did not fail.
     terms.implied += [(own, term) for term in ran]
     return derived
 
@@ -81,6 +83,7 @@ def _looped(terms: Terms, node: Node, ran: list[int]) -> Iterator[list[int]]:
     loop = parts(node)
     limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
     limits = terms.numbers(limit) if limit != ABSENT else [_MOST + 1]
+    # onnxruntime passes vectors of one element where the body declares them, and results follow.
     scalars = terms.fact(loop.variables[0]).shape == () and _has_scalar(terms, loop)
     if not scalars or limits is None or len(limits) != 1:
         raise _Open
@@ -131,6 +134,7 @@ def _scanned(terms: Terms, node: Node, ran: list[int]) -> Iterator[list[int]]:
     shapes = [terms.fact(each).shape or () for each in inputs]
     sizes = [s[k] if 0 <= k < len(s) else None for s, k in zip(shapes, axes, strict=True)]
     size = sizes[0] if sizes else None
+    # Scan 8 has another batch of rows; scan inputs of different lengths fail at run time.
     if node.head.version < 9 or not isinstance(size, int) or {*sizes} != {size}:
         raise _Open
     for number in range(size):
@@ -183,8 +187,11 @@ class _Values:
         terms, head = self._terms, node.head
         args = tuple([a if a == ABSENT else self._known[a] for a in node.args])
         if head.name == "variable" and head.key[0] >= self._level:
+            # A variable of this body that has no value here, such as the number of the iteration by
+            # which draws are told apart.
             if head.key[1] == "iteration" or head.key[0] == self._level:
                 raise _Open
+            # One loop around it is gone, so bodies inside are one level less deep.
             moved = head._replace(key=(head.key[0] - self._ends, *head.key[1:]))
             return terms.add(moved, fact=terms.outside(node.fact))
         if head.name in ("Loop", "Scan") and not self._values.keys().isdisjoint(

@@ -75,6 +75,7 @@ def source_of(terms: Terms, term: int) -> tuple[int, Move | None]:
 def _nothing(shape: Shape | None) -> Move | None:
     """Map that moves nothing; None for large and empty tensors and unknown sizes."""
     count = math.prod([dim for dim in shape or () if isinstance(dim, int)])
+    # A map lists every position: one of a large tensor would be as large as the tensor.
     if shape is None or None in shape or not 0 < count <= _MOST_ELEMENTS:
         return None
     axes = [_merged([dim if isinstance(dim, int) else Axis(k)]) for k, dim in enumerate(shape)]
@@ -101,6 +102,7 @@ def selection_first(terms: Terms, node: Node, fact: Fact) -> int | None:
         return None
     array, places = whole.array(), move.array().reshape(-1)
     indices = [*np.unravel_index(places, array.shape)]
+    # The first axis of which the movement uses only some positions.
     for axis, line in enumerate(indices):
         rows = np.unique(line)
         part = np.ascontiguousarray(array.take(rows, axis))
@@ -244,6 +246,7 @@ def movement_of_operands(terms: Terms, node: Node, fact: Fact) -> int | None:
 def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int | None:
     """Moved operand of an operator on single elements."""
     (elem_type, own), tensor = terms.fact(arg), terms.tensor(arg)
+    # One element broadcasts to whatever shape the movement makes.
     if own is not None and {*own} <= {1}:
         return arg
     if own == shape:

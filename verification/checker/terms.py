@@ -147,6 +147,7 @@ class Terms:
         """Representative of the class of a term."""
         parent = self._parent
         while parent[term] != term:
+            # Path halving: without it a chain of merges makes each look-up linear.
             parent[term] = parent[parent[term]]
             term = parent[term]
         return term
@@ -160,6 +161,8 @@ class Terms:
         if not self.is_frozen:
             self.is_exact, self.is_frozen = False, True
             self._frozen = [self.find(number) for number in range(len(self.nodes))]
+            # The keys change: up to now equal terms shared one key, from now on only those that are
+            # equal bit for bit may stand for each other below operators that tell zeros apart.
             self._table.clear()
             for number, node in enumerate(self.nodes):
                 self._table.setdefault(self.key(node), number)
@@ -208,6 +211,8 @@ class Terms:
         if self.is_frozen:
             same = [n == ABSENT or carries(self, node, k) for k, n in enumerate(node.args)]
             args = tuple([a if same[k] else self.exact(node.args[k]) for k, a in enumerate(args)])
+        # Before opset 7 `broadcast` lets the second operand alone be smaller: the operands differ
+        # in role.
         if len(args) == 2 and head.name in COMMUTATIVE and head.version >= 7:
             args = (min(args), max(args))
         return head, node.output, args
@@ -217,6 +222,7 @@ class Terms:
     ) -> int:
         """Number of a term, which is built if there is none like it. Its unknown sizes get names of
         their own: each is one number for given values of the variables in the term."""
+        # Absent operands at the end mean the same as none.
         while args and args[-1] == ABSENT:
             args = args[:-1]
         node = Node(head, args, output, fact)
@@ -226,6 +232,8 @@ class Terms:
             self.learn(twin, fact)
             return twin
         number = len(self.nodes)
+        # A certificate is data from elsewhere: a hostile one may not use up the memory of who
+        # checks it.
         if number >= MOST_TERMS:
             raise CertificateError(f"there are more than {MOST_TERMS} terms")
         self._table[key] = number
@@ -258,14 +266,18 @@ class Terms:
             a, b = map(self.find, waiting.pop())
             if a == b:
                 continue
+            # The smaller class moves, so each term moves at most log n times.
             if len(self._users[a]) < len(self._users[b]):
                 a, b = b, a
             self.merges += 1
             numbers = [self._tensors[n].numpy() for n in (a, b) if n in self._tensors]
+            # No rule may make 1 equal to 2. A certificate that would is wrong, and so would be all
+            # that follows from it.
             if len(numbers) > 1 and (self.is_exact or not np.array_equal(numbers[0], numbers[1])):
                 raise CertificateError("two different constants would be equal")
             if b in self._tensors:
                 self._tensors[a] = self._tensors.pop(b)
+            # The keys by which the table knows these users, before the merge changes them.
             users, stale = self._users[b], [self.key(self.nodes[n]) for n in self._users[b]]
             self._parent[b] = a
             self._members[a] += self._members[b]

@@ -77,6 +77,7 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
     """
     operand = recurrence.iterations.operand(value)
     own, missing = operand.fact.shape, len(shape) - len(operand.fact.shape or ())
+    # A coefficient may be smaller than the state, never larger: the state would change its shape.
     if own is None or missing < 0 or not _fits(own, shape[missing:]):
         raise Unfit(f"'{value.name}' has another shape")
     lifted = operand.value
@@ -120,6 +121,8 @@ class Coefficients:
         """The coefficient of a state-independent value."""
         coefficient = lift(self._recurrence, value, self._shape)
         array = coefficient.array
+        # 0, 1 and -1 decide the form: a term that is gone, one without a factor, an alternating
+        # sum.
         if array is not None and array.size == 1 and array.dtype.kind in "iufb":
             number = float(array.reshape(()))
             if number in (0.0, 1.0, -1.0):
@@ -132,6 +135,7 @@ class Coefficients:
             raise Unfit("its element type has no bounds")
         limits = np.finfo(self._dtype) if self._dtype.kind == "f" else np.iinfo(self._dtype)
         number = limits.min if least else limits.max
+        # 0 times an infinite bound would be NaN.
         if not scaled and self._dtype.kind == "f":
             number = -np.inf if least else np.inf
         array = np.array(number, self._dtype)
@@ -151,6 +155,7 @@ class Coefficients:
             return one
         if one.number is not None and other.number is not None:
             number = one.number + other.number
+            # Truth values form the field of two elements: Xor adds, And multiplies.
             number = number % 2 if self._type == _BOOL else number
             return Coefficient(number, positive=number >= 0)
         positive = one.positive and other.positive

@@ -61,6 +61,7 @@ class Intervals:
         elem_type = self._recurrence.fact(value).elem_type
         if elem_type == _TYPES.BOOL:
             return 0, 1
+        # The largest uint64 is beyond int64, in which the results are computed.
         if elem_type not in INTEGER_BITS or elem_type == _TYPES.UINT64:
             raise Unfit("it is not an integer")
         info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
@@ -207,6 +208,7 @@ class Intervals:
                     break
                 ends = zip(whole, states, self.limits, strict=True)
                 wide = [_widened(*each) for each in ends]
+                # Widening: a counter would otherwise grow by one in each round, and never settle.
                 states = wide if attempt > _ROUNDS // 2 else whole
             if whole == states and (wraps or not self.wraps):
                 return states
@@ -231,6 +233,7 @@ def _as_bound(node: Node) -> tuple[str, list[Value]]:
     sides, branches = (
         [skip_identities(v) for v in each if v] for each in (test.inputs, values[1:])
     )
+    # Where (a < b, a, b) is Min (a, b); with other branches it is a choice of unrelated values.
     if sides not in (branches, branches[::-1]):
         return node.op_type, values
     return (kind if sides == branches else OPPOSITE[kind]), branches
@@ -256,6 +259,7 @@ def _corners(function: Callable[..., int]) -> Rule:
 
 
 def _where(flag: Interval, one: Interval, other: Interval) -> Interval:
+    # A condition that is certain leaves one branch.
     return hull([*([one] if flag[1] else []), *([] if flag[0] else [other])])
 
 

@@ -91,6 +91,7 @@ class SearchLoops(SitePass):
         """Search the ends of one Loop."""
         graph, loop, model = site.graph, site.node, site.model
         plan = _plan(loop, model, site.inference)
+        # On a copy first: a search that stays a loop would run the body twice.
         if plan is None or not self._succeeds(model, _loops(model).index((graph, loop))):
             return
         search = _Search(graph, loop, plan)
@@ -113,6 +114,7 @@ class SearchLoops(SitePass):
 
     def _ends(self, search: _Search, model: Model) -> bool:
         """Bound the search, so that no iteration fails, and try it."""
+        # From the tightest: rows that end before the trip count bound a search that reads them.
         for bound in search.bounds(ShapeInference(model)):
             search.graph.set_input(search.node, 0, bound)
             inference = ShapeInference(model)
@@ -159,6 +161,7 @@ def _plan(loop: Node, model: Model, inference: ShapeInference) -> ExitPlan | Non
     values = [part.value for part in plan.others]
     if any(v.constant is not None or inference.fact(v).shape not in _NUMBER for v in values):
         return None
+    # The search runs the body ahead of the Loop: a draw would have another value the second time.
     if find_random(body, model.functions) is not None:
         return None
     reader = plan.reader
@@ -269,6 +272,7 @@ class _Search:
         """End the Loop by the first hit."""
         emit, hits, most = self._emit, self._hits, self._most
         assert hits is not None
+        # ArgMax accepts numbers only (operator specification, T).
         numbers = emit.add("Cast", [hits], "hits", to=_INT32)
         # ArgMax takes the first of equal ones; a hit behind all rows stands for none.
         beyond = emit.constant(np.ones(1, np.int32), "beyond")

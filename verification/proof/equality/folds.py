@@ -97,6 +97,7 @@ class Folds:
     def _of_next(self, term: Term, fold: Fold) -> list[Pair] | None:
         """Pairs for a term that joins the last row (law: peel the last row)."""
         term = bare(term)
+        # A state itself was compared by `_of_state`; peeling a row off it would run in a circle.
         if self._image(term) is not None:
             return None
         if fold.shorter is not None and fold.joined.value is not None and term.is_op(fold.join):
@@ -107,6 +108,8 @@ class Folds:
         pair = self._last_row(term, fold)
         if pair is not None:
             return [pair]
+        # Outermost last: the largest part of the term that is a state leaves the smallest step to
+        # compare.
         for each in reversed(list(descendants([term]))):
             image = self._image(each) if each.fact.shape == term.fact.shape else None
             match = None if image is None else self._match(image, image.state.iteration + 1, fold)
@@ -157,14 +160,17 @@ class Folds:
         count = self._induction.iterations(recurrence)
         if count is None:
             return None
+        # The recurrence begins with the first row where the fold joins it to a start.
         if fold.joined == iterations + 1:
             fold = fold.without_first()
         if fold.joined != iterations:
             return None
+        # Max and Min of no row have no value in a fold, but a recurrence has its initial state.
         lacks_row = fold.needs_rows and (iterations - 1).less(0) is not False
         if lacks_row and iterations != count:
             return None
         numbers, index = self._numbers(image.state, fold), self._induction.symbol(count)
+        # The exponential of one state says nothing of others beside it.
         if not numbers or (image.function is not None and len(numbers) > 1):
             return None
         parts = [recurrence.head.parts[number] for number in numbers]
