@@ -299,6 +299,7 @@ class Batch:
         """The elements of partial inputs, which must be the same in each iteration."""
         pairs = enumerate(None if each is None else each.partial for each in self.operands)
         parts = {index: part for index, part in pairs if part is not None}
+        # An element that is present in one operand and absent in the other has no result.
         if len({part.elements for part in parts.values()}) > 1:
             raise Unbatchable("reads elements that are absent on different iterations")
         return parts

@@ -124,6 +124,8 @@ class FitTarget(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Fit the model in the first way, or in another one that leaves less."""
+        # Passes ask this before they emit an operator: a form that the target lacks would be
+        # replaced again.
         context.supports = self._lists
         # The passes change the model, so other ways need a copy from before.
         original = load(model) if len(self.ways) > 1 else None
@@ -137,6 +139,7 @@ class FitTarget(Pass):
         # brought in; for an operator of the original they would end alike.
         if original is not None and any(n.bodies or n.op_type not in had for n in untaken):
             best = self._search(original, best, search)
+        # The remarks of the first way are about a model that is given up.
         if best.context is not context:
             take_over(context, best.context, before)
             changed = True
@@ -162,6 +165,7 @@ class FitTarget(Pass):
             if search.allows_more():
                 trial = try_passes(way, search.copy(original), first, repeat=False)
                 fitted = self._fit(trial.model, trial.context.meter.added_nodes, search)
+                # Fewer, not as few: of equal results the earlier way changed less.
                 if len(fitted.untaken) < len(best.result.untaken):
                     best = _Fit(fitted, trial.context, way)
         return best
@@ -219,6 +223,7 @@ class FitTarget(Pass):
             lacking = len(fitted.untaken) + len(list(shared))
             if best is None or lacking < least:
                 best, least = fitted, lacking
+            # Nothing is unsupported here: a later opset cannot be better.
             if not least:
                 break
         if best is None:
@@ -250,6 +255,7 @@ class FitTarget(Pass):
         """Convert the model to an opset, and replace operators that the target lacks."""
         before = model.opset()
         is_taken = not (self.target.own_outputs and any(shared_outputs(model)))
+        # Most models of a batch are legal as they are, and need no copy.
         if opset == before and is_taken and not Legality(self.target, model).unsupported():
             return FitResult(model, before, {})
         copy, straightened, changes = model, tuple[Remark, ...](), ""
@@ -283,6 +289,7 @@ class FitTarget(Pass):
         holders = end_in_nodes(model) if self.target.own_outputs else []
         for holder in holders:
             context.rewritten(self, holder, holder.path, _OWN_ENDS(target=self.target.name))
+        # Some clients count operands, and take a trailing empty name for one.
         trimmed = trim_absent_inputs(model)
         trimmed |= self.target.standard and drop_unused_imports(model)
         count = name_colliding_nodes(model) if self.target.names_nodes else 0

@@ -61,6 +61,7 @@ def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
     """
     names = assign_names(model)
     proto = onnx.ModelProto()
+    # The header holds all fields that the IR does not model, so nothing of the file is lost.
     proto.CopyFrom(model.header)
     update_imports(proto.opset_import, model.opset_imports)
     listing = Listing(model)
@@ -93,6 +94,8 @@ class Listing:
         because the full check refuses others there.
         """
         holder = graph.holder
+        # Only Loop, If and Scan fix how many inputs their node feeds. The inputs of an unknown
+        # operator's body cannot be told from constants.
         if holder is None or count_fed_inputs(holder) is None:
             return {}
         if self.as_loaded:
@@ -218,6 +221,8 @@ class _Writer:
             if isinstance(message, onnx.SparseTensorProto):
                 sparse = proto.sparse_initializer.add()
                 sparse.CopyFrom(message)
+                # Setting a field copies the message in protobuf's Python layer; most names are the
+                # right ones.
                 if sparse.values.name != name:
                     sparse.values.name = name
             else:

@@ -120,6 +120,7 @@ class NodeBatcher(abc.ABC):
             Unbatchable: an obstacle; the message continues a sentence about the Loop or Scan.
         """
         functions, calls = self.inference.model.functions, self.inference.callee(node) is not None
+        # A reference to an attribute of a call means another operator in each call.
         if (normal_domain(node.domain) and not calls) or node.op.references:
             raise Unbatchable(f"holds {node}, for which there is no batching rule")
         # In a loop a seeded generator advances from draw to draw; one batched draw has
@@ -156,6 +157,8 @@ class NodeBatcher(abc.ABC):
             operands = self._repeat_risky(node, operands)
         facts = [Fact() if v is None else self.fact(v) for v in node.outputs]
         rows = self.read_rows(node)
+        # The Gather reads row i in iteration i: all its results together are the tensor that it
+        # reads from.
         if rows is not None:
             self.operands[node.output()] = Operand(rows, True, facts[0])
             return
@@ -445,6 +448,7 @@ class Batcher(NodeBatcher):
         if dropped:
             # With zero iterations a size that the body does not declare is 0 (Loop, scan outputs).
             value = self._empty_axes(value, [axis + 1 for axis in dropped])
+        # Direction 1 of a scan output prepends each element (Scan, scan_output_directions).
         if stacked.backward:
             value = self.feeding.reverse(value)
         rank = len(operand.fact.shape)

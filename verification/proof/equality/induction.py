@@ -92,6 +92,8 @@ class Induction:
         opened = self._open_pair(a, b)
         if opened is None:
             return None
+        # The states stand for themselves before any iteration: over the common variables only their
+        # claim is left, which `variables` proves by induction.
         (own, pairs), p, q = opened, one.head.key, other.head.key
         x, y = own.one.of(_bound(a).states[p]), own.other.of(_bound(b).states[q])
         alike = self._in_one_shape(x, y)
@@ -140,6 +142,7 @@ class Induction:
         if x.head.name != "fresh" or y.head.name != "fresh":
             return None
         (number, side, p), (number_of_other, side_of_other, q) = x.head.key, y.head.key
+        # Variables of two different pairs of loops: no hypothesis relates them.
         if number != number_of_other or (side, side_of_other) != (0, 1):
             return None
         a, b = self._numbered[number]
@@ -170,6 +173,8 @@ class Induction:
         if other.head.name in _STATES:
             return
         own = [*itertools.chain(*self._leaves), *_states_in(one)]
+        # Each state of the rewrite may correspond to several of the original; wrong choices fail
+        # later and cost only time, so they are limited and not excluded.
         choices = [
             self._candidates(state, own, are_equal)
             for state in _states_in(other)
@@ -207,6 +212,8 @@ class Induction:
         key = self._in_one_shape(inits[0], inits[1])
         if key is None:
             return False
+        # Over the reals such a test expands polynomials: each pair of initial values is compared
+        # once.
         if key not in self._matches:
             self._matches[key] = key[0] is key[1] or are_equal(*key)
         return self._matches[key]
@@ -254,6 +261,7 @@ class Induction:
         fact, empty = stacked.fact, stacked.head.key[1]
         if not fact.shape:
             return False
+        # Without iterations the output has the declared sizes, which may be others.
         if empty is not None and empty != (fact.elem_type, fact.shape[1:]):
             self.positive.add(fact.shape[0])
         return True
@@ -263,6 +271,8 @@ class Induction:
         if term.head.name == "stacked":
             return instantiate_scan_output(self.terms, term, index)
         part = self.pushdown.of(term, 0, index, ONE)
+        # A slice that was not pushed down says nothing about the element: to compare it would lead
+        # back to the tensors.
         is_whole = part.head.name == "narrow" and part.args[0] is term
         if is_whole and term.head.name not in ("input", "CumSum"):
             return None
@@ -279,6 +289,7 @@ class Induction:
             before = state.recurrence.args[2 + state.number]
             if before is None or before.fact.shape is None or iterations is None:
                 continue
+            # One element more than iterations: the initial state stands in front.
             if rest.fact.shape is None or rest.fact.shape[0] != iterations:
                 continue
             index = self.symbol(iterations)
@@ -323,6 +334,7 @@ class Induction:
 
     def iterations(self, recurrence: Term) -> Dimension | None:
         """Trip count of a recurrence that no condition ends."""
+        # A condition may end it earlier, at a number of iterations that no term names.
         if _bound(recurrence).conditional or recurrence.args[1] is not None:
             return None
         return self._limit(recurrence)
@@ -338,6 +350,7 @@ class Induction:
         one, other = _bound(a), _bound(b)
         if one.conditional != other.conditional:
             return None
+        # A Loop without a trip count or condition is not one whose trip count happens to be large.
         if any((a.args[n] is None) is not (b.args[n] is None) for n in (0, 1)):
             return None
         # The hypotheses of a pair speak of its variables: they are the same whenever it
@@ -348,6 +361,7 @@ class Induction:
                 a, b, self.symbol(self._limit(a))
             )
         pairs = [(x, y) for x, y in zip(a.args[:2], b.args[:2], strict=True) if x is not None and y]
+        # Conditional loops end together if their conditions are equal in each iteration.
         if one.conditional:
             pairs.append((cached.one.of(a.head.parts[0]), cached.other.of(b.head.parts[0])))
         return cached, pairs

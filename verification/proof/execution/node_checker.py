@@ -75,6 +75,8 @@ def _form_fault(
     if not schema.min_output <= outputs <= schema.max_output:
         return f"has {outputs} outputs"
     unknown = sorted(set(attributes) - set(schema.attributes))
+    # Constant has seven attributes for its value, of which exactly one must be set (operator
+    # specification); the schema calls each of them optional.
     if op_type == "Constant" and len(attributes) != 1:
         return f"has {len(attributes)} values"
     return f"has no '{unknown[0]}'" if unknown else ""
@@ -107,6 +109,7 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
             return f"has {attribute.name} = '{word}'"
     has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
     has_sizes = len(node.input) > 1 and bool(node.input[1])
+    # Up to opset 17 a Split without sizes cuts equal parts; opset 18 requires one of the two.
     if node.op_type == "Split" and version >= 18 and not (has_number or has_sizes):
         return "has neither sizes nor their number"
     return ""

@@ -88,6 +88,7 @@ class _Value(NamedTuple):
     @property
     def bucket(self) -> Hashable:
         """Key that values share only if they are near each other."""
+        # Cancellation leaves no digit to compare: all such values share one bucket.
         if not self.size * _NEAR < abs(self.number) < math.inf:
             return 0
         _, exponent = math.frexp(abs(self.number))
@@ -152,6 +153,8 @@ class Field:
         """Atom of a key."""
         number = self._numbers.get((key, shape))
         if number is None:
+            # Positive and near 1: powers and logarithms of the value exist, and products of many
+            # stay within floats.
             number = self._new(key, shape, complex(self._random.uniform(0.5, 1.5)))
             self.atoms[number].is_positive = is_positive
         return _alone(number)
@@ -183,6 +186,7 @@ class Field:
 
     def power(self, real: Real, exponent: Exponent) -> Real:
         """Power with a rational exponent; of a negative base, the denominator is odd or 1."""
+        # Written out, so that (a + b)^2 and a^2 + 2ab + b^2 are one sum of monomials.
         if exponent.denominator == 1 and 0 <= exponent <= LONG:
             result = self.one
             for _ in range(int(exponent)):
@@ -334,6 +338,8 @@ class Field:
                         names.add(number)
             if least:
                 number = max(least)  # the roots of others do not hold it
+                # Multiplied by its own denominator: 0 stays 0, and other functions stay what they
+                # are, as divisors differ from 0.
                 factor = Real({((number, -least[number]),): Fraction(1)})
                 real = self._product(real, factor)
             elif names:
@@ -391,6 +397,8 @@ class Field:
 
     def _limited(self, monomials: Mapping[Monomial, Fraction]) -> Real:
         self.budget.step(1 + len(monomials))
+        # A sum of n terms to the power k has n^k monomials: an answer that is open beats one that
+        # never comes.
         if len(monomials) > MOST_MONOMIALS:
             raise TooLongError
         return Real(monomials)
@@ -434,6 +442,8 @@ class Field:
             root = self.atoms[number].root
             constant = None if root is None else root.number
             if constant is not None:
+                # sqrt(2)^3 is 2 sqrt(2): numbers leave the root, so that equal products have one
+                # form.
                 whole = math.floor(exponent)
                 result = self.scale(result, constant**whole)
                 exponent -= whole
@@ -508,6 +518,7 @@ class Field:
             return self.number(base**exponent.numerator)
         result = self.one
         for number, sign in ((base.numerator, 1), (base.denominator, -1)):
+            # Prime by prime, or sqrt(6) and sqrt(2) sqrt(3) would be two atoms.
             for prime, count in _factors(number):
                 root = self._root(self.number(prime))
                 self.atoms[root].is_positive = True

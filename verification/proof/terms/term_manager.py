@@ -232,6 +232,8 @@ class Terms:
         levels = self.symbols.free(term)
         if size is not None:
             levels |= self.symbols.free(self.size(size))
+        # The fingerprint of the term is the name, so both models, and all cases of a proof, speak
+        # of one size.
         if not levels:
             name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
             return self.case.get(name) or self.symbols.steady(name)
@@ -241,6 +243,7 @@ class Terms:
 
     def either(self, one: Fact, other: Fact) -> Fact:
         """Fact of a value that is one of two."""
+        # Sequences and optionals have no shape to be joined: they are alike or unknown.
         if one.other is not None or other.other is not None:
             if one.other != other.other:
                 return Fact()
@@ -488,6 +491,8 @@ class Terms:
         if tensors is None:
             return None
         self.budget.step(_FOLD)
+        # Recorded for `recompute`: onnxruntime may compute this fold otherwise. Copies and
+        # comparisons are evident.
         if not is_evident(head.name, (*constants, *tensors)):
             self.evaluations.append(Evaluation(head, node, constants, tensors))
         results: Results = [self.constant(tensor) for tensor in tensors]
