@@ -3,12 +3,10 @@
 Importing this package registers the classes.
 """
 
-from . import arithmetic as arithmetic
 from . import composite as composite
 from . import elementwise as elementwise
 from . import generators as generators
 from . import indexing as indexing
-from . import logic as logic
 from . import ml_domain as ml_domain
 from . import normalization as normalization
 from . import products as products
@@ -17,9 +15,7 @@ from . import randomness as randomness
 from . import reductions as reductions
 from . import reshaping as reshaping
 from . import sequences as sequences
-from . import sizes as sizes
 from . import slicing as slicing
-from . import strings as strings
 from . import windows as windows
 from .rules import OLDEST_OPSET, OperatorRules, agrees, described, describes, rules_of
 

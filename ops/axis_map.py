@@ -15,10 +15,9 @@ import numpy as np
 
 from ..facts.fact import Fact, integers
 from ..ir import Node, Value
-from .axes import AxisMap, positions
+from .axes import AxisMap, RankAnswer, positions, rank_of_first
+from .batch_axis import by_rows
 from .batching import Batch, Unbatchable
-from .merge_batch_axis import by_rows
-from .ranks import RankAnswer, rank_of_first
 from .rules import OperatorRules, RankOfFirst, rules_of
 
 Named = Mapping["str | int", "int | Sequence[int] | None"]

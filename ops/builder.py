@@ -12,8 +12,7 @@ import onnx
 from ..facts.types import INTEGER_BITS
 from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
 from ..limits import allowed, limit
-from .departing import loses_sign
-from .departures import other_numbers
+from .departures import loses_sign, other_numbers
 from .element_types import ElementTypes
 from .operand_view import Application, ShapeOf, ValueOperand, may_hold_negative_zero
 from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all

@@ -15,7 +15,7 @@ import onnx
 import onnx.defs
 
 from ..ir import Node, Operator, Value, normal_domain
-from .schemas import types_of
+from .schema_queries import types_of
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
 """A body of each operator whose outputs are those of the node, but for so many at the front."""

@@ -10,21 +10,31 @@ import numpy as np
 import onnx
 
 from ..facts.bounds import Bounds, Known
-from ..facts.fact import MAX_CONTENT, Content, Fact, Symbols, element, integers, vector
-from ..facts.polynomial import Dimension
+from ..facts.fact import (
+    MAX_CONTENT,
+    Content,
+    Fact,
+    Symbols,
+    content_from,
+    element,
+    integers,
+    vector,
+)
+from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, require
 from ..ir import Node, Value
 from .agreement import is_integer
+from .axes import RankAnswer, length_of
 from .axis_map import Named, PassesAxes, number_of, opset_of
+from .batch_axis import multiplied, sizes_of
 from .batching import Batch, Unbatchable
-from .dynamic_shape_batching import sizes_of
-from .output_growth import size_of, times
-from .ranks import RankAnswer, length_of
+from .cost_estimates import size_of, times
 from .rules import (
     Growing,
     KeepsShape,
     OperatorRules,
     Shapes,
+    Total,
     describes,
 )
 
@@ -207,3 +217,28 @@ class AffineGrid(OperatorRules):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return 3 * size_of(arrays[1])
+
+
+@describes("Shape")
+class Shape(Total):
+    """Shape: of a part of the axes from opset 15 on."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        part = slice(node.attribute("start"), node.attribute("end"))
+        return content_from(list(inputs[0].dims[part]))
+
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        start, end = batch.node.attribute("start", 0), batch.node.attribute("end")
+        return [batch.unvarying(sizes_of(batch, 0, start, end))]
+
+
+@describes("Size")
+class Size(Shape):
+    """Size."""
+
+    def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
+        return content_from(product(inputs[0].dims))
+
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        count = multiplied(batch, sizes_of(batch, 0))
+        return [batch.unvarying(batch.emit.squeeze(count, 0, batch.label()))]

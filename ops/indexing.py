@@ -14,12 +14,11 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, Unproven, at_least, require, same_shape
 from ..ir import Node, Value
-from .axes import AxisMap
+from .axes import AxisMap, RankAnswer, RankOf, rank_of_first
 from .axis_map import Named, PassesAxes
+from .batch_axis import by_rows
 from .batching import Batch, Operand
 from .gather_batching import after_iterations, gathered
-from .merge_batch_axis import by_rows
-from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import (
     KeepsShape,
     Moving,

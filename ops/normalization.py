@@ -13,9 +13,8 @@ from ..facts.safety_context import Premises, at_least, require, same_shape
 from ..ir import Node, Value
 from .axes import ONE, AxisMap, broadcast_map, may_equal
 from .axis_map import Named, PassesAxes, Rowwise, opset_of
+from .batch_axis import joined, parted, with_a_row, without_it
 from .batching import DIFFERING, Batch, Unbatchable
-from .empty_batch import with_a_row, without_it
-from .merge_batch_axis import joined, parted
 from .partial_axes import filled, once
 from .rules import KeepsShape, Shapes, describes
 

@@ -15,14 +15,12 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, broadcast, broadcast_to, require, same
 from ..ir import Node, Value
 from .agreement import is_integer
-from .axes import AxisMap, aligned, broadcast_shape, may_equal
+from .axes import AxisMap, RankAnswer, RankOf, aligned, broadcast_shape, may_equal, rank_of_first
 from .axis_map import PassesAxes
+from .batch_axis import by_rows, with_a_row, without_it
 from .batching import DIFFERING, Batch, Unbatchable
 from .cost_estimates import EACH, elements
-from .empty_batch import with_a_row, without_it
-from .merge_batch_axis import by_rows
 from .partial_axes import product_of_parts, whole
-from .ranks import RankAnswer, RankOf, rank_of_first
 from .rules import OperatorRules, Shapes, describes
 
 

@@ -11,14 +11,13 @@ from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, at_least, axis_of, distinct_axes, require, shown
 from ..ir import Node, Value
 from .agreement import have_both_zeros, is_integer
-from .axes import reduced
+from .axes import RankAnswer, RankOf, rank_of_first, rank_without, reduced, written_axes
 from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batching import Batch
-from .partial_reductions import reduced_part, reduced_windows
-from .ranks import RankAnswer, RankOf, rank_of_first, rank_without, written_axes
-from .reduce_view import read_reduction
+from .partial_axes import reduced_part, reduced_windows
 from .rules import KeepsShape, Shapes, describes
 from .schema_queries import formal_inputs
+from .views import read_reduction
 
 
 @describes("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")

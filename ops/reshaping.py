@@ -13,13 +13,23 @@ from ..facts.fact import Content, Fact, Shape, Symbols, integers, vector
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, broadcast, distinct_axes, require, shown
 from ..ir import Node, Operator, Value
-from .axes import ONE, AxisMap, positions, stretched
+from .axes import (
+    ONE,
+    AxisMap,
+    RankAnswer,
+    RankOf,
+    length_of,
+    positions,
+    rank_of_first,
+    rank_without,
+    stretched,
+    written_axes,
+)
 from .axis_map import Named, PassesAxes, Rowwise
+from .batch_axis import amount, reshaped, reshaped_as_told
 from .batching import Batch, Unbatchable
-from .dynamic_shape_batching import amount, reshaped, reshaped_as_told
-from .output_growth import broadcast_shapes_size
+from .cost_estimates import broadcast_shapes_size
 from .partial_axes import resized
-from .ranks import RankAnswer, RankOf, length_of, rank_of_first, rank_without, written_axes
 from .rules import (
     Growing,
     KeepsShape,

@@ -17,13 +17,11 @@ from ..facts.fact import Content, Fact, Shape, Symbols
 from ..facts.safety_context import Premises, Unproven
 from ..ir import Node, Operator, Value
 from .agreement import are_ordinary, are_usual
-from .axes import AxisMap
+from .axes import AxisMap, RankAnswer, rank_of_first
 from .batching import Batch, Unbatchable
-from .cost_estimates import FEW, elements
+from .cost_estimates import FEW, elements, times
 from .departures import on_arrays
-from .output_growth import times
 from .partial_axes import along_axis
-from .ranks import RankAnswer, rank_of_first
 from .traits import Traits, traits_of
 
 OLDEST_OPSET = 9

@@ -1,23 +1,36 @@
-"""Windows that move by a fixed number of rows, whose reductions need no windows.
+"""Reductions of windows that move over rows, without the windows.
 
-Steps of doubling length join neighbours, so two steps reduce windows of 4 rows, three those of 5:
+Windows that move by a fixed number of rows: steps of doubling length join neighbours, so two steps
+reduce windows of 4 rows, three those of 5:
 
     pairs = Add (x[:-1], x[1:])        fours = Add (pairs[:-2], pairs[2:])
+
+Windows whose bounds only run time tells: sums of prefixes and suffixes are running sums. Those of
+windows of one length B join two running sums within blocks of B rows, so that no window holds an
+element of another one:
+
+    x[i : i + B]  =  the rest of the block of row i, and the start of the block of row i + B
+
+Extremes of windows of one length B join those of two windows of 2^j <= B rows, which may overlap.
+Windows that a limit cuts reach into neutral elements around the rows.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
-from ..facts.magnitudes import LAST_OF_64_BITS
+from ..facts.fact import Fact
+from ..facts.magnitudes import LAST_OF_32_BITS, LAST_OF_64_BITS
 from ..facts.polynomial import Dimension
-from ..facts.types import PLAIN_FLOATS
+from ..facts.types import PLAIN_FLOATS, PLAIN_NUMBERS
 from ..ir import Value
-from .batching import Batch, Window
-from .dynamic_shape_batching import counted
+from .batch_axis import counted
+from .batching import DIFFERING, Batch, Bounds, Kind, Partial, Unbatchable, Window
+from .schema_queries import ALLOWZERO, MIN_OF_INTEGERS
 
 NEUTRAL = {
     **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"), 0.0),
@@ -158,3 +171,181 @@ def remaining(batch: Batch, window: Window) -> Value:
     emit, label = batch.emit, batch.label("_count")
     starts = emit.add("Mul", [counted(batch), batch.vector(window.stride)], label)
     return emit.add("Sub", [emit.size(window.rows, window.axis, label), starts], label)
+
+
+_POWERS = tuple([1 << digit for digit in range(62)])
+_WINDOWS = (Kind.WINDOW, Kind.CUT_WINDOW)
+
+
+def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kind: Kind) -> Value:
+    """Mark loop-invariant rows as cut by the bounds of a Slice.
+
+    Args:
+        batch: the Slice.
+        data: the rows.
+        ends: the start and the end in each iteration, of shape [iterations, 1].
+        axis: the axis in one iteration.
+        kind: the elements that the bounds leave.
+    """
+    emit, label = batch.emit, batch.label("_bound")
+    if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in PLAIN_NUMBERS:
+        raise Unbatchable(DIFFERING)
+    size = emit.size(data, axis, label)
+    start, end = (inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
+    bounds = Bounds(start, end, kind, batch.shape(0)[axis].value)
+    rows, bounds = _within_reach(batch, data, bounds, size, axis)
+    how = Partial(axis - batch.rank(0), 0, None, False, bounds=bounds, varies=False)
+    return batch.unvarying(batch.partial(rows, how))
+
+
+def _within_reach(
+    batch: Batch, data: Value, bounds: Bounds, size: Value, axis: int
+) -> tuple[Value, Bounds]:
+    """The rows that some iteration reads, and the bounds within these."""
+    emit, label, kind = batch.emit, batch.label("_rows"), bounds.kind
+    first, last = batch.vector(0), size
+    if kind is not Kind.PREFIX:
+        # The size joins them so that there is a least one at zero iterations.
+        starts = emit.concat([size, bounds.start], 0, label)
+        first = emit.reduce("ReduceMin", starts, (0,), label, 1)
+    if kind is not Kind.SUFFIX:
+        ends = emit.concat([first, bounds.end], 0, label)
+        last = emit.reduce("ReduceMax", ends, (0,), label, 1)
+    rows = emit.add("Slice", [data, first, last, batch.vector(axis)], label)
+    if kind is Kind.PREFIX:
+        return rows, bounds
+    start, end = (emit.add("Sub", [end, first], label) for end in (bounds.start, bounds.end))
+    if kind in _WINDOWS:  # an empty one may be beyond the others
+        start = emit.add("Min", [start, emit.add("Sub", [last, first], label)], label)
+    return rows, Bounds(start, end, kind, bounds.most)
+
+
+def inside(batch: Batch, bound: Value, size: Value) -> Value:
+    """A bound of a Slice as the position from the first element on."""
+    emit, label, zero = batch.emit, batch.label("_bound"), batch.vector(0)
+    negative = emit.add("Less", [bound, zero], label)
+    back = emit.add("Add", [bound, size], label)
+    bound = emit.add("Where", [negative, back, bound], label)
+    return emit.add("Min", [emit.add("Max", [bound, zero], label), size], label)
+
+
+def joined_between(batch: Batch, bounds: Bounds, rows: Value, rest: Sequence[Dimension]) -> Value:
+    """The reductions of rows, which come first, between bounds.
+
+    Raises:
+        Unbatchable: no running reduction serves it.
+    """
+    if bounds.kind in _WINDOWS:
+        return _in_windows(batch, rows, bounds, rest)
+    if batch.node.op_type in JOINS:
+        return _extremes(batch, rows, bounds, rest)
+    return _sums(batch, rows, bounds)
+
+
+def _sums(batch: Batch, rows: Value, bounds: Bounds) -> Value:
+    """The sums of rows, which come first, in a prefix or suffix."""
+    emit, label = batch.emit, batch.label("_sums")
+    is_prefix = bounds.kind is Kind.PREFIX
+    sums = emit.running_sum(rows, label, reverse=int(not is_prefix))
+    rank, place = batch.rank(0), bounds.end if is_prefix else bounds.start
+    nothing = 0 if is_prefix else rank  # where the sum of no rows stands
+    pads = [int(index == nothing) for index in range(2 * rank)]
+    sums = emit.add("Pad", [sums, batch.vector(*pads)], label)
+    return emit.add("Gather", [sums, place], label)
+
+
+def _extremes(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
+    """The extremes or products of rows, which come first, in a prefix or suffix."""
+    emit, label = batch.emit, batch.label("_all")
+    place = bounds.end
+    if bounds.kind is Kind.SUFFIX:
+        place = emit.add("Sub", [emit.size(rows, 0, label), bounds.start], label)
+        rows = emit.reverse(rows, label)
+    # The neutral row in front is the result for no rows, and counts among the most.
+    padded = pad_rows(batch, rows, batch.vector(1), in_front=True)
+    most = None if bounds.most is None else bounds.most + 1
+    return emit.add("Gather", [_join_all(batch, padded, rest, most, None), place], label)
+
+
+def _join_all(
+    batch: Batch, rows: Value, rest: Sequence[Dimension], most: int | None, reach: Value | None
+) -> Value:
+    """Join the rows up to each one: all of them, or the last `reach`."""
+    if batch.running is None:
+        raise Unbatchable(DIFFERING)
+    fact = Fact(batch.require(0).fact.elem_type, tuple(rest))
+    return batch.running(JOINS[batch.node.op_type], rows, fact, most, reach)
+
+
+def _in_windows(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimension]) -> Value:
+    """The reductions of windows of one length, of which limits may cut some."""
+    emit, label, start = batch.emit, batch.label("_windows"), bounds.start
+    lengths = emit.add("Sub", [bounds.end, start], label)
+    # At least 1, since it divides: all windows may be empty, and there may be no iterations.
+    longest = emit.concat([batch.vector(1), lengths], 0, label)
+    longest = emit.reduce("ReduceMax", longest, (0,), label, 1)
+    if bounds.kind is Kind.CUT_WINDOW:
+        rows = pad_rows(batch, rows, longest, in_front=True)
+        zero = batch.vector(0)
+        # A window that the front cuts is placed by its end, and so begins in the padding.
+        at_first = emit.add("Equal", [start, zero], label)
+        behind = emit.add("Add", [start, longest], label)
+        end = emit.add("Max", [bounds.end, zero], label)
+        start = emit.add("Where", [at_first, end, behind], label)
+    if batch.node.op_type not in JOINS:
+        total = _in_blocks(batch, rows, start, longest, rest)
+    else:
+        total = _of_two(batch, rows, start, longest, rest)
+    # An empty window stands over rows of others, whose reduction must not show.
+    some = emit.add("Greater", [lengths, batch.vector(0)], label)
+    if batch.rank(0) > 1:
+        some = emit.unsqueeze(some, tuple(range(1, batch.rank(0))), label)
+    nothing = neutral(batch) if batch.node.op_type in JOINS else batch.number(0)
+    return emit.add("Where", [some, total, nothing], label)
+
+
+def _of_two(
+    batch: Batch, rows: Value, start: Value, longest: Value, rest: Sequence[Dimension]
+) -> Value:
+    """The extremes of windows, by those of two windows of a power of 2."""
+    if batch.node.op_type not in OVERLAPPING:
+        raise Unbatchable(DIFFERING)
+    emit, label, one = batch.emit, batch.label("_windows"), batch.vector(1)
+    powers = batch.vector(*_POWERS)
+    # The largest power of 2 up to the length, by a table: ONNX has no integer logarithm.
+    larger = emit.add("Greater", [powers, longest], label)
+    fitting = emit.add("Where", [larger, one, powers], label)
+    width = emit.reduce("ReduceMax", fitting, (0,), label, 1)
+    joined = _join_all(batch, pad_rows(batch, rows, longest), rest, None, width)
+    # `joined` has the last `width` rows up to each place, so a window is found by its end.
+    before = emit.add("Sub", [start, one], label)
+    ends = [emit.add("Add", [before, size], label) for size in (width, longest)]
+    parts = [emit.add("Gather", [joined, end], label) for end in ends]
+    return emit.add(JOINS[batch.node.op_type], parts, label)
+
+
+def _in_blocks(
+    batch: Batch, rows: Value, start: Value, longest: Value, rest: Sequence[Dimension]
+) -> Value:
+    """The sums of windows, by running sums in blocks of their length."""
+    emit, label = batch.emit, batch.label("_blocks")
+    # A Reshape takes a size of 0 for that of its operand, unless there is `allowzero`.
+    if emit.opset < ALLOWZERO and not all(dim.value for dim in rest):
+        raise Unbatchable(DIFFERING)
+    allow = {"allowzero": 1} if emit.opset >= ALLOWZERO else {}
+    sizes, one = emit.add("Shape", [rows], label), batch.vector(1)
+    size, others = (emit.slice(sizes, *cut, label) for cut in ((0, 1), (1, LAST_OF_32_BITS)))
+    # One block more than the rows fill: there is a row behind the last window then.
+    reach = emit.add("Div", [emit.add("Add", [size, longest], label), longest], label)
+    count = emit.add("Add", [reach, one], label)
+    whole = emit.add("Mul", [count, longest], label)
+    padded = pad_rows(batch, rows, emit.add("Sub", [whole, size], label))
+    apart = emit.concat([count, longest, others], 0, label)
+    blocks = emit.add("Reshape", [padded, apart], label, **allow)
+    together = emit.concat([whole, others], 0, label)
+    ends = emit.running_sum(blocks, label, 1, reverse=1)
+    starts = emit.running_sum(blocks, label, 1, exclusive=1)
+    ends, starts = (emit.add("Reshape", [v, together], label, **allow) for v in (ends, starts))
+    behind = emit.add("Add", [start, longest], label)
+    parts = [(ends, start), (starts, behind)]
+    return emit.add("Add", [emit.add("Gather", [v, at], label) for v, at in parts], label)

@@ -13,14 +13,11 @@ from ..facts.polynomial import Dimension
 from ..facts.safety_context import Premises, at_least, require, same, shown
 from ..ir import Node, Operator, Value
 from .agreement import is_integer
-from .axes import ONE, positions
+from .axes import ONE, RankAnswer, length_of, positions, rank_of_first
 from .axis_map import Rowwise
+from .batch_axis import axis_size, joined, numbered, parted
 from .batching import Batch, Unbatchable
-from .cost_estimates import EACH, SLID, convolution, places
-from .dynamic_shape_batching import axis_size, numbered
-from .merge_batch_axis import joined, parted
-from .output_growth import size_of, times
-from .ranks import RankAnswer, length_of, rank_of_first
+from .cost_estimates import EACH, SLID, convolution, places, size_of, times
 from .rules import (
     Growing,
     OperatorRules,

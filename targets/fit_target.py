@@ -16,7 +16,7 @@ from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
 from ..ir import Model, Node, load, normal_domain
 from ..ir.option_names import by
-from ..ops.schemas import schema_at
+from ..ops.schema_queries import schema_at
 from ..passes import (
     LoopsToScans,
     Pass,
@@ -33,11 +33,10 @@ from ..passes.base import MAY_BE_CONTROL_FLOW, Meter, Part
 from ..passes.cleanup.infer_shapes import InferShapes
 from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.new_nodes import has_onnx_nodes
-from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget
+from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget, SearchBudget
 from ..passes.utils.fingerprint import States
 from ..passes.utils.fixpoint import Repeated, run_passes
 from ..passes.utils.loop_conditions import isolate_conditions
-from ..passes.utils.search_budget import SearchBudget
 from ..passes.utils.trial import try_passes
 from ..passes.vetoes import is_hidden
 from ..version_converter import ConversionError

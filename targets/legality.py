@@ -12,7 +12,7 @@ from ..ir import Function, Model, Node, Value, normal_domain
 from ..ir.attributes import value_of
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
-from ..ops.schemas import default_of, formals, schema_at
+from ..ops.schema_queries import default_of, formals, schema_at
 from ..version_converter.types import Types
 from .forms.operands import is_whole
 from .prose_defaults import default_in_prose

@@ -15,7 +15,7 @@ from ..analysis.constants.folding import Folder
 from ..ir import Graph, Model, Node, Value, normal_domain
 from ..ir.lazy import lazy_property
 from ..ir.opaque import Reads
-from ..ops.schemas import schema_at
+from ..ops.schema_queries import schema_at
 from ..passes import (
     EliminateDeadFunctions,
     EliminateDeadNodes,

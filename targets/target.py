@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..ir import Error
-from ..ops.schemas import is_defined
+from ..ops.schema_queries import is_defined
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 ANY_SHAPE = "*"

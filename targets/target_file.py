@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from ..ir import MAX_OPSET, instead, nearest
 from ..ir.io.toml_text import parse_toml
-from ..ops.schemas import operators, schema_at
+from ..ops.schema_queries import operators, schema_at
 from ..version_converter.schemas import OLDEST
 from .target import ANY_SHAPE, Form, Opsets, Source, Target, TargetError, Tried
 

@@ -46,7 +46,7 @@ REMAINING = {
     "passes/simplify/rules/normal_form.py": "forms of older opsets",
     "passes/simplify/rules/replacement.py": "relative costs of nodes that rules weigh",
     "passes/utils/zero_signs.py": "operators that forget the sign of a zero",
-    "passes/iteration/injective_indices.py": "operators that repeat one number",
+    "passes/iteration/places.py": "operators that repeat one number",
     "passes/vectorize/residual_loop.py": "operators worth computing for all iterations at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
     "verification/checker/folding.py": "operators that the checker computes, without `ops/`",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops.schemas import Schema, default_of, formals, schema_at, type_fault
+from ..ops.schema_queries import Schema, default_of, formals, schema_at, type_fault
 from .node_draft import NodeDraft
 from .registry import ADDED_VALUES, HARMLESS
 from .schemas import takes_all

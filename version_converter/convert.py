@@ -10,7 +10,7 @@ from ..ir import MAX_OPSET, Function, Model, Node
 from ..ir.kinds import takes
 from ..passes import Progress, Remark
 from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
-from ..passes.utils.slice_declarations import declare_slices
+from ..passes.utils.declarations import declare_slices
 from ..reference.signature import all_nodes
 from .declaring import declare_results
 from .engine import Engine

@@ -11,7 +11,7 @@ from ..analysis.constants.provenance import origins
 from ..definitions import Expansion
 from ..ir import Function, Model, Node, Operator, Value, nearest
 from ..ir.attributes import LARGE
-from ..ops.schemas import operators, schema_at
+from ..ops.schema_queries import operators, schema_at
 from ..passes import Progress
 from ..passes.base import MAY_BE_CONTROL_FLOW
 from . import scans

@@ -24,7 +24,7 @@ from ..ir.attributes import graphs_in
 from ..ir.read_names import free_names
 from ..ops import rules_of
 from ..ops.elementwise import CastLike, Elementwise, OfEach
-from ..ops.schemas import Schema, default_of, formals, schema_at
+from ..ops.schema_queries import Schema, default_of, formals, schema_at
 from ..reference.functions import specialize
 from .declaring import declare_results
 from .node_draft import for_outputs

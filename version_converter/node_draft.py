@@ -22,8 +22,7 @@ from ..ir import (
 from ..ir.attributes import value_of
 from ..ir.option_names import by
 from ..ops.builder import Builder
-from ..ops.schema_queries import formal_inputs
-from ..ops.schemas import Schema, default_of, schema_at
+from ..ops.schema_queries import Schema, default_of, formal_inputs, schema_at
 from .constants import Constants
 from .errors import Refused
 from .schemas import constant_takes

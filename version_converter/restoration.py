@@ -22,7 +22,7 @@ import onnx
 from ..ir import Array, Graph, Model, Node, Operator, Tensor, Value, load
 from ..ir.attributes import value_of
 from ..ops.builder import Builder
-from ..ops.schemas import schema_at
+from ..ops.schema_queries import schema_at
 from .engine import inherit
 from .errors import ConversionError
 from .subgraph_extraction import drop_unread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ..ir import MAX_OPSET
-from ..ops.schemas import allowed_types, formals, schema_at, tensor_text
+from ..ops.schema_queries import allowed_types, formals, schema_at, tensor_text
 
 REVIEWED = 28
 """Opset up to which every change of an operator is reviewed: a change that schemas do not show has

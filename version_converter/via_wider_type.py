@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from ..ir import Value
-from ..ops.schemas import formals, schema_at
+from ..ops.schema_queries import formals, schema_at
 from .node_draft import NodeDraft
 
 _T = onnx.TensorProto

@@ -9,7 +9,15 @@ import onnx
 
 from ..definitions.registry import IN_ONNX_DOMAIN
 from ..ir import Function, Graph, Model, Node, Operator
-from ..ops.schemas import Actual, Schema, default_of, formals, schema_at, tensor_text, type_fault
+from ..ops.schema_queries import (
+    Actual,
+    Schema,
+    default_of,
+    formals,
+    schema_at,
+    tensor_text,
+    type_fault,
+)
 from . import scans
 from .attribute_to_input import MOVES
 from .form import OperatorForm

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...ir import Model, Node, Value
 from ...ops import rules_of
-from ...ops.ranks import RankAnswer, RankOf
+from ...ops.axes import RankAnswer, RankOf
 
 
 class Ranks:

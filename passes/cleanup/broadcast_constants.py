@@ -16,8 +16,7 @@ import numpy as np
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Array, Graph, Node, Tensor, Value
 from ...ops import rules_of
-from ...ops.elementwise import Elementwise
-from ...ops.logic import Where
+from ...ops.elementwise import Elementwise, Where
 
 _BROADCAST = 8
 """Opset from which on all elementwise operators broadcast in all directions."""

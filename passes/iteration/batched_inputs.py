@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.ranks import Ranks
 from ...analysis.shapes.single_node_model import reads_of
-from ...facts.fact import Fact, Shape, constant_fact, content_from, decided, element
+from ...facts.fact import Fact, Shape, constant_fact, content_from
 from ...facts.polynomial import Dimension
 from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
-from ...ops.batching import Extent, Operand, Quotient, Unbatchable, Window, spread
+from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
 from ...ops.schema_queries import MIN_OF_INTEGERS
-from .loop_view import LoopView, ScanInput
-from .memory import IterationMemory, MemoryBounds
-from .scan_layout import declaration, move_axis
+from .iterations import IterationMemory, Iterations, MemoryBounds
+from .loop_view import LoopView, ScanInput, declaration, move_axis
 
 OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
@@ -26,7 +24,7 @@ OLDEST_OPSET = 11
 _ONE = (Dimension.constant(1),)
 
 
-class Feeding:
+class Feeding(Iterations):
     """The outside values and body arguments of a Loop or Scan, in a scratch graph.
 
     The complete graph replaces the Loop or Scan.
@@ -43,7 +41,6 @@ class Feeding:
         graph: the scratch graph.
         emit: the builder of its nodes.
         iterations: the trip count, int64 of shape [1].
-        number: the symbol of the iteration number.
         reversals: the values with a reversed first axis, both ways.
         outside: the graph's inputs for outside values.
         ranks: the ranks of the graph's values.
@@ -64,9 +61,8 @@ class Feeding:
         memory: IterationMemory | None = None,
         exact: bool = False,
     ) -> None:
-        self.loop_view = loop_view
+        super().__init__(loop_view, inference)
         self.exact = exact
-        self.inference = inference
         self.memory = memory or IterationMemory(loop_view, inference, MemoryBounds())
         graph = loop_view.node.graph
         assert graph is not None
@@ -89,8 +85,6 @@ class Feeding:
         self.defined: dict[str, None] = {}
         self.of_rows: dict[str, None] = {}
         self.adds_loops = False
-        # One symbol for the number of any iteration: what holds for it holds in each.
-        self.number = inference.symbols.fresh()
         self.iterations = self._count()
 
     def same(self, value: Value) -> Operand:
@@ -152,18 +146,11 @@ class Feeding:
         most = self.most_dimension
         if most is None or most.less(0) is not False:
             count = self._at_least_none(count)
-        if loop_view.start is None or self._starts:
+        if loop_view.start is None or self.starts:
             return count
         start = self._vector(loop_view.start)
         # A condition that is false at first means zero iterations, whatever the trip count.
         return self.emit.add("Where", [start, count, self.integers(0)], "iterations")
-
-    @lazy_property
-    def _starts(self) -> bool:
-        """Test for a Loop condition that certainly holds before the first iteration."""
-        start = self.loop_view.start
-        array = None if start is None else decided(self.same(start).fact)
-        return array is not None and bool(array.all())
 
     def _vector(self, value: Value) -> Value:
         """Convert a tensor of one element, of any rank, to a vector.
@@ -188,15 +175,9 @@ class Feeding:
     def _length(self, scanned: tuple[ScanInput, ...]) -> Value:
         first = scanned[0]
         if first.size is not None and first.size > 1:
-            return self.integers(first.count(self._shape(first)).value or 0)
-        axis = first.axis % len(self._shape(first))
+            return self.integers(first.count(self.shape(first)).value or 0)
+        axis = first.axis % len(self.shape(first))
         return self.emit.size(self.same(first.source).value, axis, "iterations")
-
-    def _shape(self, scanned: ScanInput) -> Shape:
-        shape = self.same(scanned.source).fact.shape
-        if shape is None or not -len(shape) <= scanned.axis < len(shape):
-            raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
-        return shape
 
     def require_room(self, what: str, fact: Fact) -> None:
         """Check the size of a batched value.
@@ -209,57 +190,6 @@ class Feeding:
             Unbatchable: a value over the limit.
         """
         self.memory.require(what, fact, self.most_iterations)
-
-    @property
-    def most_iterations(self) -> int | None:
-        """The maximum trip count; None if known only at run time."""
-        most = None if self.most_dimension is None else self.most_dimension.value
-        return None if most is None else max(most, 0)
-
-    @lazy_property
-    def most_dimension(self) -> Dimension | None:
-        """The maximum trip count, with symbols for sizes."""
-        if self.loop_view.maximum is None:
-            first = self.loop_view.scan_inputs[0]
-            return first.count(self._shape(first))
-        most = element(self.same(self.loop_view.maximum).fact)
-        return most if isinstance(most, Dimension) else None
-
-    def extent(self, certain: bool) -> Extent:
-        """The facts of the iterations.
-
-        Args:
-            certain: true if there is a first iteration for all inputs.
-        """
-        quotient = self._quotient
-        most = self.most_dimension or (quotient and Dimension.symbol(quotient.symbol))
-        return Extent(self.number, most, certain, quotient)
-
-    @lazy_property
-    def _quotient(self) -> Quotient | None:
-        """The division of a size by a number that yields the trip count."""
-        maximum = self.loop_view.maximum
-        node = None if maximum is None else skip_identities(maximum).producer
-        if node is None or not node.is_op("Div"):
-            return None
-        dividend, divisor = (
-            None if value is None else element(self.inference.fact(value)) for value in node.inputs
-        )
-        if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
-            return None
-        most = self.most_dimension or self.inference.symbols.fresh()
-        by, symbol = divisor.value, most.only_symbol
-        if by is None or by <= 0 or symbol is None or most.terms != {(symbol,): 1}:
-            return None
-        return Quotient(symbol, by, dividend)
-
-    @lazy_property
-    def iteration_dimension(self) -> Dimension | None:
-        """The exact trip count; None if unknown."""
-        start, most = self.loop_view.start, self.most_dimension
-        if most is None or most.less(0) is not False:
-            return None
-        return most if start is None or self._starts else None
 
     # Arguments of the body -----------------------------------------------------------------------
 
@@ -298,7 +228,7 @@ class Feeding:
         """
         maximum, start = self.loop_view.maximum, self.loop_view.start
         most = self.most_dimension
-        if maximum is None or (start is not None and not self._starts):
+        if maximum is None or (start is not None and not self.starts):
             return self.emit.squeeze(self.iterations, 0, "limit")
         bound, is_open = self.same(maximum), most is None or most.less(0) is not False
         if is_open and bound.fact.shape == () and self.emit.opset >= MIN_OF_INTEGERS:
@@ -310,11 +240,6 @@ class Feeding:
         if bound.fact.shape == _ONE:
             return self.emit.squeeze(bound.value, 0, "limit")
         return self.emit.scalar(bound.value, "limit")
-
-    def is_number(self, fact: Fact) -> bool:
-        """Test for a value of one element that equals the iteration number."""
-        content = fact.content
-        return content is not None and content.size == 1 and content.item() == self.number
 
     def numbers(self, end: Value) -> Value:
         """Emit the numbers from 0 to below the element of a vector."""
@@ -329,7 +254,7 @@ class Feeding:
 
     def elements(self, scanned: ScanInput) -> Operand:
         """Emit a scan input, elements first and in the order of iteration."""
-        source, shape = self.same(scanned.source), self._shape(scanned)
+        source, shape = self.same(scanned.source), self.shape(scanned)
         value = self.rows(source, scanned.axis, scanned.argument.name)
         if scanned.backward:
             value = self.reverse(value)

@@ -8,22 +8,18 @@ e = Gather (s, i)                     reads row i, which the iteration before wr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element, integers
+from ...facts.fact import element
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
-from ...ops.batching import Extent
 from ...ops.builder import Builder
-from ...ops.slice_view import read_slice
-from .affine_reads import Index
+from ...ops.views import read_slice
 from .loop_view import LoopView, State
-
-_MOVES = ("Unsqueeze", "Squeeze", "Reshape", "Expand")
-"""The operators that may repeat elements, and keep them otherwise."""
+from .places import Index, Places, repeated
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,22 +98,14 @@ class RowAccesses:
 
     Args:
         loop_view: the Loop.
-        inference: the facts of the model's values.
-        indices: the induction variables of its body.
-        extent: the facts of its iterations.
+        places: the places of its body.
     """
 
-    def __init__(
-        self,
-        loop_view: LoopView,
-        inference: ShapeInference,
-        indices: Mapping[Value, Index],
-        extent: Extent,
-    ) -> None:
+    def __init__(self, loop_view: LoopView, places: Places) -> None:
         self._loop_view = loop_view
-        self._inference = inference
-        self._indices = indices
-        self._extent = extent
+        self._places = places
+        self._inference = places.inference
+        self._indices = places.indices
 
     # Stores --------------------------------------------------------------------------------------
 
@@ -348,48 +336,17 @@ class RowAccesses:
         assert load.row is not None and store.axis is not None
         if store.grows and load.row.at is None:
             return load.row.index.start.less(0) is False
-        place = load.row.index.start + self._extent.number * load.row.index.step
         shape = self._inference.fact(store.state.initial).shape
-        behind = None if shape is None else shape[store.axis] - 1 - place
-        if behind is not None and store.grows:
-            behind = behind + self._extent.number
-        never = self._extent.never_negative
-        return behind is not None and never(place) and never(behind)
+        if shape is None:
+            return False
+        size = shape[store.axis] + (self._places.extent.number if store.grows else 0)
+        return self._places.is_inside(load.row.index, size)
 
 
 def reduction_of(node: Node) -> str:
     """The reduction of a ScatterND or ScatterElements."""
     name = node.attribute("reduction", "none")
     return name.decode() if isinstance(name, bytes) else str(name)
-
-
-def unmoved(value: Value) -> Value:
-    """The value before nodes that only move its elements."""
-    while (node := value.producer) is not None and node.is_op(*_MOVES[:-1], "Identity"):
-        if node.inputs[0] is None:
-            break
-        value = node.inputs[0]
-    return value
-
-
-def counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool:
-    """Test for the numbers from 0 to below a size, in order."""
-    value = unmoved(value)
-    numbers, node = integers(inference.fact(value)), value.producer
-    if numbers is not None:
-        return size.value == numbers.size and numbers.reshape(-1).tolist() == [*range(numbers.size)]
-    if node is None or not node.is_op("Range") or node.op.references:
-        return False
-    first, end, step = (None if v is None else element(inference.fact(v)) for v in node.inputs)
-    return first == 0 and step == 1 and (end == size or inference.fact(value).shape == (size,))
-
-
-def repeated(value: Value | None, is_one: Callable[[Value], bool]) -> Value | None:
-    """The value that passes a test and that all elements of another one equal; None for others."""
-    while value is not None and not is_one(value):
-        node = value.producer
-        value = node.input(0) if node is not None and node.is_op(*_MOVES) else None
-    return value
 
 
 def sizes_of(inference: ShapeInference, value: Value) -> list[int | None] | None:

@@ -1,4 +1,4 @@
-"""Replacement of a Loop or Scan by the nodes of its scratch graph."""
+"""Replacement of a Loop or Scan by the nodes of its scratch graph; new bodies."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact, is_named, is_settled
 from ...facts.polynomial import Dimension
-from ...ir import Graph, Template, Value, captured_by
+from ...ir import Graph, Node, Template, Value, captured_by
+from ...ops.builder import Builder
 from .batched_inputs import Feeding
+from .loop_view import declaration
 
 
 def is_used(graph: Graph, value: Value | None) -> bool:
@@ -109,3 +112,49 @@ def _facts(feeding: Feeding, iterations: Dimension | None) -> Iterator[Fact | No
         axis = one.axis % (len(dims) + 1)
         dims.insert(axis, iterations or inference.symbols.fresh())
         yield Fact(fact.elem_type, tuple(dims)) if is_settled(fact) else None
+
+
+def fact_declaration(value: Value, inference: ShapeInference) -> onnx.ValueInfoProto:
+    """The facts of a value, as a declaration.
+
+    onnxruntime requires the rank of every output of a Scan's body.
+    """
+    return declaration(value.name, inference.fact(value).type_proto(private=False))
+
+
+def add_input(body: Graph, like: Value, inference: ShapeInference) -> Value:
+    """Add an input like one of the original body."""
+    return body.add_input(like.name, fact_declaration(like, inference))
+
+
+def all_labels(node: Node, results: Sequence[Value], suffix: str = "") -> list[str]:
+    """Labels for all outputs of a new Loop or Scan, from the original's.
+
+    Also for outputs that the original omits: onnxruntime rejects some nodes that omit one.
+    """
+    outputs = [*node.outputs, *[None] * (len(results) - len(node.outputs))]
+    return [
+        result.name if output is None else output.name + suffix
+        for output, result in zip(outputs, results, strict=True)
+    ]
+
+
+def own_output(value: Value, others: Sequence[Value], emit: Builder) -> Value:
+    """An output of a body for a value: produced in the body, distinct from others.
+
+    onnxruntime returns zeros for one of two outputs that are one value.
+    """
+    if value.producer is not None and value.graph is emit.graph and value not in others:
+        return value
+    return emit.add("Identity", [value], value.name)
+
+
+def set_own_outputs(
+    body: Graph, results: Sequence[Value], infos: Sequence[onnx.ValueInfoProto], first: int = 0
+) -> None:
+    """Set the outputs of a body, each from position `first` on its `own_output`."""
+    emit, own = Builder(body), list[Value]()
+    for value in results[first:]:
+        own.append(own_output(value, own, emit))
+    body.set_outputs([*results[:first], *own], infos)
+    clean(body)

@@ -16,8 +16,7 @@ from ...facts.notions import Equality
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ..costs.table import BLOCK_BYTES
-from ..iteration.loop_view import read
-from ..iteration.scan_layout import replace_outputs
+from ..iteration.loop_view import read, replace_outputs
 from ..iteration.splice import propagate_facts, splice
 from ..utils.sites import Site, SitePass
 

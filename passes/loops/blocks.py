@@ -35,16 +35,26 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import ALLOWZERO, MIN_OF_INTEGERS
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
-from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State
-from ..iteration.memory import IterationMemory, MemoryBounds
-from ..iteration.new_bodies import add_input, fact_declaration, set_own_outputs
-from ..iteration.scan_layout import add_holder, declaration, move_axis
-from ..iteration.splice import is_used, set_results
-from ..iteration.zero_iterations import ZeroIterationSizes
+from ..iteration.iterations import IterationMemory, MemoryBounds, ZeroIterationSizes
+from ..iteration.loop_view import (
+    LoopView,
+    ScanInput,
+    ScanOutput,
+    State,
+    add_holder,
+    declaration,
+    move_axis,
+)
+from ..iteration.splice import add_input, fact_declaration, is_used, set_own_outputs, set_results
 from ..vectorize.batch_interpreter import Batcher
-from ..vectorize.loop_distribution import Distribution
 from ..vectorize.nested_control_flow import compute_nested
-from ..vectorize.residual_loop import ResidualOutputs, label_of, plan_residual_loop, rebuild
+from ..vectorize.residual_loop import (
+    Distribution,
+    ResidualOutputs,
+    label_of,
+    plan_residual_loop,
+    rebuild,
+)
 
 _LARGE = 1 << 10
 """The number by which open sizes are compared."""
@@ -325,7 +335,7 @@ class BlockFeeding(Feeding):
 
     def elements(self, scanned: ScanInput) -> Operand:
         """Emit the elements of a scan input in a block, along the first axis."""
-        source, shape, places = self.same(scanned.source), self._shape(scanned), self._places
+        source, shape, places = self.same(scanned.source), self.shape(scanned), self._places
         if scanned.backward:
             places = self.emit.add("Sub", [self.last, places], "places")
         axis, label = scanned.axis % len(shape), scanned.argument.name

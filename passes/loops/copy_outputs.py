@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ...facts.reason import Message
 from ...ir import Model, Node, Operator
-from ...ops.departing import uncopied_outputs
+from ...ops.departures import uncopied_outputs
 from ..utils.sites import Site, SitePass
 
 _COPIED = Message(

@@ -29,8 +29,13 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import takes
 from ..utils.legality import caller_attribute
 from ..utils.sites import Site, SitePass
-from .comparisons import Comparison, ConditionReader
-from .trip_count_formulas import Exit, TripCountFormulas, constant_iterations
+from .trip_count_formulas import (
+    Comparison,
+    ConditionReader,
+    Exit,
+    TripCountFormulas,
+    constant_iterations,
+)
 
 _INT64 = onnx.TensorProto.INT64
 

@@ -23,23 +23,21 @@ from typing import ClassVar
 import numpy as np
 import onnx
 
-from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ...ir import Graph, Value
-from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
-from ..iteration.affine_reads import Index, moving_indices
-from ..iteration.batched_inputs import Feeding
-from ..iteration.injective_indices import InjectiveIndices
-from ..iteration.loop_view import LoopView, read
-from ..iteration.new_bodies import own_output
+from ..iteration.iterations import Iterations
+from ..iteration.loop_view import LoopView, declaration, read
+from ..iteration.places import Index, Places
 from ..iteration.row_accesses import Load, Row, RowAccesses, Store, distinct, written_before
-from ..iteration.scan_layout import declaration
+from ..iteration.splice import own_output
 from ..utils.sites import Site, SitePass
 
 _FORWARDED = Message("stores-forwarded", "{count} reads of '{state}' need no buffer")
+_OLDEST = 11
+"""The first opset of ScatterND and of sequences."""
 _MOST_STATES = 16
 """The limit of iterations whose rows new states hold."""
 _FILLED = (
@@ -63,11 +61,12 @@ class ForwardStores(SitePass):
 
     def visit(self, site: Site) -> None:
         """Forward the stores to one buffer."""
-        if not site.holds(*self.works_on):
+        if site.graph.root.opset() < _OLDEST or not site.holds(*self.works_on):
             return
-        loop_view, inference, certain = read(site.node), site.inference, site.is_certain
-        for forwarding in _Buffers(loop_view, inference, certain).forwardings():
-            if _Writer(site.graph, loop_view, forwarding, inference, certain).write():
+        loop_view = read(site.node)
+        places = Places(Iterations(loop_view, site.inference), site.is_certain)
+        for forwarding in _Buffers(loop_view, places).forwardings():
+            if _Writer(site.graph, loop_view, forwarding, places).write():
                 count, name = len(forwarding.reads), forwarding.store.state.argument.name
                 site.rewritten(_FORWARDED(count=count, state=name))
                 return
@@ -102,41 +101,29 @@ class _Buffers:
 
     Args:
         loop_view: the Loop.
-        inference: the facts of the model's values.
-        certain: true if there is a first iteration for all inputs.
+        places: the places of its body.
     """
 
-    def __init__(self, loop_view: LoopView, inference: ShapeInference, certain: bool) -> None:
-        self._loop_view = loop_view
-        self._inference = inference
-        self._certain = certain
+    def __init__(self, loop_view: LoopView, places: Places) -> None:
+        self._loop_view, self._places = loop_view, places
+        self._accesses = RowAccesses(loop_view, places)
 
     def forwardings(self) -> Iterator[_Forwarding]:
         """Yield the reads that may be forwarded, by state."""
-        try:
-            feeding = Feeding(self._loop_view, self._inference)
-        except Unbatchable:
-            return
-        indices = moving_indices(self._loop_view, self._inference)
-        extent = feeding.extent(self._certain)
-        accesses = RowAccesses(self._loop_view, self._inference, indices, extent)
-        signs = InjectiveIndices(self._loop_view, feeding, self._certain)
-        for state in self._loop_view.states if indices else ():
-            store = accesses.store(state)
-            loads = None if store is None else accesses.loads(store)
+        for state in self._loop_view.states if self._places.indices else ():
+            store = self._accesses.store(state)
+            loads = None if store is None else self._accesses.loads(store)
             if store is None or not loads or not distinct(store.rows):
                 continue
-            reads = [self._read(load, store, accesses, signs) for load in loads]
+            reads = [self._read(load, store) for load in loads]
             present = tuple([read for read in reads if read is not None])
             if len(present) == len(reads):
-                yield _Forwarding(store, accesses, present)
+                yield _Forwarding(store, self._accesses, present)
 
-    def _read(
-        self, load: Load, store: Store, accesses: RowAccesses, signs: InjectiveIndices
-    ) -> _Read | None:
+    def _read(self, load: Load, store: Store) -> _Read | None:
         if load.row is None:
             return _Read(load, 0, 0)
-        if not accesses.is_inside(load, store):
+        if not self._accesses.is_inside(load, store):
             return None
         try:
             match = written_before(store, load.row)
@@ -151,14 +138,14 @@ class _Buffers:
         # iteration before.
         rows = list(store.rows) if steps == 1 else [load.row, *store.rows]
         alone = steps == 1 and len(rows) == 1
-        if steps > _MOST_STATES or not (alone or self._of_one_sign(rows, signs)):
+        if steps > _MOST_STATES or not (alone or self._of_one_sign(rows)):
             return None
         return _Read(load, position, steps)
 
-    def _of_one_sign(self, rows: Sequence[Row], signs: InjectiveIndices) -> bool:
+    def _of_one_sign(self, rows: Sequence[Row]) -> bool:
         """Test for indices of one sign, so that other indices are other places."""
-        values = [None if row.at is None else signs.sign(row.at) for row in rows]
-        return values[0] is not None and len(set(values)) == 1
+        signs = [None if row.at is None else self._places.sign(row.at) for row in rows]
+        return signs[0] is not None and len(set(signs)) == 1
 
 
 class _Writer:
@@ -168,26 +155,19 @@ class _Writer:
         graph: the graph of the Loop.
         loop_view: the Loop.
         forwarding: the reads.
-        inference: the facts of the model's values.
-        certain: true if there is a first iteration for all inputs.
+        places: the places of its body.
 
     New states have the axis of the rows where all reads of them do.
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        loop_view: LoopView,
-        forwarding: _Forwarding,
-        inference: ShapeInference,
-        certain: bool,
+        self, graph: Graph, loop_view: LoopView, forwarding: _Forwarding, places: Places
     ) -> None:
         self._graph = graph
         self._loop_view = loop_view
         self._store, self._reads = forwarding.store, forwarding.reads
         self._accesses = forwarding.accesses
-        self._inference = inference
-        self._certain = certain
+        self._inference, self._certain = places.inference, places.certain
         self._outside = Builder(graph)
         self._keeps = self._store.keeps_axis and all(
             one.load.keeps for one in self._reads if one.steps

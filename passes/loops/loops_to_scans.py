@@ -37,11 +37,23 @@ from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..costs.table import Costs, cost_table
-from ..iteration.affine_reads import ElementRead, Selection, element_reads
-from ..iteration.loop_view import LoopView, read_replaceable
-from ..iteration.new_bodies import add_input, all_labels, fact_declaration, set_own_outputs
-from ..iteration.scan_layout import add_choice, add_holder, move_axis, replace_outputs
-from ..iteration.splice import clean, drop_dead_nodes
+from ..iteration.loop_view import (
+    LoopView,
+    add_choice,
+    add_holder,
+    move_axis,
+    read_replaceable,
+    replace_outputs,
+)
+from ..iteration.places import ElementRead, Selection, element_reads
+from ..iteration.splice import (
+    add_input,
+    all_labels,
+    clean,
+    drop_dead_nodes,
+    fact_declaration,
+    set_own_outputs,
+)
 from ..utils.sites import Site, SitePass
 
 _SCAN = Message("loop-to-scan", "is a Scan now")

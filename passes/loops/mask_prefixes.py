@@ -22,8 +22,8 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph
-from ..iteration.affine_reads import moving_indices
 from ..iteration.loop_view import LoopView, read
+from ..iteration.places import moving_indices
 from ..iteration.splice import is_used
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value
@@ -61,8 +61,7 @@ class MaskPrefixes(SitePass):
 
 def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> int:
     """Rewrite the states of one Loop, and return their number."""
-    from .growing_states import emit_all_rows, growing_states
-    from .prefix_values import PrefixBody
+    from .prefix_values import PrefixBody, emit_all_rows, growing_states
 
     growing = [
         each

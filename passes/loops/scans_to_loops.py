@@ -27,11 +27,18 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Operator, Template, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import ALLOWZERO, type_obstacle
-from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, read_replaceable
-from ..iteration.new_bodies import add_input, all_labels, set_own_outputs
-from ..iteration.scan_layout import add_holder, declaration, move_axis, replace_outputs
-from ..iteration.splice import is_used
-from ..scans.padding import emit_sizes
+from ..iteration.loop_view import (
+    LoopView,
+    ScanInput,
+    ScanOutput,
+    add_holder,
+    declaration,
+    move_axis,
+    read_replaceable,
+    replace_outputs,
+)
+from ..iteration.splice import add_input, all_labels, is_used, set_own_outputs
+from ..scans.opset import emit_sizes
 from ..scans.shapes import ScanShapes, Size
 from ..utils.sites import Site, SitePass
 

@@ -25,17 +25,14 @@ from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Node, Value
-from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
-from ...ops.slice_view import SliceView, read_slice
-from ..iteration.affine_reads import Index, moving_indices
-from ..iteration.batched_inputs import Feeding
-from ..iteration.injective_indices import InjectiveIndices
+from ...ops.views import SliceView, read_slice
+from ..iteration.iterations import Iterations
 from ..iteration.loop_view import LoopView, State, read
-from ..iteration.row_accesses import Row, RowAccesses, distinct, reduction_of, sizes_of, unmoved
+from ..iteration.places import Places, moving_indices, unmoved
+from ..iteration.row_accesses import Row, RowAccesses, distinct, reduction_of, sizes_of
 from ..utils.sites import Site, SitePass
-from .sliced_writes import slice_writes
-from .state_layouts import carry_rows_first
+from .write_spellings import carry_rows_first, slice_writes
 
 _STORED = Message("row-stored", "'{state}' is written by one ScatterND in each iteration")
 _MOVED = Message("state-moved", "'{state}' is carried with the axis first that the body writes")
@@ -74,14 +71,17 @@ class StoreRows(SitePass):
         """Rewrite the stores of one loop."""
         if site.graph.root.opset() < _OLDEST or not site.holds(*self.works_on):
             return
-        for name in slice_writes(read(site.node), site.inference, site.is_certain):
+        loop_view = read(site.node)
+        places = Places(Iterations(loop_view, site.inference), site.is_certain)
+        for name in slice_writes(loop_view, places):
             site.rewritten(_SLICED(state=name))
         loop_view = read(site.node)
         moved = carry_rows_first(loop_view, site.inference)
         if moved is not None:
             site.rewritten(_MOVED(state=moved))
             return
-        for name in _Stores(loop_view, site.inference, site.is_certain).rewrite():
+        places = Places(Iterations(loop_view, site.inference), site.is_certain)
+        for name in _Stores(loop_view, places).rewrite():
             site.rewritten(_STORED(state=name))
 
 
@@ -90,33 +90,18 @@ class _Stores:
 
     Args:
         loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
-        certain: true if there is a first iteration for all inputs.
+        places: the places of its body.
     """
 
-    def __init__(self, loop_view: LoopView, inference: ShapeInference, certain: bool) -> None:
+    def __init__(self, loop_view: LoopView, places: Places) -> None:
         self._loop_view = loop_view
         self._body = loop_view.body
-        self._inference = inference
-        self._certain = certain
-        self._indices: dict[Value, Index] = {}
+        self._inference, self._places = places.inference, places
 
     def rewrite(self) -> list[str]:
         """Rewrite the stores, and return the names of their buffers."""
-        states = [state for state in self._loop_view.states if self._may_store(state)]
-        if not states:
-            return []
-        self._indices = moving_indices(self._loop_view, self._inference)
-        try:
-            feeding = Feeding(self._loop_view, self._inference)
-        except Unbatchable:
-            return []
-        self._injective = InjectiveIndices(self._loop_view, feeding, self._certain)
-        self._number = feeding.number
-        self._extent = feeding.extent(self._certain)
-        self._accesses = RowAccesses(self._loop_view, self._inference, self._indices, self._extent)
         names = []
-        for state in states:
+        for state in filter(self._may_store, self._loop_view.states):
             # Both rewrite the body, so the state is read again.
             changed = self._join_appended(state) or self._store_slices(state)
             state = self._again(state)
@@ -177,7 +162,7 @@ class _Stores:
         shape, buffers, changed = self._inference.fact(state.initial).shape, {state.argument}, False
         if not shape:
             return False
-        facts = self._accesses.facts_of_rows(state, 0, grows=False)
+        facts = RowAccesses(self._loop_view, self._places).facts_of_rows(state, 0, grows=False)
         for node in self._body.nodes():
             if not node.is_op("Concat") or node.attribute("axis") not in (0, -len(shape)):
                 continue
@@ -186,7 +171,8 @@ class _Stores:
             if buffer is not None and store is not None:
                 buffers.add(self._write(buffer, store))
                 changed = True
-        self._indices = moving_indices(self._loop_view, self._inference)
+        if changed:
+            self._places.indices.update(moving_indices(self._loop_view, self._inference))
         return changed
 
     def _cut_buffer(self, node: Node, buffers: Collection[Value]) -> Value | None:
@@ -211,11 +197,11 @@ class _Stores:
         if None in counts or not ends or place is None or behind is None:
             return None
         count = sum(number for number in counts if number is not None)
-        spans = self._injective.spans(place, behind)
+        spans = self._places.spans(place, behind)
         # A gap or an overlap would change the number of rows.
         if spans is None or spans[1] != count or count > _MOST_ROWS:
             return None
-        inside = self._extent.never_negative(shape[0] - count - self._at(spans[0]))
+        inside = self._places.is_inside(spans[0], shape[0], count)
         return _Store(node, self._following(place, count), _present(rows)) if inside else None
 
     def _cut(self, value: Value | None, buffer: Value) -> SliceView | None:
@@ -252,9 +238,10 @@ class _Stores:
                 return None
             node = buffer.producer
         ends = node is not None and node.is_op("ScatterND") and last is not None
-        if not ends or last is None or len(places) < 2 or not self._differ(places):
+        if not ends or last is None or len(places) < 2:
             return None
-        return _Store(last, places, updates)
+        stored = [Row(self._places.indices[place], place) for place in places]
+        return _Store(last, places, updates) if distinct(stored) else None
 
     def _of_range(self, state: State) -> _Store | None:
         """The store of consecutive rows at the numbers of a Range."""
@@ -269,24 +256,15 @@ class _Stores:
         start = None if numbers is None or not numbers.is_op("Range") else numbers.inputs[0]
         if start is None or update is None or len(shape or ()) != 2:
             return None
-        match = self._injective.consecutive(at)
+        match = self._places.consecutive(at)
         if match is None or match[1] > _MOST_ROWS:
             return None
         return _Store(node, self._following(start, match[1]), [update])
 
     def _is_row(self, at: Value) -> bool:
         """Test for the place of one row that is never negative."""
-        index = self._indices.get(at)
-        if index is None or sizes_of(self._inference, at) != [1, 1]:
-            return False
-        return self._extent.never_negative(self._at(index))
-
-    def _differ(self, places: Sequence[Value]) -> bool:
-        """Test for places that are different in each iteration."""
-        return distinct([Row(self._indices[place], place) for place in places])
-
-    def _at(self, index: Index) -> Dimension:
-        return index.start + self._number * index.step
+        is_one = at in self._places.indices and sizes_of(self._inference, at) == [1, 1]
+        return is_one and self._places.sign(at) == 1
 
     # Result --------------------------------------------------------------------------------------
 

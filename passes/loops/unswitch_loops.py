@@ -28,8 +28,8 @@ from ...facts.obstacle import require_none
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value, copy_node, count_nodes
 from ...ops.builder import Builder
-from ..iteration.new_bodies import fact_declaration
-from ..iteration.scan_layout import add_choice
+from ..iteration.loop_view import add_choice
+from ..iteration.splice import fact_declaration
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass

@@ -26,8 +26,8 @@ from ..costs.memory_limit import MOST_BYTES, FormMemory, MemoryLimit
 from ..costs.table import Costs, CostTable, cost_table
 from ..costs.trip_counts import MANY
 from ..scans.parallel_prefix import joins_rows
+from ..utils.budget import SearchBudget
 from ..utils.fixpoint import OperatorKinds, Repeated, run_passes
-from ..utils.search_budget import SearchBudget
 from ..utils.trial import try_passes
 from . import registry
 

@@ -25,7 +25,7 @@ from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import MIN_OF_INTEGERS
-from ..iteration.scan_layout import add_holder, declaration
+from ..iteration.loop_view import add_holder, declaration
 
 _END = np.iinfo(np.int64).max
 MOST_STEP_BYTES = 256

@@ -13,7 +13,7 @@ from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ir.lazy import lazy_property
 from ...ops.schema_queries import NEGATIVE_AXES
-from ..iteration.scan_layout import ScanLayout, read_scan
+from ..iteration.loop_view import ScanLayout, read_scan
 
 
 class ValueAxis(NamedTuple):

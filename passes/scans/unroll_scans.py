@@ -37,7 +37,7 @@ from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
-from ..iteration.scan_layout import ScanLayout, replace_outputs, unreadable
+from ..iteration.loop_view import ScanLayout, replace_outputs, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, random_body
 from ..utils.loop_facts import record_facts, settled_outputs

@@ -9,38 +9,35 @@
     (readers of `last` read `c`)
 
 An interpreter visits each graph in topological order. The elements of a sequence are known if it is
-built from known parts. A body sees the sequences of the graphs around it; its own inputs (from a
-Loop, from the caller of a function) are unknown. A sequence with a reader of the whole stays.
+built from known parts. A SplitToSequence is one Split, emitted when the first part is read. A body
+sees the sequences of the graphs around it; its own inputs (from a Loop, from the caller of a
+function) are unknown. A sequence with a reader of the whole stays.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...analysis.constants.provenance import origins
+from ...analysis.iterations.trip_count import whole_number
+from ...analysis.shapes.inference import ShapeInference
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Array, Graph, Model, Node, Template, Tensor, Value, count_nodes
+from ...ir import Array, Graph, Model, Node, Template, Tensor, Value, count_nodes, normal_domain
+from ...ir.lazy import lazy_property
+from ...ir.option_names import by
 from ...ops.builder import Builder
+from ...ops.schema_queries import types_of
 from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, random_body
 from ..utils.replace_all_uses import replace_value
-from .split import Parts, shape_of
-from .structure import (
-    KnownSequence,
-    LazyValue,
-    OptionalContent,
-    Structure,
-    Structures,
-    plain,
-    position,
-)
 
 _UNUSED = Message("unused", "removed, nothing needs it")
 _LOWERED = Message("lowered", "lowered, {what}")
@@ -353,3 +350,367 @@ _RULES: dict[str, Callable[[_Lowering, Graph, Node], Structure | None]] = {
     "OptionalGetElement": _Lowering.optional_get_element,
     "Identity": _Lowering.identity,
 }
+
+
+_POSITION_UNKNOWN = Message("position-unknown", "its position depends on {cause}")
+_UNKNOWN_FROM = Message("structure-unknown", "its {structure} comes from {node}: {cause}")
+
+LazyValue = Callable[[], Value]
+"""An element of a sequence; the first call may emit nodes."""
+
+_ABSENT = Message("structure-absent", "its {structure} is absent, so it fails at run time")
+_AT_RUN_TIME = Message(
+    "structure-at-run-time", "its {structure} is {source}, known only at run time"
+)
+_FROM_NODE = Message("structure-of-node", "its {structure} comes from {node}, which stays")
+_POSITION_SIZE = Message(
+    "position-not-scalar", "its position has {elements} elements; it must be one"
+)
+_POSITION_TYPE = Message("position-not-integer", "its position '{value}' is not an integer")
+_POSITION_OUTSIDE = Message(
+    "position-outside",
+    "position {position} is outside a sequence of {length}, so it fails at run time",
+)
+
+
+class KnownSequence:
+    """A sequence whose elements are known, in order.
+
+    A sequence that differs from another by one edit stores the edit: a list that a loop builds has
+    thousands of versions, and copies of each would need quadratic space.
+
+    Args:
+        flat: the elements, for a sequence that is not an edit of another.
+    """
+
+    __slots__ = ("_at", "_base", "_element", "_flat", "_queried", "count")
+
+    def __init__(self, flat: tuple[LazyValue, ...] = ()) -> None:
+        self.count = len(flat)
+        self._flat: tuple[LazyValue, ...] | None = flat
+        self._base = self
+        self._at = 0
+        self._element: LazyValue | None = None
+        self._queried = False
+
+    def insert(self, at: int, element: LazyValue) -> KnownSequence:
+        """A new sequence with one more element, before a position."""
+        return self._edit(1, at, element)
+
+    def erase(self, at: int) -> KnownSequence:
+        """A new sequence without the element at a position."""
+        return self._edit(-1, at, None)
+
+    def _edit(self, more: int, at: int, element: LazyValue | None) -> KnownSequence:
+        edited = KnownSequence()
+        edited.count = self.count + more
+        edited._flat, edited._base, edited._at, edited._element = None, self, at, element
+        return edited
+
+    def element(self, index: int) -> LazyValue:
+        """One element.
+
+        Most versions of a list are read at most once: a walk back over the edits finds the element,
+            and caches nothing. The second read may precede reads of all elements, so it flattens
+            the list.
+        """
+        if self._queried:
+            return self.all()[index]
+        self._queried = True
+        version = self
+        while version._flat is None:
+            if version._element is None:
+                index += index >= version._at
+            elif index == version._at:
+                return version._element
+            else:
+                index -= index > version._at
+            version = version._base
+        return version._flat[index]
+
+    def all(self) -> tuple[LazyValue, ...]:
+        """All elements."""
+        edits = []
+        version = self
+        while version._flat is None:
+            edits.append(version)
+            version = version._base
+        elements = list(version._flat)
+        for edit in reversed(edits):
+            if edit._element is None:
+                del elements[edit._at]
+            else:
+                elements.insert(edit._at, edit._element)
+        self._flat = tuple(elements)
+        return self._flat
+
+
+@dataclasses.dataclass(frozen=True)
+class OptionalContent:
+    """An optional that holds a value, or, with None, nothing."""
+
+    value: Value | None
+
+
+Structure = KnownSequence | OptionalContent
+
+
+class Structures:
+    """The sequences and optionals of a model whose structure is known.
+
+    Attributes:
+        contents: the structure of values.
+        reasons: the obstacle of each node with an unknown result.
+    """
+
+    def __init__(self, inference: ShapeInference) -> None:
+        self.inference = inference
+        self.contents: dict[Value, Structure] = {}
+        self.reasons: dict[Node, Obstacle] = {}
+
+    def sequence(self, value: Value | None) -> KnownSequence:
+        """The elements of a sequence.
+
+        Raises:
+            Obstacle: the elements are unknown.
+        """
+        structure = None if value is None else self.contents.get(value)
+        if isinstance(structure, KnownSequence):
+            return structure
+        raise self._obstacle(value, "sequence")
+
+    def optional(self, value: Value) -> OptionalContent:
+        """The content of an optional.
+
+        Raises:
+            Obstacle: the content is unknown.
+        """
+        structure = self.contents.get(value)
+        if isinstance(structure, OptionalContent):
+            return structure
+        raise self._obstacle(value, "optional")
+
+    def kinds(self, value: Value) -> frozenset[str]:
+        """The possible kinds of a value, out of "tensor", "seq" and "optional"."""
+        structure = self.contents.get(value)
+        if structure is not None:
+            return frozenset({"seq" if isinstance(structure, KnownSequence) else "optional"})
+        type_ = value.type or self.inference.fact(value).type_proto()
+        kind = type_.WhichOneof("value") if type_ is not None else None
+        if kind is not None:
+            return frozenset({_KINDS.get(kind, kind)})
+        return _kinds_by_operator(value)
+
+    def _obstacle(self, value: Value | None, kind: str) -> Obstacle:
+        """The reason why a value's structure is unknown."""
+        if value is None:
+            return Obstacle(_ABSENT(structure=kind))
+        node = value.producer
+        if node is None:
+            return Obstacle(_AT_RUN_TIME(structure=kind, source=_source(value)))
+        reason = self.reasons.get(node)
+        if reason is None:
+            return Obstacle(_FROM_NODE(structure=kind, node=str(node)))
+        if reason.node is not None:
+            return reason
+        return Obstacle(_UNKNOWN_FROM(reason.reason, structure=kind, node=str(node)), node)
+
+
+def _source(value: Value) -> str:
+    """The description of a value without a producer."""
+    graph = value.owner
+    if graph is not None and graph.holder is not None:
+        return f"'{value.name}' of the body of {graph.holder}"
+    root = graph.root if graph is not None else None
+    return f"input '{value.name}'" + (f" of {root}" if getattr(root, "name", "") else "")
+
+
+_KINDS = {"tensor_type": "tensor", "sequence_type": "seq", "optional_type": "optional"}
+_ALL_KINDS = frozenset(_KINDS.values())
+
+
+def _kinds_by_operator(value: Value) -> frozenset[str]:
+    """The kinds that the operator's specification allows for an undeclared value."""
+    node = value.producer
+    if node is None or node.graph is None:
+        return _ALL_KINDS
+    domain = normal_domain(node.domain)
+    try:
+        version = node.graph.root.opset(domain) or 0
+        schema = onnx.defs.get_schema(node.op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return _ALL_KINDS
+    index = min(node.outputs.index(value), len(schema.outputs) - 1)
+    return frozenset(text.partition("(")[0] for text in types_of(schema, schema.outputs[index]))
+
+
+def plain(value: Value) -> LazyValue:
+    """An element that exists already."""
+    return lambda: value
+
+
+def position(value: Value | None, low: int, high: int, default: int) -> int:
+    """A decided position in a sequence, counted from the front.
+
+    Args:
+        value: the input that holds it; negative positions count from the back.
+        low, high: the range that the operator allows, both ends included; -low is the length.
+        default: the position where the input is absent.
+
+    Raises:
+        Obstacle: it is not constant, or outside the range.
+    """
+    if value is None:
+        index = default
+    elif value.constant is None:
+        raise Obstacle(_POSITION_UNKNOWN(origins(value)))
+    elif value.constant.size != 1:
+        raise Obstacle(_POSITION_SIZE(elements=value.constant.size))
+    else:
+        number = whole_number(value)
+        if number is None:
+            raise Obstacle(_POSITION_TYPE(value=value.name))
+        index = number
+    if not low <= index <= high:
+        raise Obstacle(_POSITION_OUTSIDE(position=index, length=-low))
+    return index - low if index < 0 else index
+
+
+_SPLIT_UNKNOWN = Message("split-unknown", "its split depends on {cause}")
+_SPLIT_NOT_CONSTANT = Message(
+    "split-not-constant",
+    f"{_SPLIT_UNKNOWN.template}, and Split of opset {{opset}} requires constant sizes; convert to"
+    " opset {oldest} first",
+)
+_SIZES_AS_INPUT = 13
+"""The opset in which Split takes its sizes as an input."""
+
+_NO_SUCH_AXIS = Message(
+    "split-axis-outside", "axis {axis} is outside rank {rank}, so it fails at run time"
+)
+_PARTS_OF = Message("parts-of-no-size", "it splits into parts of {size}, so it fails at run time")
+_LENGTH_UNKNOWN = Message(
+    "split-length-unknown",
+    "the length of axis {axis} of '{value}' is not known; fix the shapes of the inputs with"
+    " {option}",
+)
+_PARTS_DIFFER = Message(
+    "parts-do-not-fit",
+    "parts of {sizes} do not make up an axis of {length}, so it fails at run time",
+)
+_NO_PARTS = Message("no-parts", "it makes no parts of an axis whose length is not known")
+
+
+def shape_of(value: Value, inference: ShapeInference) -> tuple[int | None, ...] | None:
+    """The dimensions of a value as far as they are decided; None for an unknown rank."""
+    shape = inference.fact(value).shape
+    return None if shape is None else tuple([dim.value for dim in shape])
+
+
+class Parts:
+    """The elements of a SplitToSequence whose number is known (operator specification, 11).
+
+    Attributes:
+        sizes: the length of each part along the axis; None if known only at run time.
+        count: the number of parts.
+        is_emitted: true after a part has been read.
+
+    Raises:
+        Obstacle: the parts are not known, or the split fails at run time.
+    """
+
+    def __init__(self, node: Node, emitter: Builder, inference: ShapeInference) -> None:
+        source = node.inputs[0]
+        assert source is not None
+        self.node = node
+        self.source = source
+        self.emitter = emitter
+        self.axis: int = node.attribute("axis", 0)
+        split = node.input(1)
+        # Where sizes are given, keepdims has no meaning.
+        self.squeezed = split is None and not node.attribute("keepdims", 1)
+        length = _length(shape_of(source, inference), self.axis)
+        self.sizes: Sequence[int] | None = None
+        if split is not None and split.constant is None:
+            self.split = split
+            self.split_is_int64 = inference.fact(split).elem_type == onnx.TensorProto.INT64
+            self.count = _count_at_run_time(split, inference, emitter.opset)
+        else:
+            self.sizes = _sizes(split, length, source, self.axis)
+            self.count = len(self.sizes)
+        self._is_whole = self.sizes is not None and self.count == 1 and length is not None
+        self.is_emitted = False
+
+    @property
+    def cost(self) -> int:
+        """The maximum number of nodes and outputs of the parts."""
+        return self.count * (2 if self.squeezed else 1) + (self.sizes is None)
+
+    def elements(self) -> tuple[LazyValue, ...]:
+        """The parts, emitted on first use."""
+        return tuple([lambda index=index: self._parts[index] for index in range(self.count)])
+
+    @lazy_property
+    def _parts(self) -> list[Value]:
+        self.is_emitted = True
+        label = self.node.output().name
+        labels = [f"{label}_{index}" for index in range(self.count)]
+        if self._is_whole:
+            parts = [self.source]
+        elif self.sizes is None:
+            parts = self.emitter.split_by(self.source, self._lengths(), self.axis, labels)
+        else:
+            parts = self.emitter.split(self.source, self.sizes, self.axis, labels)
+        if not self.squeezed:
+            return parts
+        return [
+            self.emitter.squeeze(part, self.axis, f"{label}_squeezed")
+            for part, label in zip(parts, labels, strict=True)
+        ]
+
+    def _lengths(self) -> Value:
+        """The run-time sizes, in the type that Split requires."""
+        if self.split_is_int64:
+            return self.split
+        label = f"{self.split.name}_int64"
+        return self.emitter.add("Cast", [self.split], label, to=onnx.TensorProto.INT64)
+
+
+def _length(shape: tuple[int | None, ...] | None, axis: int) -> int | None:
+    """The number of elements along the axis; None if unknown."""
+    if shape is None:
+        return None
+    if not -len(shape) <= axis < len(shape):
+        raise Obstacle(_NO_SUCH_AXIS(axis=axis, rank=len(shape)))
+    return shape[axis]
+
+
+def _count_at_run_time(split: Value, inference: ShapeInference, opset: int) -> int:
+    """The number of sizes in a split that run time computes."""
+    shape = shape_of(split, inference)
+    if not shape or shape[0] is None:
+        raise Obstacle(_SPLIT_UNKNOWN(origins(split)))
+    if opset < _SIZES_AS_INPUT:
+        raise Obstacle(_SPLIT_NOT_CONSTANT(origins(split), opset=opset, oldest=_SIZES_AS_INPUT))
+    return shape[0]
+
+
+def _sizes(split: Value | None, length: int | None, source: Value, axis: int) -> Sequence[int]:
+    numbers = None if split is None or split.constant is None else split.constant.numpy()
+    if numbers is not None and numbers.ndim:
+        return _check_sizes([int(size) for size in numbers.reshape(-1)], length)
+    size = 1 if numbers is None else int(numbers)
+    if size < 1:
+        raise Obstacle(_PARTS_OF(size=size))
+    if length is None:
+        raise Obstacle(_LENGTH_UNKNOWN(axis=axis, value=source.name, option=by("--shape")))
+    whole, rest = divmod(length, size)
+    return [size] * whole + ([rest] if rest else [])
+
+
+def _check_sizes(sizes: list[int], length: int | None) -> list[int]:
+    if any(size < 0 for size in sizes) or (length is not None and sum(sizes) != length):
+        raise Obstacle(_PARTS_DIFFER(sizes=list(sizes), length=length))
+    if not sizes and length is None:
+        raise Obstacle(_NO_PARTS())
+    return sizes

@@ -29,7 +29,7 @@ from ...facts.fact import Fact, integers
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
-from ...ops.slice_view import read_slice
+from ...ops.views import read_slice
 from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 

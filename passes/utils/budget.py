@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.iterations.trip_count_bound import NO_MAXIMUM
+from ...analysis.shapes.onnx_inference_cache import Memory
 from ...facts.reason import Message
+from ...ir import Model, copy_model, load
 from ...ir.option_names import by
-from ...limits import limit
+from ...limits import allowed, limit
 from ..base import Meter
 
 DEFAULT_MAX_NODES = limit("max_nodes")
@@ -117,3 +119,51 @@ class Budget:
         """Count nodes of a trial, and test whether all trials stay below the limit."""
         self.tried += cost
         return self.tried <= self.max_nodes
+
+
+LEFT_OUT = Message(
+    "search-ended",
+    "{forms} more of its forms were not tried: the search needs more nodes than {allowed}",
+)
+
+
+class SearchBudget:
+    """Budget of all trials of one search; counted, so that its result is the same everywhere.
+
+    Args:
+        model: the model.
+        memory: the memory that the inferences of all trials share.
+
+    Attributes:
+        left_out: the number of trials that were not made.
+    """
+
+    def __init__(self, model: Model, memory: Memory) -> None:
+        self._tally, self._begin, self._copied = memory.tally, memory.tally.nodes, 0
+        self._most = limit("search_nodes") + limit("search_nodes_per_node") * _size(model)
+        self.left_out = 0
+
+    def allows_more(self) -> bool:
+        """Test for another trial; counts one that is left out."""
+        if self._tally.nodes - self._begin + self._copied <= self._most:
+            return True
+        self.left_out += 1
+        return False
+
+    def copy(self, model: Model) -> Model:
+        """Copy a model for a trial."""
+        self.spend(model)
+        return load(model) if model.training_info else copy_model(model)
+
+    def spend(self, model: Model, times: int = 1) -> None:
+        """Count work that takes as long as copies of a model."""
+        self._copied += times * _size(model)
+
+    @property
+    def remark(self) -> str:
+        """The remark on what was not tried."""
+        return LEFT_OUT(forms=self.left_out, allowed=allowed("search_nodes", self._most))
+
+
+def _size(model: Model) -> int:
+    return sum(map(len, model.graphs()))

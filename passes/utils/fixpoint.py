@@ -18,9 +18,8 @@ from ..faults import observing
 from ..remarks import Remark
 from ..vetoes import current_vetoes, heeding_vetoes
 from .branch_outputs import end_branches_in_nodes
-from .declarations import CorrectDeclarations, note_false_sizes
+from .declarations import CorrectDeclarations, declare_slices, note_false_sizes
 from .fingerprint import States
-from .slice_declarations import declare_slices
 
 _log = logging.getLogger(__name__)
 

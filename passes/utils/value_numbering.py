@@ -22,7 +22,7 @@ from ...ir import (
 )
 from ...ops import OperatorRules, rules_of
 from ...ops.randomness import find_random_in
-from ...ops.schemas import Schema, schema_at
+from ...ops.schema_queries import Schema, schema_at
 
 _ORDER_BY_ATTRIBUTES = 7
 """Below this opset, attributes say how operands broadcast, so that their order matters."""

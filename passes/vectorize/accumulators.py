@@ -7,45 +7,43 @@ Where a condition lets only some iterations write, their rows and places are com
 
 t = If (c) <... t = Concat (s, e)},                 t = Concat (s, Compress (es, cs))
    ... {t = Identity (s)}>
+
+Histograms are buffers of which each iteration adds to one place, in any order:
+
+t = ScatterND (s, [[j]], [Add (s[j], v)])   t = ScatterElements <reduction = "add"> (s, js, vs)
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-
-import onnx
+from collections.abc import Iterator
 
 from ...analysis.iterations.trip_count import skip_identities, whole_number
-from ...facts.fact import Fact, Shape
-from ...facts.polynomial import Dimension
-from ...ir import Graph, Node, Operator, Value
-from ...ops.batching import Operand, Unbatchable
-from ..iteration.batched_inputs import Feeding
+from ...facts.types import PLAIN_INTEGERS
+from ...ir import Graph, Node, Value
+from ...ops.views import read_slice
 from ..iteration.dependence_graph import Write
-from ..iteration.injective_indices import InjectiveIndices
 from ..iteration.loop_view import LoopView, State
+from ..iteration.places import Index, Places
 from ..iteration.row_accesses import reduction_of
-from ..utils.stacked_rows import concat_rows
-from .reduced_writes import find_reduced_write, scatter_reduced
 
 _COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
 
 
-def find_writes(loop_view: LoopView, injective: InjectiveIndices) -> Iterator[Write]:
+def find_writes(loop_view: LoopView, places: Places) -> Iterator[Write]:
     """Yield the accumulators.
 
     Args:
         loop_view: the Loop or Scan.
-        injective: the test for distinct indices.
+        places: the places that its integers name.
     """
     for state in loop_view.states:
         node = _only_link(loop_view.body, state)
         write = (
-            (None if node is None else _as_write(state, node, injective))
+            (None if node is None else _as_write(state, node, places))
             or _inserted(loop_view.body, state)
-            or _chosen(loop_view.body, state, injective)
-            or find_reduced_write(loop_view.body, state, injective)
+            or _chosen(loop_view.body, state, places)
+            or _reduced(loop_view.body, state, places)
         )
         if write is not None:
             yield write
@@ -81,7 +79,7 @@ def _inserted(body: Graph, state: State) -> Write | None:
     return Write(state, nodes[-1], last, reads=tuple(nodes[:-1]), earlier=tuple(earlier))
 
 
-def _chosen(body: Graph, state: State, injective: InjectiveIndices) -> Write | None:
+def _chosen(body: Graph, state: State, places: Places) -> Write | None:
     """Match a write under a condition, by an If or a Where."""
     chooser = state.result.producer
     if chooser is None or not chooser.is_op("If", "Where") or chooser.graph is not body:
@@ -89,7 +87,7 @@ def _chosen(body: Graph, state: State, injective: InjectiveIndices) -> Write | N
     flag, alone = chooser.inputs[0], len(body.uses(state.result)) == 1 and len(chooser.outputs) == 1
     if flag is None or not alone or state.argument.pinned or state.result.pinned:
         return None
-    shape = injective.inference.fact(flag).shape
+    shape = places.inference.fact(flag).shape
     if shape is None or any(size != 1 for size in shape):
         return None
     ways = _branches(body, chooser) if chooser.is_op("If") else _operands(body, chooser)
@@ -102,7 +100,7 @@ def _chosen(body: Graph, state: State, injective: InjectiveIndices) -> Write | N
         # A Where cannot choose between a state and a longer one.
         if chooser.is_op("Where") and not node.is_op("ScatterND", "ScatterElements"):
             continue
-        write = _as_write(state, node, injective)
+        write = _as_write(state, node, places)
         if write is not None:
             return dataclasses.replace(write, chooser=chooser, flag=flag, negated=negated)
     return None
@@ -131,7 +129,7 @@ def _operands(body: Graph, chooser: Node) -> list[_Way]:
     ]
 
 
-def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | None:
+def _as_write(state: State, node: Node, places: Places) -> Write | None:
     first, others = node.input(0), [value for value in node.inputs[1:] if value is not None]
     if node.is_op("Concat") and len(node.inputs) == 2:
         one, other = node.inputs
@@ -139,173 +137,140 @@ def _as_write(state: State, node: Node, injective: InjectiveIndices) -> Write | 
         return None if element is None else Write(state, node, element)
     if first is not state.argument:
         return None
-    if node.is_op("SequenceInsert") and (len(others) == 1 or _inserts_first(node)):
+    if node.is_op("SequenceInsert") and (len(others) == 1 or inserts_first(node)):
         return Write(state, node, others[0])
     if node.is_op("ScatterND", "ScatterElements") and reduction_of(node) == "none":
         index, element = others
-        test = injective.is_injective if node.is_op("ScatterND") else injective.is_one_number
+        test = places.is_injective if node.is_op("ScatterND") else places.is_one_number
         return Write(state, node, element, index) if test(index) else None
     return None
 
 
-def _inserts_first(node: Node) -> bool:
+def inserts_first(node: Node) -> bool:
     """Test for a SequenceInsert in front of all elements."""
     return whole_number(node.input(2)) == 0
 
 
-_SPLIT = tuple(
-    getattr(onnx.TensorProto, name)
-    for name in ("FLOAT", "DOUBLE", "FLOAT16", "INT32", "INT64", "BOOL", "STRING")
-)
-"""The types with a SplitToSequence in onnxruntime."""
+_REDUCTIONS = {"Add": "add", "Mul": "mul", "Max": "max", "Min": "min"}
+_OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18}
+"""The first opset of each reduction."""
+
+_MOVEMENTS = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
 
 
-def final_value(write: Write, operand: Callable[[Value], Operand], feeding: Feeding) -> Value:
-    """Emit the final value of an accumulator.
-
-    Args:
-        write: the state, and the element of each iteration.
-        operand: the operands of values of the body.
-        feeding: the inputs of the loop.
-
-    Raises:
-        Unbatchable: elements of unknown rank, or a mismatched initial state.
-    """
-    element = operand(write.element)
-    if element.fact.shape is None:
-        raise Unbatchable(f"collects '{write.element.name}', whose rank is not known")
-    rows = _let_in(write, feeding.every(element, write.element.name), operand, feeding)
-    if write.node.is_op("SequenceInsert"):
-        rows = _interleaved(write, rows, element.fact.shape, operand, feeding)
-        return _as_sequence(write, rows, element.fact.shape, feeding)
-    if write.node.is_op("Concat"):
-        return _concat_rows(write, rows, element.fact.shape, feeding)
-    if write.reduction != "none":
-        return scatter_reduced(write, rows, operand, feeding)
-    return _scatter_rows(write, rows, operand, feeding)
+def _reduced(body: Graph, state: State, places: Places) -> Write | None:
+    """The write by which every iteration combines places of a state with an element."""
+    node = state.result.producer
+    if node is None or node.graph is not body or len(node.inputs) != 3:
+        return None
+    if not node.is_op("ScatterND", "ScatterElements") or node.input(0) is not state.argument:
+        return None
+    if state.argument.pinned or state.result.pinned or len(body.uses(state.result)) != 1:
+        return None
+    reduction = reduction_of(node)
+    write = None
+    if reduction == "none":
+        write = _combined(body, state, node, places)
+    elif len(body.uses(state.argument)) == 1:
+        _, index, element = node.inputs
+        assert index is not None and element is not None
+        write = Write(state, node, element, index, reduction)
+    if write is None or body.root.opset() < _OPSETS.get(write.reduction, 1 << 30):
+        return None
+    return write if _has_places(write, places) else None
 
 
-def _let_in(
-    write: Write, rows: Value, operand: Callable[[Value], Operand], feeding: Feeding
-) -> Value:
-    """Emit the rows of the iterations that write."""
-    if write.flag is None:
-        return rows
-    flag, emit = operand(write.flag), feeding.emit
-    flags = emit.add(
-        "Reshape", [feeding.every(flag, write.flag.name), feeding.integers(-1)], "flags"
-    )
-    flags = emit.add("Not", [flags], "flags") if write.negated else flags
-    return emit.add("Compress", [rows, flags], "let_in", axis=0)
+def _combined(body: Graph, state: State, node: Node, places: Places) -> Write | None:
+    """Match a Scatter of what a node computes of the element at the same place."""
+    inference = places.inference
+    _, index, update = node.inputs
+    assert index is not None and update is not None
+    combine = _skip(update, body).producer
+    if combine is None or not combine.is_op(*_REDUCTIONS) or len(combine.inputs) != 2:
+        return None
+    if combine.is_op("Max", "Min") and inference.fact(update).elem_type not in PLAIN_INTEGERS:
+        return None  # runtimes differ on NaN in a ScatterElements
+    for old, element in (combine.inputs, combine.inputs[::-1]):
+        read = None if old is None else _skip(old, body).producer
+        if read is None or element is None or not _reads_place(read, state, node, body, places):
+            continue
+        path = (*_path(update, body), combine, *_path(old, body), read)
+        users = [use.user for use in body.uses(state.argument)]
+        # Another reader of the path needs the buffer of each iteration.
+        alone = all(len(body.uses(each.output())) == 1 for each in path)
+        same = inference.fact(element).shape == inference.fact(combine.output()).shape
+        if alone and same and {*users} == {read, node} and element not in _outputs(path):
+            return Write(state, node, element, index, _REDUCTIONS[combine.op_type], path)
+    return None
 
 
-def _interleaved(
-    write: Write,
-    rows: Value,
-    shape: Shape,
-    operand: Callable[[Value], Operand],
-    feeding: Feeding,
-) -> Value:
-    """Emit all elements of each iteration, in the order of their insertion."""
-    if not write.earlier:
-        return rows
-    each = []
-    for value in write.earlier:
-        other = operand(value)
-        if other.fact.shape != shape:
-            raise Unbatchable(f"collects '{value.name}', of other sizes than others")
-        each.append(feeding.every(other, value.name))
-    parts = [feeding.emit.unsqueeze(part, 1, "part") for part in (*each, rows)]
-    joined = feeding.emit.concat(parts, 1, "parts")
-    return concat_rows(joined, 0, (Dimension.constant(len(parts)), *shape), feeding.emit)
+def _outputs(nodes: tuple[Node, ...]) -> list[Value]:
+    return [node.output() for node in nodes]
 
 
-def _as_sequence(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
-    """Emit all rows as a sequence, after the initial elements."""
-    initial, is_first = write.state.initial, _inserts_first(write.node)
-    producer = initial.producer
-    # Each element is inserted before the others, so that the last one comes first.
-    rows = feeding.reverse(rows) if is_first else rows
-    if producer is not None and producer.is_op("SequenceConstruct") and not producer.op.references:
-        rows = _join_rows(producer, rows, shape, feeding, is_first)
-    elif feeding.inference.fact(initial).count != 0:
-        raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
-    element = feeding.inference.fact(write.element)
-    return as_sequence(rows, element.elem_type, write.state.result.name, feeding)
+def _path(value: Value | None, body: Graph) -> tuple[Node, ...]:
+    """The nodes that only move elements before a value."""
+    nodes = []
+    while value is not None and value.producer is not None and value.producer.graph is body:
+        if not value.producer.is_op(*_MOVEMENTS):
+            break
+        nodes.append(value.producer)
+        value = value.producer.input(0)
+    return tuple(nodes)
 
 
-def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Value:
-    """Emit all rows as a sequence.
-
-    Raises:
-        Unbatchable: a type that onnxruntime does not support.
-    """
-    if elem_type not in _SPLIT:
-        raise Unbatchable(f"makes a sequence '{label}' of a type that SplitToSequence lacks")
-    split = Operator.make("SplitToSequence", axis=0, keepdims=0)
-    return feeding.emit.apply(split, [rows], label)
+def _skip(value: Value, body: Graph) -> Value:
+    """The value before nodes of a body that only move elements."""
+    nodes = _path(value, body)
+    source = nodes[-1].input(0) if nodes else value
+    return source or value
 
 
-def _join_rows(node: Node, rows: Value, shape: Shape, feeding: Feeding, is_first: bool) -> Value:
-    """Emit rows after the operands of a SequenceConstruct, or before them."""
-    first = []
-    for value in node.inputs:
-        operand = None if value is None else feeding.same(value)
-        if operand is None or operand.fact.shape != shape:
-            raise Unbatchable("adds to a sequence of tensors of other sizes")
-        first.append(feeding.emit.unsqueeze(operand.value, 0, "first"))
-    return feeding.emit.concat([rows, *first] if is_first else [*first, rows], 0, "rows")
-
-
-def _concat_rows(write: Write, rows: Value, shape: Shape, feeding: Feeding) -> Value:
-    """Emit the initial state and all rows, along the axis of the Concat."""
-    axis = write.node.attribute("axis") % len(shape)
-    initial = feeding.same(write.state.initial).value
-    if write.node.input(0) is write.state.argument:
-        together = concat_rows(rows, axis, shape, feeding.emit)
-        return feeding.emit.concat([initial, together], axis, write.state.result.name)
-    # Where each iteration adds in front, the last row comes first.
-    together = concat_rows(feeding.reverse(rows), axis, shape, feeding.emit)
-    return feeding.emit.concat([together, initial], axis, write.state.result.name)
-
-
-def _scatter_rows(
-    write: Write, rows: Value, operand: Callable[[Value], Operand], feeding: Feeding
-) -> Value:
-    """Emit a buffer with each row at its index."""
-    assert write.index is not None
-    emit, index, element = feeding.emit, operand(write.index), operand(write.element)
-    if not index.batched or not index.fact.shape:
-        raise Unbatchable(f"writes to places '{write.index.name}' that are not known")
-    whole = write.flag is None and _is_whole(write, index.fact, element.fact, feeding)
-    if write.node.is_op("ScatterND") and whole:
-        inner = tuple(range(1, len(index.fact.shape)))
-        return emit.squeeze(rows, inner, "rows") if inner else rows
-    # Places are distinct, so the order in which a runtime writes them does not matter.
-    indices = _let_in(write, index.value, operand, feeding)
-    if write.node.is_op("ScatterElements"):
-        indices, rows = _concat_all(write, [(indices, index.fact), (rows, element.fact)], feeding)
-    initial = feeding.same(write.state.initial).value
-    return emit.apply(write.node.op, [initial, indices, rows], write.state.result.name)
-
-
-def _is_whole(write: Write, index: Fact, element: Fact, feeding: Feeding) -> bool:
-    """Test for iterations that write exactly the rows of a buffer, in order."""
-    inner = len(index.shape or ()) - 1
-    if element.shape is None or not feeding.is_number(index):
+def _reads_place(read: Node, state: State, node: Node, body: Graph, places: Places) -> bool:
+    """Test for a read of a state at the places that a Scatter writes."""
+    inference = places.inference
+    if read.input(0) is not state.argument or read.graph is not body:
         return False
-    buffer = feeding.same(write.state.initial).fact.shape
-    return buffer == (feeding.iteration_dimension, *element.shape[inner:])
+    own, index = read.input(1), node.input(1)
+    if own is None or index is None:
+        return False
+    if node.is_op("ScatterElements"):
+        shape = inference.fact(state.argument).shape
+        by_row = read.is_op("Gather") and shape is not None and len(shape) == 1
+        if not by_row and not read.is_op("GatherElements"):
+            return False
+        axes = [each.attribute("axis", 0) for each in (read, node)]
+        return axes[0] == axes[1] and _skip(own, body) is _skip(index, body)
+    if read.is_op("Slice", "GatherND"):
+        span = _places_of(read, places)
+        return span is not None and span == places.consecutive(index)
+    if not read.is_op("Gather") or read.attribute("axis", 0) != 0:
+        return False
+    return _skip(own, body) is _skip(index, body)
 
 
-def _concat_all(
-    write: Write, values: Sequence[tuple[Value, Fact]], feeding: Feeding
-) -> list[Value]:
-    """Emit indices and elements of all iterations along the axis of a ScatterElements."""
-    ranks = {len(fact.shape or ()) for _, fact in values}
-    axis, (rank, *others) = write.node.attribute("axis", 0), ranks
-    if others or not -rank <= axis < rank:
-        raise Unbatchable(f"writes '{write.element.name}' along an axis that is not there")
-    return [
-        concat_rows(value, axis % rank, fact.shape or (), feeding.emit) for value, fact in values
-    ]
+def _places_of(read: Node, places: Places) -> tuple[Index, int] | None:
+    """Consecutive places along the first axis that a Slice or GatherND reads."""
+    if read.is_op("GatherND"):
+        at = read.input(1)
+        shape = None if at is None else places.inference.fact(at).shape
+        is_row = shape is not None and len(shape) == 2 and shape[1] == 1
+        plain = is_row and not read.op.references and not read.attribute("batch_dims", 0)
+        return places.consecutive(at) if at is not None and plain else None
+    view = read_slice(read, places.inference.fact)
+    start, end = (None, None) if view is None or view.axis else view.bounds
+    return None if start is None or end is None else places.spans(start, end)
+
+
+def _has_places(write: Write, places: Places) -> bool:
+    """Test for an index of one place in the buffer, or of consecutive ones."""
+    assert write.index is not None
+    shape = places.inference.fact(write.index).shape
+    if not shape:
+        return False
+    if write.node.is_op("ScatterND"):
+        span = places.consecutive(write.index)
+        is_span = span is not None and [dim.value for dim in shape] == [span[1], 1]
+        return is_span or all(dim == 1 for dim in shape)
+    axis = write.node.attribute("axis", 0)
+    return -len(shape) <= axis < len(shape) and shape[axis] == 1

@@ -25,12 +25,11 @@ from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Vertex, Write
-from ..iteration.induction_variables import counter, is_invariant, iteration_like, shift
-from ..iteration.loop_view import LoopView, ScanOutput, State
-from ..iteration.scan_layout import move_axis
+from ..iteration.loop_view import LoopView, ScanOutput, State, move_axis
+from ..iteration.places import counter, is_invariant, iteration_like, shift
 from ..scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, parallel_prefix
 from ..utils.zero_signs import readers_of
-from .accumulators import final_value
+from .final_values import FinalValue
 
 
 class NodeBatcher(abc.ABC):
@@ -343,7 +342,7 @@ class Batcher(NodeBatcher):
         if isinstance(vertex, Node):
             self.compute_node(vertex)
         elif isinstance(vertex, Write):
-            self._collected[vertex.state] = final_value(vertex, self.operand, self.feeding)
+            self._collected[vertex.state] = FinalValue(vertex, self.operand, self.feeding).emit()
         elif vertex not in self._values and vertex not in self._collected:
             result = self.operand(vertex.result)
             self.enter_state(vertex, shift(vertex, result, self.feeding))

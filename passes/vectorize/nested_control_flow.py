@@ -1,29 +1,49 @@
 """Batching rules of an If, Loop, Scan or call inside a body.
 
-States, operands and outputs of the inner construct have the outer batch axis first; its trip count
-must be equal in all outer iterations.
+States, operands and outputs of the inner construct have the outer batch axis first. A Loop whose
+trip count differs between outer iterations runs as often as the longest one:
+
+t = Loop (m[i], , s) <                         t = Loop (max (m), , s) <
+   body = b (j, c, a) => (c2, r) {                body = b (j, c, a) => (c2, q) {
+      r = Add (a, x[j])                ->            r = Add (a, x[j])
+   }                                                 q = Where (j < m, r, a)
+>                                                 }>
+
+An iteration that an outer one does not make computes from the final state, and its results are
+discarded, as for the branch of an If.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Sequence
 
 import onnx
 
 from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
+from ...definitions import Unfit
+from ...facts.bounds import known
 from ...facts.fact import Fact
 from ...facts.obstacle import Obstacle, require_none
 from ...ir import Graph, Node, Value, empty_header
-from ...ops.batching import Operand, Unbatchable
+from ...ops.batch_axis import joined, parted
+from ...ops.batching import Batch, Operand, Unbatchable
 from ...ops.builder import Builder
-from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, read
-from ..iteration.new_bodies import own_output
-from ..iteration.scan_layout import add_holder, declaration, move_axis
+from ..iteration.loop_view import (
+    LoopView,
+    ScanInput,
+    ScanOutput,
+    State,
+    add_holder,
+    declaration,
+    move_axis,
+    read,
+)
+from ..iteration.splice import own_output
+from ..utils.select import select
 from .batch_interpreter import NodeBatcher
-from .if_conversion import compute_call, compute_choice
-from .kept_operators import compute_kept
-from .masked_loops import compute_masked
+from .if_conversion import InlineBatcher, compute_call, compute_choice
 
 
 class _Body(NodeBatcher):
@@ -152,9 +172,7 @@ def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
     counts = [loop_view.maximum, loop_view.start] if node.is_op("Loop") else []
     limits = [None if value is None else around.operand(value) for value in counts]
     if any(limit is not None and limit.batched for limit in limits):
-        inner = compute_masked(loop_view, around, _info)
-        for state, final in zip(loop_view.states, inner.outputs, strict=True):
-            _enter_output(state.final, final, True, around)
+        _compute_masked(loop_view, around)
         return
     sources = [around.operand(one.source) for one in loop_view.scan_inputs]
     varying = _varying_values(loop_view, around)
@@ -262,3 +280,186 @@ def _axis(scanned: ScanInput, source: Operand) -> int:
     if source.fact.shape is None:
         raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
     return scanned.axis % len(source.fact.shape) + int(source.batched)
+
+
+class _MaskedBody(InlineBatcher):
+    """A batch interpreter of an inner body that only some outer iterations run."""
+
+    def __init__(self, around: NodeBatcher, graph: Graph) -> None:
+        super().__init__(around, None, Builder(graph, room=around.emit.room))
+        self.graph = graph
+
+    def enter_input(self, value: Value, batched: bool, info: onnx.ValueInfoProto) -> None:
+        """Add an input to the graph for one of the body's."""
+        fact = self.fact(value).without_content()
+        # Iterations beyond the last one of an outer iteration count on.
+        self.assume(value, known(fact))
+        self.operands[value] = Operand(self.graph.add_input(value.name, info), batched, fact)
+
+
+def _compute_masked(loop_view: LoopView, around: NodeBatcher) -> None:
+    """Compute an inner Loop, of which no scan output is read, as often as the longest one.
+
+    Raises:
+        Unbatchable: scan outputs, or a node that may fail in an iteration that is not made.
+    """
+    node, states = loop_view.node, loop_view.states
+    around.feeding.adds_loops = True
+    iteration, condition = loop_view.iteration, loop_view.condition
+    if _used_outputs(loop_view):
+        raise Unbatchable(f"holds {node}, whose number of elements varies")
+    assert iteration is not None and condition is not None
+    limits = _limits(loop_view, around)
+    inputs = [_longest(limits, around), None, *(around.every(state.initial) for state in states)]
+    labels = [state.result.name for state in states]
+    inner = add_holder(around.emit.graph, node.op, {}, ["body"], inputs, labels, node.name)
+    header = empty_header(loop_view.body.header.name)
+    body = _MaskedBody(around, around.emit.graph.add_body(inner, "body", header))
+    facts = [_fact_of_state(state, around) for state in states]
+    for value in (iteration, condition):
+        body.enter_input(value, False, declaration(value.name, value.type))
+    for state, fact in zip(states, facts, strict=True):
+        body.enter_input(state.argument, True, _info(state.argument, fact, True))
+    number = body.operands[iteration].value
+    if iteration.shape:
+        number = body.emit.squeeze(number, tuple(range(len(iteration.shape))), "number")
+    body.mask = body.emit.add("Less", [number, limits], "live")
+    for each in loop_view.body.nodes():
+        body.compute_node(each)
+    results: list[Value] = []
+    for state in states:
+        results.append(own_output(_kept(state, body), results, body.emit))
+    infos = [_info(s.result, fact, True) for s, fact in zip(states, facts, strict=True)]
+    body.graph.set_outputs(
+        [body.operands[condition].value, *results],
+        [declaration(condition.name, condition.type), *infos],
+    )
+    for state, final in zip(states, inner.outputs, strict=True):
+        _enter_output(state.final, final, True, around)
+
+
+def _fact_of_state(state: State, around: NodeBatcher) -> Fact:
+    """The fact of a state, of which all iterations have one shape.
+
+    Raises:
+        Unbatchable: a shape that may change.
+    """
+    fact, after = around.fact(state.initial), around.fact(state.result)
+    if fact.shape is None or fact.shape != after.shape:
+        raise Unbatchable(f"carries '{state.argument.name}', whose shape may change")
+    return fact.without_content()
+
+
+def _kept(state: State, body: _MaskedBody) -> Value:
+    """Emit the next value of a state, or the old one where none runs."""
+    assert body.mask is not None
+    old, new = body.operand(state.argument), body.operand(state.result)
+    rank = len(old.fact.shape or ())
+    mask = body.lift(body.mask, rank)
+    label, both = state.result.name, (body.every(state.result), old.value)
+    return select(body.emit, mask, *both, new.fact.elem_type, label, state.result)
+
+
+def _limits(loop_view: LoopView, around: NodeBatcher) -> Value:
+    """Emit the trip count of each outer iteration, a vector."""
+    emit, vectors = around.emit, []
+    for value in (loop_view.maximum, loop_view.start):
+        if value is None:
+            continue
+        shape = around.fact(value).shape
+        if shape is None or any(dim != 1 for dim in shape):
+            raise Unbatchable(f"holds {loop_view.node}, whose trip count may not be one number")
+        every, axes = around.every(value), tuple(range(1, 1 + len(shape)))
+        vectors.append(emit.squeeze(every, axes, value.name) if axes else every)
+    if len(vectors) == 1:
+        return vectors[0]
+    zero = emit.integer(0, "zero")
+    return emit.add("Where", [vectors[1], vectors[0], zero], "limits")
+
+
+def _longest(limits: Value, around: NodeBatcher) -> Value:
+    """Emit the largest trip count; 0 without outer iterations."""
+    emit = around.emit
+    # ReduceMax of nothing is the least integer; a 0 beside them makes it 0.
+    some = emit.concat([limits, emit.vector((0,), "none")], 0, "limits")
+    return emit.reduce("ReduceMax", some, (0,), "longest")
+
+
+_LEADING = "*"
+
+
+def compute_kept(node: Node, around: NodeBatcher) -> bool:
+    """Compute an operator for all iterations by itself; false where its definition must stand in.
+
+    Args:
+        node: the operator.
+        around: the interpreter, in which all iterations run the node.
+    """
+    inputs = [Fact() if value is None else around.fact(value) for value in node.inputs]
+    try:
+        expansion = around.inference.definition(node, inputs)
+    except Unfit:
+        return False
+    feeding = around.feeding
+    if expansion is None or not expansion.rows or any(map(around.is_partial, node.inputs)):
+        return False
+    operands = around.operands_of(node)
+    facts = [Fact() if value is None else around.fact(value) for value in node.outputs]
+    batch = Batch(node, operands, facts, around.emit, feeding.iterations, around.extent)
+    for rows in expansion.rows.split(";"):
+        mark, *names = rows.split()
+        names = names if mark == _LEADING else [mark, *names]
+        places = [expansion.definition.places[name] for name in names]
+        present = [place for place in places if batch.operand(place) is not None]
+        if not _fits(batch, present):
+            continue
+        try:
+            results = (_with_leading_axis if mark == _LEADING else _merged)(batch, present)
+        except Unbatchable:
+            continue
+        for value, result, fact in zip(node.outputs, results, facts, strict=True):
+            if value is not None and result is not None:
+                around.require_room(node, fact)
+                around.operands[value] = Operand(result, True, fact)
+        if not expansion.definition.exact:
+            feeding.of_rows[node.op.qualname] = None
+        return True
+    return False
+
+
+def _fits(batch: Batch, rows: Sequence[int]) -> bool:
+    """Test that these operands alone vary."""
+    others = [i for i, each in enumerate(batch.operands) if each is not None and i not in rows]
+    if any(map(batch.varies, others)) or not any(map(batch.varies, rows)):
+        return False
+    results = zip(batch.node.outputs, batch.results, strict=True)
+    return all(value is None or fact.shape is not None for value, fact in results)
+
+
+def _with_leading_axis(batch: Batch, rows: Sequence[int]) -> list[Value | None]:
+    """The outputs, with the iterations as one more axis in front."""
+    if len({batch.rank(index) for index in rows}) > 1:
+        raise Unbatchable("has operands of other ranks")
+    return _emitted(batch, {index: batch.spread(index) for index in rows})
+
+
+def _merged(batch: Batch, rows: Sequence[int]) -> list[Value | None]:
+    """The outputs, with the iterations merged into the first axis."""
+    sizes = [batch.shape(index)[:1] for index in rows]
+    if not all(size and size == sizes[0] for size in sizes):
+        raise Unbatchable("has operands of other batches")
+    first = batch if 0 in rows else dataclasses.replace(batch, operands=[batch.operands[rows[0]]])
+    outputs = _emitted(batch, {index: joined(batch, index) for index in rows})
+    return [
+        None if value is None else parted(dataclasses.replace(first, results=[fact]), value)
+        for value, fact in zip(outputs, batch.results, strict=True)
+    ]
+
+
+def _emitted(batch: Batch, rows: dict[int, Value]) -> list[Value | None]:
+    """The outputs of the operator on some other operands."""
+    inputs = [rows.get(i) or batch.fixed(i) for i in range(len(batch.operands))]
+    labels = ["" if value is None else value.name for value in batch.node.outputs]
+    if batch.emit.room is not None:
+        batch.emit.room.take()
+    return list(batch.emit.graph.add_node(batch.node.op, inputs, labels).outputs)

@@ -13,19 +13,24 @@ from ...ir import Graph, Node, Value
 from ...ops.batching import Unbatchable
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Write
-from ..iteration.injective_indices import InjectiveIndices
-from ..iteration.loop_view import LoopView, ScanOutput, State
-from ..iteration.memory import IterationMemory
-from ..iteration.scan_layout import replace_outputs
+from ..iteration.iterations import IterationMemory, ZeroIterationSizes
+from ..iteration.loop_view import LoopView, ScanOutput, State, replace_outputs
+from ..iteration.places import Places
 from ..iteration.splice import is_used, propagate_facts, set_results, splice
-from ..iteration.zero_iterations import ZeroIterationSizes
 from ..utils.legality import can_carry
 from ..utils.stacked_rows import read_rows
-from .accumulators import as_sequence, find_writes
+from .accumulators import find_writes
 from .batch_interpreter import Batcher
-from .loop_distribution import Distribution
+from .final_values import as_sequence
 from .nested_control_flow import compute_nested
-from .residual_loop import ResidualOutputs, ResidualPlan, plan_residual_loop, rebuild, weight
+from .residual_loop import (
+    Distribution,
+    ResidualOutputs,
+    ResidualPlan,
+    plan_residual_loop,
+    rebuild,
+    weight,
+)
 
 _STATES_GONE = Message("states-removed", "states that carry nothing between iterations are removed")
 _NODE_ONCE = Message("node-vectorized", "{nodes} node runs once, for all iterations")
@@ -104,7 +109,7 @@ class Vectorization:
     def _dependences(self) -> DependenceGraph:
         """Enter the independent states, and build the dependence graph."""
         loop_view = self.loop_view
-        places = InjectiveIndices(loop_view, self.feeding, self._certain)
+        places = Places(self.feeding, self._certain)
         writes = list(find_writes(loop_view, places))
         accumulators = {write.state for write in writes}
         independent = self.batcher.enter_independent(accumulators, self._may_forward)

@@ -20,9 +20,9 @@ from ...facts.reason import Message, Reason
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
-from ...ops.partial_reductions import ORDERED
+from ...ops.partial_axes import ORDERED
+from ..iteration.iterations import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.loop_view import LoopView, read
-from ..iteration.memory import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.sequence_maps import read_map, read_tensors
 from ..remarks import BY_DEFINITION, OF_ROWS
 from ..utils.sites import Site, SitePass

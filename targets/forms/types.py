@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto
 
 from ...ir import Node, Value
-from ...ops.schemas import formals
+from ...ops.schema_queries import formals
 from ...version_converter.node_draft import NodeDraft
 from ...version_converter.types import Types
 from .registered import decomposes

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from source_files import ROOT
 from straightline import TargetError, targets
-from straightline.ops.schemas import schema_at
+from straightline.ops.schema_queries import schema_at
 from straightline.targets.registry import target_of
 from straightline.targets.target_file import parse
 from tables import table

@@ -5,7 +5,7 @@ import pytest
 from conversions import assert_refuses, assert_writes, converted, model, written
 from straightline import convert_version, ir
 from straightline.analysis.constants.folding import Folder
-from straightline.ops.schemas import schema_at
+from straightline.ops.schema_queries import schema_at
 from straightline.version_converter import ConversionError
 from straightline.version_converter.conformance import conform
 from straightline.version_converter.constants import Constants

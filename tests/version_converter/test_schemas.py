@@ -1,7 +1,13 @@
 """What onnx.defs says of operators in their versions."""
 
 import onnx
-from straightline.ops.schemas import allowed_types, default_of, operators, schema_at, type_text
+from straightline.ops.schema_queries import (
+    allowed_types,
+    default_of,
+    operators,
+    schema_at,
+    type_text,
+)
 from straightline.version_converter.schemas import (
     OLDEST,
     REVIEWED,

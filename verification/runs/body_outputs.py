@@ -10,7 +10,7 @@ from __future__ import annotations
 import onnx
 
 from ...ir import normal_domain
-from ...ops.departing import uncopied_outputs
+from ...ops.departures import uncopied_outputs
 from ...reference.signature import nodes_of
 
 _Place = tuple[onnx.GraphProto, int]

@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Graph, Value
-from ...ops.schemas import allowed_types, schema_at, tensor_text
+from ...ops.schema_queries import allowed_types, schema_at, tensor_text
 from ..constants import is_small
 from ..flat_indices import (
     as_int64,

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import straightline as sl
 from onnx import numpy_helper
-from straightline.ops.schemas import tensor_text, type_fault
+from straightline.ops.schema_queries import tensor_text, type_fault
 from straightline.targets import Target
 from straightline.targets.legality import Legality
 

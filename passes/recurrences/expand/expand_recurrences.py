@@ -32,7 +32,7 @@ from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import RewriteError
 from ...base import Pass, PassContext
-from ...iteration.scan_layout import replace_outputs
+from ...iteration.loop_view import replace_outputs
 from ...utils.budget import DEFAULT_MAX_NODES, Budget
 from ...utils.value_numbering import identity_key, merge_constants
 from ..layers import INPUT, read_layer

@@ -10,8 +10,8 @@ from ....facts.polynomial import Dimension
 from ....ir import Graph, Operator, Value
 from ....ir.copying import empty_header
 from ....ops.builder import Builder
-from ...iteration.new_bodies import set_own_outputs
-from ...iteration.scan_layout import add_holder, declaration
+from ...iteration.loop_view import add_holder, declaration
+from ...iteration.splice import set_own_outputs
 from ..layers import INPUT, LENGTHS
 from .expansion import Direction, Expansion
 

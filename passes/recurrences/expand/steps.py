@@ -18,7 +18,7 @@ import onnx
 
 from ....ir import Graph, Model, Value
 from ....ops.builder import Builder
-from ...iteration.scan_layout import declaration
+from ...iteration.loop_view import declaration
 from ..functions import PARAMETERS, Function
 from ..layers import BIAS, PEEPHOLES, Layer
 from ..weights import Unfit

@@ -15,8 +15,8 @@ import onnx
 from ....facts.fact import Fact
 from ....facts.types import IEEE_FLOATS, INTEGER_BITS
 from ....ir import Array, Value
-from ...iteration.induction_variables import is_invariant
 from ...iteration.loop_view import LoopView
+from ...iteration.places import is_invariant
 
 _DEEPEST = 24
 """The maximum depth of the search through producers."""

@@ -11,7 +11,7 @@ from ....analysis.iterations.trip_count import skip_identities
 from ....facts.attribute_or_input import listed_numbers
 from ....facts.fact import Fact
 from ....ir import Node, Value
-from ....ops.reduce_view import read_reduction
+from ....ops.views import read_reduction
 
 FactOf = Callable[[Value], Fact]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ...costs.table import Costs
-from ...iteration.memory import ROW_BYTES
+from ...iteration.iterations import ROW_BYTES
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,10 +23,9 @@ from ....ir import Graph, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
 from ...base import INEXACT
-from ...iteration.loop_view import LoopView, read
-from ...iteration.scan_layout import replace_outputs
+from ...iteration.iterations import ZeroIterationSizes
+from ...iteration.loop_view import LoopView, read, replace_outputs
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
-from ...iteration.zero_iterations import ZeroIterationSizes
 from ...loops.count_loops import COUNTED, count_loop
 from ...scans.parallel_prefix import joins_rows
 from ...utils.sites import Site, SitePass

@@ -16,9 +16,9 @@ from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
 from ...iteration.batched_inputs import Feeding
 from ...iteration.dependence_graph import DependenceGraph, Vertex
-from ...iteration.induction_variables import is_invariant
+from ...iteration.iterations import IterationMemory, MemoryBounds
 from ...iteration.loop_view import LoopView, State
-from ...iteration.memory import IterationMemory, MemoryBounds
+from ...iteration.places import is_invariant
 from ...scans.parallel_prefix import Monoid, has_short_steps, parallel_prefix
 from ...utils.zero_signs import readers_of
 from ...vectorize.batch_interpreter import Batcher

@@ -18,7 +18,7 @@ import numpy as np
 
 from ....ir import Value
 from ....ops.batching import Window
-from ....ops.slice_view import read_slice
+from ....ops.views import read_slice
 from ...utils.stacked_rows import concat_rows
 from ..weights import Unfit
 from .recurrence import Recurrence, Replacement

@@ -24,8 +24,8 @@ from ....ir import Graph, Node, Operator, Value
 from ....ir.copying import empty_header
 from ....ops.batching import Operand
 from ....ops.builder import Builder
-from ...iteration.affine_reads import moving_indices
-from ...iteration.scan_layout import add_holder, declaration
+from ...iteration.loop_view import add_holder, declaration
+from ...iteration.places import moving_indices
 from ...utils.stacked_rows import concat_rows
 from ..weights import Unfit
 from .cell_emission import raise_cell

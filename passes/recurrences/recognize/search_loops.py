@@ -35,13 +35,12 @@ from ....ops.batching import Unbatchable
 from ....ops.builder import Builder, RewriteError
 from ....ops.randomness import find_random
 from ....ops.schema_queries import takes
-from ...iteration.affine_reads import ElementRead, element_reads
-from ...iteration.loop_view import read
-from ...iteration.memory import ROW_BYTES
-from ...iteration.new_bodies import set_own_outputs
-from ...iteration.scan_layout import add_holder, declaration
-from ...loops.comparisons import integer
+from ...iteration.iterations import ROW_BYTES
+from ...iteration.loop_view import add_holder, declaration, read
+from ...iteration.places import ElementRead, element_reads
+from ...iteration.splice import set_own_outputs
 from ...loops.count_loops import ExitPlan, count_exits, end_by_count, read_exits
+from ...loops.trip_count_formulas import integer
 from ...utils.legality import externally_named
 from ...utils.sites import Site, SitePass
 from ...utils.traversal import inside_out

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ....facts.fact import Fact, Shape
 from ....ir import Node, Value
 from ....ops.batching import Operand
-from ...iteration.scan_layout import move_axis
+from ...iteration.loop_view import move_axis
 from ..weights import Matrix, Unfit
 from .column_sums import Row
 from .rules import RULES

@@ -20,7 +20,7 @@ import numpy as np
 from ....facts.fact import Shape
 from ....ir import Array, Node, Operator, Value
 from ....ops.axes import ONE
-from ....ops.slice_view import read_slice
+from ....ops.views import read_slice
 from .attention_scores import only_reader
 from .reading import is_plain, uniform_number
 from .replacement import FLOAT, HALF, Emitted, Match, Operand, Raising, Site

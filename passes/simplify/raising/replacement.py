@@ -15,8 +15,7 @@ from ....facts.notions import Equality, weakest
 from ....facts.reason import Message
 from ....ir import Array, Graph, Model, Node, Operator, Value
 from ....ops.builder import Builder
-from ....ops.schema_queries import takes
-from ....ops.schemas import schema_at
+from ....ops.schema_queries import schema_at, takes
 from ...base import Pass, PassContext
 from ...utils.replace_all_uses import replace_values
 from .region import unused_after

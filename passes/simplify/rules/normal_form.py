@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ....ir import Node, Operator, Value
-from ....ops.schemas import Schema, default_of, schema_at
+from ....ops.schema_queries import Schema, default_of, schema_at
 from .uniform_constants import UniformConstants
 
 Item = TypeVar("Item")

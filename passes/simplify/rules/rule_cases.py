@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import onnx
 
 from ....definitions.pattern import Parameter, Pattern
-from ....ops.schemas import schema_at
+from ....ops.schema_queries import schema_at
 from .rule import Rule, sample
 from .types import TypeClasses
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from ....definitions.element_types import NUMBERS, UNIVERSE, types_named
 from ....definitions.pattern import Pattern, PatternNode
-from ....ops.schemas import formals, schema_at
+from ....ops.schema_queries import formals, schema_at
 from .normal_form import LISTS, takes_lists
 
 

@@ -5,10 +5,9 @@ from harness import as_model
 from loops import HEAD
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.ops.batching import Extent
-from straightline.passes.iteration.affine_reads import moving_indices
-from straightline.passes.iteration.batched_inputs import Feeding
+from straightline.passes.iteration.iterations import Iterations
 from straightline.passes.iteration.loop_view import read
+from straightline.passes.iteration.places import Places
 from straightline.passes.iteration.row_accesses import RowAccesses, distinct, written_before
 
 TEXT = """g (float[N, 2] x, float[8, 2] y0) => (float[M, 2] y)
@@ -34,10 +33,8 @@ def accesses_of(body):
     text = HEAD + TEXT.format(body).replace("int64 one =", "int64 eight = {8}, int64 one =")
     model = ir.load(as_model(text))
     loop_view, inference = read(model.graph.nodes()[-1]), ShapeInference(model)
-    feeding = Feeding(loop_view, inference)
-    extent = Extent(feeding.number, feeding.most_dimension, True)
-    indices = moving_indices(loop_view, inference)
-    return loop_view.states[0], RowAccesses(loop_view, inference, indices, extent)
+    places = Places(Iterations(loop_view, inference), True)
+    return loop_view.states[0], RowAccesses(loop_view, places)
 
 
 @pytest.mark.parametrize("case", ACCESSES)

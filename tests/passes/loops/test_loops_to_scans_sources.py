@@ -6,8 +6,8 @@ from loops import HEAD
 from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
 from straightline.facts.polynomial import Dimension
-from straightline.passes.iteration.affine_reads import Selection
 from straightline.passes.iteration.loop_view import read
+from straightline.passes.iteration.places import Selection
 from straightline.passes.loops.loops_to_scans import ScanSources
 from tables import table
 

@@ -17,7 +17,7 @@ from straightline.passes.costs.table import cost_table
 from straightline.passes.manager import autotune
 from straightline.passes.manager.autotune import Accelerate, alternatives
 from straightline.passes.sequences import lower_sequences
-from straightline.passes.utils import search_budget
+from straightline.passes.utils import budget
 from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -194,7 +194,7 @@ def test_inspect_and_verify_know_it():
 def tried_in(monkeypatch, text):
     """How many trials and copies there are."""
     counts = Counter()
-    for module, name in ((autotune, "try_passes"), (search_budget, "copy_model")):
+    for module, name in ((autotune, "try_passes"), (budget, "copy_model")):
         monkeypatch.setattr(module, name, counting(getattr(module, name), counts, name))
     sl.rewrite(as_model(HEAD + text), "accelerate")
     monkeypatch.undo()

@@ -6,7 +6,7 @@ from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import PassContext, Scan8To9
 from straightline.passes.scans import opset
-from straightline.passes.scans.opset import scans_inside_out, survey_scans
+from straightline.passes.scans.opset import Crossing, scans_inside_out
 
 
 def scan(name, inner="r = Neg (e)"):
@@ -91,6 +91,6 @@ def test_inner_ones_come_first():
     )
     found = [node.output().name for _, node in scans_inside_out([model])]
     assert found == ["o", "y"]
-    surveyed = survey_scans([model], 8, ShapeInference(model))
+    surveyed = Crossing([model], 8, ShapeInference(model)).surveyed
     assert [node.output().name for node in surveyed] == ["y", "o"]
     assert all(shapes.length() == 3 for shapes in surveyed.values())

@@ -7,7 +7,7 @@ from harness import as_model
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.builder import Builder
-from straightline.passes.iteration.scan_layout import read_scan
+from straightline.passes.iteration.loop_view import read_scan
 from straightline.passes.scans.shapes import ScanShapes
 from straightline.passes.scans.unroll_scans import Rows, element_shape, slices, zeros_of
 

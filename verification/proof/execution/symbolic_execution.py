@@ -13,8 +13,7 @@ from ....facts.fact import UNKNOWN, Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
-from ....ops.departing import uncopied_outputs
-from ....ops.departures import has_rows
+from ....ops.departures import has_rows, uncopied_outputs
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim

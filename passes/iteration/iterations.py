@@ -1,0 +1,291 @@
+"""The iterations of a Loop or Scan before run time: number, memory, sizes without any."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from ...analysis.iterations.trip_count import skip_identities
+from ...analysis.iterations.zero_iterations import ScanElements
+from ...analysis.peak_memory import bytes_of
+from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.single_node_model import reads_of
+from ...facts.fact import Fact, Shape, constant_fact, decided, element, is_named
+from ...facts.polynomial import Dimension
+from ...ir import Value
+from ...ir.lazy import lazy_property
+from ...limits import limit
+from ...ops.batching import Extent, Quotient, Unbatchable
+from .loop_view import LoopView, ScanInput, ScanOutput
+
+
+class Iterations:
+    """The trip count of a Loop or Scan, with symbols for sizes.
+
+    Args:
+        loop_view: the Loop or Scan.
+        inference: the facts of the model's values.
+
+    Attributes:
+        number: the symbol of the iteration number; what holds for it holds in each iteration.
+    """
+
+    def __init__(self, loop_view: LoopView, inference: ShapeInference) -> None:
+        self.loop_view = loop_view
+        self.inference = inference
+        self.number = inference.symbols.fresh()
+
+    def fact(self, value: Value) -> Fact:
+        """The fact of an outside value, or of an initializer of the body."""
+        if value.constant is not None and not self.loop_view.around.sees(value):
+            return constant_fact(value.constant)
+        return self.inference.fact(value)
+
+    @lazy_property
+    def starts(self) -> bool:
+        """Test for a Loop condition that certainly holds before the first iteration."""
+        start = self.loop_view.start
+        array = None if start is None else decided(self.fact(start))
+        return array is not None and bool(array.all())
+
+    @property
+    def most_iterations(self) -> int | None:
+        """The maximum trip count; None if known only at run time."""
+        most = None if self.most_dimension is None else self.most_dimension.value
+        return None if most is None else max(most, 0)
+
+    @lazy_property
+    def most_dimension(self) -> Dimension | None:
+        """The maximum trip count, with symbols for sizes."""
+        if self.loop_view.maximum is None:
+            first = self.loop_view.scan_inputs[0]
+            return first.count(self.shape(first))
+        most = element(self.fact(self.loop_view.maximum))
+        return most if isinstance(most, Dimension) else None
+
+    def extent(self, certain: bool) -> Extent:
+        """The facts of the iterations.
+
+        Args:
+            certain: true if there is a first iteration for all inputs.
+        """
+        quotient = self._quotient
+        most = self.most_dimension or (quotient and Dimension.symbol(quotient.symbol))
+        return Extent(self.number, most, certain, quotient)
+
+    @lazy_property
+    def _quotient(self) -> Quotient | None:
+        """The division of a size by a number that yields the trip count."""
+        maximum = self.loop_view.maximum
+        node = None if maximum is None else skip_identities(maximum).producer
+        if node is None or not node.is_op("Div"):
+            return None
+        dividend, divisor = (
+            None if value is None else element(self.inference.fact(value)) for value in node.inputs
+        )
+        if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
+            return None
+        most = self.most_dimension or self.inference.symbols.fresh()
+        by, symbol = divisor.value, most.only_symbol
+        if by is None or by <= 0 or symbol is None or most.terms != {(symbol,): 1}:
+            return None
+        return Quotient(symbol, by, dividend)
+
+    @lazy_property
+    def iteration_dimension(self) -> Dimension | None:
+        """The exact trip count; None if unknown."""
+        start, most = self.loop_view.start, self.most_dimension
+        if most is None or most.less(0) is not False:
+            return None
+        return most if start is None or self.starts else None
+
+    def is_number(self, fact: Fact) -> bool:
+        """Test for a value of one element that equals the iteration number."""
+        content = fact.content
+        return content is not None and content.size == 1 and content.item() == self.number
+
+    def shape(self, scanned: ScanInput) -> Shape:
+        """The shape of the source of a scan input."""
+        shape = self.fact(scanned.source).shape
+        if shape is None or not -len(shape) <= scanned.axis < len(shape):
+            raise Unbatchable(f"scans '{scanned.source.name}', whose rank is not known")
+        return shape
+
+
+class ZeroIterationSizes:
+    """The axes of scan output elements that are empty without iterations.
+
+    Args:
+        loop_view: the Loop, Scan or SequenceMap.
+        inference: the facts of the model's values.
+    """
+
+    def __init__(self, loop_view: LoopView, inference: ShapeInference) -> None:
+        self._loop_view = loop_view
+        self._inference = inference
+        self._elements = ScanElements(loop_view.node, inference.model, inference)
+        self._slots = {v: i for i, v in reversed([*enumerate(loop_view.body.outputs)])}
+
+    def of(self, stacked: ScanOutput) -> list[int]:
+        """The axes of one element whose size must be 0 without iterations.
+
+        Raises:
+            Unbatchable: unknown sizes.
+        """
+        if self._loop_view.maximum is None:
+            return []  # a Scan reads the sizes from its inputs
+        element = self._elements.of(self._slots[stacked.result])
+        shape = self._inference.fact(stacked.result).shape
+        if shape is None:
+            raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
+        if element is None or len(element.shape) != len(shape):
+            raise Unbatchable(
+                f"returns '{stacked.result.name}', whose sizes are not certain if there are no"
+                " iterations; declare them in the body"
+            )
+        pairs = zip(element.shape, shape, strict=True)
+        return [axis for axis, (size, dim) in enumerate(pairs) if not size and dim != 0]
+
+    def sizes(self, stacked: ScanOutput) -> list[int]:
+        """The sizes of one element without iterations; empty if a Scan's inputs determine them."""
+        element = self._elements.of(self._slots[stacked.result])
+        if self._loop_view.maximum is None or element is None:
+            return []
+        return [size or 0 for size in element.shape]
+
+
+ROW_BYTES = limit("row_bytes")
+
+_OPEN_ITERATIONS = 1 << 12
+"""The iterations of which a block holds all values, where only run time tells how many there
+are."""
+_IN_BLOCKS = "is large for all iterations, and is left to blocks of them"
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryBounds:
+    """Size limits of batched values.
+
+    Attributes:
+        max_bytes: the limit of the whole value, where all sizes are known.
+        row_bytes: the limit of one iteration's value, for a trip count known only at run time.
+        block_bytes: the size of a block of iterations that block-loops computes; then values that
+            outgrow it and the loop's inputs and outputs are over the limit, too. 0 for no blocks.
+    """
+
+    max_bytes: int = 1 << 28
+    row_bytes: int = ROW_BYTES
+    block_bytes: int = 0
+
+
+class IterationMemory:
+    """The check of a loop's batched values against limits.
+
+    Args:
+        loop_view: the loop.
+        inference: the facts of the model's values.
+        bounds: the limits.
+
+    Attributes:
+        refused: true after a value over `row_bytes` with an unknown trip count.
+    """
+
+    def __init__(
+        self, loop_view: LoopView, inference: ShapeInference, bounds: MemoryBounds
+    ) -> None:
+        self._loop_view = loop_view
+        self._inference = inference
+        self._bounds = bounds
+        self._open: list[Dimension] = []
+        self.refused = False
+
+    def require(self, what: str, fact: Fact, iterations: int | None) -> None:
+        """Check the size of a batched value.
+
+        Args:
+            what: the start of the message, which names the producer.
+            fact: the fact of one iteration's value.
+            iterations: the maximum trip count; None if known only at run time.
+
+        Raises:
+            Unbatchable: a value over the limit.
+        """
+        row = bytes_of(fact)
+        if row is None:
+            return
+        if self._bounds.block_bytes and self._outgrows(row, iterations):
+            raise Unbatchable(f"{what}, which {_IN_BLOCKS}")
+        # An unknown size is no reason to refuse; `growth` tells of it.
+        if row.value is None:
+            self._open.append(row)
+        elif iterations is None:
+            # All rows of a scan output are held anyway.
+            if row.value > max(self._bounds.row_bytes, self._largest_output):
+                self.refused = True
+                raise Unbatchable(
+                    f"{what}, of which one iteration takes {row.value} bytes, over"
+                    f" row_bytes={self._bounds.row_bytes} for an open"
+                    " trip count"
+                )
+        elif iterations * row.value > self._bounds.max_bytes:
+            raise Unbatchable(
+                f"{what}, of which all iterations take {iterations * row.value} bytes, over"
+                f" max_bytes={self._bounds.max_bytes}"
+            )
+
+    def _outgrows(self, row: Dimension, iterations: int | None) -> bool:
+        """Test for rows that outgrow a block, and the inputs and outputs of the loop."""
+        block = self._bounds.block_bytes
+        if row.value is not None:
+            most = block // (_OPEN_ITERATIONS if iterations is None else max(iterations, 1))
+            return row.value > max(most, self._largest_output)
+        stacked = [one.result for one in self._loop_view.scan_outputs]
+        scanned = [one.argument for one in self._loop_view.scan_inputs]
+        rows = list(self._sizes([*stacked, *scanned]))
+        return not all(any(_grows_as(size, term) for size in rows) for term in row.terms)
+
+    @property
+    def _largest_output(self) -> int:
+        """The bytes of an iteration's largest scan output."""
+        around = self._loop_view.around
+        return self._largest(
+            one.result
+            for one in self._loop_view.scan_outputs
+            if one.output is not None and around.is_used(one.output)
+        )
+
+    def enough(self) -> int:
+        """The limit that allows each value of the body."""
+        nodes = (node for graph in self._loop_view.body.walk() for node in graph.nodes())
+        return self._largest(value for node in nodes for value in node.outputs)
+
+    def _largest(self, values: Iterable[Value | None]) -> int:
+        return max([size.value or 0 for size in self._sizes(values)], default=0)
+
+    def growth(self, iterations: Dimension | None) -> str | None:
+        """Describe how memory grows with unknown sizes, for a remark.
+
+        None where an input or output of the loop grows as fast.
+
+        Args:
+            iterations: the trip count; None if it is no size.
+        """
+        rows = [row for row in self._open if is_named(row)]
+        if not rows or iterations is None or not is_named(iterations):
+            return None
+        products = [row * iterations for row in rows]
+        every = max(products, key=lambda size: max(map(len, size.terms), default=0))
+        term, node = max(every.terms, key=len, default=()), self._loop_view.node
+        around = [*reads_of(node), *node.outputs]
+        if not term or any(_grows_as(size, term) for size in self._sizes(around)):
+            return None
+        return f"values of all of them take {every} bytes"
+
+    def _sizes(self, values: Iterable[Value | None]) -> list[Dimension]:
+        sizes = [bytes_of(self._inference.fact(value)) for value in values if value is not None]
+        return [size for size in sizes if size is not None]
+
+
+def _grows_as(size: Dimension, term: tuple[str, ...]) -> bool:
+    """Test whether a term of a size holds all symbols of another term."""
+    return any(all(one.count(name) >= term.count(name) for name in term) for one in size.terms)

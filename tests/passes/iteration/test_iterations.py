@@ -1,0 +1,75 @@
+"""The trip count of a loop, by facts before run time."""
+
+import numpy as np
+import pytest
+from harness import as_model
+from loops import HEAD, op_types
+from straightline import ir, reference
+from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes.iteration.iterations import Iterations
+from straightline.passes.iteration.loop_view import read
+from vectorized import FEED, assert_same, vectorized
+
+TEXT = """g (float[N, 2] x, int64 n, bool go) => (float[M, 2] y)
+        <int64 three = {{3}}, int64 zero = {{0}}, bool yes = {{1}}> {{
+    sizes = Shape (x) rows = Gather (sizes, zero) parts = Div (rows, three)
+    y = Loop ({}) <body = b (int64 i, bool c) => (bool c2, float[2] e) {{
+        c2 = Identity (c) e = Gather (x, i) }}> }}"""
+
+
+def iterations_of(counts):
+    model = ir.load(as_model(HEAD + TEXT.format(counts)))
+    return Iterations(read(model.graph.nodes()[-1]), ShapeInference(model))
+
+
+@pytest.mark.parametrize(
+    ("counts", "most", "exact"),
+    [
+        ("three, yes", "3", "3"),
+        ("rows, yes", "N", "N"),
+        ("rows, go", "N", None),
+        ("n, yes", None, None),
+    ],
+)
+def test_the_trip_count(counts, most, exact):
+    iterations = iterations_of(counts)
+    exact_dim = iterations.iteration_dimension
+    assert (exact_dim and str(exact_dim)) == exact
+    assert most is None or str(iterations.most_dimension) == most
+
+
+def test_a_division_bounds_the_iterations():
+    extent = iterations_of("parts, yes").extent(certain=False)
+    assert extent.quotient is not None and extent.quotient.divisor == 3
+
+
+def test_sizes_that_nothing_declares_are_none_without_iterations():
+    """Where the body says no size a Loop gives 0 at no iterations, though there would be others."""
+    text = """g (float[N, K] x, int64 n) => (float[?, ?] z) <bool yes = {1}> {
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[?] r) {
+            c2 = Identity (c) e = Gather (x, i) r = Neg (e) }>
+    }"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Loop" not in set(op_types(result.model.graph)), result.remarks
+    for n, shape in ((0, (0, 0)), (2, (2, 3))):
+        feed = {"x": FEED["x"], "n": np.array(n)}
+        assert reference.run(before, feed)[0].shape == shape
+        assert_same(before, result.model, feed)
+
+
+def test_sizes_of_what_is_carried_into_the_loop_are_not_asked():
+    """The body declares symbols, which tell no sizes, though those outside are known."""
+    text = """g (float[3, 4] x, int64 n) => (float[3, 4] v, float[?, ?, ?] z) <bool yes = {1}> {
+        v, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[A, B] a)
+                => (bool c2, float[A, B] r, float[A, B] s) {
+            c2 = Identity (c) r = Tanh (a) s = Exp (r) }>
+    }"""
+    before = as_model(HEAD + text)
+    result = vectorized(before)
+    assert "Exp" in set(op_types(result.model.graph)), "computed at once"
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+    for n, shape in ((0, (0, 0, 0)), (2, (2, 3, 4))):
+        feed = {"x": x, "n": np.array(n)}
+        assert reference.run(before, feed)[1].shape == shape
+        assert_same(before, result.model, feed)

@@ -1,0 +1,56 @@
+"""Bodies of new Loops and Scans: each output is made by a node of its own."""
+
+from harness import as_model
+from loops import HEAD
+from straightline import ir
+from straightline.passes.iteration.splice import all_labels, clean, set_own_outputs
+
+TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
+    y, z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r, float[3] q)
+        <float[3] k = {1, 2, 3}, float[3] l = {4, 5, 6}> {
+        u = Neg (w) v = Exp (u) r = Add (e, k) q = Sub (e, w) }> (x)
+}"""
+
+
+def body():
+    model = ir.load(as_model(HEAD + TEXT))
+    return model, next(iter(model.graph.nodes())).body("body")
+
+
+def test_each_output_has_a_node_of_its_own():
+    model, graph = body()
+    (element,) = graph.inputs
+    made = graph.outputs[0]
+    for values, identities in (
+        ([made, graph.outputs[1]], 0),
+        ([made, made], 1),
+        ([element, element], 2),
+    ):
+        set_own_outputs(graph, values, graph.output_infos)
+        producers = [value.producer for value in graph.outputs]
+        assert len(set(producers)) == 2 and None not in producers
+        assert sum(node.is_op("Identity") for node in producers) == identities
+    ir.verify(model)
+
+
+def test_the_first_slots_may_be_given_as_they_are():
+    model, graph = body()
+    set_own_outputs(graph, [graph.inputs[0], graph.outputs[0]], graph.output_infos, first=1)
+    assert graph.outputs[0] is graph.inputs[0]
+    ir.verify(model)
+
+
+def test_unread_nodes_of_a_body_go():
+    model, graph = body()
+    clean(graph)
+    assert sorted(node.op_type for node in graph.nodes()) == ["Add", "Sub"]
+    assert [value.name for value in graph.initializers] == ["k"]
+    ir.verify(model)
+
+
+def test_outputs_that_are_omitted_have_labels():
+    text = TEXT.replace("float[N, 3] y, float[N, 3] z", "float[N, 3] z").replace("y, z =", ", z =")
+    model = ir.load(as_model(HEAD + text))
+    node = next(iter(model.graph.nodes()))
+    results = node.body("body").outputs
+    assert all_labels(node, results, "_scan") == ["r", "z_scan"]
