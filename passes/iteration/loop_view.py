@@ -1,4 +1,4 @@
-"""A common view of Loop and Scan, one layout for Scans of all versions, and shared steps."""
+"""A common view of Loops and Scans, with a layout for Scans of all versions."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ class _MaskedBody(InlineBatcher):
 
 
 def _compute_masked(loop_view: LoopView, around: NodeBatcher) -> None:
-    """Compute an inner Loop, of which no scan output is read, as often as the longest one.
+    """Compute an inner Loop as often as the longest of the outer iterations.
 
     Raises:
         Unbatchable: scan outputs, or a node that may fail in an iteration that is not made.
