@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 
 import onnx
@@ -27,16 +28,16 @@ class NewNodes:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._before: dict[Node, Operator] = {
-            node: node.op for graph in model.graphs() for node in graph.unordered_nodes()
-        }
+        # Most models change little: what only a change asks for is computed then.
+        self._nodes = [list(graph.unordered_nodes()) for graph in model.graphs()]
+        self._operators = {op for graph in model.graphs() for op in graph.operators()}
         self._added: list[tuple[str, list[Node]]] = []
         self._latest: dict[Graph, Node] = {}
         # Passes may replace the constants, so that faults are found before them.
         self._ranks: set[tuple[str, str]] = set()
-        ranked = {op for op in set(self._before.values()) if rules_of(op).operand_ranks}
-        for node, op in self._before.items() if ranked else ():
-            fault = rank_fault(node) if op in ranked else None
+        ranked = {op for op in self._operators if rules_of(op).operand_ranks}
+        for node in itertools.chain.from_iterable(self._nodes) if ranked else ():
+            fault = rank_fault(node) if node.op in ranked else None
             if fault is not None:
                 self._ranks.add((node.op_type, fault))
 
@@ -86,14 +87,19 @@ class NewNodes:
         return _form(node.op) in self._forms and conformance.form_fault(node) is not None
 
     @lazy_property
+    def _before(self) -> set[Node]:
+        """The original nodes."""
+        return set().union(*self._nodes)
+
+    @lazy_property
     def _origins(self) -> set[Operator]:
         """The operators of the original nodes, or the ones that they are copies of."""
-        return {op.origin for op in self._before.values()}
+        return {op.origin for op in self._operators}
 
     @lazy_property
     def _forms(self) -> set[tuple[str, ...]]:
         """The forms of the original operators."""
-        return {_form(op) for op in self._before.values()}
+        return {_form(op) for op in self._operators}
 
 
 def _form(op: Operator) -> tuple[str, ...]:
