@@ -14,7 +14,7 @@ from ..ir import BaseDir, Model, ModelSource
 from ..ir.gc_pause import collector_pause
 from ..ir.io.model_source import read_open
 from ..limits import governed
-from ..passes.base import Pass
+from ..passes.base import Pass, current_watcher
 from ..passes.manager.pipeline import require_all_rewritten
 from ..passes.vetoes import warn_of
 from ..verification.mismatch import require_compared
@@ -367,7 +367,9 @@ def _result_alone(
     with collector_pause():
         outcome = transform_model(model, options, verification, what, is_short=True)
         result = outcome.model
-        if outcome.ir is not result and all(map(_is_own, outcome.request.pipeline.passes)):
+        # A watcher, or a pass of another package, may have kept nodes.
+        is_own = current_watcher() is None and all(map(_is_own, outcome.request.pipeline.passes))
+        if is_own and outcome.ir is not result:
             outcome.ir.release()  # a collection takes three times as long
         return result
 

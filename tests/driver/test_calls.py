@@ -77,6 +77,7 @@ class KeepNodes(passes.Pass):
 
 def test_the_nodes_of_a_result_are_freed_at_once(monkeypatch):
     released = []
+    monkeypatch.setattr(calls, "current_watcher", lambda: None)  # this folder has one
     monkeypatch.setattr(ir.Model, "release", lambda model: released.append(len(model.graph)))
     calls.rewrite(ir.to_proto(ir.parse(UNROLLED)), "unroll-loops")
     assert released == [200]
@@ -88,6 +89,26 @@ def test_nodes_that_another_package_keeps_stay_whole():
     node = KeepNodes.kept[-1]
     assert len(KeepNodes.kept) == 200 and node.graph.nodes() == KeepNodes.kept
     assert node.inputs[0].producer is KeepNodes.kept[-2]
+
+
+class KeepModels:
+    """Watcher that keeps models."""
+
+    def __init__(self):
+        self.kept = []
+
+    def before(self, pass_, model):
+        """Keep nothing."""
+
+    def after(self, pass_, model, changed):
+        self.kept.append(model)
+
+
+def test_a_model_that_a_watcher_keeps_stays_whole():
+    watcher = KeepModels()
+    with passes.watching(watcher):
+        calls.rewrite(ir.to_proto(ir.parse(UNROLLED)), "unroll-loops")
+    assert len(watcher.kept[-1].graph) == 200
 
 
 def test_a_result_in_the_kind_of_the_ir_stays_whole():
