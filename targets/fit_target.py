@@ -8,13 +8,13 @@ different passes might have avoided, these run on a copy; the result with the fe
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
-from ..ir import Model, Node, load, normal_domain
+from ..ir import Model, Node, Value, load, normal_domain
 from ..ir.option_names import by
 from ..ops.schema_queries import schema_at
 from ..passes import (
@@ -138,6 +138,7 @@ class FitTarget(Pass):
         # brought in; for an operator of the original they would end alike.
         if original is not None and any(n.bodies or n.op_type not in had for n in untaken):
             best = self._search(original, best, search)
+            best = self._unless_in_vain(original, best, search)
         # The remarks of the first way are about a model that is given up.
         if best.context is not context:
             take_over(context, best.context, before)
@@ -168,6 +169,22 @@ class FitTarget(Pass):
                 if len(fitted.untaken) < len(best.result.untaken):
                     best = _Fit(fitted, trial.context, way)
         return best
+
+    def _unless_in_vain(self, original: Model, best: _Fit, search: SearchBudget) -> _Fit:
+        """Return the original where no pass removed any control flow that the target lacks."""
+        # What a client half supports may run in the form that its exporter chose: OpenCV (5.0.0)
+        # does not pack constants that a rewrite moves into a Loop.
+        nodes = [node for graph in original.graphs() for node in graph.unordered_nodes()]
+        count = sum(bool(n.bodies) and not self._lists(n.op_type, original.opset()) for n in nodes)
+        if sum(bool(node.bodies) for node in best.result.untaken) < max(count, 1):
+            return best
+        trial = try_passes((), search.copy(original), best.context, repeat=False)
+        fitted = self._fit(trial.model, 0, search)
+        if len(fitted.untaken) > len(best.result.untaken):
+            return best
+        reasons = [(r, None) for r, _ in best.context.remarks.entries if r.action == "kept"]
+        trial.context.remarks.restore(reasons)
+        return _Fit(fitted, trial.context, ())
 
     def _straightened(
         self, fit: _Fit, model: Model, context: PassContext, search: SearchBudget
@@ -216,7 +233,7 @@ class FitTarget(Pass):
                     raise
                 stuck = stuck or error
                 continue
-            shared = shared_outputs(fitted.model) if self.target.own_outputs else ()
+            shared = self._shared(fitted.model)
             # An output that is an input counts as unsupported where the target needs
             # separate outputs.
             lacking = len(fitted.untaken) + len(list(shared))
@@ -228,6 +245,10 @@ class FitTarget(Pass):
         if best is None:
             return FitResult(model, before, Legality(self.target, model).unsupported(), stuck=stuck)
         return best
+
+    def _shared(self, model: Model) -> Iterable[Value]:
+        """The outputs that need a node of their own."""
+        return shared_outputs(model, inner=self.target.inner) if self.target.own_outputs else ()
 
     def _as_it_is(self, model: Model) -> FitResult:
         """Return a model with training information, which names its values, as it is."""
@@ -253,7 +274,7 @@ class FitTarget(Pass):
     def _fit_in(self, opset: int, model: Model, added: int) -> FitResult:
         """Convert the model to an opset, and replace operators that the target lacks."""
         before = model.opset()
-        is_taken = not (self.target.own_outputs and any(shared_outputs(model)))
+        is_taken = not any(self._shared(model))
         # Most models of a batch are legal as they are, and need no copy.
         if opset == before and is_taken and not Legality(self.target, model).unsupported():
             return FitResult(model, before, {})

@@ -349,6 +349,9 @@ def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
     for name in form.unwritten:
         if name in node.op.attributes:
             yield f"without {name}"
+    pads = (_attribute(node, "pads", schema) or []) if form.even_pads else []
+    if pads[: len(pads) // 2] != pads[len(pads) // 2 :]:
+        yield "with the same pads at both ends"
     for name, values in form.attributes.items():
         value = _attribute(node, name, schema)
         if value is not None and value not in values:

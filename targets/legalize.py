@@ -82,7 +82,7 @@ def legalize(
     constants = target.lists("Identity", model.opset())
     positions: set[int] = set()
     while True:
-        behind = isolate_outputs(model, constants) if target.own_outputs else []
+        behind = isolate_outputs(model, constants, target.inner) if target.own_outputs else []
         replaced += _identity_outputs(behind)
         # Where an Identity became a constant again, the next one stays, supported or not.
         places = {
@@ -92,7 +92,7 @@ def legalize(
         more, unsupported = _Legalizer(model, target, budget, within).run()
         replaced += more
         positions |= places
-        if not (target.own_outputs and any(shared_outputs(model, constants))):
+        if not (target.own_outputs and any(shared_outputs(model, constants, target.inner))):
             return replaced, unsupported
 
 

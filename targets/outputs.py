@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from ..ir import Model, Node, Operator, Value
 
 
-def shared_outputs(model: Model, constants: bool = True) -> Iterator[Value]:
-    """Yield, once each, outputs that are constants or one of several of a node."""
+def shared_outputs(
+    model: Model, constants: bool = True, inner: Container[str] = ()
+) -> Iterator[Value]:
+    """Yield, once each, outputs that are constants, or of inner operators, or one of several."""
     for value in dict.fromkeys(model.graph.outputs):
         node = value.producer
         is_one_of_several = node is not None and len(node.outputs) > 1
         is_constant = value in model.graph.initializers and value not in model.graph.inputs
-        if is_one_of_several or (constants and is_constant):
+        is_inner = node is not None and node.op_type in inner
+        if is_one_of_several or is_inner or (constants and is_constant):
             yield value
 
 
@@ -24,9 +27,11 @@ def forwarded_inputs(model: Model) -> list[Value]:
     return [value for value in dict.fromkeys(model.graph.outputs) if value in inputs]
 
 
-def isolate_outputs(model: Model, constants: bool = True) -> list[Value]:
+def isolate_outputs(
+    model: Model, constants: bool = True, inner: Container[str] = ()
+) -> list[Value]:
     """Insert an Identity between shared outputs and the model's outputs, and return the former."""
-    graph, shared = model.graph, list(shared_outputs(model, constants))
+    graph, shared = model.graph, list(shared_outputs(model, constants, inner))
     if shared:
         own = {
             value: graph.add_node(Operator("Identity"), [value], [value.name]) for value in shared

@@ -93,6 +93,7 @@ class Form:
         max_inputs: the highest number of inputs.
         max_uses: the highest number of such nodes in a graph.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
+        even_pads: true if the attribute pads must be the same at both ends of each axis.
         same_ranks: true if the branches of an If must give outputs of the same ranks.
         max_rank: the highest rank of an input.
         element_types: the types that inputs and outputs may have.
@@ -120,6 +121,7 @@ class Form:
     max_inputs: int | None = None
     max_uses: int | None = None
     max_outputs: int | None = None
+    even_pads: bool = False
     same_ranks: bool = False
     max_rank: int | None = None
     element_types: frozenset[str] | None = None
@@ -143,6 +145,7 @@ class Target:
         standard: true if it supports what ONNX defines and nothing else.
         functions: true if functions of models are supported.
         own_outputs: true if each output of the model needs a node without other outputs.
+        inner: with own_outputs, operators that must not compute an output.
         own_conditions: true if a Loop's body must not return its condition unchanged.
         own_scans: true if a Scan's body must not read computed values around it.
         known_sizes: true if it compiles some operators with known sizes only.
@@ -171,6 +174,7 @@ class Target:
     standard: bool = False
     functions: bool = False
     own_outputs: bool = False
+    inner: frozenset[str] = frozenset()
     own_conditions: bool = False
     own_scans: bool = False
     names_nodes: bool = False

@@ -33,6 +33,7 @@ _KEYS = {
     "operators": "a list of texts",
     "lacks": "a list of texts",
     "domains": "a list of texts",
+    "inner": "a list of texts",
     **dict.fromkeys(_FLAGS, "true or false"),
     "static_shapes": "true or false",
     "max_rank": "a number",
@@ -51,7 +52,7 @@ _FORM_KEYS = {
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS, "present"), "a list of texts"),
     **dict.fromkeys(_PLACE_TABLES, "a table"),
     **dict.fromkeys(("max_inputs", "max_outputs", "max_uses"), "a number"),
-    "same_ranks": "true or false",
+    **dict.fromkeys(("same_ranks", "even_pads"), "true or false"),
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",
@@ -115,12 +116,20 @@ class _Reader:
             operators=None if listed is None else self._listed("operators", listed),
             lacks=self._listed("lacks", table.get("lacks", ())),
             domains=frozenset(table.get("domains", ())),
+            inner=self._inner(table),
             **{key: table.get(key, False) for key in _FLAGS},
             anywhere=self._anywhere(table),
             forms={op: self._forms(op, form) for op, form in table.get("forms", {}).items()},
             passes=table.get("passes"),
             tried=self._tried(table["tried"]) if "tried" in table else None,
         )
+
+    def _inner(self, table: Mapping[str, Any]) -> frozenset[str]:
+        for name in table.get("inner", ()):
+            self._require_operator("inner", name)
+            if not table.get("own_outputs"):
+                self._fail("inner", "write own_outputs = true with it")
+        return frozenset(table.get("inner", ()))
 
     def _source(self, table: Mapping[str, Any]) -> Source:
         self._require(table, _SOURCE_KEYS, "source.", needed=("list", "version", "date"))

@@ -73,6 +73,19 @@ def test_unsupported_operators_stay_and_are_reported():
         )
 
 
+def test_control_flow_that_no_pass_removes_stays_as_it_came():
+    """OpenCV runs some Loops of exporters, and no Loop with constants that were moved into it."""
+    text = UNBOUNDED.replace("e = HardSwish (a)", "k = Relu (x) s = HardSwish (a) e = Add (s, k)")
+    feeds = {"n": np.array(2), "x": X[0, :2]}
+    outcome = fitted(text, lacking("Loop", "Scan"), feeds)
+    (loop,) = outcome.ir.graph.nodes_of("Loop")
+    assert "Relu" in {node.op_type for node in loop.body("body").nodes()}
+    (left,) = outcome.left
+    assert "trip count depends on input 'n'" in left.reason
+    plain = fitted(text, lacking("Relu6"), feeds).ir.graph.nodes_of("Loop")
+    assert all("Relu" not in {n.op_type for n in one.body("body").nodes()} for one in plain)
+
+
 def test_reasons_of_passes_are_reported():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x, int64 i) => (float[2] y) {

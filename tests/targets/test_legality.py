@@ -59,6 +59,16 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
     (RESIZE, only(absent=("sizes",)), []),
     (RESIZE, only(present=("roi",)), ["npu supports Resize only with 'roi'"]),
     (RESIZE, only(present=("scales",)), []),
+    (
+        "y = MaxPool <kernel_shape = [2], pads = [0, 1]> (x)",
+        {"forms": {"MaxPool": (Form(even_pads=True),)}},
+        ["npu supports MaxPool only with the same pads at both ends"],
+    ),
+    (
+        "y = MaxPool <kernel_shape = [2], pads = [1, 1]> (x)",
+        {"forms": {"MaxPool": (Form(even_pads=True),)}},
+        [],
+    ),
     (RESIZE, only(max_rank=1), ["npu supports Resize only up to rank 1, and 'X' has 2"]),
     (RESIZE, only(static=("X",)), []),
     (

@@ -119,3 +119,11 @@ def test_a_body_ends_in_nodes(wanted):
     (node,) = outcome.ir.graph.nodes_of("If")
     assert len(node.body("then_branch")) == wanted and len(node.body("else_branch")) == 1
     assert ("bodies that end in nodes" in str(outcome.remarks)) == wanted
+
+
+def test_inner_operators_compute_no_output():
+    """MNN gives a result of Conv along one axis another shape as an output."""
+    text = one_node("r = Relu (x) y = Neg (r)", "float[2, 4] x", outputs="r, y")
+    outcome = fitted(text, lacking(own_outputs=True, inner=frozenset(["Relu"])), {"x": X})
+    producers = [value.producer.op_type for value in outcome.ir.graph.outputs]
+    assert producers == ["Identity", "Neg"] and not outcome.untaken
