@@ -202,6 +202,7 @@ class Graph(GraphQueries):
         outputs = list(self._outputs)
         for slot, (value, info) in enumerate(zip(self._outputs, self.output_infos, strict=True)):
             fixed = value.producer is None or value.pinned
+            # One value in two slots: the first slot has its name, the others get an Identity each.
             if names.setdefault(value, value.name if fixed else info.name) != info.name:
                 key = value, info.name
                 if key not in copies:  # two slots may have one name
@@ -470,6 +471,7 @@ class Graph(GraphQueries):
             )
         if old in getattr(self.root, "trained", ()):
             raise GraphError(f"training assigns to {old}, so it stays")
+        # A value of a graph around has that graph's name, and an input the name that callers use.
         fixed = new.pinned or new.graph is not self or new in self._inputs
         if old.pinned and fixed:
             new = self._identity(new, old.name)

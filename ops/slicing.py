@@ -161,6 +161,7 @@ def _number(dim: Dimension | None) -> int | None:
 
 def _clamped(bound: Dimension, size: Dimension, symbols: Symbols) -> Dimension | None:
     """The clamped bound of a forward slice, if it is the same for all sizes."""
+    # Exporters write 2^31 - 1 or 2^63 - 1 for "to the end": no axis is so long.
     if bound.value is not None and symbols.magnitudes.is_end(bound.value):
         return size
     if (size + bound).value == 0:

@@ -56,6 +56,8 @@ class Legality:
             names = dict.fromkeys(n for f in self.target.forms[name_of(node)] for n in f.unwritten)
             schema = _schema(node)
             values = {n: _attribute(node, n, None) for n in names if n in node.op.attributes}
+            # Another value than the default has a meaning, and must stay for all that the client
+            # says.
             defaults = [n for n, value in values.items() if value == self._default(node, n, schema)]
             if defaults:
                 yield node, defaults
@@ -137,6 +139,7 @@ class Legality:
 
     def _misfit(self, node: Node, form: Form) -> str | None:
         """The first difference of a node from a form; None where it has the form."""
+        # The first one is enough for the message; further ones may follow from it.
         why = next(self._misfits(node, form), None)
         return f"{why} ({form.why})" if why is not None and form.why else why
 
@@ -191,6 +194,8 @@ class Legality:
         """Test whether no bodies of a node return outputs of different known ranks."""
         for values in zip(*(graph.outputs for graph in node.graphs()), strict=False):
             ranks = {self.types.rank(value) for value in values} - {None}
+            # Unknown ranks count as equal: a list of operators is no reason to refuse what may be
+            # right.
             if len(ranks) > 1:
                 return False
         return True

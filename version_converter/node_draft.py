@@ -113,6 +113,7 @@ class NodeDraft:
         message = self.attributes.get(name)
         if message is None:
             return default_of(self.schema, name)
+        # Each call sets its own value, and an adapter decides once for all calls.
         if message.ref_attr_name:
             self.refuse(f"its attribute '{name}' comes from the calls of the function")
         return value_of(message)
@@ -161,6 +162,7 @@ class NodeDraft:
 
     def set_input(self, index: int, value: Value | None) -> None:
         """Connect an input of the draft."""
+        # Inputs in between stay absent.
         while len(self.inputs) <= index:
             self.inputs.append(None)
         self.inputs[index] = value

@@ -114,6 +114,7 @@ class RowAccesses:
         node, body = state.result.producer, self._loop_view.body
         if node is None or node.graph is not body or node.op.references:
             return None
+        # Whoever else reads the state after the store reads all rows, not one.
         if state.argument.pinned or state.result.pinned or len(body.uses(state.result)) != 1:
             return None
         # A state with one use is only written: there is no read to forward.
@@ -226,6 +227,8 @@ class RowAccesses:
             return Row(index, at)
         place = element(self._inference.fact(at))
         number = place.value if isinstance(place, Dimension) else None
+        # Of a state of fixed length -1 is the same row in each iteration; only where it grows is
+        # that the newest.
         if number is None or not store.grows or number >= 0:
             return None
         return Row(Index(store.rows[0].index.start + number, 1), None)
@@ -312,6 +315,7 @@ class RowAccesses:
         for state in self._loop_view.states:
             if value is state.argument:
                 return state.initial
+        # A constant of the body is out of sight before the loop, and is written once more.
         if value.constant is not None and not emit.graph.sees(value):
             return emit.constant(value.constant.numpy(), "k")
         if value.graph is not body:
@@ -331,6 +335,8 @@ class RowAccesses:
 
         Another one of a Slice is empty; other reads of it fail.
         """
+        # An index out of range fails, so other reads tell that the row is there (Gather,
+        # SequenceAt).
         if not load.node.is_op("Slice"):
             return True
         assert load.row is not None and store.axis is not None

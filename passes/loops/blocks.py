@@ -91,6 +91,7 @@ class Carried(NamedTuple):
         graph = DependenceGraph(loop_view, [], []).graph
         states = [state for state in loop_view.states if state in graph]
         components = nx.strongly_connected_components(graph)
+        # A component of one vertex is no recurrence: a node that reads only itself cannot exist.
         members = {vertex for some in components if len(some) > 1 for vertex in some}
         nodes = {vertex for vertex in members if isinstance(vertex, Node)}
         return cls(states, list(find_sums(states, loop_view.body, inference, exact)), nodes)
@@ -132,6 +133,7 @@ class BlockFeeding(Feeding):
         super().__init__(loop_view, inference, memory, exact)
         self.carried = carried
         self.around, self.count = self.emit, self.iterations
+        # The ends of blocks are computed by Min and Max of integers, which opset 12 introduced.
         if self.around.opset < MIN_OF_INTEGERS:
             raise Unbatchable(
                 f"is of opset {self.around.opset}; convert to {MIN_OF_INTEGERS} first"
@@ -176,6 +178,8 @@ class BlockFeeding(Feeding):
         if self.carried.sums:
             alone = len(self.carried.sums) == len(self.carried.states)
             alone = alone and not used_outputs(self.loop_view)
+            # A sum of a block adds up as many values as it holds: of few large ones the loop itself
+            # is as fast.
             if block_bytes < _LEAST_SUMMED * least or (alone and largest is not None):
                 raise Unbatchable("adds up values that are too large for a block of many")
         if largest is None:
@@ -205,6 +209,7 @@ class BlockFeeding(Feeding):
                 raise Unbatchable(f"carries '{state.argument.name}', on which all values depend")
             raise Unbatchable("computes nothing of known rank")
         least = max([size.value or 0 for size in sizes.values()])
+        # Sizes must be computed before the Loop, from values that it reads.
         shapes = [self.same(v).fact.shape or () for v in reads_of(self.loop_view.node)]
         around = {dim for shape in shapes for dim in shape}
         rest = [
@@ -336,6 +341,7 @@ class BlockFeeding(Feeding):
     def elements(self, scanned: ScanInput) -> Operand:
         """Emit the elements of a scan input in a block, along the first axis."""
         source, shape, places = self.same(scanned.source), self.shape(scanned), self._places
+        # Direction 1 reads from the end, so iteration i has row n - 1 - i.
         if scanned.backward:
             places = self.emit.add("Sub", [self.last, places], "places")
         axis, label = scanned.axis % len(shape), scanned.argument.name
@@ -418,6 +424,7 @@ class BlockLoop:
         exact: bool = False,
         residual: bool = False,
     ) -> None:
+        # Quantization annotations name values of the body, of which a block holds many at once.
         if loop_view.body.annotations:
             raise Unbatchable("has quantization annotations in its body")
         self._loop_view, self._inference = loop_view, inference
@@ -434,6 +441,7 @@ class BlockLoop:
             self._dependences, self._batcher.compute, self._batcher.computes_partial
         )
         inside = self._distribution.inside
+        # Every node is in the residual loop: blocks would only wrap it.
         if not any(isinstance(v, Node) and v not in inside for v in self._dependences.graph):
             raise Unbatchable(next(iter(self._distribution.reasons), "computes nothing"))
         if inside and not residual:

@@ -44,6 +44,7 @@ _SCALAR = Fact(onnx.TensorProto.INT64, ())
 def not_negative(terms: Terms, number: Term) -> Dimension:
     """Trip count max(n, 0) of an integer that run time determines."""
     content = element(number.fact)
+    # A size is never negative, so the maximum with 0 is the size itself.
     if isinstance(content, Dimension) and content.less(0) is False:
         return content
     if is_one_integer(number):
@@ -71,6 +72,7 @@ def nonnegative_part(terms: Terms, number: LinearSum) -> Dimension:
         return _ZERO
     if not atoms and sizes.less(0) is False:
         return sizes
+    # The constant part leaves the maximum, so n + 1 and n have one symbol between them.
     if atoms and number.low > 0:
         return nonnegative_part(terms, number.shift(-number.low)) + number.low
     return _symbol_of(terms, _total(terms, sizes, atoms), number)
@@ -106,6 +108,7 @@ def _total(terms: Terms, sizes: Dimension, atoms: list[tuple[Term, int]]) -> Ter
         return terms.size(sizes)
     if len(atoms) == 1 and atoms[0][1] == 1 and sizes.value == 0:
         return atoms[0][0]
+    # By fingerprint: numbers of terms differ between the models.
     ordered = sorted(atoms, key=lambda atom: (fingerprint(atom[0]), atom[1]))
     head = terms.heads.own(TOTAL, (1, *(factor for _, factor in ordered)))
     return terms.keep(head, (terms.size(sizes), *(term for term, _ in ordered)), _SCALAR)
@@ -122,6 +125,7 @@ def _least_of(terms: Terms, number: Term) -> list[Term]:
             operands.append(term)
         else:
             waiting.extend([arg for arg in args if arg is not None])
+        # A minimum of minima may have exponentially many paths to the same operands.
         if len(operands) + len(waiting) > _MOST_PARTS:
             return [number]
     return operands
@@ -280,6 +284,8 @@ def counting_trip_count(
     if not ends:
         return None
     compared_before = _counters_of_start(terms, start, ends)
+    # The first comparison is made after an iteration, so a counter that begins beyond its bound
+    # would run on.
     if not all(_starts_well(end, k in compared_before) for k, end in enumerate(ends)):
         return None
     counts = [
@@ -307,6 +313,7 @@ def _orders(terms: Terms, condition: Term) -> list[Order]:
             waiting.append((part.args[0], holds))
         elif part.is_op("Not") and part.args[0] is not None:
             waiting.append((part.args[0], not holds))
+        # De Morgan: below a Not an Or is the conjunction.
         elif part.is_op("And" if holds else "Or"):
             waiting += [(arg, holds) for arg in part.args if arg is not None]
         else:
@@ -360,6 +367,7 @@ def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
         if update is None or not is_one_integer(update) or not is_one_integer(init):
             return None
         before, step = _offset(terms, unwrap(terms, update))
+        # A step of 2 may jump over its bound, and over the end of the type.
         if before is base and step in (1, -1) and base.fact.elem_type in (_INT32, _INT64):
             return Counter(linear_sum(terms, init).shift(offset), step, base.fact.elem_type)
     return None
@@ -374,6 +382,7 @@ def _offset(terms: Terms, term: Term) -> tuple[Term, int]:
             if base is None or numbers is None:
                 continue
             below = unwrap(terms, base)
+            # A Cast between them wraps elsewhere.
             if below.fact.elem_type == term.fact.elem_type:
                 return below, -numbers[0] if term.is_op("Sub") else numbers[0]
     return term, 0

@@ -191,6 +191,8 @@ class FoldForms:
 
         def form(state: Term, index: Dimension, like: Term) -> Pair | None:
             row = self.row(values, index, shape)
+            # A maximum may be written as a choice by a comparison; for a NaN the two differ in
+            # bits, which the reals and integers do not know.
             if like.head.name in CHOICES and self.reorders(values.fact.elem_type):
                 if join in COMPARED:
                     better = self.terms.op(COMPARED[join], _OPSET, row, state)
@@ -287,6 +289,7 @@ def _weighted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
 
     That holds for every a, with a^0 = 1, also for 0.
     """
+    # Powers of a factor round otherwise than repeated products.
     if not forms.over_reals or whole.fact.elem_type not in FLOATS:
         return
     for added, begin in both_ways(whole, "Add"):
@@ -340,6 +343,7 @@ def _base(forms: FoldForms, power: Term, exponent: Dimension) -> Term | None:
         return None
     number = forms.pushdown.settled(number)
     while number.head.name == "view" or number.is_op("Cast"):
+        # A narrow type does not hold each exponent: bfloat16 has no 257.
         if number.fact.elem_type not in _EXPONENTS:
             return None
         number = number.operands[0]
@@ -358,6 +362,8 @@ def _with_start(forms: FoldForms, whole: Term) -> Iterator[Fold]:
         if bare(rest).head.name not in _STARTING or begin.fact.shape != rest.fact.shape:
             continue
         for fold in forms.of(rest):
+            # The term that is joined from outside is a start only if both are joined by one
+            # operator.
             if fold.join == whole.head.name:
                 start = forms.terms.view(begin, fold.starts[0].shape)
                 yield Fold(0, fold.joined, fold.rows, [start], fold.step, fold.form)
