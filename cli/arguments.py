@@ -72,6 +72,8 @@ class TableArguments:
             value = self[row.name]
             if row.repeats:
                 keywords[row.keyword] = contents(value)
+            # An option of passes that is left out must not appear as None: passes have defaults of
+            # their own.
             elif value is not None or row.type:
                 keywords[row.keyword] = value
         keywords["target"] = self.target()
@@ -120,6 +122,7 @@ def field_of(name: str) -> Any:
 def _field(row: Option) -> Any:
     names = (row.flag,) if not row.off else (f"{row.flag}/{row.off}",)
     if not row.metavar:
+        # None tells a switch that was not given from one that was turned off.
         default = {"False": False, "True": True}.get(row.default)
         return option(row.help, *names, default=default)
     settings: dict[str, Any] = {"metavar": row.metavar}

@@ -172,6 +172,7 @@ class Analyses:
 
     def inference(self, model: Model) -> ShapeInference:
         """Return the inference on a model that all passes share."""
+        # Facts are about the values of one model object; a copy has values of its own.
         if self._inference is None or self._inference.model is not model:
             self._inference = self.new_inference(model)
         elif self._is_stale:

@@ -95,6 +95,7 @@ class _Comparer:
 
     def changes(self) -> Changes:
         """Compare the main graphs, functions of one name, and bodies of matched nodes."""
+        # Graph 0 is the main graph on both sides.
         pairs = [(0, 0), *self._functions()]
         graphs = []
         while pairs:
@@ -134,6 +135,7 @@ class _Comparer:
                 continue
             details = tuple(islice(self._details(matching, places[0], places[1]), _MOST_DETAILS))
             rows.append(NodeChange("changed" if details else "equal", *places, details=details))
+            # Bodies of matched nodes only: a body of an added node has no counterpart.
             pairs += self._bodies(places[0], places[1])
         return list(self._counted(rows))
 
@@ -184,6 +186,7 @@ class _Comparer:
         for name in dict.fromkeys([*old, *now]):
             if old.get(name) != now.get(name):
                 yield Change(name, old.get(name, ""), now.get(name, ""))
+            # The text of a large tensor is cut, and equal for different contents.
             elif constants[0] is not None and constants[1] is not None:
                 yield from self._constant(name, constants[0], constants[1])
         for slot in range(max(len(one.inputs), len(other.inputs))):

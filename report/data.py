@@ -167,6 +167,7 @@ def gather(
     write = command_with or " ".join
     predicted = predictions(models[0], models[1])
     first: FirstDifference | str = ""
+    # Both models run once more, node by node: only for a difference, with the input that shows it.
     if verdict is not None and verdict.differs and verdict.feeds is not None:
         subject = (models[0], models[1]), (one.model, other.model), sources, verdict.feeds
         first = first_difference(*subject, _runtime(verdict), base_dir)
@@ -226,6 +227,7 @@ def of_outcome(
 
 def _rows(remarks: Iterable[Remark]) -> tuple[tuple[RemarkRow, ...], int]:
     """Count equal remarks as one row."""
+    # An unrolled loop has as many equal remarks as iterations.
     counted = Counter(remarks)
     rows, rewritten, more = [], 0, 0
     for remark, count in counted.items():

@@ -104,6 +104,8 @@ class _Reader:
         if preferred is not None and preferred not in opsets:
             number = preferred if abs(preferred) < _LARGE else "the number"
             self._fail("preferred_opset", f"{number} is not in opsets, {opsets}")
+        # Both would contradict each other for an operator in neither, and none would support
+        # nothing.
         if ("operators" in table) == ("lacks" in table):
             self._fail("operators", "write either operators, all that it supports, or lacks")
         listed = table.get("operators")
@@ -182,6 +184,7 @@ class _Reader:
 
     def _forms(self, operator: str, tables: Any) -> tuple[Form, ...]:
         """Parse one form, or several alternatives."""
+        # TOML spells them [forms.X] and [[forms.X]]: of several, one must hold.
         several = tables if isinstance(tables, list) else [tables]
         return tuple([self._form(operator, table) for table in several])
 

@@ -76,6 +76,7 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
     Raises:
         PassOptionError: a syntax error, or an unknown pass or option.
     """
+    # The named pipeline is run to a fixpoint; within a list it is one stage among others.
     if text.strip() == "straighten":
         return straighten(**options)
     items, position = [], 0
@@ -129,6 +130,7 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
         if kind in _PIPELINES:
             allowed = _allowed(kind)
             defaults = {name: value for name, value in shared.items() if name in allowed}
+            # Options of the text win over those of the call.
             passes.append(_PIPELINES[kind]({**defaults, **own}))
             valid |= allowed
             continue

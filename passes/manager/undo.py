@@ -133,12 +133,14 @@ def settle(task: Task[T], result: T, vetoes: Vetoes) -> tuple[T, Verdict]:
     verdict = task.compare(result)
     if task.strict and verdict.proof is not None and verdict.proof.failed:
         raise StrictError(verdict.proof.reason)
+    # Each round keeps one more construct and runs all passes again, so the rounds are few.
     for _ in range(_MOST_ROUNDS):
         if task.accepts(verdict):
             return result, verdict
         search = _Search(task, task.probe(verdict))
         culprit = search.culprit(vetoes)
         is_at_fault = culprit is not None and culprit.is_pass
+        # An open proof may be returned with its verdict; a difference must be undone or raised.
         if verdict.differs and (task.strict or raises_faults() or not is_at_fault):
             raise MismatchError(verdict, task.last) if culprit is None else culprit.error
         if culprit is None or not is_at_fault:
@@ -147,6 +149,7 @@ def settle(task: Task[T], result: T, vetoes: Vetoes) -> tuple[T, Verdict]:
         result = task.rerun(vetoes)
         verdict = task.compare(result)
     if not task.accepts(verdict):
+        # The last resort: the original, through the steps that are no passes.
         result = task.rerun(vetoes.with_veto(Veto(ALL, None, _why(verdict, ALL, None))))
         verdict = task.compare(result)
     if verdict.differs:
@@ -218,6 +221,7 @@ class _Search(Generic[T]):
             return None if self.task.accepts(verdict) else verdict
 
         def observe(maker: str) -> PassContext:
+            # A context for each step: its remarks are those of the pass that may be at fault.
             context = PassContext()
             context.instrumentation.watcher = _Comparing(context, refusal, maker)
             return context

@@ -119,6 +119,7 @@ def product_and_sum(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write a Gemm by its definition, where both have the same shape."""
     head, args = node.head, list(node.args)
     factors = head.attribute("alpha"), head.attribute("beta")
+    # Other factors round once more in the definition; before opset 11 the bias was required.
     if fact.elem_type not in _FLOATS or head.version < 11 or factors != (1, 1):
         return None
     for place, name in enumerate(("transA", "transB")):
@@ -146,6 +147,7 @@ def layer_normalization(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write a LayerNormalization by its definition."""
     head, (x, scale, *bias) = node.head, node.args
     rank, axis = len(fact.shape or ()), head.integer("axis")
+    # Half precision is computed in the type of `stash_type`, and rounded in between.
     is_plain = fact.elem_type == head.integer("stash_type") == onnx.TensorProto.FLOAT
     if node.output or not is_plain or not -rank <= axis < rank:
         return None
@@ -249,6 +251,7 @@ def axis_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
 def indices_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Take a Gather before opset 11 as a later one, if no index is negative."""
     indices = terms.numbers(node.args[1])
+    # Negative indices count from the end from opset 11 on; before, they were out of range.
     if node.head.version >= 11 or indices is None or min(indices, default=0) < 0:
         return None
     return terms.add(head_of("Gather", "", 11, node.head.attributes, 1), node.args, fact)
@@ -282,6 +285,7 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     for place, tensor in enumerate(map(terms.tensor, node.args)):
         others = [terms.fact(arg).shape for k, arg in enumerate(args) if k != place]
         rest = [fact.shape] if is_product else others
+        # A Gemm broadcasts its bias only.
         if tensor is None or not tensor.dims or (is_product and place < 2):
             continue
         array = tensor.numpy()
@@ -320,6 +324,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     axis, rank = node.head.integer("axis"), len(shapes[0]) if shapes else 0
     if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
         fits = True
+    # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
     elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < _BROADCASTS:
         fits = False
     elif name in _REDUCTIONS:

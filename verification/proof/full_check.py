@@ -63,6 +63,7 @@ def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] 
         the kinds; None where the question stays open, and for more than `most` kinds.
     """
     graph = proto.graph
+    # onnx infers each of these by the whole model, so single nodes do not stand for them.
     if proto.functions or proto.training_info or graph.sparse_initializer:
         return None
     if any(map(uses_external_data, graph.initializer)):
@@ -227,6 +228,7 @@ class _Kinds:
             self._enter(graph, name, at)
         graph.node.append(node)
         for name, at in zip(results, step.outputs, strict=True):
+            # A declared type of an output is merged by inference, which may refuse it.
             if at in self._declared:
                 graph.value_info.add(name=name, type=self._declared[at])
         try:

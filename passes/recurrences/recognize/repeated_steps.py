@@ -50,6 +50,7 @@ def raise_repeated(recurrence: Recurrence) -> Replacement:
         Unfit: other states.
     """
     nodes = recurrence.nodes
+    # GRU, LSTM and RNN round on their own, so an exact rewrite has none to offer.
     if recurrence.iterations.options.exact or any(node.bodies for node in nodes):
         raise Unfit(_NO_STEPS)
     if not 1 < len(nodes) <= _MOST_NODES:
@@ -104,6 +105,7 @@ class _Shift:
         whole = [chain for chain in chains if chain is not None]
         if len(whole) < len(chains) or len({len(chain) for chain in whole}) > 1:
             return None
+        # One step in an iteration is the recurrence itself, which other rules read.
         return whole if len(whole[0]) > 2 else None
 
     def _chain(self, value: Value, result: Value) -> Copies | None:
@@ -112,6 +114,7 @@ class _Shift:
             after = self._next.get(chain[-1])
             if after is None and len(chain) > 1 and self._matches(result, chain[-1]):
                 after = result
+            # A chain that returns to itself would never reach the result.
             if after is None or after in chain:
                 return None
             chain.append(after)
@@ -120,6 +123,8 @@ class _Shift:
     def _matches(self, later: Value, earlier: Value) -> bool:
         """Match a value with the same one of the step before."""
         later, earlier = skip_identities(later), skip_identities(earlier)
+        # The map is a function: a value that was matched keeps its counterpart, or the steps are
+        # not equal.
         if earlier in self._next:
             return self._next[earlier] is later
         if earlier in self._arguments:
@@ -260,6 +265,8 @@ class _Steps:
             return None
         by = second - first
         evenly = starts == [first + by * step for step in range(self._count)]
+        # From one iteration to the next an index moves by all its steps, so that the steps of all
+        # iterations read rows in one sequence.
         if not evenly or any(index and index.step != by * self._count for index in indices):
             return None
         emit, place = Builder(self._body), self._step

@@ -87,6 +87,7 @@ class Interpretation:
         self.lead = self.lead_of(self.shape(recurrence.states[0].argument))
         for state in recurrence.states:
             shape = self.shape(state.argument)
+            # The operator has one batch axis for its hidden and its cell state.
             if self.lead_of(shape) != self.lead:
                 raise Unfit("is carried with another one of another batch")
             atom = self.atoms.of(StateAtom(state))
@@ -142,6 +143,7 @@ class Interpretation:
     def width(self, value: Value) -> int:
         """The number of elements along that axis."""
         shape = self.shape(value)
+        # A vector broadcasts along the last axis, which is that of the batch here.
         if self.transposed and len(shape) == 1 and shape[0] != 1:
             raise Unfit(f"is computed from '{value.name}', which lies along its batch")
         size = shape[self.axis(len(shape))].value if shape else 1
@@ -154,6 +156,7 @@ class Interpretation:
     def _visit(self, node: Node) -> None:
         try:
             rows = self._interpret(node)
+        # Not an obstacle yet: a value that no state reads may be anything.
         except (Unfit, Unbatchable) as reason:
             self._unfit.update((v, str(reason)) for v in node.outputs if v is not None)
             return
@@ -225,6 +228,7 @@ class Interpretation:
         inside = node is not None and node.graph is self.recurrence.iterations.loop_view.body
         if node is None or not inside or node.op_type not in AFFINE or self._depth >= _DEEPEST:
             return
+        # Once for each node: products of products would be expanded exponentially often.
         if node in self._circle or node in self._visited:
             return
         self._visited.add(node)
@@ -245,6 +249,7 @@ class Interpretation:
         if tensor is None or not 0 < tensor.size <= _LARGEST_NUMBER or not tensor.is_readable:
             return None
         array = tensor.numpy().reshape(-1)
+        # An infinite or NaN coefficient has no place in a sum of products.
         if array.dtype.kind != "f" or not np.isfinite(array[0]) or (array != array[0]).any():
             return None
         return float(array[0])

@@ -58,6 +58,8 @@ def newest(op: Operator, version: int, outputs: int) -> tuple[Operator, int, int
     schemas = versions_of(op.op_type)
     place = max(n for n, schema in enumerate(schemas) if schema.since_version <= version)
     op = with_defaults(op, schemas[place])
+    # A construct with bodies keeps its version: what runs inside is compared, not how it is
+    # spelled.
     while place + 1 < len(schemas) and op.op_type not in BODIES:
         after = schemas[place + 1]
         if version < FIRST_PLAIN and after.since_version <= FIRST_PLAIN:
@@ -94,6 +96,7 @@ def _extends(op_type: str, earlier: int, later: int) -> bool:
             or _default(counterpart) != _default(attribute)
         ):
             return False
+    # An older node could not have it.
     if any(a.required for name, a in after.attributes.items() if name not in before.attributes):
         return False
     return all(
@@ -107,6 +110,7 @@ def _formals_extend(before: Any, after: Any) -> bool:
     if len(before) > len(after):
         return False
     for old, new in zip(before, after, strict=False):
+        # An operand that became optional is still there in an older node.
         if old.option != new.option and (old.option, new.option) != (kinds.Single, kinds.Optional):
             return False
     return all(new.option == kinds.Optional for new in after[len(before) :])
