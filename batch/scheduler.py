@@ -144,6 +144,8 @@ def run_all(
     work_of = {j.name: works.of(how if isinstance(how, JobConfig) else how(j)) for j in todo}
     for job in todo:
         _require_reachable([job], backend, work_of[job.name][0])
+    # Files of passes are loaded once in a process: a pool that is used again would keep an older
+    # version of them.
     reusable = not any(config.load for config, _ in work_of.values())
     records: dict[str, Record] = {}
     with (
@@ -166,6 +168,8 @@ def run_all(
         with _cleared(staging, pool), contextlib.closing(work_on) as results:
             for job_result in results:
                 record = job_result.record
+                # The entry of a skipped model is already in the state, and each write of it costs a
+                # disk access.
                 if record.status != "skipped":
                     state.add(job_result.entry or _failure(record, state))
                 records[record.name] = record

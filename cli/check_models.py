@@ -281,6 +281,7 @@ def _place(out: Path | None, models: Sequence[Path], force: bool) -> Path | None
 
     def is_result(file: Path) -> bool:
         try:
+            # The first key of such a file; only files of this kind are overwritten without --force.
             return '"models"' in file.read_text("utf-8")[:20]
         except ValueError:
             return False

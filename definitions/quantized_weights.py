@@ -100,6 +100,7 @@ def _codes(case: Case, shape: list[int]) -> str:
 
 def _first_columns(case: Case, value: str, result: str) -> str:
     """A node that cuts the padding of the last block, if there is any."""
+    # Blocks are stored whole, so the last one holds codes of columns that the matrix does not have.
     if case["k"] % case["block"] == 0:
         return f"{result} = Identity ({value})"
     return f"{result} = Slice <starts = [0], ends = [{case['k']}], axes = [1]> ({value})"

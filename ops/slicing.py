@@ -107,6 +107,7 @@ def _parts(node: Node, inputs: Sequence[Fact], size: Dimension) -> list[Dimensio
         fits = size.value in (None, sum(sizes)) and min(sizes, default=0) >= 0
         return [Dimension.constant(number) for number in sizes] if fits else None
     count = len(node.outputs)
+    # Sizes that run time computes may be any.
     if node.input(1) is not None or node.attribute("num_outputs", count) != count:
         return None
     # The parts of an axis that does not divide are not equal.

@@ -146,6 +146,7 @@ class _Search:
         self.best, self.tests = model, 0
         self._still_fails, self._max_tests = still_fails, max_tests
         self._on_smaller, self._on_progress = on_smaller, on_progress
+        # An invalid original may be reduced, too: the fault of a checker is found that way.
         self._is_valid = not Source(model).fault
         self._results: dict[bytes, bool] = {}
         self._size: Size | None = None
@@ -159,6 +160,8 @@ class _Search:
                 "the fault is gone as soon as straightline reads and writes the model:"
                 " it depends on names, on the order of nodes, or on parts that nothing uses"
             )
+        # Functions first: with them inlined, steps cut nodes one by one in place of whole
+        # functions.
         for simpler in (_inlined, _without_texts):
             self._accepts(simpler(self.best))
         while self._round():
@@ -168,6 +171,8 @@ class _Search:
         """Take each step once."""
         before = self.best
         depth = 1 + max((nesting_of(graph) for graph in load(before).graph.walk()), default=0)
+        # From large parts to small: each output that goes takes all nodes with it that only it
+        # needs.
         steps: list[Step] = [Outputs(), *map(Nodes, range(depth)), LoopSlots()]
         steps += [Constructs(0), Constructs(1), Bypasses(), Constants(), Attributes(), Inputs()]
         for step in steps:

@@ -104,6 +104,7 @@ def first_difference(
     unreadable = sources[0].unreadable or sources[1].unreadable
     if unreadable:
         return unreadable
+    # protobuf limits a message to 2 GB, and a variant with more outputs is one message.
     if max(source.proto.ByteSize() for source in sources) > LARGEST:
         return "the models are too large to show values of their nodes"
     pairs = list(islice(_pairs(sources[1].proto, data, origins), _MOST_VALUES))
@@ -141,6 +142,7 @@ class _Search:
             RuntimeFailure: the runtime does not show the values of the main graphs.
         """
         agreed = 0
+        # A run that returned all values would hold every activation of both models at once.
         for start in range(0, len(pairs), _AT_A_TIME):
             some = pairs[start : start + _AT_A_TIME]
             try:

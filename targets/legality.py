@@ -123,6 +123,8 @@ class Legality:
 
     def reason(self, node: Node) -> str | None:
         """The reason why a node is unsupported; None where it is supported."""
+        # A call has no schema and stands in no list: a client reads functions of the model or does
+        # not.
         if node.op.function_key in self.model.functions:
             if self.target.functions:
                 return None

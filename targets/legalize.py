@@ -75,6 +75,7 @@ def legalize(
     Returns:
         the replacements, and the other unsupported nodes with reasons.
     """
+    # A client that reads no functions may still support every node in them.
     if model.functions and not target.functions:
         _inline_functions(model, budget)
     replaced: list[NodeReplacement] = []

@@ -183,6 +183,8 @@ class _Writer:
     def encode_function(self, function: Function) -> str | None:
         """Encode a function as a field of a model; None where it has rare fields."""
         graph, stated = function.graph, function.stated
+        # Rare fields come from the message that was loaded, and constants of a function are nodes:
+        # such a function is written as a message.
         if isinstance(stated, onnx.FunctionProto) or graph.initializers or graph.value_infos:
             return None
         self.enter_sources(graph)

@@ -222,6 +222,7 @@ def _concat(o: _Output) -> Shape:
 
 def _transpose(o: _Output) -> Sequence[Dim]:
     shape, perm = o.shape(), o.head.integers("perm")
+    # Without `perm` a Transpose reverses the axes (operator specification).
     order = [*range(len(shape))][::-1] if perm is None else perm
     return [shape[_place(k, len(shape))] for k in order]
 

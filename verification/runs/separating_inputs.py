@@ -114,6 +114,7 @@ class SeparatingInputs:
         """
         self._used += self._last
         for way in _WAYS:
+            # A way that the original refused several times needs a restriction that it lacks.
             if way not in self._accepted and self._refusals[way] >= _MOST_REFUSALS:
                 continue
             feeds = self._feeds(number, base, way)
@@ -158,6 +159,8 @@ class SeparatingInputs:
     def _shapes(self, number: int) -> dict[str, tuple[int, ...]]:
         """Shapes for the inputs with open dimensions; none if no input has any."""
         sizes, rng = self.separators.sizes(), np.random.default_rng([self.seed, number, 1])
+        # Every second sample has one size for all dimensions: many models relate sizes that they
+        # name differently.
         common = sizes[number // 2 % len(sizes)] if number % 2 == 0 else None
         chosen: dict[str, int] = dict(self.pins)
 
@@ -211,6 +214,7 @@ class _Draw:
             return value
         if value.dtype == np.bool_:
             return self._booleans(value, place)
+        # Equal positions would only test that one position.
         if self._kind == "ties" and name not in self._steering:
             return self._tied(value, place)
         values = self._values(name, value.dtype)

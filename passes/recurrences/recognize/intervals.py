@@ -118,6 +118,8 @@ class Intervals:
         while leaves:
             leaf = skip_identities(leaves.pop())
             node = leaf.producer
+            # A branch that keeps the state bounds nothing: what it keeps came from an iteration
+            # before.
             if leaf is state.argument:
                 keeps = True
             elif node in self._recurrence.nodes and node is not None and node.is_op("Where"):

@@ -208,6 +208,7 @@ class DoublingLoops:
             updates = _applied(terms, step, early, late, _first_powers(terms, step))
             return [terms.view(updates[k], own[k].shape) for k in order]
 
+        # The first row joins nothing, and is the same before and after all steps.
         firsts = [terms.narrow(inits[k], 0, 0, 1) for k in order]
         begin = [terms.view(row, row.shape[1:]) for row in firsts]
         operands = [*inits, *step.others, *step.powers.values()]

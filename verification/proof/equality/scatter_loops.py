@@ -67,6 +67,7 @@ class ScatterLoops:
             rule = self._pairs if term.head.name == "final" else self._last
             pairs = rule(term, scatter)
             if pairs is not None:
+                # A scatter with a reduction may add floats in another order than the loop.
                 if scatter.fact.elem_type not in INTEGER_BITS and not replaces(scatter.head):
                     self._longer_forms.assumed.add(scatter.head.name)
                 return pairs if term is one else [(b, a) for a, b in pairs]
@@ -93,6 +94,7 @@ class ScatterLoops:
         first = write_offset(update, at)
         rest = shape[0] - iterations - first
         row = row_written(terms, state, update, at + first)
+        # Rows beyond the end of the state would make the iteration fail.
         if row is None or rest.less(0) is not False:
             return None
         index = self._induction.symbol(iterations)
@@ -119,6 +121,8 @@ class ScatterLoops:
         for read in descendants([row]):
             if read.head.name == "narrow" and read.head.key == 0 and read.args[0] is state:
                 start, size = (element(each.fact) for each in read.operands[1:])
+                # Strong induction: rows before the one that is written are those of the result by
+                # now, all later ones still the initial ones.
                 is_late = (start - place).less(0) is False
                 if is_late or (place - start - size).less(0) is False:
                     reads[read] = self._terms.narrow(rows[is_late], 0, start, size)
@@ -163,12 +167,14 @@ class ScatterLoops:
 
     def _is_ordered(self, scatter: Term) -> bool:
         """Test for a scatter that all kernels compute alike, but for the maximum of NaN."""
+        # Kernels differ in the maximum of a NaN and a number.
         is_whole = scatter.fact.elem_type in INTEGER_BITS or self._over_reals
         join = _JOINS.get(scatter.head.text("reduction"))
         return replaces(scatter.head) or join in ("Add", "Mul") or (is_whole and join is not None)
 
     def _are_distinct(self, writes: _Writes, iteration: Iteration | None = None) -> bool:
         """Test whether each index is another place."""
+        # Indices along another axis may coincide in some rows and not in others.
         if writes.axis:
             return False
         if writes.name == "ScatterND":

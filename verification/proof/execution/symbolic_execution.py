@@ -145,6 +145,7 @@ class Execution:
             fixed[own] = around[outer]
         for place, tensor in program.constants:
             fixed[place] = self.constant(tensor)
+        # By id: the lists of sizes belong to the program, which outlives this set.
         certain = set[tuple[int, Fact]]()  # of all iterations
 
         def demand_sizes(value: Value, dims: Sequence[Dim]) -> None:

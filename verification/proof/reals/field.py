@@ -207,6 +207,7 @@ class Field:
         result, exponents = self.one, []
         for monomial, coefficient in sorted(real.monomials.items()):
             key = self._key_of_atom(monomial)
+            # exp(c * log(a)) is a^c, in which no exponential is left to compare.
             if key is not None and key[0] == "log":
                 power = self.power(self.functions[key[1]], coefficient)
                 result = self._product(result, power)

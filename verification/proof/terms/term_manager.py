@@ -252,6 +252,7 @@ class Terms:
         a, b = one.shape, other.shape
         if a is None or b is None or len(a) != len(b):
             return Fact(elem_type)
+        # A size that differs between the branches is one of two: a symbol that nothing else has.
         dims = [x if x == y else self.symbols.fresh() for x, y in zip(a, b, strict=True)]
         return Fact(elem_type, tuple(dims))
 
