@@ -8,8 +8,17 @@ from collections.abc import Iterator
 from ..ir import Model, Node, Operator, normal_domain
 from ..ir.checker.schemas import form_of
 from ..ops import rules_of
-from ..ops.element_types import ElementTypes, VersionOf, version_of_root
-from ..ops.schema_queries import each_formal, formals, operators, schema_at, tensor_text, type_fault
+from ..ops.schema_queries import (
+    ElementTypes,
+    VersionOf,
+    each_formal,
+    formals,
+    operators,
+    schema_at,
+    tensor_text,
+    type_fault,
+    version_of_root,
+)
 
 _MOST_REMEMBERED = 10_000
 """The size of the cache of faults."""

@@ -7,7 +7,6 @@ from . import composite as composite
 from . import elementwise as elementwise
 from . import generators as generators
 from . import indexing as indexing
-from . import ml_domain as ml_domain
 from . import normalization as normalization
 from . import products as products
 from . import quantization as quantization

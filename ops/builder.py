@@ -13,9 +13,8 @@ from ..facts.types import INTEGER_BITS
 from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
 from ..limits import allowed, limit
 from .departures import loses_sign, other_numbers
-from .element_types import ElementTypes
 from .operand_view import Application, ShapeOf, ValueOperand, may_hold_negative_zero
-from .schema_queries import NEGATIVE_AXES, formal_inputs, takes, takes_all
+from .schema_queries import NEGATIVE_AXES, ElementTypes, formal_inputs, takes, takes_all
 
 
 class RewriteError(Error):

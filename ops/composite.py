@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from ..facts.fact import Shape
-from ..facts.polynomial import Dimension
+from onnx import TensorProto
+
+from ..facts.fact import Fact, Shape
+from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, at_least, require, same, same_shape
 from ..ir import Node
 from .cost_estimates import EACH, elements, matching
@@ -223,3 +225,26 @@ class TfIdfVectorizer(OperatorRules):
         grams = node.attribute("max_gram_length", 1) * (1 + node.attribute("max_skip_count", 0))
         pool = len(node.attribute("ngram_indexes", [0]))
         return EACH * (elements(arrays) * float(grams) * pool + self.growth(node, arrays))
+
+
+@describes("ai.onnx.ml::Imputer")
+@describes("ai.onnx.ml::Normalizer", "ai.onnx.ml::Scaler", elem_type=TensorProto.FLOAT)
+class OfEachElement(OperatorRules):
+    """Each element becomes another one: of the same type, or a float."""
+
+    elem_type: ClassVar[int] = 0
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        return [Fact(self.elem_type or inputs[0].elem_type, inputs[0].shape)]
+
+
+@describes("ai.onnx.ml::ArrayFeatureExtractor")
+class ArrayFeatureExtractor(OperatorRules):
+    """Elements of the last axis at some places; the result has rank 2 at least."""
+
+    def facts(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
+        data, places = inputs[0].shape, inputs[1].shape
+        if not data or places is None:
+            return [Fact(inputs[0].elem_type)]
+        rows = data[:-1] or (Dimension.constant(1),)
+        return [Fact(inputs[0].elem_type, (*rows, product(places)))]

@@ -22,7 +22,6 @@ from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
 from ..ir import Node, Value, normal_domain
-from .element_types import ElementTypes
 from .operand_view import (
     Application,
     ArrayOperand,
@@ -33,6 +32,7 @@ from .operand_view import (
     may_be_negative,
     may_hold_negative_zero,
 )
+from .schema_queries import ElementTypes
 
 _T = onnx.TensorProto
 _ONE_HOT_KERNELS = frozenset(

@@ -23,8 +23,8 @@ from ..limits import allowed, limit
 from .axes import written_axes
 from .batch_axis import counted
 from .batching import DIFFERING, Batch, Kind, Unbatchable
-from .element_types import ElementTypes
 from .partial_axes import PAST_THE_END, window
+from .schema_queries import ElementTypes
 from .sliding_windows import bounded, window_at
 
 _INT64 = onnx.TensorProto.INT64

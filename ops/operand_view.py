@@ -19,7 +19,7 @@ from ..facts.polynomial import Dimension
 from ..facts.types import INTEGER_BITS
 from ..ir import Array, Value
 from .agreement import has_negative_zero, is_float
-from .element_types import ElementTypes
+from .schema_queries import ElementTypes
 
 _T = onnx.TensorProto
 FLOATS = frozenset((_T.FLOAT, _T.DOUBLE, _T.FLOAT16, _T.BFLOAT16))

@@ -26,8 +26,7 @@ from .axes import AxisMap
 from .batching import DIFFERING, REORDERED, Batch, Operand, Partial, Unbatchable
 from .builder import Builder
 from .departures import other_numbers
-from .element_types import ElementTypes
-from .schema_queries import MIN_OF_INTEGERS
+from .schema_queries import MIN_OF_INTEGERS, ElementTypes
 from .sliding_windows import (
     JOINS,
     NEUTRAL,

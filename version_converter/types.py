@@ -17,8 +17,7 @@ from ..facts.polynomial import Dimension
 from ..facts.types import IEEE_FLOATS, agreed
 from ..ir import Function, Model, Node, Operator, Tensor, Value, normal_domain
 from ..ir.lazy import lazy_property
-from ..ops.element_types import ElementTypes, version_of_root
-from ..ops.schema_queries import tensor_text, type_text
+from ..ops.schema_queries import ElementTypes, tensor_text, type_text, version_of_root
 from .absent import calls_in
 
 

@@ -27,7 +27,7 @@ from ...ir import (
 )
 from ...ir.copying import without_symbols
 from ...limits import allowed, current, limit
-from ...ops.element_types import VersionOf, version_of_root
+from ...ops.schema_queries import VersionOf, version_of_root
 from .body_transfer import enter_body, leave_bodies
 from .call_transfer import Attributes, CallFacts
 from .node_transfer import NodeFacts

@@ -19,7 +19,7 @@ from ...facts.polynomial import Dimension
 from ...ir import Function, Model, Node, OnnxError, Operator, Tensor, Value, ask_onnx, normal_domain
 from ...ir.onnx_errors import ends_inference
 from ...ops import described
-from ...ops.element_types import VersionOf, version_of_root
+from ...ops.schema_queries import VersionOf, version_of_root
 
 _MAX_INPUT_BYTES = 1 << 16
 """The largest constant in bytes for onnx's inference, which may read shapes from it."""

@@ -31,7 +31,7 @@ from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
 from ...ir import Graph, Model, Node, Operator, Tensor
 from ...ops.builder import Builder
-from ...ops.element_types import ElementTypes
+from ...ops.schema_queries import ElementTypes
 from ..base import Pass, PassContext
 from ..utils.branch_outputs import ends_branch
 from ..utils.budget import DEFAULT_MAX_BYTES

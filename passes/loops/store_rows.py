@@ -9,7 +9,19 @@ p = Concat (s, u)                             ->   t = Concat (s, Concat (u, v))
 t = Concat (p, v)
 
 Where the place may lie outside of the buffer, the first form makes a longer one, so it must be
-inside for certain.
+inside for certain. Other spellings of it come first: a mask of places, a Split, another layout.
+
+t = Where (Equal (Range (0, n, 1), i), row, s)     ->   t = Concat (s[:i], row, s[i + 1:])
+
+a, old, z = Split (s, [i, 1, n - 1 - i])                a = s[:i], old = s[i:i + 1],
+t = Concat (a, row, z)                             ->   z = s[i + 1:], t = Concat (a, row, z)
+
+a = Slice (s, 0, i, axis 1)                             a = Slice (u, 0, i, axis 0)
+z = Slice (s, i + 1, n, axis 1)                         z = Slice (u, i + 1, n, axis 0)
+t = Concat <axis = 1> (a, column, z)               ->   v = Concat <axis = 0> (a, row, z)
+
+A mask has no place outside, where the write changes nothing, and a Split of other sizes fails. A
+state that a body transposes, changes and transposes back is carried transposed.
 """
 
 from __future__ import annotations
@@ -19,20 +31,21 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Shape
+from ...facts.fact import Shape, element
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
-from ...ir import Node, Value
+from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ...ops.views import SliceView, read_slice
 from ..iteration.iterations import Iterations
-from ..iteration.loop_view import LoopView, State, read
-from ..iteration.places import Places, moving_indices, unmoved
+from ..iteration.loop_view import LoopView, State, move_axis, read
+from ..iteration.places import Places, counts_all, moving_indices, repeated, unmoved
 from ..iteration.row_accesses import Row, RowAccesses, distinct, reduction_of, sizes_of
+from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
-from .write_spellings import carry_rows_first, slice_writes
 
 _STORED = Message("row-stored", "'{state}' is written by one ScatterND in each iteration")
 _MOVED = Message("state-moved", "'{state}' is carried with the axis first that the body writes")
@@ -297,3 +310,360 @@ def _is_end(bound: Dimension | None, size: Dimension) -> bool:
     if bound is None or bound == size or bound.value is None:
         return bound is not None and bound == size
     return bound.value >= (np.iinfo(np.int32).max if size.value is None else size.value)
+
+
+_END = np.iinfo(np.int64).max
+
+
+def slice_writes(loop_view: LoopView, places: Places) -> list[str]:
+    """Write rows between slices, and return the names of their buffers.
+
+    Args:
+        loop_view: the Loop or Scan.
+        places: the places of its body.
+    """
+    body, names = loop_view.body, list[str]()
+    if not any(body.nodes_of("Where", "Split")):
+        return names
+    writes = _Writes(body, places)
+    for state in loop_view.states:
+        users = [node for node in body.users(state.argument) if isinstance(node, Node)]
+        changed = [
+            writes.cut_split(state, node) if node.is_op("Split") else writes.cut_mask(state, node)
+            for node in users
+            if node.is_op("Split", "Where") and node.graph is body and not node.op.references
+        ]
+        if any(changed):
+            names.append(state.argument.name)
+    return names
+
+
+class _Writes:
+    """The spelled writes of one loop."""
+
+    def __init__(self, body: Graph, places: Places) -> None:
+        self._body, self._places = body, places
+        self._inference, self._indices = places.inference, places.indices
+
+    # Splits --------------------------------------------------------------------------------------
+
+    def cut_split(self, state: State, node: Node) -> bool:
+        """Replace a Split of a state into parts of moving sizes by Slices."""
+        shape, sizes = self._inference.fact(state.initial).shape, node.input(1)
+        extent = self._places.extent
+        joined = None if sizes is None else sizes.producer
+        axis = node.attribute("axis", 0)
+        if not shape or joined is None or not joined.is_op("Concat") or node.input(0) is None:
+            return False
+        parts = [value for value in joined.inputs if value is not None]
+        counts = [self._count(value) for value in parts]
+        if not -len(shape) <= axis < len(shape) or len(parts) != len(node.outputs):
+            return False
+        certain = [count for count in counts if count is not None]
+        rest = shape[axis] - sum((start for start, _ in certain), Dimension.constant(0))
+        # The sizes add up to the axis in each iteration: else the Split fails, and Slices do not.
+        is_whole = rest == 0 and not sum(step for _, step in certain)
+        if (
+            len(certain) < len(parts)
+            or not is_whole
+            or not all(
+                extent.never_negative(start + extent.number * step) for start, step in certain
+            )
+        ):
+            return False
+        emit, cuts = Builder(self._body), dict[Value, Value]()
+        start: Value | None = None
+        for part, value in zip(parts, node.outputs, strict=True):
+            end = None if part is parts[-1] else part
+            if start is not None and end is not None:
+                end = emit.add("Add", [start, end], "end")
+            if value is not None:
+                cuts[value] = self._cut(emit, state.argument, start, end, axis, value.name)
+            start = end
+        replace_values(self._body, cuts)
+        self._body.remove(node)
+        return True
+
+    def _count(self, value: Value) -> tuple[Dimension, int] | None:
+        """The start and the step of a size; None for another one."""
+        sizes = self._inference.fact(value).shape
+        if sizes is None or [size.value for size in sizes] != [1]:
+            return None
+        index = self._indices.get(value)
+        if index is not None:
+            return index.start, index.step
+        number = element(self._inference.fact(value))
+        return (number, 0) if isinstance(number, Dimension) else None
+
+    # Masks ---------------------------------------------------------------------------------------
+
+    def cut_mask(self, state: State, node: Node) -> bool:
+        """Replace a Where with a mask of one place by a Concat."""
+        shape = self._inference.fact(state.initial).shape
+        match = self._mask(node, state, shape) if shape else None
+        if match is None or not shape:
+            return False
+        place, axis, row = match
+        own = self._inference.fact(row).shape
+        whole = (*shape[:axis], Dimension.constant(1), *shape[axis + 1 :])
+        if own is None or own != whole[len(whole) - len(own) :]:
+            return False
+        emit = Builder(self._body)
+        missing = tuple(range(len(whole) - len(own)))
+        row = emit.unsqueeze(row, missing, "row") if missing else row
+        at = emit.add("Reshape", [place, emit.vector((1,), "one")], "place")
+        behind = emit.add("Add", [at, emit.vector((1,), "one")], "behind")
+        before = self._cut(emit, state.argument, None, at, axis, "before")
+        after = self._cut(emit, state.argument, behind, None, axis, "after")
+        new = emit.add("Concat", [before, row, after], node.output().name, axis=axis)
+        replace_values(self._body, {node.output(): new})
+        self._body.remove(node)
+        return True
+
+    def _mask(self, node: Node, state: State, shape: Shape) -> tuple[Value, int, Value] | None:
+        """The place that a mask has, its axis and the row; None for another Where."""
+        mask, one, other = node.inputs
+        assert mask is not None
+        sizes = self._inference.fact(mask).shape
+        source, is_opposite = unmoved(mask).producer, False
+        if source is not None and source.is_op("Not") and source.inputs[0] is not None:
+            source, is_opposite = unmoved(source.inputs[0]).producer, True
+        row, old = (other, one) if is_opposite else (one, other)
+        if source is None or not source.is_op("Equal") or old is not state.argument or row is None:
+            return None
+        long = [axis for axis, size in enumerate(sizes or ()) if size != 1]
+        if sizes is None or len(long) != 1:
+            return None
+        axis = long[0] + len(shape) - len(sizes)
+        for place, places in (source.inputs, source.inputs[::-1]):
+            index = None if place is None else self._indices.get(place)
+            if index is None or place is None or places is None or axis < 0:
+                continue
+            if sizes[long[0]] == shape[axis] and counts_all(places, shape[axis], self._inference):
+                inside = self._places.is_inside(index, shape[axis])
+                return (place, axis, row) if inside else None
+        return None
+
+    def _cut(
+        self,
+        emit: Builder,
+        buffer: Value,
+        start: Value | None,
+        end: Value | None,
+        axis: int,
+        label: str,
+    ) -> Value:
+        """Emit the rows of a buffer between two places."""
+        ends: Sequence[Value] = [
+            emit.vector((default,), "bound") if value is None else value
+            for value, default in ((start, 0), (end, _END))
+        ]
+        return emit.add("Slice", [buffer, *ends, emit.vector((axis,), "axis")], label)
+
+
+def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> str | None:
+    """Carry one state in another layout, and return its name; None without such a state."""
+    for position, state in enumerate(loop_view.states):
+        perm = _layout(loop_view, state, inference)
+        if perm is not None:
+            _Layout(loop_view, position, perm, inference).carry()
+            return state.argument.name
+    return None
+
+
+def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> list[int] | None:
+    """The permutation of the axes in which a body writes a state; None for the usual one."""
+    node, body = state.result.producer, loop_view.body
+    shape = inference.fact(state.initial).shape
+    if node is None or node.graph is not body or shape is None or state.argument.pinned:
+        return None
+    if state.result.pinned or node.op.references or len(body.uses(state.result)) != 1:
+        return None
+    if node.is_op("Concat") and len(node.inputs) > 2:
+        axis, rank = node.attribute("axis"), len(shape)
+        if not -rank <= axis < rank or axis % rank == 0:
+            return None
+        parts = [v.producer for v in node.inputs if v is not None]
+        views = [read_slice(part, inference.fact) for part in parts]
+        mine = any(view is not None and view.axis == axis % rank for view in views)
+        return move_axis(rank, axis % rank, 0) if mine else None
+    if node.is_op("ScatterND"):
+        column = _column_of(node, inference) if len(body.uses(state.argument)) > 1 else None
+        return None if column is None else move_axis(len(shape), 1, 0)
+    if not node.is_op("Transpose"):
+        return None
+    back = list(node.attribute("perm", list(range(len(shape)))[::-1]))
+    perm = _inverse(back)
+    users = [use.user for use in body.uses(state.argument)]
+    turned = all(isinstance(user, Node) and _turns(user, perm) for user in users)
+    return perm if turned and perm != back[:0] and perm != sorted(perm) and users else None
+
+
+def _column_of(node: Node, inference: ShapeInference) -> Value | None:
+    """The place of the column that a ScatterND writes at pairs of indices; None for others.
+
+    t = ScatterND (s, [[0, j], [1, j], [2, j]], column)
+    """
+    buffer, at = node.inputs[:2]
+    pairs = None if at is None else at.producer
+    shape = None if buffer is None else inference.fact(buffer).shape
+    plain = reduction_of(node) == "none" and not node.op.references
+    if not plain or pairs is None or not pairs.is_op("Concat") or len(pairs.inputs) != 2:
+        return None
+    sizes = [None if v is None else inference.fact(v).shape for v in pairs.inputs]
+    if shape is None or pairs.attribute("axis") not in (-1, 1):
+        return None
+    if any(own is None or len(own) != 2 or own[0] != shape[0] or own[1] != 1 for own in sizes):
+        return None
+    numbers, place = pairs.inputs
+    assert numbers is not None
+    if not counts_all(numbers, shape[0], inference):
+        return None
+
+    def is_one(value: Value) -> bool:
+        sizes = sizes_of(inference, value)
+        return sizes is not None and {1}.issuperset(sizes)
+
+    return repeated(place, is_one)
+
+
+def _turns(node: Node, perm: Sequence[int]) -> bool:
+    own = node.attribute("perm", list(range(len(perm)))[::-1]) if node.is_op("Transpose") else None
+    return own is not None and list(own) == list(perm)
+
+
+def _inverse(perm: Sequence[int]) -> list[int]:
+    return [perm.index(axis) for axis in range(len(perm))]
+
+
+class _Layout:
+    """A state in another layout.
+
+    Args:
+        loop_view: the Loop or Scan.
+        position: the state, by the order of these.
+        perm: the axes of the state in their new order.
+        inference: the facts of the model's values.
+    """
+
+    def __init__(
+        self, loop_view: LoopView, position: int, perm: list[int], inference: ShapeInference
+    ) -> None:
+        self._loop_view = loop_view
+        self._position = position
+        self._state = loop_view.states[position]
+        self._perm, self._back = perm, _inverse(perm)
+        self._inference = inference
+        self._emit = Builder(loop_view.body)
+        self._moved: dict[Value, Value] = {}
+        self._done: list[Node] = []
+
+    def carry(self) -> None:
+        """Move the axes of the state, and of its parts in the body."""
+        body, state = self._loop_view.body, self._state
+        uses = body.uses(state.argument)
+        self._moved[state.argument] = state.argument
+        for node in body.nodes():
+            self._visit(node)
+        result = self._moved.get(state.result) or self._turn(state.result)
+        for old, new in self._moved.items():
+            others = uses if old is state.argument else body.uses(old)
+            others = [use for use in others if use.user not in self._done]
+            others = [
+                use for use in others if isinstance(use.user, Node) or old is not state.result
+            ]
+            if not others:
+                continue
+            value = self._emit.transpose(new, self._back, f"{old.name}_back")
+            for use in others:
+                if isinstance(use.user, Node):
+                    assert use.user.graph is not None
+                    use.user.graph.set_input(use.user, use.position, value)
+                else:
+                    outputs = [value if each is old else each for each in body.outputs]
+                    body.set_outputs(outputs)
+        self._set_state(result)
+        # Readers go before what they read.
+        for node in reversed(self._done):
+            body.remove(node)
+
+    def _visit(self, node: Node) -> None:
+        """Emit a node that cuts, joins or transposes the moved state, or reads its rows."""
+        source = node.input(0) if node.inputs else None
+        moved = None if source is None else self._moved.get(source)
+        axis, rank, emit = self._perm[0], len(self._perm), self._emit
+        label = "" if not node.outputs or node.outputs[0] is None else node.outputs[0].name
+        if node.op.references or not label:
+            return
+        if node.is_op("Concat") and node.attribute("axis") % rank == axis:
+            if any(value in self._moved for value in node.inputs):
+                parts = [self._moved.get(v) or self._turn(v) for v in node.inputs if v is not None]
+                self._enter(node, emit.concat(parts, 0, label))
+        elif moved is None:
+            return
+        elif node.is_op("ScatterND") and axis == 1 and (at := _column_of(node, self._inference)):
+            place = emit.reshape(at, (1, 1), "place")
+            assert node.inputs[2] is not None
+            row = emit.unsqueeze(node.inputs[2], 0, "row")
+            self._enter(node, emit.apply(node.op, [moved, place, row], label))
+        elif node.is_op("Transpose") and _turns(node, self._perm):
+            self._enter(node, None)
+            self._loop_view.body.replace_uses(node.output(), moved)
+        elif (view := read_slice(node, self._inference.fact)) and view.axis == axis:
+            inputs = [moved, *node.inputs[1:3], emit.vector((0,), "axis"), *node.inputs[4:]]
+            self._enter(node, emit.apply(node.op, inputs, label))
+        elif node.is_op("Gather") and node.attribute("axis", 0) % rank == axis:
+            at = node.inputs[1]
+            if at is not None and self._inference.fact(at).shape == ():
+                value = emit.add("Gather", [moved, at], label, axis=0)
+                self._loop_view.body.replace_uses(node.output(), value)
+                self._enter(node, None)
+
+    def _enter(self, node: Node, value: Value | None) -> None:
+        self._done.append(node)
+        if value is not None:
+            self._moved[node.output()] = value
+
+    def _turn(self, value: Value) -> Value:
+        node = value.producer
+        if node is not None and node.graph is self._loop_view.body and node.is_op("Transpose"):
+            source = node.input(0)
+            if source is not None and _turns(node, self._back):
+                return source
+        return self._emit.transpose(value, self._perm, f"{value.name}_moved")
+
+    def _set_state(self, result: Value) -> None:
+        """Set the initial state, its next value, the final state, and their declarations."""
+        node, body, graph = self._loop_view.node, self._loop_view.body, self._loop_view.around
+        inputs, results = (2, 1) if node.is_op("Loop") else (0, 0)
+        state, outside, position = self._state, Builder(graph), self._position
+        initial = outside.transpose(state.initial, self._perm, f"{state.initial.name}_moved")
+        graph.set_input(node, inputs + position, initial)
+        if state.argument.info is not None:
+            state.argument.info = self._declared(state.argument.info)
+        outputs, infos = list(body.outputs), list(body.output_infos)
+        outputs[results + position] = result
+        infos[results + position] = self._declared(infos[results + position])
+        body.set_outputs(outputs, infos)
+        if state.final is None:
+            return
+        final = state.final
+        # Readers of the final state have the old layout.
+        turned = outside.transpose(final, self._back, final.name)
+        back = turned.producer
+        assert back is not None
+        replace_values(graph, {final: turned})
+        # The replacement made the Transpose read itself.
+        graph.set_input(back, 0, final)
+        if final.info is not None:
+            final.info = self._declared(final.info)
+
+    def _declared(self, info: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
+        """A declaration with the sizes in their new order."""
+        moved = onnx.ValueInfoProto()
+        moved.CopyFrom(info)
+        dims = info.type.tensor_type.shape.dim
+        if len(dims) == len(self._perm):
+            del moved.type.tensor_type.shape.dim[:]
+            moved.type.tensor_type.shape.dim.extend([dims[axis] for axis in self._perm])
+        return moved

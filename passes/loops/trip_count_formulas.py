@@ -22,7 +22,7 @@ from ...analysis.iterations.trip_count_bound import Part
 from ...analysis.shapes.inference import ShapeInference
 from ...ir import Node, Value
 from ...ops.builder import Builder
-from ...ops.element_types import ElementTypes
+from ...ops.schema_queries import ElementTypes
 
 _INT64, _FLOAT = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
 _ENDLESS = np.iinfo(np.int64).max

@@ -7,9 +7,8 @@ from collections.abc import Collection, Sequence
 from ...facts.reason import Message
 from ...ir import Function, FunctionKey, Graph, Node, Value
 from ...ir.read_names import named_tensors
-from ...ops.element_types import ElementTypes
 from ...ops.randomness import find_random
-from ...ops.schema_queries import type_obstacle
+from ...ops.schema_queries import ElementTypes, type_obstacle
 
 _IDENTITY_OF_SEQUENCES = 14
 

@@ -15,7 +15,7 @@ from ...facts.types import INTEGER_BITS
 from ...ir import Array, Graph, Model, Node, Value, captured_by
 from ...ops import rules_of
 from ...ops.builder import Builder
-from ...ops.element_types import ElementTypes
+from ...ops.schema_queries import ElementTypes
 
 _FORGETFUL = frozenset(
     [

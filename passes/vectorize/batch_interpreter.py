@@ -29,7 +29,7 @@ from ..iteration.loop_view import LoopView, ScanOutput, State, move_axis
 from ..iteration.places import counter, is_invariant, iteration_like, shift
 from ..scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, parallel_prefix
 from ..utils.zero_signs import readers_of
-from .final_values import FinalValue
+from .accumulators import FinalValue
 
 
 class NodeBatcher(abc.ABC):

@@ -19,9 +19,8 @@ from ..iteration.places import Places
 from ..iteration.splice import is_used, propagate_facts, set_results, splice
 from ..utils.legality import can_carry
 from ..utils.stacked_rows import read_rows
-from .accumulators import find_writes
+from .accumulators import as_sequence, find_writes
 from .batch_interpreter import Batcher
-from .final_values import as_sequence
 from .nested_control_flow import compute_nested
 from .residual_loop import (
     Distribution,

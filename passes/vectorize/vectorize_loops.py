@@ -22,8 +22,7 @@ from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ...ops.partial_axes import ORDERED
 from ..iteration.iterations import ROW_BYTES, IterationMemory, MemoryBounds
-from ..iteration.loop_view import LoopView, read
-from ..iteration.sequence_maps import read_map, read_tensors
+from ..iteration.loop_view import LoopView, read, read_map, read_tensors
 from ..remarks import BY_DEFINITION, OF_ROWS
 from ..utils.sites import Site, SitePass
 

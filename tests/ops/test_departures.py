@@ -12,7 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state
 from sessions import open_session, outputs
 from straightline import ir, reference
 from straightline.ops import departures
-from straightline.ops.element_types import ElementTypes
+from straightline.ops.schema_queries import ElementTypes
 
 _ERRORS = (onnxruntime_pybind11_state.Fail, onnxruntime_pybind11_state.InvalidArgument)
 EXAMPLES = [

@@ -11,7 +11,7 @@ from sessions import open_session, outputs
 from straightline import ir
 from straightline.ops import departures
 from straightline.ops.departures import _ONE_HOT_KERNELS
-from straightline.ops.element_types import ElementTypes
+from straightline.ops.schema_queries import ElementTypes
 from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '

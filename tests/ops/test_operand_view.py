@@ -5,7 +5,6 @@ import math
 import numpy as np
 from onnx import parser
 from straightline import ir
-from straightline.ops.element_types import ElementTypes
 from straightline.ops.operand_view import (
     ArrayOperand,
     ValueOperand,
@@ -13,6 +12,7 @@ from straightline.ops.operand_view import (
     may_be_negative,
     may_hold_negative_zero,
 )
+from straightline.ops.schema_queries import ElementTypes
 from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '

@@ -2,7 +2,7 @@
 
 from harness import as_model
 from straightline import ir
-from straightline.ops.element_types import version_of_root
+from straightline.ops.schema_queries import version_of_root
 
 
 def test_each_domain_and_each_function_has_its_own_version():

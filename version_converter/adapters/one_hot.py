@@ -20,8 +20,8 @@ import onnx
 
 from ...ir import Value
 from ...ops import departures
-from ...ops.element_types import ElementTypes
 from ...ops.operand_view import ValueOperand, may_be_negative
+from ...ops.schema_queries import ElementTypes
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import AdapterResult, downgrade, longer_form, upgrade

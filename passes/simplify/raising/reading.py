@@ -17,7 +17,7 @@ from ....facts.attribute_or_input import listed_numbers
 from ....facts.fact import Fact, Shape
 from ....ir import Node, Value
 from ....ops.axes import reduced
-from ....ops.element_types import version_of_root
+from ....ops.schema_queries import version_of_root
 from .algebra import ONE, Algebra, Sum, Unreadable
 
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)

@@ -16,8 +16,8 @@ from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import Builder
-from ....ops.element_types import ElementTypes
 from ....ops.operand_view import FLOATS, ValueOperand, may_hold_negative_zero
+from ....ops.schema_queries import ElementTypes
 from ...utils.zero_signs import divides_by, ignored_signs
 from .integer_steps import rounds
 from .matcher import Matcher, Scope

@@ -3,8 +3,8 @@
 import onnx
 from harness import as_model
 from straightline import ir
-from straightline.ops import element_types
-from straightline.ops.element_types import ElementTypes
+from straightline.ops import schema_queries
+from straightline.ops.schema_queries import ElementTypes
 from tables import table
 
 FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -72,10 +72,10 @@ def test_facts_hold_in_all_opsets():
     always = 0
     for op_type in sorted({schema.name for schema in onnx.defs.get_all_schemas()}):
         for position in range(3):
-            told = element_types._always_told(op_type, "", position)
+            told = schema_queries._always_told(op_type, "", position)
             if told is not None:
                 always += 1
-                each = [element_types._told(op_type, "", v, position) for v in range(1, 29)]
+                each = [schema_queries._told(op_type, "", v, position) for v in range(1, 29)]
                 assert set(each) == {told}
     assert always > 100
 
