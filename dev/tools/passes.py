@@ -84,6 +84,9 @@ def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
         if len(parts) == 1 or parts[0] in _APART:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
+        # The docstring of a file with several passes is about what these have in common.
+        kinds_here = [n for n in tree.body if isinstance(n, ast.ClassDef)]
+        is_alone = sum("name" in _constants(node) for node in kinds_here) == 1
         for node in tree.body:
             if (
                 isinstance(node, ast.ClassDef)
@@ -96,7 +99,7 @@ def classes(folder: Path = ROOT / "passes") -> dict[str, PassClass]:
                 kinds[node.name] = PassClass(
                     *head,
                     by_default=bool(own.get("by_default", False)),
-                    text=_body(ast.get_docstring(tree) or "") or _body(text),
+                    text=(is_alone and _body(ast.get_docstring(tree) or "")) or _body(text),
                     options=textwrap.dedent(options[1]) if options else "",
                 )
     return kinds
@@ -149,17 +152,13 @@ def pages(root: Path = ROOT) -> dict[str, str]:
 
 
 def reference(root: Path = ROOT) -> str:
-    """Return docs/passes.md with a link for each pass, and a section for those without a page."""
+    """Return docs/passes.md with links to passes on long pages, and a section for each other."""
     text = (root / "docs" / "passes.md").read_text(encoding="utf-8")
     long, own = pages(root), ordered(root)
-    links = (f"[{one.name}]({_place(one.name, long)})" for one in own)
+    links = (f"[{one.name}]({long[one.name]}#{one.name})" for one in own if one.name in long)
     sections = "\n\n".join(one.section for one in own if one.name not in long)
-    head = text.partition("\n\nAll passes: ")[0]
-    return f"{head}\n\nAll passes: {', '.join(links)}.\n\n{sections}\n"
-
-
-def _place(name: str, long: dict[str, str]) -> str:
-    return f"{long[name]}#{name}" if name in long else f"#{name}"
+    head = text.partition("\n\nOn other pages: ")[0]
+    return f"{head}\n\nOn other pages: {', '.join(links)}.\n\n{sections}\n"
 
 
 def navigation(root: Path = ROOT) -> str:
