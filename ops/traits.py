@@ -90,6 +90,8 @@ class Traits:
     """The rank of the first output, where that is always the same."""
 
 
+# Axes of Unsqueeze may be one scalar, as onnx's own function AffineGrid writes them. onnxruntime
+# reads a vector as the first operand of Gemm as a row, and refuses one as the second.
 _TABLE = """\
 exact True: Add And BitCast BitwiseAnd BitwiseOr BitwiseXor CenterCropPad Compress Concat
   ConcatFromSequence Constant ConstantOfShape DepthToSpace Dropout Equal Expand EyeLike Flatten

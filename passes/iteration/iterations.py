@@ -85,6 +85,7 @@ class Iterations:
         )
         if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
             return None
+        # A quotient of a size is no polynomial of it, so it is a symbol with a bound of its own.
         most = self.most_dimension or self.inference.symbols.fresh()
         by, symbol = divisor.value, most.only_symbol
         if by is None or by <= 0 or symbol is None or most.terms != {(symbol,): 1}:
