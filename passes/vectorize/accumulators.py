@@ -144,7 +144,7 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
         return None if element is None else Write(state, node, element)
     if first is not state.argument:
         return None
-    if node.is_op("SequenceInsert") and (len(others) == 1 or inserts_first(node)):
+    if node.is_op("SequenceInsert") and (len(others) == 1 or _inserts_first(node)):
         return Write(state, node, others[0])
     if node.is_op("ScatterND", "ScatterElements") and reduction_of(node) == "none":
         index, element = others
@@ -153,7 +153,7 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
     return None
 
 
-def inserts_first(node: Node) -> bool:
+def _inserts_first(node: Node) -> bool:
     """Test for a SequenceInsert in front of all elements."""
     return whole_number(node.input(2)) == 0
 
@@ -364,7 +364,7 @@ class FinalValue:
 
     def _as_sequence(self, rows: Value) -> Value:
         """Emit all rows as a sequence, after the initial elements."""
-        initial, is_first = self._write.state.initial, inserts_first(self._write.node)
+        initial, is_first = self._write.state.initial, _inserts_first(self._write.node)
         node, inference = initial.producer, self._feeding.inference
         # Each element is inserted before the others, so that the last one comes first.
         rows = self._feeding.reverse(rows) if is_first else rows
