@@ -18,7 +18,7 @@ from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...utils.select import select
 from ..weights import Unfit
-from .extents import extent_of
+from .extents import Extents
 from .recurrence import Recurrence
 from .semirings import combine
 
@@ -86,7 +86,7 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
         lifted = recurrence.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
     tensor = value.constant
     array = tensor.numpy() if tensor is not None and tensor.is_readable else None
-    positive = extent_of(recurrence, value)[0] >= 0
+    positive = Extents(recurrence).of(value)[0] >= 0
     single = all(dim == 1 for dim in own)
     rows = operand.value if operand.batched and not own else None
     return Coefficient(

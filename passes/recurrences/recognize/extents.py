@@ -1,107 +1,197 @@
-"""Least and largest numbers of the factors of states, as far as operators tell.
+"""Least and largest numbers of values that no state changes, as far as operators tell.
 
 g = Not (f)             0 or 1
 k = Cast (g)            0 to 1
 r = Sub (1, k)          0 to 1, so that a product with it keeps the order of numbers
 
 A NaN is no number here: whatever it multiplies becomes a NaN, which every form of a state keeps.
+Integers stay exact.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import onnx
 
-from ....facts.types import IEEE_FLOATS
+from ....facts.types import INTEGER_BITS
 from ....ir import Array, Node, Value
+from ..weights import Unfit
 from .recurrence import Recurrence
+from .semirings import COMPARISONS
 
 _BOOL = onnx.TensorProto.BOOL
-_INF = math.inf
-_ALL = (-_INF, _INF)
+_ALL = (-math.inf, math.inf)
 _DEEPEST = 8
 """The largest number of operators between a value and those that tell its numbers."""
+_FEW = 1 << 31
+"""The limit of iterations, as of steps of doubling distance."""
 
 Extent = tuple[float, float]
-"""The least and the largest number."""
-
-_RESULTS: dict[str, Extent] = {
-    **dict.fromkeys(("Abs", "Exp", "Relu", "Softplus", "Sqrt"), (0.0, _INF)),
-    **dict.fromkeys(("HardSigmoid", "Sigmoid", "Softmax"), (0.0, 1.0)),
-    **dict.fromkeys(("Cos", "Erf", "Sin", "Softsign", "Tanh"), (-1.0, 1.0)),
-}
-_ELEMENTS = (
-    *("Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
-    *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
-)
-"""The operators whose results are elements of the first operand."""
+"""The least and the largest number; truth values are 0 and 1."""
+Rule = Callable[..., Extent]
+"""The extent of a result from those of the operands."""
 
 
-def extent_of(recurrence: Recurrence, value: Value, depth: int = 0) -> Extent:
-    """The numbers between which all elements of a value lie, but for NaN."""
-    tensor, node = value.constant, value.producer
-    if tensor is not None:
-        return _of_array(tensor.numpy()) if tensor.is_readable else _ALL
-    for one in recurrence.iterations.loop_view.scan_inputs:
-        if one.argument is value:
-            return extent_of(recurrence, one.source, depth + 1)
-    if recurrence.fact(value).elem_type == _BOOL:
-        return 0.0, 1.0
-    if node is None or node.domain or node.op.references or depth > _DEEPEST:
-        return _ALL
-    if node.op_type in _RESULTS:
-        return _RESULTS[node.op_type]
-    operands = [
-        _ALL if one is None else extent_of(recurrence, one, depth + 1) for one in node.inputs
-    ]
-    return _of_node(recurrence, node, operands)
+_Ends = TypeVar("_Ends", tuple[int, int], Extent)
+
+
+def hull(extents: Sequence[_Ends]) -> _Ends:
+    """The extent around others."""
+    return min(first for first, _ in extents), max(last for _, last in extents)
+
+
+class Extents:
+    """The numbers between which all elements of values lie, but for NaN.
+
+    Args:
+        recurrence: the states.
+    """
+
+    def __init__(self, recurrence: Recurrence) -> None:
+        self._recurrence = recurrence
+        self._outside: dict[Value, Extent] = {}
+
+    def _limits(self, value: Value) -> Extent:
+        elem_type = self._recurrence.fact(value).elem_type
+        if elem_type == _BOOL:
+            return 0, 1
+        if elem_type not in INTEGER_BITS:
+            return _ALL
+        info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+        return int(info.min), int(info.max)
+
+    def of(self, value: Value, depth: int = 0) -> Extent:
+        """The extent of a value that no state changes."""
+        if value not in self._outside:
+            self._outside[value] = self._find(value, depth)
+        return self._outside[value]
+
+    def _find(self, value: Value, depth: int) -> Extent:
+        loop, node, tensor = self._recurrence.iterations.loop_view, value.producer, value.constant
+        if value is loop.iteration:
+            return 0, _FEW
+        if tensor is not None:
+            return _of_array(tensor.numpy()) if tensor.is_readable else self._limits(value)
+        for one in loop.scan_inputs:
+            if one.argument is value:
+                return self.of(one.source, depth + 1)
+        if node is not None and depth <= _DEEPEST and rule_of(node) is not None:
+            with contextlib.suppress(Unfit):
+                operands = [self.of(v, depth + 1) for v in node.inputs if v is not None]
+                return self.result(node, operands)[0]
+        return self._limits(value)
+
+    def result(self, node: Node, operands: Sequence[Extent], kind: str = "") -> tuple[Extent, bool]:
+        """The extent of a result, and whether its element type may not hold it.
+
+        Raises:
+            Unfit: an operator without a rule.
+        """
+        rule = rule_of(node) if kind in ("", node.op_type) else _RULES[kind]
+        least, most = self._limits(node.output())
+        is_whole = math.isfinite(most)
+        if rule is None or (node.is_op("Div", "Mod") and not is_whole):
+            raise Unfit(f"{node} computes the next value")
+        source = node.inputs[-1]
+        # A NaN compares false, and becomes any integer.
+        if is_whole and source is not None and not math.isfinite(self._limits(source)[0]):
+            return (least, most), not node.is_op(*COMPARISONS, "Equal")
+        first, last = rule(*operands)
+        if node.is_op("Cast") and (least, most) == (0, 1):
+            return (int(not first <= 0 <= last), int((first, last) != (0, 0))), False
+        fits = least <= first and last <= most
+        return ((first, last) if fits else (least, most)), not fits
 
 
 def _of_array(array: Array) -> Extent:
-    if array.dtype.kind not in "iufb" or not array.size or np.isnan(array).all():
+    if array.dtype.kind not in "iufb" or not array.size:
         return _ALL
-    return float(np.nanmin(array)), float(np.nanmax(array))
+    if array.dtype.kind != "f":
+        return int(array.min()), int(array.max())
+    return _ALL if np.isnan(array).all() else (float(np.nanmin(array)), float(np.nanmax(array)))
 
 
-def _of_node(recurrence: Recurrence, node: Node, operands: list[Extent]) -> Extent:
-    if node.is_op(*_ELEMENTS):
-        return operands[0]
-    if node.is_op("Cast"):
-        # A NaN becomes any integer, and a large integer another one of a narrower type.
-        is_float = recurrence.fact(node.output()).elem_type in IEEE_FLOATS
-        return operands[0] if is_float else _ALL
-    if node.is_op("Where"):
-        return _hull(operands[1:])
-    if node.is_op("Max", "Min"):
-        choose = max if node.is_op("Max") else min
-        return choose(low for low, _ in operands), choose(high for _, high in operands)
-    rule = _ARITHMETIC.get(node.op_type)
-    return _ALL if rule is None else _corners(rule, operands)
+def rule_of(node: Node) -> Rule | None:
+    """The rule of a node; None for none."""
+    plain = not node.domain and not node.op.references and not node.attribute("fmod", 0)
+    plain = plain and not (node.is_op("Clip") and (len(node.inputs) < 3 or None in node.inputs))
+    return _RULES.get(node.op_type) if plain else None
 
 
-def _hull(extents: list[Extent]) -> Extent:
-    return min(low for low, _ in extents), max(high for _, high in extents)
+def _corners(function: Callable[..., float]) -> Rule:
+    """The rule of an operator that is monotone in each operand."""
+
+    def rule(*operands: Extent) -> Extent:
+        results = [function(*ends) for ends in itertools.product(*operands)]
+        return _ALL if any(map(math.isnan, results)) else (min(results), max(results))
+
+    return rule
 
 
-def _corners(rule: Callable[..., float], operands: list[Extent]) -> Extent:
-    """The results of an operation that is monotone in each operand; 0 times infinity is NaN."""
-    results = [rule(*ends) for ends in itertools.product(*operands)]
-    if any(map(math.isnan, results)):
-        return _ALL
-    return min(results), max(results)
+def _where(flag: Extent, one: Extent, other: Extent) -> Extent:
+    # A condition that is certain leaves one branch.
+    return hull([*([one] if flag[1] else []), *([] if flag[0] else [other])])
 
 
-def _product(one: float, other: float) -> float:
-    return one * other if one and other else 0.0
+def _equal(one: Extent, other: Extent) -> Extent:
+    certain = one == other and one[0] == one[1]
+    return int(certain), int(one[0] <= other[1] and other[0] <= one[1])
 
 
-_ARITHMETIC: dict[str, Callable[..., float]] = {
-    "Add": lambda one, other: one + other,
-    "Sub": lambda one, other: one - other,
-    "Mul": _product,
-    "Neg": lambda one: -one,
+def _mod(one: Extent, other: Extent) -> Extent:
+    if other[0] < 1:
+        raise Unfit("its divisor may be 0 or negative")
+    whole = other[0] == other[1] and one[0] // other[0] == one[1] // other[0]
+    return (one[0] % other[0], one[1] % other[0]) if whole else (0, other[1] - 1)
+
+
+def _quotient(one: float, other: float) -> float:
+    if other < 1:
+        raise Unfit("its divisor may be 0 or negative")
+    return -(-one // other) if one < 0 else one // other
+
+
+def _magnitude(one: Extent) -> Extent:
+    ends = [abs(end) for end in one]
+    return (0 if one[0] <= 0 <= one[1] else min(ends)), max(ends)
+
+
+_ELEMENTS = (
+    *("Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
+    *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Cast"),
+)
+"""The operators whose results are elements of the first operand."""
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(_ELEMENTS, lambda one, *others: one),
+    **dict.fromkeys(("Exp", "Softplus", "Sqrt"), lambda one: (0.0, math.inf)),
+    **dict.fromkeys(("HardSigmoid", "Sigmoid", "Softmax"), lambda one: (0.0, 1.0)),
+    **dict.fromkeys(("Cos", "Erf", "Sin", "Softsign", "Tanh"), lambda one: (-1.0, 1.0)),
+    "Add": _corners(lambda a, b: a + b),
+    "Sub": _corners(lambda a, b: a - b),
+    "Mul": _corners(lambda a, b: a * b if a and b else 0),
+    "Neg": _corners(lambda a: -a),
+    "Min": _corners(min),
+    "Max": _corners(max),
+    "Clip": _corners(lambda x, least, most: min(max(x, least), most)),
+    "Relu": _corners(lambda x: max(x, 0)),
+    "Div": _corners(_quotient),
+    "Mod": _mod,
+    "Abs": _magnitude,
+    "Where": _where,
+    "Equal": _equal,
+    "Less": _corners(lambda a, b: int(a < b)),
+    "LessOrEqual": _corners(lambda a, b: int(a <= b)),
+    "Greater": _corners(lambda a, b: int(a > b)),
+    "GreaterOrEqual": _corners(lambda a, b: int(a >= b)),
+    "Not": _corners(lambda a: 1 - a),
+    "And": _corners(min),
+    "Or": _corners(max),
+    "Xor": _corners(lambda a, b: int(a) ^ int(b)),
 }
+"""The rules of operators; a result beyond the element type may be any of its numbers."""

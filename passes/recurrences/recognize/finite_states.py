@@ -25,7 +25,8 @@ from ....ir import Node, Value
 from ....ops.batching import Operand
 from ....ops.builder import Builder
 from ..weights import Unfit
-from .intervals import Interval, Intervals, hull
+from .extents import hull
+from .intervals import Interval, Intervals
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, replace_rows
 

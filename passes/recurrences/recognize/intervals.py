@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.types import INTEGER_BITS
 from ....ir import Node, Value
 from ..weights import Unfit
+from .extents import Extent, Extents, hull
 from .recurrence import Recurrence
 from .semirings import COMPARISONS, FAR, OPPOSITE
 
 _TYPES = onnx.TensorProto
-_FEW = 1 << 31
-"""The limit of iterations, as of steps of doubling distance."""
 _SMALL = 1 << 31
 """The limit of what an iteration adds: as many sums of it as iterations fit 63 bits."""
 _MOST_WIDE = (1 << 63) - 1
-_DEEPEST = 8
-"""The limit of nodes before a value of the iteration."""
 _ROUNDS = 8
 """The limit of iterations after which a bound that still moves is given up."""
 
@@ -31,12 +25,7 @@ Interval = tuple[int, int]
 """The least and the largest integer; truth values are 0 and 1."""
 
 
-def hull(intervals: Sequence[Interval]) -> Interval:
-    """The interval around others."""
-    return min(first for first, _ in intervals), max(last for _, last in intervals)
-
-
-class Intervals:
+class Intervals(Extents):
     """Bounds of the values of an iteration.
 
     Args:
@@ -51,46 +40,21 @@ class Intervals:
     """
 
     def __init__(self, recurrence: Recurrence) -> None:
-        self._recurrence = recurrence
-        self._outside: dict[Value, Interval] = {}
-        self._own: dict[Value, Interval] = {}
-        self.limits = [self._limits(state.initial) for state in recurrence.states]
+        super().__init__(recurrence)
+        self._own: dict[Value, Extent] = {}
+        for state in recurrence.states:
+            elem_type = recurrence.fact(state.initial).elem_type
+            # The largest uint64 is beyond int64, in which the results are computed.
+            if elem_type not in (*INTEGER_BITS, _TYPES.BOOL) or elem_type == _TYPES.UINT64:
+                raise Unfit("it is not an integer")
+        self.limits = [_integral(self._limits(state.initial)) for state in recurrence.states]
         self.wraps = False
-
-    def _limits(self, value: Value) -> Interval:
-        elem_type = self._recurrence.fact(value).elem_type
-        if elem_type == _TYPES.BOOL:
-            return 0, 1
-        # The largest uint64 is beyond int64, in which the results are computed.
-        if elem_type not in INTEGER_BITS or elem_type == _TYPES.UINT64:
-            raise Unfit("it is not an integer")
-        info = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
-        return int(info.min), int(info.max)
-
-    def of(self, value: Value, depth: int = 0) -> Interval:
-        """The bounds of a value that no state changes."""
-        if value not in self._outside:
-            loop = self._recurrence.iterations.loop_view
-            own, node, tensor = self._limits(value), value.producer, value.constant
-            if value is loop.iteration:
-                own = 0, _FEW
-            if tensor is not None and tensor.is_readable and tensor.size:
-                array = tensor.numpy()
-                own = int(array.min()), int(array.max())
-            elif node is not None and depth < _DEEPEST and _rule(node) is not None:
-                with contextlib.suppress(Unfit):  # the bounds of its type
-                    operands = [self.of(v, depth + 1) for v in node.inputs if v is not None]
-                    own, _ = self._result(node, operands)
-            for one in loop.scan_inputs:
-                own = self.of(one.source, depth + 1) if one.argument is value else own
-            self._outside[value] = own
-        return self._outside[value]
 
     def begins(self) -> list[Interval] | None:
         """The bounds of the initial values; None if one is no constant."""
         initial = [state.initial for state in self._recurrence.states]
         constant = all(value.constant is not None for value in initial)
-        return [self.of(value) for value in initial] if constant else None
+        return [_integral(self.of(value)) for value in initial] if constant else None
 
     def next(self, states: Sequence[Interval]) -> list[Interval]:
         """The bounds of the next values of states within others.
@@ -98,17 +62,18 @@ class Intervals:
         Raises:
             Unfit: an operator without a rule.
         """
-        own = {s.argument: each for s, each in zip(self._recurrence.states, states, strict=True)}
+        pairs = zip(self._recurrence.states, states, strict=True)
+        own: dict[Value, Extent] = {state.argument: each for state, each in pairs}
         self._own = own
         for node in self._recurrence.nodes:
             kind, values = _as_bound(node)
             operands = [own[v] if v in own else self.of(v) for v in values]
-            own[node.output()], wraps = self._result(node, operands, kind)
+            own[node.output()], wraps = self.result(node, operands, kind)
             self.wraps |= wraps
         return [self._bounds(state.result) for state in self._recurrence.states]
 
     def _bounds(self, value: Value) -> Interval:
-        return self._own[value] if value in self._own else self.of(value)
+        return _integral(self._own[value] if value in self._own else self.of(value))
 
     def replaced(self) -> list[Interval] | None:
         """The bounds of a single next value where it is not the value before; None for others."""
@@ -127,20 +92,6 @@ class Intervals:
             else:
                 values.append(self._bounds(leaf))
         return [hull(values)] if keeps and values and not others else None
-
-    def _result(
-        self, node: Node, operands: Sequence[Interval], kind: str = ""
-    ) -> tuple[Interval, bool]:
-        """The bounds of a result, and whether its element type may not hold it."""
-        rule = _rule(node) if kind in ("", node.op_type) else _RULES[kind]
-        if rule is None:
-            raise Unfit(f"{node} computes the next value")
-        first, last = rule(*operands)
-        least, most = self._limits(node.output())
-        if node.is_op("Cast") and most == 1:
-            return (int(not first <= 0 <= last), int((first, last) != (0, 0))), False
-        fits = least <= first and last <= most
-        return ((first, last) if fits else (least, most)), not fits
 
     def are_sums_small(self) -> bool:
         """Test for sums of small numbers, and no other operators that may wrap."""
@@ -217,6 +168,10 @@ class Intervals:
         return None
 
 
+def _integral(extent: Extent) -> Interval:
+    return int(extent[0]), int(extent[1])
+
+
 def _widened(new: Interval, old: Interval, limits: Interval) -> Interval:
     """The interval with each end that moved at the limit of its type."""
     return (
@@ -241,81 +196,8 @@ def _as_bound(node: Node) -> tuple[str, list[Value]]:
     return (kind if sides == branches else OPPOSITE[kind]), branches
 
 
-Rule = Callable[..., Interval]
-"""The interval of a result from those of the operands."""
-
-
-def _rule(node: Node) -> Rule | None:
-    plain = not node.domain and not node.op.references and not node.attribute("fmod", 0)
-    return _RULES.get(node.op_type) if plain else None
-
-
-def _corners(function: Callable[..., int]) -> Rule:
-    """The rule of an operator that is monotone in each operand."""
-
-    def rule(*operands: Interval) -> Interval:
-        results = [function(*ends) for ends in itertools.product(*operands)]
-        return min(results), max(results)
-
-    return rule
-
-
-def _where(flag: Interval, one: Interval, other: Interval) -> Interval:
-    # A condition that is certain leaves one branch.
-    return hull([*([one] if flag[1] else []), *([] if flag[0] else [other])])
-
-
-def _equal(one: Interval, other: Interval) -> Interval:
-    certain = one == other and one[0] == one[1]
-    return int(certain), int(one[0] <= other[1] and other[0] <= one[1])
-
-
-def _mod(one: Interval, other: Interval) -> Interval:
-    if other[0] < 1:
-        raise Unfit("its divisor may be 0 or negative")
-    whole = other[0] == other[1] and one[0] // other[0] == one[1] // other[0]
-    return (one[0] % other[0], one[1] % other[0]) if whole else (0, other[1] - 1)
-
-
-def _quotient(one: int, other: int) -> int:
-    if other < 1:
-        raise Unfit("its divisor may be 0 or negative")
-    return -(-one // other) if one < 0 else one // other
-
-
-def _magnitude(one: Interval) -> Interval:
-    ends = [abs(end) for end in one]
-    return (0 if one[0] <= 0 <= one[1] else min(ends)), max(ends)
-
-
 _BOUNDING = (
     *("Identity", "Cast", "Min", "Max", "Clip", "Where", "Relu", "Mod"),
     *("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Xor"),
 )
 """The operators whose results are no larger than the operands."""
-_RULES: dict[str, Rule] = {
-    "Identity": lambda one: one,
-    "Cast": lambda one: one,
-    "Add": _corners(lambda a, b: a + b),
-    "Sub": _corners(lambda a, b: a - b),
-    "Mul": _corners(lambda a, b: a * b),
-    "Neg": _corners(lambda a: -a),
-    "Min": _corners(min),
-    "Max": _corners(max),
-    "Clip": _corners(lambda x, least, most: min(max(x, least), most)),
-    "Relu": _corners(lambda x: max(x, 0)),
-    "Div": _corners(_quotient),
-    "Mod": _mod,
-    "Abs": _magnitude,
-    "Where": _where,
-    "Equal": _equal,
-    "Less": _corners(lambda a, b: int(a < b)),
-    "LessOrEqual": _corners(lambda a, b: int(a <= b)),
-    "Greater": _corners(lambda a, b: int(a > b)),
-    "GreaterOrEqual": _corners(lambda a, b: int(a >= b)),
-    "Not": _corners(lambda a: 1 - a),
-    "And": _corners(min),
-    "Or": _corners(max),
-    "Xor": _corners(lambda a, b: a ^ b),
-}
-"""The rules of operators; a result beyond the element type may be any of its numbers."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
-from straightline.passes.recurrences.recognize.extents import extent_of
+from straightline.passes.recurrences.recognize.extents import Extents
 
 INF = math.inf
 HEAD = """<ir_version: 8, opset_import: ["" : 17]> g (float[3] e, float[3] f) => (float[3] r)
@@ -22,7 +22,8 @@ CASES = {
     "k = Exp (e) r = Mul (k, p)": (0, INF),
     "k = Exp (e) l = Neg (k) r = Add (k, l)": (-INF, INF),
     "k = Unsqueeze (p, zero) r = Squeeze (k, zero)": (0, 1),
-    "k = Cast <to = 7> (p) r = Cast <to = 1> (k)": (-INF, INF),
+    "k = Cast <to = 7> (p) r = Cast <to = 1> (k)": (-(1 << 63), (1 << 63) - 1),
+    "a = Greater (p, half) k = Cast <to = 7> (a) l = Neg (k) r = Cast <to = 1> (l)": (-1, 0),
     "r = Add (e, half)": (-INF, INF),
 }
 
@@ -31,7 +32,7 @@ CASES = {
 def test_extents(nodes, expected):
     zero = "zero = Constant <value_ints = [0]> () "
     model = ir.parse(f"{HEAD} {zero} {nodes} }}")
-    loop_view = SimpleNamespace(scan_inputs=())
+    loop_view = SimpleNamespace(scan_inputs=(), iteration=None)
     iterations = SimpleNamespace(loop_view=loop_view)
     recurrence = SimpleNamespace(iterations=iterations, fact=ShapeInference(model).fact)
-    assert extent_of(recurrence, model.graph.outputs[0]) == expected
+    assert Extents(recurrence).of(model.graph.outputs[0]) == expected
