@@ -38,7 +38,6 @@ import onnx
 import onnx.defs
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.obstacle import require_none
 from ...facts.reason import Message
 from ...ir import Array, Function, Graph, Model, Node, Operator, Tensor, Value
 from ...ir.copying import empty_header
@@ -102,16 +101,8 @@ def convert_scan_9_to_8(graph: Graph, shapes: ScanShapes) -> None:
     """Replace a Scan of opset 9 or later by equivalent nodes of opset 8.
 
     The body is copied unchanged: the caller converts inner Scans before, or visits the copy.
-
-    Args:
-        graph: the graph of the node, read as opset 8 whatever its import.
-        shapes: the Scan, surveyed.
-
-    Raises:
-        Obstacle: that of `obstacle_9_to_8`; nothing changes.
     """
     scan, node = shapes.scan, shapes.node
-    require_none(obstacle_9_to_8(shapes))
     emitter = Builder(graph, opset=8)
     labels = output_labels(node, "_batch")
     states = map_unique(scan.states, lambda v: emitter.unsqueeze(v, 0, f"{v.name}_batch"))
@@ -207,16 +198,8 @@ def convert_scan_8_to_9(graph: Graph, shapes: ScanShapes) -> None:
     """Replace a Scan 8 by equivalent nodes of opset 9 (operator specification, Scan 8).
 
     The body is copied unchanged: the caller converts inner Scans before, or visits the copy.
-
-    Args:
-        graph: the graph of the node, read as opset 9 whatever its import.
-        shapes: the Scan, surveyed.
-
-    Raises:
-        Obstacle: that of `obstacle_8_to_9`; nothing changes.
     """
     scan, node = shapes.scan, shapes.node
-    require_none(obstacle_8_to_9(shapes))
     emitter = Builder(graph, opset=9)
     lengths = row_lengths(shapes)
     padding = None if lengths is None else plan_padding(shapes, emitter, lengths)
