@@ -162,8 +162,7 @@ def test_inspection_shows_every_construct(many: Path) -> None:
 
 def test_a_corrected_declaration_is_shown(tmp_path: Path) -> None:
     """A declaration that turns out to be false is corrected, and its user is told."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 17]>
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         g (float[2,3] x) => (float[6] y) <bool yes = {1}> {
             z = If (yes) <
                 then_branch = t () => (float[2,3] r) { r = Relu (x) },
@@ -171,8 +170,7 @@ def test_a_corrected_declaration_is_shown(tmp_path: Path) -> None:
                                                      s = Reshape (x, flat) }
             >
             y = Neg (z)
-        }"""
-    )
+        }""")
     onnx.save(model, tmp_path / "in.onnx")
     arguments = ["rewrite", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]
     result = CliRunner().invoke(app, arguments)

@@ -75,17 +75,13 @@ def test_mistakes_are_one_line(text, why):
 
 
 def test_a_loop_over_rows_becomes_one_node(defined):
-    sl.define(
-        """before (floats x, floats w) => (y) { y = com.acme.Swish (x, w) }
+    sl.define("""before (floats x, floats w) => (y) { y = com.acme.Swish (x, w) }
         rows * x
-        after (x, w) => (y) { t = Mul (x, w)  s = Sigmoid (t)  y = Mul (x, s) }"""
-    )
-    model = sl.ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
+        after (x, w) => (y) { t = Mul (x, w)  s = Sigmoid (t)  y = Mul (x, s) }""")
+    model = sl.ir.parse("""<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
         g (float[N, 3] x, float[3] w) => (float[N, 3] y) {
             y = Scan <num_scan_inputs = 1, body = b (float[3] r) => (float[3] t) {
-                t = com.acme.Swish (r, w) }> (x) }"""
-    )
+                t = com.acme.Swish (r, w) }> (x) }""")
     outcome = sl.transform(model)
     assert [node.op_type for node in outcome.ir.graph.nodes()] == ["Swish"]
     assert outcome.verdict.proved

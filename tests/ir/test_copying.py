@@ -118,10 +118,8 @@ def test_counting_and_what_a_plain_node_captures(model: Model) -> None:
 
 
 def test_a_default_stays_the_default_of_its_input() -> None:
-    model = ir.parse(
-        """<ir_version: 10, opset_import: ["": 21]>
-        main (float[1] x, float[1] d = {2}) => (float[1] y) { y = Add (x, d) }"""
-    )
+    model = ir.parse("""<ir_version: 10, opset_import: ["": 21]>
+        main (float[1] x, float[1] d = {2}) => (float[1] y) { y = Add (x, d) }""")
     copy: Graph = copied(model).graph
     assert list(copy.initializers) == [copy.inputs[1]] and copy.inputs[1].constant is None
 

@@ -7,12 +7,10 @@ import straightline as sl
 from straightline.ir.did_you_mean import instead, nearest, no_input
 from tables import table
 
-MODEL = onnx.parser.parse_model(
-    """<ir_version: 8, opset_import: ["" : 17]>
+MODEL = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] sample, bool go) => (float[2] y) {
         y = Loop (, go, sample) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-            d = Not (c)  e = Neg (a) }> }"""
-)
+            d = Not (c)  e = Neg (a) }> }""")
 
 
 @table(

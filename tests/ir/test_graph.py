@@ -360,10 +360,8 @@ class TestAdding:
 
 class TestOutputs:
     def test_slots_of_one_name_share_what_carries_it(self) -> None:
-        model = ir.parse(
-            """<ir_version: 8, opset_import: ["": 18]>
-            g (float[3] x) => (float[3] y, float[3] y, float[3] z) { y = Relu(x) z = Neg(x) }"""
-        )
+        model = ir.parse("""<ir_version: 8, opset_import: ["": 18]>
+            g (float[3] x) => (float[3] y, float[3] y, float[3] z) { y = Relu(x) z = Neg(x) }""")
         graph = model.graph
         (x,) = graph.inputs
         graph.replace_uses(graph.outputs[0], x)
@@ -409,13 +407,11 @@ class TestOutputs:
 
     def test_replacing_an_output_of_a_body_by_another_one(self) -> None:
         """onnxruntime returns zeros for one of two outputs of a branch that are one value."""
-        before = as_model(
-            """<ir_version: 8, opset_import: ["" : 17]>
+        before = as_model("""<ir_version: 8, opset_import: ["" : 17]>
             g (float[3] x, bool p) => (float[3] y, float[3] z) {
                y, z = If (p)
                   <then_branch = t () => (float[3] a, float[3] b) { a = Neg (x) b = Neg (x) },
-                   else_branch = e () => (float[3] c, float[3] d) { c = Exp (x) d = Abs (x) }> }"""
-        )
+                   else_branch = e () => (float[3] c, float[3] d) { c = Exp (x) d = Abs (x) }> }""")
         model = ir.load(before)
         branch = node(model, "y").body("then_branch")
         one, other = branch.outputs

@@ -172,16 +172,14 @@ def test_a_capture_does_not_look_at_all_nodes_of_the_graph_around(monkeypatch):
 
 def test_nodes_by_operator_and_those_that_hold_graphs() -> None:
     """They follow every change, and are found without a walk over all nodes."""
-    model = ir.parse(
-        """<ir_version: 10, opset_import: ["": 21]>
+    model = ir.parse("""<ir_version: 10, opset_import: ["": 21]>
         main (float[2] x, bool c) => (float[2] y) {
             a = Neg (x)
             b = If (c) <then_branch = t () => (p) { p = Neg (a) }, else_branch = e () => (q) {
                 q = Abs (a) }>
             d = Neg (b)
             y = Add (d, a)
-        }"""
-    )
+        }""")
     graph = model.graph
     first, held, last, add = graph.nodes()
     assert graph.nodes_of("Neg") == [first, last] and graph.nodes_of("Add", "If") == [held, add]
@@ -231,10 +229,8 @@ def test_users_of_each_output_of_a_wide_node() -> None:
 
 
 def test_the_operators_of_a_graph_follow_its_changes() -> None:
-    model = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2] x) => (float[2] y) { a = Neg (x) b = Neg (a) y = Abs (b) }"""
-    )
+    model = ir.parse("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y) { a = Neg (x) b = Neg (a) y = Abs (b) }""")
     graph = model.graph
     _, last, absolute = graph.nodes()
     assert set(graph.kinds()) == {"Neg", "Abs"} and graph.nodes_of("Exp", "Log") == []

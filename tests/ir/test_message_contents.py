@@ -102,10 +102,8 @@ def test_types_are_checked_to_their_ground_and_remembered() -> None:
         Types().check(helper.make_map_type_proto(98, inner), "'x'")
 
 
-MODEL = onnx.parser.parse_model(
-    """<ir_version: 10, opset_import: ["": 21]>
-    main (float[width] x) => (float[width] y) { y = Concat <axis = 0> (x) }"""
-)
+MODEL = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
+    main (float[width] x) => (float[width] y) { y = Concat <axis = 0> (x) }""")
 
 
 @table(

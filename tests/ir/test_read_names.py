@@ -15,8 +15,7 @@ from straightline.ir.read_names import (
     put_in_order,
 )
 
-GRAPH = onnx.parser.parse_graph(
-    """
+GRAPH = onnx.parser.parse_graph("""
     g (bool c, float[3] x) => (float[3] y, float[3] far) <float[3] w = {1, 2, 3}> {
         a = Add(x, outer)
         y = If (c) <
@@ -24,8 +23,7 @@ GRAPH = onnx.parser.parse_graph(
             else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Add(w, x) }
         >
     }
-    """
-)
+    """)
 
 
 def test_free_names() -> None:

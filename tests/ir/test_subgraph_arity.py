@@ -81,13 +81,11 @@ def test_other_domains_are_nobody_s_business() -> None:
 
 
 def test_graphs_that_come_from_the_function_around() -> None:
-    proto = onnx.parser.parse_model(
-        """
+    proto = onnx.parser.parse_model("""
         <ir_version: 10, opset_import: ["": 21, "own": 1]>
         main (bool c) => (y) { y = Identity(c) }
         <domain: "own", opset_import: ["": 21]> f (c) => (y) { y = Identity(c) }
-        """
-    )
+        """)
     node = proto.functions[0].node[0]
     node.op_type = "If"
     for name in ("then_branch", "else_branch"):

@@ -150,13 +150,11 @@ def test_a_broken_graph_is_found(change: Break) -> None:
 
 
 def test_functions_are_checked_too() -> None:
-    model = ir.parse(
-        """
+    model = ir.parse("""
         <ir_version: 10, opset_import: ["": 21, "own": 1]>
         main (float[3] x) => (float[3] y) { y = own.f(x) }
         <domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Neg(x) }
-        """
-    )
+        """)
     verify(model)
     (function,) = model.functions.values()
     function.graph.output_infos = (onnx.ValueInfoProto(),) * 2

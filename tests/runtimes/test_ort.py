@@ -40,10 +40,8 @@ def test_signs_of_four_bits():
 
 
 def test_raw_outputs_stand_among_others_in_order():
-    run = session(
-        """(bfloat16[2] x, float[2] w) => (float[2] a, bfloat16[2] b, float[2] c)
-        { a = Neg (w) b = Identity (x) c = Abs (w) }"""
-    )
+    run = session("""(bfloat16[2] x, float[2] w) => (float[2] a, bfloat16[2] b, float[2] c)
+        { a = Neg (w) b = Identity (x) c = Abs (w) }""")
     x = np.array([0.5, -3]).astype(ml_dtypes.bfloat16)
     a, b, c = run({"x": x, "w": np.float32([1, -2])})
     assert (a.tolist(), b.tolist(), c.tolist()) == ([-1, 2], [0.5, -3], [1, 2])
@@ -62,10 +60,8 @@ def test_unsupported_types_are_reported():
         _to_runtime("x", [bfloats])
     with pytest.raises(Unsupported, match="input 'x' is of type float8_e8m0fnu"):
         _to_runtime("x", np.ones(1, ml_dtypes.float8_e8m0fnu))
-    run = session(
-        """(seq(float[N]) s, bfloat16[1] x) => (int64 n, bfloat16[1] y)
-        { n = SequenceLength (s) y = Identity (x) }"""
-    )
+    run = session("""(seq(float[N]) s, bfloat16[1] x) => (int64 n, bfloat16[1] y)
+        { n = SequenceLength (s) y = Identity (x) }""")
     with pytest.raises(Unsupported, match="input 's' is not a tensor, output 'y' is raw"):
         run({"s": [np.float32([1])], "x": bfloats})
 

@@ -251,13 +251,11 @@ def test_annotations_and_sparse_initializers_survive() -> None:
 
 @pytest.mark.parametrize("named", [False, True])
 def test_a_node_that_comes_down_to_its_input_leaves_the_input_its_name(named: bool) -> None:
-    proto = model(
-        """<ir_version: 8, opset_import: ["": 10]>
+    proto = model("""<ir_version: 8, opset_import: ["": 10]>
         g (float[3] x, int64[0] starts, int64[0] ends) => (float[3] z) <int64[0] axes = {}> {
             y = Slice (x, starts, ends, axes)
             z = Neg (y)
-        }"""
-    )
+        }""")
     if named:
         proto.graph.quantization_annotation.add(tensor_name="y")
     older = convert_version(proto, 9)

@@ -12,14 +12,12 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 def sliced(nodes, condition="c2"):
     """The slice of a Loop that carries a float x, given by the caller, and two numbers from 0."""
     model = ir.load(
-        as_model(
-            f"""{HEAD}g (float[2] x, bool q) => (float[2] y, int64 k, int64 m)
+        as_model(f"""{HEAD}g (float[2] x, bool q) => (float[2] y, int64 k, int64 m)
             <int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}> {{
                 y, k, m = Loop (, q, x, zero, zero) <
                     body = b (int64 i, bool c, float[2] a, int64 k0, int64 m0)
                         => (bool {condition}, float[2] a2, int64 k2, int64 m2) {{ {nodes} }}>
-            }}"""
-        )
+            }}""")
     )
     (loop,) = model.graph.nodes()
     return ConditionSlice(loop, Folder(model))

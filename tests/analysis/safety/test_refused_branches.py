@@ -13,11 +13,9 @@ WEIGHTS = "w = Expand (one, input) u = Expand (one, state) "
 
 
 def model(nodes):
-    return as_model(
-        f"""{HEAD} g (float[N, M, 1, 3] x, bool r) => (float z) <int64[1] two = {{2}},
+    return as_model(f"""{HEAD} g (float[N, M, 1, 3] x, bool r) => (float z) <int64[1] two = {{2}},
         float one = {{1}}, int64[3] input = {{1, 12, 3}}, int64[3] state = {{1, 12, 4}}> {{
-        {WEIGHTS} {nodes} z = ReduceSum <keepdims = 0> (y) }}"""
-    )
+        {WEIGHTS} {nodes} z = ReduceSum <keepdims = 0> (y) }}""")
 
 
 def operators(proto):

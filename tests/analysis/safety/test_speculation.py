@@ -184,10 +184,8 @@ def test_safe_nodes(lines):
 
 @pytest.mark.parametrize("lines", SAFE)
 def test_safe_nodes_run(lines):
-    model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 17]>
-        g ({SIGNATURE}) => (y) <{CONSTANTS}> {{ {lines} }}"""
-    )
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+        g ({SIGNATURE}) => (y) <{CONSTANTS}> {{ {lines} }}""")
     (known,) = run(lines)
     model.graph.output[0].type.tensor_type.elem_type = known.fact.elem_type
     for feed in feeds():

@@ -46,11 +46,9 @@ def test_facts_after_replacements():
 
 
 def test_open_sizes_of_merged_values_are_one_size():
-    model = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (int64[A, B] y) {
+    model = ir.parse("""<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (int64[A, B] y) {
             a = NonZero (x) b = Neg (a) c = NonZero (x) d = Neg (c)
-            e = Shape (d) y = Add (b, d) }"""
-    )
+            e = Shape (d) y = Add (b, d) }""")
     graph, inference = model.graph, ShapeInference(model)
     a, b, c, d, e, y = (node.output() for node in graph.nodes())
     shape = inference.fact(a).shape
@@ -63,12 +61,10 @@ def test_open_sizes_of_merged_values_are_one_size():
 
 
 def test_facts_inside_bodies_are_inferred_again():
-    model = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]>
+    model = ir.parse("""<ir_version: 8, opset_import: ["" : 17]>
         g (float[N] x, bool p, float[2] w) => (float[M] y) {
         y = If (p) <then_branch = t () => (float[A] q) { q = Exp (x) },
-            else_branch = f () => (float[B] r) { r = Neg (x) }> }"""
-    )
+            else_branch = f () => (float[B] r) { r = Neg (x) }> }""")
     graph, inference = model.graph, ShapeInference(model)
     (node,) = graph.nodes()
     assert str(inference.fact(node.output()).shape) == "(N,)"

@@ -278,10 +278,8 @@ def test_a_size_of_too_many_terms_is_told():
     """A product of 24 sizes, each plus one."""
     sizes, pads = ", ".join(f"N{i}" for i in range(24)), ", ".join(["0"] * 24 + ["1"] * 24)
     model = ir.load(
-        as_model(
-            f"""<ir_version: 8, opset_import: ["" : 18]> g (float[{sizes}] x) => (int64 y)
-            <int64[48] pads = {{{pads}}}> {{ p = Pad (x, pads) y = Size (p) }}"""
-        )
+        as_model(f"""<ir_version: 8, opset_import: ["" : 18]> g (float[{sizes}] x) => (int64 y)
+            <int64[48] pads = {{{pads}}}> {{ p = Pad (x, pads) y = Size (p) }}""")
     )
     with governed() as governor:
         fact = ShapeInference(model).fact(model.graph.outputs[0])

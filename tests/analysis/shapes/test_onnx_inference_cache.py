@@ -11,10 +11,8 @@ from straightline.analysis.shapes.onnx_inference_cache import Memory
 
 def test_copies_of_one_operator_have_sizes_of_their_own():
     model = ir.load(
-        as_model(
-            """<ir_version: 8, opset_import: ["" : 18]> g (bool[4] x, bool[4] w) => (y, z, u) {
-               y = NonZero (x)  z = NonZero (w)  u = Add (y, y) }"""
-        )
+        as_model("""<ir_version: 8, opset_import: ["" : 18]> g (bool[4] x, bool[4] w) => (y, z, u) {
+               y = NonZero (x)  z = NonZero (w)  u = Add (y, y) }""")
     )
     first, second, _ = model.graph.nodes()
     second.graph.set_operator(second, first.op)
@@ -27,10 +25,8 @@ def test_copies_of_one_operator_have_sizes_of_their_own():
 
 def test_copies_that_omit_other_outputs():
     model = ir.load(
-        as_model(
-            """<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (v, w)
-               <int64[1] k = {2}> { v, i = TopK (x, k)  u, w = TopK (x, k) }"""
-        )
+        as_model("""<ir_version: 8, opset_import: ["" : 18]> g (float[4] x) => (v, w)
+               <int64[1] k = {2}> { v, i = TopK (x, k)  u, w = TopK (x, k) }""")
     )
     first, second = model.graph.nodes()
     second.graph.set_operator(second, first.op)

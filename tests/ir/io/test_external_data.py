@@ -22,8 +22,7 @@ def tensor(name: str, value: float) -> onnx.TensorProto:
 
 def model_with_data() -> onnx.ModelProto:
     """Large tensors as initializers, in Constant nodes, in a body and in a function."""
-    model = onnx.parser.parse_model(
-        """
+    model = onnx.parser.parse_model("""
         <ir_version: 10, opset_import: ["": 21, "own": 1]>
         main (bool c, float[600] x) => (float[600] y) {
             k = Constant ()
@@ -36,8 +35,7 @@ def model_with_data() -> onnx.ModelProto:
             y = own.shift(u)
         }
         <domain: "own", opset_import: ["": 21]> shift (x) => (y) { k = Constant () y = Add(x, k) }
-        """
-    )
+        """)
     model.graph.initializer.append(tensor("w", 1))
     model.graph.node[3].attribute[0].g.initializer.append(tensor("v", 2))
     model.graph.node[0].attribute.append(helper.make_attribute("value", tensor("k", 3)))

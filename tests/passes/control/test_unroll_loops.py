@@ -104,12 +104,10 @@ def test_no_iterations(decides):
 
 
 def test_no_iterations_of_elements_with_a_symbolic_size():
-    model = assert_unrolls(
-        """g (float[N] x) => (float[N] y, float[K,M] s) <int64 n = {0}> {
+    model = assert_unrolls("""g (float[N] x) => (float[N] y, float[K,M] s) <int64 n = {0}> {
             y, s = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)
                                        => (bool c, float[N] r, float[N] r) { r = Neg (a) }>
-        }"""
-    )
+        }""")
     assert [tuple(t.dims) for t in model.graph.initializer] == [(0, 0)]
 
 
@@ -240,14 +238,12 @@ def test_omitted_and_unused_outputs():
 
 
 def test_carried_shape_that_changes():
-    model = assert_unrolls(
-        """g (float[2] x) => (float[K] y) <int64 n = {3}> {
+    model = assert_unrolls("""g (float[2] x) => (float[K] y) <int64 n = {3}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[K] a) => (bool c, float[L] r)
                     <float[4] d> {
                 d = Concat <axis = 0> (a, x) r = Neg (d)
             }>
-        }"""
-    )
+        }""")
     np.testing.assert_array_equal(reference.run(model, X)[0].shape, [8])
 
 

@@ -11,16 +11,14 @@ def read(condition, before="go = Less (s, n)", step=1):
     """What the parts of a condition compare, and whether the initial condition says the same."""
     model = ir.load(
         ir.to_proto(
-            ir.parse(
-                f"""<ir_version: 8, opset_import: ["" : 17]>
+            ir.parse(f"""<ir_version: 8, opset_import: ["" : 17]>
                 g (int32 s, int32 n, float f) => (int32 e, int32 p) {{
                     {before}
                     e, p = Loop (, go, s, n) <body = b (int64 t, bool c, int32 i, int32 m)
                             => (bool d, int32 j, int32 m2) <int32 step = {{{step}}}> {{
                         j = Add (i, step) m2 = Identity (m) {condition}
                     }}>
-                }}"""
-            )
+                }}""")
         )
     )
     loop = next(iter(model.graph.nodes_of("Loop")))
@@ -74,11 +72,9 @@ def test_facts_of_the_initial_condition(before, says):
 
 
 def test_integers():
-    graph = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y)
+    graph = ir.parse("""<ir_version: 8, opset_import: ["" : 17]> g (float x) => (float y)
         <int32 a = {3}, float b = {0.5}, float c = {2}, int64[2] e = {1, 2}, string s = {"7"}> {
             f = Cast <to = 1> (a) h = Add (b, c) k = Cast <to = 1> (e) l = Add (f, h) y = Add (x, l)
-        }"""
-    ).graph
+        }""").graph
     found = {value.name: integer(value) for value in graph.initializers}
     assert found == {"a": 3, "b": None, "c": 2, "e": None, "s": None}

@@ -30,11 +30,9 @@ def reshape(source, target):
         parts.append(dim.lower() if dim in "NS" else f"k{position}")
         if dim not in "NS":
             constants.append(f"int64[1] k{position} = {{{dim}}}")
-    return ir.parse(
-        f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{source}] x) => (float y)
+    return ir.parse(f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{source}] x) => (float y)
         <{", ".join(constants)}, int64[1] zero = {{0}}> {{ all = Shape (x) {nodes}
-            t = Concat <axis = 0> ({", ".join(parts)}) y = Reshape (x, t) }}"""
-    )
+            t = Concat <axis = 0> ({", ".join(parts)}) y = Reshape (x, t) }}""")
 
 
 @pytest.mark.parametrize(("source", "target"), CASES)
@@ -46,10 +44,8 @@ def test_reshape(source, target):
 
 
 def test_allowzero_goes():
-    model = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 4] x) => (float[M] y)
+    model = ir.parse("""<ir_version: 8, opset_import: ["" : 17]> g (float[N, 4] x) => (float[M] y)
         <int64[1] minus = {-1}, int64 zero = {0}> { s = Shape (x) p = ReduceProd <keepdims = 1> (s)
-            y = Reshape <allowzero = 1> (x, p) }"""
-    )
+            y = Reshape <allowzero = 1> (x, p) }""")
     (node,) = model.graph.nodes_of("Reshape")
     assert not set_constant_sizes(model.graph, node, ShapeInference(model))

@@ -39,12 +39,10 @@ def test_some_are_not_looked_at():
 
 
 def test_keys_of_nodes():
-    graph = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]>
+    graph = ir.parse("""<ir_version: 8, opset_import: ["" : 17]>
         g (float[N] x, float[N] z) => (float[N] y) <float k = {1}, float l = {1}> {
             a = Add (x, k) b = Add (l, x) c = Clip (x, k) d = Clip (x, l, "")
-            e = RandomNormalLike (x) y = Sum (a, b, c, d, e) }"""
-    ).graph
+            e = RandomNormalLike (x) y = Sum (a, b, c, d, e) }""").graph
     keys = NodeKeys(graph.root, {}, KeyMemory())
     a, b, c, d, e, _ = (keys.of(node, {}) for node in graph.nodes())
     assert a == b != c == d

@@ -78,12 +78,10 @@ def test_zeros_that_a_reader_divides_by_keep_their_signs_over_the_reals():
 
 
 def test_outputs_of_bodies_and_what_they_capture_count():
-    graph = ir.parse(
-        """<ir_version: 8, opset_import: ["" : 17]> g (float[3] x, bool c) => (y) {
+    graph = ir.parse("""<ir_version: 8, opset_import: ["" : 17]> g (float[3] x, bool c) => (y) {
         t = Neg (x)
         y = If (c) <then_branch = a () => (float[3] r) { r = Neg (t) },
-                    else_branch = b () => (float[3] s) { s = Exp (t) }> }"""
-    ).graph
+                    else_branch = b () => (float[3] s) { s = Exp (t) }> }""").graph
     _, chosen = graph.nodes()
     assert ignored_signs(graph) == {chosen.output()}
     assert all(ignored_signs(body) == set() for body in chosen.graphs())

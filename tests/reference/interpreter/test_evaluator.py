@@ -36,12 +36,10 @@ def test_feeds_are_checked(feeds, message):
 
 
 def test_an_absent_output_does_not_define_the_absent_input():
-    model = parse(
-        """agraph (float[n] x) => (float[n] y)
+    model = parse("""agraph (float[n] x) => (float[n] y)
       <float[1, 1, 1] s = {1}, float[1, 1, 1] w = {1}, float h = {1.5}> {
       , last = RNN <hidden_size = 1> (s, w, w)
-      y = Clip (x, , h) }"""
-    )
+      y = Clip (x, , h) }""")
     assert_same(reference.run(model, {"x": X}), [np.minimum(X, np.float32(1.5))])
 
 

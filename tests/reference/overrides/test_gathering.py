@@ -29,11 +29,9 @@ def case(name):
     op_type, number, data, indices = CASES[name]
     attribute = "batch_dims" if op_type == "GatherND" else "axis"
     dims = [", ".join("?" for _ in shape) for shape in (data, indices)]
-    model = as_model(
-        f"""<ir_version: 8, opset_import: ["" : 17]>
+    model = as_model(f"""<ir_version: 8, opset_import: ["" : 17]>
         g (float[{dims[0]}] x, int64[{dims[1]}] i) => (float y) {{
-            y = {op_type} <{attribute} = {number}> (x, i) }}"""
-    )
+            y = {op_type} <{attribute} = {number}> (x, i) }}""")
     model.graph.output[0].type.tensor_type.ClearField("shape")
     x = RNG.normal(size=data).astype(np.float32)
     return model, {"x": x, "i": RNG.integers(-4, 4, size=indices)}

@@ -155,11 +155,9 @@ def test_a_loop_has_sizes_that_each_iteration_keeps():
 
 
 def test_functions_have_facts():
-    (y,) = facts(
-        """<ir_version: 8, opset_import: ["" : 18, "l" : 1]>
+    (y,) = facts("""<ir_version: 8, opset_import: ["" : 18, "l" : 1]>
         g (float[n, 3] x) => (y) { y = l.f (x) }
-        <domain: "l", opset_import: ["" : 18]> f (a) => (b) { b = Transpose (a) }"""
-    )
+        <domain: "l", opset_import: ["" : 18]> f (a) => (b) { b = Transpose (a) }""")
     assert y == Fact(1, (3, "n"))
 
 

@@ -82,16 +82,14 @@ NODES = [
 @pytest.mark.sample(11)
 @pytest.mark.parametrize("node", NODES)
 def test_parts_of_each_kind_of_operator(node):
-    proto = model(
-        f"""g (float[2, 3, 4] x, float[3, 1] v, bool[4] b, float v0) => (float[r] z)
+    proto = model(f"""g (float[2, 3, 4] x, float[3, 1] v, bool[4] b, float v0) => (float[r] z)
         <int64[2] joined = {{6, 4}}, int64[4] split = {{2, 3, 2, 2}},
          int64[4] wide = {{2, 1, 3, 4}},
         int64[1] one = {{1}}, int64[1] zeros = {{0}}, int64 zero = {{0}},
         int64[2] places = {{2, 0}}, int64[1] last = {{-1}},
         int64[1] low = {{-9223372036854775807}}, int64[1] back = {{-1}},
         float[4, 2] m = {{1, 2, 3, 4, 5, 6, 7, 8}}, float[4] row = {{1, 2, 3, 4}}> {{
-        z = {node} }}"""
-    )
+        z = {node} }}""")
     del proto.graph.output[0].type.tensor_type.shape.dim[:]
     if node.startswith("Arg"):
         proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64

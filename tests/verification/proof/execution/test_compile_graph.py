@@ -72,11 +72,9 @@ def program(text):
 
 
 def test_places_are_numbered_and_captures_are_copied():
-    main = program(
-        """g (float[2] x, bool b) => (float[2] z) <float[2] w = {1, 2}> { y = Neg (x)
+    main = program("""g (float[2] x, bool b) => (float[2] z) <float[2] w = {1, 2}> { y = Neg (x)
         z = If (b) <then_branch = p () => (float[2] q) { q = Add (y, y) },
-            else_branch = r () => (float[2] s) { s = Add (x, w) }> }"""
-    )
+            else_branch = r () => (float[2] s) { s = Add (x, w) }> }""")
     x, b = main.inputs
     ((w, tensor),) = main.constants
     (y,), (z,) = (step.outputs for step in main.steps)

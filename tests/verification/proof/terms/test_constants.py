@@ -37,10 +37,8 @@ def test_a_constant_that_is_computed_is_one_that_is_written():
 def filled(*shape):
     sizes = ", ".join(map(str, shape))
     _, (output,) = terms_of(
-        model(
-            f"""g () => (float[n, m] z) <int64[2] s = {{{sizes}}}> {{
-            z = ConstantOfShape <value = float[1] {{7}}> (s) }}"""
-        )
+        model(f"""g () => (float[n, m] z) <int64[2] s = {{{sizes}}}> {{
+            z = ConstantOfShape <value = float[1] {{7}}> (s) }}""")
     )
     return output.head.name
 
