@@ -81,25 +81,27 @@ def _value(attribute: onnx.AttributeProto) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def assert_becomes(
-    before: str,
-    source: int,
-    target: int,
-    after: str,
-    signature: str = "float[2, 3] x",
-    outputs: str = "y",
-) -> None:
+_BECOMES = re.compile(r"(\d+) to (\d+)(?:, ([^:]*?))?(?: => ([^:]*))?:\s+(.*?) =>\n(.*)", re.DOTALL)
+"""Opsets, inputs, outputs, the body before and the body after."""
+
+
+def assert_becomes(text: str) -> None:
     """Check what a body becomes, but for the names of what is computed on the way.
 
-    In `after`, constants stand in the place of their names: `y = Add (x, [1, 2])`. Constant nodes
-    that nothing reads any more are not looked at.
+    The text is "12 to 11, int32[2] x => y: BODY =>", then a statement a line, in which constants
+    stand in the place of their names: `y = Add (x, [1, 2])`. Without inputs there is float[2, 3] x.
+    Constant nodes that nothing reads any more are not looked at.
     """
-    graph = convert_version(model(before, source, signature, outputs), target).graph
+    match = _BECOMES.fullmatch(text)
+    assert match, text
+    source, target, signature, outputs, before, after = match.groups()
+    body = model(before, int(source), signature or "float[2, 3] x", outputs or "y")
+    graph = convert_version(body, int(target)).graph
     read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
     unread = [n for n in graph.node if n.op_type == "Constant" and n.output[0] not in read]
     for node in unread:
         graph.node.remove(node)
-    wanted = [line.strip() for line in after.strip().splitlines()]
+    wanted = [line.strip() for line in after.splitlines() if line.strip()]
     assert _numbered(statements(graph)) == _numbered(wanted), "\n".join(statements(graph))
 
 

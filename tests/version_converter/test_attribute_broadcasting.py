@@ -31,7 +31,8 @@ def test_each_form_is_carried_to_opset_7_and_on(form: OlderForm) -> None:
 )
 def test_the_second_operand_is_aligned(operands: str, after: str) -> None:
     lines = after.replace(" y =", "\ny =")
-    assert_becomes(f"y = Add {operands}", 6, 7, lines, SIGNATURE)
+    assert_becomes(f"""6 to 7, {SIGNATURE}: y = Add {operands} =>
+        {lines}""")
 
 
 def test_a_function_and_bodies_are_carried_too() -> None:

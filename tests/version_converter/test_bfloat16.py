@@ -24,18 +24,11 @@ CASES = [
 
 
 def test_casts_around():
-    assert_becomes(
-        "y = Conv (x, w)",
-        22,
-        21,
-        """
+    assert_becomes("""22 to 21, bfloat16[1, 2, 4, 4] x, bfloat16[3, 2, 2, 2] w: y = Conv (x, w) =>
         image = Cast <to = 1> (x)
         kernel = Cast <to = 1> (w)
         wide = Conv (image, kernel)
-        y = Cast <to = 16> (wide)
-        """,
-        "bfloat16[1, 2, 4, 4] x, bfloat16[3, 2, 2, 2] w",
-    )
+        y = Cast <to = 16> (wide)""")
 
 
 @pytest.mark.parametrize(("opset", "body", "feeds"), CASES)

@@ -93,20 +93,14 @@ def test_types(element):
 
 
 def test_pixels_are_gathered_and_weighed_along_the_axes_that_change():
-    assert_becomes(
-        "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
-        ' y = Resize <mode = "linear"> (x, e, s)',
-        12,
-        10,
-        """
+    assert_becomes("""12 to 10, float[N, 2] x:
+        e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> () y =
+        Resize <mode = "linear"> (x, e, s) =>
         low = Gather <axis = 1> (x, [0, 0, 0, 1])
         high = Gather <axis = 1> (x, [1, 1, 1, 1])
         part = Mul (low, [1.0, 0.75, 0.25, 0.5])
         rest = Mul (high, [0.0, 0.25, 0.75, 0.5])
-        y = Add (part, rest)
-        """,
-        "float[N, 2] x",
-    )
+        y = Add (part, rest)""")
 
 
 def test_unknown_facts_are_refused():

@@ -39,14 +39,7 @@ def test_no_detour_goes_up_or_for_other_types():
 def test_constants_are_cast_at_once():
     pads = "p = Constant <value_ints = [1, 1]> ()"
     body = f"{pads} v = Constant <value = int32 {{7}}> () y = Pad (x, p, v)"
-    assert_becomes(
-        body,
-        12,
-        10,
-        """
+    assert_becomes(f"""12 to 10, int32[2] x: {body} =>
         doubles = Cast <to = 11> (x)
         padded = Pad <pads = [1, 1], value = 7.0> (doubles)
-        y = Cast <to = 6> (padded)
-        """,
-        "int32[2] x",
-    )
+        y = Cast <to = 6> (padded)""")

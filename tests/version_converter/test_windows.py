@@ -20,26 +20,16 @@ def test_places_of_windows():
 
 
 def test_windows_that_are_rounded_up_reach_into_more_padding():
-    assert_becomes(
-        "y = MaxPool <kernel_shape = [2], strides = [2], ceil_mode = 1> (x)",
-        10,
-        9,
-        "y = MaxPool <kernel_shape = [2], pads = [0, 1], strides = [2]> (x)",
-        "float[A, 3, 5] x",
-    )
+    assert_becomes("""10 to 9, float[A, 3, 5] x:
+        y = MaxPool <kernel_shape = [2], strides = [2], ceil_mode = 1> (x) =>
+        y = MaxPool <kernel_shape = [2], pads = [0, 1], strides = [2]> (x)""")
 
 
 def test_dilated_windows_stand_side_by_side():
-    assert_becomes(
-        "y = MaxPool <kernel_shape = [2], dilations = [2]> (x)",
-        10,
-        9,
-        """
+    assert_becomes("""10 to 9, float[A, 3, 4] x:
+        y = MaxPool <kernel_shape = [2], dilations = [2]> (x) =>
         taken = Gather <axis = 2> (x, [0, 2, 1, 3])
-        y = MaxPool <kernel_shape = [2], strides = [2]> (taken)
-        """,
-        "float[A, 3, 4] x",
-    )
+        y = MaxPool <kernel_shape = [2], strides = [2]> (taken)""")
 
 
 def test_padding_of_a_dilated_window_is_another_element_of_it():

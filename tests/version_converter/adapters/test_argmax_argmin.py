@@ -25,19 +25,13 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 
 def test_the_last_of_equal_elements_is_the_first_from_behind():
-    assert_becomes(
-        "y = ArgMax <axis = 1, select_last_index = 1> (x)",
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11: y = ArgMax <axis = 1, select_last_index = 1> (x) =>
         flipped = Slice (x, [-1], [-9223372036854775808], [1], [-1])
         found = ArgMax <axis = 1> (flipped)
         shape = Shape (x)
         count = Gather <axis = 0> (shape, 1)
         last = Sub (count, 1)
-        y = Sub (last, found)
-        """,
-    )
+        y = Sub (last, found)""")
 
 
 @pytest.mark.sample(8)

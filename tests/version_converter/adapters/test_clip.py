@@ -46,18 +46,11 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 
 def test_clips_of_integers_are_choices():
-    assert_becomes(
-        "y = Clip (x, l, h)",
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, int32[2] x, int32 l, int32 h: y = Clip (x, l, h) =>
         above = Greater (x, l)
         low = Where (above, x, l)
         below = Less (low, h)
-        y = Where (below, low, h)
-        """,
-        "int32[2] x, int32 l, int32 h",
-    )
+        y = Where (below, low, h)""")
 
 
 def test_bounds_of_a_clip_have_the_type_of_the_data():
@@ -157,11 +150,7 @@ def test_bounds_from_run_time(name):
 
 
 def test_bounds_at_run_time():
-    assert_becomes(
-        "y = Clip (x, low, high)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, float[2] x, float low, float high: y = Clip (x, low, high) =>
         least = Reshape (low, [])
         above = Greater (least, -inf)
         bound = Where (above, least, -inf)
@@ -169,23 +158,13 @@ def test_bounds_at_run_time():
         most = Reshape (high, [])
         below = Less (most, inf)
         bound_2 = Where (below, most, inf)
-        y = Min (raised, bound_2)
-        """,
-        "float[2] x, float low, float high",
-    )
-    assert_becomes(
-        "y = Clip (x, , high)",
-        11,
-        10,
-        """
+        y = Min (raised, bound_2)""")
+    assert_becomes("""11 to 10, float[2] x, float high: y = Clip (x, , high) =>
         raised = Max (x, -3.4028234663852886e+38)
         most = Reshape (high, [])
         below = Less (most, inf)
         bound = Where (below, most, inf)
-        y = Min (raised, bound)
-    """,
-        "float[2] x, float high",
-    )
+        y = Min (raised, bound)""")
 
 
 def ort_run(proto, x):

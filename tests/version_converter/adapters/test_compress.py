@@ -24,23 +24,11 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 def test_places_of_a_constant_condition():
     condition = "c = Constant <value = bool[4] {1, 0, 1, 0}> () "
-    assert_becomes(
-        f"{condition} y = Compress <axis = 1> (x, c)",
-        9,
-        8,
-        "y = Gather <axis = 1> (x, [0, 2])",
-        "float[2, 4] x",
-    )
-    assert_becomes(
-        f"{condition} y = Compress (x, c)",
-        9,
-        8,
-        """
+    assert_becomes(f"""9 to 8, float[2, 4] x: {condition} y = Compress <axis = 1> (x, c) =>
+        y = Gather <axis = 1> (x, [0, 2])""")
+    assert_becomes(f"""9 to 8, float[2, 4] x: {condition} y = Compress (x, c) =>
         elements = Reshape (x, [-1])
-        y = Gather <axis = 0> (elements, [0, 2])
-        """,
-        "float[2, 4] x",
-    )
+        y = Gather <axis = 0> (elements, [0, 2])""")
 
 
 @pytest.mark.parametrize("axis", ["<axis = 0>", "<axis = -1>", ""])

@@ -23,17 +23,11 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 
 def test_columns_then_rows():
-    assert_becomes(
-        'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)',
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, float[1, 8, 2, 3] x:
+        y = DepthToSpace <blocksize = 2, mode = "CRD"> (x) =>
         apart = Reshape (x, [0, 2, 2, 2, 2, 3])
         turned = Transpose <perm = [0, 1, 4, 2, 5, 3]> (apart)
-        y = Reshape (turned, [0, 2, 4, 6])
-        """,
-        "float[1, 8, 2, 3] x",
-    )
+        y = Reshape (turned, [0, 2, 4, 6])""")
 
 
 @pytest.mark.parametrize("mode", ["CRD", "DCR"])

@@ -10,16 +10,10 @@ SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 2, "f": 3}
 
 
 def test_a_product_of_matrices_in_another_order():
-    assert_becomes(
-        'y = Einsum <equation = "abc,adc->abd"> (x, z)',
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, float[2, 3, 4] x, float[2, 5, 4] z:
+        y = Einsum <equation = "abc,adc->abd"> (x, z) =>
         columns = Transpose <perm = [0, 2, 1]> (z)
-        y = MatMul (x, columns)
-        """,
-        "float[2, 3, 4] x, float[2, 5, 4] z",
-    )
+        y = MatMul (x, columns)""")
 
 
 @pytest.mark.sample(18)
@@ -76,34 +70,22 @@ def test_numbers(equation):
 
 
 def test_several_labels_are_merged():
-    assert_becomes(
-        'y = Einsum <equation = "bijd,bikd->bjk"> (x, z)',
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, float[B, 3, J, 5] x, float[B, 3, K, 5] z:
+        y = Einsum <equation = "bijd,bikd->bjk"> (x, z) =>
         left = Transpose <perm = [0, 2, 1, 3]> (x)
         rows = Reshape (left, [0, 0, 15])
         right = Transpose <perm = [0, 2, 1, 3]> (z)
         columns = Reshape (right, [0, 0, 15])
         turned = Transpose <perm = [0, 2, 1]> (columns)
-        y = MatMul (rows, turned)
-        """,
-        "float[B, 3, J, 5] x, float[B, 3, K, 5] z",
-    )
+        y = MatMul (rows, turned)""")
 
 
 def test_free_labels_are_those_of_a_batch():
-    assert_becomes(
-        'y = Einsum <equation = "bijd,bkd->bijk"> (x, z)',
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, float[B, I, J, 5] x, float[B, K, 5] z:
+        y = Einsum <equation = "bijd,bkd->bijk"> (x, z) =>
         columns = Transpose <perm = [0, 2, 1]> (z)
         one_for_all = Unsqueeze <axes = [1]> (columns)
-        y = MatMul (x, one_for_all)
-        """,
-        "float[B, I, J, 5] x, float[B, K, 5] z",
-    )
+        y = MatMul (x, one_for_all)""")
 
 
 @pytest.mark.parametrize("empty", ["", "i", "j", "k", "b", "d"])

@@ -19,11 +19,7 @@ from tables import table
 
 
 def test_floats_are_equal_where_they_do_not_differ_and_are_numbers():
-    assert_becomes(
-        "y = Equal (x, z)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, float[2] x, float[2] z: y = Equal (x, z) =>
         less = Less (x, z)
         more = Greater (x, z)
         differ = Or (less, more)
@@ -31,30 +27,13 @@ def test_floats_are_equal_where_they_do_not_differ_and_are_numbers():
         no_z = IsNaN (z)
         no = Or (no_x, no_z)
         not_equal = Or (differ, no)
-        y = Not (not_equal)
-        """,
-        "float[2] x, float[2] z",
-    )
-    assert_becomes(
-        "y = Equal (x, z)",
-        11,
-        10,
-        """
+        y = Not (not_equal)""")
+    assert_becomes("""11 to 10, int8[2] x, int8[2] z: y = Equal (x, z) =>
         long_x = Cast <to = 7> (x)
         long_z = Cast <to = 7> (z)
-        y = Equal (long_x, long_z)
-        """,
-        "int8[2] x, int8[2] z",
-    )
-    assert_becomes(
-        "y = Equal (x, z)",
-        11,
-        10,
-        """
-        y = Equal (x, z)
-        """,
-        "int32[2] x, int32[2] z",
-    )
+        y = Equal (long_x, long_z)""")
+    assert_becomes("""11 to 10, int32[2] x, int32[2] z: y = Equal (x, z) =>
+        y = Equal (x, z)""")
 
 
 @pytest.mark.parametrize("type_", ["float", "double"])
@@ -94,18 +73,12 @@ def test_long_unsigned_integers_are_equal_where_both_halves_are():
         {0}_low = Sub ({0}, {0}_whole)
         {0}_high_signed = Cast <to = 7> ({0}_high)
         {0}_low_signed = Cast <to = 7> ({0}_low)"""
-    assert_becomes(
-        "y = Equal (x, z)",
-        11,
-        10,
-        f"""{halves.format("x")}
+    assert_becomes(f"""11 to 10, uint64[2] x, uint64[2] z: y = Equal (x, z) =>
+        {halves.format("x")}
         {halves.format("z").strip()}
         high = Equal (x_high_signed, z_high_signed)
         low = Equal (x_low_signed, z_low_signed)
-        y = And (high, low)
-        """,
-        "uint64[2] x, uint64[2] z",
-    )
+        y = And (high, low)""")
     x = np.array([0, 1, 2**32, 2**32 + 1, 2**63, 2**63 + 1, 2**64 - 1], np.uint64)
     feeds, signature = {"x": x[:, None], "z": x}, "uint64[M, 1] x, uint64[N] z"
     assert_carried_everywhere("y = Equal (x, z)", 13, (11, 10, 9, 8, 7), feeds, signature)

@@ -6,21 +6,14 @@ from conversions import assert_becomes, assert_carried_everywhere, assert_refuse
 
 
 def test_axes_of_length_1_are_repeated():
-    assert_becomes(
-        "y = Expand (x, s)",
-        8,
-        7,
-        """
+    assert_becomes("""8 to 7, float[M, N] x, int64[2] s: y = Expand (x, s) =>
         shape = Shape (x)
         single = Equal (shape, 1)
         flag = Cast <to = 7> (single)
         more = Sub (s, 1)
         added = Mul (flag, more)
         repeats = Add (added, 1)
-        y = Tile (x, repeats)
-        """,
-        "float[M, N] x, int64[2] s",
-    )
+        y = Tile (x, repeats)""")
 
 
 @pytest.mark.sample(3)

@@ -50,22 +50,11 @@ def test_below_opset_9_what_is_no_float_is_reshaped(sizes, axis, lengths, type_)
 
 
 def test_unknown_lengths_flatten_doubles():
-    assert_becomes(
-        "y = Flatten <axis = 1> (x)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8, bool[M, N] x: y = Flatten <axis = 1> (x) =>
         doubles = Cast <to = 11> (x)
         matrix = Flatten <axis = 1> (doubles)
-        y = Cast <to = 9> (matrix)
-        """,
-        "bool[M, N] x",
-    )
-    assert_becomes(
-        "y = Flatten <axis = 1> (x)",
-        9,
-        8,
-        """
+        y = Cast <to = 9> (matrix)""")
+    assert_becomes("""9 to 8, int64[M, N] x: y = Flatten <axis = 1> (x) =>
         high = Div (x, 4294967296)
         whole = Mul (high, 4294967296)
         low = Sub (x, whole)
@@ -76,10 +65,7 @@ def test_unknown_lengths_flatten_doubles():
         high_2 = Cast <to = 7> (matrix)
         low_2 = Cast <to = 7> (matrix_2)
         whole_2 = Mul (high_2, 4294967296)
-        y = Add (whole_2, low_2)
-        """,
-        "int64[M, N] x",
-    )
+        y = Add (whole_2, low_2)""")
 
 
 EXTREMES = {

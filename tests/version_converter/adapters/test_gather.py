@@ -9,11 +9,7 @@ RNG = np.random.default_rng(0)
 
 
 def test_tuples_become_indices_into_the_first_axes():
-    assert_becomes(
-        "y = GatherND (x, i)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, float[2, 3, 4] x, int64[5, 2] i: y = GatherND (x, i) =>
         shape = Shape (x)
         height = Gather <axis = 0> (shape, 0)
         row = Gather <axis = 1> (i, 0)
@@ -28,10 +24,7 @@ def test_tuples_become_indices_into_the_first_axes():
         start = Mul (rows, width)
         flat = Add (start, columns)
         all = Reshape (x, [-1, 4])
-        y = Gather <axis = 0> (all, flat)
-        """,
-        "float[2, 3, 4] x, int64[5, 2] i",
-    )
+        y = Gather <axis = 0> (all, flat)""")
 
 
 @pytest.mark.sample(8)
@@ -73,20 +66,14 @@ def test_unknown_facts_are_refused(body, signature, reason):
 
 
 def test_the_place_in_the_batch_is_said_below_opset_12():
-    assert_becomes(
-        "y = GatherND <batch_dims = 1> (x, i)",
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, float[2, 3] x, int64[2, 4, 1] i:
+        y = GatherND <batch_dims = 1> (x, i) =>
         shape = Shape (i)
         kept = Slice (shape, [0], [-1])
         full = Concat <axis = 0> (kept, [1])
         batch = Expand ([[[0]], [[1]]], full)
         tuples = Concat <axis = 2> (batch, i)
-        y = GatherND (x, tuples)
-        """,
-        "float[2, 3] x, int64[2, 4, 1] i",
-    )
+        y = GatherND (x, tuples)""")
 
 
 @table(
@@ -115,11 +102,8 @@ def test_elements_of_lengths_from_run_time(axis, shape):
 
 
 def test_elements_of_lengths_from_run_time_stand_where_their_axes_say():
-    assert_becomes(
-        "y = GatherElements <axis = 0> (x, i)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, float[M, N] x, int64[K, N] i:
+        y = GatherElements <axis = 0> (x, i) =>
         shape = Shape (x)
         taken = Shape (i)
         columns = Gather <axis = 0> (shape, 1)
@@ -134,7 +118,4 @@ def test_elements_of_lengths_from_run_time_stand_where_their_axes_say():
         scaled = Mul (index, columns)
         flat = Add (column, scaled)
         all = Reshape (x, [-1])
-        y = Gather <axis = 0> (all, flat)
-        """,
-        "float[M, N] x, int64[K, N] i",
-    )
+        y = Gather <axis = 0> (all, flat)""")

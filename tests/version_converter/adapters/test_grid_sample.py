@@ -17,11 +17,8 @@ def test_modes_of_grid_sample():
 
 
 def test_the_nearest_pixel_is_gathered():
-    assert_becomes(
-        'y = GridSample <mode = "nearest", padding_mode = "border", align_corners = 1> (x, g)',
-        16,
-        15,
-        """
+    assert_becomes("""16 to 15, float[2, 3, 4, 5] x, float[2, 6, 7, 2] g:
+        y = GridSample <mode = "nearest", padding_mode = "border", align_corners = 1> (x, g) =>
         down = Gather <axis = 3> (g, 1)
         moved = Add (down, 1.0)
         part = Mul (moved, 0.5)
@@ -49,10 +46,7 @@ def test_the_nearest_pixel_is_gathered():
         start = Mul (line, 5)
         flat = Add (start, column)
         found = Gather <axis = 0> (pixels, flat)
-        y = Transpose <perm = [0, 3, 1, 2]> (found)
-        """,
-        "float[2, 3, 4, 5] x, float[2, 6, 7, 2] g",
-    )
+        y = Transpose <perm = [0, 3, 1, 2]> (found)""")
 
 
 @pytest.fixture(params=["bilinear", "nearest", "bicubic"])

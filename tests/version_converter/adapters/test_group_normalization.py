@@ -9,21 +9,15 @@ from straightline import reference
 
 
 def test_the_scale_of_a_group_is_said_for_each_channel():
-    assert_becomes(
-        "y = GroupNormalization <num_groups = 2> (x, s, b)",
-        20,
-        21,
-        """
+    assert_becomes("""20 to 21, float[1, 4, 3] x, float[2] s, float[2] b:
+        y = GroupNormalization <num_groups = 2> (x, s, b) =>
         column_s = Reshape (s, [-1, 1])
         rows_s = Expand (column_s, [1, 2])
         scale = Reshape (rows_s, [-1])
         column_b = Reshape (b, [-1, 1])
         rows_b = Expand (column_b, [1, 2])
         bias = Reshape (rows_b, [-1])
-        y = GroupNormalization <num_groups = 2, stash_type = 1> (x, scale, bias)
-        """,
-        "float[1, 4, 3] x, float[2] s, float[2] b",
-    )
+        y = GroupNormalization <num_groups = 2, stash_type = 1> (x, scale, bias)""")
 
 
 @pytest.mark.parametrize(("channels", "code", "type_"), [("4", 1, "float"), ("C", 10, "float16")])
@@ -56,11 +50,8 @@ def test_the_scale_of_a_group_is_repeated_for_its_channels(channels: str) -> Non
 
 
 def test_below_21_channels_are_scaled_after_their_groups():
-    assert_becomes(
-        "y = GroupNormalization <num_groups = 2> (x, s, b)",
-        21,
-        20,
-        """
+    assert_becomes("""21 to 20, float[1, 4, 3] x, float[4] s, float[4] b:
+        y = GroupNormalization <num_groups = 2> (x, s, b) =>
         shape = Shape (x)
         groups = Reshape (x, [0, 2, -1])
         mean = ReduceMean (groups, [2])
@@ -76,10 +67,7 @@ def test_below_21_channels_are_scaled_after_their_groups():
         scaled = Mul (channels, scale)
         bias = Reshape (b, [1, -1, 1])
         moved = Add (scaled, bias)
-        y = Reshape (moved, shape)
-        """,
-        "float[1, 4, 3] x, float[4] s, float[4] b",
-    )
+        y = Reshape (moved, shape)""")
 
 
 @pytest.mark.parametrize("name", ["float", "float16", "double"])

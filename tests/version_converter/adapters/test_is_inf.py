@@ -9,40 +9,16 @@ from tables import table
 
 
 def test_values_beyond_the_largest_number_are_infinite():
-    assert_becomes(
-        "y = IsInf (x)",
-        10,
-        9,
-        """
+    assert_becomes("""10 to 9: y = IsInf (x) =>
         above = Greater (x, 3.4028234663852886e+38)
         below = Less (x, -3.4028234663852886e+38)
-        y = Or (above, below)
-        """,
-    )
-    assert_becomes(
-        "y = IsInf <detect_negative = 0> (x)",
-        10,
-        9,
-        """
-        y = Greater (x, 3.4028234663852886e+38)
-        """,
-    )
-    assert_becomes(
-        "y = IsInf <detect_positive = 0> (x)",
-        10,
-        9,
-        """
-        y = Less (x, -3.4028234663852886e+38)
-        """,
-    )
-    assert_becomes(
-        "y = IsInf <detect_negative = 0, detect_positive = 0> (x)",
-        10,
-        9,
-        """
-        y = Less (x, x)
-        """,
-    )
+        y = Or (above, below)""")
+    assert_becomes("""10 to 9: y = IsInf <detect_negative = 0> (x) =>
+        y = Greater (x, 3.4028234663852886e+38)""")
+    assert_becomes("""10 to 9: y = IsInf <detect_positive = 0> (x) =>
+        y = Less (x, -3.4028234663852886e+38)""")
+    assert_becomes("""10 to 9: y = IsInf <detect_negative = 0, detect_positive = 0> (x) =>
+        y = Less (x, x)""")
 
 
 @pytest.mark.parametrize("signs", list(itertools.product([0, 1], repeat=2)))

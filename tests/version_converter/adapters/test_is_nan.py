@@ -13,17 +13,11 @@ from tables import table
 
 
 def test_comparisons_that_find_nan():
-    assert_becomes(
-        "y = IsNaN (x)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8: y = IsNaN (x) =>
         below = Less (x, 1.0)
         above = Greater (x, 0.0)
         number = Or (below, above)
-        y = Not (number)
-        """,
-    )
+        y = Not (number)""")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])

@@ -10,11 +10,7 @@ SIGNATURE = "float[2, 3, 4] x, float[4] s, float[4] b"
 
 
 def test_squares_of_deviations():
-    assert_becomes(
-        "y = LayerNormalization (x, s, b)",
-        17,
-        16,
-        """
+    assert_becomes(f"""17 to 16, {SIGNATURE}: y = LayerNormalization (x, s, b) =>
         mean = ReduceMean <axes = [-1]> (x)
         deviations = Sub (x, mean)
         squares = Mul (deviations, deviations)
@@ -24,10 +20,7 @@ def test_squares_of_deviations():
         inverse = Reciprocal (size)
         normalized = Mul (deviations, inverse)
         scaled = Mul (normalized, s)
-        y = Add (scaled, b)
-        """,
-        SIGNATURE,
-    )
+        y = Add (scaled, b)""")
 
 
 def by_definition(x, scale, bias, axis):

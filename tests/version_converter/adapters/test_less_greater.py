@@ -15,26 +15,12 @@ from tables import table
 
 
 def test_integers_are_compared_as_doubles():
-    assert_becomes(
-        "y = Less (x, z)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8, int8[2] x, int8[2] z: y = Less (x, z) =>
         double_x = Cast <to = 11> (x)
         double_z = Cast <to = 11> (z)
-        y = Less (double_x, double_z)
-        """,
-        "int8[2] x, int8[2] z",
-    )
-    assert_becomes(
-        "y = Greater (x, z)",
-        9,
-        8,
-        """
-        y = Greater (x, z)
-        """,
-        "float[2] x, float[2] z",
-    )
+        y = Less (double_x, double_z)""")
+    assert_becomes("""9 to 8, float[2] x, float[2] z: y = Greater (x, z) =>
+        y = Greater (x, z)""")
 
 
 def test_long_integers_are_compared_by_their_halves():
@@ -44,21 +30,15 @@ def test_long_integers_are_compared_by_their_halves():
         {0}_low = Sub ({0}, {0}_whole)
         {0}_high_double = Cast <to = 11> ({0}_high)
         {0}_low_double = Cast <to = 11> ({0}_low)"""
-    assert_becomes(
-        "y = Less (x, z)",
-        9,
-        8,
-        f"""{halves.format("x")}
+    assert_becomes(f"""9 to 8, int64[2] x, int64[2] z: y = Less (x, z) =>
+        {halves.format("x")}
         {halves.format("z").strip()}
         decided = Less (x_high_double, z_high_double)
         against = Less (z_high_double, x_high_double)
         open = Not (against)
         low = Less (x_low_double, z_low_double)
         by_low = And (open, low)
-        y = Or (decided, by_low)
-        """,
-        "int64[2] x, int64[2] z",
-    )
+        y = Or (decided, by_low)""")
 
 
 def test_beside_numbers_below_2_to_the_53rd_doubles_will_do():
@@ -67,7 +47,8 @@ def test_beside_numbers_below_2_to_the_53rd_doubles_will_do():
         double = Cast <to = 11> (x)
         y = Less (double, [3.0, -9007199254740991.0])
         """
-    assert_becomes(f"{bound} y = Less (x, z)", 9, 8, after, "int64[2] x")
+    assert_becomes(f"""9 to 8, int64[2] x: {bound} y = Less (x, z) =>
+        {after}""")
     bound = "z = Constant <value = int64[2] {3, 9007199254740992}> () "
     assert len(converted(f"{bound} y = Less (x, z)", 9, 8, "int64[2] x")) > 10
 

@@ -45,19 +45,12 @@ def test_operands_are_tiled_to_the_shape_of_the_sum_in_opset_7():
         {0}repeats = Add ({0}added, 1)
         {0}tiled = Tile ({1}, {0}repeats)
         """
-    assert_becomes(
-        "y = Max (x, z)",
-        8,
-        7,
-        f"""
+    assert_becomes(f"""8 to 7, float[M, N] x, float[M, 1] z: y = Max (x, z) =>
         sum = Add (x, z)
         lengths = Shape (sum)
         {repeated.format("a", "x").strip()}
         {repeated.format("b", "z").strip()}
-        y = Max (atiled, btiled)
-        """,
-        "float[M, N] x, float[M, 1] z",
-    )
+        y = Max (atiled, btiled)""")
 
 
 @pytest.mark.sample(5)
@@ -93,37 +86,16 @@ def test_long_forms_of_sums_are_refused():
 
 
 def test_extremes_of_integers_are_choices():
-    assert_becomes(
-        "y = Max (x, z, w)",
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, int32[2] x, int32[2] z, int32[1] w: y = Max (x, z, w) =>
         more = Greater (x, z)
         two = Where (more, x, z)
         most = Greater (two, w)
-        y = Where (most, two, w)
-        """,
-        "int32[2] x, int32[2] z, int32[1] w",
-    )
-    assert_becomes(
-        "y = Min (x, z)",
-        12,
-        11,
-        """
+        y = Where (most, two, w)""")
+    assert_becomes("""12 to 11, int32[2] x, int32[2] z: y = Min (x, z) =>
         less = Less (x, z)
-        y = Where (less, x, z)
-        """,
-        "int32[2] x, int32[2] z",
-    )
-    assert_becomes(
-        "y = Max (x)",
-        12,
-        11,
-        """
-        y = Identity (x)
-        """,
-        "int32[2] x",
-    )
+        y = Where (less, x, z)""")
+    assert_becomes("""12 to 11, int32[2] x: y = Max (x) =>
+        y = Identity (x)""")
 
 
 @pytest.mark.parametrize("op_type", ["Max", "Min"])

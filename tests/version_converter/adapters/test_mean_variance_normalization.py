@@ -7,20 +7,14 @@ from straightline import convert_version, reference
 
 
 def test_squares_of_deviations():
-    assert_becomes(
-        "y = MeanVarianceNormalization <axes = [1]> (x)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8: y = MeanVarianceNormalization <axes = [1]> (x) =>
         mean = ReduceMean <axes = [1]> (x)
         deviations = Sub (x, mean)
         squares = Mul (deviations, deviations)
         variance = ReduceMean <axes = [1]> (squares)
         size = Sqrt (variance)
         divisor = Add (size, 9.999999717180685e-10)
-        y = Div (deviations, divisor)
-        """,
-    )
+        y = Div (deviations, divisor)""")
 
 
 @pytest.mark.parametrize("offset", [0, 3000])

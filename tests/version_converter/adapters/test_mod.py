@@ -14,11 +14,7 @@ from tables import table
 
 
 def test_the_rest_of_a_division_gets_the_sign_of_the_divisor():
-    assert_becomes(
-        "y = Mod (x, z)",
-        10,
-        9,
-        """
+    assert_becomes("""10 to 9, int32[2] x, int32[2] z: y = Mod (x, z) =>
         quotient = Div (x, z)
         whole = Mul (quotient, z)
         rest = Sub (x, whole)
@@ -29,10 +25,7 @@ def test_the_rest_of_a_division_gets_the_sign_of_the_divisor():
         some = Not (none)
         wrong = And (other, some)
         mended = Add (rest, z)
-        y = Where (wrong, mended, rest)
-        """,
-        "int32[2] x, int32[2] z",
-    )
+        y = Where (wrong, mended, rest)""")
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
@@ -68,20 +61,13 @@ def test_a_remainder_towards_zero_is_what_a_division_leaves():
         wanted = ["Div (x, z)", "Mul (y_Div, z)", "Sub (x, y_Mul)"]
         signature = f"{type_}[2] x, {type_}[2] z"
         assert_writes(f"y = Mod {how} (x, z)", 10, 9, wanted, signature)
-    assert_becomes(
-        "y = Mod <fmod = 1> (x, z)",
-        10,
-        9,
-        """
+    assert_becomes("""10 to 9, int8[2] x, int8[2] z: y = Mod <fmod = 1> (x, z) =>
         long_x = Cast <to = 7> (x)
         long_z = Cast <to = 7> (z)
         quotient = Div (long_x, long_z)
         whole = Mul (quotient, long_z)
         rest = Sub (long_x, whole)
-        y = Cast <to = 3> (rest)
-        """,
-        "int8[2] x, int8[2] z",
-    )
+        y = Cast <to = 3> (rest)""")
 
 
 def test_remainders_of_floats_are_refused_in_opset_9():

@@ -23,11 +23,7 @@ def test_axes_count_the_one_that_is_added():
 
 
 def test_negative_indices_are_wrapped():
-    assert_becomes(
-        "y = OneHot (i, d, v)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, int64[2] i, int64 d, float[2] v: y = OneHot (i, d, v) =>
         negative = Less (i, 0)
         scalar = Reshape (d, [])
         depth = Cast <to = 7> (scalar)
@@ -35,10 +31,7 @@ def test_negative_indices_are_wrapped():
         beyond = Less (wrapped, 0)
         inside = Where (beyond, depth, wrapped)
         indices = Where (negative, inside, i)
-        y = OneHot (indices, d, v)
-        """,
-        "int64[2] i, int64 d, float[2] v",
-    )
+        y = OneHot (indices, d, v)""")
 
 
 @pytest.mark.parametrize("type_", ["int32", "int64", "float"])
@@ -74,11 +67,8 @@ def test_the_type_of_an_index_must_be_known():
 
 
 def test_a_choice_by_the_number_of_the_class():
-    assert_becomes(
-        "d = Constant <value = int64 {3}> () y = OneHot <axis = 0> (i, d, v)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8, int32[2] i, float[2] v:
+        d = Constant <value = int64 {3}> () y = OneHot <axis = 0> (i, d, v) =>
         numbers = Cast <to = 7> (i)
         row = Unsqueeze <axes = [0]> (numbers)
         classes = Reshape ([0, 1, 2], [-1, 1])
@@ -94,10 +84,7 @@ def test_a_choice_by_the_number_of_the_class():
         ones = Reshape (all_on, [-1])
         zeros = Reshape (all_off, [-1])
         both = Concat <axis = 0> (ones, zeros)
-        y = Gather <axis = 0> (both, picked)
-        """,
-        "int32[2] i, float[2] v",
-    )
+        y = Gather <axis = 0> (both, picked)""")
 
 
 @pytest.mark.sample(2)

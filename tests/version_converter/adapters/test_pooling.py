@@ -18,17 +18,10 @@ from tables import table
 
 
 def test_small_integers_are_pooled_as_floats():
-    assert_becomes(
-        "y = MaxPool <kernel_shape = [2]> (x)",
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, int8[1, 1, 4] x: y = MaxPool <kernel_shape = [2]> (x) =>
         floats = Cast <to = 1> (x)
         pooled = MaxPool <kernel_shape = [2]> (floats)
-        y = Cast <to = 3> (pooled)
-        """,
-        "int8[1, 1, 4] x",
-    )
+        y = Cast <to = 3> (pooled)""")
 
 
 def test_the_order_of_indices_that_are_not_given():

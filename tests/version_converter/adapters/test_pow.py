@@ -13,23 +13,10 @@ from tables import table
 
 
 def test_exponents_are_written_in_the_type_of_the_base():
-    assert_becomes(
-        "e = Constant <value = int32 {3}> () y = Pow (x, e)",
-        12,
-        11,
-        """
-        y = Pow (x, 3.0)
-        """,
-    )
-    assert_becomes(
-        "y = Pow (x, e)",
-        12,
-        11,
-        """
-        y = Pow (x, e)
-        """,
-        "float[2] x, float[2] e",
-    )
+    assert_becomes("""12 to 11: e = Constant <value = int32 {3}> () y = Pow (x, e) =>
+        y = Pow (x, 3.0)""")
+    assert_becomes("""12 to 11, float[2] x, float[2] e: y = Pow (x, e) =>
+        y = Pow (x, e)""")
 
 
 def test_exponents_get_the_type_of_the_base():

@@ -61,22 +61,12 @@ def test_how_8_bit_floats_saturate_is_dropped_where_there_are_none():
 
 
 def test_one_scale_for_each_slice_is_written_out():
-    assert_becomes(
-        "y = DequantizeLinear <axis = 0> (x, s)",
-        13,
-        12,
-        """
+    assert_becomes("""13 to 12, int8[2, 3] x, float[2] s: y = DequantizeLinear <axis = 0> (x, s) =>
         slices = Reshape (s, [-1, 1])
         numbers = Cast <to = 1> (x)
-        y = Mul (numbers, slices)
-        """,
-        "int8[2, 3] x, float[2] s",
-    )
-    assert_becomes(
-        "y = QuantizeLinear (x, s, z)",
-        13,
-        12,
-        """
+        y = Mul (numbers, slices)""")
+    assert_becomes("""13 to 12, float[2, 3] x, float[3] s, int8[3] z:
+        y = QuantizeLinear (x, s, z) =>
         scales = Reshape (s, [-1])
         divided = Div (x, scales)
         rounded = Round (divided)
@@ -86,10 +76,7 @@ def test_one_scale_for_each_slice_is_written_out():
         more = Greater (moved, -128.0)
         least = Where (more, moved, -128.0)
         most = Min (least, 127.0)
-        y = Cast <to = 3> (most)
-        """,
-        "float[2, 3] x, float[3] s, int8[3] z",
-    )
+        y = Cast <to = 3> (most)""")
 
 
 X = np.array([[-1e6, -3.5, -2.5, -0.5], [0.5, 1.5, 254.5, 1e6]], np.float32)

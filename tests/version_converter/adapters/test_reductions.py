@@ -65,28 +65,14 @@ def test_a_number_of_axes_that_is_not_known_is_refused():
 
 
 def test_types_that_came_later_are_reduced_in_another_one():
-    assert_becomes(
-        "y = ReduceMax (x)",
-        12,
-        11,
-        """
+    assert_becomes("""12 to 11, int8[4] x: y = ReduceMax (x) =>
         words = Cast <to = 6> (x)
         largest = ReduceMax (words)
-        y = Cast <to = 3> (largest)
-        """,
-        "int8[4] x",
-    )
-    assert_becomes(
-        "y = ReduceMin (x)",
-        20,
-        19,
-        """
+        y = Cast <to = 3> (largest)""")
+    assert_becomes("""20 to 19, bool[4] x: y = ReduceMin (x) =>
         bytes = Cast <to = 2> (x)
         least = ReduceMin (bytes)
-        y = Cast <to = 9> (least)
-        """,
-        "bool[4] x",
-    )
+        y = Cast <to = 9> (least)""")
 
 
 @pytest.mark.parametrize("op_type", ["ReduceMax", "ReduceMin"])
@@ -143,17 +129,16 @@ FOUND = """
 
 
 def test_an_extreme_over_run_time_axes_is_found_axis_by_axis():
-    after = f"""{CHOSEN}{FOUND}
+    assert_becomes(f"""18 to 17, float[2, 3] x, int64[1] a: y = ReduceMax (x, a) =>
+        {CHOSEN}{FOUND}
         ends = Where (chosen, 1, {2**63 - 1})
-        y = Slice (largest, [0, 0], ends)
-        """
-    lines = [line for line in after.splitlines() if line.strip()]
-    signature = "float[2, 3] x, int64[1] a"
-    assert_becomes("y = ReduceMax (x, a)", 18, 17, "\n".join(lines), signature)
+        y = Slice (largest, [0, 0], ends)""")
 
 
 def test_the_largest_is_subtracted_before_powers_are_summed():
-    after = f"""{CHOSEN}{FOUND}
+    assert_becomes(f"""18 to 17, float[2, 3] x, int64[1] a:
+        y = ReduceLogSumExp <keepdims = 0> (x, a) =>
+        {CHOSEN}{FOUND}
         below = Less (largest, inf)
         above = Greater (largest, -inf)
         finite = And (below, above)
@@ -165,11 +150,7 @@ def test_the_largest_is_subtracted_before_powers_are_summed():
         ends = Where (chosen, 1, {2**63 - 1})
         kept = Slice (shift, [0, 0], ends)
         one = Squeeze (kept, places)
-        y = Add (log, one)
-        """
-    lines = [line for line in after.splitlines() if line.strip()]
-    body = "y = ReduceLogSumExp <keepdims = 0> (x, a)"
-    assert_becomes(body, 18, 17, "\n".join(lines), "float[2, 3] x, int64[1] a")
+        y = Add (log, one)""")
 
 
 @pytest.mark.sample(2)

@@ -142,11 +142,7 @@ def test_an_empty_batch_runs_below_allowzero():
 
 
 def test_zeros_at_run_time_are_cut_off():
-    assert_becomes(
-        NODE,
-        14,
-        13,
-        """
+    assert_becomes(f"""14 to 13, float[6] x, int64[2] s: {NODE} =>
         is_zero = Equal (s, [0])
         ones = Where (is_zero, [1], s)
         product = ReduceProd <axes = [0]> (ones)
@@ -160,10 +156,7 @@ def test_zeros_at_run_time_are_cut_off():
         ends = Where (is_open, [9223372036854775807], s)
         starts = Sub (s, s)
         filled = Reshape (whole, ones)
-        y = Slice (filled, starts, ends)
-        """,
-        "float[6] x, int64[2] s",
-    )
+        y = Slice (filled, starts, ends)""")
 
 
 @pytest.mark.parametrize("target", [13, 11, 9])

@@ -15,16 +15,11 @@ from tables import table
 
 
 def test_places_are_written_down():
-    assert_becomes(
-        "n = Constant <value_ints = [1, 3]> ()"
-        " y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, n)",
-        12,
-        9,
-        """
+    assert_becomes("""12 to 9:
+        n = Constant <value_ints = [1, 3]> () y = ReverseSequence <batch_axis = 0, time_axis =
+        1> (x, n) =>
         rows = Reshape (x, [-1])
-        y = Gather <axis = 0> (rows, [[0, 1, 2], [5, 4, 3]])
-        """,
-    )
+        y = Gather <axis = 0> (rows, [[0, 1, 2], [5, 4, 3]])""")
 
 
 @pytest.mark.parametrize(("batch", "time"), [(0, 1), (1, 0)])

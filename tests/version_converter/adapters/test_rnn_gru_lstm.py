@@ -12,18 +12,13 @@ LAYERS = list(GATES.items())
 
 
 def test_transposed_layouts():
-    assert_becomes(
-        "y, h = GRU <hidden_size = 2, layout = 1> (x, w, r, , n, s)",
-        14,
-        13,
-        """
+    assert_becomes("""14 to 13, float[B, T, 3] x, float[1, 6, 3] w, float[1, 6, 2] r, int32[B] n,
+        float[B, 1, 2] s:
+        y, h = GRU <hidden_size = 2, layout = 1> (x, w, r, , n, s) =>
         u = Transpose <perm = [1, 0, 2]> (x)
         t = Transpose <perm = [1, 0, 2]> (s)
         v, k = GRU <hidden_size = 2> (u, w, r, , n, t)
-        y = Transpose <perm = [2, 0, 1, 3]> (v)
-        """,
-        "float[B, T, 3] x, float[1, 6, 3] w, float[1, 6, 2] r, int32[B] n, float[B, 1, 2] s",
-    )
+        y = Transpose <perm = [2, 0, 1, 3]> (v)""")
 
 
 def test_the_default_says_nothing():

@@ -6,11 +6,7 @@ from conversions import assert_becomes, assert_carried_everywhere
 
 
 def test_it_goes_up_from_more_than_a_half_or_from_an_odd_one():
-    assert_becomes(
-        "y = Round (x)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10: y = Round (x) =>
         below = Floor (x)
         above = Ceil (x)
         distance = Sub (x, below)
@@ -24,9 +20,7 @@ def test_it_goes_up_from_more_than_a_half_or_from_an_odd_one():
         not_less = Not (less)
         tie = And (not_less, odd)
         up = Or (more, tie)
-        y = Where (up, above, below)
-        """,
-    )
+        y = Where (up, above, below)""")
 
 
 @pytest.mark.parametrize("type_", ["float", "double", "float16"])

@@ -34,33 +34,21 @@ def test_reductions_that_opset_17_has(op_type, indices, reduction):
 
 def test_elements_of_distinct_places_are_read_joined_and_written():
     signature = "float[3, 4] x, float[1, 4] u"
-    assert_becomes(
-        """i = Constant <value = int64[1, 4] {0, 2, 2, 1}> ()
-        y = ScatterElements <reduction = "add"> (x, i, u)""",
-        16,
-        15,
-        """
+    assert_becomes(f"""16 to 15, {signature}:
+        i = Constant <value = int64[1, 4] {{0, 2, 2, 1}}> ()
+        y = ScatterElements <reduction = "add"> (x, i, u) =>
         i = Constant <value = [[0, 2, 2, 1]]> ()
         old = GatherElements <axis = 0> (x, i)
         new = Add (old, u)
-        y = ScatterElements <axis = 0> (x, i, new)
-        """,
-        signature,
-    )
-    assert_becomes(
-        """j = Constant <value = int64[2, 1] {2, 0}> ()
-        y = ScatterND <reduction = "max"> (x, j, u)""",
-        18,
-        17,
-        """
+        y = ScatterElements <axis = 0> (x, i, new)""")
+    assert_becomes("""18 to 17, float[3, 4] x, float[2, 4] u:
+        j = Constant <value = int64[2, 1] {2, 0}> ()
+        y = ScatterND <reduction = "max"> (x, j, u) =>
         j = Constant <value = [[2], [0]]> ()
         old = GatherND (x, j)
         larger = Greater (old, u)
         new = Where (larger, old, u)
-        y = ScatterND (x, j, new)
-        """,
-        "float[3, 4] x, float[2, 4] u",
-    )
+        y = ScatterND (x, j, new)""")
 
 
 def test_others_one_after_the_other():
@@ -204,18 +192,12 @@ def test_below_opset_11_slices_are_scattered_as_elements(sizes, depth):
 
 
 def test_below_opset_9_elements_are_gathered_from_the_data_or_the_updates():
-    assert_becomes(
-        "i = Constant <value = int64[1, 2] {1, 0}> () y = Scatter <axis = 1> (x, i, u)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8, float[2, 3] x, float[1, 2] u:
+        i = Constant <value = int64[1, 2] {1, 0}> () y = Scatter <axis = 1> (x, i, u) =>
         old = Reshape (x, [-1])
         new = Reshape (u, [-1])
         both = Concat <axis = 0> (old, new)
-        y = Gather <axis = 0> (both, [[7, 6, 2], [3, 4, 5]])
-        """,
-        "float[2, 3] x, float[1, 2] u",
-    )
+        y = Gather <axis = 0> (both, [[7, 6, 2], [3, 4, 5]])""")
 
 
 @pytest.mark.sample(5)

@@ -6,24 +6,12 @@ from tables import table
 
 
 def test_a_part_of_a_shape_is_a_slice_of_all_of_it():
-    assert_becomes(
-        "y = Shape <start = 1, end = -1> (x)",
-        15,
-        14,
-        """
+    assert_becomes("""15 to 14: y = Shape <start = 1, end = -1> (x) =>
         shape = Shape (x)
-        y = Slice (shape, [1], [-1])
-        """,
-    )
-    assert_becomes(
-        "y = Shape <start = 1> (x)",
-        15,
-        14,
-        """
+        y = Slice (shape, [1], [-1])""")
+    assert_becomes("""15 to 14: y = Shape <start = 1> (x) =>
         shape = Shape (x)
-        y = Slice (shape, [1], [9223372036854775807])
-        """,
-    )
+        y = Slice (shape, [1], [9223372036854775807])""")
 
 
 @table("start = 1", "start = -2", "end = 2", "start = 1, end = -1", "start = 0")

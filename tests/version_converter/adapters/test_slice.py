@@ -56,7 +56,8 @@ def test_a_slice_with_bounds_of_run_time_is_a_gather():
         iterations = Reshape (places, [-1])
         picked = Add (iterations, first_in)
         y = Gather <axis = 0> (x, picked)"""
-    assert_becomes("y = Slice (x, b, e)", 10, 9, after, "float[5] x, int64[1] b, int64[1] e")
+    assert_becomes(f"""10 to 9, float[5] x, int64[1] b, int64[1] e: y = Slice (x, b, e) =>
+        {after}""")
 
 
 @pytest.mark.sample(12)

@@ -26,32 +26,18 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 
 def test_rows_of_a_flattened_input_are_normalised():
-    assert_becomes(
-        "y = Softmax (x)",
-        12,
-        13,
-        """
+    assert_becomes("""12 to 13, float[2, 3, 4] x: y = Softmax (x) =>
         rows = Flatten <axis = 1> (x)
         normal = Softmax <axis = -1> (rows)
         shape = Shape (x)
-        y = Reshape (normal, shape)
-        """,
-        "float[2, 3, 4] x",
-    )
+        y = Reshape (normal, shape)""")
 
 
 def test_an_axis_moves_to_the_end_and_back():
-    assert_becomes(
-        "y = Softmax <axis = 0> (x)",
-        13,
-        12,
-        """
+    assert_becomes("""13 to 12, float[2, 3, 4] x: y = Softmax <axis = 0> (x) =>
         moved = Transpose <perm = [1, 2, 0]> (x)
         normal = Softmax <axis = 2> (moved)
-        y = Transpose <perm = [2, 0, 1]> (normal)
-        """,
-        "float[2, 3, 4] x",
-    )
+        y = Transpose <perm = [2, 0, 1]> (normal)""")
 
 
 @pytest.mark.sample(9)

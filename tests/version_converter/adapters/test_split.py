@@ -53,11 +53,7 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 
 def test_lengths_that_are_not_known_are_computed():
-    assert_becomes(
-        "y, z = Split <num_outputs = 2> (x)",
-        18,
-        17,
-        """
+    assert_becomes("""18 to 17, float[L] x: y, z = Split <num_outputs = 2> (x) =>
         shape = Shape (x)
         length = Gather <axis = 0> (shape, [0])
         rounded = Add (length, [1])
@@ -65,10 +61,7 @@ def test_lengths_that_are_not_known_are_computed():
         before = Mul (part, [1])
         last = Sub (length, before)
         lengths = Concat <axis = 0> (part, last)
-        y, z = Split (x, lengths)
-        """,
-        "float[L] x",
-    )
+        y, z = Split (x, lengths)""")
 
 
 @pytest.mark.parametrize(("length", "count"), [(6, 3), (7, 3), (5, 2), (4, 4), (3, 2)])
@@ -106,20 +99,12 @@ def test_there_and_back(body, output, opset, targets):
 
 
 def test_lengths_from_run_time_are_slices():
-    assert_becomes(
-        "y, z = Split <axis = 1> (x, n)",
-        13,
-        12,
-        """
+    assert_becomes("""13 to 12, float[2, 4] x, int64[2] n => y, z: y, z = Split <axis = 1> (x, n) =>
         one = Gather <axis = 0> (n, [0])
         y = Slice (x, [0], one, [1])
         two = Gather <axis = 0> (n, [1])
         end = Add (one, two)
-        z = Slice (x, one, end, [1])
-        """,
-        "float[2, 4] x, int64[2] n",
-        outputs="y, z",
-    )
+        z = Slice (x, one, end, [1])""")
 
 
 @pytest.mark.sample(6)

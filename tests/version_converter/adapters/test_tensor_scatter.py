@@ -10,20 +10,13 @@ SIGNATURE = "float[2, 3, 6, 4] x, float[2, 3, 2, 4] u, int64[2] w"
 
 
 def test_positions_are_counted():
-    assert_becomes(
-        "y = TensorScatter (x, u, w)",
-        24,
-        23,
-        """
+    assert_becomes(f"""24 to 23, {SIGNATURE}: y = TensorScatter (x, u, w) =>
         shape = Shape (u)
         rows = Unsqueeze (w, [1])
         places = Add (rows, [0, 1])
         apart = Unsqueeze (places, [1, 3])
         all = Expand (apart, shape)
-        y = ScatterElements <axis = 2> (x, all, u)
-        """,
-        SIGNATURE,
-    )
+        y = ScatterElements <axis = 2> (x, all, u)""")
 
 
 @pytest.mark.sample(16)

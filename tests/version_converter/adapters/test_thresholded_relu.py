@@ -6,12 +6,9 @@ from conversions import assert_becomes, assert_carried, assert_refuses
 
 
 def test_a_comparison_and_a_choice():
-    assert_becomes(
-        "y = ThresholdedRelu <alpha = 0.5> (x)",
-        10,
-        9,
-        "above = Greater (x, 0.5)\ny = Where (above, x, 0.0)",
-    )
+    assert_becomes("""10 to 9: y = ThresholdedRelu <alpha = 0.5> (x) =>
+        above = Greater (x, 0.5)
+        y = Where (above, x, 0.0)""")
 
 
 @pytest.mark.parametrize("name", ["float", "float16", "double"])

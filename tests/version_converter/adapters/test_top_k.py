@@ -36,29 +36,16 @@ def test_nodes_of_each_step(body, source, target, nodes, signature):
 
 
 def test_the_smallest_numbers_are_the_largest_of_the_negated():
-    assert_becomes(
-        "f = Cast <to = 1> (x) y, i = TopK <largest = 0> (f, k)",
-        11,
-        10,
-        """
+    assert_becomes("""11 to 10, int64[3] x, int64[1] k:
+        f = Cast <to = 1> (x) y, i = TopK <largest = 0> (f, k) =>
         f = Cast <to = 1> (x)
         negated = Neg (f)
         values, i = TopK (negated, k)
-        y = Neg (values)
-        """,
-        "int64[3] x, int64[1] k",
-    )
-    assert_becomes(
-        "y, i = TopK (x, k)",
-        11,
-        10,
-        """
+        y = Neg (values)""")
+    assert_becomes("""11 to 10, int8[3] x, int64[1] k: y, i = TopK (x, k) =>
         doubles = Cast <to = 11> (x)
         values, i = TopK (doubles, k)
-        y = Cast <to = 3> (values)
-        """,
-        "int8[3] x, int64[1] k",
-    )
+        y = Cast <to = 3> (values)""")
 
 
 def test_nan_is_the_lowest_of_the_negated():

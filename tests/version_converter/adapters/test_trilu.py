@@ -14,11 +14,7 @@ from tables import table
 
 
 def test_numbers_of_rows_and_columns_are_compared():
-    assert_becomes(
-        "y = Trilu (x)",
-        14,
-        13,
-        """
+    assert_becomes("""14 to 13, float[M, N] x: y = Trilu (x) =>
         shape = Shape (x)
         height = Gather <axis = 0> (shape, -2)
         numbers = Range (0, height, 1)
@@ -26,15 +22,8 @@ def test_numbers_of_rows_and_columns_are_compared():
         width = Gather <axis = 0> (shape, -1)
         columns = Range (0, width, 1)
         mask = GreaterOrEqual (columns, rows)
-        y = Where (mask, x, 0.0)
-        """,
-        "float[M, N] x",
-    )
-    assert_becomes(
-        "y = Trilu <upper = 0> (x, k)",
-        14,
-        13,
-        """
+        y = Where (mask, x, 0.0)""")
+    assert_becomes("""14 to 13, float[2, 3] x, int64 k: y = Trilu <upper = 0> (x, k) =>
         shape = Shape (x)
         height = Gather <axis = 0> (shape, -2)
         numbers = Range (0, height, 1)
@@ -44,10 +33,7 @@ def test_numbers_of_rows_and_columns_are_compared():
         distance = Sub (columns, rows)
         shift = Reshape (k, [])
         mask = LessOrEqual (distance, shift)
-        y = Where (mask, x, 0.0)
-        """,
-        "float[2, 3] x, int64 k",
-    )
+        y = Where (mask, x, 0.0)""")
 
 
 def test_a_mask_of_known_sizes_is_constant():

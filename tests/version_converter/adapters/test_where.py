@@ -12,25 +12,14 @@ from tables import table
 
 
 def test_both_tensors_are_laid_end_to_end():
-    assert_becomes(
-        "y = Where (c, x, z)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8, bool[2] c, float[2] x, float[2] z: y = Where (c, x, z) =>
         second = Not (c)
         number = Cast <to = 7> (second)
         offset = Mul (number, 2)
         places = Add (offset, [0, 1])
         both = Concat <axis = 0> (x, z)
-        y = Gather <axis = 0> (both, places)
-        """,
-        "bool[2] c, float[2] x, float[2] z",
-    )
-    assert_becomes(
-        "y = Where (c, x, z)",
-        9,
-        8,
-        """
+        y = Gather <axis = 0> (both, places)""")
+    assert_becomes("""9 to 8, bool[2] c, float[2, 2] x, float z: y = Where (c, x, z) =>
         second = Not (c)
         number = Cast <to = 7> (second)
         offset = Mul (number, 4)
@@ -39,23 +28,14 @@ def test_both_tensors_are_laid_end_to_end():
         flat_x = Reshape (x, [-1])
         flat_z = Reshape (full_z, [-1])
         both = Concat <axis = 0> (flat_x, flat_z)
-        y = Gather <axis = 0> (both, places)
-        """,
-        "bool[2] c, float[2, 2] x, float z",
-    )
+        y = Gather <axis = 0> (both, places)""")
 
 
 def test_a_choice_that_is_known_is_made_at_once():
-    assert_becomes(
-        "c = Constant <value = bool[2] {1, 0}> () y = Where (c, x, z)",
-        9,
-        8,
-        """
+    assert_becomes("""9 to 8, float[2] x, float[2] z:
+        c = Constant <value = bool[2] {1, 0}> () y = Where (c, x, z) =>
         both = Concat <axis = 0> (x, z)
-        y = Gather <axis = 0> (both, [0, 3])
-        """,
-        "float[2] x, float[2] z",
-    )
+        y = Gather <axis = 0> (both, [0, 3])""")
 
 
 def test_unknown_shapes_are_found_at_run_time():
