@@ -18,6 +18,8 @@ _WHOLE = (6, 7, 9)
 _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
+_OF_SIZES = ("movement", "known-elements")
+"""Rules that derive another term once more of the sizes is known."""
 _MOST_STEPS, _MOST_ROUNDS, _MOST_TWINS = 20_000, 8, 8
 
 
@@ -133,8 +135,10 @@ class Search:
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
         self._vain: set[int] = set()
         self._notion = "bits"
-        self._tried: dict[int, tuple[str, int]] = {}
-        self._derived: set[tuple[str, int]] = set()
+        self._tried: dict[tuple[int, bool], tuple[str, int]] = {}
+        self._stamps: dict[int, int] = {}
+        self._derived: dict[tuple[str, int], int] = {}
+        self._folds: dict[int, bool] = {}
 
     @property
     def reason(self) -> str:
@@ -165,9 +169,12 @@ class Search:
         self._notion = notion
         for _ in range(_MOST_ROUNDS):
             merges = self.terms.merges
-            for term in range(len(self.terms.nodes)):
-                self._apply(term)
-            if self.terms.merges == merges:
+            for whole in (False, True):
+                for term in range(len(self.terms.nodes)):
+                    self._apply(term, whole=whole)
+                if self.terms.merges != merges:
+                    break
+            else:
                 break
         return self._descend()
 
@@ -282,20 +289,38 @@ class Search:
     def _is_small(self, term: int) -> bool:
         return term != ABSENT and self.terms.fact(term).elem_type in _WHOLE
 
-    def _apply(self, term: int) -> None:
-        """Apply the rules that show something new."""
-        state = self._notion, self.terms.merges
-        if self._tried.get(term) == state or len(self.steps) >= _MOST_STEPS or term in self._vain:
+    def _apply(self, term: int, *, whole: bool = False) -> None:
+        """Apply the rules that show something new: where operands changed, or anything at all.
+
+        Most rules look at operands of operands at most, so that few terms are tried again.
+        """
+        state = self._notion, self.terms.merges if whole else self._stamp(term)
+        is_tried = self._tried.get((term, whole)) == state
+        if is_tried or len(self.steps) >= _MOST_STEPS or term in self._vain:
             return
         for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
-            self._make(name, term)
-        self._tried[term] = self._notion, self.terms.merges
+            self._make(name, term, whole=whole)
+        self._tried[term, whole] = self._notion, self.terms.merges if whole else self._stamp(term)
 
-    def _make(self, name: str, term: int) -> None:
+    def _stamp(self, term: int) -> int:
+        """Number of merges after which a term, its operands and theirs were as now."""
+        terms, stamps = self.terms, self._stamps
+        if terms.changed:
+            stamps.update(dict.fromkeys(terms.changed, terms.merges))
+            terms.changed.clear()
+        args = [arg for arg in terms.nodes[term].args if arg != ABSENT]
+        below = [
+            a for arg in args for member in terms.members(arg) for a in terms.nodes[member].args
+        ]
+        return max([stamps.get(terms.find(each), 0) for each in (term, *args, *below) if each >= 0])
+
+    def _make(self, name: str, term: int, *, whole: bool = False) -> None:
         """Make a step if it shows something new, or builds terms."""
         size = len(self.terms.nodes)
-        once = (name, term) in self._derived and not name.startswith("movement")
-        derived = None if once else self._derive(name, term)
+        before = self._derived.get((name, term), -1)
+        once = before >= 0 and (not name.startswith(_OF_SIZES) or before == self._stamp(term))
+        is_deep = whole and name == "known-elements"  # of operands of operands of operands
+        derived = None if once and not is_deep else self._derive(name, term)
         if derived is None:  # no step builds what a rule built in vain
             self._vain.update(range(size, len(self.terms.nodes)))
             return
@@ -307,8 +332,8 @@ class Search:
                 self._vain.discard(at)
                 built.add(at)
         is_new, step = self.replay.accept(name, term, derived), (name, term, derived)
+        self._derived[name, term] = self._stamp(term)
         if step not in self.built and (is_new or built):
-            self._derived.add((name, term))
             self.steps.append(step)
             self.built[step] = is_new, built
 
@@ -318,8 +343,8 @@ class Search:
             derived = self.replay.derive(rule, term)
             # The checker folds by the reference. A value on which onnxruntime disagrees would make
             # a claim that no run confirms.
-            if rule == "constant-folding" and derived is not None:
-                return derived if agrees(node.head, self.terms.arrays(node.args)) else None
-            return derived
+            if rule == "constant-folding" and derived is not None and term not in self._folds:
+                self._folds[term] = agrees(node.head, self.terms.arrays(node.args))
+            return derived if self._folds.get(term, True) or rule != "constant-folding" else None
         except CertificateError:  # the step is not made
             return None

@@ -1,9 +1,73 @@
-"""Pairs of different models with loops, sequences and moved operands, for the forger.
+"""Pairs of different models with loops, sequences, sizes and moved operands, for the forger.
 
 The form is that of `forged_pairs`.
 """
 
 TEXT = r"""
+# a name that looks like a sum, 17, 17
+g (float[a] v, float[b] w, float["a+b"] x) => (y) { s=Shape(v) t=Shape(w) y=Add(s,t) }
+->
+g (float[a] v, float[b] w, float["a+b"] x) => (y) { y=Shape(x) }
+# a name that looks like a product, 17, 17
+g (float[a] v, float["2*a"] x) => (y) { s=Shape(v) y=Add(s,s) }
+->
+g (float[a] v, float["2*a"] x) => (y) { y=Shape(x) }
+# a name that looks like a sum in a loop, 17, 17
+g (float[a] v, float[b] w, float["a+b"] x, int64 t) => (y) <int64[1] o={0}, int64[1] l={0}> {
+c=Concat<axis=0>(v,w) y=Loop(t,,o)<body=b(int64 i, bool d, int64[1] u) => (bool e, int64[1] r) {
+e=Identity(d) z=Loop(i,,c)<body=p(int64 j, bool f, float[q] h) => (bool k, float[q] n) {
+k=Identity(f) n=Neg(h) }> r=Shape(z) }> }
+->
+g (float[a] v, float[b] w, float["a+b"] x, int64 t) => (y) <int64[1] o={0}, int64[1] l={0}> {
+c=Concat<axis=0>(v,w) y=Loop(t,,o)<body=b(int64 i, bool d, int64[1] u) => (bool e, int64[1] r) {
+e=Identity(d) r=Shape(x) }> }
+# a part of both operands, 17, 17
+g (float[n,4] x, float[n,2] w) => (y) <int64[1] a={1}, int64[1] b={3}> {
+m=Concat<axis=1>(w,x) y=Slice(m,a,b,a) }
+->
+g (float[n,4] x, float[n,2] w) => (y) <int64[1] a={1}, int64[1] b={3}> { y=Slice(x,a,b,a) }
+# a part of another operand, 17, 17
+g (float[3] x, float[3] w) => (y) <int64[1] a={0}, int64[1] b={3}> {
+m=Concat<axis=0>(w,x) y=Slice(m,a,b) }
+->
+g (float[3] x, float[3] w) => (y) { y=Identity(x) }
+# a part of operands of any size, 17, 17
+g (float[n] x, float[3] w) => (y) <int64[1] a={0}, int64[1] b={3}> {
+m=Concat<axis=0>(x,w) y=Slice(m,a,b) }
+->
+g (float[n] x, float[3] w) => (y) { y=Identity(w) }
+# a size in int32, 17, 17
+g (float[n] x) => (y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c) y=Identity(d) }
+->
+g (float[n] x) => (y) { y=Shape(x) }
+# a size in int32 that is declared, 17, 17
+g (float[n] x, float w) => (float[m] y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c)
+y=Expand(w,d) }
+->
+g (float[n] x, float w) => (float[n] y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c)
+y=Expand(w,d) }
+# a sum in int32, 17, 17
+g (float[9] x) => (y) <int32[1] k={2147483647}> { s=Shape(x) c=Cast<to=6>(s) a=Add(c,k)
+y=Cast<to=7>(a) }
+->
+g (float[9] x) => (y) <int64[1] k={2147483656}> { y=Identity(k) }
+# the wider one of two sizes, 17, 17
+g (float[n] x, float[m] w) => (y) { a=Add(x,w) y=Shape(a) }
+->
+g (float[n] x, float[m] w) => (y) { a=Add(x,w) y=Shape(x) }
+# a part that is not all, 17, 17
+g (float[n] x) => (y) <int64[1] a={0}, int64[1] b={1}> { s=Slice(x,a,b) y=Shape(s) }
+->
+g (float[n] x) => (y) <int64[1] a={0}, int64[1] b={1}> { s=Slice(x,a,b) y=Shape(x) }
+# a root without its epsilon, 23, 23
+g (float[n,2] x) => (y) <float[2] w={2,3}> { y=RMSNormalization<epsilon=0.125>(x,w) }
+->
+g (float[n,2] x) => (y) <float[2] w={2,3}, int64[1] a={1}> { q=Mul(x,x) v=ReduceMean(q,a)
+r=Sqrt(v) i=Div(x,r) y=Mul(i,w) }
+# a smallest integer that is negated, 17, 17
+g (int64[n] x) => (y) { a=Neg(x) y=Relu(a) }
+->
+g (int64[n] x) => (y) <int64 z={0}> { a=Sub(z,x) y=Max(z,x) }
 # no iteration, 17, 17
 g (float[n] x) => (y) <int64 t={0}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
 =>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }

@@ -634,6 +634,14 @@ g (float[n] x, float[n] w) => (y) { s=Softplus(w) t=Tanh(s) y=Mul(x,t) }
 """
 
 OF_VALUES = r"""
+# sign of a divisor that is a constant, 17, 17
+g (float[n] x) => (y) <float z={0}, float k={-0.0}> { w=Add(x,z) a=Add(k,z) y=Div(w,a) }
+->
+g (float[n] x) => (y) <float k={-0.0}> { y=Div(x,k) }
+# signs of a divisor with one zero, 17, 17
+g (float[n] x) => (y) <float z={0}, float[2] k={-0.0, 3}> { w=Add(x,z) a=Add(k,z) y=Div(w,a) }
+->
+g (float[n] x) => (y) <float[2] k={-0.0, 3}> { y=Div(x,k) }
 # sign below one, 17, 17
 g (float[n] x) => (y) <float z={0}> { a=Add(x,z) y=Reciprocal(a) }
 ->

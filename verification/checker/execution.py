@@ -118,6 +118,10 @@ class Body(NamedTuple):
         axes += [0] * (len(shapes) - len(axes))
         return [s[k] for s, k in zip(shapes, axes, strict=False) if -len(s) <= k < len(s)]
 
+    def roots(self, row: int) -> tuple[int, ...]:
+        """Terms from whose declared sizes runtimes infer the sizes of a scan output."""
+        return (row, *(self.operands if self.op_type == "Scan" else ()))
+
     def batched(self, head: Head) -> int:
         """Number of operands of a Scan 8 that its body does not see."""
         return int(self.op_type == "Scan" and head.version < 9)
@@ -156,7 +160,7 @@ class Execution:
     ) -> None:
         self.log: list[Application] = []
         self.declared: list[Declaration] = []
-        self.inferred: list[int] = []
+        self.inferred: list[tuple[Body, Head, int]] = []
         self.bodies: list[tuple[int, str]] = []
         self._terms, self._is_original = terms, is_original
         self._graph = model.graph
@@ -392,10 +396,8 @@ class Execution:
         inner, level, variables = _Scope(), self._level(), list[int]()
         inner.around = scope
         for index, (info, fact) in enumerate(zip(body.graph.input, facts, strict=True)):
-            kind = f"{fact.text()}"
-            if info.type.WhichOneof("value") not in (None, "tensor_type"):
-                kind += f" {info.type}"
-            head = Head("variable", key=(level, index, kind))
+            is_tensor = info.type.WhichOneof("value") in (None, "tensor_type")
+            head = Head("variable", key=(level, index, fact, "" if is_tensor else str(info.type)))
             variables.append(self._terms.add(head, fact=fact))
             inner.define(info.name, variables[-1])
         self._initializers(body.graph, inner)
@@ -431,9 +433,8 @@ class Execution:
             pairs = zip(sizes or (), own or sizes or (), strict=False)
             fits = all(isinstance(a, int) and (a == b or not isinstance(b, int)) for a, b in pairs)
             is_known = sizes is not None and fits and (own is None or len(own) == len(sizes))
-            operands = body.operands if body.op_type == "Scan" else ()
-            self.inferred += [] if is_known else [term, *operands]
-            yield sizes if is_known else f"sizes of {(term, *operands)}"
+            self.inferred += [] if is_known else [(body, head, term)]
+            yield sizes if is_known else f"sizes of {body.roots(term)}"
 
     def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
         """Log the sizes that a body declares for a value: a runtime may require them."""

@@ -11,24 +11,21 @@ import onnx
 
 from ...ir import Array
 from ...reference.interpreter.evaluator import operator_kernel
+from .signs import names
 from .terms import Head
 
-_MOVING = {
-    *("Concat", "ConstantOfShape", "Expand", "EyeLike", "Flatten", "Gather", "GatherElements"),
-    *("GatherND", "Identity", "NonZero", "Pad", "Reshape", "Shape", "Size", "Slice", "Split"),
-    *("Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze", "Where"),
-}
+_MOVING = names("""Concat ConstantOfShape Expand EyeLike Flatten Gather GatherElements GatherND
+    Identity NonZero Pad Reshape Shape Size Slice Split Squeeze Tile Transpose Trilu Unsqueeze
+    Where""")
 """Operators that move elements."""
-_LOGICAL = {"And", "Equal", "Greater", "GreaterOrEqual", "IsNaN", "Less", "LessOrEqual", "Not"}
-_LOGICAL |= {"Or", "Xor"}
-_ROUNDING_ONCE = {"Abs", "Add", "Ceil", "Div", "Floor", "Max", "Min", "Mul", "Neg", "Reciprocal"}
-_ROUNDING_ONCE |= {"Relu", "Round", "Sqrt", "Sub"}
+_LOGICAL = names("And Equal Greater GreaterOrEqual IsNaN Less LessOrEqual Not Or Xor")
+_ROUNDING_ONCE = names("Abs Add Ceil Div Floor Max Min Mul Neg Reciprocal Relu Round Sqrt Sub")
 """Arithmetic that IEEE 754 determines to the last bit."""
-_WHOLE = {"Abs", "Add", "Clip", "CumSum", "Div", "Max", "Min", "Mod", "Mul", "Neg", "Range"}
-_WHOLE |= {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sign", "Sub", "Sum"}
+_WHOLE = names("""Abs Add Clip CumSum Div Max Min Mod Mul Neg Range ReduceMax ReduceMin ReduceProd
+    ReduceSum Sign Sub Sum""")
 """Operators that are exact on integers."""
-_ROUNDING = {"Cos", "CumSum", "Erf", "Exp", "Gemm", "Log", "MatMul", "Pow", "Range"}
-_ROUNDING |= {"ReduceMean", "ReduceSum", "Sigmoid", "Sin", "Softmax", "Tanh"}
+_ROUNDING = names("""Cos CumSum Erf Exp Gemm Log MatMul Pow Range ReduceMean ReduceSum Sigmoid Sin
+    Softmax Tanh""")
 """Operators that round in between: their last bits are an assumption."""
 MOST_ELEMENTS = 1 << 20
 

@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeVar
 import onnx
 
 from .meaning import schema_of
-from .polynomials import Dim, add, divide, multiply, rename, smaller, smaller_of
-from .sizes import part_of_shape, sizes_in, whole_numbers
+from .polynomials import Dim, add, divide, multiply, rename, smaller, wider
+from .signs import names
+from .sizes import part_of_shape, sizes_in
 from .terms import ABSENT, UNKNOWN, Fact, Head, Shape, Terms
 
 Args = tuple[int, ...]
@@ -62,9 +63,10 @@ class _Output(NamedTuple):
         return self.head.integers(name) if arg == ABSENT else known(self.terms.numbers(arg))
 
     def sizes(self, place: int) -> Shape:
-        """Elements of a list of sizes."""
-        is_list = self.terms.fact(self.arg(place)).rank == 1
-        return known(sizes_in(self.terms, self.arg(place)) if is_list else None)
+        """Elements of a list of sizes; None for those that are unknown."""
+        fact, sizes = self.terms.fact(self.arg(place)), sizes_in(self.terms, self.arg(place))
+        (count,) = known(fact.shape if fact.rank == 1 else None)
+        return known((None,) * count if sizes is None and isinstance(count, int) else sizes)
 
 
 T = TypeVar("T")
@@ -162,22 +164,13 @@ def _result(name: str, version: int, domain: str, output: int) -> tuple[str, int
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Shape of operands that broadcast; a size is unknown where two have other names."""
+    """Shape of operands that broadcast."""
     complete = [shape for shape in shapes if shape is not None]
     if len(complete) < len(shapes) or not complete:
         return None
     rank = max(map(len, complete))
     columns = [[s[k - rank] for s in complete if len(s) >= rank - k] for k in range(rank)]
-    return tuple(map(_wider, columns))
-
-
-def _wider(dims: Sequence[Dim]) -> Dim:
-    wide = {dim for dim in dims if dim != 1}
-    wide -= {dim for dim in wide if smaller_of(dim)[1] in wide and smaller_of(dim)[0] > 1}
-    numbers = [dim for dim in wide if isinstance(dim, int)]
-    if numbers:
-        return numbers[0] if len(numbers) == 1 else None
-    return 1 if not wide else next(iter(wide)) if len(wide) == 1 else None
+    return tuple(map(wider, columns))
 
 
 def _broadcast(o: _Output) -> Shape:
@@ -271,8 +264,7 @@ def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
 
 
 def _tile(o: _Output) -> Sequence[Dim]:
-    shape, repeats = o.shape(), known(whole_numbers(o.terms, o.arg(1)))
-    return [multiply(dim, n) for dim, n in zip(shape, repeats, strict=False)]
+    return [multiply(dim, n) for dim, n in zip(o.shape(), o.sizes(1), strict=False)]
 
 
 def _slice(o: _Output) -> Sequence[Dim]:
@@ -303,15 +295,17 @@ _PARTS = ("starts", "ends", "axes", "steps")
 
 
 def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
-    if not isinstance(start, int) or not isinstance(step, int):
+    if (start, step) == (0, 1) and dim is not None:
+        if end == dim or (isinstance(end, int) and end >= _NO_END):
+            return dim
+        number, other = (dim, end) if isinstance(dim, int) else (end, dim)
+        if isinstance(number, int) and number >= 0 and not isinstance(other, int):
+            return smaller(number, other)
+    if not (isinstance(start, int) and isinstance(step, int) and isinstance(end, int)):
         return None
-    if not isinstance(end, int):
-        if (start, step) != (0, 1) or end is None:
-            return None
-        return dim if end == dim else smaller(dim, end) if isinstance(dim, int) else None
-    if isinstance(dim, int) and (step > 0 or -_NO_END * 2 < end <= dim):
-        return len(range(*slice(start, end, step).indices(dim)))
-    return dim if (start, step) == (0, 1) and end >= _NO_END else None
+    if not isinstance(dim, int) or not (step > 0 or -_NO_END * 2 < end <= dim):
+        return None
+    return len(range(*slice(start, end, step).indices(dim)))
 
 
 def _split(o: _Output) -> Shape:
@@ -343,7 +337,7 @@ def _matmul(o: _Output) -> Sequence[Dim]:
 
 
 def _gemm(o: _Output) -> Sequence[Dim]:
-    one, other = o.shape(), o.shape(1)
+    one, other = (o.terms.fact(o.arg(k)).shape or (None, None) for k in (0, 1))
     known(len(one) == len(other) == 2 or None)
     return one[bool(o.head.integer("transA"))], other[not o.head.integer("transB")]
 
@@ -432,26 +426,22 @@ def _shape_of(o: _Output) -> Sequence[Dim]:
 
 def _features(o: _Output) -> Sequence[Dim]:
     """Count the indices; a result of one axis has another one before it."""
-    return _with(o.shape(), known(len(o.shape()[1:]) or None), multiply(*o.shape(1)))
+    return (*(o.shape()[:-1] or [1]), multiply(*o.shape(1)))
 
 
-_OF_FIRST = (
-    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "CastLike"),
-    *("Ceil", "Celu", "Clip", "Cos", "Cosh", "CumSum", "DequantizeLinear", "Elu", "Erf", "Exp"),
-    *("Floor", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "Identity", "IsInf", "IsNaN"),
-    *("InstanceNormalization", "LRN", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax"),
-    *("BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "Mish", "Neg", "Not"),
-    *("PRelu", "QuantizeLinear", "Reciprocal", "Relu", "ReverseSequence", "Round", "ScatterND"),
-    *("GroupNormalization", "RMSNormalization", "ScatterElements", "Selu", "Shrink", "Sigmoid"),
-    *("Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "Trilu"),
-    *("Swish", "ThresholdedRelu", "EyeLike", "ai.onnx.ml::Scaler"),
-)
-BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
-BROADCASTING |= {"Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Where", "Xor"}
+_OF_FIRST = names("""Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitwiseNot Cast
+    CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Elu Erf Exp EyeLike Floor Gelu
+    GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN
+    LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg
+    Not PRelu QuantizeLinear RMSNormalization Reciprocal Relu ReverseSequence Round ScatterElements
+    ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh
+    ThresholdedRelu Trilu ai.onnx.ml::Scaler""")
+BROADCASTING = names("""Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or
+    Pow Sub Where Xor""")
 """Operators whose operands broadcast, from version 7 on."""
 _BROADCAST = (*BROADCASTING, "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Mean", "Sum")
 _VARIADIC = ("Max", "Mean", "Min", "Sum")
-_REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+_REDUCED = names("L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare")
 _LIKE = ("DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),

@@ -280,14 +280,11 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
     elements, inserted, at = list[int](), list[int](), node.args[0]
     while at != ABSENT:
         (each,) = [*terms.operators(at, *_SEQUENCES), None][:1]
-        if (
-            each is None
-            or len(inserted) > _MOST
-            or (len(each.args) > 2 and each.head.name == "SequenceInsert")
-        ):
+        is_insert = each is not None and each.head.name == "SequenceInsert"
+        if each is None or len(inserted) > _MOST or (is_insert and len(each.args) > 2):
             return None
         at = ABSENT
-        if each.head.name == "SequenceInsert":
+        if is_insert:
             at, element = each.args
             inserted.append(element)
         elements = [*each.args] if each.head.name == "SequenceConstruct" else []

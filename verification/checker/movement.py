@@ -11,7 +11,7 @@ whose digits are open axes of the source, sizes that repeat elements, and runs o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,25 +20,15 @@ from ...ir import Array
 from .inference import BROADCASTING, fact_of_output
 from .polynomials import Dim, divide
 from .rows import apply
-from .signs import carries_all
+from .signs import carries_all, names
 from .sizes import positions
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 
 _MOST_ELEMENTS = 1 << 16
 _FIRST = 11
 """First version of operators with axes that count from the back."""
-SINGLE = BROADCASTING - {"Mod"} | {
-    "Sum",
-    "Abs",
-    "Cast",
-    "Ceil",
-    "Cos",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Log",
-}
-SINGLE |= {"Mish", "Neg", "Not", "Reciprocal", "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh"}
+SINGLE = BROADCASTING - {"Mod"} | names("""Abs Cast Ceil Cos Erf Exp Floor Log Mish Neg Not
+    Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
 """Operators on single elements, which fail on none of floats."""
 
 
@@ -65,11 +55,10 @@ class Move(NamedTuple):
         return np.frombuffer(self.places, np.int64).reshape(sizes)
 
 
-def source_of(terms: Terms, term: int) -> tuple[int, Move | None]:
-    """Term of which another one is a movement, maybe itself."""
-    for node in terms.operators(term, "moved"):
-        return node.args[0], node.head.key
-    return term, _nothing(terms.fact(term).shape)
+def sources_of(terms: Terms, term: int) -> Iterator[tuple[int, Move | None]]:
+    """Terms of which another one is a movement, itself if there is none."""
+    moved = [(node.args[0], node.head.key) for node in terms.operators(term, "moved")]
+    yield from moved or [(term, _nothing(terms.fact(term).shape))]
 
 
 def _nothing(shape: Shape | None) -> Move | None:
@@ -133,29 +122,38 @@ def in_rows(move: Move, source: Shape | None, count: Dim) -> Move | None:
 
 
 def movement(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Movement that an operator makes, of the source that its operand has."""
-    head, old, new = node.head, terms.fact(node.args[0]).shape, fact.shape
-    if 0 < head.version < _FIRST or old is None or new is None or None in new:
+    """Movement that an operator makes, of a source that its operand has."""
+    old, derived = terms.fact(node.args[0]).shape, None
+    own = terms.add(*node[:2], fact, node.output)
+    if 0 < node.head.version < _FIRST or old is None or fact.shape is None or None in fact.shape:
         return None
-    source, move = source_of(terms, node.args[0])
-    if move is None or terms.tensor(source) is not None:
-        return None
-    array: Array | None = move.array()
+    for source, move in sources_of(terms, node.args[0]):
+        if move is not None and terms.tensor(source) is None:
+            result = _map_of(terms, node, fact.shape, source, move)
+            derived = derived if result is None else _put(terms, source, result, fact)
+            if derived is not None and terms.find(derived) != terms.find(own):
+                break
+    return derived
+
+
+def _map_of(terms: Terms, node: Node, new: Shape, source: int, move: Move) -> Move | None:
+    """Map that an operator makes of another one."""
+    head, array = node.head, move.array()
     if head.name == "moved":
         axes = _composed(move, head.key)
-        array = None if axes is None else move.array().reshape(-1)[head.key.array()]
+        array = array if axes is None else array.reshape(-1)[head.key.array()]
     elif head.name in RESHAPING:
         axes = _regrouped(terms, source, move, new)
     else:
-        origins = _origins(terms, node, old, new)
-        array = _run(terms, node, move.array(), origins, new)
+        origins = _origins(terms, node, terms.fact(node.args[0]).shape or (), new)
         touched = [axis for k, axis in enumerate(move.axes) if k not in origins]
         rows = zip(origins, new, strict=False)
         axes = [_merged([dim]) if k is None else move.axes[k] for k, dim in rows]
-        axes = None if any(map(_is_open, touched)) else axes
-    if axes is None or array is None or not 0 < array.size <= _MOST_ELEMENTS:
+        ran = None if any(map(_is_open, touched)) else _run(terms, node, array, origins, new)
+        axes, array = (None, array) if ran is None else (axes, ran)
+    if axes is None or not 0 < array.size <= _MOST_ELEMENTS:
         return None
-    return _put(terms, source, Move(tuple(axes), array.astype(np.int64).tobytes()), fact)
+    return Move(tuple(axes), array.astype(np.int64).tobytes())
 
 
 def _is_open(axis: Digits) -> bool:
@@ -269,11 +267,8 @@ def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
     if not matrix or len(matrix) != 2 or not shape or _is_open(move.axes[-1]):
         return ()
     depth, width = matrix
-    if (
-        not isinstance(depth, int)
-        or not isinstance(width, int)
-        or len(terms.fact(one).shape or ()) < 2
-    ):
+    is_row = len(terms.fact(one).shape or ()) < 2
+    if is_row or not (isinstance(depth, int) and isinstance(width, int)):
         return ()
     places = move.array().reshape(-1, move.array().shape[-1])
     rows, columns = places[:, :1] // width, places[0] % width
@@ -284,6 +279,25 @@ def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
     if not np.array_equal(columns, np.arange(width)):
         other = apply(terms, "Gather", other, terms.constant(columns), axis=1)
     return _put(terms, one, lines, Fact(elem_type, (*shape[:-1], depth))), other
+
+
+def movement_of_part(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Moved operand of a Concat in which all positions are."""
+    move, shape = node.head.key, terms.fact(node.args[0]).shape or ()
+    for each in terms.operators(node.args[0], "Concat"):
+        sizes, axis = [d if isinstance(d, int) else 1 for d in shape], each.head.integer("axis")
+        lines, start = [*np.unravel_index(move.array().reshape(-1), sizes)], 0
+        for arg in each.args if axis >= 0 else ():
+            own = terms.fact(arg).shape or ()
+            size = own[axis] if axis < len(own) else None
+            if not isinstance(size, int) or (*own[:axis], shape[axis], *own[axis + 1 :]) != shape:
+                break
+            if ((start <= lines[axis]) & (lines[axis] < start + size)).all():
+                sizes[axis], lines[axis] = size, lines[axis] - start
+                places = np.ravel_multi_index(lines, sizes).astype(np.int64)
+                return _put(terms, arg, Move(move.axes, places.tobytes()), fact)
+            start += size
+    return None
 
 
 def _put(terms: Terms, source: int, move: Move, fact: Fact) -> int:

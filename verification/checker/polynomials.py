@@ -7,13 +7,17 @@ A size is equal to its polynomial, an element of int64 modulo 2^64.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from typing import Any
+
 Monomial = tuple[str, ...]
 Dim = int | str | tuple[tuple[Monomial, int], ...] | None
 """Number, name, sum of products of names with their factors, or unknown."""
 LIMIT = 1 << 63
 OWN = "?"
 """Beginning of the names of sizes that no input names."""
-_SMALLER = f"{OWN}smaller of "
+_SMALLER, _WIDER = f"{OWN}smaller of ", f"{OWN}wider of "
 _MOST_PRODUCTS, _MOST_NAMES = 16, 8
 
 
@@ -64,10 +68,10 @@ def multiply(*dims: Dim) -> Dim:
 
 
 def divide(dim: Dim, divisor: Dim) -> Dim:
-    """Quotient by a product that is not 0; None if it does not divide each part."""
+    """Quotient by a size that is not 0; None if it is another sum, or does not divide each part."""
     factors = [*_parts(divisor).items()]
     if dim is None or len(factors) != 1:
-        return None
+        return None if dim is None or dim != divisor else 1
     ((names, share),) = factors
     quotient = dict[Monomial, int]()
     for each, number in _parts(dim).items():
@@ -85,16 +89,53 @@ def divide(dim: Dim, divisor: Dim) -> Dim:
 def rename(dim: Dim, sizes: dict[Dim, Dim]) -> Dim:
     """Polynomial with other sizes for some of its names; itself if that is too long."""
     if not isinstance(dim, tuple):
-        return sizes.get(dim, dim)
+        if dim in sizes or not isinstance(dim, str) or " of " not in dim:
+            return sizes.get(dim, dim)
+        parts, (number, name) = parts_of(dim), smaller_of(dim)
+        if len(parts) > 1:
+            return wider([rename(part, sizes) for part in parts])
+        return smaller(number, rename(name, sizes)) if name else dim
     total: Dim = 0
     for names, number in dim:
-        total = add(total, multiply(number, *[sizes.get(name, name) for name in names]))
+        total = add(total, multiply(number, *[rename(name, sizes) for name in names]))
     return dim if total is None else total
 
 
-def smaller(number: int, dim: Dim) -> str:
-    """Name of the smaller one of two sizes, which is the checker's own."""
-    return f"{_SMALLER}{number},{text_of(dim)}"
+def wider(dims: Iterable[Dim]) -> Dim:
+    """Size of an axis of operands that broadcast: the one that is not 1, or 1.
+
+        [n] + ([n] + [m])     the wider one of m and n
+
+    It is a name of the checker's own where that depends on the sizes, and unknown for sums.
+    """
+    parts = {part for dim in dims for part in parts_of(dim)} - {1}
+    parts -= {dim for dim in parts if smaller_of(dim)[1] in parts and smaller_of(dim)[0] > 1}
+    numbers, names = ([part for part in parts if isinstance(part, kind)] for kind in (int, str))
+    if len(numbers) > 1 or len(parts) < 2:
+        return None if numbers[1:] else next(iter(parts), 1)
+    if numbers:
+        return numbers[0]  # others are that number or 1
+    is_short = len(names) == len(parts) <= _MOST_NAMES
+    return f"{_WIDER}{json.dumps(sorted(names))}" if is_short else None
+
+
+def parts_of(dim: Dim) -> list[Any]:
+    """Sizes of which a size is the wider one; itself for another one."""
+    is_wider = isinstance(dim, str) and dim.startswith(_WIDER)
+    return json.loads(str(dim).removeprefix(_WIDER)) if is_wider else [dim]
+
+
+def smaller(number: int, dim: Dim) -> Dim:
+    """Smaller one of two sizes, a name of its own where one is a name."""
+    if isinstance(dim, int | None | tuple):
+        return min(number, dim) if isinstance(dim, int) else None
+    least, name = smaller_of(dim)
+    if name:
+        return smaller(min(number, least), name)
+    parts = parts_of(dim)
+    if len(parts) > 1:
+        return wider([smaller(number, part) for part in parts])
+    return f"{_SMALLER}{number},{dim}"
 
 
 def smaller_of(dim: Dim) -> tuple[int, str | None]:
@@ -106,8 +147,9 @@ def smaller_of(dim: Dim) -> tuple[int, str | None]:
 
 
 def names_in(dim: Dim) -> set[str]:
-    """Names of a polynomial."""
-    return {name for names in _parts(dim) for name in names}
+    """Names in a polynomial, those of which others are the smaller or wider one."""
+    parts = [part for names in _parts(dim) for name in names for part in parts_of(name)]
+    return {smaller_of(part)[1] or part for part in parts}
 
 
 def is_multiple_of_2_64(dim: Dim) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from .declarations import same_below, wrong_declarations
 from .execution import BRANCHES, Application, Execution
@@ -88,9 +89,11 @@ class Replay:
     def wrong_declarations(self) -> Iterator[str]:
         """Names of values of which the rewrite declares what is not derived."""
         before, after = self.models.before.execution, self.models.after.execution
-        yield from wrong_declarations(self.terms, before.declared, after.declared)
-        inferred = [*before.inferred, *after.inferred]
-        if not same_below(self.terms, inferred, before.declared, after.declared):
+        terms = self.terms
+        yield from wrong_declarations(terms, before.declared, after.declared)
+        loops = [*before.inferred, *after.inferred]
+        empty = [body.roots(row) for body, head, row in loops if not body.iterates(terms, head)]
+        if not same_below(terms, chain(*empty), before.declared, after.declared):
             yield "a body that may have no iteration"
 
     def unequal_outputs(self) -> list[str]:

@@ -56,7 +56,7 @@ ROWS = (
     Row("or-false", "value", ("Or", "x", 0), "x", _LIKE),
     Row("choice-by-true", "value", ("Where", 1, "x", "z"), "x", _LIKE),
     Row("choice-by-false", "value", ("Where", 0, "z", "x"), "x", _LIKE),
-    Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z"), _FLOAT[1:]),
+    Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z")),
     Row(
         *("mish", "spelling", ("Mish", "x"), ("Mul", "x", ("Tanh", ("Softplus", "x")))),
         assumes=LONGER,
@@ -96,7 +96,7 @@ def derive_row(row: Row) -> Callable[[Terms, Node, Fact], int | None]:
         derived = None
         for binding in _in_node(terms, row.pattern, node, {}):
             if all(_CONDITIONS[word](terms, fact, binding[name]) for word, name in words):
-                derived = _built(terms, row.result, binding, fact)
+                derived = build(terms, row.result, binding, fact)
                 if row.notion == "reals" and terms.fact(derived).shape != fact.shape:
                     derived = None
                 elif terms.find(derived) != terms.find(terms.add(*node[:2], fact, node.output)):
@@ -142,13 +142,14 @@ def is_filled(terms: Terms, term: int, number: float) -> bool:
     return any(e == number and a.tobytes() == e.tobytes() * a.size for a, e in pairs)
 
 
-def _built(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
+def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
+    """Term of a pattern with terms for its names; numbers have the type of a fact."""
     if isinstance(pattern, str):
         return binding[pattern]
     if not isinstance(pattern, tuple):
         kind = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         return terms.constant(np.array(pattern, kind))
-    return apply(terms, pattern[0], *[_built(terms, each, binding, fact) for each in pattern[1:]])
+    return apply(terms, pattern[0], *[build(terms, each, binding, fact) for each in pattern[1:]])
 
 
 _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {

@@ -13,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
+from . import movement
 from .folding import fold, is_real, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
 from .iterations import branch, elements_of_list, iterations, known_variables
 from .meaning import head_of
-from .movement import MOVING, SINGLE, movement, movement_of_operands, selection_first
-from .polynomials import multiply, text_of
-from .rows import LONGER, ROWS, Kind, apply, derive_row, is_filled
+from .polynomials import multiply
+from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
 from .scans import row_alone, row_by_row
+from .signs import names
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 
@@ -77,10 +78,11 @@ _rule("known-variables", "Loop", "Scan", kind="spelling")(known_variables)
 _rule("row-alone", "Loop", "Scan", kind="weaker")(row_alone)
 _rule("row-by-row", "Scan", kind="value", assumes=OF_ROWS)(row_by_row)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(elements_of_list)
-_rule("movement", *MOVING, kind="safe")(movement)
-_rule("selection-first", "moved", kind="value")(selection_first)
-_rule("movement-where-defined", "Reshape", kind="value")(movement)
-_rule("movement-of-operands", "moved", kind="value", assumes=OF_ROWS)(movement_of_operands)
+_rule("movement", *movement.MOVING, kind="safe")(movement.movement)
+_rule("selection-first", "moved", kind="value")(movement.selection_first)
+_rule("movement-where-defined", "Reshape", kind="value")(movement.movement)
+_rule("movement-of-part", "moved", kind="value")(movement.movement_of_part)
+_rule("movement-of-operands", "moved", kind="value", assumes=OF_ROWS)(movement.movement_of_operands)
 
 
 @_rule("constant-folding", kind="safe", assumes=FOLDED)
@@ -142,21 +144,28 @@ def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
     return node.args[0] if is_all else None
 
 
-@_rule("layer-normalization", "LayerNormalization", kind="weaker", assumes=LONGER)
-def layer_normalization(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write a LayerNormalization by its definition."""
+_FAR = ("Sub", "x", ("ReduceMean", "x", "axes"))
+_NORMALIZED = {
+    "LayerNormalization": ("Mul", _FAR, ("Reciprocal", ("Sqrt", "mean"))),
+    "RMSNormalization": ("Div", "x", ("Sqrt", "mean")),
+}
+
+
+@_rule("normalization", *_NORMALIZED, kind="weaker", assumes=LONGER)
+def normalization(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write a normalization by its definition: the mean is of squares, with epsilon."""
     head, (x, scale, *bias) = node.head, node.args
     rank, axis = len(fact.shape or ()), head.integer("axis")
     # Half precision is computed in the type of `stash_type`, and rounded in between.
     is_plain = fact.elem_type == head.integer("stash_type") == onnx.TensorProto.FLOAT
     if node.output or not is_plain or not -rank <= axis < rank:
         return None
-    axes = _listed(terms, [*range(axis % rank, rank)])
     number = terms.constant(np.array(head.attribute("epsilon"), np.float32))
-    far = apply(terms, "Sub", x, apply(terms, "ReduceMean", x, axes))
-    mean = apply(terms, "ReduceMean", apply(terms, "Mul", far, far), axes)
-    root = apply(terms, "Sqrt", apply(terms, "Add", mean, number))
-    scaled = apply(terms, "Mul", apply(terms, "Mul", far, apply(terms, "Reciprocal", root)), scale)
+    parts = {"x": x, "scale": scale, "axes": _listed(terms, [*range(axis % rank, rank)])}
+    parts["far"] = x if head.name[0] == "R" else build(terms, _FAR, parts, fact)
+    mean = apply(terms, "ReduceMean", apply(terms, "Mul", *[parts["far"]] * 2), parts["axes"])
+    parts["mean"] = apply(terms, "Add", mean, number)
+    scaled = build(terms, ("Mul", _NORMALIZED[head.name], "scale"), parts, fact)
     return apply(terms, "Add", scaled, *bias) if bias else scaled
 
 
@@ -234,9 +243,8 @@ def softmax(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule(
     "axis-from-the-front",
-    *("ArgMax", "ArgMin", "Compress", "Concat", "Flatten", "Gather", "GatherElements", "Hardmax"),
-    *("LayerNormalization", "LogSoftmax", "LpNormalization", "ScatterElements", "Softmax"),
-    *("Split", "TopK"),
+    *names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax LayerNormalization
+    LogSoftmax LpNormalization ScatterElements Softmax Split TopK"""),
     kind="spelling",
 )
 def axis_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
@@ -273,7 +281,7 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     if elements is None or None in elements.flat:
         return None
     if not all(isinstance(element, int) for element in elements.flat):
-        key = elements.shape, tuple(map(text_of, elements.flat))
+        key = elements.shape, tuple(elements.flat)  # a text of "a+b" may be the name of a size
         return terms.add(Head("elements", key=key), (), fact)
     return terms.constant(elements.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)))
 
@@ -291,9 +299,8 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
         array = tensor.numpy()
         for axis in range(array.ndim):
             row = array.take([0], axis) if array.size else array
-            array = (
-                row if array.tobytes() == row.repeat(array.shape[axis], axis).tobytes() else array
-            )
+            same = array.tobytes() == row.repeat(array.shape[axis], axis).tobytes()
+            array = row if same else array
         while array.ndim and array.shape[0] == 1:
             array = array[0]
         fits = broadcast([*rest, tensor.dims]) == broadcast([*rest, array.shape]) == fact.shape
@@ -314,7 +321,7 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
 _TOTAL = ("Concat", "Identity", "MatMul", "PRelu", "Reshape", "Shape", "Size", "Unsqueeze")
 
 
-@_rule("total", *SINGLE, *_REDUCTIONS, *_TOTAL, "LogSoftmax", "Softmax", kind="safe")
+@_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, "LogSoftmax", "Softmax", kind="safe")
 def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Note that an operator fails on no values, since the shapes of its operands fit."""
     name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]

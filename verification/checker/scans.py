@@ -83,12 +83,8 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     dims = [dim for each in inputs for dim in (terms.fact(each).shape or (None,))[:1]]
     shape = terms.outside(terms.fact(row), level_of(terms, node)).shape
     _, _, _, _, *sizes = node.head.key[-1]
-    if (
-        not dims
-        or dims[0] is None
-        or shape is None
-        or (sizes and sizes[node.output - count] != shape)
-    ):
+    is_odd = bool(sizes) and sizes[node.output - count] != shape
+    if is_odd or not dims or dims[0] is None or shape is None:
         return None
     whole = Fact(terms.fact(row).elem_type, (dims[0], *shape))
     for variable, operand in zip(loop.variables[count:], inputs, strict=True):

@@ -11,32 +11,24 @@ from typing import Any
 
 import numpy as np
 
-_CARRYING = {
-    *("Abs", "Add", "AveragePool", "Cast", "Clip", "Concat", "Conv", "ConvTranspose", "Cos"),
-    *("CumSum", "Elu", "Equal", "Erf", "Exp", "Expand", "Flatten", "Gather", "GatherElements"),
-    *("GatherND", "Gelu", "Gemm", "GlobalAveragePool", "Greater", "GreaterOrEqual", "HardSwish"),
-    *("Identity", "If", "InstanceNormalization", "IsNaN", "LayerNormalization", "LeakyRelu"),
-    *("Less", "LessOrEqual", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool", "Mean", "Min"),
-    *(
-        "Mish",
-        "Mul",
-        "Neg",
-        "PRelu",
-        "Pad",
-        "RMSNormalization",
-        "ReduceL2",
-        "ReduceMax",
-        "ReduceMean",
-    ),
-    *("ReduceMin", "ReduceSum", "ReduceSumSquare", "Relu", "Reshape", "ScatterElements"),
-    *("ScatterND", "Shape", "Sigmoid", "Sin", "Slice", "Softmax", "Softplus", "Split", "Sqrt"),
-    *("Squeeze", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Unsqueeze", "Where", "moved"),
-}
-_CLEAR = {"Abs", "Exp", "ReduceL2", "ReduceSumSquare", "Sigmoid", "Softmax"}
+
+def names(text: str) -> frozenset[str]:
+    """Names that a text lists."""
+    return frozenset(text.split())
+
+
+_CARRYING = names("""Abs Add AveragePool Cast Clip Concat Conv ConvTranspose Cos CumSum Elu Equal
+    Erf Exp Expand Flatten Gather GatherElements GatherND Gelu Gemm GlobalAveragePool Greater
+    GreaterOrEqual HardSwish Identity If InstanceNormalization IsNaN LayerNormalization LeakyRelu
+    Less LessOrEqual Log LogSoftmax MatMul Max MaxPool Mean Min Mish Mul Neg PRelu Pad
+    RMSNormalization ReduceL2 ReduceMax ReduceMean ReduceMin ReduceSum ReduceSumSquare Relu Reshape
+    ScatterElements ScatterND Shape Sigmoid Sin Slice Softmax Softplus Split Sqrt Squeeze Sub Sum
+    Tanh Tile Transpose Unsqueeze Where moved""")
+_CLEAR = names("Abs Exp ReduceL2 ReduceSumSquare Sigmoid Softmax")
 """Operators whose results have no sign bit, whatever their operands."""
-_MOVING = {"Expand", "Identity", "ReduceMean", "ReduceSum", "Reshape", "Sqrt", "Squeeze"}
-_MOVING |= {"Transpose", "Unsqueeze", "moved"}
-_KEEPING = {"Add", "Div", "Mul", "Sum"} | _MOVING
+_MOVING = names("""Expand Identity ReduceMean ReduceSum Reshape Sqrt Squeeze Transpose Unsqueeze
+    moved""")
+_KEEPING = names("Add Div Mul Sum") | _MOVING
 """Operators whose results have no sign bit if their operands, or the first one, have none."""
 _FLOATS = (0, 1, 10, 11, 16)
 """Element types that may have signs of zeros; 0 is an unknown one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 import numpy as np
@@ -12,27 +12,27 @@ import onnx
 from ...ir import Array
 from .folding import computed
 from .polynomials import LIMIT, Dim, add, is_multiple_of_2_64, multiply
+from .signs import names
 from .terms import ABSENT, Head, Node, Shape, Terms
 
 _INT64, _BOOL, _INT32 = onnx.TensorProto.INT64, onnx.TensorProto.BOOL, onnx.TensorProto.INT32
 _MOST_CLASSES, _MOST_ELEMENTS, _MOST_REPEATED = 64, 64, 1 << 12
+_RANGE = range(-(1 << 31), 1 << 31)
 _Read = dict[int, "Array | None"]
 
-_MOVING = {
-    *("Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
-    *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
-}
+_MOVING = names("""Concat Expand Flatten Gather GatherElements GatherND Identity Reshape Slice Split
+    Squeeze Tile Transpose Unsqueeze""")
 """Operators whose elements are those of the first operand; of all operands for Concat."""
 
 
 def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | None:
-    """Elements of a small tensor of int64 or bool: names are sizes, conditions 0 and 1."""
-    kinds = (_INT64, _BOOL) if terms.tensor(term) is None else (_INT64, _BOOL, _INT32)
-    if term == ABSENT or terms.fact(term).elem_type not in kinds:
+    """Elements of a small tensor of integers or bool: names are sizes, conditions 0 and 1."""
+    if term == ABSENT or terms.fact(term).elem_type not in (_INT64, _BOOL, _INT32):
         return None
     root, read = terms.find(term), {} if read is None else read
     if root in terms.elements or root in read:
-        return terms.elements.get(root, read.get(root))
+        elements = terms.elements.get(root, read.get(root))  # some may have other names by now
+        return None if elements is None else _shaped(map(terms.dim, elements.flat), elements.shape)
     if len(read) > _MOST_CLASSES:
         return None
     read[root] = None
@@ -46,6 +46,9 @@ def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | N
     for member in terms.members(term):
         elements = elements_of(terms, terms.nodes[member], read)
         if elements is not None:
+            if terms.fact(term).elem_type == _INT32:  # it may not hold a size
+                plain = [n if type(n) is int and n in _RANGE else None for n in elements.flat]
+                elements = _shaped(plain, elements.shape)
             if all(element is not None for element in elements.flat):
                 terms.elements[root] = elements
             read[root] = elements
@@ -103,6 +106,10 @@ def _list(elements: Sequence[Dim]) -> Array:
     array = np.empty(len(elements), object)
     array[:] = elements
     return array
+
+
+def _shaped(elements: Iterable[Dim], shape: tuple[int, ...]) -> Array:
+    return _list([*elements]).reshape(shape)
 
 
 def _ran(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
@@ -241,9 +248,8 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(_MOVING, _ran),
     "moved": _mapped,
     "ConstantOfShape": _filled,
-    # A size that a narrower type may not hold is unknown.
     "Cast": lambda terms, node, operands: (
-        operands[0] if node.head.integer("to") == _INT64 else None
+        operands[0] if node.head.integer("to") in (_INT64, _INT32) else None
     ),
 }
 

@@ -116,15 +116,16 @@ _Key = tuple[Head, int, tuple[int, ...]]
 class Terms:
     """Terms by number in the order of their construction, and the classes of equal ones.
 
-    `merges` counts classes that were joined and sizes that were learned, `elements` holds small
-    integers by class, `known` the sums and products that are sizes of tensors of the original.
+    `merges` counts classes that were joined and sizes that were learned, `changed` names those
+    classes since it was read, `elements` holds small integers by class, `known` the sums and
+    products that are sizes of tensors of the original.
     Once `is_real`, terms are equal over the reals: operators on constants are out of sight then,
     since a fold may have rounded.
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self.merges = 0
+        self.merges, self.changed = 0, set[int]()
         self.elements: dict[int, Array] = {}
         self.known: set[Dim] = set()
         self.constants: dict[int, Tensor] = {}
@@ -142,6 +143,7 @@ class Terms:
         self._table: dict[_Key, int] = {}
         self._tensors: dict[int, Tensor] = {}
         self._dims: dict[Dim, Dim] = {}
+        self._named: dict[int, tuple[Fact, int]] = {}
 
     def find(self, term: int) -> int:
         """Representative of the class of a term."""
@@ -168,8 +170,10 @@ class Terms:
                 self._table.setdefault(self.key(node), number)
 
     def exact(self, term: int) -> int:
-        """Mark that terms share which are equal bit for bit, by what is known."""
-        if not self.is_frozen or is_clear(self, term):
+        """Mark that terms share which are equal bit for bit: those without zeros are, by values."""
+        tensor = self.tensor(term) if self.is_frozen else None
+        whole = not self.is_frozen or (tensor is not None and bool(tensor.numpy().all()))
+        if whole or is_clear(self, term):
             return self.find(term)
         return -2 - (self._frozen[term] if term < len(self._frozen) else term)
 
@@ -185,8 +189,12 @@ class Terms:
         """Fact of the class of a term."""
         if term == ABSENT:
             return UNKNOWN
-        elem_type, shape = self._facts[self.find(term)]
-        return Fact(elem_type, None if shape is None else tuple(map(self.dim, shape)))
+        root, count = self.find(term), len(self._dims)
+        elem_type, shape = fact = self._facts[root]
+        if shape is not None and self._named.get(root) != (fact, count):
+            fact = self._facts[root] = Fact(elem_type, tuple(map(self.dim, shape)))
+            self._named[root] = fact, count  # its sizes have no newer names
+        return fact
 
     def tensor(self, term: int) -> Tensor | None:
         """Value of the class of a term, if that is a constant."""
@@ -270,15 +278,17 @@ class Terms:
             if len(self._users[a]) < len(self._users[b]):
                 a, b = b, a
             self.merges += 1
+            self.changed.add(a)
             numbers = [self._tensors[n].numpy() for n in (a, b) if n in self._tensors]
             # No rule may make 1 equal to 2. A certificate that would is wrong, and so would be all
             # that follows from it.
             if len(numbers) > 1 and (self.is_exact or not np.array_equal(numbers[0], numbers[1])):
                 raise CertificateError("two different constants would be equal")
+            # The keys by which the table knows these users, before the merge changes them.
+            users = [*self._users[b], *(self._users[a] if b in self._tensors else ())]
+            stale = [self.key(self.nodes[number]) for number in users]
             if b in self._tensors:
                 self._tensors[a] = self._tensors.pop(b)
-            # The keys by which the table knows these users, before the merge changes them.
-            users, stale = self._users[b], [self.key(self.nodes[n]) for n in self._users[b]]
             self._parent[b] = a
             self._members[a] += self._members[b]
             self.learn(a, self._facts[b])
@@ -288,7 +298,7 @@ class Terms:
                 twin = self._table.setdefault(self.key(self.nodes[number]), number)
                 if twin != number:
                     waiting.append((twin, number))
-            self._users[a] += users
+            self._users[a] += self._users[b]
             self._members[b], self._users[b] = [], []
         while self._stale:
             self.infer(self, self._stale.pop())
@@ -338,9 +348,12 @@ class Terms:
         self._stale += self._users[root] if (len(shapes) == 1) else []
         self.merges += (old.elem_type, old.rank) != (elem_type, len(joined) if shapes else None)
         self._facts[root] = Fact(elem_type, joined if shapes else None)
+        self.changed.add(root)
 
     def dim(self, dim: Dim) -> Dim:
         """Size by other names that are equal, where it has names of the checker's own."""
+        if isinstance(dim, int | None) or not self._dims:
+            return dim
         while dim != (renamed := rename(dim, self._dims)):
             dim = renamed
         return dim
@@ -355,7 +368,7 @@ class Terms:
         if isinstance(a, int) and isinstance(b, int):
             raise CertificateError("terms of different sizes would be equal")
         for size, same in ((a, b), (b, a)):
-            if is_own(size) and size not in names_in(same):
+            if is_own(size) and size in names_in(size) - names_in(same):
                 self._dims[size] = same
                 self.merges += 1
                 return same

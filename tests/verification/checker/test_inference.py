@@ -14,7 +14,7 @@ from straightline.reference.interpreter.evaluator import operator_kernel
 from straightline.verification.checker.inference import RULES, broadcast, fact_of, fact_of_output
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.models import execute
-from straightline.verification.checker.polynomials import add
+from straightline.verification.checker.polynomials import add, wider
 from straightline.verification.checker.terms import Fact, Head, Terms, is_own
 from tables import table
 
@@ -83,12 +83,13 @@ def test_derived_facts_agree_with_the_reference():
 @pytest.mark.parametrize("opset", [17, 21])
 def test_operators_of_machine_learning(opset):
     proto = model(f"""<ir_version: 8, opset_import: ["" : {opset}, "ai.onnx.ml" : 3]>
-        g (float[n, 4] x) => (y, z) <int64[3] k = {{2, 0, 2}}> {{
+        g (float[n, 4] x) => (y, z, w) <int64[3] k = {{2, 0, 2}}, float[3] v = {{1, 2, 3}}> {{
             y = ai.onnx.ml.Scaler <scale = [2.0], offset = [1.0]> (x)
-            z = ai.onnx.ml.ArrayFeatureExtractor (x, k) }}""")
+            z = ai.onnx.ml.ArrayFeatureExtractor (x, k)
+            w = ai.onnx.ml.ArrayFeatureExtractor (v, k) }}""")
     results = ReferenceEvaluator(proto).run(None, {"x": np.ones((5, 4), np.float32)})
-    assert [fact.shape for fact in facts(proto)] == [("n", 4), ("n", 3)]
-    assert [result.shape for result in results] == [(5, 4), (5, 3)]
+    assert [fact.shape for fact in facts(proto)] == [("n", 4), ("n", 3), (1, 3)]
+    assert [result.shape for result in results] == [(5, 4), (5, 3), (1, 3)]
 
 
 def test_sizes_follow_from_inputs():
@@ -111,14 +112,43 @@ def test_sizes_are_taken_out_of_shapes():
 
 @table(
     "c = Cast <to = 3> (s) d = Cast <to = 7> (c)",  # 300 becomes 44
-    "c = Cast <to = 6> (s) d = Cast <to = 7> (c)",
+    "i = Cast <to = 6> (most) j = Cast <to = 6> (s) c = Add (i, j) d = Cast <to = 7> (c)",
     "c = Mul (s, big) d = Identity (c)",  # wraps
     "c = Cast <to = 1> (s) d = Cast <to = 7> (c)",
 )
 def test_a_size_that_may_not_be_one_any_more_is_unknown(node):
-    (y,) = facts(f"""g (float[300] x) => (y) <int64 big = {{4611686018427387904}}> {{
-        s = Shape (x) {node} y = ConstantOfShape (d) }}""")
+    (y,) = facts(f"""g (float[300] x) => (y) <int64 big = {{4611686018427387904}},
+        int64 most = {{2147483647}}> {{ s = Shape (x) {node} y = ConstantOfShape (d) }}""")
     assert y.shape is None or is_own(y.shape[0])
+
+
+def test_int32_holds_a_number_but_not_any_size():
+    (y, z) = facts("""g (float[n, 5] x, float w) => (y, z) { s = Shape (x) c = Cast <to = 6> (s)
+        d = Cast <to = 7> (c) y = Expand (w, d) z = Tile (x, d) }""")
+    assert is_own(y.shape[0]) and y.shape[1] == 5
+    assert is_own(z.shape[0]) and z.shape[1] == 25
+
+
+def test_sizes_of_operands_that_broadcast_again():
+    (u, v, y, z) = facts("""g (float[n] x, float[m] w, float[1] k) => (u, v, y, z) {
+        u = Add (x, w) v = Mul (w, x) a = Sub (u, w) y = Div (k, a) z = Add (y, k) }""")
+    assert u == v == y == z and is_own(u.shape[0])
+
+
+def test_a_part_that_may_be_all():
+    (y, z, w) = facts("""g (float[n] x) => (y, z, w) <int64[1] a = {0}, int64[1] e = {4},
+        int64[1] f = {6}> { y = Slice (x, a, e) t = Slice (x, a, f) z = Slice (t, a, e)
+        w = Add (x, y) }""")
+    assert y == z and is_own(y.shape[0]) and w.shape == ("n",)
+
+
+def test_a_product_of_an_unknown_matrix():
+    (y,) = facts(
+        "g (float x, float[3, 4] w) => (y) { r = Reshape (x, s) y = Gemm (r, w) }".replace(
+            "float x,", "float x, int64[k] s,"
+        )
+    )
+    assert is_own(y.shape[0]) and y.shape[1] == 4
 
 
 def test_a_name_in_a_reshape_may_be_0_which_copies_a_size():
@@ -165,7 +195,7 @@ def test_functions_have_facts():
     ([("n",), (1,)], ("n",)),
     ([("n",), ("n",)], ("n",)),
     ([("n",), (5,)], (5,)),
-    ([("n",), ("m",)], (None,)),
+    ([("n",), ("m",)], (wider(["n", "m"]),)),
     ([("n",), (0,)], (0,)),
     ([(2,), (3,)], (None,)),
     ([(1,), ()], (1,)),

@@ -12,7 +12,9 @@ from straightline.verification.checker.polynomials import (
     multiply,
     names_in,
     rename,
+    smaller,
     text_of,
+    wider,
 )
 
 DIMS = [0, 1, -1, 5, "n", "m", add("n", "m"), add("n", 3), multiply(2, "n"), multiply("n", "m")]
@@ -39,6 +41,33 @@ def test_arithmetic_is_that_of_integers(one):
         zero = is_multiple_of_2_64(add(one, other, -1))
         assert zero in (None, (a - b) % 2**64 == 0)
         assert number_of(rename(one, {"n": other}), sizes) == number_of(one, {**sizes, "n": b})
+
+
+SIZES = [0, 1, 3, "n", "m", smaller(2, "n"), smaller(1, "m"), wider(["n", "m"])]
+
+
+def test_the_wider_one_is_the_size_of_a_broadcast():
+    """Where the operands broadcast; the name of a size is renamed as the size itself."""
+    every = itertools.product(itertools.combinations_with_replacement(SIZES, 3), range(4), range(4))
+    for dims, n, m in every:
+        sizes = [rename(dim, {"n": n, "m": m}) for dim in dims]
+        if None in sizes or len({*sizes} - {1}) > 1:
+            continue
+        size = max({*sizes} - {1}, default=1)
+        whole = wider(dims)
+        assert rename(whole, {"n": n, "m": m}) == size
+        for one in ({"n": "m"}, {"n": smaller(2, "m")}, {"n": wider(["m", "k"])}):
+            if n == rename(one["n"], {"m": m, "k": 1}):
+                assert rename(rename(whole, one), {"m": m, "k": 1}) == size
+
+
+def test_the_wider_one_has_one_form():
+    assert wider(["n", wider(["m", "n"])]) == wider(["m", "n"]) == wider(["m", 1, "n"])
+    assert wider(["n", 3]) == 3 and wider([2, 3]) is None and wider([add("n", 1), "n"]) is None
+    assert wider([smaller(2, "n"), "n"]) == "n" != wider([smaller(1, "n"), "n"])
+    assert smaller(2, smaller(3, "n")) == smaller(2, "n") and smaller(2, add("n", 1)) is None
+    assert names_in(wider(["n", smaller(2, "m")])) == {"n", "m"}
+    assert wider([f"n{k}" for k in range(9)]) is None
 
 
 def test_equal_polynomials_have_one_form():

@@ -70,7 +70,7 @@ PAIRS = {
         "{ y = Gemm <transA = 1> (x, w, k) }",
         "{ t = Transpose (x) m = MatMul (t, w) y = Add (m, k) }",
     ),
-    "layer-normalization": (
+    "normalization": (
         "float[3, 2] x, float[2] w",
         "{ y = LayerNormalization <epsilon = 0.125> (x, w, w) }",
         LAYER,
@@ -179,6 +179,12 @@ PAIRS = {
         "<int64[1] a = {1}, int64[1] b = {3}> {"
         " s = Slice (w, a, b, a) m = MatMul (x, s) y = Neg (m) }",
     ),
+    "movement-of-part": (
+        "float[n, 4] x, float[n, 2] w",
+        """<int64[1] a = {1}, int64[1] b = {5}, int64[1] c = {3}> {
+        m = Concat <axis = 1> (w, x) y = Slice (m, c, b, a) }""",
+        "<int64[1] a = {1}, int64[1] b = {3}> { y = Slice (x, a, b, a) }",
+    ),
     "if-on-constant": ("float[n] x", IF.replace("{ y", "<bool c = {1}> { y", 1), ABS),
 }
 OF_TWO_OPSETS = {
@@ -198,6 +204,14 @@ OF_TWO_OPSETS = {
         ("<int64[1] i = {1}> { y = Gather (x, i) }", 9),
         ("<int64[1] i = {1}> { y = Gather (x, i) }", 13),
     ),
+    "normalization: of the root": (
+        ("<float[2] w = {2, 3}> { y = RMSNormalization <epsilon = 0.125> (x, w) }", 23),
+        (
+            """<float[2] w = {2, 3}, float e = {0.125}, int64[1] a = {1}> { q = Mul (x, x)
+            v = ReduceMean (q, a) s = Add (v, e) r = Sqrt (s) i = Div (x, r) y = Mul (i, w) }""",
+            18,
+        ),
+    ),
 }
 """Pairs on float[n, 2] x."""
 VALUES = {
@@ -210,6 +224,11 @@ VALUES = {
         "float[n, 2] x, float[n, 2] w",
         "<float z = {0}> { a = Add (x, z) b = Abs (a) c = Sqrt (b) y = Div (w, c) }",
         "{ b = Abs (x) c = Sqrt (b) y = Div (w, c) }",
+    ),
+    "a divisor that is a constant without zeros": (
+        "float[n, 2] x, float[n, 2] w",
+        "<float z = {0}, float k = {-2}> { a = Add (x, z) b = Neg (k) y = Div (a, b) }",
+        "<float k = {2}> { y = Div (x, k) }",
     ),
 }
 """Pairs that are equal up to the signs of zeros."""

@@ -42,7 +42,7 @@ def content_of(text):
     ("y = Slice (s, one, end, a, one)", (3, "m")),
     ("y = Concat <axis = 0> (s, one)", ("n", 3, "m", 1)),
     ("y = Cast <to = 7> (s)", ("n", 3, "m")),
-    ("c = Cast <to = 6> (s) y = Cast <to = 7> (c)", None),
+    ("c = Cast <to = 6> (s) y = Cast <to = 7> (c)", (None, 3, None)),
     ("y = Mul (s, two)", (None, 6, None)),
     ("y = Sub (s, two)", (None, 1, None)),
     ("y = Add (s, most)", (None, None, None)),
