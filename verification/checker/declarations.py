@@ -15,7 +15,6 @@ from .polynomials import Dim
 from .terms import ABSENT, Terms
 
 _Place = tuple[int, int]
-"""Term with an axis."""
 
 
 def wrong_declarations(

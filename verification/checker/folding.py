@@ -17,7 +17,6 @@ from .terms import Head
 _MOVING = names("""Concat ConstantOfShape Expand EyeLike Flatten Gather GatherElements GatherND
     Identity NonZero Pad Reshape Shape Size Slice Split Squeeze Tile Transpose Trilu Unsqueeze
     Where""")
-"""Operators that move elements."""
 _LOGICAL = names("And Equal Greater GreaterOrEqual IsNaN Less LessOrEqual Not Or Xor")
 _ROUNDING_ONCE = names("Abs Add Ceil Div Floor Max Min Mul Neg Reciprocal Relu Round Sqrt Sub")
 """Arithmetic that IEEE 754 determines to the last bit."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import onnx
 
-from .meaning import schema_of
+from .meaning import FIRST, schema_of
 from .polynomials import Dim, add, divide, multiply, rename, smaller, wider
 from .signs import names
 from .sizes import part_of_shape, sizes_in
@@ -21,8 +21,6 @@ Args = tuple[int, ...]
 _STRING, _INT64 = onnx.TensorProto.STRING, onnx.TensorProto.INT64
 _NO_END = 1 << 62
 """End of a Slice that no size reaches."""
-_BROADCASTING = 7
-"""First version of arithmetic that broadcasts without attributes."""
 
 
 class _Unknown(Exception):
@@ -85,7 +83,6 @@ def _place(axis: int, rank: int) -> int:
 
 
 Rule = Callable[[_Output], "Sequence[Dim]"]
-"""Function to the shape of an output."""
 
 
 def fact_of_output(terms: Terms, head: Head, args: Args, output: int) -> Fact:
@@ -174,7 +171,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 
 def _broadcast(o: _Output) -> Shape:
-    first = _BROADCASTING + (o.head.name in _VARIADIC)
+    first = FIRST + (o.head.name in _VARIADIC)
     return known(broadcast(o.shapes()) if o.head.version >= first else None)
 
 
@@ -478,4 +475,3 @@ RULES: dict[str, Rule] = {
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }
-"""Rules for shapes by operator."""

@@ -20,7 +20,6 @@ from .rows import apply
 from .terms import ABSENT, Fact, Head, Node, Terms
 
 _MOST = 1 << 8
-"""Limit of iterations."""
 OF_INPUTS = ("scan_input_axes", "scan_input_directions")
 OF_ROWS = ("scan_output_axes", "scan_output_directions")
 

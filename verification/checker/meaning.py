@@ -24,7 +24,7 @@ _CHANGED = {
     *(("Max", 8), ("Mean", 8), ("Min", 8), ("Sum", 8)),
 }
 """Versions that mean something else although their schemas extend the one before."""
-_FIRST = 7
+FIRST = 7
 """First opset whose operators broadcast without attributes, some without a new version."""
 _BODIES = {"If": 1, "Loop": 1, "Scan": 9}
 """Operators with bodies, and the version from which on they mean the same: later ones add types."""
@@ -52,7 +52,7 @@ def _newest(head: Head, version: int) -> Head:
             continue
         same = head.name in _POOLING and not head.integer("ceil_mode")
         same |= (head.name, later) not in _CHANGED
-        if version < _FIRST <= later or not (same and _extends(head.name, head.version, later)):
+        if version < FIRST <= later or not (same and _extends(head.name, head.version, later)):
             break
         attributes = _with_defaults(head.name, later, "", head.attributes)
         head = head._replace(version=later, attributes=attributes)

@@ -44,7 +44,9 @@ class Row(NamedTuple):
 
 
 _LIKE, _FLOAT = ("like x",), ("like x", "floats x")
-_ERF = ("Erf", ("Div", "x", 2**0.5))
+_MISH = ("Mul", "x", ("Tanh", ("Softplus", "x")))
+_GELU = ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, ("Erf", ("Div", "x", 2**0.5))))
+_QUOTIENT = ("Mul", "x", ("Reciprocal", "y"))
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
     Row("times-one", "value", ("Mul", "x", 1), "x", _LIKE),
@@ -57,22 +59,13 @@ ROWS = (
     Row("choice-by-true", "value", ("Where", 1, "x", "z"), "x", _LIKE),
     Row("choice-by-false", "value", ("Where", 0, "z", "x"), "x", _LIKE),
     Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z")),
-    Row(
-        *("mish", "spelling", ("Mish", "x"), ("Mul", "x", ("Tanh", ("Softplus", "x")))),
-        assumes=LONGER,
-    ),
-    Row(
-        *("gelu", "spelling", ("Gelu", "x"), ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, _ERF))),
-        assumes=LONGER,
-    ),
+    Row("mish", "spelling", ("Mish", "x"), _MISH, assumes=LONGER),
+    Row("gelu", "spelling", ("Gelu", "x"), _GELU, assumes=LONGER),
     Row("double-negation", "value", ("Neg", ("Neg", "x")), "x"),
     Row("times-minus-one", "value", ("Mul", "x", -1), ("Neg", "x"), _LIKE),
     Row("negative-product", "value", ("Neg", ("Mul", "x", "z")), ("Mul", "x", ("Neg", "z"))),
     Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),
-    Row(
-        *("quotient", "value", ("Div", "x", "y"), ("Mul", "x", ("Reciprocal", "y"))),
-        *(_FLOAT[1:], "reals"),
-    ),
+    Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _FLOAT[1:], "reals"),
 )
 
 

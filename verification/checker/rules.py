@@ -17,7 +17,7 @@ from . import movement
 from .folding import fold, is_real, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
 from .iterations import branch, elements_of_list, iterations, known_variables
-from .meaning import head_of
+from .meaning import FIRST, head_of
 from .polynomials import multiply
 from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
 from .scans import row_alone, row_by_row
@@ -28,7 +28,6 @@ from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 NOTIONS = ("bits", "values", "reals")
 """Notions of equality, the strongest first."""
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
-"""Function of a term and its fact; None if the rule does not apply."""
 
 
 class Rule(NamedTuple):
@@ -44,7 +43,6 @@ class Rule(NamedTuple):
 OF_ROWS = "of some rows gives the same bits as of all rows"
 FOLDED = "of constants gives the same bits in the runtime"
 """Assumptions about an operator that rounds in between."""
-_BROADCASTS = 7
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 RULES = {
     row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion, row.assumes)
@@ -105,7 +103,7 @@ def dropout(terms: Terms, node: Node, fact: Fact) -> int | None:
     has_ratio, has_mode = [arg != ABSENT for arg in (*node.args[1:], ABSENT, ABSENT)[:2]]
     inside = ratio is not None and bool(((ratio >= 0) & (ratio < 1)).all())
     is_off = not has_mode or (mode is not None and not mode.any())
-    is_first = node.output == 0 and node.head.version >= _BROADCASTS
+    is_first = node.output == 0 and node.head.version >= FIRST
     return node.args[0] if is_first and is_off and (inside or not has_ratio) else None
 
 
@@ -306,7 +304,7 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits = broadcast([*rest, tensor.dims]) == broadcast([*rest, array.shape]) == fact.shape
         if fits and fact.shape is not None and array.size and array.shape != tensor.numpy().shape:
             args[place] = terms.constant(np.ascontiguousarray(array))
-    is_new = node.head.version >= _BROADCASTS and tuple(args) != node.args
+    is_new = node.head.version >= FIRST and tuple(args) != node.args
     return terms.add(node.head, tuple(args), fact) if is_new else None
 
 
@@ -332,7 +330,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
         fits = True
     # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
-    elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < _BROADCASTS:
+    elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < FIRST:
         fits = False
     elif name in _REDUCTIONS:
         sizes = [shapes[0][axis] for axis in {*numbers} if 0 <= axis < rank]

@@ -11,6 +11,7 @@ import onnx
 
 from ...ir import Array
 from .folding import computed
+from .meaning import FIRST
 from .polynomials import LIMIT, Dim, add, is_multiple_of_2_64, multiply
 from .signs import names
 from .terms import ABSENT, Head, Node, Shape, Terms
@@ -168,7 +169,7 @@ def _combined(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Arr
     """Apply a function to elements of operands that broadcast, from the left."""
     arrays, function = [each for each in operands if each is not None], _FUNCTIONS[node.head.name]
     plain = node.head.name in ("Not", "Where")
-    if len(arrays) < len(operands) or not (plain or node.head.version >= _BROADCASTING):
+    if len(arrays) < len(operands) or not (plain or node.head.version >= FIRST):
         return None
     try:
         grid = np.broadcast_arrays(*arrays)
@@ -222,8 +223,6 @@ def _larger(a: Dim, b: Dim) -> Dim:
 
 
 _Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]
-_BROADCASTING = 7
-"""First version of arithmetic that broadcasts without attributes."""
 _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "Where": lambda c, x, y: x if x == y or c == 1 else y if c == 0 else None,
     "Not": _not,
@@ -242,7 +241,6 @@ _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "GreaterOrEqual": lambda a, b: _not(_less(a, b)),
     "Equal": _equal,
 }
-"""Functions of single elements."""
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(_FUNCTIONS, _combined),
     **dict.fromkeys(_MOVING, _ran),

@@ -84,10 +84,11 @@ def test_a_step_makes_two_terms_equal():
 
 
 def test_the_checker_is_small_and_shares_nothing_with_passes_and_prover():
-    """Lines that are not blank, and imports: the floor `ir`, and kernels of the reference."""
+    """Lines but blank ones and comments; imports of the floor `ir`, and the reference's kernels."""
     files = [file for file in sources() if file.startswith("verification/checker/")]
     texts = [(ROOT / file).read_text(encoding="utf-8") for file in files]
-    assert sum(bool(line.strip()) for text in texts for line in text.splitlines()) < 3200
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    assert sum(bool(line) and not line.startswith("#") for line in lines) < 3180
     allowed = {(1, ""), (3, "ir"), (3, "reference")}
     for text in texts:
         for node in ast.walk(ast.parse(text)):
