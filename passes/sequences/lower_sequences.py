@@ -136,6 +136,7 @@ class _Lowering:
     def sweep(self) -> None:
         """Remove sequence operators that nothing needs any more."""
         self.budget.spend(sum(parts.cost for parts in self._parts if parts.is_emitted))
+        # Readers go before what they read, so that one walk removes a chain.
         for graph in reversed(list(self.model.graphs())):
             for node in reversed(graph.nodes_of(*_RULES)):
                 stays = node.is_op("Identity") and node.output() not in self.structures.contents
@@ -164,6 +165,7 @@ class _Lowering:
     def sequence_insert(self, graph: Graph, node: Node) -> Structure:
         old, element = self.structures.sequence(node.input(0)), node.input(1)
         assert element is not None
+        # The place after the last element is valid, and the default (SequenceInsert 11).
         at = position(node.input(2), -old.count, old.count, old.count)
         return old.insert(at, plain(element))
 
@@ -198,6 +200,7 @@ class _Lowering:
             rows = {v: emitter.unsqueeze(v, axis, f"{v.name}_row") for v in dict.fromkeys(values)}
             values = [rows[value] for value in values]
         elif len(values) == 1:
+            # One tensor needs no Concat, so an axis that it lacks would no longer fail.
             shape = shape_of(values[0], self.inference)
             if shape is not None and not -len(shape) <= axis < len(shape):
                 raise Obstacle(_AXIS_OUTSIDE(axis=axis, rank=len(shape)))
@@ -704,6 +707,7 @@ def _sizes(split: Value | None, length: int | None, source: Value, axis: int) ->
         raise Obstacle(_PARTS_OF(size=size))
     if length is None:
         raise Obstacle(_LENGTH_UNKNOWN(axis=axis, value=source.name, option=by("--shape")))
+    # A scalar is the size of each part; the last one has the rest (SplitToSequence 11).
     whole, rest = divmod(length, size)
     return [size] * whole + ([rest] if rest else [])
 
