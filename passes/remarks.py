@@ -137,7 +137,7 @@ class RemarkLog(Sequence[Remark]):
         if (remark.action, remark.reason) not in earlier:
             self.add(remark, node)
 
-    def restore(self, entries: list[tuple[Remark, Node | None]]) -> None:
+    def restore(self, entries: Iterable[tuple[Remark, Node | None]]) -> None:
         """Replace all remarks."""
         self.entries = []
         for remark, node in entries:
