@@ -12,6 +12,7 @@ from straightline import TargetError, targets
 from straightline.ops.schema_queries import schema_at
 from straightline.targets.registry import target_of
 from straightline.targets.target_file import parse
+from straightline.version_converter.schemas import OLDEST, REVIEWED
 from tables import table
 
 SHIPPED = (
@@ -94,3 +95,7 @@ def test_only_regular_files_of_a_small_size_are_read(tmp_path, kind):
         path.write_text("#" * (1 << 20 | 1))
     with pytest.raises(TargetError, match=r"not a regular file|larger than 1 MB"):
         target_of(path)
+
+
+def test_the_standard_has_every_reviewed_opset():
+    assert targets.find("onnx").opsets == (OLDEST, REVIEWED)
