@@ -25,6 +25,7 @@ from ..version_converter.node_draft import NodeDraft
 from ..version_converter.snippets import numbers_below
 from .classical import CLASSICAL
 from .forms import DECOMPOSITIONS, decomposes, decompositions_of
+from .quantized_products import PRODUCTS
 
 __all__ = ["DECOMPOSITIONS", "decomposes", "decompositions_of"]
 
@@ -32,7 +33,7 @@ _STATES = {"RNN": (5,), "GRU": (5,), "LSTM": (5, 6)}
 """Inputs of recurrent operators that are zeros where they are absent."""
 
 
-for _name, _form in CLASSICAL.items():
+for _name, _form in (*CLASSICAL.items(), *PRODUCTS.items()):
     decomposes(_name)(_form)
 decomposes("BitwiseNot")(subtract_from_all_ones)
 decomposes("CastLike")(cast_to_known_type)
