@@ -119,15 +119,33 @@ def leaky_relu(case: Case) -> str:
 _SOFTMAX = _unary("Softmax", "<axis = @axis ? -1, opset = @opset int>")
 
 
-@defines(_SOFTMAX, since=13, **_FACTS)
+def _weights(case: Case, nodes: str) -> str:
+    """Nodes from the number f of x to weights g, and their codes as onnxruntime 1.32 makes them.
+
+    1 has a whole number of steps there: the inverse of the scale without its fraction.
+    """
+    if not case.has("yZero") and not case.is_typed("x", "uint8"):
+        case.unfit("without a zero point its result is uint8")
+    zero = "t = Identity (r)"
+    if case.has("yZero"):
+        zero = "yZeroF = Cast <to = 1> (yZeroS)  t = Add (r, yZeroF)"
+    return f"""{_number(case)} {nodes} {scalars(case, "yScale", "yZero")}
+        inverse = Div (1.0, yScaleS)  steps = Floor (inverse)  p = Mul (g, steps)  r = Round (p)
+        {zero} {saturate(case, "t", "x", "y")}"""
+
+
+_STEPS = "1 has a whole number of steps, the inverse of the scale without its fraction"
+
+
+@defines(_SOFTMAX, since=13, differs=_STEPS, **_FACTS)
 def softmax_13(case: Case) -> str:
     """Softmax of the numbers."""
     if case["opset"] < 13:
         return softmax(case)
-    return _between(case, "g = Softmax <axis = @axis> (f)")
+    return _weights(case, "g = Softmax <axis = @axis> (f)")
 
 
-@defines(_SOFTMAX, **_FACTS)
+@defines(_SOFTMAX, differs=_STEPS, **_FACTS)
 def softmax(case: Case) -> str:
     """Softmax of the numbers; below opset 13 along all axes from one on."""
     axes = [case["axis"]]
@@ -137,7 +155,7 @@ def softmax(case: Case) -> str:
             case.unfit("its axis is not one of x")
         # Softmax before opset 13 flattens all axes from `axis` on into one row.
         axes = list(range(case["axis"] % rank, rank))
-    return _between(
+    return _weights(
         case,
         f"""m = ReduceMax <axes = {axes}, keepdims = 1> (f)  d = Sub (f, m)  e = Exp (d)
         s = ReduceSum <axes = {axes}, keepdims = 1> (e)  g = Div (e, s)""",

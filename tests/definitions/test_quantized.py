@@ -77,6 +77,17 @@ def test_softmax_has_an_opset_of_its_own(axis, opset):
         assert_equal(*(run_kernel(each, feeds_of(inputs)) for each in (model, plain)))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_softmax_drops_a_fraction_of_its_steps(dtype):
+    """A weight of 1 has 303 steps of 303.9."""
+    x = np.sort(codes(20, 5, dtype=dtype), 1)
+    inputs = [x, scale(0.2), zero(100, dtype), scale(1 / 303.9), zero(0, dtype)]
+    model = one_node(QLINEAR + "Softmax", inputs, opset=13, axis=-1)
+    model.graph.node[0].attribute.append(helper.make_attribute("opset", 13))
+    expected, own = (run_kernel(each, feeds_of(inputs))[0] for each in (model, lowered(model)))
+    assert np.array_equal(expected, own)
+
+
 def test_a_select_and_a_concat_quantize_anew():
     x, y = codes(2, 3), codes(2, 3)
     parts = [x, scale(0.05), zero(120), y, scale(0.1), zero(3)]
