@@ -1,7 +1,8 @@
 """Products of quantized operands by products of floats, for targets without integer ones.
 
 A float holds each integer up to 2**24, so that products of differences of bytes are exact up to 258
-summands. Longer sums are cut, and the parts are added as integers:
+summands. Longer sums are cut, and the parts are added as integers (not where run time decides their
+length: then they round as sums of floats do):
 
     y = MatMulInteger (a, b)   ->   y = Add (Cast (MatMul (a1, b1)), Cast (MatMul (a2, b2)))
 """
@@ -77,8 +78,9 @@ def _matrix_product(draft: NodeDraft, lhs: tuple[int, int], rhs: tuple[int, int]
     ranks = [draft.required_rank("a product", place) for place, _ in (lhs, rhs)]
     sizes = draft.shape(lhs[0]), draft.shape(rhs[0])
     length = next((s[axis] for s, axis in zip(sizes, (-1, -2), strict=True) if s and s[axis]), None)
-    if min(ranks) < 2 or length is None:
-        draft.refuse("it has a vector, or the length of its sums is not known")
+    if min(ranks) < 2:
+        draft.refuse("it has a vector")
+    length = length or 1
     _require_parts(draft, -(-length // _EXACT))
     one = _difference(draft, *lhs, axes=[1])
     other = _difference(draft, *rhs)

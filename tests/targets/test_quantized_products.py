@@ -33,6 +33,7 @@ B = codes(5, 4, dtype=np.int8)
 @table(
     ([codes(2, 600), codes(600, 3)], "MatMulInteger", {}),
     ([codes(2, 3, 5), B, codes(), B[0]], "MatMulInteger", {}),
+    ([codes(2, 9), codes(9, 3)], "MatMulInteger", {"dynamic": True}),
     ([codes(1, 100, 5, 4), codes(2, 100, 3, 1), codes(), codes()], "ConvInteger", {}),
     ([codes(1, 4, 6), codes(2, 2, 3), codes(), codes()], "ConvInteger", {"group": 2}),
 )
