@@ -20,7 +20,6 @@ from ..ir.read_names import named_tensors
 from ..version_converter.constants import Constants
 from ..version_converter.subgraph_extraction import Cut, Gap, as_input, decided_tensor
 from ..version_converter.types import Types
-from .legality import name_of
 
 _FLOATS = frozenset(
     {
@@ -141,14 +140,15 @@ class BodyTemplate:
     Args:
         cut: a node with its replaced scratch model; it must not be put in place itself.
         note: of the constants that the node reads.
+        summary: the operators in its place, in words.
 
     Attributes:
         body: the body, with names for the last replaced node.
         size: the number of its nodes.
-        operators: the names of their operators, each once.
+        summary: the operators in its place, in words.
     """
 
-    def __init__(self, cut: Cut, note: Reads) -> None:
+    def __init__(self, cut: Cut, note: Reads, summary: str) -> None:
         (node,) = cut.nodes
         self.body = cut.scratch.graph
         self._imports = cut.scratch.opset_imports
@@ -161,7 +161,7 @@ class BodyTemplate:
                 if isinstance(tensor, OpaqueTensor):
                     self._take_out(graph, value, tensor)
         nodes = list(self.body.nodes())
-        self.size, self.operators = len(nodes), tuple(dict.fromkeys(map(name_of, nodes)))
+        self.size, self.summary = len(nodes), summary
         values = [value for each in nodes for value in each.outputs if value is not None]
         sources = (*self.body.inputs, *self.body.initializers)
         labelled: list[Node | Value] = [*nodes, *values, *sources]

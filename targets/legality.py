@@ -38,6 +38,11 @@ class Legality:
         """The types of the model's values, inferred on request."""
         return Types(self.model)
 
+    @lazy_property
+    def _anywhere(self) -> Form | None:
+        """The form of every operator; None for one without a condition."""
+        return None if self.target.anywhere == Form() else self.target.anywhere
+
     def unsupported(self) -> dict[Node, str]:
         """The unsupported nodes, each with the reason; outer ones before those inside."""
         return {node: reason for node in self._nodes() if (reason := self.reason(node)) is not None}
@@ -132,7 +137,7 @@ class Legality:
         name, opset = name_of(node), _opset(node)
         if not self.target.lists(name, opset):
             return self._not_listed(name, opset)
-        misfit = self._misfit(node, self.target.anywhere)
+        misfit = None if self._anywhere is None else self._misfit(node, self._anywhere)
         misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
         # One of the alternatives suffices, beside the form of all operators.
         if misfit is None and misfits and None not in misfits:

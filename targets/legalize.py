@@ -188,7 +188,7 @@ class _Legalizer:
         """Return all of a node that decides its replacement; None where more might decide it."""
         # A body, the weights of a recurrence or a reference to an attribute of a call decide as
         # well, and are not part of a form.
-        if node.bodies or node.op_type in RECURRENT or node.op.references or self._stays(node):
+        if node.bodies or node.op_type in RECURRENT or node.op.references:
             return None
         return form_of(node, self.within, self.legality.types, self._constants)
 
@@ -214,7 +214,7 @@ class _Legalizer:
         if isinstance(template, str):
             return template
         assert node.graph is not None
-        replacement = NodeReplacement(node.op_type, node.path, _summary(template.operators, node))
+        replacement = NodeReplacement(node.op_type, node.path, template.summary)
         self._spend(template.size)
         # The template read constants of the first node that this one does not have in this form.
         if not template.fill(Gap(node.graph, [node], self.legality.types), form):
@@ -236,7 +236,10 @@ class _Legalizer:
             note = Reads()
             constants = OpaqueConstants(self.legality.types, self._constants, note)
             cut = self._first_success(node, constants)
-            template = cut if isinstance(cut, str) else BodyTemplate(cut, note)
+            if isinstance(cut, Cut):
+                template = BodyTemplate(cut, note, _summary(_operators(cut.scratch.graph), node))
+            else:
+                template = cut
             self._templates[form.exact if note.any else form.like] = template
         return template
 

@@ -7,7 +7,8 @@
     y = Reshape (x, t)                     ->       <int64[4] sizes = {0, 0, 12, 64}>
 
 Two small tensors of integers with the same elements for all sizes are one. A vector of sizes that
-is the shape of a value is its Shape.
+is the shape of a value is its Shape. A Shape reads the first value of this shape where its own
+operand is then computed for nothing: Shape (Sigmoid (x)) is Shape (x).
 
 Kept: a Reshape with -1 where another size may be 0, one that may fail, and sizes that follow from
 data.
@@ -124,9 +125,17 @@ class _Sizes:
         if fact.content is not None:
             self._followed.add(value)
         key = _content_key(fact)
-        if key is None or value.pinned or value in outputs or not graph.is_used(value):
+        if key is None or value.pinned or not graph.is_used(value):
             return
         array = decided(fact)
+        if value in outputs:  # which would need an Identity to be another's
+            if array is None:
+                other = shapes.value_of(node, fact)
+            else:
+                other = graph.add_initializer(value.name, Tensor(array=array))
+            if other is not None:
+                self._same.setdefault(graph, {})[value] = other
+            return
         if array is not None:
             first.setdefault(key, graph.add_initializer(value.name, Tensor(array=array)))
         other = first.get(key)
@@ -208,15 +217,28 @@ class _Shapes:
     def value_of(self, node: Node, fact: Fact) -> Value | None:
         """A new Shape with the elements of a node's output; None where it saves no node."""
         elements = vector(fact)
-        if node.is_op("Shape") or elements is None or fact.elem_type != onnx.TensorProto.INT64:
+        if elements is None or fact.elem_type != onnx.TensorProto.INT64:
             return None
         part = self._part(tuple(elements))
-        if part is None or not (node.is_op("Concat") or self._is_last_reader(node)):
+        saves = self._frees_operand if node.is_op("Shape") else self._is_last_reader
+        if part is None or part.value is node.input(0):
+            return None
+        if not (node.is_op("Concat") or saves(node)):
             return None
         start = {"start": part.start} if part.start else {}
         end = {"end": part.end} if part.end < len(self._inference.fact(part.value).dims) else {}
         emit = Builder(self._graph)
         return emit.add("Shape", [part.value], node.output().name, **start, **end)
+
+    def _frees_operand(self, node: Node) -> bool:
+        """Test for a Shape of a value of which nothing else is read."""
+        value = node.input(0)
+        if value is None or value.producer is None or value in self._graph.outputs:
+            return False
+        return all(
+            isinstance(user, Node) and user.is_op("Shape", "Size")
+            for user in self._graph.users(value)
+        )
 
     def _is_last_reader(self, node: Node) -> bool:
         """Test for a node without which another one would be dead."""

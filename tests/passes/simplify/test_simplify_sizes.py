@@ -59,10 +59,7 @@ def test_sizes_of_equal_content_and_the_shape_of_a_value():
             y = Expand (c, t) r = Shape (x) d = Gather (r, one) w = Concat <axis = 0> (p, q)
             v = Sub (d, b) }""",
         """g (float[N, S] x, float[N, S, 4] z) => (float[N, S] y, int64[2] w, int64 v)
-            <int64 one = {1}, int64[1] k = {0}, float[1] c = {1}> {
-            s = Shape (z) b = Gather (s, one) q = Unsqueeze (b, k)
-            t = Shape (x) y = Expand (c, t)
-            p = Shape <end = 1> (x) w = Concat <axis = 0> (p, q) v = Sub (b, b) }""",
+            <float[1] c = {1}, int64 v = {0}> { t = Shape (x) y = Expand (c, t) w = Shape (x) }""",
         {"x": numbers(2, 3), "z": numbers(2, 3, 4)},
     )
 
@@ -81,7 +78,7 @@ def test_sizes_that_are_numbers_are_constants():
     simplifies(
         """g (float[N, 4] x) => (int64 y) <int64 one = {1}> {
             s = Shape (x) a = Gather (s, one) b = Add (a, one) y = Neg (b) }""",
-        "g (float[N, 4] x) => (int64 y) <int64 b = {5}> { y = Neg (b) }",
+        "g (float[N, 4] x) => (int64 y) <int64 y = {-5}> { }",
         {"x": numbers(2, 4)},
     )
 
@@ -117,3 +114,21 @@ def test_a_body_uses_sizes_of_the_graph_around_it():
     result = run_passes(HEAD.format(17) + text, *PASSES)
     branch = result.model.graph.node[1].attribute[0].g
     assert [node.op_type for node in branch.node] == ["Exp", "Expand"]
+
+
+def test_a_shape_does_not_wait_for_elements():
+    simplifies(
+        """g (float[N, 4] x) => (int64[2] y, int64[2] z) {
+            a = Sigmoid (x) b = Mul (a, x) y = Shape (b)
+            c = Transpose (x) d = MatMul (x, c) e = Exp (d) z = Shape (e) }""",
+        """g (float[N, 4] x) => (int64[2] y, int64[2] z) {
+            c = Transpose (x) d = MatMul (x, c) y = Shape (x) z = Shape (d) }""",
+        {"x": numbers(3, 4)},
+    )
+    simplifies(
+        "g (float[3, 4] x) => (int64[2] y) { a = Sigmoid (x) y = Shape (a) }",
+        "g (float[3, 4] x) => (int64[2] y) <int64[2] y = {3, 4}> { }",
+        {"x": numbers(3, 4)},
+    )
+    kept = "g (float[N, 4] x) => (float[N, 4] a, int64[2] y) { a = Sigmoid (x) y = Shape (a) }"
+    simplifies(kept, kept, {"x": numbers(3, 4)})
