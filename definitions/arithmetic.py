@@ -73,7 +73,7 @@ def inverse(case: Case) -> str:
         shape = Shape (a)  ones = Expand (one, shape)  m0 = Concat <axis = 2> (a, ones)
         batch = Slice <starts = [0], ends = [1]> (shape)  width = Add (nV, nV)
         rowShape = Concat <axis = 0> (batch, [1], width) {end}
-        right = Slice (end, nV, width, [2])  y = Reshape (right, size)"""
+        right = Slice (end, nV, width, [2])  y = Reshape <allowzero = 1> (right, size)"""
 
 
 def _eliminate(k: str, m: str, result: str, own: str) -> str:

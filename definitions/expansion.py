@@ -30,6 +30,9 @@ _ELIDED = frozenset(("Add", "And", "Div", "Mul", "Sub", "Where"))
 _OF_ANY = frozenset(("Concat", "Max", "Min", "Sum"))
 """Operators of any number of operands, which skip absent ones."""
 
+_ZEROS = 14
+"""The first opset whose Reshape can make an empty axis."""
+
 _LISTS = {
     "Clip": ("min", "max"),
     "DFT": ("dft_length", "axis"),
@@ -58,7 +61,9 @@ class TooOld(Signal):
         self.since = since
 
 
-def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto:
+def expand(
+    definition: Definition, case: Case, opset: int, halves: Sequence[int] = ()
+) -> onnx.FunctionProto:
     """Write the graph of a definition for a case as a function.
 
     Its inputs and outputs have the order of the operator's.
@@ -67,6 +72,8 @@ def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto
         definition: the definition.
         case: the case.
         opset: the version of the operators, at least the definition's first one.
+        halves: the places of operands of half precision, which the case has as floats; then
+            results that are floats are halves, too.
 
     Raises:
         Unfit: the definition does not hold for the case.
@@ -89,15 +96,36 @@ def expand(definition: Definition, case: Case, opset: int) -> onnx.FunctionProto
         # A function has no gaps among its outputs; nothing reads this one.
         nodes.append(helper.make_node("Identity", [outputs[-1]], [f"gap_{place}"]))
         outputs[place] = f"gap_{place}"
+    inputs = [operand.name for operand in definition.node.inputs]
+    if halves:
+        _narrow(nodes, inputs, halves, outputs, writer.types)
     function = onnx.FunctionProto(
         name=name,
         domain=domain or "local",
-        input=[operand.name for operand in definition.node.inputs],
+        input=inputs,
         output=outputs,
         node=_reached(nodes, outputs),
     )
     function.opset_import.add(domain="", version=opset)
     return function
+
+
+def _narrow(
+    nodes: list[onnx.NodeProto],
+    inputs: list[str],
+    halves: Sequence[int],
+    outputs: list[str],
+    types: Mapping[str, int],
+) -> None:
+    """Cast operands of half precision to floats, and results that are floats back, in place."""
+    wide, narrow = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
+    for place in halves:
+        name, inputs[place] = inputs[place], f"{inputs[place]}_half"
+        nodes.insert(0, helper.make_node("Cast", [inputs[place]], [name], to=wide))
+    for place, name in enumerate(outputs):
+        if types.get(name) == wide:
+            outputs[place] = f"{name}_half"
+            nodes.append(helper.make_node("Cast", [name], [outputs[place]], to=narrow))
 
 
 def _reached(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> list[onnx.NodeProto]:
@@ -219,6 +247,8 @@ class _Writer:
             elif isinstance(value, Pattern):
                 value = self._graph(value, name)
             attributes[name] = list(value) if isinstance(value, tuple) else value
+        if "allowzero" in attributes and self.opset < _ZEROS:
+            del attributes["allowzero"]  # an empty axis is a copy there
         return attributes
 
     def _value(self, variable: str) -> Any:

@@ -61,7 +61,8 @@ def _mixture(case: Case, routed: str, weights: str) -> str:
         xU = Unsqueeze <axes = [0]> (rows)  h1 = MatMul (xU, w1T) {bias1 or "h = Identity (h1)"}
         {_activation(case)} o1 = MatMul (a, w2T) {bias2 or "o = Identity (o1)"}
         weighed = Mul (o, portion)  own = Where (takes, weighed, 0.0)
-        flat = ReduceSum <axes = [0], keepdims = 0> (own)  y = Reshape (flat, shape)"""
+        flat = ReduceSum <axes = [0], keepdims = 0> (own)
+        y = Reshape <allowzero = 1> (flat, shape)"""
 
 
 _SOFTMAX = """{0}Max = ReduceMax <axes = [1], keepdims = 1> ({0})  {0}D = Sub ({0}, {0}Max)

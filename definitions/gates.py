@@ -23,42 +23,11 @@ def _norm(value: str, axis: int, result: str) -> str:
 
 
 @defines(
-    """(floats x, scales scale) => (y) {
-    y = com.microsoft.ScaledSiLU <alpha = @alpha ? 1.0> (x, scale?) }""",
-    **_FACTS,
-)
-def scaled_silu(case: Case) -> str:
-    """x s sigmoid (x s); each step is rounded."""
-    factor = "@alpha"
-    before = ""
-    if case.has("scale"):
-        factor, before = "factor", f"factor = Cast <to = {case.elem_type('x')}> (scale)"
-    return f"{before} z = Mul (x, {factor})  s = Sigmoid (z)  y = Mul (z, s)"
-
-
-@defines(
     "(floats x, floats z, floats gate) => (y) { y = com.microsoft.GatedAdd (x, z, gate) }", **_FACTS
 )
 def gated_add(case: Case) -> str:
     """A sum with a product."""
     return "p = Mul (z, gate)  y = Add (x, p)"
-
-
-@defines(
-    """(floats x, floats scale, floats gate) => (y) { y = com.microsoft.GatedRMSNorm
-    <activation = @activation ? "silu", epsilon = @epsilon ? 1e-5> (x, scale, gate) }""",
-    **_FACTS,
-)
-def gated_rms_norm(case: Case) -> str:
-    """RMSNormalization of groups of the last axis, times an activation."""
-    size = case.known_size("scale", 0)
-    active = "a = Sigmoid (gateF)"
-    if case["activation"] in ("silu", "swish"):
-        active = "s = Sigmoid (gateF)  a = Mul (gateF, s)"
-    return f"""shape = Shape (x) {_floats(case, "x", "scale", "gate")}
-        groups = Reshape <shape = [-1, {size}]> (xF) {_norm("groups", 1, "n")}
-        m = Mul (n, scaleF)  flat = Reshape (m, shape) {active}
-        p = Mul (flat, a)  y = Cast <to = {case.elem_type("x")}> (p)"""
 
 
 @defines(
@@ -79,7 +48,9 @@ def _branches(case: Case, value: str, result: str) -> str:
     count, rank = case["count"], case.rank("x")
     if not count:
         return f"{result} = Identity ({value})"
-    return f"{result} = Reshape <shape = {[0] * (rank - 1) + [count, -1]}> ({value})"
+    width = case.size("x", -1)  # -1 is not decided where an axis is empty
+    sizes = [*[0] * (rank - 1), count, -1 if width is None else width // count]
+    return f"{result} = Reshape <shape = {sizes}> ({value})"
 
 
 @defines(
@@ -97,7 +68,7 @@ def branchwise_rms_norm(case: Case) -> str:
             grouped = f"scaleG = Reshape <shape = [-1, {width}]> (scaleF)"
         scale = f"{grouped} m = Mul (n, scaleG)"
     return f"""shape = Shape (x) {_floats(case, "x", "scale")} {_branches(case, "xF", "g")}
-        {_norm("g", -1, "n")} {scale} flat = Reshape (m, shape)
+        {_norm("g", -1, "n")} {scale} flat = Reshape <allowzero = 1> (m, shape)
         y = Cast <to = {case.elem_type("x")}> (flat)"""
 
 
@@ -141,7 +112,7 @@ def post_mix(case: Case) -> str:
     return f"""shape = Shape (x) {_floats(case, "x", "block", "post", "mix")}
         {_branches(case, "xF", "g")} {_mix(case, "post", "w")} {mixture}
         b = Unsqueeze <axes = [-2]> (blockF)  p = Mul (b, w)  t = Add (s, p)
-        flat = Reshape (t, shape)  y = Cast <to = {case.elem_type("x")}> (flat)"""
+        flat = Reshape <allowzero = 1> (t, shape)  y = Cast <to = {case.elem_type("x")}> (flat)"""
 
 
 @defines(

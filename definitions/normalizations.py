@@ -195,7 +195,8 @@ def _grouped(case: Case, nodes: str) -> str:
         mean = ReduceMean <axes = [2], keepdims = 1> (parts)  d = Sub (parts, mean)
         square = Mul (d, d)  variance = ReduceMean <axes = [2], keepdims = 1> (square)
         e = Add (variance, @epsilon)  root = Sqrt (e)  n = Div (d, root)
-        normal = Reshape (n, sizes)  gammaF = Cast <to = 1> (gamma)  betaF = Cast <to = 1> (beta)
+        normal = Reshape <allowzero = 1> (n, sizes)
+        gammaF = Cast <to = 1> (gamma)  betaF = Cast <to = 1> (beta)
         scale = Reshape <shape = [1, -1, 1, 1]> (gammaF)
         bias1 = Reshape <shape = [1, -1, 1, 1]> (betaF)
         scaled = Mul (normal, scale)  shifted = Add (scaled, bias1) {active}
@@ -245,5 +246,6 @@ def gated_rms_norm(case: Case) -> str:
     return f"""xF = Cast <to = 1> (x)  sizes = Shape (x)
         xW = Reshape <shape = [-1, {case.known_size("scale", 0)}]> (xF)
         gammaW = Cast <to = 1> (scale) {_uncentered([-1], "@epsilon")}
-        whole = Reshape (yW, sizes)  gateF = Cast <to = 1> (gate)  s = Sigmoid (gateF) {act}
+        whole = Reshape <allowzero = 1> (yW, sizes)
+        gateF = Cast <to = 1> (gate)  s = Sigmoid (gateF) {act}
         product = Mul (whole, act)  y = Cast <to = {case.elem_type("x")}> (product)"""

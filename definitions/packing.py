@@ -40,7 +40,7 @@ def remove_padding(case: Case) -> str:
         isPadding = Not (flags)  padding2 = NonZero (isPadding)
         padding = Squeeze <axes = [0]> (padding2)  order = Concat <axis = 0> (tokens, padding)
         order32 = Cast <to = 6> (order)  grid = Slice (sizes, [0], [2], [0])
-        offsets = Reshape (order32, grid)  width = Slice (sizes, [2], [3], [0])
+        offsets = Reshape <allowzero = 1> (order32, grid)  width = Slice (sizes, [2], [3], [0])
         flatShape = Concat <axis = 0> ([-1], width)  rows = Reshape (x, flatShape)
         y = Gather <axis = 0> (rows, tokens)  sums = CumSum (counts, 0)
         ends = Concat <axis = 0> ([0], sums)
@@ -66,7 +66,7 @@ def restored(case: Case, like: str, *names: str) -> str:
             {name}Zeros = Cast <to = {case.elem_type(like)}> ({name}None)
             {name}Rows = ScatterND ({name}Zeros, tokensC, {name})
             {name}Shape = Concat <axis = 0> (grid, {name}Width)
-            {name}P = Reshape ({name}Rows, {name}Shape)"""
+            {name}P = Reshape <allowzero = 1> ({name}Rows, {name}Shape)"""
         )
     return " ".join(words)
 

@@ -120,7 +120,7 @@ _SOFTMAX = _unary("Softmax", "<axis = @axis ? -1, opset = @opset int>")
 
 
 def _weights(case: Case, nodes: str) -> str:
-    """Nodes from the number f of x to weights g, and their codes as onnxruntime 1.32 makes them.
+    """Nodes of weights of x, and of their codes as in onnxruntime 1.32.
 
     1 has a whole number of steps there: the inverse of the scale without its fraction.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Any
@@ -72,6 +72,8 @@ DEFAULT_OPSET = 17
 
 _TRAINING = "ai.onnx.preview.training"
 """The domain of ONNX whose operators are no functions there."""
+
+_FLOAT, _HALF = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
 
 _MOST_KEPT = 1 << 12
 
@@ -275,7 +277,24 @@ def _key(signature: Signature) -> tuple[Hashable, ...]:
 def _first(
     definitions: list[Definition], signature: Signature, opset: int
 ) -> tuple[Expansion | str, bool, bool]:
-    """The first expansion, and whether sizes or constants decided it."""
+    """The first expansion, and whether sizes or constants decided it.
+
+    Where only floats have a definition, onnxruntime computes halves as floats: it has no kernel for
+    them either, and casts around the node.
+    """
+    first = _first_of(definitions, signature, opset)
+    halves = [place for place, kind in enumerate(signature.elem_types) if kind == _HALF]
+    if isinstance(first[0], str) and halves:
+        kinds = [_FLOAT if kind == _HALF else kind for kind in signature.elem_types]
+        wide = _first_of(definitions, signature._replace(elem_types=kinds), opset, halves)
+        if not isinstance(wide[0], str):
+            return wide
+    return first
+
+
+def _first_of(
+    definitions: list[Definition], signature: Signature, opset: int, halves: Sequence[int] = ()
+) -> tuple[Expansion | str, bool, bool]:
     reasons: dict[str, None] = {}
     reads_sizes = reads_constants = False
     in_reach = [definition for definition in definitions if definition.since <= opset]
@@ -283,7 +302,7 @@ def _first(
         case: Case | None = None
         try:
             case = definition.case(signature)
-            expansion = _expanded(definition, case, max(opset, definition.since))
+            expansion = _expanded(definition, case, max(opset, definition.since), halves)
             reads_sizes, reads_constants = _reads(case, reads_sizes, reads_constants)
             return expansion, reads_sizes, reads_constants
         except Unfit as unfit:
@@ -295,12 +314,14 @@ def _first(
     return "; ".join(reasons), reads_sizes, reads_constants
 
 
-def _expanded(definition: Definition, case: Case, opset: int) -> Expansion:
+def _expanded(
+    definition: Definition, case: Case, opset: int, halves: Sequence[int] = ()
+) -> Expansion:
     """The expansion in an opset, or in the next one that has all operators."""
     rows = definition.rows if isinstance(definition.rows, str) else definition.rows(case)
     while True:
         try:
-            return Expansion(definition, opset, expand(definition, case, opset), rows)
+            return Expansion(definition, opset, expand(definition, case, opset, halves), rows)
         except TooOld as error:
             opset = error.since
 

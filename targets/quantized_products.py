@@ -50,8 +50,7 @@ def requantize_product(draft: NodeDraft) -> Sequence[Value | None]:
 
 
 def requantize_convolution(draft: NodeDraft) -> Sequence[Value | None]:
-    """The convolution of integers plus the bias, times one scale, rounded before the zero point is
-    added."""
+    """The convolution of integers plus the bias, rounded before the zero point is added."""
     rank = draft.required_rank("a scale for each channel")
     _require_byte(draft, 7)
     total = _convolution(draft, (0, 2), (3, 5))
@@ -153,7 +152,7 @@ def _sum(draft: NodeDraft, part: Callable[[int], Value], starts: Sequence[int]) 
 
 
 def _requantized(draft: NodeDraft, total: Value, scales: tuple[Value, Value], target: int) -> Value:
-    """Integers times two scales over a third one, at `target`, with the zero point behind it."""
+    """Integers times two scales over that at `target`, with the next zero point."""
     elem_type = draft.required_elem_type(target + 1, "the limits of its result")
     factor = draft.emit("Mul", scales, "scales")
     factor = draft.emit("Div", [factor, draft.required(target)], "factor")

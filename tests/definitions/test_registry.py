@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import straightline as sl
-from kernels import one_node
+from kernels import assert_kernel, one_node
 from onnx import TensorProto as T
 from straightline.definitions import Signature, Unfit, definitions_of, every, expansion_of
 from straightline.definitions.registry import FAMILIES, IN_ONNX_DOMAIN, forget, is_foreign
@@ -83,3 +83,12 @@ def test_an_operator_without_a_fitting_definition_stays(name, inputs, attributes
     model = one_node(name, inputs, opset=9 if name == "Crop" else 11, **attributes)
     (remark,) = sl.transform(model, (), target="onnx", verify=False).untaken
     assert reason in remark.reason
+
+
+def test_halves_are_floats_where_a_kernel_has_floats_alone():
+    x = np.linspace(-3, 3, 24).reshape(2, 3, 4).astype(np.float16)
+    w, b = np.eye(4, 12, dtype=np.float16), np.ones(12, np.float16)
+    mask = np.array([2, 3], np.int32)
+    expected = assert_kernel("com.microsoft.Attention", [x, w, b, mask], 2, num_heads=2)
+    assert {array.dtype for array in expected} == {np.dtype(np.float16)}
+    assert_kernel("com.microsoft.Gelu", [x])
