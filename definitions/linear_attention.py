@@ -73,7 +73,7 @@ def linear_attention(case: Case) -> str:
         words.append(
             f"""qSplit = Reshape <shape = [0, 0, {heads}, 1, {keys}]> (query)
             qCopies = Tile <repeats = [1, 1, 1, {copies}, 1]> (qSplit)
-            qAll = Reshape <shape = [0, 0, -1]> (qCopies)"""
+            qAll = Reshape <shape = [0, 0, {groups * keys}]> (qCopies)"""
         )
     else:
         words.append("qAll = Identity (query)")
@@ -86,7 +86,8 @@ def linear_attention(case: Case) -> str:
         words.append(_tokens("decay", f"[0, 0, {groups}, {width}, 1]", "d"))
         words.append("gTokens = Exp (dTokens)")
     if "beta" in needed:
-        words.append(_tokens("beta", "[0, 0, -1, 1, 1]", "beta"))
+        count = case.size("beta", 2)  # -1 is not decided where no token is
+        words.append(_tokens("beta", f"[0, 0, {-1 if count is None else count}, 1, 1]", "beta"))
     if case.has("past"):
         words.append("first = Cast <to = 1> (past)")
     else:
@@ -100,7 +101,7 @@ def linear_attention(case: Case) -> str:
     return f"""{" ".join(words)} {recurrence(rule, "first")}
         present = Cast <to = {kind}> (last)  scaled = Mul (rows, {scale!r})
         ordered = Transpose <perm = [1, 0, 2, 3, 4]> (scaled)
-        flat = Reshape <shape = [0, 0, -1]> (ordered)
+        flat = Reshape <shape = [0, 0, {groups * shared * values}]> (ordered)
         y = Cast <to = {case.elem_type("query")}> (flat)"""
 
 

@@ -284,9 +284,10 @@ def _first(
     """
     first = _first_of(definitions, signature, opset)
     halves = [place for place, kind in enumerate(signature.elem_types) if kind == _HALF]
-    if isinstance(first[0], str) and halves:
+    kernels = [definition for definition in definitions if definition.tried]
+    if isinstance(first[0], str) and halves and kernels:
         kinds = [_FLOAT if kind == _HALF else kind for kind in signature.elem_types]
-        wide = _first_of(definitions, signature._replace(elem_types=kinds), opset, halves)
+        wide = _first_of(kernels, signature._replace(elem_types=kinds), opset, halves)
         if not isinstance(wide[0], str):
             return wide
     return first

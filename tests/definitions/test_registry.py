@@ -92,3 +92,7 @@ def test_halves_are_floats_where_a_kernel_has_floats_alone():
     expected = assert_kernel("com.microsoft.Attention", [x, w, b, mask], 2, num_heads=2)
     assert {array.dtype for array in expected} == {np.dtype(np.float16)}
     assert_kernel("com.microsoft.Gelu", [x])
+    sl.define("before (float x) => (y) { y = a.Own (x) }\nafter (x) => (y) { y = Neg (x) }")
+    with pytest.raises(Unfit, match="none of the definition's"):  # no kernel was tried
+        expansion_of(Signature(Operator.make("Own", "a"), [T.FLOAT16], [(2,)], [True]), ONE)
+    forget("a.Own")
