@@ -25,7 +25,10 @@ _MOST_PARTS = 64
 """The most parts of a sum that are written one after the other."""
 
 _FLOAT, _INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
-_LIMITS = {onnx.TensorProto.UINT8: (0, 255), onnx.TensorProto.INT8: (-128, 127)}
+_LIMITS: dict[int, tuple[int, int]] = {
+    onnx.TensorProto.UINT8: (0, 255),
+    onnx.TensorProto.INT8: (-128, 127),
+}
 
 
 def multiply_matrices(draft: NodeDraft) -> Sequence[Value | None]:
