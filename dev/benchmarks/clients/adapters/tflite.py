@@ -1,6 +1,7 @@
 """TensorFlow Lite: the direct converter of onnx2tf, and the interpreter of LiteRT.
 
-onnx2tf is told to keep the axes of all inputs in their order, as ONNX has them.
+onnx2tf keeps the axes of all inputs in their order here; of images that it returns, the channels
+come last, as TensorFlow has them. It holds int64 as int32.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ..client import Arrays, Run
 
 
 def load(model: bytes) -> Run:
-    names = [value.name for value in onnx.load_model_from_string(model).graph.input]
+    graph = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(model)).graph
+    names = [value.name for value in graph.input]
     with tempfile.TemporaryDirectory() as name:
         source, folder = Path(name) / "model.onnx", Path(name) / "converted"
         source.write_bytes(model)
@@ -40,9 +42,20 @@ def load(model: bytes) -> Run:
         for detail in inputs:
             interpreter.set_tensor(detail["index"], named[detail["name"]])
         interpreter.invoke()
-        return [interpreter.get_tensor(one["index"]) for one in interpreter.get_output_details()]
+        details = interpreter.get_output_details()
+        results = [interpreter.get_tensor(detail["index"]) for detail in details]
+        return [_as_declared(*pair) for pair in zip(results, graph.output, strict=True)]
 
     return run
+
+
+def _as_declared(array: np.ndarray, value: onnx.ValueInfoProto) -> np.ndarray:
+    """The array with the channels first, and with 64 bits, where the output has them so."""
+    sizes = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+    wide = value.type.tensor_type.elem_type == onnx.TensorProto.INT64
+    array = array.astype(np.int64) if wide and array.dtype == np.int32 else array
+    first = np.moveaxis(array, -1, 1) if array.ndim > 2 else array
+    return first if list(first.shape) == sizes != list(array.shape) else array
 
 
 def _plain(name: str) -> str:
