@@ -142,7 +142,7 @@ class Session:
         if not code:
             sharing: dict[str, Any] = {"keep": read, "link_data": output.link_data}
             write_model(outcome.ir, target, force=output.force, **sharing)
-            self._write_certificate(outcome, original)
+            outcome = self._write_certificate(outcome, original)
         return self._report(outcome, mismatch, code, source, None if code else target)
 
     def _withheld(self, outcome: Outcome) -> int:
@@ -206,15 +206,18 @@ class Session:
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
         return outcome, None, 0
 
-    def _write_certificate(self, outcome: Outcome, original: ModelFile) -> None:
-        """Write the certificate of the proof, where one is asked for."""
+    def _write_certificate(self, outcome: Outcome, original: ModelFile) -> Outcome:
+        """Write the certificate that is asked for; return the outcome with the checker's word."""
         if self.proof.certificate is None:
-            return
+            return outcome
         from ..verification.certificate import Certificate
 
-        assert outcome.verdict is not None and outcome.verdict.proof is not None
-        record = Certificate.of(original, outcome.ir, outcome.verdict.proof, outcome.bound)
+        verdict = outcome.verdict
+        assert verdict is not None and verdict.proof is not None
+        record = Certificate.of(original, outcome.ir, verdict.proof, outcome.bound)
         record.write(self.proof.certificate, force=self.output.force)
+        proof = dataclasses.replace(verdict.proof, unreplayed=record.unreplayed)
+        return dataclasses.replace(outcome, verdict=dataclasses.replace(verdict, proof=proof))
 
     def _report(
         self,

@@ -94,8 +94,9 @@ def test_an_unproved_result_is_not_written(folder, run, no_proof):
 
 @pytest.mark.parametrize("command", [("rewrite",), ("convert", "--opset", "18")])
 def test_a_certificate_is_kept_and_checked(folder, run, command):
-    result = run(*command, "loop.onnx", "out.onnx", "--certificate", "c.json")
+    result = run(*command, "loop.onnx", "out.onnx", "--certificate", "c.json", "--json")
     assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["verification"]["proof"]["replayed"] is True
     result = run("verify", "loop.onnx", "out.onnx", "--certificate", "c.json")
     assert result.exit_code == 0, result.output
     assert last(result).startswith("proved: equal for every input")

@@ -82,6 +82,11 @@ class Proof:
         return self.status == "proved"
 
     @property
+    def word(self) -> str:
+        """Status, which tells a proof that no checker replays from others."""
+        return f"{self.status}, not replayed" if self.unreplayed else self.status
+
+    @property
     def failed(self) -> bool:
         """True if the prover itself failed, so that the status "open" says nothing."""
         return self.reason.startswith(INTERNAL_ERROR)
@@ -120,7 +125,7 @@ class Proof:
     def blocks(self, command: Callable[[Condition], str] | None = None) -> Iterator[Block]:
         """Display blocks for people; `command` writes the command that states a condition."""
         if self.proved:
-            word = ", not replayed" if self.unreplayed else ""
+            word = self.word.removeprefix(self.status)
             yield Line(f"{word}: {self.claim} ({time_of(self.seconds)})", status=self.status)
             if self.unreplayed:
                 yield Line(f"the certificate holds no derivation: {self.unreplayed}", "left")
@@ -146,8 +151,7 @@ class Proof:
 
     def __str__(self) -> str:
         if self.proved:
-            word = "proved, not replayed" if self.unreplayed else "proved"
-            return f"{word}: {self.claim} ({time_of(self.seconds)})"
+            return f"{self.word}: {self.claim} ({time_of(self.seconds)})"
         lines = [f"{self.status}: {self.reason}", *(f"  {line}" for line in self._input())]
         if self.first is not None:
             for side, text in zip(self._sides(), self.first, strict=True):

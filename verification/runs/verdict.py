@@ -159,7 +159,7 @@ class Verdict:
             yield self._table()
         if self.proved:
             assert self.proof is not None
-            yield Line(f": {self.proof.claim} ({time_of(self.proof.seconds)})", status="proved")
+            yield from self.proof.blocks()
         if self.status == "open":
             yield Line(f": {self.reason} ({time_of(self.seconds)})", status=self.status)
         elif self.samples or not self.proved:
@@ -205,7 +205,9 @@ class Verdict:
         status: str = "proved" if self.proved else self.status
         if self._is_unproved:
             status = "open, equal"
-        reason = self.proof.claim if self.proved and self.proof is not None else self.reason
+        reason = self.reason
+        if self.proved and self.proof is not None:
+            status, reason = self.proof.word, self.proof.claim
         lines = [f"{status}: {reason}{where}"]
         lines += [f"  {output}" for output in self.outputs]
         lines += [f"  the runtimes disagree on the original: {d}" for d in self.disagreements]
