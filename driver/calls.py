@@ -228,7 +228,7 @@ def rewrite(
     """
     request = RewriteOptions.of_call(locals(), hints=False)
     settings = request, VerifyOptions.of(verify, unproved), "the rewrite"
-    return _result_alone(model, *settings)
+    return transform_model(model, *settings, is_short=True).model
 
 
 @overload
@@ -303,7 +303,7 @@ def convert_version(
     fixed: dict[str, Any] = {"passes": (), "opset": target_opset, "hints": False}
     request = RewriteOptions.of_call(locals(), **fixed)
     settings = request, VerifyOptions.of(verify, unproved), "the conversion"
-    return _result_alone(model, *settings)
+    return transform_model(model, *settings, is_short=True).model
 
 
 def inspect(
@@ -360,18 +360,12 @@ def inspect(
     return inspect_model(model, RewriteOptions.of_call(locals()))
 
 
-def _result_alone(
-    model: ModelSource, options: RewriteOptions, verification: VerifyOptions | None, what: str
-) -> Any:
-    """Return the model of `transform_model`."""
-    with collector_pause():
-        outcome = transform_model(model, options, verification, what, is_short=True)
-        result = outcome.model
-        # A watcher, or a pass of another package, may have kept nodes.
-        is_own = current_watcher() is None and all(map(_is_own, outcome.request.pipeline.passes))
-        if is_own and outcome.ir is not result:
-            outcome.ir.release()  # a collection takes three times as long
-        return result
+def _release(outcome: Outcome[Any]) -> None:
+    """Free the IR of an outcome whose caller returns the model alone, in another kind."""
+    # A watcher, or a pass of another package, may have kept nodes.
+    is_own = current_watcher() is None and all(map(_is_own, outcome.request.pipeline.passes))
+    if is_own and outcome.model is not outcome.ir:
+        outcome.ir.release()  # a collection takes three times as long
 
 
 def _is_own(pass_: Pass) -> bool:
@@ -425,4 +419,5 @@ def transform_model(
             require_compared(outcome.verdict, what, options.strict or verification.prove is True)
         if is_short:
             warn_of(outcome.remarks)
+            _release(outcome)
         return outcome
