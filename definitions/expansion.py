@@ -267,12 +267,7 @@ class _Writer:
             helper.make_tensor_value_info(name, inner.types[name], _dims(parameter.shape))
             for name, parameter in pattern.parameters.items()
         ]
-        outputs = [
-            helper.make_tensor_value_info(n, inner.types[n], None)
-            if inner.types.get(n)
-            else onnx.ValueInfoProto(name=n)
-            for n in pattern.outputs
-        ]
+        outputs = [_info(name, inner.types.get(name, 0)) for name in pattern.outputs]
         return helper.make_graph(nodes, name, inputs, outputs)
 
     def _bound(
@@ -339,6 +334,7 @@ def _dims(shape: ShapePattern | None) -> list[int | None] | None:
 
 
 def _info(name: str, elem_type: int) -> onnx.ValueInfoProto:
+    # A type that is not known stays open: a wrong one would refuse the function.
     if not elem_type:
         return onnx.ValueInfoProto(name=name)
     return helper.make_tensor_value_info(name, elem_type, None)
