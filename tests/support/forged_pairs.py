@@ -701,6 +701,38 @@ g (float[n] x) => (y) { y=Identity(x) }
 """Pairs that differ also where -0.0 and 0.0 are alike."""
 
 OF_REALS = r"""
+# a scale of columns, 17, 17
+g (float[2,2] x, float[2,2] w, float[2] k) => (y) { p=MatMul(x,w) y=Mul(p,k) }
+->
+g (float[2,2] x, float[2,2] w, float[2] k) => (y) { v=Mul(k,x) y=MatMul(v,w) }
+# a scale of more axes, 17, 17
+g (float[2,2] x, float[2,2] w, float[1,1,1] k) => (y) { p=MatMul(x,w) y=Mul(p,k) }
+->
+g (float[2,2] x, float[2,2] w, float[1,1,1] k) => (y) { v=Squeeze(k) u=Mul(w,v) y=MatMul(x,u) }
+# a scale of both, 17, 17
+g (float[2,2] x, float[2,2] w, float k) => (y) { p=MatMul(x,w) y=Mul(p,k) }
+->
+g (float[2,2] x, float[2,2] w, float k) => (y) { v=Mul(x,k) u=Mul(w,k) y=MatMul(v,u) }
+# a third power, 17, 17
+g (float[n] x) => (y) <float k={3}> { y=Pow(x,k) }
+->
+g (float[n] x) => (y) { y=Mul(x,x) }
+# a square that broadcasts, 17, 17
+g (float[1] x) => (y) <float[3] k={2,2,2}> { y=Pow(x,k) }
+->
+g (float[1] x) => (y) { y=Mul(x,x) }
+# a root of integers, 17, 17
+g (int64[n] x) => (y) <float k={0.5}> { y=Pow(x,k) }
+->
+g (int64[n] x) => (y) { c=Cast<to=1>(x) r=Sqrt(c) y=Cast<to=7>(r) }
+# a length along another axis, 18, 18
+g (float[2,2] x) => (y) <int64[1] i={1}> { y=ReduceL2(x,i) }
+->
+g (float[2,2] x) => (y) <int64[1] i={0}> { q=Mul(x,x) s=ReduceSum(q,i) y=Sqrt(s) }
+# a length without its root, 18, 18
+g (float[2,2] x) => (y) <int64[1] i={1}> { y=ReduceL2(x,i) }
+->
+g (float[2,2] x) => (y) <int64[1] i={1}> { q=Mul(x,x) y=ReduceSum(q,i) }
 # a rounded inverse, 17, 17
 g (float[n] x) => (y) <float k={3}> { y=Div(x,k) }
 ->

@@ -46,6 +46,8 @@ class Row(NamedTuple):
 _LIKE, _FLOAT = ("like x",), ("like x", "floats x")
 _MISH = ("Mul", "x", ("Tanh", ("Softplus", "x")))
 _GELU = ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, ("Erf", ("Div", "x", 2**0.5))))
+_LENGTH = ("Sqrt", ("ReduceSum", ("Mul", "x", "x"), "a"))
+_SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
 _QUOTIENT = ("Mul", "x", ("Reciprocal", "y"))
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
@@ -65,6 +67,10 @@ ROWS = (
     Row("times-minus-one", "value", ("Mul", "x", -1), ("Neg", "x"), _LIKE),
     Row("negative-product", "value", ("Neg", ("Mul", "x", "z")), ("Mul", "x", ("Neg", "z"))),
     Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),
+    Row("square", "value", ("Pow", "x", 2), ("Mul", "x", "x"), _FLOAT, "reals"),
+    Row("root", "value", ("Pow", "x", 0.5), ("Sqrt", "x"), _FLOAT, "reals"),
+    Row("length", "value", ("ReduceL2", "x", "a"), _LENGTH, _FLOAT[1:], "reals"),
+    Row("scaled-product", "value", _SCALED, ("MatMul", "x", ("Mul", "w", "k")), _SINGLE, "reals"),
     Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _FLOAT[1:], "reals"),
 )
 
@@ -146,6 +152,7 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
 
 
 _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
+    "single": lambda terms, fact, term: terms.fact(term).shape in ((), (1,)),
     "like": lambda terms, fact, term: fact.shape == terms.fact(term).shape is not None,
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,
     "integers": lambda terms, fact, term: terms.fact(term).elem_type in (*range(2, 8), 12, 13),

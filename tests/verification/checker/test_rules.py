@@ -1,8 +1,10 @@
 """Rules of the checker: pairs that each of them equates, near misses, and runs of both models."""
 
+import numpy as np
 import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text
+from onnx.reference import ReferenceEvaluator
 from straightline.verification.certificate_check import check
 from straightline.verification.checker.rows import ROWS
 from straightline.verification.checker.rules import RULES
@@ -385,15 +387,31 @@ def test_pairs_of_two_opsets(rule):
 
 
 REALS = {
-    "a product with an inverse": (
+    "quotient: a product with an inverse": (
         "float[n, 2] x, float[2] w",
         "<float o = {1}> { r = Div (o, w) y = Mul (r, x) }",
         "{ y = Div (x, w) }",
     ),
-    "a constant that is not rounded": (
+    "quotient: a constant that is not rounded": (
         "float[n, 2] x",
         "<float k = {8}> { y = Div (x, k) }",
         "<float k = {0.125}> { y = Mul (x, k) }",
+    ),
+    "square": ("float[n, 2] x", "<float k = {2}> { y = Pow (x, k) }", "{ y = Mul (x, x) }"),
+    "root": (
+        "float[n, 2] x",
+        "<float k = {0.5}> { a = Abs (x) y = Pow (a, k) }",
+        "{ a = Abs (x) y = Sqrt (a) }",
+    ),
+    "length": (
+        "float[n, 2] x",
+        "<int64[1] i = {1}> { y = ReduceL2 (x, i) }",
+        "<int64[1] i = {1}> { q = Mul (x, x) s = ReduceSum (q, i) y = Sqrt (s) }",
+    ),
+    "scaled-product": (
+        "float[n, 2] x, float[2, 3] w, float k",
+        "{ p = MatMul (x, w) y = Mul (k, p) }",
+        "{ v = Mul (w, k) y = MatMul (x, v) }",
     ),
 }
 """Pairs that are equal over the reals."""
@@ -404,8 +422,22 @@ def test_pairs_over_the_reals(case):
     pair = models(*REALS[case])
     proof = sl.Proof("proved", "", equality="reals")
     result = check(sl.Certificate.of(*pair, proof).to_dict(), *pair)
-    assert "quotient" in result.rules and result.claim.startswith("equal over the reals")
+    assert case.split(":")[0] in result.rules and result.claim.startswith("equal over the reals")
     assert_none(*pair)
+    dice = np.random.default_rng(1)
+    for n in (0, 1, 4):
+        feeds = {}
+        for info in pair[0].graph.input:
+            sizes = [
+                n if dim.dim_param else dim.dim_value for dim in info.type.tensor_type.shape.dim
+            ]
+            feeds[info.name] = np.asarray(dice.normal(size=sizes), np.float32)
+        one, other = (ReferenceEvaluator(each).run(None, feeds)[0] for each in pair)
+        assert one.shape == other.shape and np.allclose(one, other, atol=1e-6)
+
+
+def test_each_row_of_the_reals_has_a_pair():
+    assert {case.split(":")[0] for case in REALS} == {r.name for r in ROWS if r.notion == "reals"}
 
 
 @pytest.mark.parametrize("case", VALUES)
