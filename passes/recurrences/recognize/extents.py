@@ -21,13 +21,14 @@ import onnx
 
 from ....facts.types import INTEGER_BITS
 from ....ir import Array, Node, Value
+from ...iteration.places import is_invariant
 from ..weights import Unfit
 from .recurrence import Recurrence
 from .semirings import COMPARISONS
 
 _BOOL = onnx.TensorProto.BOOL
 _ALL = (-math.inf, math.inf)
-_DEEPEST = 8
+_DEEPEST = 24
 """The largest number of operators between a value and those that tell its numbers."""
 _FEW = 1 << 31
 """The limit of iterations, as of steps of doubling distance."""
@@ -56,6 +57,13 @@ class Extents:
     def __init__(self, recurrence: Recurrence) -> None:
         self._recurrence = recurrence
         self._outside: dict[Value, Extent] = {}
+        loop = recurrence.iterations.loop_view
+        self._sources = {one.argument: one.source for one in loop.scan_inputs}
+        self._sources |= {one.argument: one.initial for one in loop.states if is_invariant(one)}
+
+    def alias(self, value: Value, source: Value) -> None:
+        """Record that a value holds elements of another one."""
+        self._sources[value] = source
 
     def _limits(self, value: Value) -> Extent:
         elem_type = self._recurrence.fact(value).elem_type
@@ -73,18 +81,21 @@ class Extents:
         return self._outside[value]
 
     def _find(self, value: Value, depth: int) -> Extent:
-        loop, node, tensor = self._recurrence.iterations.loop_view, value.producer, value.constant
-        if value is loop.iteration:
+        node, tensor = value.producer, value.constant
+        if value is self._recurrence.iterations.loop_view.iteration:
             return 0, _FEW
         if tensor is not None:
-            return _of_array(tensor.numpy()) if tensor.is_readable else self._limits(value)
-        for one in loop.scan_inputs:
-            if one.argument is value:
-                return self.of(one.source, depth + 1)
-        if node is not None and depth <= _DEEPEST and rule_of(node) is not None:
+            return extent_of_array(tensor.numpy()) if tensor.is_readable else self._open(value)
+        if value in self._sources:
+            return self.of(self._sources[value], depth + 1)
+        if node is not None and depth <= _DEEPEST and not node.domain:
             with contextlib.suppress(Unfit):
                 operands = [self.of(v, depth + 1) for v in node.inputs if v is not None]
                 return self.result(node, operands)[0]
+        return self._open(value)
+
+    def _open(self, value: Value) -> Extent:
+        """The extent of a value of which nothing is known."""
         return self._limits(value)
 
     def result(self, node: Node, operands: Sequence[Extent], kind: str = "") -> tuple[Extent, bool]:
@@ -93,7 +104,7 @@ class Extents:
         Raises:
             Unfit: an operator without a rule.
         """
-        rule = rule_of(node) if kind in ("", node.op_type) else _RULES[kind]
+        rule = _rule_of(node) if kind in ("", node.op_type) else _RULES[kind]
         least, most = self._limits(node.output())
         is_whole = math.isfinite(most)
         if rule is None or (node.is_op("Div", "Mod") and not is_whole):
@@ -109,7 +120,8 @@ class Extents:
         return ((first, last) if fits else (least, most)), not fits
 
 
-def _of_array(array: Array) -> Extent:
+def extent_of_array(array: Array) -> Extent:
+    """The least and the largest number of an array; none of NaN alone."""
     if array.dtype.kind not in "iufb" or not array.size:
         return _ALL
     if array.dtype.kind != "f":
@@ -117,8 +129,7 @@ def _of_array(array: Array) -> Extent:
     return _ALL if np.isnan(array).all() else (float(np.nanmin(array)), float(np.nanmax(array)))
 
 
-def rule_of(node: Node) -> Rule | None:
-    """The rule of a node; None for none."""
+def _rule_of(node: Node) -> Rule | None:
     plain = not node.domain and not node.op.references and not node.attribute("fmod", 0)
     plain = plain and not (node.is_op("Clip") and (len(node.inputs) < 3 or None in node.inputs))
     return _RULES.get(node.op_type) if plain else None
@@ -172,6 +183,8 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("Exp", "Softplus", "Sqrt"), lambda one: (0.0, math.inf)),
     **dict.fromkeys(("HardSigmoid", "Sigmoid", "Softmax"), lambda one: (0.0, 1.0)),
     **dict.fromkeys(("Cos", "Erf", "Sin", "Softsign", "Tanh"), lambda one: (-1.0, 1.0)),
+    "Concat": lambda *parts: hull(parts),
+    "Sum": _corners(lambda *terms: sum(terms)),
     "Add": _corners(lambda a, b: a + b),
     "Sub": _corners(lambda a, b: a - b),
     "Mul": _corners(lambda a, b: a * b if a and b else 0),

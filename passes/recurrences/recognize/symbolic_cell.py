@@ -78,7 +78,7 @@ class Interpretation:
         self._depth = 0
         self._visited: set[Node] = set()
         self.placeholders: dict[Hashable, Value] = {}
-        self.finiteness = Finiteness(recurrence.iterations.loop_view, recurrence.fact)
+        self.finiteness = Finiteness(recurrence)
         self.mask = find_mask(recurrence)
         self.scan_inputs = {
             one.argument: one for one in recurrence.iterations.loop_view.scan_inputs

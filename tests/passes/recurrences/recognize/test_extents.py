@@ -32,7 +32,7 @@ CASES = {
 def test_extents(nodes, expected):
     zero = "zero = Constant <value_ints = [0]> () "
     model = ir.parse(f"{HEAD} {zero} {nodes} }}")
-    loop_view = SimpleNamespace(scan_inputs=(), iteration=None)
+    loop_view = SimpleNamespace(scan_inputs=(), states=(), iteration=None)
     iterations = SimpleNamespace(loop_view=loop_view)
     recurrence = SimpleNamespace(iterations=iterations, fact=ShapeInference(model).fact)
     assert Extents(recurrence).of(model.graph.outputs[0]) == expected
