@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import onnx
 
@@ -93,43 +93,39 @@ class Intervals(Extents):
                 values.append(self._bounds(leaf))
         return [hull(values)] if keeps and values and not others else None
 
-    def are_sums_small(self) -> bool:
-        """Test for sums of small numbers, and no other operators that may wrap."""
+    def _magnitudes(self, bounding: bool) -> list[float]:
+        """The magnitudes of outside values that add to states, or bound them."""
         own = {value for node in self._recurrence.nodes for value in node.outputs}
         own |= {state.argument for state in self._recurrence.states}
-        nodes = [node for node in self._recurrence.nodes if not node.is_op(*_BOUNDING)]
-        added = [v for node in nodes for v in node.inputs if v is not None and v not in own]
-        most = sum(max(map(abs, self.of(value))) for value in added)
-        return all(node.is_op("Add", "Sub", "Sum") for node in nodes) and most <= _SMALL
+        nodes = [node for node in self._recurrence.nodes if node.is_op(*_BOUNDING) is bounding]
+        read = [v for node in nodes for v in node.inputs if v is not None and v not in own]
+        return [max(map(abs, self.of(value))) for value in read]
 
-    def _are_small(self, values: Iterable[Value | None]) -> bool:
-        ends = [end for value in values if value is not None for end in self.of(value)]
-        return max(map(abs, ends), default=0) <= _SMALL
+    def are_sums_small(self) -> bool:
+        """Test for sums of small numbers, and no other operators that may wrap."""
+        adding = all(node.is_op("Add", "Sub", "Sum", *_BOUNDING) for node in self._recurrence.nodes)
+        return adding and sum(self._magnitudes(bounding=False)) <= _SMALL
 
     def counts(self) -> bool:
         """Test for small numbers whose sums no possible number of iterations makes wrap."""
-        own = {value for node in self._recurrence.nodes for value in node.outputs}
-        own |= {state.argument for state in self._recurrence.states}
-        read = {value for node in self._recurrence.nodes for value in node.inputs} - own
-        initial = [state.initial for state in self._recurrence.states]
-        return self.are_sums_small() and self._are_small([*initial, *read])
+        ends = [end for state in self._recurrence.states for end in self.of(state.initial)]
+        most = max(*map(abs, ends), *self._magnitudes(bounding=True))
+        return self.are_sums_small() and most <= _SMALL
 
     def is_settled(self, fills: bool) -> bool:
         """Test for a state that wraps in no iteration after the first one.
 
-        Sums of steps do not wrap, either.
+        Sums of steps do not wrap, either, nor these with a bound.
 
         Args:
             fills: true if bounds that a condition may leave out are at the ends of 64 bits.
         """
-        is_wide = (
-            self._recurrence.fact(self._recurrence.states[0].initial).elem_type == _TYPES.INT64
-        )
-        if is_wide and self.counts():
+        if self.limits[0][1] == _MOST_WIDE and self.counts():
             return True
-        settled = self.settled() if self.are_sums_small() else None
-        room = FAR if fills else self.limits[0][1]
-        return settled is not None and -room <= settled[0][0] + 1 and settled[0][1] <= room
+        if not self.are_sums_small() or max(self._magnitudes(bounding=True), default=0) > FAR:
+            return False
+        settled = self.settled()
+        return settled is not None and (not fills or max(map(abs, settled[0])) <= FAR)
 
     def obstacle_to_rests(self, modulus: int) -> str:
         """The obstacle to remainders of the states in place of them; empty if none."""

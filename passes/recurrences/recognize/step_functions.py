@@ -494,7 +494,7 @@ class StepReader(Coefficients):
         """A select in any form, or else the maximum or disjunction of the operands."""
         match = as_select(node, self._source)
         if match is None:
-            return self._or(node) if node.op_type == "Or" else self._fold(node, "Max")
+            return self._gate(node) if node.op_type == "Or" else self._fold(node, "Max")
         condition, *branches = match
         if condition in self._comparisons:
             try:
@@ -620,23 +620,16 @@ class StepReader(Coefficients):
         )
         return self._choose(dataclasses.replace(flag, array=None), other, value)
 
-    def _and(self, node: Node) -> Step:
-        if self._width > 1:
-            return self._fold(node, "And")
-        return self._gate(node, ZERO)
-
-    def _or(self, node: Node) -> Step:
-        return self._fold(node, "Or") if self.semiring.join == "Or" else self._gate(node, ONE)
-
-    def _gate(self, node: Node, fixed: Coefficient) -> Step:
-        """And or Or: one operand chooses between the other and false, or true."""
+    def _gate(self, node: Node) -> Step:
+        """And or Or: one operand of Xor and And chooses between the other and false, or true."""
         one, other = self._operands(node)
-        if one.is_constant:
-            one, other = other, one
-        if not other.is_constant:
-            raise Unfit(f"{node} joins states otherwise than by a sum")
-        branches = [one, self._constant(fixed)]
-        return self._choose_step(other.fresh, *(branches[::-1] if fixed is ONE else branches))
+        is_joined = self.semiring.join == "Or" or (self._width > 1 and node.is_op("And"))
+        if is_joined or not (one.is_constant or other.is_constant):
+            return self._fold(node, node.op_type)
+        one, other = (other, one) if one.is_constant else (one, other)
+        if node.is_op("And"):
+            return self._choose_step(other.fresh, one, self._constant(ZERO))
+        return self._choose_step(other.fresh, self._constant(ONE), one)
 
     def _equal(self, node: Node) -> Step:
         if self._type != _BOOL:
@@ -771,7 +764,7 @@ _RULES: dict[str, Callable[[StepReader, Node], Step]] = {
     "Mod": StepReader._mod,
     "Not": StepReader._negate,
     "Xor": _folded("Xor"),
-    "And": StepReader._and,
+    "And": StepReader._gate,
     "Or": StepReader._select,
     "Equal": StepReader._equal,
 }

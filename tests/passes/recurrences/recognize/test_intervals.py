@@ -20,6 +20,8 @@ SETTLED = {
 }
 OPEN = {
     "any step": "v = Cast <to = TYPE> (e) a = Add (s, v) s2 = Max (a, no)",
+    "a bound that sums of steps make wrap": "far = Constant <value = KIND {9223372036854775798}> ()"
+    " a = Add (s, one1) s2 = Min (a, far)",
     "the wrong bound": "a = Add (s, one1) s2 = Max (a, no)",
     "kept before the first bound": "a = Add (s, one1) b = Min (a, many) s2 = Where (g, b, s)",
 }
