@@ -219,7 +219,10 @@ class Legality:
             yield f"with a scalar as '{name}', where it is one number"
         if name in form.absent:
             yield f"without '{name}'"
-        if name in form.computed and _comes_from_sizes(value, False):
+        if name in form.computed and value.constant is not None:
+            yield f"with a '{name}' that is not a constant"
+        # A client that folds sizes knows what follows from them as a constant.
+        if name in form.from_data and _comes_from_sizes(value, False):
             yield f"with a '{name}' that is neither constant nor computed from sizes"
         if name in form.nonnegative and _may_be_negative(value):
             yield f"without negative numbers in '{name}'"

@@ -78,7 +78,8 @@ class Form:
         unwritten: attributes that must not be written; their defaults are dropped.
         constant: inputs that must be constants.
         initializers: inputs that must be initializers, and not constants of nodes.
-        computed: inputs that must not be constants, nor follow from sizes, which clients fold.
+        computed: inputs that must not be constants.
+        from_data: inputs that must be neither constants nor computed from sizes alone.
         nonnegative: inputs that must hold no negative number.
         present: inputs and outputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
@@ -108,6 +109,7 @@ class Form:
     constant: tuple[str, ...] = ()
     initializers: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
+    from_data: tuple[str, ...] = ()
     nonnegative: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ _FLAGS = (
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (
     *("constant", "initializers", "computed", "nonnegative", "absent", "static", "whole"),
-    *("from_sizes", "scalars"),
+    *("from_sizes", "from_data", "scalars"),
 )
 _PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {

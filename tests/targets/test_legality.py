@@ -69,6 +69,19 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
         {"forms": {"MaxPool": (Form(even_pads=True),)}},
         [],
     ),
+    (
+        "whole = Shape (x) y = Reshape (x, whole)",
+        {"forms": {"Reshape": (Form(from_data=("shape",)),)}},
+        [
+            "npu supports Reshape only with a 'shape' that is neither constant nor computed from"
+            " sizes"
+        ],
+    ),
+    (
+        "whole = Shape (x) y = Reshape (x, whole)",
+        {"forms": {"Reshape": (Form(computed=("shape",)),)}},
+        [],
+    ),
     (RESIZE, only(max_rank=1), ["npu supports Resize only up to rank 1, and 'X' has 2"]),
     (RESIZE, only(static=("X",)), []),
     (
