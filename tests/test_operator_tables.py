@@ -24,7 +24,6 @@ REMAINING = {
     "passes/recurrences/expand/expansion.py": "operators that the pass emits",
     "passes/recurrences/functions.py": "activations that attributes of LSTM, GRU and RNN name",
     "passes/recurrences/recognize/extents.py": "ranges of the results of operators",
-    "passes/recurrences/recognize/finiteness.py": "operators that keep numbers finite",
     "passes/recurrences/recognize/recurrence.py": "operators by which a state looks like a cell",
     "passes/recurrences/recognize/rules.py": "rules of cells, one function each",
     "passes/recurrences/recognize/intervals.py": "bounds of integers in a recurrence",

@@ -316,8 +316,8 @@ class Definedness:
     def _fits(self, obligation: Obligation, around: set[Hashable]) -> bool:
         """Test whether operands fit each other pair by pair, which elementwise operators need."""
         head = obligation.head
-        rules = None if head.op is None else type(rules_of(head.op))
-        if rules is None or not issubclass(rules, Elementwise) or head.opset < OLDEST_OPSET:
+        rules = None if head.op is None else rules_of(head.op)
+        if not isinstance(rules, Elementwise) or head.opset < OLDEST_OPSET:
             return False
         # Before opset 7 `broadcast` and `axis` align the operands, by another rule than that of
         # numpy.
@@ -635,10 +635,10 @@ def _fitting(terms: Terms, head: Head, args: Args) -> list[Demand]:
     return [(kind, pair) for pair in pairs if not has_shape_of(*pair)]
 
 
-def _needs_a_fit_only(rules: type[Elementwise], args: Args) -> bool:
+def _needs_a_fit_only(rules: Elementwise, args: Args) -> bool:
     """Test whether an elementwise operator fails only where its operands do not fit. Those that
     fail on numbers fail on integers."""
-    if rules.prove_safe is Elementwise.prove_safe:
+    if type(rules).prove_safe is Elementwise.prove_safe:
         return True
     risky = [args[place] for place in rules.risky_inputs]
     kinds = [0 if arg is None else arg.fact.elem_type for arg in risky]
