@@ -1,8 +1,7 @@
 """Products of quantized operands by products of floats, for targets without integer ones.
 
 A float holds each integer up to 2**24, so that products of differences of bytes are exact up to 258
-summands. Longer sums are cut, and the parts are added as integers (not where run time decides their
-length: then they round as sums of floats do):
+summands. Longer sums are cut, and the parts are added as integers. The length must be known:
 
     y = MatMulInteger (a, b)   ->   y = Add (Cast (MatMul (a1, b1)), Cast (MatMul (a2, b2)))
 """
@@ -79,10 +78,13 @@ def _matrix_product(draft: NodeDraft, lhs: tuple[int, int], rhs: tuple[int, int]
     """The product of two operands, each with the place of its zero point, as integers."""
     ranks = [draft.required_rank("a product", place) for place, _ in (lhs, rhs)]
     sizes = draft.shape(lhs[0]), draft.shape(rhs[0])
-    length = next((s[axis] for s, axis in zip(sizes, (-1, -2), strict=True) if s and s[axis]), None)
     if min(ranks) < 2:
         draft.refuse("it has a vector")
-    length = length or 1
+    ends = [s[axis] for s, axis in zip(sizes, (-1, -2), strict=True) if s]
+    known = [size for size in ends if size is not None]
+    if not known:
+        draft.refuse_unknown("the length of its sums")
+    length = max(known[0], 1)
     _require_parts(draft, -(-length // _EXACT))
     one = _difference(draft, *lhs, axes=[1])
     other = _difference(draft, *rhs)
