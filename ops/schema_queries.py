@@ -278,7 +278,7 @@ class ElementTypes:
         self._version_of = version_of
         self._known: dict[Value, int | None] = {}
         # Many nodes share an operator, and most operators say the same of all their nodes.
-        self._told: dict[Operator, Told | None] = {}
+        self._output_types: dict[Operator, OutputType | None] = {}
 
     def of(self, value: Value) -> int | None:
         """The element type as `onnx.TensorProto.DataType`; None where it does not follow."""
@@ -308,10 +308,12 @@ class ElementTypes:
         node = value.producer
         if node is not None and value.constant is None and value.info is None:
             op = node.op
-            if op not in self._told:
+            if op not in self._output_types:
                 plain = not op.holds_graphs and op.qualname not in _TYPED_BY_ATTRIBUTES
-                self._told[op] = _always_told(op.op_type, op.domain, 0) if plain else None
-            output_type = self._told[op]
+                self._output_types[op] = (
+                    _lasting_output_type(op.op_type, op.domain, 0) if plain else None
+                )
+            output_type = self._output_types[op]
             if output_type is not None and node.graph is not None and len(node.outputs) == 1:
                 elem_type, index = output_type
                 return elem_type if elem_type is not None or index is None else node.input(index)
@@ -343,9 +345,9 @@ def _look(value: Value, version_of: VersionOf) -> int | Value | None:
     # Of a node with very many outputs the schema has one, and their positions need not be found.
     many = len(node.outputs) > 1 and _gives_several(op.op_type, op.domain)
     position = _position(node, value) if many else 0
-    output_type = _always_told(op.op_type, op.domain, position)
+    output_type = _lasting_output_type(op.op_type, op.domain, position)
     if output_type is None:
-        output_type = _told(op.op_type, op.domain, version_of(node), position)
+        output_type = _output_type(op.op_type, op.domain, version_of(node), position)
     elem_type, index = output_type
     if elem_type is not None or node.bodies or index is None:
         return elem_type
@@ -380,9 +382,8 @@ def _position(node: Node, value: Value) -> int:
     return next(index for index, output in enumerate(node.outputs) if output is value)
 
 
-Told = tuple[int | None, int | None]
-"""What a schema says of an output: its element type, where that leaves no choice, and the position
-of an input of the same type."""
+OutputType = tuple[int | None, int | None]
+"""Element type of an output that has one alone, and position of an input of the same type."""
 
 
 @functools.cache
@@ -392,24 +393,24 @@ def _gives_several(op_type: str, domain: str) -> bool:
 
 
 @functools.cache
-def _always_told(op_type: str, domain: str, position: int) -> Told | None:
+def _lasting_output_type(op_type: str, domain: str, position: int) -> OutputType | None:
     """The type of an output in all opsets; None where that depends on the opset."""
     versions = _versions(op_type, domain)
     # An operator that appears later has no type in the opsets before it.
     if normal_domain(domain) or not versions or versions[-1].since_version > 1:
         return None
-    types = {_told_by(schema, position) for schema in versions}
+    types = {_type_by_schema(schema, position) for schema in versions}
     return types.pop() if len(types) == 1 else None
 
 
 @functools.cache
-def _told(op_type: str, domain: str, version: int, position: int) -> Told:
+def _output_type(op_type: str, domain: str, version: int, position: int) -> OutputType:
     """The type of an output in one version of an operator."""
     schema = _schema(op_type, domain, version)
-    return (None, None) if schema is None else _told_by(schema, position)
+    return (None, None) if schema is None else _type_by_schema(schema, position)
 
 
-def _told_by(schema: Any, position: int) -> Told:
+def _type_by_schema(schema: Any, position: int) -> OutputType:
     if not schema.outputs:
         return None, None
     # The last formal output may be variadic and stand for all further ones.

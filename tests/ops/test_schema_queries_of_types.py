@@ -72,11 +72,11 @@ def test_facts_hold_in_all_opsets():
     always = 0
     for op_type in sorted({schema.name for schema in onnx.defs.get_all_schemas()}):
         for position in range(3):
-            told = schema_queries._always_told(op_type, "", position)
-            if told is not None:
+            lasting = schema_queries._lasting_output_type(op_type, "", position)
+            if lasting is not None:
                 always += 1
-                each = [schema_queries._told(op_type, "", v, position) for v in range(1, 29)]
-                assert set(each) == {told}
+                each = [schema_queries._output_type(op_type, "", v, position) for v in range(1, 29)]
+                assert set(each) == {lasting}
     assert always > 100
 
 

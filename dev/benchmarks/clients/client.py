@@ -73,11 +73,11 @@ class Client:
             package = json.loads(_node_package(self.of_node).read_text(encoding="utf-8"))
             return f"{self.of_node} {package['version']}"
         places = [str(folder) for folder in self.python.parents[1].glob("lib/python*/*-packages")]
-        found = importlib.metadata.distributions
+        distributions = importlib.metadata.distributions
         return ", ".join(
             f"{one.metadata['Name']} {one.version}"
             for name in self.packages
-            for one in found(name=name, path=places if self.environment else sys.path)
+            for one in distributions(name=name, path=places if self.environment else sys.path)
         )
 
 

@@ -28,8 +28,8 @@ _ON_TORCH = ("onnx2pytorch", "pnnx")
 PLACES = (f"{_PYTORCH}torch/", f"{_PYTORCH}torchvision/")
 _NODE = ("onnxruntime-web",)
 _APART = "onnx2tf"
-_NEW_PYTHONS = (sys.executable, "python3.12", "python3.13", "python3.14")
-"""Names of Pythons from 3.12 on, where onnx2tf converts without TensorFlow."""
+_PYTHONS = (sys.executable, "python3.12", "python3.13", "python3.14")
+"""Names of Pythons that may be 3.12 or newer, where onnx2tf converts without TensorFlow."""
 
 
 def main() -> None:
@@ -55,8 +55,8 @@ def main() -> None:
 def _apart() -> str | None:
     """Install what needs an environment of its own, with a link to this package."""
     is_new = ("-c", "import sys; sys.exit(sys.version_info < (3, 12))")
-    found = filter(None, map(shutil.which, _NEW_PYTHONS))
-    python = next((each for each in found if _runs(each, *is_new)), None)
+    pythons = filter(None, map(shutil.which, _PYTHONS))
+    python = next((each for each in pythons if _runs(each, *is_new)), None)
     if python is None:
         return "no Python of 3.12 or newer is on the path"
     folder = Path(sys.prefix) / _APART

@@ -87,8 +87,8 @@ def load(model: bytes) -> Run:
         ask(model=str(file))
 
     def run(feeds: Arrays) -> list[np.ndarray]:
-        given = {name: _packed(np.asarray(feeds[name])) for name in inputs}
-        return [_unpacked(**one) for one in ask(feeds=given)["outputs"]]
+        arrays = {name: _packed(np.asarray(feeds[name])) for name in inputs}
+        return [_unpacked(**one) for one in ask(feeds=arrays)["outputs"]]
 
     return run
 
