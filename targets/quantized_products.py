@@ -81,10 +81,10 @@ def _matrix_product(draft: NodeDraft, lhs: tuple[int, int], rhs: tuple[int, int]
     if min(ranks) < 2:
         draft.refuse("it has a vector")
     ends = [s[axis] for s, axis in zip(sizes, (-1, -2), strict=True) if s]
-    known = [size for size in ends if size is not None]
-    if not known:
+    length = next((size for size in ends if size is not None), None)
+    if length is None:
         draft.refuse_unknown("the length of its sums")
-    length = max(known[0], 1)
+    length = max(length, 1)
     _require_parts(draft, -(-length // _EXACT))
     one = _difference(draft, *lhs, axes=[1])
     other = _difference(draft, *rhs)
