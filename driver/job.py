@@ -12,6 +12,7 @@ import onnx
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import minima_of, with_dimensions
 from ..ir import Array, BaseDir, Model, ModelFile, ModelSource, base_dir_of, load, read, to_proto
+from ..ir.io.protobuf.message_headers import update_imports
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, PassContext, Pipeline, Remark
 from ..passes.base import Instrumentation, current_watcher
@@ -145,6 +146,7 @@ class Job:
         nodes_before: the number of nodes of the original, in all its graphs.
         opset_before: the opset of the original.
         changed: true after a change.
+        is_rewritten: true after a change of more than the imports and the IR version.
         remarks: the remarks of all steps.
         timings: the time of each pass, and of the conversion.
         converted: the conversion, if there was one.
@@ -161,6 +163,7 @@ class Job:
     nodes_before: int = 0
     opset_before: int = 0
     changed: bool = False
+    is_rewritten: bool = False
     remarks: tuple[Remark, ...] = ()
     timings: tuple[Timing, ...] = ()
     converted: Converted | None = None
@@ -176,20 +179,24 @@ class Job:
 
     @property
     def is_original(self) -> bool:
-        """Test whether its model is written as the original was read: no step changed it, and its
-        nodes were in order."""
+        """Test whether its graphs are written as the original's were read: no step changed them,
+        and their nodes were in order."""
         request = self.request
         is_bound = self.bound or request.fixes_inputs or request.options.assumptions
-        return not (self.changed or is_bound or self.model.was_unsorted)
+        return not (self.is_rewritten or is_bound or self.model.was_unsorted)
 
     def message(self) -> onnx.ModelProto:
-        """Return the message of its model; of the original a copy, in a tenth of the time."""
+        """Return the message of its model; with the graphs of the original a copy, in a tenth of
+        the time."""
         original = self.request.original
         if not self.is_original or not isinstance(original, onnx.ModelProto | ModelFile):
             return to_proto(self.model)
         # The original is the caller's and must not change with the result.
         copy = onnx.ModelProto()
         copy.CopyFrom(to_proto(original))
+        if self.changed:
+            copy.ir_version = self.model.ir_version
+            update_imports(copy.opset_import, self.model.opset_imports)
         return copy
 
     def fixed(self, **more: Any) -> dict[str, Any]:

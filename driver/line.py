@@ -15,7 +15,7 @@ from functools import partial
 
 from ..analysis.shapes.inference import ShapeInference
 from ..display import OnProgress, silent
-from ..ir import Model, load
+from ..ir import Model, Value, load
 from ..limits import governed
 from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import complete_outputs
@@ -43,7 +43,7 @@ def passes(job: Job) -> None:
     if is_taken:  # OpenVINO refuses such a body: what it took before it takes after
         isolate_conditions(job.model)
     dropped = job.request.dropped
-    job.changed = result.changed or bool(dropped)
+    job.changed = job.is_rewritten = result.changed or bool(dropped)
     job.remarks, job.timings = (*dropped, *result.remarks), result.timings
 
 
@@ -75,6 +75,7 @@ def convert(job: Job) -> None:
 
     progress = partial(job.on_progress, "converting")
     conversion = Conversion(start, options.ir_version, options.rewrite, progress)
+    before = _contents(job.model)
     try:
         with governed(), notes() as noted:
             job.converted = conversion.to(opset)
@@ -83,6 +84,22 @@ def convert(job: Job) -> None:
     job.model = job.converted.model
     job.converted.notes = tuple(noted)
     job.changed |= bool(job.converted.remarks) or job.converted.before != job.model.opset()
+    # Each function has imports of its own; below IR version 4 constants are listed among inputs.
+    is_plain = not job.model.functions and job.converted.lists and job.model.allows_overrides
+    is_kept = is_plain and job.model.is_as_loaded and _contents(job.model) == before
+    job.is_rewritten |= job.changed and not is_kept
+
+
+def _contents(model: Model) -> list[object]:
+    """Return what the count of changes leaves out: operators, tensors and declarations. Two lists
+    are soon compared, since almost all of their items are identical."""
+    contents: list[object] = []
+    for graph in model.graphs():
+        contents += [node.op for node in graph.unordered_nodes()]
+        entries = [*graph.inputs, *graph.value_infos]
+        contents += [*entries, *[v.info for v in entries if isinstance(v, Value)]]
+        contents += [*graph.output_infos, *graph.initializers.values(), list(graph.listed)]
+    return contents
 
 
 def straighten(job: Job) -> None:
@@ -101,6 +118,7 @@ def straighten(job: Job) -> None:
         job.remarks = (*first, *result.remarks)
         job.timings += result.timings
         job.changed |= result.changed
+        job.is_rewritten |= result.changed
     job.remarks += converted.remarks
     more = (*converted.notes, *job.vetoes.remarks(job.model))
     job.remarks += tuple([remark for remark in more if remark not in job.remarks])
@@ -110,7 +128,9 @@ def straighten(job: Job) -> None:
 def declare(job: Job) -> None:
     """Declare outputs whose sizes follow from fixed inputs, or for a target."""
     if job.request.fixes_inputs or job.request.options.target is not None:
-        job.changed |= complete_outputs(job.model, ShapeInference(job.model), names=True)
+        declared = complete_outputs(job.model, ShapeInference(job.model), names=True)
+        job.changed |= declared
+        job.is_rewritten |= declared
 
 
 LINE: tuple[Callable[[Job], None], ...] = (bind, passes, convert, straighten, declare)

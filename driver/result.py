@@ -103,8 +103,8 @@ class Outcome(Generic[M]):
         """
         model = job.model
         # An unchanged model keeps its names, too.
-        if job.changed:
-            name_nodes(model)
+        if job.changed and name_nodes(model):
+            job.is_rewritten = True
         return cls(
             source=job.request.source,
             ir=model,

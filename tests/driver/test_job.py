@@ -145,3 +145,25 @@ def test_message_of_a_model_out_of_order_is_sorted(model, where):
 def test_message_of_a_bound_model_is_its_own(fixed, model):
     job = run(Request(model, RewriteOptions.of(passes="inline-ifs", **fixed)))
     assert not job.is_original and job.message() == ir.to_proto(job.model)
+
+
+@table(
+    ("y = Neg (x)", (13, 21), 8, True),
+    ("y = Neg (x)", (13, 21), 3, False),  # initializers stop being inputs
+    ("y = Reshape <allowzero = 0> (x, k)", (14, 13), 8, False),  # an attribute alone changes
+    ("y = ReduceMax <axes = [0]> (x)", (13, 18), 8, False),
+    ("y = Slice (x, k, k)", (13, 10), 8, False),  # a declaration comes
+    ("y = own.F (x)", (13, 21), 8, False),  # a function has imports of its own
+)
+def test_a_conversion_that_changes_no_node_keeps_the_graph(nodes, opsets, ir_version, is_kept):
+    text = f"""<ir_version: {ir_version}, opset_import: ["" : {opsets[0]}, "own" : 1]>
+    g (float[2, N] x{", int64[1] k" if ir_version == 3 else ""}) => (float[P, Q] y)
+    <int64[1] k = {{-1}}> {{ [name] {nodes.replace("y =", "t =")} [last] y = Identity (t) }}"""
+    function = f"""<domain: "own", opset_import: ["" : {opsets[0]}]>
+    F (a) => (b) {{ [one] b = Neg (a) }}"""
+    model = onnx.parser.parse_model(text + (function if "own.F" in nodes else ""))
+    job = run(Request(model, RewriteOptions.of(passes=(), opset=opsets[1])))
+    assert job.is_original is is_kept and job.changed
+    message = job.message()
+    assert message == ir.to_proto(job.model)
+    assert message.opset_import[0].version == opsets[1]

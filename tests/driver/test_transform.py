@@ -555,5 +555,5 @@ def test_the_message_that_is_compared_is_returned(model, monkeypatch):
     assert result == sl.rewrite(model, values=VALUES, verify=False)
     messages.clear()
     converted = sl.convert_version(result, 18)
-    assert [message is converted for message in messages] == [True]
+    assert not messages  # it copies the graph, of which no node changes
     assert converted == sl.convert_version(result, 18, verify=False)

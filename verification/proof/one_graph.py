@@ -15,7 +15,7 @@ from pathlib import Path
 import onnx
 
 from ...reference.element_types import ElementTypes
-from .execution.compile_graph import Compiler, Operation, Program
+from .execution.compile_graph import ABSENT, Compiler, Operation, Program
 from .execution.cut_points import CutPoints
 from .execution.inputs import input_terms
 from .execution.symbolic_execution import Execution
@@ -100,18 +100,25 @@ def _model_of(kinds: Sequence[Kind], proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _counts(program: Program) -> list[int]:
-    """Number of nodes, inputs and constants that each output adds to those before it."""
-    makers = {at: step for step in program.steps for at in step.outputs if at}
-    visited: set[Hashable] = set()
-    counts = []
-    for output in program.outputs:
-        before, stack = len(visited), [output]
-        while stack:
-            at = stack.pop()
-            maker = makers.get(at)
-            value: Hashable = at if maker is None else maker
-            if at and value not in visited:
-                visited.add(value)
-                stack += () if maker is None else maker.inputs
-        counts.append(len(visited) - before)
-    return counts
+    """Number of nodes, inputs and constants that each output adds to those before it.
+
+    A value belongs to the first output that needs it, and its users tell which that is.
+    """
+    count = len(program.outputs)
+    firsts = [count] * program.size
+    for number, at in reversed([*enumerate(program.outputs)]):
+        firsts[at] = number
+    counts, nowhere = [0] * (count + 1), -1  # the last of the counts is that of unneeded values
+    firsts[ABSENT] = nowhere
+    for step in reversed(program.steps):
+        first = min([firsts[at] for at in step.outputs if at != ABSENT], default=count)
+        counts[first] += 1
+        for at in step.outputs:
+            firsts[at] = nowhere
+        for at in step.inputs:
+            if first < firsts[at]:  # noqa: PLR1730 (a call takes three times as long)
+                firsts[at] = first
+    for first in firsts:  # inputs and constants
+        if first != nowhere:
+            counts[first] += 1
+    return counts[:count]

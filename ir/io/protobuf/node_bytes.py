@@ -15,7 +15,7 @@ from .wire import varint, varint_at
 
 OF_GRAPH, OF_FUNCTION = "\x0a", "\x3a"
 """The tags of a node of a graph and of a function."""
-_READS, _GIVES, _NAMED = 0x0A, 0x12, 0x1A
+READS, GIVES, NAMED = 0x0A, 0x12, 0x1A
 """The tags of the inputs, outputs and name of a node. All other fields follow these."""
 SHORT = 127
 """The largest size that one byte encodes."""
@@ -139,12 +139,12 @@ def after_names(content: bytes, inputs: Sequence[str], outputs: Sequence[str], n
         # A short name has a tag and a size of one byte each before it.
         return content[size + 2 * (count + 1 if name else count) :]
     at, end = 0, len(content)
-    while at < end and content[at] in (_READS, _GIVES, _NAMED):
+    while at < end and content[at] in (READS, GIVES, NAMED):
         size = content[at + 1]
         if size > SHORT:
             size, at = varint_at(content, at + 1, end)
             at += size
-        elif size or content[at] != _NAMED:
+        elif size or content[at] != NAMED:
             at += 2 + size
         else:
             break

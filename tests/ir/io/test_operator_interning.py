@@ -167,6 +167,19 @@ def test_the_bytes_for_writing_are_those_of_the_operator(node: onnx.NodeProto) -
     assert op.has_extra == (op.extra is not None)
 
 
+@given(nodes())
+def test_rows_read_what_protobuf_reads(node: onnx.NodeProto) -> None:
+    node.input[:] = node.input[:] or ["x"]
+    operators = Operators(set())
+    operators.of(node, node.input[:], node.output[:])  # most random nodes are refused at first
+    for op, inputs, output, name in operators.rows([node], lambda *_: None):
+        assert (inputs, [output], name) == (node.input[:], node.output[:], node.name)
+        assert op is operators.of(node, node.input[:], node.output[:])
+    is_short = all(0 < len(n) < 128 and n.isascii() for n in (*node.input, *node.output))
+    if is_short and len(node.output) == 1 and node.op_type == "Add" and node.name == "a":
+        assert list(operators.rows([node], lambda *_: None))
+
+
 def test_rows_end_at_the_first_node_that_is_not_plain() -> None:
     plain = [helper.make_node("Neg", ["x"], ["a"], name="n"), helper.make_node("Neg", ["a"], ["b"])]
     others = [

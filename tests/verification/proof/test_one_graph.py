@@ -6,6 +6,7 @@ import itertools
 import onnx
 import pytest
 import straightline as sl
+from straightline.verification.proof import one_graph
 from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.execution.node_checker import InvalidError
 from straightline.verification.proof.one_graph import counts_by_kinds, is_one_graph
@@ -33,6 +34,14 @@ def by_kinds(before, after):
     except InvalidError:  # a fault of the original
         return None
     return counts_by_kinds(program, (before, after), terms, None)
+
+
+def test_each_value_counts_for_the_first_output_that_needs_it():
+    text = """g (float v, float k, float z) => (float a, float b, float w, float v) {
+        c = Neg (v) a = Add (c, k) d = Exp (a) e = Sum (d, c) b = Clip (e, , k)
+        unread = Abs (z) w = Abs (v) }"""
+    made = onnx.parser.parse_model(HEADER.format(13) + text)
+    assert one_graph._counts(Compiler(Terms(Budget()).heads, made).main) == [4, 3, 1, 0]
 
 
 @pytest.fixture
