@@ -1,9 +1,11 @@
 """Products of quantized operands by products of floats, for targets without integer ones.
 
 A float holds each integer up to 2**24, so that products of differences of bytes are exact up to 258
-summands. Longer sums are cut, and the parts are added as integers. The length must be known:
+summands. Longer sums are cut, and the parts are added as integers; those of unknown length are
+padded with zeros to whole blocks, which are an axis of their own:
 
     y = MatMulInteger (a, b)   ->   y = Add (Cast (MatMul (a1, b1)), Cast (MatMul (a2, b2)))
+    a[M, K], b[K, N]           ->   y = ReduceSum (Cast (MatMul (a[B, M, 256], b[B, 256, N])))
 """
 
 from __future__ import annotations
@@ -16,12 +18,19 @@ import onnx
 
 from ..ir import Value
 from ..version_converter.node_draft import NodeDraft
+from ..version_converter.snippets import length_of
 
 _EXACT = (1 << 24) // 255**2
 """The most products of two differences of bytes whose sum is exact as a float."""
 
+_BLOCK = 256
+"""The length of the blocks of a sum of unknown length."""
+
 _MOST_PARTS = 64
 """The most parts of a sum that are written one after the other."""
+
+_RUN_TIME_PADS = 11
+"""The first opset in which the lengths of Pad are an operand."""
 
 _FLOAT, _INT32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
 _LIMITS: dict[int, tuple[int, int]] = {
@@ -82,12 +91,11 @@ def _matrix_product(draft: NodeDraft, lhs: tuple[int, int], rhs: tuple[int, int]
         draft.refuse("it has a vector")
     ends = [s[axis] for s, axis in zip(sizes, (-1, -2), strict=True) if s]
     length = next((size for size in ends if size is not None), None)
-    if length is None:
-        draft.refuse_unknown("the length of its sums")
-    length = max(length, 1)
-    _require_parts(draft, -(-length // _EXACT))
     one = _difference(draft, *lhs, axes=[1])
     other = _difference(draft, *rhs)
+    if length is None or length > _MOST_PARTS * _EXACT:
+        return _product_of_blocks(draft, (one, other), ranks)
+    length = max(length, 1)
 
     def part(start: int) -> Value:
         a, b = one, other
@@ -100,6 +108,34 @@ def _matrix_product(draft: NodeDraft, lhs: tuple[int, int], rhs: tuple[int, int]
         return draft.emit("MatMul", [a, b], "product")
 
     return _sum(draft, part, range(0, length, _EXACT))
+
+
+def _product_of_blocks(draft: NodeDraft, sides: Sequence[Value], ranks: Sequence[int]) -> Value:
+    """The product of two operands, exact for sums of any length, as integers."""
+    if draft.source < _RUN_TIME_PADS:
+        draft.refuse_unknown("the length of its sums")
+    one, other = sides
+    swapped = [*range(ranks[1] - 2), ranks[1] - 1, ranks[1] - 2]
+    other = draft.emit("Transpose", [other], "columns", perm=swapped)
+    a, b = (_blocks(draft, v, rank) for v, rank in zip((one, other), ranks, strict=True))
+    b = draft.emit("Transpose", [b], "rows", perm=[*range(ranks[1] - 1), ranks[1], ranks[1] - 1])
+    whole = draft.emit("Cast", [draft.emit("MatMul", [a, b], "product")], "whole", to=_INT32)
+    return draft.along("ReduceSum", whole, [max(ranks) - 2], "total", keepdims=0)
+
+
+def _blocks(draft: NodeDraft, rows: Value, rank: int) -> Value:
+    """Rows in blocks of one length, [.., M, K] as [.., B, M, 256], the last one filled with zeros."""
+    length = length_of(draft, draft.emit("Shape", [rows], "shape"), rank - 1, 1)
+    size, one = draft.ints([_BLOCK], "size"), draft.ints([1], "one")
+    # One block more than full ones, as a Reshape to no block would copy a size (allowzero is 0).
+    count = draft.emit("Add", [draft.emit("Div", [length, size], "full"), one], "count")
+    missing = draft.emit("Sub", [draft.emit("Mul", [count, size]), length], "missing")
+    none = draft.ints([0] * (2 * rank - 1), "none")
+    padded = draft.emit("Pad", [rows, draft.emit("Concat", [none, missing], axis=0)], "padded")
+    copied = draft.ints([0] * (rank - 1), "copied")
+    shape = draft.emit("Concat", [copied, count, size], "shape", axis=0)
+    split = draft.emit("Reshape", [padded, shape], "split")
+    return draft.emit("Transpose", [split], perm=[*range(rank - 2), rank - 1, rank - 2, rank])
 
 
 def _convolution(draft: NodeDraft, data: tuple[int, int], weights: tuple[int, int]) -> Value:
