@@ -8,11 +8,13 @@ y = com.microsoft.RotaryEmbedding (x, [0], cos, sin)
 from __future__ import annotations
 
 from ..ir import Model, Node
-from ..passes import MergeSubexpressions, PassContext
+from ..passes import CancelMovement, EliminateDeadNodes, MergeSubexpressions, PassContext
 from ..passes.remarks import RAISED, Remark
 from ..passes.simplify.library import RAISED as RULES
 from ..passes.simplify.rules.rule import Rule
 from ..passes.simplify.rules.worklist import Driver
+from ..passes.utils.fixpoint import run_passes
+from .linear_attention import raise_linear_attention
 
 
 def raise_operators(model: Model, pass_name: str, context: PassContext, target: str) -> bool:
@@ -30,8 +32,25 @@ def raise_operators(model: Model, pass_name: str, context: PassContext, target: 
         context.remarks.add(Remark(pass_name, node.op_type, path, "rewritten", what))
 
     context.analyses.invalidate()
-    if not Driver(model, RULES, context.inference(model), observe, rounds=True).run(True):
-        return False
-    context.analyses.invalidate()
-    MergeSubexpressions().run(model, context)  # operands that rules made of the same values
-    return True
+    changed = raise_scans(model, pass_name, context, target)
+    changed |= Driver(model, RULES, context.inference(model), observe, rounds=True).run(True)
+    if changed:
+        context.analyses.invalidate()
+        MergeSubexpressions().run(model, context)  # operands that rules made of the same values
+    return changed
+
+
+def raise_scans(model: Model, pass_name: str, context: PassContext, target: str) -> bool:
+    """Replace Scans that operators of a runtime compute; arguments as above."""
+    changed = False
+    for graph in list(model.graphs()):
+        for scan in graph.nodes_of("Scan"):
+            path = scan.path
+            if raise_linear_attention(scan, context.inference(model)):
+                what = RAISED(rule="linear-attention", target=target)
+                context.remarks.add(Remark(pass_name, "Scan", path, "rewritten", what))
+                context.analyses.invalidate()
+                changed = True
+    if changed:
+        run_passes((CancelMovement(), EliminateDeadNodes()), model, context, repeat=False)
+    return changed

@@ -84,13 +84,15 @@ def largest(terms: Terms, term: Term) -> Term | None:
 
 @rewriting("MatMul")
 def product_of_pieces(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a product of vectors, and one along a Concat, to a sum."""
+    """Rewrite a product of vectors, and one along a Concat, to a sum, an outer one to Mul."""
     a, b = term.args
     if a is None or b is None or term.fact.elem_type not in FLOATS:
         return None
     if len(a.fact.shape or ()) < 2 or len(b.fact.shape or ()) < 2:
         return None
     length = a.shape[-1]
+    if length == b.shape[-2] == 1:
+        return terms.op("Mul", _FIRST_OPSET, a, b)
     if length.value != 1 and product(a.shape) == product(b.shape) == length == b.shape[-2]:
         factors = [terms.view(each, (length,)) for each in (a, b)]
         each = terms.op("Mul", _FIRST_OPSET, *factors)
