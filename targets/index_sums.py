@@ -59,19 +59,20 @@ class IndexReading:
     Args:
         nodes: tests whether a node is read.
         inference: the facts.
-        known: the sums of values that are known before.
+        sums: the sums of values that are known before.
+        names: the names of axes.
     """
 
     def __init__(
         self,
         nodes: Callable[[Node], bool],
         inference: ShapeInference,
-        known: Mapping[Value, IndexSum],
+        sums: Mapping[Value, IndexSum],
         names: Names,
     ) -> None:
         self._reads = nodes
         self._inference = inference
-        self._sums = dict(known)
+        self._sums = dict(sums)
         self.names = names
 
     def dims(self, value: Value) -> Sequence[Dimension]:
@@ -161,9 +162,9 @@ class Names:
         ]
         axes = self._resolved(one.axes)
         for each in (axes, *(a.axes for p in products for a in p.atoms)):
-            named = [name for name in each if name is not None]
+            labels = [name for name in each if name is not None]
             # A tensor times its transpose has one axis twice, which names cannot tell apart.
-            if len(set(named)) < len(named):
+            if len(set(labels)) < len(labels):
                 raise Unreadable
         return IndexSum(axes, tuple(products))
 
@@ -280,10 +281,10 @@ def _view(reading: IndexReading, node: Node) -> IndexSum:
     source = node.input(0)
     assert source is not None
     one, dims = reading.of(source), reading.dims(node.output())
-    named = [name for name in one.axes if name is not None]
-    if [reading.names.size(name) for name in named] != [dim for dim in dims if dim != 1]:
+    labels = [name for name in one.axes if name is not None]
+    if [reading.names.size(name) for name in labels] != [dim for dim in dims if dim != 1]:
         raise Unreadable
-    rest = iter(named)
+    rest = iter(labels)
     return IndexSum(tuple([None if dim == 1 else next(rest) for dim in dims]), one.products)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import onnx
 
@@ -45,7 +45,7 @@ class _Layout(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """The meaning of a scan: s' = decay s + key rate (value - key decay s), y = query s'.
+    """Meaning of a scan, s' = decay s + key rate (value - key decay s), y = query s'.
 
     Attributes:
         layout: the names of the axes.
@@ -67,7 +67,7 @@ class _Match(NamedTuple):
 
 
 def raise_linear_attention(node: Node, inference: ShapeInference) -> bool:
-    """Replace a Scan that updates a matrix, and the products of its states, by one node."""
+    """Replace a Scan that updates a matrix, and products of its states."""
     try:
         reading, match = _matched(read_replaceable(node), inference)
     except (Obstacle, Unreadable):
@@ -111,12 +111,12 @@ class _Reading:
             axes = (*one.axes[:axis], *one.axes[axis + 1 :])
             self._known[scanned.argument] = IndexSum(axes, one.products)
 
-    def _sums(self, known: dict[Value, IndexSum]) -> IndexReading:
+    def _sums(self, sums: dict[Value, IndexSum]) -> IndexReading:
         def reads(node: Node) -> bool:
             is_inside = node.graph is self.view.body or node in self._readers
             return is_inside or node.is_op(*self._outside)
 
-        return IndexReading(reads, self._inference, known, self.names)
+        return IndexReading(reads, self._inference, sums, self.names)
 
     def match(self) -> _Match:
         """The roles of all factors.
@@ -174,7 +174,7 @@ class _Reading:
         rates = [atom for atom in write.atoms if atom not in (key, value)]
         decays = [atom for atom in keep.atoms if atom != own]
         rest = [p for p in products if p is not write and p is not keep]
-        if max(map(len, (rates, decays, rest))) > 1 or len(rates) != len(rest):
+        if max(len(each) for each in (rates, decays, rest)) > 1 or len(rates) != len(rest):
             raise Unreadable
         if (write.number, keep.number) != (1, 1):
             raise Unreadable
@@ -182,11 +182,11 @@ class _Reading:
             inner = _only(self._states_of(correction)).axes[own.axes.index(layout.key)]
             if inner is None or correction.number != -1:
                 raise Unreadable
-            found = [atom.renamed(layout.key, inner) for atom in (own, key, *decays)]
-            if Counter([key, *rates, *found]) != Counter(correction.atoms):
+            inside = [atom.renamed(layout.key, inner) for atom in (own, key, *decays)]
+            if Counter([key, *rates, *inside]) != Counter(correction.atoms):
                 raise Unreadable
-        named = {"key": [key], "value": [value], "rate": rates, "decay": decays}
-        return {name: atoms[0] for name, atoms in named.items() if atoms}, bool(rest)
+        roles = {"key": [key], "value": [value], "rate": rates, "decay": decays}
+        return {name: atoms[0] for name, atoms in roles.items() if atoms}, bool(rest)
 
     def _require_form(self, layout: _Layout, factors: dict[str, Atom], result: Axes) -> None:
         """Require the axes and the type that the operator has, and operands before the scan."""
@@ -234,9 +234,7 @@ class _Reading:
         waiting = [value]
         for current in waiting:
             one = outer.of(current)
-            read = _only(
-                a for p in one.products for a in p.atoms if a.value is self.state.result
-            )
+            read = _only(a for p in one.products for a in p.atoms if a.value is self.state.result)
             if not {*read.axes} <= {*one.axes, None}:
                 yield current
                 continue
@@ -282,11 +280,9 @@ def _emit(reading: _Reading, match: _Match) -> None:
     words = ["gated"] * ("decay" in match.factors) + ["delta"] * match.corrects
     rule = "_".join(words) or "linear"
     graph.root.opset_imports.setdefault("com.microsoft", 1)
-    op = Operator.make(
-        *("LinearAttention", "com.microsoft"),
-        **{"q_num_heads": heads, "kv_num_heads": heads},
-        **{"update_rule": rule, "scale": match.scale},
-    )
+    settings: dict[str, Any] = {"update_rule": rule, "scale": match.scale}
+    settings |= {"q_num_heads": heads, "kv_num_heads": heads}
+    op = Operator.make("LinearAttention", "com.microsoft", **settings)
     rows, last = emit.add_unchecked(op, operands, [f"{name}_rows", f"{name}_state"])
     sizes = (0, 0, heads, names.size(layout.value).value or 1)
     split = emit.reshape(rows, sizes, f"{name}_heads")
@@ -298,14 +294,14 @@ def _emit(reading: _Reading, match: _Match) -> None:
 
 
 def _arranged(emit: Builder, value: Value, have: Axes, want: Axes, label: str) -> Value:
-    """A tensor with its axes in another order, those of size 1 put where they are wanted."""
+    """A tensor with its axes in another order, with axes of size 1 between."""
     if have == want:
         return value
     units = tuple([axis for axis, name in enumerate(have) if name is None])
     if units:
         value = emit.squeeze(value, units, label)
-    named = [name for name in have if name is not None]
-    order = [named.index(name) for name in want if name is not None]
+    labels = [name for name in have if name is not None]
+    order = [labels.index(name) for name in want if name is not None]
     value = emit.transpose(value, order, label)
     missing = tuple([axis for axis, name in enumerate(want) if name is None])
     return emit.unsqueeze(value, missing, label) if missing else value

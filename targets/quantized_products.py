@@ -124,7 +124,7 @@ def _product_of_blocks(draft: NodeDraft, sides: Sequence[Value], ranks: Sequence
 
 
 def _blocks(draft: NodeDraft, rows: Value, rank: int) -> Value:
-    """Rows in blocks of one length, [.., M, K] as [.., B, M, 256], the last one filled with zeros."""
+    """Rows in blocks of 256, [.., B, M, 256], the last one filled with zeros."""
     length = length_of(draft, draft.emit("Shape", [rows], "shape"), rank - 1, 1)
     size, one = draft.ints([_BLOCK], "size"), draft.ints([1], "one")
     # One block more than full ones, as a Reshape to no block would copy a size (allowzero is 0).

@@ -84,7 +84,7 @@ def largest(terms: Terms, term: Term) -> Term | None:
 
 @rewriting("MatMul")
 def product_of_pieces(terms: Terms, term: Term) -> Term | None:
-    """Rewrite a product of vectors, and one along a Concat, to a sum, an outer one to Mul."""
+    """Rewrite products of vectors and along a Concat to sums, outer ones to Mul."""
     a, b = term.args
     if a is None or b is None or term.fact.elem_type not in FLOATS:
         return None

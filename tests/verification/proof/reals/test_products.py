@@ -355,3 +355,10 @@ def test_a_product_of_two_vectors_is_a_sum(nodes, equal):
         model(DOT, UNIT_AXES + each, constants) for each in ("y = MatMul (p, q)", nodes)
     )
     assert (status(product, other) == "proved") is equal
+
+
+@table(("4, 1", "1, 3", True), ("3, 3", "3, 3", False))
+def test_an_outer_product_is_one_of_elements(one, other, is_equal):
+    signature = f"(float[B, 2, {one}] x, float[B, 2, {other}] w) => (float[B, 2, {one[0]}, 3] y)"
+    before, after = (model(signature, f"y = {name} (x, w)") for name in ("MatMul", "Mul"))
+    assert (status(before, after) == "proved") == is_equal
