@@ -45,7 +45,9 @@ class _Layout(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """Meaning of a scan, s' = decay s + key rate (value - key decay s), y = query s'.
+    """Meaning of a scan.
+
+    It is s' = decay s + key rate (value - key decay s) and y = query s'.
 
     Attributes:
         layout: the names of the axes.
