@@ -107,7 +107,8 @@ def list_rules(
     if names:
         items = [item for item in items if _matches(item, names)]
         if not items:
-            raise typer.BadParameter(f"no rule and no operator of one is {' or '.join(names)}")
+            listed = " or ".join(map(repr, names))
+            raise typer.BadParameter(f"no rule has the name or the operator {listed}")
     own = [item for item in items if names or item["name"] not in shipped]
     blocks = [] if names else _rule_names(items)
     return _list(items, [*blocks, *([_rule_table(own)] if own else [])], as_json)

@@ -117,7 +117,7 @@ def _prepare(declared: Value, value: Any) -> Any:
     if converted is None:
         kind = onnx.TensorProto.DataType.Name(elem_type).lower()
         raise BindingError(
-            f"input '{declared.name}' is {kind}; {reprlib.repr(value)} is not exactly that"
+            f"input '{declared.name}' is {kind}; {reprlib.repr(value)} is not a value of that type"
         )
     shape = declared.shape
     if plain.ndim or shape is None or any(isinstance(d, int) and d >= 0 and d != 1 for d in shape):
@@ -205,9 +205,9 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
         raise BindingError(f"input '{value.name}' is not a tensor; it has no shape to set")
     old_dims = value.shape if value.shape is not None else (None,) * len(dims)
     if len(old_dims) != len(dims):
-        text = "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
+        text = "x".join("?" if dim is None else str(dim) for dim in dims) or "of a scalar"
         raise BindingError(
-            f"input '{value.name}' has rank {len(old_dims)}, but the shape {text} rank {len(dims)}"
+            f"input '{value.name}' has rank {len(old_dims)}, but the shape {text} has {len(dims)}"
         )
     for axis, (old, new) in enumerate(zip(old_dims, dims, strict=True)):
         if new is None:

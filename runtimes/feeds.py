@@ -129,7 +129,7 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
         raise FeedError(f"input '{name}' is {_name(dtype)}, the value is {array.dtype}")
     dims = dims_of(proto.tensor_type)
     if dims is not None and not fit(dims, array.shape):
-        raise FeedError(f"input '{name}' is {type_text(proto)}, given has {list(array.shape)}")
+        raise FeedError(f"input '{name}' is {type_text(proto)}, the value has {list(array.shape)}")
     return array
 
 

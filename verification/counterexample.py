@@ -16,6 +16,7 @@ import onnx
 
 from ..ir import BaseDir, ModelSource, SaveError, Tensor, read
 from ..ir.errors import reason
+from ..ir.io.files import require_folder
 from ..ir.option_names import by
 from ..reference.signature import Signature, type_text
 from ..runtimes.session import Feeds
@@ -169,8 +170,7 @@ def place_of(folder: Path, *, force: bool = False) -> Path:
     target = Path(os.path.realpath(folder))
     if target.exists() and not target.is_dir():
         raise SaveError(f"cannot write '{folder}': it is not a folder")
-    if not target.parent.is_dir():
-        raise SaveError(f"cannot write '{folder}': make the folder '{folder.parent}' first")
+    require_folder(folder, target)
     if not force and target.is_dir() and not _is_own(target):
         raise SaveError(
             f"cannot write '{folder}': a folder with other files is there; name another one, or"

@@ -133,6 +133,9 @@ def main() -> None:
         rows.append((count(model.graph), found))
     for tool in _SHOWN:
         of = [(nodes, found[tool]) for nodes, found in rows if tool in found]
+        if not of:
+            print(f"{tool}: no model")
+            continue
         nodes, load, run = (
             mean(tuple(numbers))
             for numbers in zip(*((f[0] / n, f[1], f[2]) for n, f in of), strict=True)

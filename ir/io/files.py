@@ -89,9 +89,21 @@ def open_to_append(path: Path) -> BinaryIO:
     raise SaveError(f"cannot write '{path}': it is not a regular file")
 
 
+def require_folder(path: Path, resolved: Path) -> None:
+    """Require the folder of a file to write.
+
+    Args:
+        path: the file as the caller named it.
+        resolved: the same without links.
+    """
+    if not resolved.parent.is_dir():
+        is_file = resolved.parent.exists()
+        what = ("make the folder '{}' first", "'{}' is a file, not a folder")[is_file]
+        raise SaveError(f"cannot write '{path}': {what.format(path.parent)}")
+
+
 def _temporary(path: Path) -> Path:
-    if not path.parent.is_dir():
-        raise SaveError(f"cannot write '{path}': make the folder '{path.parent}' first")
+    require_folder(path, path)
     if path.exists() and not path.is_file():
         raise SaveError(f"cannot write '{path}': it is not a regular file")
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)

@@ -31,7 +31,12 @@ _FORMATS = (
     ),
     _Format(b"PK\x03\x04", 0, "it is a zip archive; extract the .onnx file from it"),
     _Format(b"\x1f\x8b", 0, "it is a gzip archive; extract the .onnx file from it"),
-    _Format(b"\x80\x02", 0, "it is a Python pickle, such as a checkpoint of PyTorch; export it"),
+    *(
+        _Format(bytes((0x80, n)), 0, "it is a Python pickle, such as a checkpoint; export the model")
+        for n in (2, 3, 4, 5)
+    ),
+    _Format(b"GGUF", 0, "it holds weights of llama.cpp; export the model to ONNX"),
+    _Format(b'{"', 8, "it holds weights alone (safetensors); export the model to ONNX"),
     _Format(
         b"TFL3",
         4,
@@ -58,7 +63,7 @@ def description(content: bytes | bytearray) -> str:
         return _PAGE
     if _is_truncated(content):
         return "it is truncated; copy or download it again"
-    return "its bytes do not parse"
+    return "its bytes do not parse; download or export it again"
 
 
 def _is_truncated(content: bytes | bytearray) -> bool:

@@ -209,6 +209,8 @@ def parse_bytes(content: bytes | bytearray, what: str) -> onnx.ModelProto:
     Raises:
         LoadError: they are not an ONNX model.
     """
+    if not content:
+        raise LoadError(f"{what} is not an ONNX model: it is empty; copy or download it again")
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(content)
@@ -228,7 +230,6 @@ def require_graph(proto: onnx.ModelProto, what: str) -> onnx.ModelProto:
     Raises:
         LoadError: it holds none.
     """
-    # An empty file is a valid message without a graph.
     if not proto.HasField("graph"):
         raise LoadError(f"{what} is not an ONNX model: it holds no graph")
     return proto

@@ -11,6 +11,7 @@ from ..errors import LoadError, SaveError
 from ..file_reader import is_descriptor
 from ..option_names import by
 from .external_data import external_tensors, files_of
+from .files import require_folder
 from .header_scan import skim
 
 Key = str | tuple[int, int]
@@ -146,8 +147,7 @@ def _place(path: Path) -> Path:
     if is_descriptor(path):
         raise SaveError(f"cannot write '{path}': it is an open stream, not a regular file")
     file = Path(os.path.realpath(path))
-    if not file.parent.is_dir():
-        raise SaveError(f"cannot write '{path}': make the folder '{path.parent}' first")
+    require_folder(path, file)
     if file.is_dir():
         raise SaveError(f"cannot write '{path}': it is a folder, not a regular file")
     if file.exists() and not file.is_file():

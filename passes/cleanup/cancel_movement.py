@@ -1,4 +1,4 @@
-"""Cancel reshapes that undo each other, and make known target shapes constant.
+"""Cancel movements that undo each other, and make known target shapes constant.
 
 s = Unsqueeze (x, k)
 t = Tanh (s)                          y = Tanh (x)
@@ -6,8 +6,8 @@ y = Squeeze (t, k)             ->     n = Shape (y)  ...
 z = Reshape (y, sizes_of_y)           and y in the place of z
 
 Reshape, Flatten, Squeeze and Unsqueeze keep the order of the elements, so one of them replaces
-several. So does a Transpose that moves only axes of size 1 past others. A runtime computes no shape
-that is constant.
+several. So does a Transpose that moves only axes of size 1 past others. Transposes around
+elementwise operators cancel, too. A runtime computes no shape that is constant.
 
 Kept: a reshape that may fail because its sizes are not known to fit, a value with another reader,
 and shapes with two run-time sizes that do not keep their axes.
@@ -62,9 +62,17 @@ class _Cancelling:
     def visit(self, graph: Graph, node: Node) -> bool:
         """Simplify one node, and return whether it changed."""
         value = node.outputs[0]
-        if value is None or value.pinned or not self._keeps_order(node):
+        if value is None or value.pinned:
             return False
-        if self._bypass(graph, node):
+        if not self._keeps_order(node):
+            return self._turn_back(graph, node)
+
+        def source_of(value: Value) -> Value | None:
+            first = value.producer
+            own = first is not None and first.graph is graph and self._keeps_order(first)
+            return self._source(graph, first) if first is not None and own else None
+
+        if self._bypass(graph, node, Regions(graph, self.inference, source_of)):
             return True
         before = self._lift(graph, node)
         source = self._source(graph, node)
@@ -116,18 +124,30 @@ class _Cancelling:
             value = value.producer.inputs[0]
         return value
 
-    def _bypass(self, graph: Graph, node: Node) -> bool:
-        """Compute operators in the shape before a reshape that this node undoes."""
+    def _turn_back(self, graph: Graph, node: Node) -> bool:
+        """Compute operators before Transposes that this Transpose undoes."""
+        perm = node.attribute("perm", None)
+        if not node.is_op("Transpose") or node.op.references or perm is None:
+            return False
+        if sorted(perm) != [*range(len(perm))]:
+            return False
+        inverse = [perm.index(axis) for axis in range(len(perm))]
 
         def source_of(value: Value) -> Value | None:
             first = value.producer
-            own = first is not None and first.graph is graph and self._keeps_order(first)
-            return self._source(graph, first) if first is not None and own else None
+            if first is None or first.graph is not graph or not first.is_op("Transpose"):
+                return None
+            undone = not first.op.references and first.attribute("perm", None) == inverse
+            return first.inputs[0] if undone else None
 
-        region = Regions(graph, self.inference, source_of).before(node)
+        return self._bypass(graph, node, Regions(graph, self.inference, source_of, perm))
+
+    def _bypass(self, graph: Graph, node: Node, regions: Regions) -> bool:
+        """Compute operators as their operands were before a movement that this node undoes."""
+        region = regions.before(node)
         if region is None:
             return False
-        replace_value(graph, node.output(), region.move(graph))
+        replace_value(graph, node.output(), region.move(Builder(graph, self.fold)))
         for one in (node, *reversed(region.nodes)):
             graph.remove(one)
         return True

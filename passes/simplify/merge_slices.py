@@ -5,7 +5,8 @@
                                                  <int64[2] sizes = {2, 4}>
 
 The slices must cover the axis without a gap. A part of a Concat that is one of its operands is that
-operand. Slices along other axes that alone read a part cut along all axes at once, without it.
+operand; parts joined again are the tensor or a Slice of it. Slices along other axes that alone read
+a part cut along all axes at once, without it.
 
     t = Slice (x, zero, end, rows, two)         a = Slice (x, [0, 0], ends, axes, twos)
     a = Slice (t, zero, end, columns, two)   -> b = Slice (x, [0, 1], ends, axes, twos)
@@ -60,7 +61,7 @@ class MergeSlices(Pass):
         slices = operands = combined = 0
         for graph in model.graphs():
             cutting = _Cutting(graph, context.inference(model))
-            operands += cutting.read_operands()
+            operands += cutting.read_operands() + cutting.rejoin()
             combined += cutting.combine()  # before a Split of parts that would be cut further
             if graph.root.opset() >= _OLDEST:
                 slices += cutting.merge()
@@ -116,6 +117,42 @@ class _Cutting:
                     # The operand may be a part itself, replaced before.
                     same[part.result] = same.get(operand, operand)
         return self._replace(same)
+
+    def rejoin(self) -> int:
+        """Read a tensor in place of its parts, joined in order, and return their number."""
+        nodes = self._graph.nodes_of("Slice", "Gather", "Split")
+        parts = {part.result: part for node in nodes for part in self._parts(node)}
+        sources, outputs = {part.source for part in parts.values()}, {*self._graph.outputs}
+        same: dict[Value, Value] = {}
+        for node in self._graph.nodes_of("Concat") if parts else ():
+            shape = self._inference.fact(node.output()).shape
+            if node.output().pinned or node.op.references or not shape:
+                continue
+            runs = _runs(node.inputs, parts, range(len(shape))[node.attribute("axis", 1)])
+            read = [self._run(run, len(runs) == 1) for run in runs]
+            operands = [value for values in read for value in values]
+            # An output keeps its name, and the next run sees what a replaced value leads to.
+            is_kept = operands[0] in sources and node.output() in outputs and len(operands) == 1
+            if len(operands) < len(node.inputs) and not is_kept and not same.keys() & {*operands}:
+                build, label = Builder(self._graph), node.output().name
+                same[node.output()] = build.concat(operands, node.attribute("axis", 1), label)
+        return self._replace(same)
+
+    def _run(self, run: list[_Part | Value], alone: bool) -> list[Value]:
+        """The values in place of adjacent parts of one tensor: itself, or one Slice."""
+        first, last = run[0], run[-1]
+        if not isinstance(first, _Part) or not isinstance(last, _Part):
+            return [value for value in run if isinstance(value, Value)]
+        values = [part.result for part in run if isinstance(part, _Part)]
+        size = self._inference.fact(first.source).dims[first.axis].value
+        if first.start == 0 and last.end == size:
+            return [first.source]
+        others = {v for value in values if value.producer for v in value.producer.outputs if v}
+        readers = [reader for value in others for reader in self._graph.users(value)]
+        if not alone or len(run) == 1 or len({*readers}) > 1:
+            return values
+        cuts = _Cuts((first.start,), (last.end,), (first.axis,), (1,))
+        return [_cut(Builder(self._graph), first.source, cuts, first.result.name)]
 
     def combine(self) -> int:
         """Cut along all axes at once where slices alone read parts, and return their number."""
@@ -281,6 +318,23 @@ def _cut(build: Builder, source: Value, cuts: _Cuts, label: str) -> Value:
         lists = {name: list(getattr(cuts, name)) for name in ("starts", "ends", "axes")}
         return build.add("Slice", [source], label, **lists)
     return build.add("Slice", [source, *(build.vector(each, "cut") for each in cuts)], label)
+
+
+def _runs(
+    values: Sequence[Value | None], parts: dict[Value, _Part], axis: int
+) -> list[list[_Part | Value]]:
+    """Operands of a Concat, with adjacent parts of one tensor together."""
+    runs: list[list[_Part | Value]] = []
+    for value in values:
+        part = None if value is None else parts.get(value)
+        last = runs[-1][-1] if runs else None
+        if part is None or part.axis != axis:
+            runs.append([value] if value is not None else [])
+        elif isinstance(last, _Part) and (last.source, last.end) == (part.source, part.start):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
 
 
 def _gather(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:

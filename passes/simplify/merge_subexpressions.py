@@ -10,7 +10,7 @@
 
 A body may use a value of the graph around it that is computed before; nothing uses a value of a
 body. Nodes with bodies merge where their bodies compute equal values. Nodes that draw random
-numbers, and operators of other domains, stay.
+numbers, and operators of unknown domains, stay.
 """
 
 from __future__ import annotations

@@ -24,6 +24,11 @@ from ...ops import OperatorRules, rules_of
 from ...ops.randomness import find_random_in
 from ...ops.schema_queries import Schema, schema_at
 
+# onnxruntime's own operators compute their outputs alone; those that draw have a class that says so
+# (`ops/randomness.py`). Any other domain may count calls or write files.
+_PURE = frozenset(("", "ai.onnx.ml", "com.microsoft"))
+"""Domains whose operators have no side effects."""
+
 _ORDER_BY_ATTRIBUTES = 7
 """Below this opset, attributes say how operands broadcast, so that their order matters."""
 
@@ -202,7 +207,8 @@ class NodeKeys:
         op, domain = node.op, normal_domain(node.domain)
         if op.is_sharded:
             return None
-        if domain and (op.function_key not in self._functions or not self._is_pure(node)):
+        is_call = op.function_key in self._functions
+        if not (self._is_pure(node) if is_call else domain in _PURE):
             return None
         rules = rules_of(op)
         commutative = rules.commutative and self._opset >= _ORDER_BY_ATTRIBUTES
@@ -235,7 +241,7 @@ class NodeKeys:
                 if op.function_key in self._functions:
                     waiting += {op.function_key} - reached
                     reached.add(op.function_key)
-                elif normal_domain(op.domain):
+                elif normal_domain(op.domain) not in _PURE:
                     return False
         return True
 

@@ -43,6 +43,7 @@ def test_missing_files_and_folders_are_refused(folder, run):
     write(folder / "in.onnx", LOOP)
     assert_refused(run("rewrite", "none.onnx", "out.onnx"), 1, "none.onnx")
     assert_refused(run("rewrite", "in.onnx", "none/out.onnx"), 1, "make the folder 'none' first")
+    assert_refused(run("rewrite", "in.onnx", "in.onnx/out.onnx"), 1, "'in.onnx' is a file, not")
     assert_refused(run("rewrite", folder, "out.onnx"), 1)
     assert_refused(run("rewrite", "in.onnx", folder), 1, "is a folder")
     assert_refused(run("inspect", "none.onnx"), 1, "none.onnx")

@@ -137,15 +137,19 @@ def _keeps_range(op_type: str, first: str, second: str) -> Callable[[Rule, Match
     return where
 
 
-def _merged(name: str, texts: tuple[str, ...]) -> type[Rule]:
+_FLOATS = ("(floats x[< *S], const c[< *S], const d[< *S])",)
+# Integers wrap, so their sums and products are those of a ring, in any order.
+_INTEGERS = tuple(f"(integers x[*S], const c[{n}], const d[{n}])" for n in ("", "1"))
+
+
+def _merged(
+    name: str, texts: tuple[str, ...], headers: tuple[str, ...], exactness: str
+) -> type[Rule]:
     """A rule that merges the constants of two sums or products."""
     first, second, constant, last = texts
-    before = f"""(floats x[< *S], const c[< *S], const d[< *S]) => (y[*S]) {{
-        t = {first}
-        y = {second}
-    }}"""
     after = f"(x, c, d) => (y) {{ e = {constant}  y = {last} }}"
-    content: dict[str, Any] = {"before": before, "after": after, "exactness": "reals"}
+    content: dict[str, Any] = {"after": after, "exactness": exactness}
+    content["before"] = tuple(f"{h} => (y[*S]) {{ t = {first}  y = {second} }}" for h in headers)
     op_type, one, other = constant.replace("(", "").replace(",", "").strip(")").split()
     content["where"] = _keeps_range(op_type, one, other)
     content["__doc__"] = f"Merge the constants of {first} and {second}."
@@ -157,7 +161,10 @@ def _class_name(name: str) -> str:
 
 
 for _name, _texts in _MERGED.items():
-    shipped(_merged(_name, _texts))
+    shipped(_merged(_name, _texts, _FLOATS, "reals"))
+    if not any(text.startswith("Div") for text in _texts):  # a quotient of integers rounds
+        _renamed = _name.replace("constant", "integer")
+        shipped(_merged(_renamed, _texts, _INTEGERS, "bits"))
 
 
 def _gathered(op_type: str, texts: tuple[str, str, str], name: str) -> type[Rule]:

@@ -71,3 +71,36 @@ def _sunk(op_type: str) -> type[Rule]:
 
 for _op_type in UNARY:
     shipped(_sunk(_op_type))
+
+
+def _sunk_along(op_type: str) -> type[Rule]:
+    """A rule that merges two Transposes around an operator along one axis."""
+
+    def where(self: Rule, match: Match) -> bool:
+        p, q = match["p"], match["q"]
+        axis = match["a"]
+        if not -len(p) <= axis < len(p):
+            return False
+        return match.bind("r", tuple(p[place] for place in q)) and match.bind("b", p[axis])
+
+    content = {
+        "before": f"""(x[*S]) => (y) {{
+        t = Transpose <perm = @p> (x)
+        u = {op_type} <axis = @a> (t)
+        y = Transpose <perm = @q> (u)
+    }}""",
+        "after": f"""(x) => (y) {{
+        u = {op_type} <axis = @b> (x)
+        y = Transpose <perm = @r> (u)
+    }}""",
+        "where": where,
+        # Below opset 13 they run over all axes from one on.
+        "since": 13,
+        "ranks": range(1, 5),
+        "__doc__": f"Merge two Transposes around {op_type}.",
+    }
+    return type(f"TransposeOf{op_type}", (Rule,), content)
+
+
+for _op_type in ("Softmax", "LogSoftmax"):
+    shipped(_sunk_along(_op_type))

@@ -44,7 +44,11 @@ LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\
     (b"\x89HDF\r\n", "HDF5"),
     (array(), "NumPy"),
     (MODEL.SerializeToString()[:-3], "truncated"),
-    (b"hello", "its bytes do not parse"),
+    (pickle.dumps({"a": 1}), "pickle"),
+    (b"GGUF\3\0\0\0", "llama.cpp"),
+    ((20).to_bytes(8, "little") + b'{"__metadata__":{}}', "safetensors"),
+    (b"", "empty; copy or download"),
+    (b"hello", "its bytes do not parse; download"),
     (b"\xff" * 40, "its bytes do not parse"),
 )
 def test_content_is_named_in_the_error(content, words, tmp_path):

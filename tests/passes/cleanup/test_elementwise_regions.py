@@ -29,6 +29,10 @@ def text(nodes):
         " y = Squeeze (u, k)",
         "t = Less (x, b) y = Where (t, x, x)",
     ),
+    (
+        "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
+        "n = Neg (x) y = Mul (x, n)",
+    ),
 )
 def test_operators_between_reshapes(before, after):
     feeds = [
@@ -50,7 +54,6 @@ def test_a_long_chain_is_left_alone():
     "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) y = Squeeze (u, k) q = Neg (t)",
     "r = Reshape (x, l) t = Exp (r) u = Mul (r, t) q = Shape (x) y = Reshape (u, q)",
     "r = Unsqueeze (x, k) c = CumSum (r, k1) u = Mul (r, c) y = Squeeze (u, k)",
-    "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
 )
 def test_values_with_other_readers_stay(nodes):
     nodes = nodes.replace("q = Neg (t)", "w2 = Neg (t)")
@@ -59,4 +62,47 @@ def test_values_with_other_readers_stay(nodes):
     )
     if "w2" in nodes:
         model = model.replace("4] w)", "4] w, float[1, n, 4] w2)")
+    assert not run_passes(model, CancelMovement()).changed
+
+
+TURNED = "g (float[n, 2, 3] x, float[n, 2, 1] z) => (float[n, 2, 3] y)"
+LISTS = "<float h = {{0.5}}, float[{0}] b = {{1, 2}}, float[{1}] c = {{3, 4}}>".format
+
+
+@table(
+    (
+        "p = {T} (x) q = {T} (z) r = Add (p, q) s = Relu (r) t = Mul (s, p) y = {T} (t)",
+        "r = Add (x, z) s = Relu (r) y = Mul (s, x)",
+    ),
+    (
+        "p = {T} (x) r = Add (b, p) s = Clip (r, h) t = Sub (s, c) y = {T} (t)",
+        "r = Add (b, x) s = Clip (r, h) y = Sub (s, c)",
+    ),
+)
+def test_operators_between_transposes(before, after):
+    before = before.replace("{T}", "Transpose <perm = [0, 2, 1]>")
+    feeds = [
+        {
+            "x": np.arange(6 * n, dtype=np.float32).reshape(n, 2, 3) - 4,
+            "z": np.ones((n, 2, 1), np.float32),
+        }
+        for n in (0, 1, 2)
+    ]
+    given, wanted = LISTS("2", "1, 2"), LISTS("1, 2, 1", "1, 2, 1")
+    turned = run_passes(f"{HEAD}{TURNED} {wanted} {{ {after} }}", EliminateDeadNodes()).model
+    assert_rewrites(PASSES, f"{HEAD}{TURNED} {given} {{ {before} }}", turned, feeds)
+
+
+@table(
+    "p = Transpose <perm = [2, 0, 1]> (x) r = Exp (p) y = Transpose <perm = [2, 0, 1]> (r)",
+    "p = {T} (x) r = Add (p, w) y = {T} (r)",
+    "p = {T} (x) r = Exp (p) y = {T} (r) v = Neg (r)",
+    "p = {T} (x) r = CumSum (p, one) y = {T} (r)",
+)
+def test_transposes_that_others_need_stay(nodes):
+    nodes = nodes.replace("{T}", "Transpose <perm = [0, 2, 1]>")
+    signature = "g (float[3, 2, 2] x, float[2, 2] w) => (float[a, b, c] y, float[d, e, f] v)"
+    if "v =" not in nodes:
+        signature = signature.replace(", float[d, e, f] v", "")
+    model = f"{HEAD}{signature} <int64 one = {{1}}> {{ {nodes} }}"
     assert not run_passes(model, CancelMovement()).changed

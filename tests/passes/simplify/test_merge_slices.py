@@ -55,7 +55,30 @@ def test_operands_of_a_concat():
     )
 
 
+def test_parts_that_are_joined_again():
+    merges(
+        """g (float[N, 6] x) => (float[N, 6] y, float[N, 5] z, float[N, 8] w)
+            <int64[3] sizes = {1, 2, 3}, int64[1] k = {0}, int64[1] one = {1}, int64[1] two = {2},
+             int64[1] six = {6}> {
+            e = Exp (x) a, b, c = Split <axis = 1> (x, sizes) d = Concat <axis = 1> (a, b, c)
+            y = Neg (d) p, q, r = Split <axis = -1> (e, sizes) z = Concat <axis = -1> (q, r)
+            s = Slice (y, k, two, one) t = Slice (y, two, six, one)
+            w = Concat <axis = 1> (s, s, t) }""",
+        """g (float[N, 6] x) => (float[N, 6] y, float[N, 5] z, float[N, 8] w)
+            <int64[1] k = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] cut = {1},
+             int64[1] cut_1 = {6}> {
+            e = Exp (x) y = Neg (x) s = Slice (y, k, two, one)
+            z = Slice (e, cut, cut_1, cut, cut) w = Concat <axis = 1> (s, y) }""",
+    )
+
+
 KEPT = {
+    "parts in another order": """p, q = Split <axis = 1> (x, halves) d = Concat <axis = 1> (q, p)
+        a = Neg (d) b = Abs (p)""",
+    "parts along another axis": """p, q = Split <axis = 1> (x, halves)
+        d = Concat <axis = 0> (p, q) a = Neg (d) b = Abs (d)""",
+    "parts that others read": """p, q, r = Split <axis = 1> (x, twos)
+        d = Concat <axis = 1> (q, r) a = Neg (d) b = Abs (q)""",
     "a dead slice": "a = Slice (x, k, two, one) d = Slice (x, two, six, one) b = Abs (a)",
     "sizes": """t = Shape (x) p = Slice (t, k, one) q = Slice (t, one, two) a = Expand (c, p)
         b = Expand (c, q)""",
@@ -78,7 +101,8 @@ KEPT = {
 def test_others_stay(what):
     text = f"""g (float[N, 6] x, int64[1] s, float c) => (float[?, ?] a, float[?, ?] b)
         <{BOUNDS}, int64[2] kk = {{0, 0}}, int64[2] two2 = {{2, 2}}, int64[2] sixes = {{6, 6}},
-         int64[5] beyond = {{2, 3, 4, 5, 6}}, int64[4] order = {{3, 2, 4, 5}}> {{ {KEPT[what]} }}"""
+         int64[5] beyond = {{2, 3, 4, 5, 6}}, int64[2] halves = {{3, 3}},
+         int64[3] twos = {{2, 2, 2}}, int64[4] order = {{3, 2, 4, 5}}> {{ {KEPT[what]} }}"""
     if what == "sizes":
         text = text.replace("[?, ?] a, float[?, ?] b", "[?] a, float[?] b")
     assert not run_passes(HEAD.format(17) + text, MergeSlices()).changed

@@ -165,3 +165,10 @@ def test_one_of_three_with_equal_operands_differs():
         u = {one} v = {other} w = {other} s = Sub (u, v) y = Mul (s, w) }}"""
     after = sl.rewrite(onnx.parser.parse_model(text), "merge-subexpressions", verify=False)
     assert [node.op_type for node in after.graph.node] == ["If", "If", "Sub", "Mul"]
+
+
+@pytest.mark.parametrize("name, left", [("com.microsoft.FastGelu", 2), ("own.Gelu", 3)])
+def test_nodes_of_other_domains(name, left):
+    text = f"""<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "own" : 1]>
+        g (float[2] x) => (float[2] y) {{ a = {name} (x) b = {name} (x) y = Sub (a, b) }}"""
+    assert len(run_passes(text, MergeSubexpressions()).model.graph.node) == left

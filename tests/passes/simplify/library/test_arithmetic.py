@@ -95,3 +95,16 @@ def test_constants_on_either_side_and_around_others(nodes, left):
 def test_constants_whose_product_no_float_holds_stay(text):
     nodes = f"<float c = {{{text}> {{ t = Mul (x, c) u = Mul (t, d) y = Exp (u) }}"
     assert operators(nodes, TWO, "reals") == ["Mul", "Mul", "Exp"]
+
+
+INTEGERS = "(int64[N, 3] x, int64[3] z) => (y)"
+
+
+@table(
+    ("int64 c = {3}, int64 d = {-1}", "t = Add (x, c) u = Sub (t, d) y = Sub (u, c)", ["Add"]),
+    ("int64[1] c = {3}, int64[1] d = {2}", "t = Mul (x, c) y = Mul (d, t)", ["Mul"]),
+    ("int64 c = {3}, int64 d = {2}", "t = Sub (c, x) y = Sub (d, t)", ["Add"]),
+    ("int64 c = {3}, int64 d = {2}", "t = Div (x, c) y = Div (t, d)", ["Div", "Div"]),
+)
+def test_integers_wrap_in_any_order(constants, nodes, left):
+    assert operators(f"<{constants}> {{ {nodes} }}", INTEGERS) == left
