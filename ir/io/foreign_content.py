@@ -32,7 +32,7 @@ _FORMATS = (
     _Format(b"PK\x03\x04", 0, "it is a zip archive; extract the .onnx file from it"),
     _Format(b"\x1f\x8b", 0, "it is a gzip archive; extract the .onnx file from it"),
     *(
-        _Format(bytes((0x80, n)), 0, "it is a Python pickle, such as a checkpoint; export the model")
+        _Format(bytes((0x80, n)), 0, "it is a Python pickle, such as a checkpoint; export it")
         for n in (2, 3, 4, 5)
     ),
     _Format(b"GGUF", 0, "it holds weights of llama.cpp; export the model to ONNX"),
