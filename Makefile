@@ -28,8 +28,9 @@ demo: $(VENV)/.installed  ## rewrite a real model and show what happened
 test: lint  ## linting, strict type checking, all tests
 	$(MAKE) --no-print-directory --jobs=2 types pytest
 
+# To rewrite the asserts of all files takes each process ten seconds: only tests that fail run again with it.
 pytest: $(VENV)/.installed
-	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 2 --assert=plain || { $(PY) -m pytest --last-failed --last-failed-no-failures=none; exit 1; }
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ os.environ["STRAIGHTLINE_FAULTS"] = "raise"
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import typer.testing  # noqa: E402
-from depth import DEEP, deselect_all_but_samples  # noqa: E402
+from depth import DEEP, is_left_out, keep_samples  # noqa: E402
 
 pytest.register_assert_rewrite("clusters", "commands", "harness", "loops", "straightened")
 
@@ -43,8 +43,13 @@ def pytest_configure(config):
         _limit_memory()
 
 
-def pytest_collection_modifyitems(config, items):
-    deselect_all_but_samples(config, items)
+@pytest.hookimpl(trylast=True)  # after the marks that parametrize
+def pytest_generate_tests(metafunc):
+    keep_samples(metafunc)
+
+
+def pytest_collection_modifyitems(items):
+    items[:] = [item for item in items if not is_left_out(item)]
     gc.freeze()  # the tests themselves: no collection visits them again
     gc.set_threshold(1_000_000, 20, 1000)  # a collection of all takes seconds at the end
 

@@ -5,14 +5,14 @@ import importlib
 import importlib.util
 
 import pytest
-from source_files import ROOT, python_files, sources
+from source_files import ROOT, python_files, sources, statements
 
 SCRIPTS = sorted({p.relative_to(ROOT).as_posix() for p in python_files()} - sources())
 
 
 def missing(file):
     """The names that a file imports from the package and that are not there."""
-    for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
+    for node in statements(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
         module = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and module.split(".")[0] == "straightline":
             if module.startswith("straightline.dev"):  # its own imports may be extras

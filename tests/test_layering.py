@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 
 import networkx as nx
-from source_files import ROOT, sources
+from source_files import ROOT, sources, statements
 from tables import table
 
 FLOORS = {
@@ -159,11 +159,11 @@ def _parsed_imports(file, root):
     tree = ast.parse((root / file).read_text(encoding="utf-8"))
     typing = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in statements(tree)
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = named(node, Path(file).parts[:-1])
             for path in {path for name in names for path in behind(name, sources(root))}:

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from source_files import ROOT, sources
+from source_files import ROOT, sources, statements
 from tables import table
 
 TESTS = Path(__file__).parent
@@ -13,7 +13,7 @@ TESTS = Path(__file__).parent
 def has_logic(file):
     """Whether a file defines functions, rather than only errors, protocols, names and data."""
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in statements(tree) if isinstance(node, ast.FunctionDef)]
     return any(len(f.body) > 1 or ast.get_docstring(f) is None for f in functions)
 
 

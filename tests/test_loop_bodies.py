@@ -9,7 +9,7 @@ from rewired_loops import feeds as rewired_feeds
 from rewired_loops import idioms, is_valid, rewirings
 from rewrite_faults import LOOP_WAYS, WAYS, Original
 
-BODY_PARTS, IDIOM_PARTS = 400, 120
+BODY_PARTS, IDIOM_PARTS = 600, 200
 
 
 @functools.cache

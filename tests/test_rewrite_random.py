@@ -33,7 +33,7 @@ from strategies import model_and_feeds, scan_8_model_and_feeds
 from vectorized import assert_same
 
 quick = settings(
-    max_examples=examples(20),
+    max_examples=examples(15),
     deadline=None,
     database=None,
     phases=[Phase.generate],
@@ -93,7 +93,7 @@ def test_all_iterations_at_once():
     """Of the loops drawn, many can be: they give what they gave iteration by iteration."""
     rewritten = []
 
-    @settings(quick, max_examples=examples(30))
+    @settings(quick, max_examples=examples(20))
     @given(model_and_feeds(opset=18))
     def vectorize(drawn):
         result = check(*drawn, Pipeline([ForwardInvariants(), HoistInvariants(), VectorizeLoops()]))
@@ -147,7 +147,7 @@ def test_loops_as_people_write_them(number):
     assert fuzz_loops.check(number) == []
 
 
-@settings(quick, max_examples=examples(6))
+@settings(quick, max_examples=examples(4))
 @given(model_and_feeds(shadowing=True))
 def test_inner_names_that_hide_outer_ones(drawn):
     """The checker refuses such models, yet they exist; the result is valid."""

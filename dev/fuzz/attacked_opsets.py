@@ -65,11 +65,11 @@ def checked(only: str = "", every: int = 1) -> tuple[Counter[str], list[str]]:
 
     Args:
         only: an operator; empty for all.
-        every: one test in so many.
+        every: one test in so many; pools are among all of them only.
     """
     counts: Counter[str] = Counter()
     wrong = []
-    for case in cases_of_nodes()[::every]:
+    for case in cases_of_nodes(pools=every == 1)[::every]:
         op_type = case.model.graph.node[0].op_type
         if only in ("", op_type) and not _draws(op_type):
             for kind, pair in judged(case):

@@ -62,15 +62,12 @@ class Variant:
 
 
 @functools.cache
-def seeds() -> dict[str, list[Any]]:
+def seeds(pools: bool = True) -> dict[str, list[Any]]:
     """Backend tests of one node by operator: a few that differ in attributes, inputs and ranks."""
-    from onnx.backend.test.case.node import collect_testcases
+    from backend import collected
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cases = collect_testcases(None)
     chosen: dict[str, dict[Any, Any]] = collections.defaultdict(dict)
-    for case in cases:
+    for case in collected(pools):
         graph = case.model.graph
         node = graph.node[0]
         if len(graph.node) != 1 or node.domain or node.op_type in SKIPPED:

@@ -1,4 +1,4 @@
-"""The models with control flow among onnx's own backend tests."""
+"""onnx's own backend tests of nodes, and the models with control flow among them."""
 
 import functools
 import importlib
@@ -6,6 +6,7 @@ import pkgutil
 import warnings
 
 import onnx
+from depth import DEEP
 from onnx import numpy_helper
 from onnx.backend.test.case import node as nodes_of_backend
 from straightline.reference.bodies import subgraphs
@@ -20,32 +21,26 @@ def holds_control_flow(nodes) -> bool:
     )
 
 
-def cases():
-    """Models with control flow, without the modules of pools: these have no bodies, and compute
-    their outputs for seconds."""
+@functools.cache
+def collected(pools=DEEP):
+    """All tests with a model. Those of pools compute their outputs for seconds: only the longer run
+    and fuzzers have them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in pkgutil.iter_modules(nodes_of_backend.__path__):
-            if not module.name.endswith("pool"):
+            if pools or not module.name.endswith("pool"):
                 importlib.import_module(f"{nodes_of_backend.__name__}.{module.name}")
-    found = [case for case in nodes_of_backend._NodeTestCases if case.model is not None]
-    return [case for case in found if holds_control_flow(case.model.graph.node)]
+    return [case for case in nodes_of_backend._NodeTestCases if case.model is not None]
 
 
-def cases_of_nodes():
+def cases_of_nodes(pools=DEEP):
     """Tests of one operator without bodies, with inputs and outputs."""
-    found = [case for case in _collected() if case.data_sets and len(case.model.graph.node) == 1]
-    return [case for case in found if not holds_control_flow(case.model.graph.node)]
+    found = [case for case in collected(pools) if case.data_sets]
+    graphs = [(case, case.model.graph.node) for case in found]
+    return [case for case, nodes in graphs if len(nodes) == 1 and not holds_control_flow(nodes)]
 
 
-@functools.cache
-def _collected():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [case for case in nodes_of_backend.collect_testcases() if case.model is not None]
-
-
-CASES = cases()
+CASES = [case for case in collected() if holds_control_flow(case.model.graph.node)]
 
 
 def array(value):

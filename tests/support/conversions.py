@@ -2,6 +2,7 @@
 
 import functools
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -241,10 +242,11 @@ def assert_carried_everywhere(
     """Check that a body in each place gives the same at other versions, under the reference and,
     where it has the kernels, onnxruntime; and that what is written is valid.
 
-    The last version takes every step on the way, so it alone is tried in each place, with the first
-    one in the first place; in the longer run all of them are.
+    The last version takes every step on the way, so it alone is tried in another place than the
+    first, one that the text chooses; in the longer run each version in each place.
     """
-    for place in places:
+    chosen = zlib.crc32(f"{body}{signature}".encode()) % max(1, len(places) - 1)
+    for place in places if DEEP else (places[0], *places[1:][chosen : chosen + 1]):
         before = placed(body, opset, signature, place)
         fed = dict(feeds)
         steering = {"branch": ["go"], "body": ["go", "count"]}.get(place, [])

@@ -25,32 +25,33 @@ def some(cases: Iterable[Case], count: int) -> list[Case]:
     return known if DEEP or count >= len(known) else random.Random(0).sample(known, count)
 
 
-def deselect_all_but_samples(config: pytest.Config, items: list[pytest.Item]) -> None:
+def keep_samples(metafunc: pytest.Metafunc) -> None:
     """Keep of a test with the mark `sample(count)` as many of its cases, unless all are to run.
 
-    The same ones each time; as many values of each parameter as can be are among them.
+    The same ones each time; as many values of each parameter as can be are among them. Cases are
+    left out before they are items: half the time of a collection would go into those.
     """
-    families: dict[str, list[pytest.Item]] = {}
-    for item in [] if DEEP else items:
-        if item.get_closest_marker("sample"):
-            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out: set[pytest.Item] = set()
-    for name, family in families.items():
-        mark = family[0].get_closest_marker("sample")
-        assert mark is not None
-        random.Random(name).shuffle(family)
-        left_out.update(_varied(family)[mark.args[0] :])
-    if left_out:
-        config.hook.pytest_deselected(items=list(left_out))
-        items[:] = [item for item in items if item not in left_out]
+    mark = metafunc.definition.get_closest_marker("sample")
+    if mark is None or mark.args[0] == 0 or DEEP:
+        return
+    order = {id(call): place for place, call in enumerate(metafunc._calls)}
+    calls = list(metafunc._calls)
+    random.Random(metafunc.definition.nodeid).shuffle(calls)
+    kept = _varied(calls)[: mark.args[0]]
+    metafunc._calls[:] = sorted(kept, key=lambda call: order[id(call)])
 
 
-def _varied(family: list[pytest.Item]) -> list[pytest.Item]:
+def is_left_out(item: pytest.Item) -> bool:
+    """Test for the mark `sample(0)`: only the longer run has such a test."""
+    mark = item.get_closest_marker("sample")
+    return mark is not None and mark.args[0] == 0 and not DEEP
+
+
+def _varied(calls: list[Any]) -> list[Any]:
     """Cases of a test, first those that have values of parameters which none before them has."""
-    first, others, seen = list[pytest.Item](), list[pytest.Item](), set[Any]()
-    for item in family:
-        parameters = getattr(item, "callspec", None)
-        values = set(parameters.indices.items()) if parameters else set()
-        (first if values - seen else others).append(item)
+    first, others, seen = list[Any](), list[Any](), set[Any]()
+    for call in calls:
+        values = set(call.indices.items())
+        (first if values - seen else others).append(call)
         seen |= values
     return first + others

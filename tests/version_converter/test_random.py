@@ -13,7 +13,7 @@ from strategies import model_and_feeds, scan_8_model_and_feeds
 TARGETS = (8, 9, 10, 11, 12, 13, 16, 18, 21, 25, 28)
 
 
-@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.one_of(model_and_feeds(), scan_8_model_and_feeds()),
     st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2),

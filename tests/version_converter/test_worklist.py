@@ -1,14 +1,12 @@
 """Which nodes a step looks at, and that the others would come out of it as they went in."""
 
-import warnings
-
 import numpy as np
 import onnx
 import pytest
+from backend import collected
 from conversions import convert_version
 from depth import DEEP
 from harness import as_model
-from onnx.backend.test.case.node import collect_testcases
 from straightline import ir
 from straightline.version_converter import ConversionError, worklist
 from straightline.version_converter.engine import Engine
@@ -109,9 +107,7 @@ def test_forms_that_stay():
 
 @pytest.fixture(scope="module")
 def cases() -> list[onnx.ModelProto]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return [case.model for case in collect_testcases(None)]
+    return [case.model for case in collected()]
 
 
 @pytest.mark.sample(1)
