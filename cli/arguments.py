@@ -66,7 +66,7 @@ class TableArguments:
             FeedError: a file cannot be read.
         """
         if self["selects"] and self["passes"] is not None:
-            raise typer.BadParameter("--selects stands for '--passes selects'; use it alone")
+            raise typer.BadParameter("--selects is short for '--passes selects'; use it alone")
         keywords: dict[str, Any] = {}
         for row in options_on(self.command):
             value = self[row.name]

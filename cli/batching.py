@@ -114,8 +114,8 @@ def run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
     except KeyboardInterrupt:
         command = command_again(session.context, ["--resume"])
         report.show_warning(
-            f"{count[0]} of {count[1]} models are done, and what is written is whole; go on with:"
-            f" {command}"
+            f"{count[0]} of {count[1]} models are done, and every written file is complete;"
+            f" continue with: {command}"
         )
         raise
     lost = write_summaries(many.summary, records, str(many.out), read)
@@ -182,7 +182,7 @@ def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
             "--report needs --backend local, since it writes pages to this machine"
         )
     if many.address is not None and many.backend == LOCAL:
-        raise typer.BadParameter("--address is that of a cluster; say which, with --backend")
+        raise typer.BadParameter("--address needs a cluster; choose one with --backend")
 
 
 def worst(problems: Collection[str]) -> int:

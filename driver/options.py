@@ -32,7 +32,7 @@ class RewriteOptions(OptionFields):
     def __post_init__(self) -> None:
         """Check what needs no model."""
         if self.selects and self.passes is not None:
-            raise PassOptionError("selects=True stands for the pipeline 'selects'; use it alone")
+            raise PassOptionError("selects=True is short for the pipeline 'selects'; use it alone")
         for name, example in (("values", '{"n": 3}'), ("shapes", '{"x": (1, None, 512)}')):
             value = getattr(self, name)
             if not isinstance(value, Mapping):

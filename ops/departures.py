@@ -525,7 +525,7 @@ _OUTPUTS = Departure(
     "uncopied-outputs",
     ("Loop", "Scan"),
     copies_nothing,
-    "an output of a body may be one of its inputs, or another output, too",
+    "an output of a body may be one of its inputs, or also another output",
     "in a Scan it is what stood in memory; the iteration number of a Loop is the last one",
     "onnxruntime copied what the body of {} returns",
 )

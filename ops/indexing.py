@@ -35,7 +35,7 @@ from .rules import (
 class Compress(NoLarger, PassesAxes, Moving):
     """Compress, from opset 9 on."""
 
-    why_unbatchable: ClassVar[str] = "takes elements from any axis"
+    why_unbatchable: ClassVar[str] = "reads elements along any axis"
 
     def prove_safe(self, premises: Premises) -> None:
         """Each truth value must have its own element or slice."""

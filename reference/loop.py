@@ -35,8 +35,8 @@ class Loop(ControlFlow):
         honoured = cond is not None or self.honours_absent_cond
         if M is None and not honoured:
             raise EvaluationError(
-                "neither trip count nor condition is given, which by the specification never "
-                "ends; break_without_cond=True stops on the body's condition"
+                "neither a trip count nor a condition ends it; "
+                "break_without_cond=True stops on the body's condition"
             )
         limit = None if M is None else int(one_element(M, 0, "the trip count"))
         values, elements = self._iterate(

@@ -97,7 +97,7 @@ def _split_first(model: Model, functions: set[Function], refers: bool) -> tuple[
         if kinds and function not in fixed:
             (calls,) = kinds.values()
             _write_attributes(function, calls)
-            return function.key[1], "its attributes became those of its calls"
+            return function.key[1], "its attributes became attributes of its calls"
     return None
 
 

@@ -276,8 +276,8 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
     if node.op.references:
         raise Hazard(
             node,
-            "takes an attribute from the function around it, so what it does is"
-            " open; inline that function first",
+            "reads an attribute of the function around it, so its behavior is"
+            " unknown; inline that function first",
         )
     if opset < OLDEST_OPSET:
         raise Hazard(node, f"is of opset {opset}; convert to opset {OLDEST_OPSET} first")

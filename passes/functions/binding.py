@@ -131,7 +131,7 @@ def _differing_operator(
             if named_tensors(node.op):
                 return f"{node} names tensors in its attributes, and copying renames them"
             if any(m.ref_attr_name and m.type in _GRAPHS for m in node.op.attributes.values()):
-                return f"{node} takes a graph from an attribute of {function}"
+                return f"{node} reads a graph from an attribute of {function}"
             mine, theirs = function.opset(node.domain), root.opset(node.domain)
             if node.op.function_key in functions or mine == theirs or (mine and not theirs):
                 continue

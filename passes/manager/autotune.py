@@ -38,7 +38,7 @@ _SHIPPED = "onnxruntime"
 """The costs that compare forms where passes heed none."""
 _LARGE = Message(
     "form-takes-memory",
-    "a form that would run faster on small inputs takes {memory}; allow it with {option}",
+    "a form that would run faster on small inputs needs {memory}; allow it with {option}",
 )
 _COSTLY = Message(
     "raised-form-slower", "an operator could compute it, and by the costs a run would take longer"

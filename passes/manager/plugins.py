@@ -93,7 +93,9 @@ def find(name: str) -> type[Pass] | None:
     if not entries:
         return None
     if len(entries) > 1:
-        raise PluginError(f"the pass '{name}' is given by {' and by '.join(map(_source, entries))}")
+        raise PluginError(
+            f"the pass '{name}' is registered by {' and by '.join(map(_source, entries))}"
+        )
     return _of(entries[0])
 
 
@@ -203,7 +205,7 @@ def _of(entry: EntryPoint) -> type[Pass]:
     _check(kind, where)
     if kind.name != entry.name:
         raise PluginError(
-            f"{where} gives the pass '{kind.name}' as '{entry.name}'; both must be one name"
+            f"{where} registers the pass '{kind.name}' as '{entry.name}'; use one name"
         )
     pass_kind: type[Pass] = kind
     return pass_kind

@@ -97,7 +97,7 @@ def test_a_configuration_file_decides_for_each_model():
     (["models/a.onnx", "x.onnx", "--resume"], "--resume is for many models"),
     (["models/a.onnx", "x.onnx", "--backend", "dask"], "--backend is for many models"),
     (["-", "-o", "out"], "standard input holds one model"),
-    (["models", "-o", "out", "--address", "tcp://x:1"], "say which, with --backend"),
+    (["models", "-o", "out", "--address", "tcp://x:1"], "choose one with --backend"),
     (["models", "-o", "out", "--certificate", "c"], "--certificate is about one model"),
     (["models", "-o", "out", "--report", "c", "--backend", "dask"], "needs --backend local"),
     (["models", "-o", "out", "-v"], "--verbose is about one model"),

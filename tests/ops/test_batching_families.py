@@ -206,7 +206,7 @@ def test_products_and_scales_of_small_integers(rule):
 
 KEPT = {
     "which returns a number of positions": "q = NonZero (e) r = ReduceMax <keepdims = 0> (q)",
-    "which takes elements from any axis": """p = Less (e, e) f = Flatten <axis = 0> (p)
+    "which reads elements along any axis": """p = Less (e, e) f = Flatten <axis = 0> (p)
         a = Constant <value = int64[1] {0}> () v = Squeeze (f, a) q = Compress (e, v)
         m = Cast <to = 7> (q) r = ReduceSum <keepdims = 0> (m)""",
 }

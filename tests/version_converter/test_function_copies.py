@@ -99,7 +99,7 @@ def test_attributes_of_calls_are_written_into_a_copy_for_each():
     assert len(outcome.model.functions) == 4
     assert not [a for f in outcome.model.functions for a in (*f.attribute, *f.attribute_proto)]
     texts = [str(remark) for remark in outcome.remarks]
-    assert any("became those of its calls" in text for text in texts)
+    assert any("became attributes of its calls" in text for text in texts)
     assert prove(before, outcome.model)
 
 

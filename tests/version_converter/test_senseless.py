@@ -201,7 +201,7 @@ CASES = [
         8,
         "float[2, 3] x",
     ),
-    ("there is no one and no zero of text", "y = EyeLike <dtype = 8> (x)", 9, 8, "float[2, 2] x"),
+    ("strings have neither a one nor a zero", "y = EyeLike <dtype = 8> (x)", 9, 8, "float[2, 2] x"),
     ("its bounds are not vectors", "y = Slice (x, a, a)", 10, 9, "float[3] x, int64 a"),
     (
         "its bounds are not as many as its axes or steps",

@@ -20,9 +20,9 @@ def compare_rows_and_columns(draft: NodeDraft) -> AdapterResult:
     """Below opset 9: a constant, or a comparison of row and column numbers."""
     elem_type = draft.attribute("dtype") or draft.elem_type(0)
     if not elem_type:
-        draft.refuse_unknown("its element type is that of its input, which")
+        draft.refuse_unknown("its element type is the input's, which")
     if elem_type == onnx.TensorProto.STRING:
-        draft.refuse("there is no one and no zero of text")
+        draft.refuse("strings have neither a one nor a zero")
     shape, by = draft.shape(), draft.attribute("k")
     if shape is not None and len(shape) != 2:
         draft.refuse("it supports only matrices")

@@ -19,7 +19,7 @@ def scatter_at_places(draft: NodeDraft) -> AdapterResult:
     axis = draft.required_axis(draft.attribute("axis"), "TensorScatter before opset 24")
     mode, rank = draft.text("mode"), draft.required_rank("TensorScatter before opset 24")
     if mode not in ("linear", "circular") or axis == 0:
-        draft.refuse(f"there is no mode '{mode}', or its axis is that of the batch")
+        draft.refuse(f"there is no mode '{mode}', or its axis is the batch axis")
     update = draft.required(1)
     shape = draft.emit("Shape", [update], "shape")
     places = _numbers(draft, shape, axis)

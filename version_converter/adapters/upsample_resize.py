@@ -101,7 +101,7 @@ def require_old_modes(draft: NodeDraft) -> None:
     value = draft.input(2)
     if draft.input(3) is not None or value is None:
         if scales is None:
-            draft.refuse("opset 10 requires scales, and those of the given sizes are not exact")
+            draft.refuse("opset 10 requires scales, and the scales of these sizes are not exact")
         value = draft.const(scales, "scales")
     draft.attributes = {name: m for name, m in draft.attributes.items() if name == "mode"}
     draft.inputs = [draft.input(0), value]

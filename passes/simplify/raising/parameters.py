@@ -90,8 +90,3 @@ def _constant(algebra: Algebra, key: Factors, operand: Shape) -> Array | None:
     if len(dims) > len(operand) or any(d not in (1, s) for d, s in zip(dims, sizes, strict=True)):
         return None
     return tensor.numpy().reshape(dims).astype(np.float64)
-
-
-def _is_one_constant(one: Sum, result: Array, total: Array) -> bool:
-    """Test that a computed constant is exact, or rounds once."""
-    return len(one) <= 2 or bool((result.astype(np.float64) == total).all())

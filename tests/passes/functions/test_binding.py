@@ -247,7 +247,7 @@ def test_bodies_that_name_tensors_or_take_graphs_from_the_call():
         message = onnx.AttributeProto(name="k", type=type_, ref_attr_name="given")
         node.graph.set_operator(node, ir.Operator("Foo", {"k": message}, "local"))
         found = why(model)
-        assert (found is not None and "takes a graph from an attribute of" in found) == (
+        assert (found is not None and "reads a graph from an attribute of" in found) == (
             kind != "INT"
         )
 

@@ -196,7 +196,7 @@ def test_a_wrong_option_of_a_plugin_is_told_with_the_right_one(write):
     ("mine = givers:Mine", "import no_such_module", "givers, 'givers:Mine' cannot be loaded: Mo"),
     ("mine = givers:Other", PASS, "'mine' of givers, .* AttributeError"),
     ("mine = givers:dataclasses", PASS, "is not a pass: it does not derive from"),
-    ("other = givers:Mine", PASS, "gives the pass 'mine' as 'other'; both must be one name"),
+    ("other = givers:Mine", PASS, "registers the pass 'mine' as 'other'; use one name"),
     ("mine = givers:Mine", PASS.replace("most: int = 3", "most: int"), "cannot be made"),
 )
 def test_a_faulty_package_is_reported(entries, text, words, install):
@@ -211,7 +211,7 @@ def test_a_faulty_package_is_reported(entries, text, words, install):
 def test_two_packages_cannot_give_one_name(install):
     install("mine = givers:Mine")
     install("mine = donors:Mine", package="donors")
-    with pytest.raises(PluginError, match=r"'mine' is given by .* and by "):
+    with pytest.raises(PluginError, match=r"'mine' is registered by .* and by "):
         parse_pipeline("mine")
 
 

@@ -24,7 +24,7 @@ def test_numbers(shape, how):
 
 
 def test_its_type_must_be_known():
-    assert_refuses("y = EyeLike (x)", 9, 8, "its element type is that of its input, which", "x")
+    assert_refuses("y = EyeLike (x)", 9, 8, "its element type is the input's, which", "x")
 
 
 def test_shapes_that_are_no_matrix():

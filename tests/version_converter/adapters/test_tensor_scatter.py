@@ -46,9 +46,9 @@ def test_numbers(mode, axis, sizes, starts, known):
 
 
 def test_undefined_forms_are_refused():
-    reason = "there is no mode 'other', or its axis is that of the batch"
+    reason = "there is no mode 'other', or its axis is the batch axis"
     assert_refuses('y = TensorScatter <mode = "other"> (x, u, w)', 24, 23, reason, SIGNATURE)
-    assert_refuses("y = TensorScatter <axis = 0> (x, u, w)", 24, 23, "that of the batch", SIGNATURE)
+    assert_refuses("y = TensorScatter <axis = 0> (x, u, w)", 24, 23, "the batch axis", SIGNATURE)
     shaped = "v = Reshape (x, s) y = TensorScatter (v, u)"
     unknown = "float[12] x, float[2, 3, 2, 4] u, int64[K] s"
     assert_refuses(shaped, 24, 23, "TensorScatter before opset 24 needs the rank", unknown)

@@ -120,7 +120,7 @@ def test_sizes_that_are_no_exact_multiple_are_refused_where_lengths_are_not_know
     assert {line.partition(" ")[0] for line in known} == {"Gather", "Mul", "Add"}
     nearest = body.replace("MODE", 'nearest_mode = "round_prefer_ceil"')
     assert_refuses(nearest, 11, 10, "'round_prefer_ceil' does not exist in opset 10", signature)
-    reason = "those of the given sizes are not exact.*mode = 'linear' needs floats"
+    reason = "the scales of these sizes are not exact.*mode = 'linear' needs floats"
     assert_refuses(linear, 11, 10, reason, f"int32{signature[5:]}")
 
 
