@@ -197,15 +197,19 @@ class QuantizedProduct(OperatorRules):
         lhs, rhs = self.operands
         if batch.rank(lhs) < 2 or batch.rank(rhs) < 2:
             raise Unbatchable("has a vector as an operand")
-        inputs = [
-            None if index in self.operands else batch.fixed(index)
-            for index in range(len(batch.operands))
-        ]
+        inputs: list[Value | None] = [None] * len(batch.operands)
+        moved = batch.varies(2) and batch.node.is_op("MatMulInteger") and not batch.varies(rhs)
         for index in range(len(inputs)):
-            one = batch.operand(index) is None or all(dim == 1 for dim in batch.shape(index))
-            if index not in self.operands and not one:
+            if index in self.operands or batch.operand(index) is None:
+                continue
+            if not (moved and index == 2):
+                inputs[index] = batch.fixed(index)
+            is_one = all(dim == 1 for dim in batch.shape(index))
+            of_columns = index > rhs and batch.rank(rhs) == 2 and batch.rank(index) == 1
+            if not is_one and not of_columns:
                 raise Unbatchable("has an offset or scale for each row or column")
-        return [_multiplied(batch, inputs, lhs, rhs)]
+        product = _multiplied(batch, inputs, lhs, rhs)
+        return [_moved(batch, product, inputs) if moved else product]
 
     def prove_safe(self, premises: Premises) -> None:
         for index in range(len(premises.node.inputs)):
@@ -219,6 +223,27 @@ class QuantizedProduct(OperatorRules):
             if index not in self.operands and node.input(index) is not None and not alone:
                 return None
         return product_map(inputs, axis, *self.operands)
+
+
+def _moved(batch: Batch, product: Value, inputs: Sequence[Value | None]) -> Value:
+    """A product of integers minus the offset of each iteration times the sums of columns.
+
+    sum of (a - z) (b - w)   ->   (sum of a (b - w)) - z (sum of (b - w)), in 32 bits that wrap
+    """
+    emit, name, to = batch.emit, batch.label(), {"to": onnx.TensorProto.INT32}
+    rank = max(batch.rank(0), batch.rank(1))
+    columns = emit.add("Cast", [batch.require(1).value], f"{name}_columns", **to)
+    if len(inputs) > 3 and inputs[3] is not None:
+        offset = emit.add("Cast", [inputs[3]], f"{name}_offset", **to)
+        columns = emit.add("Sub", [columns, offset], f"{name}_columns")
+    # Doubles, as onnxruntime adds integers, hold sums of bytes.
+    axis = batch.rank(1) - 2
+    columns = emit.reduce("ReduceSum", columns, (axis,), f"{name}_sums", keepdims=1, small=True)
+    point = emit.add("Cast", [batch.require(2).value], f"{name}_point", **to)
+    axes = tuple(range(1 + batch.rank(2), 1 + rank))
+    point = emit.unsqueeze(point, axes, f"{name}_point")
+    part = emit.add("Mul", [point, columns], f"{name}_part")
+    return emit.add("Sub", [product, part], name)
 
 
 @describes("QLinearMatMul", operands=(0, 3))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
+import onnx
 
 from ..facts.fact import Fact
 from ..facts.safety_context import Premises, require, same, same_shape
@@ -15,7 +16,9 @@ from .agreement import are_finite, fits, is_float, tensors
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
 from .batching import Batch, Unbatchable
-from .rules import KeepsShape, describes
+from .rules import KeepsShape, OperatorRules, describes
+
+FLOAT = onnx.TensorProto.FLOAT
 
 
 @describes("QuantizeLinear")
@@ -74,6 +77,34 @@ class Quantization(KeepsShape, PassesAxes):
         if batch.rank(1) or batch.emit.opset < 13:
             raise Unbatchable("has more than one scale on each iteration, and they vary")
         return batch.same([batch.spread(index) for index in range(count)], axis=0)
+
+
+@describes("DynamicQuantizeLinear")
+class DynamicQuantization(OperatorRules):
+    """DynamicQuantizeLinear, from opset 11 on: one scale for a whole tensor."""
+
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        """Quantize the tensor of each iteration by the scale of its own range."""
+        emit, name = batch.emit, batch.label()
+        if emit.opset < 13 or not all((dim.at_least or 0) > 0 for dim in batch.shape(0)):
+            raise Unbatchable("quantizes by a scale for each tensor, which may have no elements")
+        value, axes = batch.spread(0), tuple(range(1, 1 + batch.rank(0)))
+        zero, one, steps = (emit.number(n, FLOAT, f"{name}_number") for n in (0, 1, 255))
+        # The range contains 0, so that 0 is exact.
+        ends = []
+        for reduction, choice in (("ReduceMin", "Min"), ("ReduceMax", "Max")):
+            end = emit.reduce(reduction, value, axes, f"{name}_end") if axes else value
+            ends.append(emit.add(choice, [end, zero], f"{name}_end"))
+        low, high = ends
+        width = emit.add("Sub", [high, low], f"{name}_width")
+        scale = emit.add("Div", [width, steps], f"{name}_scale")
+        # onnxruntime's scale of zeros is 1 (1.32); the specification would divide by 0.
+        scale = emit.select(emit.add("Equal", [width, zero], f"{name}_flat"), one, scale, name)
+        place = emit.add("Div", [emit.add("Sub", [zero, low], name), scale], f"{name}_place")
+        place = emit.add("Round", [emit.add("Clip", [place, zero, steps], name)], f"{name}_place")
+        point = emit.add("Cast", [place], f"{name}_point", to=onnx.TensorProto.UINT8)
+        codes = emit.add("QuantizeLinear", [value, scale, point], name, axis=0)
+        return [codes, scale, point]
 
 
 def _within(array: Any) -> bool:

@@ -196,6 +196,17 @@ QUANTIZED = {
         l = Mul (k, k) r = QuantizeLinear (q, l, z0)""",
         "uint8[2, 3] r",
     ),
+    "a scale of its own range": (
+        """d = Cast <to = 1> (e) b = Sub (d, s) h = Mul (b, d) q, k, z = DynamicQuantizeLinear (h)
+        r = DequantizeLinear (q, k, z)""",
+        "float[2, 3] r",
+    ),
+    "an offset for each iteration, and for each column": (
+        """d = Cast <to = 1> (e) h = Sub (s, d) q, k, z = DynamicQuantizeLinear (h)
+        p = Constant <value = uint8[4] {1, 255, 0, 9}> () m = MatMulInteger (q, w, z, p)
+        l = MatMulInteger (q, w, z) r = Sub (m, l)""",
+        "int32[2, 4] r",
+    ),
 }
 
 
