@@ -29,15 +29,9 @@ MOST_BYTES = 6 << 30
 """Memory of one process of the tests: one that asks for more fails, with its name."""
 
 
-@pytest.fixture(autouse=True)
-def shared_workers(monkeypatch):
-    """Share the processes of runtimes; folders whose tests are about these override it."""
-    from shared_workers import share_workers
-
-    share_workers(monkeypatch)
-
-
 def pytest_configure(config):
+    # Collections of all objects take two seconds while tests are imported, and seconds at the end.
+    gc.set_threshold(1_000_000, 20, 1000)
     config.addinivalue_line("markers", "sample(count): so many of its cases, unless all are to run")
     if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
         _limit_memory()
@@ -49,9 +43,11 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(items):
+    from shared_workers import share_workers
+
+    share_workers()
     items[:] = [item for item in items if not is_left_out(item)]
     gc.freeze()  # the tests themselves: no collection visits them again
-    gc.set_threshold(1_000_000, 20, 1000)  # a collection of all takes seconds at the end
 
 
 def _limit_memory():

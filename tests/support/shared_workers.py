@@ -10,15 +10,20 @@ from straightline.runtimes.workers import Worker, Workers
 _IDLE: list[Worker] = []
 
 
-def share_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a pool of workers keep its processes, without their models, for the next pool.
+def share_workers() -> None:
+    """Let each pool of workers keep its processes, without their models, for the next pool.
 
-    In the longer run each pool starts its own.
+    In the longer run each pool starts its own. Once for the process: a fixture for each test would
+    take longer than a third of them.
     """
-    if DEEP:
-        return
-    monkeypatch.setattr(Workers, "__exit__", _keep)
-    monkeypatch.setattr(Workers, "get", _get)
+    if not DEEP:
+        Workers.__exit__, Workers.get = _keep, _get  # type: ignore[method-assign]
+
+
+def keep_workers_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each pool start its own processes, for tests of pools."""
+    monkeypatch.setattr(Workers, "__exit__", _original_exit)
+    monkeypatch.setattr(Workers, "get", _original_get)
 
 
 @atexit.register
@@ -27,7 +32,7 @@ def _close() -> None:
         worker.close()
 
 
-_original_get = Workers.get
+_original_get, _original_exit = Workers.get, Workers.__exit__
 
 
 def _get(self: Workers, runtime: str, timeout: float | None = None) -> Worker:
