@@ -63,7 +63,7 @@ def test_a_new_row_is_a_keyword_and_an_option_of_commands(monkeypatch):
     assert "    patience: int | None = None\n" in files["option_fields.py"]
     assert files["calls.py"].count("    patience: int | None = None,\n") == 4
     assert files["calls.py"].count("        patience: how long to try.\n") == 1
-    assert " ".join(files["calls.py"].split()).count("`timeout`, `patience`.") == 3
+    assert " ".join(files["calls.py"].split()).count("`, `patience`.") == 3
 
 
 def test_the_table_needs_nothing_else():

@@ -15,21 +15,7 @@ from straightline.targets.target_file import parse
 from straightline.version_converter.schemas import OLDEST, REVIEWED
 from tables import table
 
-SHIPPED = (
-    *(
-        "coreml",
-        "emx",
-        "iree",
-        "mnn",
-        "ncnn",
-        "onnx",
-        "onnx2torch",
-        "onnxruntime",
-        "onnxruntime-web",
-    ),
-    *("onnxruntime-webnn", "opencv", "openvino"),
-    *("qnn", "rknn", "tensorrt", "tflite", "tidl", "tinygrad", "tract", "tvm"),
-)
+SHIPPED = tuple(sorted(path.stem for path in (ROOT / "targets" / "shipped").glob("*.toml")))
 
 
 def test_those_that_are_shipped():
