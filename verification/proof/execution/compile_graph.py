@@ -231,7 +231,6 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 Declarations: TypeAlias = Mapping[str, Sequence[onnx.TypeProto]]
 
-_LARGE = {*BODIES, "Constant"}
 _SHORT = 256
 """Limit of attribute bytes up to which nodes share an operation."""
 
@@ -513,7 +512,7 @@ def _content(
 ) -> bytes:
     """Return the bytes of a node without its names, which tell its operation; empty for one of
     another domain, and one that may hold much."""
-    if node.domain or op_type in _LARGE:
+    if node.domain or op_type in BODIES or (op_type == "Constant" and node.ByteSize() > _SHORT):
         return b""
     content = after_names(node.SerializePartialToString(), inputs, outputs, node.name)
     return content if len(content) <= _SHORT else b""
