@@ -97,6 +97,11 @@ def linear_attention(case: Case) -> str:
             first = ConstantOfShape (sizes)"""
         )
     kind = case.elem_type("past" if case.has("past") else "query")
+    if case.size("query", 1) == 0:  # onnxruntime refuses a Scan without a step (1.32)
+        return f"""{words[-1]} {length_of("query", 0, "rowsBatch")}
+            present = Cast <to = {kind}> (first)
+            none = Concat <axis = 0> (rowsBatchV, [0, {groups * shared * values}])
+            empty = ConstantOfShape (none)  y = Cast <to = {case.elem_type("query")}> (empty)"""
     scale = case["scale"] or 1 / math.sqrt(keys)
     return f"""{" ".join(words)} {recurrence(rule, "first")}
         present = Cast <to = {kind}> (last)  scaled = Mul (rows, {scale!r})
@@ -126,11 +131,14 @@ def causal_convolution(case: Case) -> str:
         joined = f"pastC = {moved} (past)  all = Concat <axis = 2> (pastC, xC)"
     else:
         joined = f"all = Pad <pads = [0, 0, {count}, 0, 0, 0]> (xC)"
+    # onnxruntime divides by zero channels (1.32), and convolves no input shorter than the taps.
+    is_empty = 0 in (channels, case.size("x", 1 if case["last"] else 2))
+    filtered = f"Conv <group = {channels}, dilations = [{case['dilation']}]> (all, w, b)"
     active = "active = Identity (c)"
     if case["activation"] != "none":
         active = "gate = Sigmoid (c)  active = Mul (c, gate)"
     return f"""xC = {moved} (x)  {joined}
-        c = Conv <group = {channels}, dilations = [{case["dilation"]}]> (all, w, b) {active}
+        c = {"Identity (xC)" if is_empty else filtered} {active}
         y = {moved} (active)  total = Shape (all)  end = Slice (total, [2], [3], [0])
         start = Sub (end, [{count}])  kept = Slice (all, start, end, [2])
         present = {moved} (kept)"""

@@ -38,3 +38,14 @@ def test_causal_convolutions(activation, has_past):
     assert_kernel(CONV, wide, 2, dilation=2, **settings)
     turned = [floats(2, 5, 6), *inputs[1:3], floats(2, 3, 6) if has_past else None]
     assert_kernel(CONV, turned, 2, channels_last=1, **settings)
+
+
+@pytest.mark.parametrize("past", [None, floats(B, 2, K, V)])
+def test_no_token(past):
+    """onnxruntime's Scan and Conv refuse these (1.32)."""
+    inputs = [floats(B, 0, 2 * K), floats(B, 0, 2 * K), floats(B, 0, 2 * V), past]
+    settings = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}
+    assert_kernel(LINEAR, inputs, 2, **settings)
+    for sizes in ((2, 4, 0), (2, 0, 5)):
+        state = None if past is None else floats(2, sizes[1], 2)
+        assert_kernel(CONV, [floats(*sizes), floats(sizes[1], 1, 3), None, state], 2)
