@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -52,6 +53,12 @@ def kernel_schema(domain: str, op_type: str, opset: int) -> KernelSchema | None:
     ]
     kinds = {name: str(each.type).rpartition(".")[2] for name, each in schema.attributes.items()}
     return KernelSchema(inputs, kinds)
+
+
+def lacks_operator(domain: str, op_type: str, opset: int) -> bool:
+    """Test for an onnxruntime that is installed and lacks an operator; arguments as above."""
+    is_installed = importlib.util.find_spec("onnxruntime") is not None
+    return is_installed and kernel_schema(domain, op_type, opset) is None
 
 
 def _elem_types(texts: Sequence[str]) -> list[int]:

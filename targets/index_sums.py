@@ -282,6 +282,7 @@ def _view(reading: IndexReading, node: Node) -> IndexSum:
     assert source is not None
     one, dims = reading.of(source), reading.dims(node.output())
     labels = [name for name in one.axes if name is not None]
+    # Other views join or split axes, of which no name speaks.
     if [reading.names.size(name) for name in labels] != [dim for dim in dims if dim != 1]:
         raise Unreadable
     rest = iter(labels)
@@ -311,6 +312,7 @@ def _contract(reading: IndexReading, node: Node) -> IndexSum:
         raise Unreadable
     batch = names.aligned([one.axes[:-2], other.axes[:-2]])
     inner = names.joined(one.axes[-1], other.axes[-2])
+    # Renamed product by product: a vector may be contracted, and then be a factor of the result.
     products = [names.summed(product, inner) for product in _times((one, other))]
     return IndexSum((*batch, one.axes[-2], other.axes[-1]), tuple(products))
 

@@ -24,7 +24,10 @@ from ..ops.builder import Builder
 from ..passes.iteration.loop_view import LoopView, read_replaceable
 from ..passes.simplify.raising.algebra import Unreadable
 from ..passes.utils.replace_all_uses import replace_values
+from ..runtimes.kernel_schemas import lacks_operator
 from .index_sums import Atom, Axes, IndexReading, IndexSum, Names, Product
+
+_DOMAIN = "com.microsoft"
 
 _MOST_READERS = 16
 """The most nodes between the states and a result."""
@@ -73,6 +76,10 @@ def raise_linear_attention(node: Node, inference: ShapeInference) -> bool:
     try:
         reading, match = _matched(read_replaceable(node), inference)
     except (Obstacle, Unreadable):
+        return False
+    # The operator is younger than most; a runtime without it would refuse the model.
+    opset = reading.view.around.root.opset()
+    if lacks_operator(_DOMAIN, "LinearAttention", opset):
         return False
     _emit(reading, match)
     return True
@@ -281,10 +288,10 @@ def _emit(reading: _Reading, match: _Match) -> None:
         operands.pop()
     words = ["gated"] * ("decay" in match.factors) + ["delta"] * match.corrects
     rule = "_".join(words) or "linear"
-    graph.root.opset_imports.setdefault("com.microsoft", 1)
+    graph.root.opset_imports.setdefault(_DOMAIN, 1)
     settings: dict[str, Any] = {"update_rule": rule, "scale": match.scale}
     settings |= {"q_num_heads": heads, "kv_num_heads": heads}
-    op = Operator.make("LinearAttention", "com.microsoft", **settings)
+    op = Operator.make("LinearAttention", _DOMAIN, **settings)
     rows, last = emit.add_unchecked(op, operands, [f"{name}_rows", f"{name}_state"])
     sizes = (0, 0, heads, names.size(layout.value).value or 1)
     split = emit.reshape(rows, sizes, f"{name}_heads")

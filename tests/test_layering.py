@@ -31,7 +31,7 @@ FLOORS = {
         *("limits", "ir", "facts", "definitions", "reference", "ops", "analysis", "passes"),
     ),
     "versions": ("version_converter",),
-    "targets": ("ir", "facts", "ops", "analysis", "passes", "version_converter"),
+    "targets": ("ir", "facts", "ops", "runtimes", "analysis", "passes", "version_converter"),
     "driver": (
         *("limits", "options", "display", "ir", "facts", "ops", "runtimes", "analysis"),
         *("verification", "passes", "version_converter", "targets"),

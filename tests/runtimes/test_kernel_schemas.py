@@ -1,7 +1,7 @@
 """Schemas of onnxruntime's operators."""
 
 import onnx
-from straightline.runtimes.kernel_schemas import kernel_schema
+from straightline.runtimes.kernel_schemas import kernel_schema, lacks_operator
 
 FLOAT, UINT8 = onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8
 
@@ -21,3 +21,5 @@ def test_the_version_is_that_of_the_opset():
 def test_an_operator_that_onnxruntime_lacks():
     assert kernel_schema("com.acme", "Swish", 17) is None
     assert kernel_schema("", "Gelu", 17) is None
+    assert lacks_operator("com.acme", "Swish", 17)
+    assert not lacks_operator("com.microsoft", "QuickGelu", 17)

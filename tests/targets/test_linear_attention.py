@@ -5,7 +5,7 @@ import onnx
 import straightline as sl
 from kernels import assert_equal, run_kernel
 from straightline.passes import PassContext
-from straightline.targets.linear_attention import raise_linear_attention
+from straightline.targets import linear_attention
 from tables import table
 
 VIEWS = """one = Constant <value_ints = [-1]> ()  two = Constant <value_ints = [-2]> ()
@@ -107,7 +107,7 @@ def test_other_updates_stay(body):
 def is_raised(model):
     model = sl.ir.load(model)
     (node,) = model.graph.nodes()
-    return raise_linear_attention(node, PassContext().inference(model))
+    return linear_attention.raise_linear_attention(node, PassContext().inference(model))
 
 
 def test_operands_of_other_axes_stay():
@@ -115,6 +115,11 @@ def test_operands_of_other_axes_stay():
     assert is_raised(scan(GATED)) and not is_raised(scan(GATED, {"k": "B,1,4"}))
     body = GATED.replace("y = ReduceSum <keepdims = 0> (r, two)", "y = Identity (n)")
     assert not is_raised(scan(body, outputs=["B,2,4,6"] * 2))
+
+
+def test_an_older_onnxruntime_gets_none(monkeypatch):
+    monkeypatch.setattr(linear_attention, "lacks_operator", lambda *operator: True)
+    assert not is_raised(scan(GATED))
 
 
 def test_only_for_onnxruntime():
