@@ -75,7 +75,7 @@ def convert(job: Job) -> None:
 
     progress = partial(job.on_progress, "converting")
     conversion = Conversion(start, options.ir_version, options.rewrite, progress)
-    before = _contents(job.model)
+    before, version = _contents(job.model), job.model.ir_version
     try:
         with governed(), notes() as noted:
             job.converted = conversion.to(opset)
@@ -83,7 +83,8 @@ def convert(job: Job) -> None:
         raise error.reaching(conversion.nearest(error)) from error
     job.model = job.converted.model
     job.converted.notes = tuple(noted)
-    job.changed |= bool(job.converted.remarks) or job.converted.before != job.model.opset()
+    is_other = (job.converted.before, version) != (job.model.opset(), job.model.ir_version)
+    job.changed |= bool(job.converted.remarks) or is_other
     # Each function has imports of its own; below IR version 4 constants are listed among inputs.
     is_plain = not job.model.functions and job.converted.lists and job.model.allows_overrides
     is_kept = is_plain and job.model.is_as_loaded and _contents(job.model) == before

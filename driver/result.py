@@ -354,8 +354,10 @@ class Outcome(Generic[M]):
             yield f"{before} nodes became {after}, rewritten in {self.seconds:.2f} s"
         if is_converted and not self.opset.after:
             yield "the model imports no opset of ONNX's own operators, which a conversion changes"
-        elif is_converted or self.opset.before != self.opset.after:
+        elif self.opset.before != self.opset.after:
             yield f"opset {self.opset.before} became {self.opset.after}"
+        elif is_converted:
+            yield f"opset {self.opset.after} is kept"
         if is_converted:
             changes = {what: counts for what, counts in self.operators.items() if counts}
             for what, counts in changes.items():

@@ -167,3 +167,8 @@ def test_a_conversion_that_changes_no_node_keeps_the_graph(nodes, opsets, ir_ver
     message = job.message()
     assert message == ir.to_proto(job.model)
     assert message.opset_import[0].version == opsets[1]
+
+
+def test_a_conversion_of_the_ir_version_alone_changes_the_message(model):
+    changed = sl.transform(model, (), opset=model.opset_import[0].version, ir_version=9)
+    assert changed.changed and changed.model.ir_version == 9 != model.ir_version
