@@ -20,6 +20,10 @@ def main() -> None:
     if sys.argv[1:] == ["--version"] and sys.stdout is not None and _has_printed_version():
         return
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    if {"-h", "--help"}.isdisjoint(sys.argv):  # a page of help has no stages
+        from .limits.stage_clock import leave_out_imports
+
+        leave_out_imports()
     from .cli.commands import app
     from .cli.piping import OWN_PROCESS
     from .cli.terminal import prepare_streams

@@ -9,7 +9,6 @@ A target is fitted by the last pass of its pipeline (`targets/fit_target.py`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -17,6 +16,7 @@ from ..analysis.shapes.inference import ShapeInference
 from ..display import OnProgress, silent
 from ..ir import Model, Value, load
 from ..limits import governed
+from ..limits.stage_clock import now
 from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import complete_outputs
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
@@ -159,10 +159,10 @@ def run(
     isolation = Isolation(vetoes, request.reproduce, strict=request.options.strict)
     while not isolation.done:
         with isolation.attempt():
-            started = time.perf_counter()
+            started = now()
             job = Job(request, on_progress, observe, isolation.vetoes)
             for step in LINE:
                 step(job)
-            job.seconds = time.perf_counter() - started
+            job.seconds = now() - started
             job.on_progress, job.observe = silent, None  # results are pickled, callbacks may not be
     return job

@@ -12,6 +12,8 @@ _MOST_BESIDE = 24
 _MOST_SUGGESTED = 3
 _ALIKE = 0.7
 """The least similarity ratio of a suggestion (`difflib.get_close_matches`)."""
+_PREFIX = 4
+"""The least length of a name whose longer forms are suggested."""
 _LONGEST = 200
 """The limit of the length of compared names: a comparison takes quadratic time."""
 
@@ -27,18 +29,21 @@ def _alike(name: str, known: Iterable[str], count: int) -> list[str]:
     from difflib import get_close_matches
 
     lower = {other.lower(): other for other in known if len(other) <= _LONGEST}
-    matches = get_close_matches(name[:_LONGEST].lower(), lower, n=count, cutoff=_ALIKE)
-    return [lower[match] for match in matches]
+    typed = name[:_LONGEST].lower()
+    matches = get_close_matches(typed, lower, n=count, cutoff=_ALIKE)
+    longer = [other for other in lower if len(typed) >= _PREFIX and other.startswith(typed)]
+    return [lower[match] for match in dict.fromkeys([*matches, *longer])][:count]
 
 
 @takes(name=str, known=Iterable)
-def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
+def instead(name: str, known: Iterable[str], *, are: str = "there are", listing: str = "") -> str:
     """The end of a sentence about an unknown name: suggestions, and all names unless many.
 
     Args:
         name: the unknown name.
         known: all names.
         are: the words before the list.
+        listing: the place of a list of many names.
     """
     offered = list(known)
     if len(offered) <= _MOST_BESIDE:
@@ -47,7 +52,7 @@ def instead(name: str, known: Iterable[str], *, are: str = "there are") -> str:
         return f"{question}{are} {list_names(offered)}"
     *others, last = [f"'{match}'" for match in _alike(name, offered, _MOST_SUGGESTED)] or [""]
     if not last:
-        return f"{are} {list_names(offered)}"
+        return f"{listing} lists them" if listing else f"{are} {list_names(offered)}"
     return f"did you mean {' or '.join(filter(None, (', '.join(others), last)))}?"
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..display import OnProgress, silent
 from ..facts.notions import Equality
-from ..ir import BaseDir, Model, ModelSource, read, to_proto
+from ..ir import BaseDir, Model, ModelSource, no_input, read, to_proto
+from ..ir.errors import BindingError
 from ..ir.io.external_data import external_tensors
 from ..limits import Limits, governed
+from ..limits.stage_clock import now
 from .runs.options import RuntimeChoice, VerifyOptions
 from .runs.verdict import Verdict
 
@@ -87,7 +88,7 @@ def prove(
         ModelError: the original is not well formed.
         FeedError: a value of `bound` does not fit its input.
         SampleShapeError: a shape for samples does not fit its input.
-        BindingError: no input has such a dimension.
+        BindingError: there is no such input, or none has such a dimension.
         VerifyError: the timeout is out of range.
         CorrespondenceError: by position, the numbers of inputs or outputs differ.
 
@@ -105,8 +106,9 @@ def prove(
     from .recomputation import disagreement
 
     options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
-    start = time.perf_counter()
+    start = now()
     before, after = read(before), read(after)
+    _require_inputs(before, bound, shapes)
     if by_position:
         from .correspondence import with_names_of
 
@@ -128,7 +130,7 @@ def prove(
         proof = inquiry.refuted(proof)
         if proof.status == "open":
             proof = inquiry.with_conditions(proof)
-    return dataclasses.replace(proof, seconds=time.perf_counter() - start)
+    return dataclasses.replace(proof, seconds=now() - start)
 
 
 def verify(
@@ -188,15 +190,18 @@ def verify(
             alike ("values"), or if floats were real numbers ("reals").
         bound: values of inputs; the claim is about these values only. The rewrite need not have
             these inputs.
-        shapes: the shapes of the rewrite, as in `straightline.rewrite`. base_dir: the folder of the
-            external data of models given in memory.
+        shapes: the shapes of the rewrite, as in `straightline.rewrite`.
+        base_dir: the folder of the external data of models in memory.
         workers: child processes to reuse; without them, new ones for this call only.
         on_progress: progress callback: stage, text, number done, total.
+
+    Returns:
+        the verdict: true for equal outputs, with the proof and the samples behind it.
 
     Raises:
         VerifyError: an option is out of range.
         SampleShapeError: a shape for samples does not fit its input.
-        BindingError: no input has such a dimension.
+        BindingError: there is no such input, or none has such a dimension.
         FeedError: given inputs do not fit the original or cannot be read.
         LoadError: a model cannot be read.
         ModelError: the original is not well formed.
@@ -223,6 +228,8 @@ def verify(
         max_memory,
         equality,
     )
+    before = read(before)
+    _require_inputs(before, bound, shapes)
     subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
     shared: dict[str, Any] = {"workers": workers, "on_progress": on_progress}
     return compare(before, after, options, **subject, **shared, minimized=feeds is None)
@@ -255,7 +262,7 @@ def compare(
         minimized: whether to shrink an input on which outputs differ.
         trusted: whether the rewrite relies on claims of the caller, which ordinary inputs keep.
     """
-    start = time.perf_counter()
+    start = now()
     before, after = read(before), read(after)
     options = with_sample_shapes(before, options, bound or ())
     with governed(Limits.of(None, options.max_memory, options.timeout)):
@@ -304,14 +311,14 @@ def compare(
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:
                 verdict = _combine(verdict, proof, options)
-    return dataclasses.replace(verdict, seconds=time.perf_counter() - start)
+    return dataclasses.replace(verdict, seconds=now() - start)
 
 
 def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None:
     """The proof of an unchanged model; None for others. A loaded model is well formed."""
     from .proof import Proof
 
-    start = time.perf_counter()
+    start = now()
     # Data in files may have changed on disk since the model was loaded.
     if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
         return None
@@ -324,7 +331,7 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
     one, other = (proto.SerializeToString(deterministic=True) for proto in protos)
     if one != other:
         return None
-    return Proof("proved", _SAME, equality="bits", seconds=time.perf_counter() - start)
+    return Proof("proved", _SAME, equality="bits", seconds=now() - start)
 
 
 def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:
@@ -351,6 +358,16 @@ def proved_text(proof: Proof) -> str:
     """Reason of a verdict that rests on a proof."""
     notion = {"values": " up to the signs of zeros", "reals": " over the reals"}
     return f"proved{notion.get(proof.equality or '', '')} {proof.scope}"
+
+
+def _require_inputs(model: ModelSource, *tables: Mapping[str, Any] | None) -> None:
+    """Require that names of bound inputs and of shapes are inputs of the original."""
+    names = [name for table in tables for name in table or ()]
+    if names:
+        inputs = {info.name: info for info in to_proto(model).graph.input}
+        for name in names:
+            if name not in inputs:
+                raise BindingError(no_input(name, inputs))
 
 
 def with_sample_shapes(

@@ -103,7 +103,8 @@ def find_pass(name: str) -> type[Pass]:
     kinds = {kind.name: kind for kind in (*registry.PASSES, *_PIPELINES)}
     match = kinds[name] if name in kinds else plugins.find(name)
     if match is None:
-        raise PassOptionError(f"there is no pass '{name}'; {instead(name, names())}")
+        others = instead(name, names(), listing="'straightline passes'")
+        raise PassOptionError(f"there is no pass '{name}'; {others}")
     return match
 
 

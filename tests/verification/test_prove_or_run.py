@@ -87,6 +87,13 @@ def test_sizes_of_the_inputs_of_a_search(how):
         sl.prove(model(LOOP), model(TWICE), dims={"M": 5})
 
 
+@pytest.mark.parametrize("names", [{"bound": {"z": 1}}, {"shapes": {"z": (1,)}}])
+def test_a_wrong_name_of_an_input(names):
+    for call in (sl.prove, sl.verify):
+        with pytest.raises(sl.BindingError, match="the model has no input 'z'; it has 'x'"):
+            call(model(LOOP), model(TWICE), **names)
+
+
 def test_a_fault_of_signatures_is_no_refutation():
     other = model(
         UNROLLED.replace("float[N] x", "double[N] x").replace("float[N] y", "double[N] y")

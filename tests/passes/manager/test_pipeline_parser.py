@@ -44,7 +44,8 @@ def test_shared_options_go_to_every_pass_that_has_them():
 
 @table(
     ("", "the pipeline is empty"),
-    ("unroll", "there is no pass 'unroll'; there are "),
+    ("unroll", "there is no pass 'unroll'; did you mean 'unroll-loops' or 'unroll-scans'?"),
+    ("nope", "there is no pass 'nope'; 'straightline passes' lists them"),
     ("unroll-loops inline-ifs", "cannot be read at"),
     ("unroll-loops{max_trips=3", "cannot be read at"),
     (
