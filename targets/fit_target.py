@@ -48,7 +48,7 @@ from .legality import Legality
 from .legalize import legalize
 from .name_repair import name_colliding_nodes, name_open_sizes
 from .outputs import end_in_nodes, forwarded_inputs, shared_outputs
-from .raising import raise_operators, raise_scans
+from .raising import raise_loops, raise_operators
 from .scan_captures import pass_captures
 from .target import ANY_SHAPE, Target, TargetError
 from .write_out import NodeReplacement
@@ -126,8 +126,8 @@ class FitTarget(Pass):
         # Passes ask this before they emit an operator: a form that the target lacks would be
         # replaced again.
         context.supports = self._lists
-        # Passes take a Scan apart, here and there into forms that no operator has.
-        raised = self.target.raises and raise_scans(model, self.name, context, self.target.name)
+        # Passes take loops apart, here and there into forms that no operator has.
+        raised = self.target.raises and raise_loops(model, self.name, context, self.target.name)
         # The passes change the model, so other ways need a copy from before.
         original = load(model) if len(self.ways) > 1 else None
         before = list(context.remarks.entries)

@@ -1,4 +1,4 @@
-"""Scans that update a matrix by keys and values become LinearAttention.
+"""Loops that update a matrix by keys and values become LinearAttention.
 
 d = Mul (s, Exp (g))   f = MatMul (k, d)   u = Mul (Sub (v, f), b)
 s' = Add (d, MatMul (kT, u))   y = MatMul (q, s')
@@ -17,11 +17,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import onnx
 
+from ..analysis.iterations.zero_iterations import ScanElements
 from ..analysis.shapes.inference import ShapeInference
+from ..facts.fact import element
 from ..facts.obstacle import Obstacle
+from ..facts.polynomial import Dimension
 from ..ir import Node, Operator, Value
 from ..ops.builder import Builder
 from ..passes.iteration.loop_view import LoopView, read_replaceable
+from ..passes.iteration.places import element_reads
 from ..passes.simplify.raising.algebra import Unreadable
 from ..passes.utils.replace_all_uses import replace_values
 from ..runtimes.kernel_schemas import lacks_operator
@@ -72,7 +76,7 @@ class _Match(NamedTuple):
 
 
 def raise_linear_attention(node: Node, inference: ShapeInference) -> bool:
-    """Replace a Scan that updates a matrix, and products of its states."""
+    """Replace a Scan or Loop that updates a matrix, and products of its states."""
     try:
         reading, match = _matched(read_replaceable(node), inference)
     except (Obstacle, Unreadable):
@@ -104,21 +108,51 @@ class _Reading:
     """
 
     def __init__(self, view: LoopView, inference: ShapeInference, outside: Sequence[str]) -> None:
-        if view.node.is_op("Loop") or not view.scan_inputs:
-            raise Unreadable
         self.view, self.names, self._inference = view, Names(), inference
         self._outside, self._readers = outside, set[Node]()
         self.state = _only(view.states)
         self._known: dict[Value, IndexSum] = {}
         outer, self._step = self._sums({}), None
-        for scanned in view.scan_inputs:
-            one = outer.of(scanned.source)
-            axis = scanned.axis % len(one.axes)
-            if scanned.backward or one.axes[axis] is None:
+        for argument, source, axis in self._rows():
+            one = outer.of(source)
+            if one.axes[axis] is None:
                 raise Unreadable
             self._step = self.names.joined(self._step, one.axes[axis])
             axes = (*one.axes[:axis], *one.axes[axis + 1 :])
-            self._known[scanned.argument] = IndexSum(axes, one.products)
+            self._known[argument] = IndexSum(axes, one.products)
+        if self._step is None:
+            raise Unreadable
+
+    def _rows(self) -> Iterator[tuple[Value, Value, int]]:
+        """Yield each element that the body reads, with the value outside and the axis."""
+        view = self.view
+        for scanned in view.scan_inputs:
+            if scanned.backward:
+                raise Unreadable
+            rank = len(self._sums({}).dims(scanned.source))
+            yield scanned.argument, scanned.source, scanned.axis % rank
+        if view.maximum is None:
+            return
+        count, start = element(self._inference.fact(view.maximum)), view.start
+        if not isinstance(count, Dimension) or not _is_true(start):
+            raise Unreadable
+        self._require_sizes_of_nothing(count)
+        for read in element_reads(view, self._inference):
+            chosen, axis = read.selection, read.selection.axis
+            size = self._sums({}).dims(chosen.source)[axis]
+            is_whole = chosen.step == 1 and chosen.start == 0 and size.equals(count) is True
+            if is_whole and not read.keeps_axis:
+                yield read.node.output(), chosen.source, axis
+
+    def _require_sizes_of_nothing(self, count: Dimension) -> None:
+        """Require that a Loop without iterations returns rows of the sizes that others have."""
+        if (count.at_least or 0) > 0:
+            return
+        elements = ScanElements(self.view.node, self._inference.model, self._inference)
+        for place, output in enumerate(self.view.scan_outputs, 1 + len(self.view.states)):
+            sizes = self._sums({}).dims(output.result)
+            if elements.of(place) is None or any(size.value is None for size in sizes):
+                raise Unreadable
 
     def _sums(self, sums: dict[Value, IndexSum]) -> IndexReading:
         def reads(node: Node) -> bool:
@@ -255,6 +289,12 @@ class _Reading:
                     raise Unreadable
                 self._readers.add(user)
                 waiting.append(user.output())
+
+
+def _is_true(start: Value | None) -> bool:
+    """Test for the initial condition of a Loop that its maximum alone ends."""
+    tensor = None if start is None else start.constant
+    return start is None or (tensor is not None and bool(tensor.numpy().all()))
 
 
 def _only(items: Iterable[_T]) -> _T:

@@ -32,7 +32,7 @@ def raise_operators(model: Model, pass_name: str, context: PassContext, target: 
         context.remarks.add(Remark(pass_name, node.op_type, path, "rewritten", what))
 
     context.analyses.invalidate()
-    changed = raise_scans(model, pass_name, context, target)
+    changed = raise_loops(model, pass_name, context, target)
     changed |= Driver(model, RULES, context.inference(model), observe, rounds=True).run(True)
     if changed:
         context.analyses.invalidate()
@@ -40,15 +40,15 @@ def raise_operators(model: Model, pass_name: str, context: PassContext, target: 
     return changed
 
 
-def raise_scans(model: Model, pass_name: str, context: PassContext, target: str) -> bool:
-    """Replace Scans that operators of a runtime compute; arguments as above."""
+def raise_loops(model: Model, pass_name: str, context: PassContext, target: str) -> bool:
+    """Replace Scans and Loops that operators of a runtime compute; arguments as above."""
     changed = False
     for graph in list(model.graphs()):
-        for scan in graph.nodes_of("Scan"):
-            path = scan.path
-            if raise_linear_attention(scan, context.inference(model)):
+        for loop in graph.nodes_of("Scan", "Loop"):
+            path = loop.path
+            if raise_linear_attention(loop, context.inference(model)):
                 what = RAISED(rule="linear-attention", target=target)
-                context.remarks.add(Remark(pass_name, "Scan", path, "rewritten", what))
+                context.remarks.add(Remark(pass_name, loop.op_type, path, "rewritten", what))
                 context.analyses.invalidate()
                 changed = True
     if changed:
