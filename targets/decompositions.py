@@ -29,8 +29,9 @@ from .quantized_products import PRODUCTS
 
 __all__ = ["DECOMPOSITIONS", "decomposes", "decompositions_of"]
 
-_STATES = {"RNN": (5,), "GRU": (5,), "LSTM": (5, 6)}
-"""Inputs of recurrent operators that are zeros where they are absent."""
+_BIAS = 3
+_STATES = {"RNN": (_BIAS, 5), "GRU": (_BIAS, 5), "LSTM": (_BIAS, 5, 6)}
+"""Bias and initial states of recurrent operators, which are zeros where they are absent."""
 
 
 for _name, _form in (*CLASSICAL.items(), *PRODUCTS.items()):
@@ -143,14 +144,15 @@ def swap_operands(draft: NodeDraft) -> Sequence[Value | None]:
 
 @decomposes("RNN", "GRU", "LSTM")
 def start_from_zeros(draft: NodeDraft) -> Sequence[Value | None]:
-    """The operator with initial states of zeros where they are absent."""
+    """The operator with a bias and initial states of zeros where they are absent."""
     absent = [place for place in _STATES[draft.node.op_type] if draft.input(place) is None]
     if not absent or (draft.source >= 14 and draft.attribute("layout")):
         draft.refuse("its initial states are present, or the batch comes first")
     weights, batch = draft.shape(2), (draft.shape() or [None] * 2)[1]
-    if weights is None or weights[0] is None or weights[2] is None:
+    if weights is None or None in weights:
         draft.refuse_unknown("the shape of its weights")
-    dtype, sizes = draft.required_dtype(0, "zeros"), (weights[0], weights[2])
+    directions, gates, hidden = (size or 0 for size in weights)
+    dtype, sizes = draft.required_dtype(0, "zeros"), (directions, hidden)
     if batch is not None:
         zeros = draft.const(np.zeros((sizes[0], batch, sizes[1]), dtype), "zeros")
     else:
@@ -159,8 +161,10 @@ def start_from_zeros(draft: NodeDraft) -> Sequence[Value | None]:
         first, last = (draft.ints([size], "size") for size in sizes)
         whole = draft.emit("Concat", [first, rows, last], "shape", axis=0)
         zeros = draft.emit("Expand", [draft.const(np.array(0, dtype), "zero"), whole], "zeros")
+    # The bias of the inputs, then that of the states; OpenCV (5.0.0) reads no states without it.
+    bias = np.zeros((directions, 2 * gates), dtype)
     for place in absent:
-        draft.set_input(place, zeros)
+        draft.set_input(place, draft.const(bias, "bias") if place == _BIAS else zeros)
     return draft.repeat()
 
 
@@ -245,6 +249,27 @@ def write_out_axes(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.emit("Slice", inputs[: 4 + (inputs[4] is not None)])]
 
 
+@decomposes("Slice")
+def gather_by_steps(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Gather of known places along each axis that is sliced."""
+    if draft.source < 10:
+        draft.refuse("its places are attributes")
+    starts, ends = (draft.required_constant(index, "the places") for index in (1, 2))
+    axes, steps = (
+        draft.required_constant(index, "the axes and steps") if draft.input(index) else default
+        for index, default in ((3, np.arange(len(starts))), (4, np.ones(len(starts), np.int64)))
+    )
+    data = draft.data
+    for start, end, step, axis in zip(starts, ends, steps, axes, strict=True):
+        length = draft.length(int(axis))
+        if length is None:
+            draft.refuse_unknown("the length of the axis that it slices")
+        places = range(*slice(int(start), int(end), int(step)).indices(length))
+        numbers = draft.ints(list(places), "places")
+        data = draft.emit("Gather", [data, numbers], "part", axis=int(axis))
+    return [data]
+
+
 @decomposes("Pad")
 def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
     """A Slice for what negative pads cut off, and a Pad for the others."""
@@ -268,6 +293,25 @@ def slice_before_padding(draft: NodeDraft) -> Sequence[Value | None]:
         return [rest]
     more = draft.ints(np.maximum(pads, 0).tolist(), "pads")
     return [draft.emit("Pad", [rest, more, *draft.inputs[2:]], attributes=draft.attributes)]
+
+
+@decomposes("Pad")
+def choose_padding(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Pad with zeros, and a choice of its number for new elements."""
+    if draft.source < 11 or draft.text("mode") != "constant" or draft.input(2) is None:
+        draft.refuse("its padding is zero")
+    number, dtype = draft.required(2), draft.required_dtype(0, "zeros")
+    if dtype.kind not in "iuf":
+        draft.refuse("its elements are not numbers")
+    places = [draft.input(1), None, draft.input(3)] if _axes_of(draft) else [draft.input(1)]
+    padded = draft.emit("Pad", [draft.data, *places], "padded")
+    if number.constant is not None and not number.constant.numpy().any():
+        return [padded]
+    ones = draft.const(np.array(1, np.int32), "one")
+    whole = draft.emit("Expand", [ones, draft.emit("Shape", [draft.data], "shape")], "ones")
+    flags = draft.emit("Pad", [whole, *places], "flags")
+    is_new = draft.emit("Equal", [flags, draft.const(np.array(0, np.int32), "zero")], "is_new")
+    return [draft.emit("Where", [is_new, number, padded])]
 
 
 def _slice_computed_pads(draft: NodeDraft) -> Sequence[Value | None]:

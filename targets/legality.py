@@ -107,6 +107,12 @@ class Legality:
                 if is_wrong and max(others, default=0) >= ranks[index]:
                     yield node, index
 
+    def late_constants(self) -> Iterator[Node]:
+        """Nodes with a constant after a computed operand that the target needs first."""
+        for node in self._nodes_with(lambda form: form.constants_first):
+            if _has_late_constant(node):
+                yield node
+
     def fused_operands(self) -> Iterator[tuple[Node, int]]:
         """Operands that the client fuses wrongly with the nodes that read them."""
         for node in self._nodes_with(lambda form: bool(form.not_from)):
@@ -178,8 +184,7 @@ class Legality:
             yield f"with {form.max_inputs} inputs, not {len(node.inputs)}"
         if form.max_uses is not None and _place_among_equals(node) >= form.max_uses:
             yield f"{form.max_uses} time{'s' * (form.max_uses > 1)} in a graph"
-        if form.same_ranks and not self._has_same_ranks(node):
-            yield "with branches whose outputs have the same ranks"
+        yield from self._wrong_operands(node, form)
         for name, value in inputs:
             yield from self._wrong_values(name, value, form)
         for name, value in inputs:
@@ -197,6 +202,19 @@ class Legality:
         if has_types and not node.is_op("Constant"):  # its readers are checked
             yield from self._wrong_types(node, form, schema)
 
+    def _wrong_operands(self, node: Node, form: Form) -> Iterator[str]:
+        """The differences of operands and bodies, taken together, from a supported form."""
+        if form.same_ranks and not self._has_same_ranks(node):
+            yield "with branches whose outputs have the same ranks"
+        if form.depthwise and not self._is_depthwise(node):
+            yield "with groups of one channel"
+        if form.max_tuple is not None and (self._tuple_length(node) or 0) > form.max_tuple:
+            yield f"with indices of {form.max_tuple} axes"
+        if form.whole_tuples and self._tuple_length(node) != self.types.rank(node.inputs[0]):
+            yield "with indices of all axes"
+        if form.constants_first and _has_late_constant(node):
+            yield "with its constants first"
+
     def _has_same_ranks(self, node: Node) -> bool:
         """Test whether no bodies of a node return outputs of different known ranks."""
         for values in zip(*(graph.outputs for graph in node.graphs()), strict=False):
@@ -206,6 +224,17 @@ class Legality:
             if len(ranks) > 1:
                 return False
         return True
+
+    def _is_depthwise(self, node: Node) -> bool:
+        """Test for a convolution of single channels."""
+        weights = self.types.shape(node.inputs[1])
+        # Both operators have the channels of one side first, and those of a group of the other.
+        return weights is not None and list(weights[:2]) == [node.attribute("group", 1), 1]
+
+    def _tuple_length(self, node: Node) -> int | None:
+        """The number of axes that an index of input 1 names."""
+        shape = self.types.shape(node.inputs[1])
+        return shape[-1] if shape else None
 
     def _wrong_values(self, name: str, value: Value, form: Form) -> Iterator[str]:
         """The differences of an input from a supported form, but for its type."""
@@ -324,14 +353,64 @@ def _comes_from_sizes(value: Value, is_part: bool) -> bool:
     return True
 
 
+_NEVER_NEGATIVE = ("Abs", "ArgMax", "ArgMin", "NonZero", "Shape", "Size")
+_FIRST, _ALL = slice(1), slice(None)
+_SIGNED_INPUTS = {
+    **dict.fromkeys(("Add", "Concat", "Div", "Max", "Min", "Mul"), _ALL),
+    **dict.fromkeys(("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape"), _FIRST),
+    **dict.fromkeys(("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"), _FIRST),
+    "Range": slice(None, None, 2),
+    "Where": slice(1, None),
+}
+"""By operator, the inputs that decide that its result has no negative number. A sum or product that
+wraps is no index."""
+
+
 def _may_be_negative(value: Value) -> bool:
     """Test whether a value may hold a negative number: one that is computed may."""
-    if value.constant is not None:
-        return bool((value.constant.numpy() < 0).any())
-    node = value.producer
-    operands = () if node is None or not node.is_op("Max") else node.inputs
+    pending, visited = [value], set[Value]()
+    while pending:
+        one = pending.pop()
+        if one in visited:
+            continue
+        visited.add(one)
+        node = one.producer
+        if one.constant is not None:
+            if (one.constant.numpy() < 0).any():
+                return True
+        elif node is None or not node.is_op(*_NEVER_NEGATIVE, "TopK", *_SIGNED_INPUTS):
+            return True
+        elif node.is_op(*_SIGNED_INPUTS):
+            pending += _signed_inputs(node)
+        elif node.is_op("TopK") and one is node.outputs[0]:
+            return True
+    return False
+
+
+def _counts_from_front(condition: Value | None, wrapped: Value | None, index: Value | None) -> bool:
+    """Test for a sum with a length where an index is negative, else the index itself."""
+    test, sum_ = (None if v is None else v.producer for v in (condition, wrapped))
+    if test is None or sum_ is None or not (test.is_op("Less", "Greater") and sum_.is_op("Add")):
+        return False
+    low, high = test.inputs if test.is_op("Less") else reversed(test.inputs)
+    is_zero = high is not None and high.constant is not None and not high.constant.numpy().any()
+    return is_zero and low is index and index in sum_.inputs
+
+
+def _signed_inputs(node: Node) -> list[Value]:
+    """Inputs of a node without negative numbers whose result has none, too."""
+    if node.is_op("Where") and _counts_from_front(*node.inputs):
+        return []
+    inputs = [v for v in node.inputs[_SIGNED_INPUTS[node.op_type]] if v is not None]
     # A maximum with a number that is not negative is not negative.
-    return all(v is None or v.constant is None or _may_be_negative(v) for v in operands)
+    constants = [v for v in inputs if v.constant is not None and not (v.constant.numpy() < 0).any()]
+    return constants[:1] if constants and node.is_op("Max") else inputs
+
+
+def _has_late_constant(node: Node) -> bool:
+    """Test for a constant after a computed operand."""
+    flags = [value is not None and value.constant is not None for value in node.inputs]
+    return flags != sorted(flags, reverse=True)
 
 
 def _is_place(name: str, value: Value, schema: Any) -> bool:

@@ -94,6 +94,10 @@ class Form:
         max_inputs: the highest number of inputs.
         max_uses: the highest number of such nodes in a graph.
         max_outputs: the highest number of outputs; trailing unused ones do not count.
+        max_tuple: the highest number of axes that a tuple of indices names.
+        whole_tuples: true if a tuple of indices must name all axes.
+        constants_first: true if no constant may follow a computed operand.
+        depthwise: true if each group must have one channel, of the input and of the output.
         even_pads: true if the attribute pads must be the same at both ends of each axis.
         same_ranks: true if the branches of an If must give outputs of the same ranks.
         max_rank: the highest rank of an input.
@@ -123,6 +127,10 @@ class Form:
     max_inputs: int | None = None
     max_uses: int | None = None
     max_outputs: int | None = None
+    max_tuple: int | None = None
+    whole_tuples: bool = False
+    constants_first: bool = False
+    depthwise: bool = False
     even_pads: bool = False
     same_ranks: bool = False
     max_rank: int | None = None

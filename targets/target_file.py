@@ -51,8 +51,10 @@ _FORM_KEYS = {
     "lacks_attributes": "a table",
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS, "present"), "a list of texts"),
     **dict.fromkeys(_PLACE_TABLES, "a table"),
-    **dict.fromkeys(("max_inputs", "max_outputs", "max_uses"), "a number"),
-    **dict.fromkeys(("same_ranks", "even_pads"), "true or false"),
+    **dict.fromkeys(("max_inputs", "max_outputs", "max_uses", "max_tuple"), "a number"),
+    **dict.fromkeys(
+        ("same_ranks", "even_pads", "depthwise", "constants_first", "whole_tuples"), "true or false"
+    ),
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",
@@ -121,7 +123,7 @@ class _Reader:
             inner=self._inner(table),
             **{key: table.get(key, False) for key in _FLAGS},
             anywhere=self._anywhere(table),
-            forms={op: self._forms(op, form) for op, form in table.get("forms", {}).items()},
+            forms=self._all_forms(table.get("forms", {})),
             passes=table.get("passes"),
             tried=self._tried(table["tried"]) if "tried" in table else None,
         )
@@ -181,6 +183,16 @@ class _Reader:
         question = "" if suggestion is None else f"did you mean '{suggestion}'? "
         other = "one of another domain is spelled 'domain.Name'"
         self._fail(key, f"ONNX has no operator '{operator}'; {question}{other}")
+
+    def _all_forms(self, tables: Mapping[str, Any]) -> dict[str, tuple[Form, ...]]:
+        """Parse the forms by operator; a table may have the names of several operators."""
+        forms: dict[str, tuple[Form, ...]] = {}
+        for names, table in tables.items():
+            for operator in names.split() or [names]:
+                if operator in forms:
+                    self._fail(f"forms.{names}", f"'{operator}' has a table already")
+                forms[operator] = self._forms(operator, table)
+        return forms
 
     def _forms(self, operator: str, tables: Any) -> tuple[Form, ...]:
         """Parse one form, or several alternatives."""

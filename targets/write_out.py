@@ -56,6 +56,12 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
         number = Tensor(array=operand.constant.numpy().reshape(()))
         graph.set_input(node, index, graph.add_initializer(operand.name, number))
         yield NodeReplacement(node.op_type, node.path, "a number without axes")
+    for node in list(legality.late_constants()):
+        assert node.graph is not None
+        ordered = sorted(node.inputs, key=lambda value: value is None or value.constant is None)
+        for index, operand in enumerate(ordered):
+            node.graph.set_input(node, index, operand)
+        yield NodeReplacement(node.op_type, node.path, "its constants stand first")
     for node, index in list(legality.fused_operands()):
         yield NodeReplacement(node.op_type, node.path, _set_apart(node, index, legality))
 

@@ -1,5 +1,6 @@
-"""Forms of operators for clients that lack some operands, ranks, element types or windows."""
+"""Forms of operators for clients that lack some indices, operands, ranks, types or windows."""
 
+from . import indices as indices
 from . import operands as operands
 from . import ranks as ranks
 from . import types as types

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...ir import Value
+import numpy as np
+
+from ...ir import Node, Value
 from ...version_converter.node_draft import NodeDraft
+from ...version_converter.types import Types
 from .registered import decomposes
 
 _AXES = ("kernel_shape", "strides", "dilations", "output_padding", "output_shape")
@@ -21,7 +24,7 @@ def write_pads(draft: NodeDraft) -> Sequence[Value | None]:
     """The operator with pads in the place of auto_pad: zeros, or those that known sizes need."""
     side = draft.text("auto_pad")
     kernel = _kernel(draft)
-    if side not in ("VALID", "SAME_UPPER", "SAME_LOWER") or draft.attributes.get("output_shape"):
+    if side not in ("VALID", "SAME_UPPER", "SAME_LOWER") or "output_shape" in draft.attributes:
         draft.refuse("its padding follows from its output")
     if "ceil_mode" in draft.schema.attributes and draft.attribute("ceil_mode"):
         draft.refuse("runtimes disagree on auto_pad with ceil_mode")
@@ -69,6 +72,79 @@ def _padding(draft: NodeDraft, length: int | None, size: int, stride: int) -> in
     return max((math.ceil(length / stride) - 1) * stride + size - length, 0)
 
 
+@decomposes("ConvTranspose", where=lambda node, _: "output_shape" in node.op.attributes)
+def pad_to_output(draft: NodeDraft) -> Sequence[Value | None]:
+    """A transposed kernel with pads in the place of the sizes of its result."""
+    kernel, lengths, sizes = _kernel(draft), draft.shape(), draft.attribute("output_shape")
+    axes = len(kernel)
+    ones, zeros = [1] * axes, [0] * axes
+    if lengths is None or None in lengths[2:] or not len(lengths[2:]) == axes == len(sizes):
+        draft.refuse_unknown("the size that it slides over")
+    steps, dilations = (draft.attribute(name) or ones for name in ("strides", "dilations"))
+    more = draft.attribute("output_padding") or zeros
+    rows = zip(lengths[2:], kernel, steps, dilations, more, sizes, strict=True)
+    less = [s * ((n or 0) - 1) + m + (k - 1) * d + 1 - size for n, k, s, d, m, size in rows]
+    if min(less) < 0:
+        draft.refuse("runtimes disagree on sizes beyond those that it reaches")
+    # The specification rounds up at the beginning, unless for SAME_UPPER.
+    up = int(draft.text("auto_pad") != "SAME_UPPER")
+    begin = [(total + up) // 2 for total in less]
+    draft.drop("auto_pad", "output_shape")
+    draft.set("pads", begin + [total - first for total, first in zip(less, begin, strict=True)])
+    return draft.repeat()
+
+
+@decomposes("ConvTranspose", where=lambda node, _: any(node.attribute("pads") or ()))
+def crop_result(draft: NodeDraft) -> Sequence[Value | None]:
+    """A transposed kernel without pads, which are cut off its result."""
+    pads: list[int] = draft.attribute("pads")
+    axes = len(pads) // 2
+    if draft.source < 10 or min(pads) < 0:
+        draft.refuse("its pads are negative, or places of a Slice are attributes")
+    draft.drop("pads")
+    whole = draft.emit(draft.op_type, draft.inputs, "whole", attributes=draft.attributes)
+    # An end of -0 would be the first element, not the last.
+    ends = [-pad or np.iinfo(np.int64).max for pad in pads[axes:]]
+    places = [draft.ints(row, "places") for row in (pads[:axes], ends, range(2, axes + 2))]
+    return [draft.emit("Slice", [whole, *places])]
+
+
+@decomposes("ConvTranspose", where=lambda node, _: node.attribute("group", 1) > 1)
+def transpose_groups_apart(draft: NodeDraft) -> Sequence[Value | None]:
+    """A transposed kernel for each group of channels, one after the other."""
+    groups: int = draft.attribute("group")
+    channels, kernel = (draft.shape() or [None] * 2)[1], draft.shape(1)
+    if channels is None or kernel is None or kernel[1] is None:
+        draft.refuse_unknown("the number of its channels")
+    draft.drop("group")
+    columns = [
+        _in_parts(draft, value, axis, [length] * groups)
+        for value, axis, length in zip(
+            draft.inputs,
+            (1, 0, 0),
+            (channels // groups, channels // groups, kernel[1]),
+            strict=False,
+        )
+    ]
+    results = [
+        draft.emit("ConvTranspose", inputs, "group", attributes=draft.attributes)
+        for inputs in zip(*columns, strict=True)
+    ]
+    return [draft.emit("Concat", results, axis=1)]
+
+
+def _in_parts(
+    draft: NodeDraft, value: Value | None, axis: int, lengths: Sequence[int]
+) -> Sequence[Value | None]:
+    """A value in parts of some lengths along an axis."""
+    if value is None:
+        return [None] * len(lengths)
+    labels = ["part"] * len(lengths)
+    if draft.builder.opset < 13:
+        return draft.emit_all("Split", [value], labels, axis=axis, split=list(lengths))
+    return draft.emit_all("Split", [value, draft.ints(lengths, "lengths")], labels, axis=axis)
+
+
 @decomposes(
     *("Conv", "ConvTranspose", "MaxPool", "AveragePool"),
     where=lambda node, types: types.rank(node.inputs[0]) == 3,
@@ -88,3 +164,16 @@ def slide_over_images(draft: NodeDraft) -> Sequence[Value | None]:
         draft.set_input(index, draft.unsqueeze(draft.required(index), [2]))
     images = draft.emit(draft.op_type, draft.inputs, "images", attributes=draft.attributes)
     return [draft.along("Squeeze", images, [2])]
+
+
+def _has_computed_bias(node: Node, _: Types) -> bool:
+    bias = node.inputs[2] if len(node.inputs) > 2 else None
+    return bias is not None and bias.constant is None
+
+
+@decomposes("Conv", "ConvTranspose", where=_has_computed_bias)
+def add_bias(draft: NodeDraft) -> Sequence[Value | None]:
+    """A kernel without a bias, and the sum with it."""
+    rank, bias = draft.required_rank("the axes of its bias"), draft.required(2)
+    product = draft.emit(draft.op_type, draft.inputs[:2], "sum", attributes=draft.attributes)
+    return [draft.emit("Add", [product, draft.unsqueeze(bias, range(1, rank - 1))])]

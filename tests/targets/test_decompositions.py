@@ -127,6 +127,33 @@ def test_computed_pads_may_be_negative(pads, axes, opset):
     assert {"Max", "Slice", "Pad"} <= set(operators(outcome)) and not outcome.untaken
 
 
+@table(
+    ("y = Pad (x, p, v)", ["Equal", "Expand", "Pad", "Where"]),
+    ("y = Pad (x, p, z)", ["Pad"]),
+    ("y = Pad (x, p, v, a)", ["Equal", "Expand", "Pad", "Where"]),
+)
+def test_a_computed_number_is_chosen_where_zeros_were_added(node, expected):
+    """OpenVINO pads with 0 in its place."""
+    constants = "z = Constant <value = float {0}> () a = Constant <value_ints = [1, 0]> () "
+    constants += "p = Constant <value_ints = [1, 0, 2, 1]> () "
+    text = one_node(constants + node, "float[n, 4] x, float v", opset=18)
+    target = lacking(forms={"Pad": (Form(absent=("constant_value",)),)}, opsets=(18, 18))
+    feed = {"x": X[:, :4], "v": np.array(-2, np.float32)}
+    outcome = fitted(text, target, feed, passes=())
+    kept = [name for name in operators(outcome) if name not in ("Constant", "Shape")]
+    assert kept == expected and not outcome.untaken
+
+
+def test_a_slice_in_reverse_becomes_a_gather():
+    """MNN crashes on steps of -1 along four axes."""
+    constants = "s = Constant <value_ints = [-1, 0]> () e = Constant <value_ints = [-99, 3]> () "
+    constants += "a = Constant <value_ints = [1, 0]> () d = Constant <value_ints = [-2, 1]> () "
+    text = one_node(constants + "y = Slice (x, s, e, a, d)", "float[2, 4] x")
+    target = lacking(forms={"Slice": (Form(nonnegative=("steps",)),)})
+    outcome = fitted(text, target, {"x": X}, passes=())
+    assert "Slice" not in operators(outcome) and not outcome.untaken
+
+
 def test_pads_that_reflect_stay():
     node = 'p = Constant <value_ints = [0, -1, 0, 1]> () y = Pad <mode = "reflect"> (x, p)'
     target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})

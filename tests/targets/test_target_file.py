@@ -47,6 +47,8 @@ def test_fields_of_a_target_file(tmp_path):
 
 
 def test_an_operator_may_have_several_forms(tmp_path):
+    both = read(tmp_path, LEAST + SOURCE + "[forms.'Add Mul']\nmax_rank = 4\n").forms
+    assert both["Add"] == both["Mul"] and len(both) == 2
     several = '[[forms.Resize]]\nmax_rank = 4\n[[forms.Resize]]\nstatic = ["X"]\n'
     first, second = read(tmp_path, LEAST + SOURCE + several).forms["Resize"]
     assert (first.max_rank, second.static) == (4, ("X",))
@@ -77,6 +79,10 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
     (LEAST + SOURCE.replace("2026-01-01", '"today"'), "source.date: write a date"),
     (LEAST + SOURCE + "by = 1\n", "source.by: there is no such key"),
     (LEAST + SOURCE + "[forms]\nResize = 1\n", "forms.Resize: write a table"),
+    (
+        LEAST + SOURCE + "[forms.Add]\n[forms.'Mul Add']\n",
+        "forms.Mul Add: 'Add' has a table already",
+    ),
     (LEAST + SOURCE + "[forms.Resizer]\n", "forms.Resizer: ONNX has no operator 'Resizer'"),
     (
         LEAST + SOURCE + '[forms.Resize]\nconstant = ["sizes", "size"]\n',

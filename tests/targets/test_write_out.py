@@ -60,3 +60,10 @@ def test_all_outputs_are_named_where_a_client_counts_them():
     (node,) = outcome.ir.graph.nodes()
     assert None not in node.outputs and len(node.outputs) == 3 and not outcome.untaken
     assert fitted(outcome.model, target, passes=()).changed is False
+
+
+def test_constants_of_a_maximum_stand_first():
+    """onnx2tf makes a Relu of a maximum with a second operand up to 1e-6."""
+    text = one_node("k = Constant <value = float {1e-6}> () y = Max (x, k)", "float[8] x")
+    outcome = fitted(text, lacking(forms={"Max": (Form(constants_first=True),)}), {"x": X})
+    assert reads(outcome, "Max") == ["Constant", None] and not outcome.untaken

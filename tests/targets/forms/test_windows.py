@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from harness import run_in_onnxruntime
+from numpy.testing import assert_allclose
 from straightline.targets import Form
 from tables import table
 
@@ -74,3 +76,45 @@ def test_indices_of_maxima_keep_their_axis():
     target = lacking(forms={"MaxPool": (Form(ranks={"X": (4,)}),)})
     (left,) = fitted(text, target, passes=()).untaken
     assert "the indices of its maxima are used" in left.reason
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("steps", ["", ", strides = [2, 3], output_padding = [1, 0]"])
+@pytest.mark.parametrize("sides", ["", ', auto_pad = "SAME_UPPER"'])
+@pytest.mark.parametrize("sizes", [[7, 6], [8, 8]])
+def test_sizes_of_a_result_become_pads(sizes, sides, steps):
+    """OpenCV, tract and MNN read them otherwise."""
+    node = f"y = ConvTranspose <output_shape = {sizes}{sides}{steps}> (x, w)"
+    text = one_node(node, "float[1, 3, 7, 6] x, float[3, 3, 2, 3] w")
+    target = lacking(forms={"ConvTranspose": (Form(unwritten=("output_shape",)),)})
+    outcome = fitted(text, target, passes=())
+    assert len(pads_of(outcome)) == 4 and not outcome.untaken
+    assert_as_before(text, outcome, {"x": IMAGE, "w": WEIGHTS})
+
+
+def assert_as_before(text, outcome, feed):
+    """The reference of onnx (1.23) refuses groups and reads other pads than onnxruntime."""
+    before, after = (run_in_onnxruntime(model, feed)[0] for model in (text, outcome.model))
+    assert_allclose(after, before, rtol=1e-5, atol=1e-5)
+
+
+@table(
+    ("group = 3", Form(attributes={"group": (1,)}), ["Concat", "ConvTranspose", "Split"]),
+    ("group = 3", Form(depthwise=True), ["Concat", "ConvTranspose", "Split"]),
+    ("group = 6", Form(depthwise=True), ["ConvTranspose"]),
+    ("group = 3, pads = [0, 1, 1, 0]", Form(even_pads=True), ["ConvTranspose", "Slice"]),
+    ("group = 1", Form(constant=("B",)), ["Add", "ConvTranspose", "Unsqueeze"]),
+)
+def test_groups_pads_and_biases_of_a_transposed_kernel(attributes, form, expected):
+    channels = 6 // int(attributes.split(",")[0].split()[2])
+    text = one_node(
+        f"y = ConvTranspose <{attributes}> (x, w, b)",
+        f"float[1, 6, 3, 4] x, float[6, {channels}, 2, 3] w, float[6] b",
+        opset=13,
+    )
+    w = RNG.standard_normal((6, channels, 2, 3)).astype(np.float32)
+    feed = {"x": RNG.standard_normal((1, 6, 3, 4)).astype(np.float32), "w": w, "b": w[:6, 0, 0, 0]}
+    forms = (form, Form(attributes={"group": (1,)})) if form.depthwise else (form,)
+    outcome = fitted(text, lacking(forms={"ConvTranspose": forms}), passes=())
+    assert operators(outcome) == expected and not outcome.untaken
+    assert_as_before(text, outcome, feed)
