@@ -388,7 +388,7 @@ def _may_be_negative(value: Value) -> bool:
 
 
 def _counts_from_front(condition: Value | None, wrapped: Value | None, index: Value | None) -> bool:
-    """Test for a sum with a length where an index is negative, else the index itself."""
+    """Test for an index from the front: a sum with a length where it is negative."""
     test, sum_ = (None if v is None else v.producer for v in (condition, wrapped))
     if test is None or sum_ is None or not (test.is_op("Less", "Greater") and sum_.is_op("Add")):
         return False

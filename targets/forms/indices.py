@@ -41,10 +41,10 @@ def scatter_rows(draft: NodeDraft) -> Sequence[Value | None]:
 
 def _places(draft: NodeDraft, depth: int, sizes: Sequence[int]) -> Value:
     """The places of rows, one below the other."""
-    named, indices = np.array(sizes[:depth]), draft.constant(1)
+    first, indices = np.array(sizes[:depth]), draft.constant(1)
     if indices is not None:
-        steps = np.append(np.cumprod(named[:0:-1])[::-1], 1)
-        flat = np.where(indices < 0, indices + named, indices) @ steps
+        steps = np.append(np.cumprod(first[:0:-1])[::-1], 1)
+        flat = np.where(indices < 0, indices + first, indices) @ steps
         return draft.const(flat.reshape(-1, 1), "places")
     flat = flat_index(draft, draft.data, draft.required(1), depth)
     # Indices that ONNX allows have no negative place: the maximum only shows that to the target.
