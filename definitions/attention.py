@@ -126,6 +126,7 @@ def masked(case: Case, operand: str, is_causal: bool, has_starts: bool = False) 
         is_causal: mask the future.
         has_starts: the lengths may be ends and starts.
     """
+    # It is added, not put in place: a row that is masked whole keeps the order of its scores.
     value = repr(case["filter"])
     words = [length_of("k", 2, "total"), "columns = Range (0, total, 1)"]
     if case.has(operand):
@@ -138,6 +139,7 @@ def masked(case: Case, operand: str, is_causal: bool, has_starts: bool = False) 
             else _by_flags(operand, rank, value)
         )
     if is_causal:
+        # The future gets the lowest float, whatever the filter value is.
         base = "maskValues" if case.has(operand) else "0.0"
         words += [
             length_of("q", 2, "count"),
@@ -210,6 +212,7 @@ def self_attention(
     """
     heads = case["heads"]
     scale = scaled(case, sizes[0] // heads)
+    # The first axis of past and present holds keys and values.
     if case.has("past"):
         pasts = """pastK = Gather <axis = 0> (past, 0)  pastV = Gather <axis = 0> (past, 1)
             k = Concat <axis = 2> (pastK, newK)  v = Concat <axis = 2> (pastV, newV)"""
@@ -241,6 +244,7 @@ def _biased(case: Case) -> str:
     names = [name for name in ("query", "key", "value") if case.rank(name) == 3]
     if not case.has("b"):
         return " ".join(f"{name}B = Identity ({name})" for name in names)
+    # The bias is one vector of three parts; that of keys is in the present keys, too.
     return f"""{length_of("query", 2, "qSize")} {length_of("key", 2, "kSize")}
         bothSizes = Add (qSizeV, kSizeV)
         queryPart = Slice (b, [0], qSizeV, [0])  queryB = Add (query, queryPart)

@@ -22,6 +22,7 @@ def _activation(case: Case) -> str:
         return "a = Identity (h)"
     if name == "silu":
         return "s = Sigmoid (h)  a = Mul (h, s)"
+    # The form by tanh, although Gelu of the domain is that by erf.
     if name == "gelu":
         return """hSquare = Mul (h, h)  cubic = Mul (hSquare, h)  part = Mul (cubic, 0.044715)
             sum = Add (h, part)  scaled = Mul (sum, 0.7978845608028654)  t = Tanh (scaled)
@@ -34,6 +35,7 @@ def _activation(case: Case) -> str:
         low = f"gateL = Min (gateA, {case['limit']!r})"
         high = f"linearL = Clip <min = {-case['limit']!r}, max = {case['limit']!r}> (linearA)"
         gate, linear = "gateL", "linearL"
+    # Gate and linear part take turns in each row (fusion 1).
     return f"""gateA = Slice <starts = [0], ends = [{1 << 62}], axes = [2], steps = [2]> (h)
         linearA = Slice <starts = [1], ends = [{1 << 62}], axes = [2], steps = [2]> (h) {low} {high}
         scaled = Mul ({gate}, @alpha)  s = Sigmoid (scaled)  swish = Mul ({gate}, s)
@@ -46,6 +48,7 @@ def _mixture(case: Case, routed: str, weights: str) -> str:
         case.unfit("a sparse mixer and a third layer have no definition")
     bias1 = "bias1 = Unsqueeze <axes = [1]> (b1)  h = Add (h1, bias1)" if case.has("b1") else ""
     bias2 = "bias2 = Unsqueeze <axes = [1]> (b2)  o = Add (o1, bias2)" if case.has("b2") else ""
+    # An expert that no row chose may overflow, and 0 times infinity is a NaN: it is selected out.
     return f"""shape = Shape (x)
         width = Slice <starts = [-1], ends = [{1 << 62}], axes = [0]> (shape)
         rowShape = Concat <axis = 0> ([-1], width)  rows = Reshape (x, rowShape) {routed}
@@ -77,6 +80,7 @@ _SOFTMAX = """{0}Max = ReduceMax <axes = [1], keepdims = 1> ({0})  {0}D = Sub ({
 )
 def mixture(case: Case) -> str:
     """Two layers of the best experts, by the softmax over all of them."""
+    # Over all experts, and only on request divided by the sum of the best.
     top = "best, index = TopK <k = [@k]> (probs)".replace("@k", str(case["k"]))
     norm = "value = Identity (best)"
     if case["normalize"]:
@@ -101,6 +105,7 @@ def quantized_mixture(case: Case) -> str:
     """Two layers of the best experts, of packed weights, by the softmax over these."""
     if case["type"] != "int":
         case.unfit(f"weights of type {case['type']} have no definition")
+    # Over the best alone, even without normalize_routing_weights (1.32): MoE differs.
     routed = f"""best, index = TopK <k = [{case["k"]}]> (router)
         {_SOFTMAX.format("best", "value")}"""
     return _mixture(case, routed, f"{_weights(case, 1)} {_weights(case, 2)}")
@@ -116,6 +121,7 @@ def _weights(case: Case, layer: int) -> str:
     rows = case.known_size(w, 1)
     kind, block = case.elem_type("x"), case["block"] or width
     blocks = -(-width // block)
+    # Without zero points codes are centred at half of their range.
     zero = f"{float(1 << (bits - 1))}"
     nodes = [unpack(w, bits, 3, f"[0, {rows}, {width}]", f"{w}C")]
     if case.has(z):

@@ -45,6 +45,7 @@ def _operands(case: Case) -> tuple[str, int | None]:
 
 def _places(case: Case) -> str:
     """Nodes of the lengths of the past and of the positions of queries [B, S]."""
+    # Lengths hold the last position of each row, T - 1; a prompt has no past, whatever they say.
     return f"""{length_of("q0", 1, "count")}
         lasts = Reshape <shape = [-1]> (lengths)  lastsL = Cast <to = 7> (lasts)
         ends = Add (lastsL, 1)  total0 = Reshape <shape = [1]> (total_length)
@@ -61,7 +62,9 @@ def _rotated(case: Case, head: int | None) -> str:
     if not (case.has("cos") and case.has("sin")):
         case.unfit("it rotates without caches")
     size = 2 * case.known_size("cos", 1)
+    # Rows behind the end of a sequence lie outside of the caches; nothing reads them.
     places = "places = Min (rows, lastPlace)"
+    # Of a prompt the kernel reads the first position alone, and counts on (1.32).
     if case.has("positions"):
         places = """first = Slice (positions, [0, 0], [1, 1], [0, 1])  prompt = Add (first, each)
             noRow = Sub (rows, rows)  prompts = Add (noRow, prompt)
@@ -81,6 +84,7 @@ def _cached(case: Case) -> str:
     if not case.has("past_key"):
         return """present_key = Identity (newK)  k = Slice (newK, [0], totalV, [2])
             present_value = Identity (newV)  v = Slice (newV, [0], totalV, [2])"""
+    # A new row goes behind the past of its own sequence, so rows are gathered, not joined.
     words = [
         f"""{length_of("past_key", 2, "room")}  missing = Sub (total, room)
         more = Max (missing, 0)  moreV = Reshape <shape = [1]> (more)
@@ -127,6 +131,7 @@ def _scores(case: Case, scaling: str, blocks: str) -> str:
         for name in ("k", "v")
     )
     capped = "capped = Identity (scaled)"
+    # The cap comes before bias and mask.
     if case["softcap"]:
         capped = """lowered = Div (scaled, @softcap)  bounded = Tanh (lowered)
             capped = Mul (bounded, @softcap)"""
@@ -156,6 +161,7 @@ def _scores(case: Case, scaling: str, blocks: str) -> str:
 
 def _weights(case: Case) -> str:
     """Nodes of the weights, whose denominator may have one more summand for each head."""
+    # Smoothing adds exp(0) to the denominator, a sink the exponential of its head's number.
     if not (case["smooth"] or case.has("sink")):
         return "weights = Softmax <axis = -1> (scores)"
     extra = "more0 = Identity (noScore)"
@@ -203,6 +209,7 @@ def _rows(case: Case) -> str:
 def group_query_attention(case: Case) -> str:
     """Attention with fewer heads of keys than of queries, and a cache."""
     quantized = case["bits"] or "NONE" not in (case["k_type"] or "NONE", case["v_type"] or "NONE")
+    # Of a sliding cache the kernel leaves rows as they were in memory (1.32).
     if case["sliding"] or quantized or case.has("past_key") != case.has("past_value"):
         case.unfit("its cache slides or is quantized")
     return grouped(case)

@@ -68,6 +68,7 @@ _EXPAND = "(T x, int32 axis) => (y) { y = com.microsoft.ExpandDims (x, axis) }"
 @defines(_EXPAND, since=13, exact=True, **_FACTS)
 def expand_dims_13(case: Case) -> str:
     """Unsqueeze."""
+    # Axis -1 appends one at the end, as both operators count in the result.
     return (
         "wide = Cast <to = 7> (axis)  axes = Reshape <shape = [1]> (wide)  y = Unsqueeze (x, axes)"
     )
@@ -90,6 +91,7 @@ def expand_dims(case: Case) -> str:
 )
 def pad(case: Case) -> str:
     """Pad."""
+    # The pads may have an axis in front, [1, 2 r]; negative ones cut.
     value = ", valueS" if case.has("value") else ""
     return f"""flat = Reshape <shape = [-1]> (pads) {scalars(case, "value")}
         y = Pad <mode = @mode> (data, flat{value})"""
@@ -159,6 +161,7 @@ def n_gram_repeat_block(case: Case) -> str:
     blocked = (
         f"place = Where ({match}, following, count)" if match else "place = Identity (following)"
     )
+    # What is not blocked goes to a column more, which is cut off in the end.
     return f"""size = Shape (scores)  count = Gather (size, [1])  {" ".join(nodes)} {blocked}
         lengths = Shape (place)  updates = Expand (-inf, lengths)
         wide = Pad <pads = [0, 0, 0, 1]> (scores)

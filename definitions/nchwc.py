@@ -26,6 +26,7 @@ _FACTS = {
 @functools.cache
 def block_size() -> int:
     """The channels of a block in onnxruntime on this machine."""
+    # A file does not say for which block it was written: 16 with AVX-512, else 8.
     for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         try:
             module: Any = import_module(name)

@@ -387,6 +387,7 @@ def matmul_integer_to_float(case: Case) -> str:
 def dynamic_quantize_matmul(case: Case) -> str:
     """The product with a, quantized over the whole tensor to 8 bits."""
     _require_columns(case, "bScale", "bZero", "bias")
+    # One scale for the whole tensor: rows of several calls may not become one call.
     return """q, aScale, aZero = DynamicQuantizeLinear (a)  i = MatMulInteger (q, b, aZero, bZero?)
         f = Cast <to = 1> (i)  scale = Mul (aScale, bScale)  p = Mul (f, scale)
         y = Add (p, bias)"""
@@ -410,6 +411,7 @@ def matmul_integer_16(case: Case) -> str:
 def gemm(case: Case) -> str:
     """The product of the integers plus c, times both scales and alpha."""
     turned = {name: "Transpose <perm = [1, 0]>" for name in "AB" if case[f"trans{name}"]}
+    # c joins the integers, so that alpha scales it as well, and beta does not exist.
     product = f"""aT = {turned.get("A", "Identity")} (a)  bT = {turned.get("B", "Identity")} (b)
         i = MatMulInteger (aT, bT, aZero, bZero)  j = Add (i, c)  f = Cast <to = 1> (j)
         s = Mul (aScale, bScale)  scale = Mul (s, @alpha)"""

@@ -44,6 +44,7 @@ def _size_of_head(case: Case) -> int:
         return case.known_size("x", 3)
     if case["heads"]:
         return case.known_size("x", 2) // case["heads"]
+    # Without a count of heads the caches are half as wide as a head.
     return 2 * case.known_size("cos", 1)
 
 
@@ -77,6 +78,7 @@ def _rows(case: Case) -> str:
 def rotary_embedding(case: Case) -> str:
     """Rotation of pairs of elements by the angles of their positions."""
     places = "places = Identity (positions)"
+    # One position is an offset, from which the tokens count on.
     if case.rank("positions") < 2:
         axis = 2 if case.rank("x") == 4 else 1
         places = f"""{length_of("x", axis, "count")} first = Reshape <shape = [1]> (positions)
@@ -92,6 +94,7 @@ def _columns(section: Sequence[int], layout: int) -> list[int]:
     """The stream of positions of each column of the caches."""
     if not layout:
         return [stream for stream, count in enumerate(section) for _ in range(count)]
+    # Height and width have every third column, as far as their sections go; time has the rest.
     total, columns = sum(section), [0] * sum(section)
     for stream in (1, 2):
         for column in range(stream, min(3 * section[stream], total), 3):

@@ -238,6 +238,7 @@ class _Reading:
         axes |= {"value": {*each, layout.value}, "decay": each}
         if layout.key in factors.get("decay", factors["value"]).axes:
             axes["decay"] = axes["key"]
+        # An operand that depends on the loop would depend on the operator that replaces it.
         later = self.view.around.dependents([self.view.node])
         for name, atom in factors.items():
             if {*atom.axes} - {None} != axes[name] - {None} or not self._is_float(atom.value):

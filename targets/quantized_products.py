@@ -119,6 +119,7 @@ def _product_of_blocks(draft: NodeDraft, sides: Sequence[Value], ranks: Sequence
     other = draft.emit("Transpose", [other], "columns", perm=swapped)
     a, b = (_blocks(draft, v, rank) for v, rank in zip((one, other), ranks, strict=True))
     b = draft.emit("Transpose", [b], "rows", perm=[*range(ranks[1] - 1), ranks[1], ranks[1] - 1])
+    # Blocks are added as integers: their sum as floats would round beyond 2**24.
     whole = draft.emit("Cast", [draft.emit("MatMul", [a, b], "product")], "whole", to=_INT32)
     return draft.along("ReduceSum", whole, [max(ranks) - 2], "total", keepdims=0)
 
