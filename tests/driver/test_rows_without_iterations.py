@@ -41,7 +41,7 @@ def model_of(rows, declared, state="N", head=HEAD, limit="n"):
 X = np.array([1, 2, 3, 4], np.float32)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("state", ["N", "?"])
 @pytest.mark.parametrize("declared", DECLARED)
 @pytest.mark.parametrize("rows", ROWS)

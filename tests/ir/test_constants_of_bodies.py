@@ -181,7 +181,7 @@ def test_the_reference_and_onnxruntime_run_it(text: str) -> None:
     assert_equal_outputs(text, text, FEEDS[text])
 
 
-@pytest.mark.sample(60)
+@pytest.mark.sample(52)
 @TEXTS
 @pytest.mark.parametrize("name", [entry.name for entry in registry.PASSES])
 def test_every_pass(text: str, name: str) -> None:

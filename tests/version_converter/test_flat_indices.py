@@ -7,7 +7,7 @@ from conversions import assert_carried, assert_carried_everywhere
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("sizes", ["3, 4, 5", "A, B, C"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("target", [10, 9])

@@ -56,7 +56,7 @@ def feeds(n):
     return {"x": x, "w": x[1], "n": np.array(n), "p": np.array(n == 1)}
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("passes", [None, "accelerate", "simplify"])
 @pytest.mark.parametrize("name", BODIES)
 def test_no_replacement_changes_sizes_without_an_iteration(name, passes):

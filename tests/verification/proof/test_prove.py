@@ -323,7 +323,7 @@ def test_a_failure_without_iterations_is_a_condition():
 
 
 def test_a_difference_in_every_case_has_no_condition():
-    answer = assert_open(HOISTED % ("", ROW), HOISTED % ("", "row = Gather (x, i)"))
+    answer = assert_open(HOISTED % ("", ROW), HOISTED % ("", "row = Gather (x, i)"), weaker=True)
     assert not answer.conditions
 
 
@@ -333,7 +333,9 @@ def test_an_open_answer_tells_what_fails_in_a_weaker_notion():
     after = text.format("r = Reshape (x, s) y = Identity (x)")
     reason = "not proved equal; over the reals: Reshape 'r' of the rewrite may fail"
     assert_open(before, after, reason)
-    assert assert_open(before, text.format("y = Neg (x)")).reason.endswith("proved equal")
+    assert assert_open(before, text.format("y = Neg (x)"), weaker=True).reason.endswith(
+        "proved equal"
+    )
 
 
 @pytest.fixture

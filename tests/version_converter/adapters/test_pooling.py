@@ -113,7 +113,7 @@ def test_a_window_that_may_start_in_the_padding_is_refused():
         sl.convert_version(onnx.parser.parse_model(TEXT % pool), 22)
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("op_type", ["AveragePool", "LpPool", "MaxPool"])
 @pytest.mark.parametrize("length", [5, 6, 7, 8, 9])
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_states_are_parts_of_all_rows(before, after):
 def test_other_lists_are_other_rows(old, new):
     text = GROWS.replace(old, new)
     assert text != GROWS
-    assert "valid" not in assert_open(text, PREFIX, opset=17).reason
+    assert "valid" not in assert_open(text, PREFIX, opset=17, weaker=True).reason
 
 
 @table(
@@ -71,7 +71,7 @@ def test_other_lists_are_other_rows(old, new):
 def test_other_registers_are_other_windows(old, new):
     text = MOVES.replace(old, new)
     assert text != MOVES
-    assert "valid" not in assert_open(text, WINDOW, opset=17).reason
+    assert "valid" not in assert_open(text, WINDOW, opset=17, weaker=True).reason
 
 
 def test_a_list_in_front_is_read_from_the_end():

@@ -100,9 +100,9 @@ def test_celu_holds_over_the_reals_alone():
     text = "g (float[n] x) => (float[n] y) <float two = {{2.0}}> {{ {} }}"
     before = text.format("y = Celu <alpha = 2.0> (x)")
     after = text.format("d = Div (x, two) e = Elu (d) y = Mul (two, e)")
-    proof = assert_open(before, after)
+    proof = assert_open(before, after, weaker=True)
     assert proof.equality == "reals"
-    assert assert_open(before, after.replace("Elu (d)", "Elu (x)")).equality is None
+    assert assert_open(before, after.replace("Elu (d)", "Elu (x)"), weaker=True).equality is None
 
 
 def test_a_global_pool_is_a_reduction_over_the_reals():
@@ -112,8 +112,8 @@ def test_a_global_pool_is_a_reduction_over_the_reals():
         after = text.format(f"y = Reduce{reduction} (x, a)").replace(
             ") {", ") <int64[2] a = {2, 3}> {"
         )
-        assert assert_open(before, after).equality == "reals"
-        assert assert_open(before, after.replace("{2, 3}", "{1, 3}")).equality is None
+        assert assert_open(before, after, weaker=True).equality == "reals"
+        assert assert_open(before, after.replace("{2, 3}", "{1, 3}"), weaker=True).equality is None
 
 
 def test_gemm_of_transposed_weights():

@@ -47,7 +47,7 @@ def test_a_sum_of_integers_needs_no_assumption():
 def test_one_product_may_be_a_negative_zero(size):
     before, after, _ = PAIRS["layer"]
     pair = [text.replace("8", size) for text in (before, after)]
-    assert assert_open(*pair).equality == "reals"
+    assert assert_open(*pair, weaker=True).equality == "reals"
     assert_proved(*[text.replace("float", "int32") for text in pair])
 
 
@@ -91,4 +91,4 @@ def test_one_product_after_the_other():
     assert_proved(before, after)
     assert_open(before.replace("->ad", "->da"), after)
     floats = [text.replace("int64", "float") for text in (before, after)]
-    assert assert_open(*floats).equality == "reals"
+    assert assert_open(*floats, weaker=True).equality == "reals"

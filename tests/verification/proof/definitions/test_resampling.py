@@ -136,5 +136,5 @@ def test_scales_of_1(mode):
     if mode == "nearest":
         assert "Resize" in assert_proved(head % 1 + nodes, same).assumptions[0]
     else:  # an infinity times 0 is NaN, though onnxruntime copies the image
-        assert assert_open(head % 1 + nodes, same).equality == "reals"
+        assert assert_open(head % 1 + nodes, same, weaker=True).equality == "reals"
     assert_open(head.replace("%s", "1.25") + nodes, same)

@@ -51,7 +51,7 @@ def test_floats_are_joined_in_this_order(reduction):
     if reduction in ("add", "mul"):
         assert any("ScatterElements" in text for text in assert_proved(*texts).assumptions)
     else:  # kernels differ on the maximum of NaN
-        assert assert_open(*texts).equality == "reals"
+        assert assert_open(*texts, weaker=True).equality == "reals"
     random = np.random.default_rng(2)
     feeds = {
         "x": random.normal(size=(3, 4)).astype(np.float32),

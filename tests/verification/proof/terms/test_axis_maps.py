@@ -78,7 +78,7 @@ def test_elementwise_operators_take_each_element_by_itself(op_type, axis):
     assert outcome(f"{op_type} (%s)", axis, opset) == (True, True)
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
 @pytest.mark.parametrize("opset", [12, 18])
 @pytest.mark.parametrize("own", [0, 1, 2])
