@@ -28,7 +28,6 @@ REASONS = {
     "have output sizes that depend on data": (
         "NonMaxSuppression NonZero StringNormalizer StringSplit TfIdfVectorizer Unique"
     ),
-    "compute one scale for the whole operand": "DynamicQuantizeLinear",
     "normalize over the batch of each iteration": "MeanVarianceNormalization",
     "refer to images of a batch by number": "MaxRoiPool MaxUnpool RoiAlign",
     "fail on an empty batch in onnxruntime, or end its process": "Attention GRU LSTM RNN",
