@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,21 @@ class RewriteOptions(OptionFields):
 
     Raises:
         BindingError: values or shapes are no mapping, or a shape is no sequence.
-        PassOptionError: `selects` stands beside passes.
+        PassOptionError: `selects` stands beside passes, an IR version without an opset, or a limit
+            is out of range.
     """
 
     def __post_init__(self) -> None:
         """Check what needs no model."""
         if self.selects and self.passes is not None:
             raise PassOptionError("selects=True is short for the pipeline 'selects'; use it alone")
+        if self.ir_version is not None and self.opset is None and self.target is None:
+            raise PassOptionError("ir_version is for a conversion; give opset= as well")
+        for name, types in (("max_work", Integral), ("max_memory", Integral), ("timeout", Real)):
+            limit = getattr(self, name)
+            if limit is not None and not (_is_number(limit, types) and limit >= 0):
+                what = "number" if types is Real else "whole number"
+                raise PassOptionError(f"{name} is {limit!r}; it must be a {what}, 0 or more")
         for name, example in (("values", '{"n": 3}'), ("shapes", '{"x": (1, None, 512)}')):
             value = getattr(self, name)
             if not isinstance(value, Mapping):
@@ -107,6 +116,10 @@ class RewriteOptions(OptionFields):
     def limits(self) -> Limits:
         """The limits of what is computed before run time."""
         return Limits.of(self.max_work, self.max_memory, self.timeout)
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _pipeline(passes: Passes, options: Mapping[str, Any]) -> Pipeline:

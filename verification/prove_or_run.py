@@ -89,7 +89,7 @@ def prove(
         FeedError: a value of `bound` does not fit its input.
         SampleShapeError: a shape for samples does not fit its input.
         BindingError: there is no such input, or none has such a dimension.
-        VerifyError: the timeout is out of range.
+        VerifyError: the timeout or the notion of equality is out of range.
         CorrespondenceError: by position, the numbers of inputs or outputs differ.
 
     Examples:
@@ -105,7 +105,8 @@ def prove(
     from .proof import prove as decide
     from .recomputation import disagreement
 
-    options = VerifyOptions(sample_shapes=sample_shapes, dims=dims, timeout=timeout)
+    chosen: dict[str, Any] = {"sample_shapes": sample_shapes, "dims": dims, "equality": equality}
+    options = VerifyOptions(**chosen, timeout=timeout)
     start = now()
     before, after = read(before), read(after)
     _require_inputs(before, bound, shapes)

@@ -142,9 +142,10 @@ def _build(items: Sequence[Item], shared: dict[str, Any]) -> list[Pass]:
 
 
 def _require_known(options: dict[str, Any], valid: set[str]) -> None:
+    keywords = "passes", *KEYWORDS
     for name in sorted(set(options) - valid):
-        match = nearest(name, [*valid, *KEYWORDS])  # a mistyped keyword is parsed as an option
-        if match in KEYWORDS:
+        match = nearest(name, [*valid, *keywords])  # a mistyped keyword is parsed as an option
+        if match in keywords:
             raise PassOptionError(f"there is no keyword '{name}'; did you mean '{match}'?")
         offered = instead(name, sorted(valid))
         raise PassOptionError(f"no pass of the pipeline has an option '{name}'; {offered}")

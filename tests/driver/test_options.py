@@ -55,3 +55,18 @@ def test_selects_are_offered_beside_the_default_pipeline_only():
     assert RewriteOptions(selects=True).selecting is None
     with pytest.raises(sl.PassOptionError, match="use it alone"):
         RewriteOptions("inline-ifs", selects=True)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"ir_version": 9}, "ir_version is for a conversion; give opset= as well"),
+        ({"max_memory": -1}, "max_memory is -1; it must be a whole number, 0 or more"),
+        ({"max_work": 1.5}, "max_work is 1.5; it must be a whole number, 0 or more"),
+        ({"max_work": True}, "max_work is True; it must be a whole number, 0 or more"),
+        ({"timeout": float("nan")}, "timeout is nan; it must be a number, 0 or more"),
+    ],
+)
+def test_options_out_of_range_are_refused(keywords, message):
+    with pytest.raises(sl.PassOptionError, match=message):
+        RewriteOptions(**keywords)

@@ -381,3 +381,9 @@ def test_a_rewrite_is_not_proved_where_onnx_refuses_both_models():
     verdict = sl.verify(refused, other, prove="only")
     assert verdict.status == "open"
     assert "onnx's shape inference refuses Add 'w': Incompatible dimensions" in verdict.reason
+
+
+@pytest.mark.parametrize("compare", [sl.prove, sl.verify])
+def test_an_unknown_notion_is_refused(compare):
+    with pytest.raises(sl.VerifyError, match="there is no equality 'foo'"):
+        compare(model(LOOP), model(LOOP), equality="foo")
