@@ -60,7 +60,7 @@ def test_missing_files_and_folders_are_refused(folder, run):
     (["--set", "n"], 2, ["--set n: write it as in n=3"]),
     (["--set", "n=1", "--set", "n=2"], 2, ["'n' occurs twice"]),
     (["--shape", "x=1,a"], 2, ["--shape x=1,a: write"]),
-    (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "unroll-loops"]),
+    (["--passes", "no-such-pass"], 2, ["no pass 'no-such-pass'", "straightline passes"]),
     (["--passes", "unroll-loops{depth=3}"], 2, ["no option 'depth'", "max_trips"]),
     (["--passes", "unroll-loops{max_trips=many}"], 2, ["max_trips", "many"]),
     (["--max-trips", "-1"], 2, ["--max-trips"]),
