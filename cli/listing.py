@@ -90,6 +90,7 @@ def list_rules(
     as_json: bool = JSON,
 ) -> int:
     """Show the rewrite rules: all names, or some rules before and after, each with its proof."""
+    from ..ir import instead
     from ..passes import load_file
     from ..passes.simplify.rule_set import all_rules, describe
 
@@ -105,10 +106,12 @@ def list_rules(
         rules = [(rule, None if rule.trusted else require_proof(rule)) for rule, _ in rules]
     items = [describe(rule, proof) for rule, proof in rules]
     if names:
-        items = [item for item in items if _matches(item, names)]
-        if not items:
+        matches = [item for item in items if _matches(item, names)]
+        if not matches:
             listed = " or ".join(map(repr, names))
-            raise typer.BadParameter(f"no rule has the name or the operator {listed}")
+            others = instead(names[0], [i["name"] for i in items], listing="'straightline rules'")
+            raise typer.BadParameter(f"no rule has the name or the operator {listed}; {others}")
+        items = matches
     own = [item for item in items if names or item["name"] not in shipped]
     blocks = [] if names else _rule_names(items)
     return _list(items, [*blocks, *([_rule_table(own)] if own else [])], as_json)

@@ -110,7 +110,8 @@ def similar_file(path: Path) -> str:
 
 
 def _unreadable(path: Path, kind: int, why: str) -> LoadError:
-    return LoadError(f"'{path}' cannot be read: {'Is a directory' if stat.S_ISDIR(kind) else why}")
+    what = "it is a folder, not a file" if stat.S_ISDIR(kind) else why
+    return LoadError(f"'{path}' cannot be read: {what}")
 
 
 def _read_all(path: Path, handle: int, size: int, max_bytes: int, option: str) -> bytes | bytearray:

@@ -169,7 +169,9 @@ def _from_npz(path: Path, content: bytes | None = None) -> Mapping[str, Any]:
         with np.load(source, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise FeedError(f"{path}: cannot be read as .npz: {error}") from error
+        # NumPy takes any other file for a pickle, and advises to load it unsafely.
+        what = "it holds no arrays of numbers" if "allow_pickle" in str(error) else error
+        raise FeedError(f"{path}: cannot be read as .npz: {what}") from error
 
 
 def read_array(path: Path) -> NDArray[Any]:

@@ -133,12 +133,17 @@ class _Cancelling:
             return False
         inverse = [perm.index(axis) for axis in range(len(perm))]
 
+        def turns(one: object, axes: list[int]) -> bool:
+            own = isinstance(one, Node) and one is not node and one.graph is graph
+            plain = own and one.is_op("Transpose") and not one.op.references
+            return plain and one.attribute("perm", None) == axes
+
         def source_of(value: Value) -> Value | None:
-            first = value.producer
-            if first is None or first.graph is not graph or not first.is_op("Transpose"):
-                return None
-            undone = not first.op.references and first.attribute("perm", None) == inverse
-            return first.inputs[0] if undone else None
+            if value.producer is not None and turns(value.producer, inverse):
+                return value.producer.inputs[0]
+            # A shortcut around a convolution is there in the other order, too.
+            others = (user for user in graph.users(value) if turns(user, perm))
+            return next((user.output() for user in others if isinstance(user, Node)), None)
 
         return self._bypass(graph, node, Regions(graph, self.inference, source_of, perm))
 

@@ -86,7 +86,7 @@ def test_large_files_are_never_read(read, monkeypatch):
 
 def test_an_unreadable_file():
     Path("folder").mkdir()
-    with pytest.raises(LoadError, match="'folder' cannot be read: Is a directory"):
+    with pytest.raises(LoadError, match="'folder' cannot be read: it is a folder"):
         digest_of_file(Path("folder"))
     with pytest.raises(LoadError, match="there is no file 'missing'"):
         seen([Path("missing")], Path())

@@ -95,7 +95,7 @@ class TestRegularFiles:
                 open_regular(each)
 
     def test_folders_and_missing_files(self, tmp_path: Path) -> None:
-        with pytest.raises(LoadError, match="Is a directory"):
+        with pytest.raises(LoadError, match="it is a folder"):
             open_regular(tmp_path)
         with pytest.raises(LoadError, match="there is no file"):
             open_regular(tmp_path / "missing")

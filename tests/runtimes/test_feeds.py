@@ -43,6 +43,7 @@ def test_several_samples_and_bound_values():
     ({"x": None, "n": 1}, "input 'x' is not an optional"),
     ([], "feeds are empty"),
     ("/nowhere/feeds.npz", "no such file"),
+    (__file__, "cannot be read as .npz: it holds no arrays of numbers"),
 )
 def test_misfitting_feeds_are_named(feeds, words):
     with pytest.raises(FeedError) as caught:

@@ -194,7 +194,7 @@ class TestReading:
     def test_unreadable_files(self, tmp_path: Path) -> None:
         with pytest.raises(LoadError, match="there is no file"):
             read_proto(tmp_path / "none.onnx")
-        with pytest.raises(LoadError, match="cannot be read: Is a directory"):
+        with pytest.raises(LoadError, match="cannot be read: it is a folder"):
             read_proto(tmp_path)
         with pytest.raises(LoadError, match="cannot be read"):
             read_proto(Path("a\0b"))

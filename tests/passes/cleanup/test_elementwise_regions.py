@@ -65,7 +65,7 @@ def test_values_with_other_readers_stay(nodes):
     assert not run_passes(model, CancelMovement()).changed
 
 
-TURNED = "g (float[n, 2, 3] x, float[n, 2, 1] z) => (float[n, 2, 3] y)"
+TURNED = "g (float[n, 2, 3] x, float[n, 2, 1] z) => (float[n, a, b] y)"
 LISTS = "<float h = {{0.5}}, float[{0}] b = {{1, 2}}, float[{1}] c = {{3, 4}}>".format
 
 
@@ -78,9 +78,13 @@ LISTS = "<float h = {{0.5}}, float[{0}] b = {{1, 2}}, float[{1}] c = {{3, 4}}>".
         "p = {T} (x) r = Add (b, p) s = Clip (r, h) t = Sub (s, c) y = {T} (t)",
         "r = Add (b, x) s = Clip (r, h) y = Sub (s, c)",
     ),
+    (
+        "p = {T} (x) q = {T} (z) v = Exp (q) o = {T} (v) r = Add (o, x) y = {T} (r)",
+        "p = {T} (x) q = {T} (z) v = Exp (q) y = Add (v, p)",
+    ),
 )
 def test_operators_between_transposes(before, after):
-    before = before.replace("{T}", "Transpose <perm = [0, 2, 1]>")
+    before, after = (t.replace("{T}", "Transpose <perm = [0, 2, 1]>") for t in (before, after))
     feeds = [
         {
             "x": np.arange(6 * n, dtype=np.float32).reshape(n, 2, 3) - 4,
