@@ -133,14 +133,16 @@ class _Cancelling:
             return False
         inverse = [perm.index(axis) for axis in range(len(perm))]
 
-        def turns(one: object, axes: list[int]) -> bool:
-            own = isinstance(one, Node) and one is not node and one.graph is graph
-            plain = own and one.is_op("Transpose") and not one.op.references
-            return plain and one.attribute("perm", None) == axes
+        def turns(one: Node | Graph | None, axes: list[int]) -> bool:
+            if not isinstance(one, Node) or one is node or one.graph is not graph:
+                return False
+            plain = one.is_op("Transpose") and not one.op.references
+            return plain and bool(one.attribute("perm", None) == axes)
 
         def source_of(value: Value) -> Value | None:
-            if value.producer is not None and turns(value.producer, inverse):
-                return value.producer.inputs[0]
+            first = value.producer
+            if first is not None and turns(first, inverse):
+                return first.inputs[0]
             # A shortcut around a convolution is there in the other order, too.
             others = (user for user in graph.users(value) if turns(user, perm))
             return next((user.output() for user in others if isinstance(user, Node)), None)
