@@ -72,12 +72,14 @@ class Bounds:
         start, end: vectors of positions, 0 to the size of the axis.
         kind: the elements between them.
         most: the size of the axis; None if known only at run time.
+        longest: the length of a window that no limit cuts; None if known only at run time.
     """
 
     start: Value
     end: Value
     kind: Kind
     most: int | None
+    longest: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)

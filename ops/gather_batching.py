@@ -103,7 +103,7 @@ def moving_slice(batch: Batch) -> Value:
             kind = bounds_kind(batch, start, end)
             if kind is not None:
                 first, last = (_bound(batch, index, position) for index in (1, 2))
-                return bounded(batch, value, (first, last), axis, kind)
+                return bounded(batch, value, (first, last), axis, kind, distance(batch, True))
         length = _moving_length(batch, start, end)
         short, ahead = _effect(batch, start, end, axis, length)
         first, offsets = _bound(batch, 1, position), range(0, length, step)
@@ -324,13 +324,19 @@ def bounds_kind(batch: Batch, start: Dimension | None, end: Dimension | None) ->
     return Kind.CUT_WINDOW if first.least >= 0 and last.least in (None, 0) and ahead else None
 
 
-def distance(batch: Batch) -> int | None:
-    """The number of elements between bounds that move alike; None for other bounds."""
+def distance(batch: Batch, with_limits: bool = False) -> int | None:
+    """The number of elements between bounds that move alike; None for other bounds.
+
+    Args:
+        batch: the Slice.
+        with_limits: true for the number before limits cut some elements.
+    """
     reader = _Reader(batch)
     first, last = (reader.read(value) for value in batch.node.inputs[1:3])
-    if first is None or last is None or {first.least, first.most, last.least, last.most} != {None}:
+    if first is None or last is None:
         return None
-    return (last.sum - first.sum).value
+    limits = {first.least, first.most, last.least, last.most}
+    return (last.sum - first.sum).value if with_limits or limits == {None} else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -346,6 +352,10 @@ class _Bound:
     sum: Dimension
     least: int | None = None
     most: Value | None = None
+
+
+_Limits = tuple[Value, list[tuple[str, Value]]]
+"""A value, and pairs of Max or Min and the number that limits it, the last one first."""
 
 
 class _Reader:
@@ -364,25 +374,27 @@ class _Reader:
     def read(self, value: Value | None) -> _Bound | None:
         """A bound; None for one with other limits."""
         least, most = None, None
-        while (limit := self._limit(value)) is not None:
-            node, value, other = limit
-            number = integers_of(other, self._batch)
-            if node.is_op("Max") and least is None and number is not None:
-                least = number
-            elif node.is_op("Min") and most is None:
-                most = self._element(other)
-            else:
-                return None
+        while (limits := self._limits(value)) is not None:
+            value, pairs = limits
+            for kind, other in pairs:
+                number = integers_of(other, self._batch)
+                if kind == "Max" and least is None and number is not None:
+                    least = number
+                elif kind == "Min" and most is None:
+                    most = self._element(other)
+                else:
+                    return None
         return _Bound(self._sum(value), least, most)
 
     def is_shifted(self) -> bool:
         """Test for a start of at least 0, and a loop-invariant distance to the end."""
         start, end = self._batch.node.inputs[1:3]
-        first, last, limit = self._sum(start), self.read(end), self._limit(start)
+        first, last, limits = self._sum(start), self.read(end), self._limits(start)
         if last is None or last.least not in (None, 0):
             return False
-        least = None if limit is None else integers_of(limit[2], self._batch)
-        ahead = limit is not None and limit[0].is_op("Max") and least is not None and least >= 0
+        kind, other = ("", None) if limits is None else limits[1][0]
+        least = None if other is None else integers_of(other, self._batch)
+        ahead = kind == "Max" and least is not None and least >= 0
         return (ahead or self.never_negative(first)) and not self.varies(last.sum - first)
 
     def varies(self, total: Dimension) -> bool:
@@ -395,18 +407,24 @@ class _Reader:
         own = {name for dim in self._symbols.values() for name in dim.symbols}
         return own.isdisjoint(total.symbols) and self._batch.extent.never_negative(total)
 
-    def _limit(self, value: Value | None) -> tuple[Node, Value, Value] | None:
-        """A Max or Min with a loop-invariant number: the node, the other operand, the number."""
+    def _limits(self, value: Value | None) -> _Limits | None:
+        """A Max, Min or Clip with loop-invariant numbers: the other operand, and these."""
         value = self._element(value)
         node = None if value is None or self._is_invariant(value) else value.producer
-        if node is None or not node.is_op("Max", "Min") or len(node.inputs) != 2:
+        if node is None or not node.is_op("Max", "Min", "Clip") or None in node.inputs[:2]:
             return None
-        one, other = node.inputs
-        assert one is not None and other is not None
-        fixed = [v for v in (one, other) if self._is_invariant(self._element(v))]
-        if len(fixed) != 1:
+        inputs = [each for each in node.inputs if each is not None]
+        fixed = [each for each in inputs if self._is_invariant(self._element(each))]
+        others = [each for each in inputs if each not in fixed]
+        if len(others) != 1 or not 2 <= len(inputs) <= (3 if node.is_op("Clip") else 2):
             return None
-        return node, other if fixed[0] is one else one, fixed[0]
+        if not node.is_op("Clip"):
+            return others[0], [(node.op_type, fixed[0])]
+        if others[0] is not inputs[0]:
+            return None
+        # The upper bound of a Clip wins over the lower one.
+        kinds = ("Min", "Max")[2 - len(fixed) :]
+        return others[0], list(zip(kinds, reversed(fixed), strict=True))
 
     def _sum(self, value: Value | None, depth: int = 0, fixed: bool = False) -> Dimension:
         """A number as a sum over the iteration number, with symbols for all others.

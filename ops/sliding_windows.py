@@ -177,7 +177,14 @@ _POWERS = tuple([1 << digit for digit in range(62)])
 _WINDOWS = (Kind.WINDOW, Kind.CUT_WINDOW)
 
 
-def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kind: Kind) -> Value:
+def bounded(
+    batch: Batch,
+    data: Value,
+    ends: tuple[Value, Value],
+    axis: int,
+    kind: Kind,
+    longest: int | None = None,
+) -> Value:
     """Mark loop-invariant rows as cut by the bounds of a Slice.
 
     Args:
@@ -186,13 +193,14 @@ def bounded(batch: Batch, data: Value, ends: tuple[Value, Value], axis: int, kin
         ends: the start and the end in each iteration, of shape [iterations, 1].
         axis: the axis in one iteration.
         kind: the elements that the bounds leave.
+        longest: the length of a window that no limit cuts; None if known only at run time.
     """
     emit, label = batch.emit, batch.label("_bound")
     if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in PLAIN_NUMBERS:
         raise Unbatchable(DIFFERING)
     size = emit.size(data, axis, label)
     start, end = (inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
-    bounds = Bounds(start, end, kind, batch.shape(0)[axis].value)
+    bounds = Bounds(start, end, kind, batch.shape(0)[axis].value, longest)
     rows, bounds = _within_reach(batch, data, bounds, size, axis)
     how = Partial(axis - batch.rank(0), 0, None, False, bounds=bounds, varies=False)
     return batch.unvarying(batch.partial(rows, how))
@@ -217,7 +225,7 @@ def _within_reach(
     start, end = (emit.add("Sub", [end, first], label) for end in (bounds.start, bounds.end))
     if kind in _WINDOWS:  # an empty one may be beyond the others
         start = emit.add("Min", [start, emit.add("Sub", [last, first], label)], label)
-    return rows, Bounds(start, end, kind, bounds.most)
+    return rows, dataclasses.replace(bounds, start=start, end=end)
 
 
 def inside(batch: Batch, bound: Value, size: Value) -> Value:
@@ -281,9 +289,12 @@ def _in_windows(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimens
     """The reductions of windows of one length, of which limits may cut some."""
     emit, label, start = batch.emit, batch.label("_windows"), bounds.start
     lengths = emit.add("Sub", [bounds.end, start], label)
-    # At least 1, since it divides: all windows may be empty, and there may be no iterations.
-    longest = emit.concat([batch.vector(1), lengths], 0, label)
-    longest = emit.reduce("ReduceMax", longest, (0,), label, 1)
+    if bounds.longest is not None and bounds.longest > 0:
+        longest = batch.vector(bounds.longest)
+    else:
+        # At least 1, since it divides: all windows may be empty, and there may be no iterations.
+        longest = emit.concat([batch.vector(1), lengths], 0, label)
+        longest = emit.reduce("ReduceMax", longest, (0,), label, 1)
     if bounds.kind is Kind.CUT_WINDOW:
         rows = pad_rows(batch, rows, longest, in_front=True)
         zero = batch.vector(0)

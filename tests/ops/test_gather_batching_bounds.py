@@ -33,6 +33,9 @@ KINDS = [
     ("j = Cast <to = 7> (more) s = Identity (i) f = Add (i, j) e = Min (f, n)", Kind.WINDOW),
     (f"{CUT} f = Add (i, k) h = Min (n, f) e = Max (h, zero)", Kind.CUT_WINDOW),
     ("q = Sub (i, k) h = Max (q, zero) s = Min (h, n) e = Min (i, n)", Kind.CUT_WINDOW),
+    ("q = Sub (i, k) s = Clip (q, zero) e = Add (i, one)", Kind.CUT_WINDOW),
+    ("q = Sub (i, k) s = Clip (q, zero, n) e = Min (i, n)", Kind.CUT_WINDOW),
+    ("q = Sub (i, k) s = Clip (q, zero, n) e = Identity (i)", None),
     # The limit of the start cuts windows that the end does not.
     ("q = Sub (i, k) h = Max (q, zero) s = Min (h, n) e = Identity (i)", None),
     # Such an end may count from the last element, where the start is cut.
