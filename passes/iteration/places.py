@@ -8,7 +8,7 @@ Expand (n - 1 - i, [4, 1])       the same, with equal elements
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import onnx
@@ -18,7 +18,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Content, Fact, content_from, decided, element, integers
 from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension
-from ...ir import Node, Value
+from ...ir import Graph, Node, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.views import read_slice
@@ -218,6 +218,11 @@ class Places:
         self.extent = iterations.extent(certain)
         self.certain = certain
 
+    @property
+    def body(self) -> Graph:
+        """The body."""
+        return self._loop_view.body
+
     @lazy_property
     def indices(self) -> dict[Value, Index]:
         """The induction variables of the body."""
@@ -343,18 +348,42 @@ class Places:
 
     def _chosen(self, node: Node) -> Value | None:
         """The branch that a test for an index below 0 always takes."""
+        index, negative, other = self._tested(node)
+        sign = None if index is None else self.sign(index)
+        return None if sign is None else (negative if sign < 0 else other)
+
+    def _tested(self, node: Node) -> tuple[Value | None, Value | None, Value | None]:
+        """The index that a Where tests, and its branches below 0 and from 0 on."""
         condition, negative, other = node.inputs
         test = None if condition is None else condition.producer
         if test is None or not test.is_op("Less", "GreaterOrEqual"):
-            return None
+            return None, None, None
         index, bound = test.inputs
-        zero = None if bound is None else integers(self.inference.fact(bound))
-        if index is None or zero is None or bool(np.any(zero != 0)):
-            return None
         if test.is_op("GreaterOrEqual"):
             negative, other = other, negative
-        sign = self.sign(index)
-        return None if sign is None else (negative if sign < 0 else other)
+        return (index, negative, other) if self._is_zero(bound) else (None, None, None)
+
+    def _is_zero(self, value: Value | None) -> bool:
+        numbers = None if value is None else integers(self.inference.fact(value))
+        return numbers is not None and not np.any(numbers)
+
+    def at_least_zero(self, value: Value) -> Index | None:
+        """The index that is -1 in the first iteration, where 0 replaces it."""
+        value = unmoved(value)
+        node = value.producer
+        if node is None or node.graph is not self.body or len(node.inputs) not in (2, 3):
+            return None
+        if node.is_op("Where"):
+            tested, zero, source = self._tested(node)
+            source = source if source is tested else None
+        elif node.is_op("Max", "Clip") and node.input(2) is None:
+            source, zero = node.inputs[:2]
+            if node.is_op("Max") and source not in self.indices:
+                source, zero = zero, source
+        else:
+            return None
+        index = None if source is None or not self._is_zero(zero) else self.indices.get(source)
+        return index if index is not None and (index.start.value, index.step) == (-1, 1) else None
 
     def sign(self, value: Value) -> int | None:
         """1 if an index is never negative, -1 if it always is; None if unknown."""
@@ -383,6 +412,51 @@ class Places:
             if ones is not None and bool(np.all(ones == 1)):
                 return other
         return None
+
+
+def certain_sizes(
+    places: Places, own: State | None = None, axis: int = 0
+) -> Iterator[tuple[Node, tuple[int, int]]]:
+    """Yield the Slices of a body whose elements are there in each iteration.
+
+    Args:
+        places: the places of the body.
+        own: a state of fixed length, which counts as its initial value.
+        axis: the axis of its rows.
+
+    Yields:
+        the node, its axis and its size there.
+    """
+    body = places.body
+    for node in body.nodes():
+        view = read_slice(node, places.inference.fact)
+        start, end = (None, None) if view is None else view.bounds
+        spans = None if start is None or end is None else places.spans(start, end)
+        if view is None or spans is None:
+            continue
+        source = view.source
+        if own is not None and source is own.argument and view.axis == axis:
+            source = own.initial
+        shape = None if source.graph is body else places.inference.fact(source).shape
+        index, count = spans
+        if shape and places.is_inside(index, shape[view.axis], count):
+            yield node, (view.axis, count)
+
+
+def with_sizes(
+    inference: ShapeInference, body: Graph, sizes: Mapping[Node, tuple[int, int]]
+) -> ShapeInference:
+    """Facts of one iteration with the sizes of some outputs along an axis."""
+    if not sizes:
+        return inference
+    inner = inference.within(body, [inference.fact(value) for value in body.inputs])
+    for node, (axis, size) in sizes.items():
+        fact = inference.fact(node.output())
+        if fact.shape is not None:
+            shape = list(fact.shape)
+            shape[axis] = Dimension.constant(size)
+            inner.assume(node.output(), dataclasses.replace(fact, shape=tuple(shape)))
+    return inner
 
 
 def unmoved(value: Value) -> Value:

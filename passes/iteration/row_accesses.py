@@ -19,7 +19,7 @@ from ...ir import Node, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
 from .loop_view import LoopView, State
-from .places import Index, Places, repeated
+from .places import Index, Places, certain_sizes, repeated, with_sizes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,10 +29,12 @@ class Row:
     Attributes:
         index: its place in each iteration.
         at: the value of one element that holds the place; None if counted from the newest row.
+        from_zero: true if 0 replaces the place of the first iteration, which is -1.
     """
 
     index: Index
     at: Value | None
+    from_zero: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,11 +88,21 @@ class Load:
         node: a Gather, GatherND, Slice or SequenceAt; a Shape or Size of no row.
         row: the row; None for the sizes.
         keeps: true if the axis of the rows stays, with a size of 1.
+        count: the number of rows, of which `row` is the first.
     """
 
     node: Node
     row: Row | None
     keeps: bool
+    count: int = 1
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that it reads."""
+        if self.row is None or self.count == 1:
+            return [] if self.row is None else [self.row]
+        start, step = self.row.index.start, self.row.index.step
+        return [Row(Index(start + more, step), self.row.at) for more in range(self.count)]
 
 
 class RowAccesses:
@@ -225,6 +237,9 @@ class RowAccesses:
         index = self._indices.get(at)
         if index is not None:
             return Row(index, at)
+        bounded = self._places.at_least_zero(at)
+        if bounded is not None:
+            return Row(bounded, at, from_zero=True)
         place = element(self._inference.fact(at))
         number = place.value if isinstance(place, Dimension) else None
         # Of a state of fixed length -1 is the same row in each iteration; only where it grows is
@@ -234,7 +249,7 @@ class RowAccesses:
         return Row(Index(store.rows[0].index.start + number, 1), None)
 
     def _slice(self, node: Node, store: Store) -> Load | None:
-        """Match a Slice of one row, which is certainly there."""
+        """Match a Slice of some rows; it has them only where they are inside."""
         view = read_slice(node, self._inference.fact)
         if view is None or store.axis is None or view.axis != store.axis:
             return None
@@ -243,8 +258,8 @@ class RowAccesses:
             return None
         first, last = self._indices.get(start), self._indices.get(end)
         if first is not None and last is not None:
-            apart = first.step == last.step and last.start - first.start == 1
-            return Load(node, Row(first, start), True) if apart else None
+            count = (last.start - first.start).value if first.step == last.step else None
+            return Load(node, Row(first, start), True, count) if count and count > 0 else None
         number, behind = view.numbers
         if number is None or behind is None or not store.grows:
             return None
@@ -255,32 +270,25 @@ class RowAccesses:
     # Facts ---------------------------------------------------------------------------------------
 
     def facts_of_rows(self, state: State, axis: int, grows: bool) -> ShapeInference:
-        """Facts of one iteration, with the sizes of Slices of one row.
+        """Facts of one iteration, with the sizes of Slices whose rows are certainly there.
 
         Args:
             state: the state.
             axis: the axis of its rows.
             grows: true if each iteration adds a row at the end; else it must keep its sizes.
         """
-        body, inner = self._loop_view.body, self._inference
+        body = self._loop_view.body
         store = Store(
             state, body.nodes()[0], (Row(self._end(state, axis), None),), axis, True, grows
         )
-        for use in body.uses(state.argument):
+        sizes = {} if grows else dict(certain_sizes(self._places, state, axis))
+        for use in body.uses(state.argument) if grows else ():
             node = use.user
-            if not isinstance(node, Node) or node.graph is not body or not node.is_op("Slice"):
-                continue
-            load = self._slice(node, store)
-            if load is None or not self.is_inside(load, store):
-                continue
-            if inner is self._inference:
-                inner = inner.within(body, [inner.fact(value) for value in body.inputs])
-            fact = self._inference.fact(node.output())
-            if fact.shape is not None:
-                shape = list(fact.shape)
-                shape[axis] = Dimension.constant(1)
-                inner.assume(node.output(), dataclasses.replace(fact, shape=tuple(shape)))
-        return inner
+            if isinstance(node, Node) and node.graph is body and node.is_op("Slice"):
+                load = self._slice(node, store)
+                if load is not None and self.is_inside(load, store):
+                    sizes[node] = axis, load.count
+        return with_sizes(self._inference, body, sizes)
 
     def _end(self, state: State, axis: int) -> Index:
         """The place behind the rows of a state, of which each iteration adds one."""
@@ -346,7 +354,7 @@ class RowAccesses:
         if shape is None:
             return False
         size = shape[store.axis] + (self._places.extent.number if store.grows else 0)
-        return self._places.is_inside(load.row.index, size)
+        return self._places.is_inside(load.row.index, size, load.count)
 
 
 def reduction_of(node: Node) -> str:

@@ -28,11 +28,13 @@ from ...facts.reason import Message
 from ...facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ...ir import Graph, Value
 from ...ops.builder import Builder
+from ...ops.views import read_slice
 from ..iteration.iterations import Iterations
 from ..iteration.loop_view import LoopView, declaration, read
-from ..iteration.places import Index, Places
+from ..iteration.places import Index, Places, certain_sizes
 from ..iteration.row_accesses import Load, Row, RowAccesses, Store, distinct, written_before
 from ..iteration.splice import own_output
+from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
 
 _FORWARDED = Message("stores-forwarded", "{count} reads of '{state}' need no buffer")
@@ -67,9 +69,24 @@ class ForwardStores(SitePass):
         places = Places(Iterations(loop_view, site.inference), site.is_certain)
         for forwarding in _Buffers(loop_view, places).forwardings():
             if _Writer(site.graph, loop_view, forwarding, places).write():
+                _gather_rows(places)
                 count, name = len(forwarding.reads), forwarding.store.state.argument.name
                 site.rewritten(_FORWARDED(count=count, state=name))
                 return
+
+
+def _gather_rows(places: Places) -> None:
+    """Read rows of outside values that are certainly there by Gather.
+
+    A Slice has any number of them, so a new state that depends on it would have no fixed shape.
+    """
+    for node, (axis, size) in list(certain_sizes(places)):
+        view = read_slice(node, places.inference.fact)
+        if size == 1 and view is not None:
+            inputs = [view.source, view.bounds[0]]
+            row = Builder(places.body).add("Gather", inputs, node.output().name, axis=axis)
+            replace_values(places.body, {node.output(): row})
+            places.body.remove(node)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,14 +143,22 @@ class _Buffers:
         if not self._accesses.is_inside(load, store):
             return None
         try:
-            match = written_before(store, load.row)
+            matches = [written_before(store, row) for row in load.rows]
         except ValueError:
             return None
-        position, steps = match or (0, 0)
+        if len(matches) > 1:
+            alone = not store.grows and self._of_one_sign([load.row, *store.rows])
+            return _Read(load, 0, 0) if alone and matches.count(None) == len(matches) else None
+        position, steps = matches[0] or (0, 0)
+        if load.row.from_zero and (steps != 1 or store.grows):
+            return None
         if store.grows:
             first, own = store.rows[0].index.start, load.row.index.start
             present = first.less(steps) is False and own.less(0) is False
-            return _Read(load, 0, steps) if 0 < steps <= _MOST_STATES and present else None
+            # A Gather of the newest row fails without one, a Slice does not.
+            fails = steps == 1 and load.node.is_op("Gather") and store.axis == 0
+            may_read = 0 < steps <= _MOST_STATES and (present or fails)
+            return _Read(load, 0, steps) if may_read else None
         # A negative index is the place of another one. No row was written after those of the
         # iteration before.
         rows = list(store.rows) if steps == 1 else [load.row, *store.rows]
@@ -196,7 +221,7 @@ class _Writer:
         load, graph = one.load, one.load.node.graph
         assert graph is not None
         inside, label, old = Builder(graph), load.node.output().name, self._store.state.initial
-        if not one.steps and load.node.is_op("Slice") and load.row is not None:
+        if not one.steps and load.node.is_op("Slice") and load.row is not None and load.count == 1:
             assert load.row.at is not None
             inputs, axis = [old, load.row.at], self._store.axis or 0
             row = inside.add("Gather", inputs, label, axis=axis)  # of one row, unlike a Slice
@@ -270,13 +295,22 @@ class _Writer:
         """Emit the row that an iteration so many before the first one would have written."""
         store, emit, initial = self._store, self._outside, self._store.state.initial
         row, label = store.rows[position], f"{store.state.argument.name}_first"
+        read = [
+            one.load.row for one in self._reads if (one.position, one.steps) == (position, steps)
+        ]
+        from_zero = {other.from_zero for other in read if other is not None}
+        if len(from_zero) > 1:  # the first iteration reads two rows
+            return None
         place = self._accesses.place_before(row, steps, emit)
+        if True in from_zero:
+            place = emit.integer(0, "place")
         if place is None:
             return None
         if store.axis is None:
             return emit.add("SequenceAt", [initial, place], label)
         vector = emit.unsqueeze(place, 0, "place") if self._keeps else place
-        if store.grows or self._has_place(row.index, steps):
+        is_there = row.index.start.less(steps) is False if store.grows else None
+        if is_there or (is_there is None and self._has_place(row.index, steps)):
             return emit.add("Gather", [initial, vector], label, axis=store.axis)
         return self._one_or_zeros(place, label)
 
