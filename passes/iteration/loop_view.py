@@ -470,10 +470,12 @@ def read_tensors(graph: Graph, inference: ShapeInference) -> bool:
         if sequence is None or index is None or index.constant is not None:
             continue
         parts = _parts(sequence, inference)
-        if parts is None or parts.size is not None or node.output().pinned:
+        if parts is None or parts.size not in (None, 1) or node.output().pinned:
             continue
         # A sequence takes an index of any rank.
         number = emit.scalar(index, index.name) if inference.fact(index).shape != () else index
+        if parts.size == 1:  # a vector keeps the axis
+            number = emit.unsqueeze(number, 0, index.name)
         inputs, label = [parts.source, number], node.output().name
         row = emit.add("Gather", inputs, label, axis=parts.axis)
         replace_value(graph, node.output(), row)

@@ -20,6 +20,9 @@ import onnx
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.iterations.trip_count_bound import Part
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import element
+from ...facts.magnitudes import LAST_OF_32_BITS
+from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import ElementTypes
@@ -430,7 +433,7 @@ class ConditionReader:
             return test.constant_iterations(before) is not None
         counter, near = test.counter, is_small(test.bound)
         small = counter.start is None or is_small(counter.start)
-        if not (before or small) or (test.unequal and test.rounded):
+        if not (before or small or self._is_near(counter)) or (test.unequal and test.rounded):
             return False
         if test.closing and (test.rounded or not before or (test.equal and not (near or small))):
             return False
@@ -445,6 +448,7 @@ class ConditionReader:
         small = counter.start is None or is_small(counter.start)
         narrow = counter.start is not None and self._elem_type(counter.start) == _INT32
         if test.sign == -1:  # down to a number, which a counter of 64 bits meets
+            before = before or self._is_near(counter)
             return near and before and not test.rounded and not (test.unequal and narrow)
         if first is None or not small:
             return False
@@ -453,6 +457,12 @@ class ConditionReader:
         if test.stride > 1 or test.equal or test.unequal:
             return near or not test.rounded
         return near or (not test.rounded and first >= 0 and first + test.shift() >= 0)
+
+    def _is_near(self, counter: Counter) -> bool:
+        """Test for a falling counter from a size or the like, not far below 0."""
+        start = None if counter.start is None else element(self.inference.fact(counter.start))
+        low = isinstance(start, Dimension) and (start + LAST_OF_32_BITS).less(0) is False
+        return counter.step < 0 and low
 
     def is_wide(self, comparison: Comparison) -> bool:
         """Test for a bound or counter that is no int32, so that int64 may overflow."""
