@@ -175,9 +175,10 @@ class Coefficients:
                 return dataclasses.replace(
                     rest, value=value, array=array, positive=positive, rows=None
                 )
-        positive = one.positive and other.positive
         if one.number is not None and other.number is not None:
-            return Coefficient(one.number * other.number, positive=positive)
+            number = one.number * other.number
+            return Coefficient(number, positive=number >= 0)
+        positive = one.positive and other.positive
         return dataclasses.replace(self._combine(self._times_of, one, other), positive=positive)
 
     def _choose(

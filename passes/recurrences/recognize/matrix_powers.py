@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import onnx
@@ -22,8 +22,9 @@ from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
-from ....ir import Array, Value
+from ....ir import Array, Node, Value
 from ....ops.builder import Builder
+from ...iteration.places import unmoved
 from ...scans.parallel_prefix import DISTANCES, Monoid
 from ..weights import Unfit
 from .coefficients import broadcast
@@ -152,29 +153,67 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
 
 
 def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
-    """Match MatMul (s, matrix) + added.
+    """Match MatMul (s, matrix) + added, also as a Gemm.
 
     Returns:
         the matrix, the other addend, and true for MatMul (matrix, s).
     """
     (state,) = recurrence.states
-    add = skip_identities(state.result).producer
-    if add is None or not add.is_op("Add"):
+    last = _unmoved(recurrence, state.result).producer
+    if last is not None and last.is_op("Gemm"):
+        return _gemm(recurrence, last)
+    if last is None or not last.is_op("Add"):
         return None
-    for product, added in (add.inputs, add.inputs[::-1]):
-        node = None if product is None else product.producer
+    for product, added in (last.inputs, last.inputs[::-1]):
+        node = None if product is None else _unmoved(recurrence, product).producer
         if node is None or not node.is_op("MatMul") or node not in recurrence.nodes:
             continue
-        is_left = node.inputs[1] is state.argument
-        factor = node.inputs[0 if is_left else 1]
-        if node.inputs[1 if is_left else 0] is not state.argument or factor is None:
+        is_left = _is_state(recurrence, node.inputs[1])
+        matrix = _constant(node.inputs[0 if is_left else 1])
+        if not _is_state(recurrence, node.inputs[1 if is_left else 0]) or matrix is None:
             continue
-        tensor = factor.constant
-        if tensor is None or not tensor.is_readable or len(tensor.dims) != 2 or added is None:
-            continue
-        if added is not state.argument and added.producer not in recurrence.nodes:
-            return tensor.numpy(), added, is_left
+        if _is_outside(added, recurrence):
+            return matrix, added, is_left
     return None
+
+
+def _gemm(recurrence: Recurrence, node: Node) -> tuple[Array, Value, bool] | None:
+    matrix, added = _constant(node.inputs[1]), node.input(2)
+    if matrix is None or not _is_outside(added, recurrence):
+        return None
+    if not _is_state(recurrence, node.inputs[0]):
+        return None
+    if node.attribute("transA", 0) or node.attribute("beta", 1.0) != 1.0:
+        return None
+    scale = matrix.dtype.type(node.attribute("alpha", 1.0))
+    return scale * (matrix.T if node.attribute("transB", 0) else matrix), added, False
+
+
+def _is_outside(value: Value | None, recurrence: Recurrence) -> TypeGuard[Value]:
+    """Test for a value that does not depend on the state."""
+    return (
+        value is not None
+        and not _is_state(recurrence, value)
+        and value.producer not in recurrence.nodes
+    )
+
+
+def _is_state(recurrence: Recurrence, value: Value | None) -> bool:
+    (state,) = recurrence.states
+    return value is not None and _unmoved(recurrence, value) is state.argument
+
+
+def _unmoved(recurrence: Recurrence, value: Value) -> Value:
+    """The value before nodes that give a vector axes of size 1, or remove them."""
+    rank = len(recurrence.fact(recurrence.states[0].initial).shape or ())
+    return unmoved(value) if rank == 1 else skip_identities(value)
+
+
+def _constant(value: Value | None) -> Array | None:
+    """The numbers of a constant matrix; None for another value."""
+    tensor = None if value is None else value.constant
+    is_matrix = tensor is not None and tensor.is_readable and len(tensor.dims) == 2
+    return tensor.numpy() if tensor is not None and is_matrix else None
 
 
 def _multiply(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:

@@ -305,8 +305,10 @@ class StepReader(Coefficients):
             raise Unfit("a factor of a compared value may be negative")
         weights = tuple([self._product_of(weight, by) for weight in plain.weights])
         offset = self._product_of(plain.offset, by)
+        numbers = self.array_of(by)
+        keeps = numbers is not None and bool(np.all(numbers)) and bool(np.isfinite(numbers).all())
         lower, upper = (
-            None if bound is None else self._product(self._finite(bound), by)
+            None if bound is None else self._product(bound if keeps else self._finite(bound), by)
             for bound in (plain.lower, plain.upper)
         )
         if not plain.is_bounded or by.positive:
@@ -314,6 +316,8 @@ class StepReader(Coefficients):
         # Of crossing bounds the upper one counts, which a negative factor makes the lower one.
         crossing = lower if lower is None or upper is None else self._combine("Max", lower, upper)
         flag = self._is_negative(by)
+        if flag is ONE and keeps:  # an infinite bound stays one
+            return Bounded(weights, offset, upper, crossing)
         ends = [
             None if pair == (None, None) else self._choose(flag, *self._both(pair, least))
             for pair, least in (((upper, lower), True), ((crossing, upper), False))

@@ -113,6 +113,14 @@ PRODUCTS = {
     "a matrix times a row": ("p = MatMul (m0, s) s2 = Add (e, p)", "float[3]"),
     "rows": ("f = Unsqueeze (e, axis) p = MatMul (s, m0) s2 = Add (p, f)", "float[1,3]"),
     "columns": ("f = Unsqueeze (e, last) p = MatMul (m0, s) s2 = Add (p, f)", "float[3,1]"),
+    "a fused product": (
+        "o = Unsqueeze (s, axis) p = Gemm <transB = 1> (o, m0, e) s2 = Squeeze (p, axis)",
+        "float[3]",
+    ),
+    "a column": (
+        "c0 = Unsqueeze (s, last) p = MatMul (m0, c0) q = Squeeze (p, last) s2 = Add (q, e)",
+        "float[3]",
+    ),
     "a projection": (
         "g = Tanh (e) f = MatMul (g, m0) p = MatMul (s, m0) q = Identity (p) s2 = Add (f, p)",
         "float[3]",

@@ -173,6 +173,8 @@ def test_an_offer_is_taken_back():
     context, node = PassContext(), ir.parse(HEAD + OFFERED["an RNN"]("N")).graph.nodes()[0]
     context.offers[node.op] = "it could be more"
     assert context.with_offer(node, "kept") == "kept; it could be more"
+    both = context.with_offer(node, "kept", 501)
+    assert both.startswith("kept; it could be more; onnxruntime may run 501 nodes slower")
     context.offers.clear()
     assert context.with_offer(node, "kept") == "kept"
 
