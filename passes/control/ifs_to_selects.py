@@ -9,7 +9,8 @@
     b = Neg(x)
     y = Where(c, a, b)
 
-Of an If that adds a row to a state of a loop, or none, the row is computed before it.
+Of an If that adds a row to a state of a loop, or none, the row is computed before it. Where both
+branches write a row at the same place, one write after the If does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
+
+import onnx
 
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.safety.select_legality import unselectable, without_select
@@ -40,6 +43,9 @@ _HAZARD = Message("branch-may-fail", "its {branch} cannot run when it is not tak
 _NO_SELECT = Message("output-not-selectable", "its output '{output}' {cause}")
 _SELECTED = Message("selected", "both branches run, selects choose")
 _BEFORE = Message("row-before", "what '{branch}' adds to '{state}' is computed before it")
+_AFTER = Message(
+    "row-after", "the rows that both branches write to '{state}' are one write after it"
+)
 _ADDING = ("SequenceInsert", "Concat", "ScatterND", "ScatterElements")
 
 
@@ -66,7 +72,7 @@ class IfsToSelects(SitePass):
         )
         older = without_select(site.graph.root.opset())
         require_none(older or caller_attribute(node) or externally_named(node))
-        if _is_in_loop(site.graph) and _compute_before(site):
+        if _is_in_loop(site.graph) and (_compute_before(site) or _store_after(site)):
             return
         _convert(site, _outputs(site))
         site.rewritten(_SELECTED())
@@ -115,6 +121,51 @@ def _compute_before(site: Site) -> bool:
         site.rewritten(_BEFORE(branch=adds, state=state.name))
         return True
     return False
+
+
+def _store_after(site: Site) -> bool:
+    """Write a row to a state after the If, where both branches write one.
+
+    Returns:
+        true after a change.
+    """
+    graph, node = site.graph, site.node
+    if len(node.outputs) != 1 or graph.holder is None:
+        return False
+    one, other = (skip_identities(node.body(name).outputs[0]).producer for name in _BRANCHES)
+    if one is None or other is None or one.op != other.op or not one.is_op(*_ADDING):
+        return False
+    pairs = enumerate(zip(one.inputs, other.inputs, strict=True))
+    places = [place for place, (mine, its) in pairs if mine is not its]
+    if len(places) != 1 or one.input(0) not in graph.inputs or graph in (one.graph, other.graph):
+        return False
+    rows = [each.inputs[places[0]] for each in (one, other)]
+    types = [
+        None if row is None else site.inference.fact(row).type_proto(private=False) for row in rows
+    ]
+    if None in types:
+        return False
+    copy, inputs = copy_node(node, graph, {}), list(one.inputs)
+    for name, kind in zip(_BRANCHES, types, strict=True):
+        branch = copy.body(name)
+        old = branch.outputs[0]
+        last = skip_identities(old).producer
+        row = None if last is None else last.inputs[places[0]]
+        assert row is not None and last is not None
+        # An output of a body is a value of its own.
+        own = Builder(branch).add("Identity", [row], row.name)
+        branch.set_outputs([own], [onnx.ValueInfoProto(name=own.name, type=kind)])
+        if old in last.outputs and not branch.is_used(old):
+            branch.remove(last)
+    copy.output().info = None
+    inputs[places[0]] = copy.output()
+    result = Builder(graph).apply(one.op, inputs, node.output().name)
+    replace_values(graph, {node.output(): result})
+    graph.remove(node)
+    assert inputs[0] is not None
+    site.rewritten(_AFTER(state=inputs[0].name))
+    site.visit_new([copy])
+    return True
 
 
 def _outputs(site: Site) -> list[Fact]:

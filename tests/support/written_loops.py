@@ -295,6 +295,49 @@ case(B, "prev_scalar_scatter_1", [("s", "float[M]", "buffer")], "e = Gather <axi
     "len2 = Add (length, one) len21 = Unsqueeze (len2, v0) buffer = ConstantOfShape (len21)",
     feeds=vector)
 
+REST = "rest = Sub (length, one)"
+for what, first in {"zeros": BUF, "x": "buffer = Identity (x)"}.items():
+    case(B, f"prev_slices_of_both_{what}", S, f"{UP} k1 = Add (i1, v2) p = Slice (s, i1, j1, v0) "
+        "e = Slice (x, j1, k1, v0) v = Add (e, p) a = Slice (s, v0, j1, v0) z = Slice (s, k1, far, "
+        "v0) s_n = Concat <axis = 0> (a, v, z)", outputs=OUT, count="rest",
+        before=f"{REST} {first}")
+for what, index in {
+    "max": "k = Max (zero, h)",
+    "clip": "k = Clip (h, zero)",
+    "where": "q = Less (h, zero) k = Where (q, zero, h)",
+}.items():
+    case(B, f"prev_or_first_{what}", S, f"e = Gather <axis = 0> (x, i) h = Sub (i, one) {index} "
+        f"p = Gather <axis = 0> (s, k) d = Mul (p, decay) v = Add (d, e) {IX} r = Unsqueeze (v, v0)"
+        " s_n = ScatterND (s, ix, r)", outputs=OUT, before=BUF)
+case(B, "prev_grow_from_first", [("s", "float[N, 3]", "first")], "j = Add (i, one) e = Gather "
+    "<axis = 0> (x, j) p = Gather <axis = 0> (s, minus) v = Add (p, e) r = Unsqueeze (v, v0) s_n = "
+    "Concat <axis = 0> (s, r)", outputs="float[M, 3] s_end", count="rest", before=
+    f"{REST} first = Slice (x, v0, v1, v0)")
+
+# Lists, windows and counters ----------------------------------------------------------------------
+
+L = "lists"
+PARTS = "parts = SplitToSequence <axis = 0> (x{0}) count = SequenceLength (parts)"
+for what, size in {"kept": "", "of_one": ", one"}.items():
+    case(L, f"split_{what}", [], "e = SequenceAt (parts, i) g = Softmax <axis = -1> (e) r = "
+        "Squeeze (g, v0)", [("r", "float[3]", "ys")], outputs="float[N, 3] ys",
+        before=PARTS.format(size), count="count")
+    case(L, f"split_{what}_sum", [("s", "float[1, 3]", "start")], "e = SequenceAt (parts, i) s_n = "
+        "Add (s, e)", outputs="float[1, 3] s_end", before=PARTS.format(size) + " sh13 = Constant "
+        "<value_ints = [1, 3]> () start = ConstantOfShape (sh13)", count="count")
+for reduction in ("Mean", "Max"):
+    for what, low in {"max": "l = Max (k, zero)", "clip": "l = Clip (k, zero)"}.items():
+        case(L, f"window_{what}_{reduction}", [], f"k = Sub (i, two) {low} h = Add (i, one) lv = "
+            "Unsqueeze (l, v0) hv = Unsqueeze (h, v0) w = Slice (x, lv, hv, v0) r = "
+            f"Reduce{reduction} <axes = [0], keepdims = 0> (w)", [("r", "float[3]", "ys")],
+            outputs="float[N, 3] ys")
+for what, test in {"least": "GreaterOrEqual (k_n, zero)", "beyond": "Less (minus, k_n)"}.items():
+    add(L, f"falling_{what}", f"""(float[T, 3] x) => (float[3] y) {{ {LENGTH}
+        some = Greater (length, zero) last = Sub (length, one) z3 = ConstantOfShape (v3)
+        y, end = Loop (, some, z3, last) <body = step (int64 i, bool c, float[3] s, int64 k)
+            => (bool c2, float[3] s_n, int64 k_n) {{ e = Gather <axis = 0> (x, k)
+            d = Mul (s, decay) s_n = Add (d, e) k_n = Sub (k, one) c2 = {test} }}> }}""", rows)
+
 # Two rows an iteration ----------------------------------------------------------------------------
 
 C = "two rows"
@@ -351,6 +394,11 @@ case(C, "two_swap_pairs", [("s", "float[T, 3]", "x")], "k = Mul (i, two) l = Add
     "Gather <axis = 0> (s, k) f = Gather <axis = 0> (s, l) ka = Reshape (k, v11) la = Reshape "
     "(l, v11) ga = Unsqueeze (f, v0) ha = Unsqueeze (e, v0) s1 = ScatterND (s, ka, ga) s_n = "
     "ScatterND (s1, la, ha)", outputs=OUT, before=HALF, count="rest")
+
+case(C, "two_in_place_slices", [("s", "float[T, 3]", "x")], "k = Mul (i, two) k1 = Unsqueeze (k, "
+    "v0) l1 = Add (k1, v2) e = Slice (s, k1, l1, v0) g = Tanh (e) a = Slice (s, v0, k1, v0) z = "
+    "Slice (s, l1, far, v0) s_n = Concat <axis = 0> (a, g, z)", outputs=OUT, before=HALF,
+    count="rest")
 
 # Sums that a condition lets in by If --------------------------------------------------------------
 

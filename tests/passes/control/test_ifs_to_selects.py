@@ -223,6 +223,29 @@ def test_captured_nodes_of_a_branch_are_computed_first():
     assert_equal_outputs(HEAD + ADDS % ("", rows, "h"), model, feeds)
 
 
+WRITES = """g (float[N, 2] x, int64 n, float[N, 2] y0) => (float[N, 2] y) <bool yes = {1},
+    int64 zero = {0}, int64 one = {1}, int64[2] flat = {1, 1}, int64[2] row = {1, 2}> {
+    y = Loop (n, yes, y0) <body = b (int64 i, bool c, float[N, 2] s) => (bool c2, float[N, 2] t) {
+        c2 = Identity (c) e = Gather (x, i) f = Reshape (e, row) k = Reshape (i, flat)
+        p = Equal (i, zero) o = Sub (k, flat) t = If (p) <
+            then_branch = d () => (float[N, 2] r) { r = ScatterND (s, k, f) },
+            else_branch = u () => (float[N, 2] q) { j = Sub (i, one) w = Gather (s, j)
+                v = Add (w, f) q = ScatterND (%s) }> }> }"""
+
+
+def test_rows_of_both_branches_are_written_after_it():
+    text = HEAD + WRITES % "s, k, v"
+    result = run_passes(text, IfsToSelects())
+    assert "rows that both branches write to 's'" in result.remarks[0].reason
+    (loop,) = result.model.graph.node
+    (body,) = [attribute.g for attribute in loop.attribute if attribute.HasField("g")]
+    assert body.node[-1].op_type == "ScatterND"
+    feeds = {"x": X[:2, :2], "n": np.array(2), "y0": X[:2, :2]}
+    assert_equal_outputs(text, result.model, feeds)
+    other_place = run_passes(HEAD + WRITES % "s, o, v", IfsToSelects())
+    assert all("both branches write" not in remark.reason for remark in other_place.remarks)
+
+
 def test_sequences_are_kept():
     kept(
         """
