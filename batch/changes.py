@@ -16,7 +16,7 @@ _PROBLEMS: tuple[Problem, ...] = (
     *("", "not taken", "control flow left", "not verified", "worker died"),
     *("bad input", "usage", "outputs differ", "fault"),
 )
-_OUTPUTS = ("proved", "equal", "", "not verified", "different")
+_OUTPUTS = ("proved", "proved, not replayed", "equal", "", "not verified", "different")
 """Problems and outputs, the best first."""
 
 _FIELDS: tuple[tuple[str, str, str], ...] = (

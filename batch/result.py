@@ -35,7 +35,8 @@ class Record:
         status: "written"; "skipped" (it was done before and is unchanged) or "failed".
         problem: what kind of failure it was; "" where there was none.
         messages: what went wrong; or what is to be known about what was written.
-        outputs: "proved", "equal", "different" or "not verified"; "" where nothing was compared.
+        outputs: "proved", "proved, not replayed", "equal", "different" or "not verified"; "" where
+            nothing was compared.
         nodes: how many nodes there are in all graphs, before and after; None without a result.
         control_flow: how many of them hold graphs, before and after.
         run_time: the predicted time of a run in onnxruntime in microseconds, before and after; None
@@ -77,7 +78,10 @@ class Record:
             messages = (*messages, outcome.untaken_sum)
         messages += tuple(str(remark.reason) for remark in outcome.alarms)
         if outcome.verdict is not None:
-            outputs = "proved" if outcome.verdict.proved else outcome.verdict.status
+            proof = outcome.verdict.proof if outcome.verdict.proved else None
+            outputs = outcome.verdict.status if proof is None else proof.word
+            if proof is not None and proof.unreplayed:
+                messages = (*messages, f"{proof.word}: {proof.unreplayed}")
             if not outcome.verdict.equal:
                 messages = (*messages, f"not verified: {outcome.verdict.reason}")
         one, other = outcome.measures

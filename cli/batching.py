@@ -38,6 +38,8 @@ CODES = {
     "": 0,
 }
 """The exit codes of problems, the worst first."""
+_NOT_REPLAYED = "proved, not replayed"
+"""Outputs of a model whose proof no checker replays."""
 
 
 def session_of_one(
@@ -125,7 +127,7 @@ def run_many(configured: Configured[Session], sources: Sequence[Path]) -> int:
         for path in () if lost else many.summary or ():
             tell_page(path, output.as_json, "summary")
 
-    code = worst({record.problem for record in records})
+    code = worst({record.problem for record in records}) or max(map(_code_of, records), default=0)
     code = exit_codes.finish(code, tell, product=False)
     if lost is not None:
         raise lost
@@ -190,12 +192,18 @@ def worst(problems: Collection[str]) -> int:
     return next((code for problem, code in CODES.items() if problem in problems), 0)
 
 
+def _code_of(record: Record) -> int:
+    """Return the exit code that a model alone would have."""
+    is_unreplayed = record.outputs == _NOT_REPLAYED
+    return CODES[record.problem] or (exit_codes.EXIT_NOT_REPLAYED if is_unreplayed else 0)
+
+
 def show(records: Sequence[Record], applied: Mapping[str, Applied | None], as_json: bool) -> None:
     """Show a table with a sum, or a line of JSON for each model."""
     if as_json:
         for record in records:
             config = dict_of(applied.get(record.name))
-            row = {**record.to_dict(), "config": config, "exit": CODES[record.problem]}
+            row = {**record.to_dict(), "config": config, "exit": _code_of(record)}
             # json escapes all control characters but DEL.
             print(json.dumps(row, allow_nan=False).replace("\x7f", "\\u007f"))
         return

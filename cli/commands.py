@@ -32,7 +32,7 @@ from .checking import check_certificate
 from .config_options import Configured, applied_to, dict_of, wrapped
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
 from .diffing import diff
-from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, Commands, finish
+from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_REPLAYED, EXIT_NOT_VERIFIED, Commands, finish
 from .listing import list_passes, list_rules, list_targets
 from .loading import load_files
 from .options import argument, flag, verifying
@@ -58,8 +58,9 @@ app = typer.Typer(
     help="Rewrite ONNX models so that control flow disappears, and prove or else check that the"
     " outputs stay the same.",
     epilog="Exit codes: 0 done, 1 bad input, 2 usage, 3 outputs differ, 4 control flow or"
-    " unsupported operators left, 5 not proved or nothing compared, 70 a fault of straightline,"
-    " 129 the terminal is gone, 130 interrupted, 143 ended by SIGTERM.",
+    " unsupported operators left, 5 not proved or nothing compared, 6 proved and not replayed under"
+    " --prove, 70 a fault of straightline, 129 the terminal is gone, 130 interrupted, 143 ended by"
+    " SIGTERM.",
 )
 
 
@@ -226,6 +227,8 @@ def verify(
         record.require_proof(verdict.proof)
     code = EXIT_DIFFERENT if verdict.differs else 0 if verdict.equal else EXIT_NOT_VERIFIED
     failure = [f"{verdict.status}: {verdict.reason}"] if code else []
+    if verdict.proved and verdict.proof is not None and verdict.proof.unreplayed:
+        code, failure = EXIT_NOT_REPLAYED, [f"{verdict.proof.word}: {verdict.proof.unreplayed}"]
     place = None
     if counterexample is not None and verdict.feeds is not None:
         more = [*comparison.tolerances(), *(["--by-position"] if by_position else [])]

@@ -24,6 +24,7 @@ EXIT_USAGE = 2
 EXIT_DIFFERENT = 3
 EXIT_CONTROL_FLOW_LEFT = 4
 EXIT_NOT_VERIFIED = 5
+EXIT_NOT_REPLAYED = 6
 EXIT_FAULT = 70
 
 # click's, which newer versions of typer carry within themselves

@@ -83,8 +83,8 @@ MAX_INPUT_SIZE = option(
 JSON = of_output("Print one JSON document, also for errors.", "--json", default=False)
 QUIET = of_output("Print errors and warnings only, no report.", "--quiet", "-q", default=False)
 PROVE = verifying(
-    "Accept a proof for every input only, or try none; by default models without a proof are run"
-    " and compared.",
+    "Accept a proof for every input only, and let the checker of certificates replay it (exit code"
+    " 6 where it cannot), or try none; by default models without a proof are run and compared.",
     "--prove/--no-prove",
 )
 BY_POSITION = flag(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from . import interrupts, report
 from . import options as shared
 from .arguments import field_of
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
-from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
+from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_REPLAYED, EXIT_NOT_VERIFIED, finish
 from .options import argument, choice, option, repeatable
 from .parsing import Given, assignment, contents, dimension, number, shape
 from .piping import read_model
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from ..verification.proof import Proof
 
 _CODES = {"proved": 0, "refuted": EXIT_DIFFERENT, "open": EXIT_NOT_VERIFIED}
+_CODES["proved, not replayed"] = EXIT_NOT_REPLAYED
 
 
 def prove(
@@ -80,7 +80,8 @@ def prove(
 ) -> int:
     """Prove two models of any origin equal for every input, or refute it.
 
-    Otherwise show what differs, and conditions under which there is a proof.
+    The checker of certificates replays a proof where it can. Without a proof, show what differs,
+    and conditions under which there is one.
     """
     from ..display import Line
     from ..driver.specialize import typed_values
@@ -109,7 +110,7 @@ def prove(
         settings |= {} if timeout is None else {"timeout": timeout}
         settings["by_position"] = by_position
         with governed(Limits.of(None, max_memory, timeout)):
-            proof = decide(*models, **settings, on_progress=progress)
+            proof = decide(*models, **settings, replay=True, on_progress=progress)
     if certificate is not None and proof.proved:
         proof = _write_certificate(certificate, models, proof, bound, read, force=force)
     place = None
@@ -118,8 +119,8 @@ def prove(
         more += ["--by-position"] if by_position else []
         subject = (before, after), models[0], proof.feeds, proof.reason, bound, more
         place = write_counterexample(counterexample, *subject, force=force)
-    code = _CODES[proof.status]
-    failure = [f"{proof.status}: {proof.reason}"] if code else []
+    code = _CODES[proof.word]
+    failure = [f"{proof.word}: {proof.unreplayed or proof.reason}"] if code else []
     command_with = functools.partial(command_again, context)
 
     def show() -> None:
@@ -142,10 +143,10 @@ def _write_certificate(
     *,
     force: bool,
 ) -> Proof:
-    """Write the certificate of a proof. Return the proof, with what the checker says of it."""
+    """Write the certificate of a proof. Return the proof with its derivation."""
     from ..verification.certificate import Certificate
 
     before, after = models
     record = Certificate.of(before, after, proof, bound)
     record.write(path, read, force=force)
-    return dataclasses.replace(proof, unreplayed=record.unreplayed)
+    return record.proof

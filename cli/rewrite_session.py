@@ -20,7 +20,13 @@ from .arguments import (
     TableArguments,
 )
 from .config_options import applied_to, dict_of
-from .exit_codes import EXIT_CONTROL_FLOW_LEFT, EXIT_DIFFERENT, EXIT_NOT_VERIFIED, finish
+from .exit_codes import (
+    EXIT_CONTROL_FLOW_LEFT,
+    EXIT_DIFFERENT,
+    EXIT_NOT_REPLAYED,
+    EXIT_NOT_VERIFIED,
+    finish,
+)
 from .loading import load_files
 from .pages import require_page, tell_page, write_page
 from .parsing import files_in
@@ -216,8 +222,8 @@ class Session:
         assert verdict is not None and verdict.proof is not None
         record = Certificate.of(original, outcome.ir, verdict.proof, outcome.bound)
         record.write(self.proof.certificate, force=self.output.force)
-        proof = dataclasses.replace(verdict.proof, unreplayed=record.unreplayed)
-        return dataclasses.replace(outcome, verdict=dataclasses.replace(verdict, proof=proof))
+        verdict = dataclasses.replace(verdict, proof=record.proof)
+        return dataclasses.replace(outcome, verdict=verdict)
 
     def _report(
         self,
@@ -231,10 +237,14 @@ class Session:
         command_with = functools.partial(command_again, self.context)
         write_page(self.output.page, outcome, mismatch, source, path, command_with)
         failure: Sequence[str] = report.failure_of(outcome, mismatch, lacking) if code else []
+        proof = None if code or outcome.verdict is None else outcome.verdict.proof
+        not_replayed = f"{proof.word}: {proof.unreplayed}" if proof and proof.unreplayed else ""
+        code = EXIT_NOT_REPLAYED if not_replayed else code
 
         def show() -> None:
             as_json, brief = self.output.as_json, not self.output.verbose
-            content = outcome, mismatch, path, as_json, command_with, code, failure
+            lines = failure or ([not_replayed] if not_replayed else [])
+            content = outcome, mismatch, path, as_json, command_with, code, lines
             report.show_outcome(*content, brief=brief, config=dict_of(applied_to(self.context)))
             tell_page(self.output.page, as_json)
 

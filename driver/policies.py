@@ -150,7 +150,8 @@ def _judged(verdict: Verdict, options: VerifyOptions) -> PolicyResult:
         return PolicyResult("outputs", "outputs differ", verdict.reason)
     if not verdict.equal or (options.prove and not verdict.proved):
         return PolicyResult("outputs", "not verified", verdict.reason)
-    return PolicyResult("outputs", reason="proved" if verdict.proved else "equal on samples")
+    proof = verdict.proof if verdict.proved else None
+    return PolicyResult("outputs", reason="equal on samples" if proof is None else proof.word)
 
 
 def _result(policy: str, problem: Problem, reason: str) -> PolicyResult:

@@ -27,6 +27,8 @@ from .proof.result import Proof
 _MOST_BYTES = 1 << 30
 
 
+_DECLARED = ", as the rewrite declares it"
+"""End of an assumption of the checker about sizes that the caller of a proof may have stated."""
 NO_DERIVATION = "the certificate is of a version without derivations"
 """Reason why a certificate holds no derivation."""
 
@@ -39,16 +41,14 @@ class Certificate:
         before: the digest of the original.
         after: the digest of the rewrite.
         proof: the proof.
+            Its derivation is what `check-certificate` replays.
         bound: values of inputs; the claim names them.
-        derivation: derivation that `check-certificate` replays, as JSON; the reason if there is
-            none.
     """
 
     before: str
     after: str
     proof: Proof
     bound: Mapping[str, Array] = dataclasses.field(default_factory=dict)
-    derivation: Mapping[str, Any] | str = NO_DERIVATION
 
     @classmethod
     def of(
@@ -68,13 +68,9 @@ class Certificate:
         if not proof.proved:
             raise CertificateError(f"there is no proof to keep: {proof.reason}")
         digests = [digest_of(model, base_dir) for model in (before, after)]
-        derivation = derive(before, after, bound or {}, base_dir, proof.equality or "bits")
-        return cls(digests[0], digests[1], proof, dict(bound or {}), derivation)
-
-    @property
-    def unreplayed(self) -> str:
-        """Reason why the checker cannot replay it; empty if it can."""
-        return self.derivation if isinstance(self.derivation, str) else ""
+        if not isinstance(proof.derivation, Mapping):
+            proof = with_derivation(proof, before, after, bound or {}, base_dir)
+        return cls(digests[0], digests[1], proof, dict(bound or {}))
 
     @classmethod
     def read(cls, path: Path) -> Certificate:
@@ -92,28 +88,22 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate for JSON."""
-        proof = dataclasses.replace(self.proof, assumptions=tuple(self._assumptions()))
         return {
             "format": FORMAT,
             "version": VERSION,
             "straightline": __version__,
             "verdict": self.proof.status,
-            "claim": proof.claim,
+            "claim": self.proof.claim,
             "equality": self.proof.equality,
             "before": {"sha256": self.before},
             "after": {"sha256": self.after},
             "bound": {name: _encoded(value) for name, value in self.bound.items()},
             **({"minima": dict(self.proof.minima)} if self.proof.minima else {}),
             "rules": list(self.proof.rules),
-            "assumptions": list(proof.assumptions),
+            "assumptions": list(self.proof.assumptions),
             "terms": dict(self.proof.outputs),
-            "derivation": self.derivation,
+            "derivation": self.proof.derivation,
         }
-
-    def _assumptions(self) -> list[str]:
-        """Assumptions of the proof and of the derivation, which may fold other constants."""
-        own = [] if isinstance(self.derivation, str) else self.derivation["assumptions"]
-        return sorted({*self.proof.assumptions, *own})
 
     def write(
         self, path: str | os.PathLike[str], taken: Iterable[Path] = (), *, force: bool = False
@@ -168,6 +158,25 @@ class Certificate:
             )
 
 
+def with_derivation(
+    proof: Proof,
+    before: ModelSource,
+    after: ModelSource,
+    bound: Mapping[str, Any],
+    base_dir: BaseDir = None,
+    most: int | None = None,
+) -> Proof:
+    """Proof with its derivation, or the reason why there is none; see `derive`."""
+    if not proof.proved:
+        return proof
+    derivation = derive(before, after, bound, base_dir, proof.equality or "bits", most)
+    # A derivation may fold other constants than the proof, so that it may assume more.
+    own = [] if isinstance(derivation, str) else derivation["assumptions"]
+    own = [text for text in own if text.removesuffix(_DECLARED) not in proof.assumptions]
+    assumptions = tuple(sorted({*proof.assumptions, *own}))
+    return dataclasses.replace(proof, derivation=derivation, assumptions=assumptions)
+
+
 def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:
     """The file to which a certificate may be written; nothing is touched.
 
@@ -192,6 +201,9 @@ def _read(document: dict[str, Any]) -> Certificate:
         raise ValueError("another verdict")
     if not all(isinstance(document[name], dict) for name in ("terms", "bound")):
         raise TypeError("no values by name")
+    derivation = document["derivation"] if document["version"] == VERSION else NO_DERIVATION
+    if not isinstance(derivation, dict | str):
+        raise TypeError("no derivation")
     proof = Proof(
         "proved",
         str(document["claim"]),
@@ -200,13 +212,11 @@ def _read(document: dict[str, Any]) -> Certificate:
         tuple(map(str, document["assumptions"])),
         equality=NOTIONS[NOTIONS.index(document.get("equality", "bits"))],
         minima={str(name): int(least) for name, least in document.get("minima", {}).items()},
+        derivation=derivation,
     )
     digests = [str(document[side]["sha256"]) for side in ("before", "after")]
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
-    derivation = document["derivation"] if document["version"] == VERSION else NO_DERIVATION
-    if not isinstance(derivation, dict | str):
-        raise TypeError("no derivation")
-    return Certificate(digests[0], digests[1], proof, bound, derivation)
+    return Certificate(digests[0], digests[1], proof, bound)
 
 
 def _text(value: Any, depth: int) -> str:

@@ -1,9 +1,12 @@
-"""Correspondence of the inputs and outputs of two models whose names differ."""
+"""Copies of a model that correspond to another one: with its names, or for inputs of some sizes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import onnx
 
+from ..facts.named_dimensions import with_sizes
 from ..ir import BaseDir, Error, Model, ModelSource, load, read, to_proto
 from ..reference.signature import Signature
 
@@ -43,4 +46,20 @@ def with_names_of(before: ModelSource, after: ModelSource, base_dir: BaseDir = N
         infos[-1].CopyFrom(info)
         infos[-1].name = name
     copy.graph.set_outputs(copy.graph.outputs, infos)
+    return copy
+
+
+def with_shapes(
+    model: ModelSource, shapes: Mapping[str, Sequence[int | None]], base_dir: BaseDir = None
+) -> Model:
+    """Copy a model that declares sizes of its inputs; None leaves one as it is.
+
+    Raises:
+        LoadError: the model cannot be read.
+        ModelError: it is not well formed.
+    """
+    copy = load(model, base_dir=base_dir)
+    for value in copy.graph.inputs:
+        if value.name in shapes and value.type is not None:
+            value.type = with_sizes(value.type, shapes[value.name])
     return copy

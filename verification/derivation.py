@@ -18,6 +18,7 @@ _WHOLE = (6, 7, 9)
 _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
+_ROUNDED = "rounded-constant"
 _OF_SIZES = ("movement", "known-elements")
 """Rules that derive another term once more of the sizes is known."""
 _MOST_STEPS, _MOST_ROUNDS, _MOST_TWINS = 20_000, 8, 8
@@ -29,6 +30,7 @@ def derive(
     bound: Mapping[str, Array],
     base_dir: BaseDir = None,
     equality: str = "bits",
+    most: int | None = None,
 ) -> dict[str, Any] | str:
     """Derivation that two models are equal, for JSON; the reason if none is found.
 
@@ -38,12 +40,13 @@ def derive(
         bound: values of inputs that the rewrite does not have.
         base_dir: the folder of the external data of models given in memory.
         equality: the notion of equality.
+        most: the most attempts to apply a rule, 20 to 100 us each; any number without it.
     """
     question = before, after, bound, base_dir, equality
     try:
         # Searched on one replay, numbered anew on a second, and written on a third: the numbers of
         # a certificate depend on its own steps alone, not on what the search tried in vain.
-        search = Search(replayed(*question))
+        search = Search(replayed(*question), most)
         if not search.run():
             return search.reason
         steps = _renumbered(search, replayed(*question))
@@ -53,12 +56,16 @@ def derive(
 
 
 def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
-    """Steps of a search without the terms of its vain attempts."""
+    """Steps of a search without the terms of its vain attempts.
+
+    Steps that read a constant which a later one makes a symbol are left out, too: see
+    `rounded_constant`.
+    """
     numbers: dict[int, int] = {}
     terms = replay.terms
     executed = len(terms.nodes)
 
-    def number(term: int) -> int:
+    def number(term: int) -> int | None:
         stack = [term]
         while stack:
             at = stack.pop()
@@ -69,19 +76,22 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
             if waiting:
                 stack += [at, *waiting]
                 continue
-            args = tuple([numbers.get(arg, arg) for arg in node.args])
-            numbers[at] = terms.add(node.head, args, node.fact, node.output)
+            twin = terms.twin(node._replace(args=tuple([numbers.get(a, a) for a in node.args])))
+            if twin is None:  # no step that is left builds it
+                return None
+            numbers[at] = twin
         return numbers.get(term, term)
 
+    rounded = {derived for rule, _, derived in search.steps if rule == _ROUNDED}
     steps = []
     for rule, term, derived in _needed(search, executed):
-        step, size = (rule, number(term)), len(terms.nodes)
-        result = replay.derive(*step)
-        if result is None:
-            raise CertificateError(f"the step of '{rule}' does not hold without others")
-        numbers[derived] = result
-        is_new = replay.accept(*step, result) or len(terms.nodes) > size
-        steps += [step] if is_new else []
+        reads_rounded = not rounded.isdisjoint(search.reads.get((rule, term), ()))
+        place, size = None if reads_rounded else number(term), len(terms.nodes)
+        result = None if place is None else replay.derive(rule, place)
+        if place is not None and result is not None:
+            numbers[derived] = result
+            is_new = replay.accept(rule, place, result) or len(terms.nodes) > size
+            steps += [(rule, place)] if is_new else []
     return steps
 
 
@@ -120,15 +130,17 @@ class Search:
 
     Args:
         replay: the models, whose terms the search extends.
+        most: the most attempts to apply a rule.
 
     Attributes:
         steps: the steps so far: rule, term, and the term that is equal to it.
         built: for each step whether it shows something new, and the terms that it built.
+        reads: for steps, constants of the rewrite alone whose values they read.
         stuck: first pair of terms that no rule makes equal.
     """
 
-    def __init__(self, replay: Replay) -> None:
-        self.replay = replay
+    def __init__(self, replay: Replay, most: int | None = None) -> None:
+        self.replay, self._most, self._attempts = replay, most, 0
         self.terms: Terms = replay.terms
         self.steps: list[tuple[str, int, int]] = []
         self.stuck: tuple[int, int] | None = None
@@ -139,10 +151,14 @@ class Search:
         self._stamps: dict[int, int] = {}
         self._derived: dict[tuple[str, int], int] = {}
         self._folds: dict[int, bool] = {}
+        self._free = {*self.terms.free}
+        self.reads: dict[tuple[str, int], set[int]] = {}
 
     @property
     def reason(self) -> str:
         """Reason why there is no derivation."""
+        if self._is_over:
+            return f"{self._most} attempts to apply a rule of the checker led to no derivation"
         if self.stuck is not None and self.replay.unequal_outputs():
             one, other = (self.terms.nodes[term].head.name for term in self.stuck)
             return f"the checker has no rule by which {one} and {other} are equal"
@@ -160,6 +176,10 @@ class Search:
         # every rule everywhere, and is for what is left.
         return self._descend() or any(map(self._saturate, notions)) or self._is_complete()
 
+    @property
+    def _is_over(self) -> bool:
+        return self._most is not None and self._attempts >= self._most
+
     def _is_complete(self) -> bool:
         is_equal = not self.replay.unequal_outputs() and not any(self.replay.undefined())
         return is_equal and not any(self.replay.wrong_declarations())
@@ -167,7 +187,7 @@ class Search:
     def _saturate(self, notion: str) -> bool:
         """Apply the rules of a notion to all terms, operands first."""
         self._notion = notion
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(0 if self._is_over else _MOST_ROUNDS):
             merges = self.terms.merges
             for whole in (False, True):
                 for term in range(len(self.terms.nodes)):
@@ -296,7 +316,8 @@ class Search:
         """
         state = self._notion, self.terms.merges if whole else self._stamp(term)
         is_tried = self._tried.get((term, whole)) == state
-        if is_tried or len(self.steps) >= _MOST_STEPS or term in self._vain:
+        is_full = self._is_over or len(self.steps) >= _MOST_STEPS
+        if is_tried or is_full or term in self._vain:
             return
         for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
             self._make(name, term, whole=whole)
@@ -339,8 +360,14 @@ class Search:
 
     def _derive(self, rule: str, term: int) -> int | None:
         node = self.terms.nodes[term]
+        self._attempts += 1
+        self.terms.free = {*self._free}  # what other attempts read in vain counts for nothing
         try:
             derived = self.replay.derive(rule, term)
+            if rule == _ROUNDED:
+                self._free -= {derived}
+            elif len(self.terms.free) < len(self._free):
+                self.reads[rule, term] = self._free - self.terms.free
             # The checker folds by the reference. A value on which onnxruntime disagrees would make
             # a claim that no run confirms.
             if rule == "constant-folding" and derived is not None and term not in self._folds:

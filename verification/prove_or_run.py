@@ -35,6 +35,9 @@ _LARGE = 1 << 26
 """Limit in bytes up to which models are compared as messages, which copies each."""
 _SEARCH_TIMEOUT = 10.0
 """Limit in seconds of each run of the search for an input that refutes."""
+_MOST_ATTEMPTS = 1 << 15
+"""Limit of the search for a derivation that follows a proof, in attempts of 20 to 150 us each: a
+second as a rule, in which most derivations of exports are found."""
 _CONTRADICTION = (
     "a proof and a run contradict each other, which is a fault of the runtime, or else of"
     " straightline; please report it"
@@ -54,6 +57,7 @@ def prove(
     dims: Dims | None = None,
     timeout: float = _SEARCH_TIMEOUT,
     by_position: bool = False,
+    replay: bool = False,
     on_progress: OnProgress = silent,
 ) -> Proof:
     """Prove that two models have equal outputs for every input.
@@ -77,6 +81,8 @@ def prove(
         dims: the same as sizes of named dimensions: `{"T": 6}`, or as least sizes: `{"T": ">=1"}`.
         timeout: seconds that each run of the search may take.
         by_position: let inputs and outputs correspond by position instead of by name.
+        replay: let the checker of certificates replay the proof: `unreplayed` is the reason why it
+            cannot, and `word` is "proved, not replayed" then.
         on_progress: progress callback: stage, text, number done, total.
 
     Returns:
@@ -102,6 +108,7 @@ def prove(
         >>> sl.prove(before, sl.ir.parse(head + "{ y = Abs (x) }"), search=False).status
         'open'
     """
+    from .correspondence import with_names_of, with_shapes
     from .proof import prove as decide
     from .recomputation import disagreement
 
@@ -111,8 +118,6 @@ def prove(
     before, after = read(before), read(after)
     _require_inputs(before, bound, shapes)
     if by_position:
-        from .correspondence import with_names_of
-
         after = with_names_of(before, after, base_dir)
     options = with_sample_shapes(before, options, bound or ())
     subject: dict[str, Any] = {"bound": bound, "shapes": shapes, "base_dir": base_dir}
@@ -120,10 +125,14 @@ def prove(
     on_progress("proving", "all inputs", 0, 0)
     proof = decide(before, after, **subject)
     subject |= {"sizes": options.sample_shapes or {}, "minima": options.minima}
+    narrowed = after
     # First for every size, since that is the stronger claim; sizes of the caller narrow it only if
     # need be.
     if proof.status == "open" and (subject["sizes"] or subject["minima"]):
         proof = decide(before, after, **subject)
+        narrowed = (
+            with_shapes(after, subject["sizes"], base_dir) if replay and proof.proved else after
+        )
     if proof.status == "open" and search:
         from .refutation import Search
 
@@ -131,6 +140,8 @@ def prove(
         proof = inquiry.refuted(proof)
         if proof.status == "open":
             proof = inquiry.with_conditions(proof)
+    if replay:
+        proof = _replayed(proof, before, narrowed, bound, base_dir)
     return dataclasses.replace(proof, seconds=now() - start)
 
 
@@ -164,8 +175,9 @@ def verify(
     Args:
         before: the original: a path, bytes, ModelProto, onnx_ir.Model or straightline.ir.Model.
         after: the rewrite.
-        prove: True: only a proof counts as equal; False: no proof is tried; "only": no sample is
-            run, and a verdict without a proof is "open".
+        prove: True: only a proof counts as equal, which the checker of certificates replays where
+            it can; False: no proof is tried; "only": no sample is run, and a verdict without a
+            proof is "open".
         feeds: inputs to run on: a dict by name, a list of them, an `.npz` file, or a folder in
             ONNX's test-data layout. Without them inputs are random.
         runtime: "onnxruntime", "reference" (exact, slow), "both", or "auto": onnxruntime where it
@@ -288,6 +300,8 @@ def compare(
 
                     subject["recompute"] = partial(disagreement, workers=workers)
                 proof = decide(before, after, **subject)
+            if options.prove is True:
+                proof = _replayed(proof, before, after, bound, base_dir)
             _log.info("the proof is %s: %s", proof.status, proof.reason)
             if is_brief:
                 verdict = _without_runs(proof, sources)
@@ -313,6 +327,21 @@ def compare(
             if proof is not None:
                 verdict = _combine(verdict, proof, options)
     return dataclasses.replace(verdict, seconds=now() - start)
+
+
+def _replayed(
+    proof: Proof,
+    before: ModelSource,
+    after: ModelSource,
+    bound: Mapping[str, Any] | None,
+    base_dir: BaseDir,
+) -> Proof:
+    """Proof with its derivation, which is sought for about a second."""
+    from ..runtimes.feeds import check_feeds
+    from .certificate import with_derivation
+
+    values = check_feeds(bound, to_proto(before), partial=True) if bound and proof.proved else {}
+    return with_derivation(proof, before, after, values, base_dir, _MOST_ATTEMPTS)
 
 
 def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None:

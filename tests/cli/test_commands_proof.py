@@ -146,3 +146,22 @@ def test_a_certificate_overwrites_no_other_file(folder, run, name):
 )
 def test_a_proof_that_is_asked_for_and_left_out_is_wrong_usage(folder, run, options):
     assert_refused(run("rewrite", "loop.onnx", "out.onnx", *options), 2, "leave out")
+
+
+def test_a_proof_without_replay_has_an_exit_code_of_its_own(folder, run):
+    words = ("rewrite", "loop.onnx", "out.onnx", "--prove", "--json", "--force")
+    document = json.loads(run(*words).stdout)
+    assert document["exit"] == 0 and document["verification"]["proof"]["replayed"] is True
+    (folder / "out.onnx").unlink()
+    scan = """g (float[n, 2] x, float[2] h) => (float[n, 2] y) { a, y = Scan <num_scan_inputs = 1,
+        body = b (float[2] s, float[2] r) => (float[2] t, float[2] u) { t = Add (s, r)
+        u = Identity (t) }> (h, x) }"""
+    onnx.save(onnx.parser.parse_model(HEADER + scan), folder / "loop.onnx")
+    result = run(*words, "--passes", "accelerate")
+    document = json.loads(result.stdout)
+    assert (document["exit"], result.exit_code) == (6, 6)
+    assert document["error"].startswith("proved, not replayed: the checker has no rule by which ")
+    words = ("verify", "loop.onnx", "out.onnx", "--equality", "reals")
+    assert run(*words).stdout.startswith("proved: ")
+    result = run(*words, "--prove")
+    assert result.exit_code == 6 and result.stdout.startswith("proved, not replayed: ")

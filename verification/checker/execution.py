@@ -203,7 +203,11 @@ class Execution:
         for tensor in graph.initializer:
             # An initializer with the name of an input is a default, which the caller may override.
             if tensor.name not in scope:
-                scope[tensor.name] = self._terms.constant(Tensor(tensor, base_dir=self._folder))
+                scope[tensor.name] = self._constant(Tensor(tensor, base_dir=self._folder))
+
+    def _constant(self, content: Tensor | Array) -> int:
+        """Term of a constant. Over the reals one that the rewrite alone holds may be rounded."""
+        return self._terms.constant(content, is_free=not self._is_original)
 
     def _nodes(self, nodes: Sequence[onnx.NodeProto], scope: _Scope) -> None:
         for node in nodes:
@@ -218,7 +222,7 @@ class Execution:
         if function is not None:
             return self._call(function, attributes, args)[: len(node.output)]
         if node.op_type == "Constant" and not _domain(node.domain):
-            return [self._terms.constant(_constant(attributes, self._folder))]
+            return [self._constant(_constant(attributes, self._folder))]
         head = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
         own, operands, ran = [], args, list[tuple[Body, Sequence[int]]]()
@@ -250,7 +254,16 @@ class Execution:
         if self._is_original and not self._guards:  # these tensors exist
             shapes = [self._terms.fact(result).shape or () for result in results]
             self._terms.known |= {n for sizes in shapes for n in sizes if isinstance(n, tuple)}
+            self._join_states(head, args)
         return results
+
+    def _join_states(self, head: Head, args: tuple[int, ...]) -> None:
+        """Join the columns of states and of the input of an operator that ran."""
+        is_plain = head.name in ("GRU", "LSTM", "RNN") and not head.integer("layout")
+        shapes = [self._terms.fact(arg).shape or () for arg in (args[:1] + args[5:7])]
+        for state in shapes[1:] if is_plain else ():
+            if len(state) == len(shapes[0]) == 3:
+                self._terms.join(state[1], shapes[0][1])
 
     def _fact(
         self,

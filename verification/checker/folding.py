@@ -127,20 +127,12 @@ def departs(head: Head, arrays: Sequence[Array | None]) -> bool:
     return test is not None and bool(present) and test(present)
 
 
-def _exceeds(total: float, like: Array) -> bool:
-    """Test for a number that a double or the type does not hold."""
-    return like.dtype.kind in "iu" and not total < min(_EXACT, float(np.iinfo(like.dtype).max))
-
-
-def _sums(arrays: Sequence[Array]) -> bool:
+def _grows(arrays: Sequence[Array], total: np.ufunc, least: int) -> bool:
+    """Test for a sum or product that a double or the type does not hold."""
+    sizes, info = np.maximum(np.abs(arrays[0].astype(np.float64)), least), arrays[0].dtype
     with np.errstate(over="ignore"):
-        return _exceeds(float(np.sum(np.abs(arrays[0].astype(np.float64)))), arrays[0])
-
-
-def _multiplies(arrays: Sequence[Array]) -> bool:
-    sizes = np.maximum(np.abs(arrays[0].astype(np.float64)), 1)
-    with np.errstate(over="ignore"):
-        return _exceeds(float(np.prod(sizes)), arrays[0])
+        most = float(total.reduce(sizes, None))
+    return info.kind in "iu" and not most < min(_EXACT, float(np.iinfo(info).max))
 
 
 def _selects(arrays: Sequence[Array]) -> bool:
@@ -161,8 +153,8 @@ _TESTS: dict[str, Callable[[Sequence[Array]], bool]] = {
     "Max": lambda arrays: any(map(_has_negative_zero, arrays)),
     "Min": lambda arrays: any(map(_has_negative_zero, arrays)),
     "NonZero": lambda arrays: not arrays[0].ndim,
-    "ReduceProd": _multiplies,
-    "ReduceSum": _sums,
+    "ReduceProd": lambda arrays: _grows(arrays, np.multiply, 1),
+    "ReduceSum": lambda arrays: _grows(arrays, np.add, 0),
     "Slice": lambda a: len(a) > 3 and bool((a[-1] < 0).any() and np.isin(a[2], _FAR).any()),
     "Where": _selects,
 }

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...ir import Array
 from .execution import BRANCHES
 from .folding import fold, is_real, rounds
 from .inference import common, fact_of_output
@@ -204,12 +205,9 @@ class _Values:
         if not head.version and head.name != "declared":
             raise _Open
         if head.name == "If":
-            condition = terms.tensor(args[0])
-            if condition is not None and condition.size == 1:
-                chosen = branch(head, bool(condition.numpy().all()), node.output)
-                if chosen is None:
-                    raise _Open
-                return args[chosen]
+            chosen = chosen_by(terms, head, args, node.output)
+            if chosen is not None:
+                return chosen
             outcomes = [args[first + node.output] for _, _, first, _ in head.key]
             return terms.add(
                 head, args, common([terms.fact(each) for each in outcomes]), node.output
@@ -217,12 +215,10 @@ class _Values:
         if head.key is not None:
             return terms.add(head, args, terms.outside(node.fact), node.output)
         present = [a for a in args if a != ABSENT]
-        if all(terms.tensor(a) is not None for a in present):
-            whole = all(terms.fact(a).elem_type not in (0, 1, 10, 11, 16) for a in present)
-            results = None if rounds(head, is_whole=whole) else fold(head, terms.arrays(args))
-            real = results and (not terms.is_real or is_real(head, terms.arrays(args), results))
-            if results is not None and real:
-                return terms.constant(results[node.output])
+        whole = all(terms.fact(a).elem_type not in (0, 1, 10, 11, 16) for a in present)
+        results = None if rounds(head, is_whole=whole) else folded(terms, head, args)
+        if results is not None:
+            return terms.constant(results[node.output])
         return terms.add(head, args, fact_of_output(terms, head, args, node.output), node.output)
 
     def ran(self, body: tuple[int, ...]) -> Iterator[int]:
@@ -236,10 +232,24 @@ class _Values:
                 yield self.into(term)
 
 
-def branch(head: Head, condition: bool, output: int) -> int | None:
-    """Place of an output of the branch of an If that a condition chooses."""
-    ((_, _, first, count),) = [mark for mark in head.key if BRANCHES[mark[0]] is condition]
-    return first + output if output < count else None
+def chosen_by(terms: Terms, head: Head, args: tuple[int, ...], output: int) -> int | None:
+    """Output of the branch of an If that a constant chooses."""
+    tensor = terms.tensor(args[0])
+    if tensor is None or tensor.size != 1:
+        return None
+    holds = bool(tensor.numpy().all())
+    ((_, _, first, count),) = [mark for mark in head.key if BRANCHES[mark[0]] is holds]
+    return args[first + output] if output < count else None
+
+
+def folded(terms: Terms, head: Head, args: tuple[int, ...]) -> list[Array] | None:
+    """Outputs of an operator on constants; over the reals only those that are not rounded."""
+    arrays = terms.arrays(args)
+    if [array is None for array in arrays] != [arg == ABSENT for arg in args]:
+        return None
+    results = fold(head, arrays)
+    is_exact = not terms.is_real or (results is not None and is_real(head, arrays, results))
+    return results if is_exact else None
 
 
 def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:

@@ -48,6 +48,9 @@ _MISH = ("Mul", "x", ("Tanh", ("Softplus", "x")))
 _GELU = ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, ("Erf", ("Div", "x", 2**0.5))))
 _LENGTH = ("Sqrt", ("ReduceSum", ("Mul", "x", "x"), "a"))
 _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
+_SUM = ("Add", ("Add", "x", "c"), "d"), ("Add", "x", ("Add", "c", "d"))
+_PRODUCT = ("Mul", ("Mul", "x", "c"), "d"), ("Mul", "x", ("Mul", "c", "d"))
+_CONSTANTS = ("floats x", "constant c", "constant d")
 _QUOTIENT = ("Mul", "x", ("Reciprocal", "y"))
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
@@ -71,6 +74,8 @@ ROWS = (
     Row("root", "value", ("Pow", "x", 0.5), ("Sqrt", "x"), _FLOAT, "reals"),
     Row("length", "value", ("ReduceL2", "x", "a"), _LENGTH, _FLOAT[1:], "reals"),
     Row("scaled-product", "value", _SCALED, ("MatMul", "x", ("Mul", "w", "k")), _SINGLE, "reals"),
+    Row("constants-of-sum", "value", *_SUM, _CONSTANTS, "reals"),
+    Row("constants-of-product", "value", *_PRODUCT, _CONSTANTS, "reals"),
     Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _FLOAT[1:], "reals"),
 )
 
@@ -152,6 +157,7 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
 
 
 _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
+    "constant": lambda terms, fact, term: term in terms.closed,
     "single": lambda terms, fact, term: terms.fact(term).shape in ((), (1,)),
     "like": lambda terms, fact, term: fact.shape == terms.fact(term).shape is not None,
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,

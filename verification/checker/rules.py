@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
+from ...ir import Array
 from . import movement
-from .folding import fold, is_real, rounds
+from .folding import fold, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
-from .iterations import branch, elements_of_list, iterations, known_variables
+from .iterations import chosen_by, elements_of_list, folded, iterations, known_variables
 from .meaning import FIRST, head_of
 from .polynomials import multiply
 from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
@@ -43,6 +44,10 @@ class Rule(NamedTuple):
 OF_ROWS = "of some rows gives the same bits as of all rows"
 FOLDED = "of constants gives the same bits in the runtime"
 """Assumptions about an operator that rounds in between."""
+ROUNDED = (
+    "a constant that the rewrite holds is rounded from a function of constants that the original"
+    " computes, within the error of computing it in the constant's type"
+)
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 RULES = {
     row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion, row.assumes)
@@ -52,10 +57,10 @@ RULES = {
 
 
 def _rule(
-    name: str, *operators: str, kind: Kind, assumes: str = ""
+    name: str, *operators: str, kind: Kind, assumes: str = "", notion: str = "bits"
 ) -> Callable[[Derivation], Derivation]:
     def register(derive: Derivation) -> Derivation:
-        RULES[name] = Rule(derive, frozenset(operators), kind, assumes=assumes)
+        RULES[name] = Rule(derive, frozenset(operators), kind, notion, assumes)
         return derive
 
     return register
@@ -64,6 +69,8 @@ def _rule(
 def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     """Assumption of a step, or an empty text."""
     ending, node = RULES[rule].assumes, terms.nodes[term]
+    if ending == ROUNDED:
+        return ending
     is_plain = node.head.version and node.head.key is None
     head = node.head if is_plain else terms.nodes[derived].head
     whole = all(terms.fact(arg).elem_type in _WHOLE for arg in (term, *node.args) if arg != ABSENT)
@@ -86,14 +93,36 @@ _rule("movement-of-operands", "moved", kind="value", assumes=OF_ROWS)(movement.m
 @_rule("constant-folding", kind="safe", assumes=FOLDED)
 def constant_folding(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Compute an operator on constants."""
-    if any(arg != ABSENT and terms.tensor(arg) is None for arg in node.args):
-        return None
-    results = fold(node.head, terms.arrays(node.args))
-    if results is None or (
-        terms.is_real and not is_real(node.head, terms.arrays(node.args), results)
-    ):
-        return None
-    return terms.constant(results[node.output])
+    results = folded(terms, node.head, node.args)
+    return None if results is None else terms.constant(results[node.output])
+
+
+@_rule("rounded-constant", kind="value", notion="reals", assumes=ROUNDED)
+def rounded_constant(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a constant of the rewrite for what it is rounded from.
+
+    It is a symbol from then on, and nothing has used its value: two numbers that round to it are
+    never equal.
+    """
+    own = terms.add(*node[:2], fact, node.output)
+    places = [n for n in sorted(terms.free) if terms.fact(n) == fact and fact.elem_type in _FLOATS]
+    value = _rounded(terms, own) if places and own in terms.closed else None
+    for number in terms.free.intersection(places) if value is not None and value.size else ():
+        if value is not None and np.array_equal(terms.constants[number].numpy(), value):
+            terms.forget(number)
+            return number
+    return None
+
+
+def _rounded(terms: Terms, term: int) -> Array | None:
+    """Value of operators on constants, with each result rounded to its type."""
+    tensor, node = terms.tensor(term), terms.nodes[term]
+    if tensor is not None:
+        return tensor.numpy()
+    arrays = [_rounded(terms, arg) for arg in node.args]
+    is_whole = arrays and not any(array is None for array in arrays)
+    results = fold(node.head, arrays) if is_whole else None
+    return None if results is None else results[node.output]
 
 
 @_rule("dropout-in-inference", "Dropout", kind="safe")
@@ -229,46 +258,32 @@ def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
 
 
-@_rule("softmax-along-last-axis", "Softmax", "LogSoftmax", "Hardmax", kind="spelling")
-def softmax(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a Softmax of a matrix as one along the last axis; axes of size 1 may follow."""
-    head, shape, axis = node.head, terms.fact(node.args[0]).shape, node.head.integer("axis")
-    inside = shape is not None and -len(shape) <= axis < len(shape)
-    ends = axis == -1 or (shape and inside and {*shape[axis % len(shape) + 1 :]} <= {1})
-    old = head.version == 11  # with an axis that its opset takes
-    return terms.add(head._replace(version=13), node.args, fact) if ends and old else None
+_OF_MATRIX = ("Hardmax", "LogSoftmax", "Softmax")
 
 
 @_rule(
-    "axis-from-the-front",
+    "plain-attributes",
     *names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax LayerNormalization
-    LogSoftmax LpNormalization ScatterElements Softmax Split TopK"""),
+    LogSoftmax LpNormalization Reshape ScatterElements Softmax Split TopK"""),
     kind="spelling",
 )
-def axis_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Count an axis of the first operand from the front."""
-    shape, axis = terms.fact(node.args[0]).shape, node.head.attribute("axis")
-    if shape is None or not isinstance(axis, int) or not -len(shape) <= axis < 0:
-        return None
-    return terms.add(node.head.changed(axis=axis + len(shape)), node.args, fact, node.output)
-
-
-@_rule("indices-from-the-front", "Gather", kind="spelling")
-def indices_from_the_front(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a Gather before opset 11 as a later one, if no index is negative."""
-    indices = terms.numbers(node.args[1])
+def plain_attributes(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Count an axis from the front, and drop differences of versions that the operands exclude."""
+    head, shape, axis = node.head, terms.fact(node.args[0]).shape, node.head.attribute("axis")
+    numbers = terms.numbers(node.args[1]) if len(node.args) > 1 else None
+    inside = shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape)
+    # Before opset 13 a Softmax is one of a matrix: the same if axes of size 1 alone follow.
+    if head.name in _OF_MATRIX and head.version == 11:
+        ends = axis == -1 or (shape and inside and {*shape[axis % len(shape) + 1 :]} <= {1})
+        head = head._replace(version=13) if ends else head
     # Negative indices count from the end from opset 11 on; before, they were out of range.
-    if node.head.version >= 11 or indices is None or min(indices, default=0) < 0:
-        return None
-    return terms.add(head_of("Gather", "", 11, node.head.attributes, 1), node.args, fact)
-
-
-@_rule("reshape-without-zeros", "Reshape", kind="spelling")
-def reshape_without_zeros(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Drop `allowzero` of a Reshape whose sizes are not 0."""
-    sizes = terms.numbers(node.args[1]) if node.head.integer("allowzero") else None
-    whole = sizes is not None and 0 not in sizes
-    return terms.add(node.head.changed(allowzero=0), node.args, fact) if whole else None
+    if head.name == "Gather" and head.version < 11 and numbers and min(numbers) >= 0:
+        head = head_of("Gather", "", 11, head.attributes, 1)
+    if head.integer("allowzero") and numbers and 0 not in numbers:
+        head = head.changed(allowzero=0)
+    if shape is not None and inside and axis < 0:
+        head = head.changed(axis=axis + len(shape))
+    return None if head == node.head else terms.add(head, node.args, fact, node.output)
 
 
 @_rule("known-elements", *SIZE_OPERATORS, kind="safe")
@@ -373,11 +388,7 @@ def _fits(shapes: Sequence[Shape]) -> bool:
 @_rule("if-on-constant", "If", kind="safe")
 def if_on_constant(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Take the branch of an If that a constant chooses."""
-    condition = terms.tensor(node.args[0])
-    if condition is None or condition.size != 1:
-        return None
-    place = branch(node.head, bool(condition.numpy().all()), node.output)
-    return None if place is None else node.args[place]
+    return chosen_by(terms, node.head, node.args, node.output)
 
 
 def _listed(terms: Terms, numbers: list[int] | None) -> int:

@@ -118,7 +118,7 @@ class Terms:
 
     `merges` counts classes that were joined and sizes that were learned, `changed` names those
     classes since it was read, `elements` holds small integers by class, `known` the sums and
-    products that are sizes of tensors of the original.
+    products that are sizes of tensors of the original, `free` constants that nothing has read.
     Once `is_real`, terms are equal over the reals: operators on constants are out of sight then,
     since a fold may have rounded.
     """
@@ -129,6 +129,7 @@ class Terms:
         self.elements: dict[int, Array] = {}
         self.known: set[Dim] = set()
         self.constants: dict[int, Tensor] = {}
+        self.free, self.closed = set[int](), set[int]()
         self.ran: dict[tuple[int, ...], list[Any]] = {}
         self.implied: list[tuple[int, int]] = []
         self.written: dict[int, int] = {}
@@ -141,7 +142,7 @@ class Terms:
         self._users: list[list[int]] = []
         self._facts: list[Fact] = []
         self._table: dict[_Key, int] = {}
-        self._tensors: dict[int, Tensor] = {}
+        self._tensors: dict[int, int] = {}
         self._dims: dict[Dim, Dim] = {}
         self._named: dict[int, tuple[Fact, int]] = {}
 
@@ -198,7 +199,9 @@ class Terms:
 
     def tensor(self, term: int) -> Tensor | None:
         """Value of the class of a term, if that is a constant."""
-        return None if term == ABSENT else self._tensors.get(self.find(term))
+        number = None if term == ABSENT else self._tensors.get(self.find(term))
+        self.free -= {number}
+        return None if number is None else self.constants[number]
 
     def arrays(self, args: tuple[int, ...]) -> list[Array | None]:
         """Values of arguments that are constants."""
@@ -225,6 +228,10 @@ class Terms:
             args = (min(args), max(args))
         return head, node.output, args
 
+    def twin(self, node: Node) -> int | None:
+        """Number of an equal application."""
+        return self._table.get(self.key(node))
+
     def add(
         self, head: Head, args: tuple[int, ...] = (), fact: Fact = UNKNOWN, output: int = 0
     ) -> int:
@@ -249,6 +256,7 @@ class Terms:
         own = tuple([f"{OWN}{number}.{k}" if dim is None else dim for k, dim in sizes])
         fact = Fact(fact.elem_type, None if fact.shape is None else own)
         self.nodes.append(node._replace(fact=fact))
+        self.closed |= {number} if args and self.closed.issuperset(args) else set()
         self._parent.append(number)
         self._members.append([number])
         self._users.append([])
@@ -257,15 +265,24 @@ class Terms:
             self._users[arg].append(number)
         return number
 
-    def constant(self, content: Tensor | Array) -> int:
-        """Term of a constant; equal ones have the same type, shape and bytes."""
+    def constant(self, content: Tensor | Array, *, is_free: bool = False) -> int:
+        """Term of a constant; equal ones have the same type, shape and bytes. A free one is new,
+        and its value counts for nothing until it is read."""
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
         fact = Fact(tensor.elem_type, tuple(tensor.dims))
         digest = digest_of_array(tensor.numpy()).hex()
         number = self.add(Head("constant", key=f"{digest} {fact.text()}"), fact=fact)
+        self.free -= {number}
+        self.free |= {number} if is_free and number not in self.constants else set()
         self.constants[number] = tensor
-        self._tensors.setdefault(self.find(number), tensor)
+        self.closed.add(number)
+        self._tensors.setdefault(self.find(number), number)
         return number
+
+    def forget(self, constant: int) -> None:
+        """Make a free constant a symbol: terms of its value are other ones from now on."""
+        self.free.remove(constant)
+        del self._tensors[self.find(constant)], self._table[self.key(self.nodes[constant])]
 
     def merge(self, one: int, other: int) -> None:
         """Make two terms equal, and all terms that follow by congruence."""
@@ -279,7 +296,8 @@ class Terms:
                 a, b = b, a
             self.merges += 1
             self.changed.add(a)
-            numbers = [self._tensors[n].numpy() for n in (a, b) if n in self._tensors]
+            tensors = [self.tensor(n) for n in (a, b)]
+            numbers = [tensor.numpy() for tensor in tensors if tensor is not None]
             # No rule may make 1 equal to 2. A certificate that would is wrong, and so would be all
             # that follows from it.
             if len(numbers) > 1 and (self.is_exact or not np.array_equal(numbers[0], numbers[1])):
@@ -344,7 +362,7 @@ class Terms:
         if fact.elem_type not in (0, elem_type) or len({*map(len, shapes)}) > 1:
             raise CertificateError("terms of different types or ranks would be equal")
         dims = zip(shapes[0], shapes[-1], strict=True) if shapes else ()
-        joined = tuple([self._join(one, other) for one, other in dims])
+        joined = tuple([self.join(one, other) for one, other in dims])
         self._stale += self._users[root] if (len(shapes) == 1) else []
         self.merges += (old.elem_type, old.rank) != (elem_type, len(joined) if shapes else None)
         self._facts[root] = Fact(elem_type, joined if shapes else None)
@@ -358,7 +376,7 @@ class Terms:
             dim = renamed
         return dim
 
-    def _join(self, one: Dim, other: Dim) -> Dim:
+    def join(self, one: Dim, other: Dim) -> Dim:
         """One size of two that are equal wherever the terms are defined. A size without a name of
         an input gets the other one; those that inputs name are not made equal, since the terms may
         be in a branch that is never taken."""

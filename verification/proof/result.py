@@ -57,7 +57,8 @@ class Proof:
         equality: the strongest notion that was proved: "bits"; "values", where -0.0 and 0.0 are
             alike; "reals", if floats were real numbers; None if none was.
         minima: least sizes of named dimensions that were assumed; `assumptions` hold them, too.
-        unreplayed: if a certificate was made, the reason why no checker replays it; "" if one does.
+        derivation: what the checker replayed, as JSON, or the reason why it cannot replay the
+            proof; None if it was not asked.
         seconds: time spent.
     """
 
@@ -73,7 +74,9 @@ class Proof:
     feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
     equality: Equality | None = None
     minima: Mapping[str, int] = dataclasses.field(default_factory=dict, repr=False)
-    unreplayed: str | None = None
+    derivation: Mapping[str, Any] | str | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
     seconds: float = 0.0
 
     @property
@@ -82,8 +85,13 @@ class Proof:
         return self.status == "proved"
 
     @property
+    def unreplayed(self) -> str:
+        """Reason why the checker cannot replay the proof; empty if it can, or was not asked."""
+        return self.derivation if isinstance(self.derivation, str) else ""
+
+    @property
     def word(self) -> str:
-        """Status, which tells a proof that no checker replays from others."""
+        """Status, which tells a proof that the checker cannot replay from others."""
         return f"{self.status}, not replayed" if self.unreplayed else self.status
 
     @property
@@ -115,9 +123,9 @@ class Proof:
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as JSON types; the values of the input as text."""
-        fields = dataclasses.asdict(dataclasses.replace(self, feeds=None))
-        del fields["minima"], fields["unreplayed"]
-        if self.unreplayed is not None:
+        fields = dataclasses.asdict(dataclasses.replace(self, feeds=None, derivation=None))
+        del fields["minima"], fields["derivation"]
+        if self.derivation is not None:
             fields["replayed"] = not self.unreplayed
         feeds = {name: text_of(value) for name, value in (self.feeds or {}).items()}
         return {"proved": self.proved, **fields, "feeds": feeds or None}
@@ -128,7 +136,7 @@ class Proof:
             word = self.word.removeprefix(self.status)
             yield Line(f"{word}: {self.claim} ({time_of(self.seconds)})", status=self.status)
             if self.unreplayed:
-                yield Line(f"the certificate holds no derivation: {self.unreplayed}", "left")
+                yield Line(f"the checker replays no derivation: {self.unreplayed}", "left")
             return
         yield Line(f": {self.reason}", status=self.status)
         yield from map(Line, self._input())

@@ -129,6 +129,17 @@ def test_int32_holds_a_number_but_not_any_size():
     assert is_own(z.shape[0]) and z.shape[1] == 25
 
 
+@pytest.mark.parametrize(("guard", "size"), [("", "n"), ("c", None)])
+def test_a_state_of_an_operator_that_ran_has_the_columns_of_its_input(guard, size):
+    text = """g (float[t, n, 5] x, float[1, 8, 5] w, float[1, 8, 8] r, int64[3] s, float z, bool c)
+        => (h, y) { h = Expand (z, s) """
+    cell = "y = RNN <hidden_size = 8> (x, w, r, , , h) "
+    other = "else_branch = e () => (o) { o = Identity (x) }"
+    branch = f"y = If (c) <then_branch = a () => (o) {{ {cell.replace('y', 'o', 1)} }}, {other}> "
+    h, _ = facts(text + (branch if guard else cell) + "}")
+    assert h.shape[1] == size or (size is None and is_own(h.shape[1]))
+
+
 def test_sizes_of_operands_that_broadcast_again():
     (u, v, y, z) = facts("""g (float[n] x, float[m] w, float[1] k) => (u, v, y, z) {
         u = Add (x, w) v = Mul (w, x) a = Sub (u, w) y = Div (k, a) z = Add (y, k) }""")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text
+from forged import accepted
 from onnx.reference import ReferenceEvaluator
 from straightline.verification.certificate_check import check
 from straightline.verification.checker.rows import ROWS
@@ -90,7 +91,7 @@ PAIRS = {
         "{ y, b = Split <num_outputs = 2> (x) }",
         "<int64[2] s = {3, 2}> { y, b = Split (x, s) }",
     ),
-    "axis-from-the-front": (
+    "plain-attributes: axis-from-the-front": (
         "float[n, 2] x",
         "{ y = Softmax <axis = -1> (x) }",
         "{ y = Softmax <axis = 1> (x) }",
@@ -105,7 +106,7 @@ PAIRS = {
         "{ y = ReduceMax (x) }",
         "<int64[2] a = {0, 1}> { y = ReduceMax (x, a) }",
     ),
-    "reshape-without-zeros": (
+    "plain-attributes: reshape-without-zeros": (
         "float[n] x, float[m] w",
         "<int64[2] s = {1, -1}> { y = Reshape <allowzero = 1> (x, s) }",
         "<int64[2] s = {1, -1}> { y = Reshape (x, s) }",
@@ -198,11 +199,11 @@ OF_TWO_OPSETS = {
         ("{ y, b = Split (x) }", 13),
         ("{ y, b = Split <num_outputs = 2> (x) }", 18),
     ),
-    "softmax-along-last-axis": (
+    "plain-attributes: softmax-along-last-axis": (
         ("{ y = Softmax (x) }", 11),
         ("{ y = Softmax <axis = 1> (x) }", 13),
     ),
-    "indices-from-the-front": (
+    "plain-attributes: indices-from-the-front": (
         ("<int64[1] i = {1}> { y = Gather (x, i) }", 9),
         ("<int64[1] i = {1}> { y = Gather (x, i) }", 13),
     ),
@@ -408,6 +409,26 @@ REALS = {
         "<int64[1] i = {1}> { y = ReduceL2 (x, i) }",
         "<int64[1] i = {1}> { q = Mul (x, x) s = ReduceSum (q, i) y = Sqrt (s) }",
     ),
+    "constants-of-sum": (
+        "float[n, 2] x",
+        "<float[2] a = {1, 2}, float b = {0.5}> { s = Add (x, a) y = Add (s, b) }",
+        "<float[2] c = {1.5, 2.5}> { y = Add (x, c) }",
+    ),
+    "constants-of-product": (
+        "float[n, 2] x",
+        "<float[2] a = {1, 2}, float b = {0.5}> { s = Mul (x, a) y = Mul (b, s) }",
+        "<float[2] c = {0.5, 1}> { y = Mul (x, c) }",
+    ),
+    "rounded-constant: of one operator": (
+        "float[n, 2] x",
+        "<float k = {3}> { y = Div (x, k) }",
+        "<float k = {0.333333343}> { y = Mul (k, x) }",
+    ),
+    "rounded-constant: of several": (
+        "float[n, 2] x",
+        "<float k = {0.1}, float m = {0.7}> { s = Add (x, k) t = Add (s, m) y = Add (t, k) }",
+        "<float c = {0.90000004}> { y = Add (x, c) }",
+    ),
     "scaled-product": (
         "float[n, 2] x, float[2, 3] w, float k",
         "{ p = MatMul (x, w) y = Mul (k, p) }",
@@ -437,7 +458,29 @@ def test_pairs_over_the_reals(case):
 
 
 def test_each_row_of_the_reals_has_a_pair():
-    assert {case.split(":")[0] for case in REALS} == {r.name for r in ROWS if r.notion == "reals"}
+    names = {name for name, rule in RULES.items() if rule.notion == "reals"}
+    assert {case.split(":")[0] for case in REALS} == names
+
+
+NOT_ROUNDED = {
+    "another number": (
+        "<float k = {3}> { y = Div (x, k) }",
+        "<float k = {0.33}> { y = Mul (k, x) }",
+    ),
+    "a number of its own": ("{ y = Identity (x) }", "<float k = {1.0000001}> { y = Mul (k, x) }"),
+    "two numbers with one rounding": (
+        """<float a = {1}, float b = {1e-9}, float c = {2e-9}> {
+        s = Add (a, b) t = Add (a, c) p = Mul (x, s) q = Exp (x) r = Mul (q, t) y = Sub (p, r) }""",
+        """<float k = {1.0000001}, float a = {1}> {
+        p = Mul (x, k) q = Exp (x) r = Mul (q, k) y = Sub (p, r) }""",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOT_ROUNDED)
+def test_no_constant_of_the_rewrite_is_rounded_from_two_numbers(case):
+    for pair in (NOT_ROUNDED[case], NOT_ROUNDED[case][::-1]):
+        assert not accepted(*models("float[n, 2] x", *pair), {}, "reals")
 
 
 @pytest.mark.parametrize("case", VALUES)
@@ -451,7 +494,8 @@ def test_pairs_up_to_signs_of_zeros(case):
 
 def test_each_rule_has_a_pair():
     rows = {row.name for row in ROWS}  # in test_rows
-    assert {rule.split(":")[0] for rule in PAIRS | OF_TWO_OPSETS} | rows == RULES.keys()
+    pairs = PAIRS | OF_TWO_OPSETS | REALS
+    assert {rule.split(":")[0] for rule in pairs} | rows == RULES.keys()
 
 
 @pytest.mark.parametrize("case", MISSES)

@@ -55,7 +55,7 @@ def test_the_first_words_tell_what_was_established():
     fields = {"runtimes": ("onnxruntime",), "samples": ("sample 0", "limits"), "outputs": (output,)}
     cases = {
         "proved: equal for every input": Proof("proved", "", equality="bits"),
-        "proved, not replayed: equal": Proof("proved", "", equality="bits", unreplayed="loops"),
+        "proved, not replayed: equal": Proof("proved", "", equality="bits", derivation="loops"),
         "open, equal": Proof("open", "no rule makes them one"),
         "equal": None,
     }
