@@ -25,6 +25,9 @@ _INTEGERS = frozenset(
 )
 
 
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
+
+
 def _moved(draft: NodeDraft, elem_type: int) -> list[Value | None]:
     """The operator on truth values as numbers, whose results are truth values again."""
     if draft.attributes.get("reduction") and draft.text("reduction") != "none":
@@ -66,6 +69,15 @@ def move_as_integers(draft: NodeDraft) -> Sequence[Value | None]:
 def negate_xor(draft: NodeDraft) -> Sequence[Value | None]:
     """Not of Xor, for truth values."""
     return [draft.emit("Not", [draft.emit("Xor", draft.inputs, "differ")])]
+
+
+@decomposes("Equal", where=lambda node, types: types.elem_type(node.inputs[0]) in _FLOATS)
+def compare_both_ways(draft: NodeDraft) -> Sequence[Value | None]:
+    """Neither a greater nor a lower number: MNN (3.6.1) tells zeros of two signs apart."""
+    if draft.source < 12:
+        draft.refuse("the opset has no GreaterOrEqual")
+    either = [draft.emit(f"{name}OrEqual", draft.inputs, "side") for name in ("Greater", "Less")]
+    return [draft.emit("And", either)]
 
 
 @decomposes("Abs", where=_reads_integers)

@@ -88,3 +88,12 @@ def test_a_cast_is_one_like_a_constant():
     old = lacking(opsets=(13, 13), forms=target.forms)
     (left,) = fitted(one_node("y = Cast <to = 7> (x)", "float[2] x", 13), old).untaken
     assert "the opset has no CastLike" in left.reason
+
+
+def test_floats_are_compared_both_ways():
+    """MNN tells zeros of two signs apart."""
+    text = one_node("y = Equal (x, z)", "float[4] x, float[4] z", opset=13)
+    x = np.array([0, 1, np.nan, np.inf], np.float32)
+    feed = {"x": x, "z": np.array([-0.0, 2, np.nan, np.inf], np.float32)}
+    outcome = fitted(text, without("Equal", "A", "int64"), feed, passes=())
+    assert operators(outcome) == ["And", "GreaterOrEqual", "LessOrEqual"] and not outcome.untaken
