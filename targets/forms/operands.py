@@ -11,7 +11,7 @@ from ...version_converter.types import Types
 from .registered import decomposes
 
 
-@decomposes("Max", "Min", where=lambda node, _: len(node.inputs) != 2)
+@decomposes("Max", "Min", "Sum", where=lambda node, _: len(node.inputs) != 2)
 def take_two_at_a_time(draft: NodeDraft) -> Sequence[Value | None]:
     """Operators of two operands, one after the other."""
     result = draft.data

@@ -14,7 +14,7 @@ def only(name, **form):
     return lacking(forms={name: (Form(**form),)})
 
 
-@pytest.mark.parametrize("name", ["Max", "Min"])
+@pytest.mark.parametrize("name", ["Max", "Min", "Sum"])
 @pytest.mark.parametrize("operands", ["x, z, x, k", "x"])
 def test_extremes_of_two_at_a_time(name, operands):
     text = one_node(f"y = {name} ({operands})", "float[2, 4] x, float[4] z, float k")
