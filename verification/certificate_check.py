@@ -23,7 +23,7 @@ from .checker.replay import Replay
 from .checker.rules import NOTIONS
 from .checker.terms import CertificateError, Head
 
-FORMAT, VERSION = "straightline certificate", 2
+FORMAT, VERSION = "straightline certificate", 3
 CLAIMS = {
     "bits": "equal for every input",
     "values": "equal up to the signs of zeros for every input",
@@ -154,7 +154,9 @@ def _derivation(document: Any) -> dict[str, Any]:
         raise CertificateError("the file is not a certificate of straightline")
     version = document.get("version")
     if type(version) is not int or version != VERSION:
-        raise CertificateError(f"a certificate of version {version!r} holds no derivation; {AGAIN}")
+        raise CertificateError(
+            f"a certificate of version {version!r} holds no derivation by these rules; {AGAIN}"
+        )
     odd = (document.keys() - {_MINIMA}) ^ (_CHECKED | _REMARKS.keys())
     odd |= {key for key, kind in _REMARKS.items() if not isinstance(document.get(key), kind)}
     if odd or not isinstance(document["bound"], dict):

@@ -62,8 +62,10 @@ class Operators:
                     return
                 at += 2 + size
                 inputs.append(text[at - size : at])
+            if not inputs or content[at] != GIVES:
+                return
             size = content[at + 1]
-            if not inputs or content[at] != GIVES or not 0 < size <= most:
+            if not 0 < size <= most:
                 return
             at += 2 + size
             output, name, tag = text[at - size : at], "", content[at]

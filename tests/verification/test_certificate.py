@@ -84,7 +84,7 @@ def test_unreadable_certificates_are_refused(text, tmp_path):
 
 
 @table(
-    ("version", 3),
+    ("version", 4),
     ("verdict", "open"),
     ("before", {}),
     ("bound", {"n": "?"}),

@@ -189,6 +189,10 @@ def test_rows_end_at_the_first_node_that_is_not_plain() -> None:
         helper.make_node("Constant", [], ["a"], value=TENSOR),
         helper.make_node("Neg", ["a"], ["b"], domain="own"),
         helper.make_node("NoSuchOperator", ["a"], ["b"]),
+        onnx.NodeProto(),
+        onnx.NodeProto(input=["a"]),
+        onnx.NodeProto(input=["a"], output=["b"]),
+        onnx.NodeProto(input=["a"], output=["b"], name="n"),
     ]
     for other in others:
         asked: list[onnx.NodeProto] = []
