@@ -167,7 +167,7 @@ def test_other_models_and_versions_are_refused(pair):
     with pytest.raises(sl.CertificateError, match="for another original"):
         check(document, after, after)
     for version in (1, 2, True, 3.0):
-        with pytest.raises(sl.CertificateError, match="no derivation by these rules; prove again with"):
+        with pytest.raises(sl.CertificateError, match="by these rules; prove again with"):
             check({**document, "version": version}, BEFORE, after)
     with pytest.raises(sl.CertificateError, match="no derivation: because; prove again with"):
         check({**document, "derivation": "because"}, BEFORE, after)
