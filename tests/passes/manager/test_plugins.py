@@ -37,6 +37,7 @@ class Mine(Pass):
 @pytest.fixture(autouse=True)
 def nothing_loaded(monkeypatch):
     monkeypatch.setattr(outside, "_loaded", {})
+    monkeypatch.setattr(outside, "_defining", {})
     known = set(sys.modules)
     yield
     for name in set(sys.modules) - known:
