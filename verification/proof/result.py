@@ -211,4 +211,5 @@ def _clause(names: Sequence[str], ending: str) -> str:
 
 
 def _plural(ending: str) -> str:
-    return ending.replace(" gives ", " give ").replace("has the ", "have the ")
+    plurals = {"gives": "give", "has": "have", "its": "their", "definition": "definitions"}
+    return " ".join([plurals.get(word, word) for word in ending.split(" ")])

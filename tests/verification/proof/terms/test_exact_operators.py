@@ -8,7 +8,7 @@ from sessions import open_session
 from straightline.ops import described
 from straightline.verification.proof import Proof
 from straightline.verification.proof.terms.axis_maps import ELEMENTWISE
-from straightline.verification.proof.terms.exact_operators import FOLDED, OF_ROWS
+from straightline.verification.proof.terms.exact_operators import FOLDED, LONGER, OF_ROWS
 
 ROWS = """g (float[n, 5] x, float[5] w) => (float[n, 5] y) <bool yes = {1}, int64 zero = {0}> {
     s = Shape (x) m = Gather (s, zero)
@@ -48,6 +48,8 @@ def test_a_claim_names_a_few_operators():
         claim
         == "equal for every input, if Exp and Sin of some rows give the same bits as of all rows"
     )
+    claim = Proof("proved", "", assumptions=(f"Gelu {LONGER}", f"Mish {LONGER}")).claim
+    assert claim.endswith("if Gelu and Mish give the same bits as their definitions")
     many = tuple(f"{n} {OF_ROWS}" for n in ("Exp", "Log", "MatMul", "Sin"))
     claim = Proof("proved", "", assumptions=(*many, f"Tanh {FOLDED}", "it rains")).claim
     assert claim == (
