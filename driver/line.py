@@ -16,7 +16,7 @@ from ..analysis.shapes.inference import ShapeInference
 from ..display import OnProgress, silent
 from ..ir import Model, Value, load
 from ..limits import governed
-from ..limits.stage_clock import now
+from ..limits.stage_clock import StageClock
 from ..passes.manager.pipeline import notes
 from ..passes.utils.declarations import complete_outputs
 from ..passes.utils.loop_conditions import forwarded_conditions, isolate_conditions
@@ -159,10 +159,10 @@ def run(
     isolation = Isolation(vetoes, request.reproduce, strict=request.options.strict)
     while not isolation.done:
         with isolation.attempt():
-            started = now()
+            started = StageClock.now()
             job = Job(request, on_progress, observe, isolation.vetoes)
             for step in LINE:
                 step(job)
-            job.seconds = now() - started
+            job.seconds = StageClock.now() - started
             job.on_progress, job.observe = silent, None  # results are pickled, callbacks may not be
     return job

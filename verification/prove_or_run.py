@@ -14,7 +14,7 @@ from ..ir import BaseDir, Model, ModelSource, no_input, read, to_proto
 from ..ir.errors import BindingError
 from ..ir.io.external_data import external_tensors
 from ..limits import Limits, governed
-from ..limits.stage_clock import now
+from ..limits.stage_clock import StageClock
 from .runs.options import RuntimeChoice, VerifyOptions
 from .runs.verdict import Verdict
 
@@ -114,7 +114,7 @@ def prove(
 
     chosen: dict[str, Any] = {"sample_shapes": sample_shapes, "dims": dims, "equality": equality}
     options = VerifyOptions(**chosen, timeout=timeout)
-    start = now()
+    start = StageClock.now()
     before, after = read(before), read(after)
     _require_inputs(before, bound, shapes)
     if by_position:
@@ -142,7 +142,7 @@ def prove(
             proof = inquiry.with_conditions(proof)
     if replay:
         proof = _replayed(proof, before, narrowed, bound, base_dir)
-    return dataclasses.replace(proof, seconds=now() - start)
+    return dataclasses.replace(proof, seconds=StageClock.now() - start)
 
 
 def verify(
@@ -275,7 +275,7 @@ def compare(
         minimized: whether to shrink an input on which outputs differ.
         trusted: whether the rewrite relies on claims of the caller, which ordinary inputs keep.
     """
-    start = now()
+    start = StageClock.now()
     before, after = read(before), read(after)
     options = with_sample_shapes(before, options, bound or ())
     with governed(Limits.of(None, options.max_memory, options.timeout)):
@@ -326,7 +326,7 @@ def compare(
             _log.info("running both models: %s, %s", verdict.status, verdict.reason)
             if proof is not None:
                 verdict = _combine(verdict, proof, options)
-    return dataclasses.replace(verdict, seconds=now() - start)
+    return dataclasses.replace(verdict, seconds=StageClock.now() - start)
 
 
 def _replayed(
@@ -348,7 +348,7 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
     """The proof of an unchanged model; None for others. A loaded model is well formed."""
     from .proof import Proof
 
-    start = now()
+    start = StageClock.now()
     # Data in files may have changed on disk since the model was loaded.
     if not isinstance(after, Model) or not after.is_as_loaded or after.data_files:
         return None
@@ -361,7 +361,7 @@ def _same(after: ModelSource, protos: Sequence[onnx.ModelProto]) -> Proof | None
     one, other = (proto.SerializeToString(deterministic=True) for proto in protos)
     if one != other:
         return None
-    return Proof("proved", _SAME, equality="bits", seconds=now() - start)
+    return Proof("proved", _SAME, equality="bits", seconds=StageClock.now() - start)
 
 
 def _without_runs(proof: Proof, sources: Sequence[Source]) -> Verdict:

@@ -12,7 +12,7 @@ from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node
 from ...ir.lazy import lazy_property
-from ...limits.stage_clock import now
+from ...limits.stage_clock import StageClock
 from ..base import Pass, PassContext
 from ..faults import observing
 from ..remarks import Remark
@@ -117,7 +117,7 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
     has_work = kinds.include_work_of(pass_)
     if not has_work and observers.watcher is None and not _log.isEnabledFor(observers.log_level):
         return False
-    started = now()
+    started = StageClock.now()
     _log.debug("%s begins", pass_)
     if observers.watcher is not None:
         with observing():
@@ -133,14 +133,14 @@ def _run_timed(pass_: Pass, model: Model, context: PassContext, kinds: OperatorK
             if observers.new_nodes is not None and not isinstance(pass_, Repeated):
                 observers.new_nodes.note(pass_.name)
         what = "changed the model" if changed else "changed nothing"
-        _log.log(observers.log_level, "%s %s in %.3f s", pass_, what, now() - started)
+        _log.log(observers.log_level, "%s %s in %.3f s", pass_, what, StageClock.now() - started)
         if observers.watcher is not None:
             with observing():
                 observers.watcher.after(pass_, model, changed)
         return changed
     finally:
         if not isinstance(pass_, Repeated):
-            context.meter.seconds[pass_.name] += now() - started
+            context.meter.seconds[pass_.name] += StageClock.now() - started
 
 
 def _in_doubt(pass_: Pass, model: Model, context: PassContext) -> Collection[Node]:
