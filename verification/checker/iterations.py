@@ -154,21 +154,21 @@ def _iteration(
     loop = parts(node)
     if number >= _MOST or not values or len(values) != len(loop.variables):
         raise _Open
-    values_in = _Values(terms, dict(zip(loop.variables, values, strict=True)))
-    ran += values_in.ran((*loop.variables, *loop.outputs))
-    return [values_in.into(output) for output in loop.outputs]
+    inner = _Values(terms, dict(zip(loop.variables, values, strict=True)))
+    ran += inner.ran((*loop.variables, *loop.outputs))
+    return [inner.into(output) for output in loop.outputs]
 
 
 class _Values:
     """Values of the variables of a body."""
 
     def __init__(self, terms: Terms, values: dict[int, int], *, ends: bool = True) -> None:
-        self._terms, self._values, self._known, self._ends = terms, values, dict(values), ends
+        self._terms, self._values, self.terms_of, self._ends = terms, values, dict(values), ends
         self._level = min(terms.nodes[each].head.key[0] for each in values)
 
     def into(self, term: int) -> int:
         """Term with the values in it."""
-        stack, terms = [term], self._known
+        stack, terms = [term], self.terms_of
         while stack:
             at = stack[-1]
             node = self._terms.nodes[at] if at != ABSENT else None
@@ -185,7 +185,7 @@ class _Values:
 
     def _built(self, term: int, node: Node) -> int:
         terms, head = self._terms, node.head
-        args = tuple([a if a == ABSENT else self._known[a] for a in node.args])
+        args = tuple([a if a == ABSENT else self.terms_of[a] for a in node.args])
         if head.name == "variable" and head.key[0] >= self._level:
             # A variable of this body that has no value here, such as the number of the iteration by
             # which draws are told apart.
@@ -266,16 +266,26 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     for operand, variable, output in zip(*ends, loop.outputs[first:], strict=False):
         if terms.find(variable) == terms.find(output):
             values[variable] = operand
-    values_in = _Values(terms, values, ends=False)
-    try:
-        outputs = [values_in.into(output) for output in loop.outputs]
-    except _Open:
+    outputs = values_in(terms, loop, loop.outputs, values)
+    if outputs is None:
         return None
     args = (*loop.operands, *loop.variables, *outputs)
     derived = terms.add(node.head, args, fact, node.output)
     if args != node.args:
         terms.written[terms.add(*node[:2], fact, node.output)] = derived
     return derived
+
+
+def values_in(
+    terms: Terms, loop: Parts, outputs: Sequence[int], replaced: dict[int, int]
+) -> list[int] | None:
+    """Outputs of a body with other terms in place of known ones; None where a variable has none."""
+    inner = _Values(terms, dict.fromkeys(loop.variables, ABSENT), ends=False)
+    inner.terms_of = dict(replaced)
+    try:
+        return [inner.into(output) for output in outputs]
+    except _Open:
+        return None
 
 
 def states_of(node: Node) -> int:

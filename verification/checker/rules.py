@@ -21,7 +21,7 @@ from .iterations import chosen_by, elements_of_list, folded, iterations, known_v
 from .meaning import FIRST, head_of
 from .polynomials import multiply
 from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
-from .scans import row_alone, row_by_row
+from .scans import loop_as_scan, row_alone, row_by_row
 from .signs import names
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
@@ -81,6 +81,7 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
 _rule("iterations", "Loop", "Scan", kind="weaker")(iterations)
 _rule("known-variables", "Loop", "Scan", kind="spelling")(known_variables)
 _rule("row-alone", "Loop", "Scan", kind="weaker")(row_alone)
+_rule("loop-as-scan", "Loop", kind="value")(loop_as_scan)
 _rule("row-by-row", "Scan", kind="value", assumes=OF_ROWS)(row_by_row)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(elements_of_list)
 _rule("movement", *movement.MOVING, kind="safe")(movement.movement)

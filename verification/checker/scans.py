@@ -2,8 +2,9 @@
 
     y in Scan (h, x) { s = Tanh (h + x), y = s * c }     Mul (s in Scan (h, x) { ... }, c)
 
-A step moves one operator out of the body. An operand that the iteration does not change stays as it
-is, and the sizes of an empty result are those that the body declares.
+A Loop that reads the row of each iteration is a Scan first. A step moves one operator out of the
+body. An operand that the iteration does not change stays as it is, and the sizes of an empty result
+are those that the body declares.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from .inference import fact_of_output
-from .iterations import OF_INPUTS, OF_ROWS, level_of, parts, states_of
+from .iterations import OF_INPUTS, OF_ROWS, level_of, parts, states_of, values_in
+from .meaning import head_of
 from .movement import SINGLE, in_rows
 from .polynomials import Dim
 from .rows import apply
+from .sizes import sizes_in
 from .terms import ABSENT, Fact, Head, Node, Terms
 
 _AXES = (*OF_INPUTS, *OF_ROWS)
@@ -74,6 +77,55 @@ def _with(
     return terms.add(head, args, fact, width - 1 if rows else node.output)
 
 
+def loop_as_scan(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a Loop that reads rows of tensors as a Scan of them.
+
+    It has no states, its condition always holds, each tensor has as many rows as there are
+    iterations, and nothing else reads the number of the iteration.
+    """
+    loop, level = parts(node), level_of(terms, node)
+    limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
+    (count,) = (sizes_in(terms, limit) or (None,))[:1]
+    # A condition of the body that is its variable is a constant by `known-variables`.
+    ends = [loop.outputs[0], *([condition] if condition != ABSENT else [])]
+    tensors = [terms.tensor(each) for each in ends]
+    holds = all(each is not None and each.size == 1 and each.numpy().all() for each in tensors)
+    is_plain = len(loop.variables) == 2 and terms.fact(loop.variables[0]).shape == ()
+    if count is None or not (holds and is_plain) or len(loop.operands) > 2:
+        return None
+    read = _rows_of(terms, node, count)
+    rows = {}
+    for place, operand in enumerate(sorted({*read.values()})):
+        elem_type, shape = terms.fact(operand)
+        row = Fact(elem_type, (shape or ())[1:])
+        rows[operand] = terms.add(Head("variable", key=(level, place, row, "")), fact=row)
+    replaced = {term: rows[operand] for term, operand in read.items()}
+    outputs = values_in(terms, loop, loop.outputs[1:], replaced) if rows else None
+    if outputs is None:
+        return None
+    head = head_of("Scan", "", 11, (), len(outputs)).changed(num_scan_inputs=len(rows))
+    mark = "Scan body", len(rows), len(rows), len(outputs), *node.head.key[-1][4:]
+    args = *rows, *rows.values(), *outputs
+    return terms.add(head._replace(key=(mark,)), args, fact, node.output)
+
+
+def _rows_of(terms: Terms, node: Node, count: Dim) -> dict[int, int]:
+    """Rows of an iteration in the body of a Loop, with their tensors."""
+    loop, level, read = parts(node), level_of(terms, node), dict[int, int]()
+    visited, stack = {ABSENT}, list(loop.outputs[1:])
+    while stack:
+        at = stack.pop()
+        head, args, *_ = terms.nodes[at] if at not in visited else (Head(""), ())
+        visited.add(at)
+        is_row = head.name == "Gather" and head.version and not head.integer("axis")
+        if is_row and terms.find(args[1]) == terms.find(loop.variables[0]):
+            shape = terms.fact(args[0]).shape
+            if shape and shape[0] == count and terms.is_closed(args[0], level):
+                read[at] = args[0]
+        stack += () if at in read else args
+    return read
+
+
 def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Move the last operator of a row out of a Scan."""
     loop, count = parts(node), states_of(node)
@@ -104,7 +156,10 @@ def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
     rank, dim, args = len(shape) - 1, shape[0], list[int]()
     head = _head(terms, each, dim)
     is_product = each.head.name == "MatMul"
-    if head is None or (is_product and min(len(terms.fact(a).shape or ()) for a in each.args) < 2):
+    ranks = [len(terms.fact(a).shape or ()) for a in each.args] if is_product else []
+    # A row times one matrix; several matrices would give rows and matrices in the other order.
+    is_row = ranks == [1, 2] and terms.is_closed(each.args[1], level)
+    if head is None or (is_product and min(ranks) < 2 and not is_row):
         return None
     for place, arg in enumerate(each.args):
         own = terms.outside(terms.fact(arg), level).shape

@@ -21,7 +21,14 @@ SCAN = """{ z, y = Scan (x, w) <num_scan_inputs = 1, body = b (float[2] s, float
 LAYER = """<float e = {0.125}, int64[1] a = {1}> { m = ReduceMean (x, a) f = Sub (x, m)
     q = Mul (f, f) v = ReduceMean (q, a) s = Add (v, e) r = Sqrt (s) i = Reciprocal (r)
     h = Mul (f, i) g = Mul (h, w) y = Add (g, w) }"""
+ROWS_OF_LOOP = """<bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+    y = Loop (%s) <body = b (int64 i, bool d) => (bool e, float[%s] r) {
+        e = %s k = Gather (%s) m = MatMul (k, w) r = Tanh (m) }> }"""
+PLAIN_ROWS = ROWS_OF_LOOP % ("t, c", "3", "Identity (d)", "x, i")
+OF_ALL_ROWS = "{ m = MatMul (x, w) y = Tanh (m) }"
+MATRIX = "float[n, 2] x, float[2, 3] w, bool q, float[n, 2] v"
 PAIRS = {
+    "loop-as-scan": (MATRIX, PLAIN_ROWS, OF_ALL_ROWS),
     "iterations": (
         "float[n] x",
         "<int64 t = {2}, bool c = {1}> " + TANH,
@@ -236,6 +243,42 @@ VALUES = {
 }
 """Pairs that are equal up to the signs of zeros."""
 MISSES = {
+    "a row of another number": (
+        MATRIX,
+        PLAIN_ROWS.replace("k = Gather (x, i)", "j = Add (i, i) k = Gather (x, j)"),
+        OF_ALL_ROWS,
+    ),
+    "rows of another tensor": (MATRIX, PLAIN_ROWS.replace("(x, i)", "(v, i)"), OF_ALL_ROWS),
+    "a column": (
+        "float[n, n] x, float[n, 3] w",
+        PLAIN_ROWS.replace("Gather (x, i)", "Gather <axis = 1> (x, i)"),
+        OF_ALL_ROWS,
+    ),
+    "a condition that may hold": (
+        MATRIX,
+        ROWS_OF_LOOP % ("t, q", "3", "Identity (d)", "x, i"),
+        OF_ALL_ROWS,
+    ),
+    "a condition that a body ends": (
+        MATRIX,
+        ROWS_OF_LOOP % ("t, c", "3", "Identity (q)", "x, i"),
+        OF_ALL_ROWS,
+    ),
+    "no iteration has rows of unknown size": (
+        MATRIX,
+        ROWS_OF_LOOP % ("t, c", "p", "Identity (d)", "x, i"),
+        OF_ALL_ROWS,
+    ),
+    "fewer iterations than rows": (
+        "float[5, 2] x, float[2, 3] w, int64 t",
+        PLAIN_ROWS.replace("{ h = Shape (x) t = Gather (h, z)", "{"),
+        OF_ALL_ROWS,
+    ),
+    "a row times several matrices": (
+        "float[3, 2] x, float[3, 2, 3] w",
+        PLAIN_ROWS.replace("float[3] r", "float[3, 3] r"),
+        OF_ALL_ROWS,
+    ),
     "a neutral element that broadcasts": (
         "float[m] x",
         "<float[2] a = {1, 1}> { y = Mul (x, a) }",
