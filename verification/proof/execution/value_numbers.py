@@ -443,7 +443,8 @@ def _are_unlike(before: Program, after: Program) -> bool:
     if any(bodies):
         many = new.total() > _FEW and new.total() * MOST_SHARE > len(after.steps)
         return many or bodies[0] != bodies[1]
-    return not _SIZES.isdisjoint(lost) or max(lost.total(), new.total()) > _FEW
+    # A rewrite without new nodes may have merged equal ones.
+    return not _SIZES.isdisjoint(lost) or (bool(new) and max(lost.total(), new.total()) > _FEW)
 
 
 def _places_by_name(program: Program, frame: Sequence[Place]) -> Mapping[str, Place]:
