@@ -38,8 +38,6 @@ CODES = {
     "": 0,
 }
 """The exit codes of problems, the worst first."""
-_NOT_REPLAYED = "proved, not replayed"
-"""Outputs of a model whose proof no checker replays."""
 
 
 def session_of_one(
@@ -194,7 +192,7 @@ def worst(problems: Collection[str]) -> int:
 
 def _code_of(record: Record) -> int:
     """Return the exit code that a model alone would have."""
-    is_unreplayed = record.outputs == _NOT_REPLAYED
+    is_unreplayed = record.outputs == exit_codes.NOT_REPLAYED
     return CODES[record.problem] or (exit_codes.EXIT_NOT_REPLAYED if is_unreplayed else 0)
 
 

@@ -25,6 +25,8 @@ EXIT_DIFFERENT = 3
 EXIT_CONTROL_FLOW_LEFT = 4
 EXIT_NOT_VERIFIED = 5
 EXIT_NOT_REPLAYED = 6
+NOT_REPLAYED = "proved, not replayed"
+"""The word for proofs that end with `EXIT_NOT_REPLAYED`."""
 EXIT_FAULT = 70
 
 # click's, which newer versions of typer carry within themselves

@@ -75,7 +75,9 @@ def convert(job: Job) -> None:
 
     progress = partial(job.on_progress, "converting")
     conversion = Conversion(start, options.ir_version, options.rewrite, progress)
-    before, version = _contents(job.model), job.model.ir_version
+    # Each function has imports of its own, and the message is another one after a change.
+    before = None if job.is_rewritten or job.model.functions else _contents(job.model)
+    version = job.model.ir_version
     try:
         with governed(), notes() as noted:
             job.converted = conversion.to(opset)
@@ -85,8 +87,8 @@ def convert(job: Job) -> None:
     job.converted.notes = tuple(noted)
     is_other = (job.converted.before, version) != (job.model.opset(), job.model.ir_version)
     job.changed |= bool(job.converted.remarks) or is_other
-    # Each function has imports of its own; below IR version 4 constants are listed among inputs.
-    is_plain = not job.model.functions and job.converted.lists and job.model.allows_overrides
+    # Below IR version 4 constants are listed among inputs.
+    is_plain = before is not None and job.converted.lists and job.model.allows_overrides
     is_kept = is_plain and job.model.is_as_loaded and _contents(job.model) == before
     job.is_rewritten |= job.changed and not is_kept
 

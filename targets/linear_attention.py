@@ -295,7 +295,8 @@ class _Reading:
 def _is_true(start: Value | None) -> bool:
     """Test for the initial condition of a Loop that its maximum alone ends."""
     tensor = None if start is None else start.constant
-    return start is None or (tensor is not None and bool(tensor.numpy().all()))
+    is_true = tensor is not None and tensor.is_readable and bool(tensor.numpy().all())
+    return start is None or is_true
 
 
 def _only(items: Iterable[_T]) -> _T:

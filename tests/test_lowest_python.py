@@ -107,8 +107,8 @@ def missing(text):
 def test_every_program_runs_on_the_lowest_python():
     """The package is for mypy, which is told the lowest Python."""
     programs = {path.relative_to(ROOT).as_posix(): path for path in python_files()}
-    found = {name: [*missing(programs[name].read_text())] for name in programs.keys() - sources()}
-    assert {path: names for path, names in found.items() if names} == {}
+    absent = {name: [*missing(programs[name].read_text())] for name in programs.keys() - sources()}
+    assert {path: names for path, names in absent.items() if names} == {}
 
 
 def newer_types(text):

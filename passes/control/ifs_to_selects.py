@@ -72,7 +72,8 @@ class IfsToSelects(SitePass):
         )
         older = without_select(site.graph.root.opset())
         require_none(older or caller_attribute(node) or externally_named(node))
-        if _is_in_loop(site.graph) and (_compute_before(site) or _store_after(site)):
+        has_one = _is_in_loop(site.graph) and len(node.outputs) == 1
+        if has_one and (_compute_before(site) or _store_after(site)):
             return
         _convert(site, _outputs(site))
         site.rewritten(_SELECTED())
@@ -93,8 +94,6 @@ def _compute_before(site: Site) -> bool:
         true after a change.
     """
     graph, node = site.graph, site.node
-    if len(node.outputs) != 1 or graph.holder is None:
-        return False
     for adds, keeps in (_BRANCHES, _BRANCHES[::-1]):
         branch, state = node.body(adds), skip_identities(node.body(keeps).outputs[0])
         last = skip_identities(branch.outputs[0]).producer
@@ -130,8 +129,6 @@ def _store_after(site: Site) -> bool:
         true after a change.
     """
     graph, node = site.graph, site.node
-    if len(node.outputs) != 1 or graph.holder is None:
-        return False
     one, other = (skip_identities(node.body(name).outputs[0]).producer for name in _BRANCHES)
     if one is None or other is None or one.op != other.op or not one.is_op(*_ADDING):
         return False

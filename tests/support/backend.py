@@ -35,8 +35,8 @@ def collected(pools=DEEP):
 
 def cases_of_nodes(pools=DEEP):
     """Tests of one operator without bodies, with inputs and outputs."""
-    found = [case for case in collected(pools) if case.data_sets]
-    graphs = [(case, case.model.graph.node) for case in found]
+    cases = [case for case in collected(pools) if case.data_sets]
+    graphs = [(case, case.model.graph.node) for case in cases]
     return [case for case, nodes in graphs if len(nodes) == 1 and not holds_control_flow(nodes)]
 
 

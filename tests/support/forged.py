@@ -25,9 +25,9 @@ def accepted(
         steps = [step for each in notions for _ in range(ROUNDS) for step in _steps(replay, each)]
         derivation = derivation_of(replayed(*question), steps)
         conditions = tuple(derivation["assumptions"])
-        told = {"assumptions": conditions, "equality": equality, "derivation": derivation}
+        fields = {"assumptions": conditions, "equality": equality, "derivation": derivation}
         digests = digest_of(before), digest_of(after)
-        document = sl.Certificate(*digests, sl.Proof("proved", "", **told), bound).to_dict()
+        document = sl.Certificate(*digests, sl.Proof("proved", "", **fields), bound).to_dict()
         check(document, before, after)
     except Error:
         return False

@@ -22,15 +22,15 @@ CASES = list(itertools.product(range(5), range(3), range(2)))
 
 def test_a_sample_has_every_value_of_every_parameter(monkeypatch):
     monkeypatch.setattr(depth, "DEEP", False)
-    found = chosen("long", CASES, 10)
-    assert len(found) == 10
-    assert [len(set(column)) for column in zip(*found, strict=True)] == [5, 3, 2]
+    sample = chosen("long", CASES, 10)
+    assert len(sample) == 10
+    assert [len(set(column)) for column in zip(*sample, strict=True)] == [5, 3, 2]
 
 
 def test_the_same_cases_are_chosen_each_time_in_their_order(monkeypatch):
     monkeypatch.setattr(depth, "DEEP", False)
-    found = chosen("t", CASES, 7)
-    assert found == chosen("t", CASES, 7) == sorted(found)
+    sample = chosen("t", CASES, 7)
+    assert sample == chosen("t", CASES, 7) == sorted(sample)
 
 
 def test_tests_without_the_mark_and_the_longer_run_have_all_cases(monkeypatch):

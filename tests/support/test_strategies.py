@@ -103,8 +103,8 @@ FEATURES = {
 
 def test_features_are_drawn():
     """Each is in some model of a fixed sample."""
-    found = {feature for model in sample() for feature in features(model)}
-    assert found >= FEATURES, FEATURES - found
+    present = {feature for model in sample() for feature in features(model)}
+    assert present >= FEATURES, FEATURES - present
 
 
 @cache
