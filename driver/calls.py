@@ -12,6 +12,7 @@ from ..display import OnProgress, silent
 from ..facts.named_dimensions import Dims, Shapes
 from ..ir import BaseDir, Model, ModelSource
 from ..ir.gc_pause import collector_pause
+from ..ir.io.deserialize import PlainNodes
 from ..ir.io.model_source import read_open
 from ..limits import governed
 from ..passes.base import Pass, current_watcher
@@ -228,7 +229,13 @@ def rewrite(
     """
     request = RewriteOptions.of_call(locals(), hints=False)
     settings = request, VerifyOptions.of(verify, unproved), "the rewrite"
-    return transform_model(model, *settings, is_short=True).model
+    # A copy is equal for sure; with other options of the comparison the models run.
+    whole = Request(model, request)
+    plain = whole.plain_nodes() if verify in (False, "proof") else None
+    copy = whole.unchanged(plain)
+    if copy is not None:
+        return copy
+    return transform_model(model, *settings, is_short=True, plain=plain).model
 
 
 @overload
@@ -381,12 +388,14 @@ def transform_model(
     *,
     is_short: bool = False,
     on_progress: OnProgress = silent,
+    plain: PlainNodes | None = None,
 ) -> Outcome[Any]:
     """Rewrite a model, convert it and compare, as the options say.
 
     Args:
         what: the name of the result in messages.
         is_short: the caller returns the model alone, at once: what went wrong is a warning.
+        plain: the plain nodes of the model, if they have been read.
 
     Raises:
         Error: as `transform`.
@@ -397,7 +406,7 @@ def transform_model(
             from ..verification import with_sample_shapes
 
             with_sample_shapes(request.original, verification, options.values)
-        job = run(request, on_progress=on_progress)
+        job = run(request, on_progress=on_progress, plain=plain)
         # Before the comparison, which may take long.
         if options.strict:
             require_all_rewritten(job.remarks)

@@ -12,6 +12,7 @@ import onnx
 from ..display import OnProgress, silent
 from ..facts.named_dimensions import minima_of, with_dimensions
 from ..ir import Array, BaseDir, Model, ModelFile, ModelSource, base_dir_of, load, read, to_proto
+from ..ir.io.deserialize import PlainNodes, deserialize
 from ..ir.io.protobuf.message_headers import update_imports
 from ..ir.lazy import lazy_property
 from ..passes import FreezeInitializers, PassContext, Pipeline, Remark
@@ -19,6 +20,7 @@ from ..passes.base import Instrumentation, current_watcher
 from ..passes.cleanup.freeze_initializers import frozen_defaults
 from ..passes.manager.pipeline import Timing
 from ..passes.remarks import notion_of
+from ..passes.utils.fixpoint import are_idle
 from ..passes.vetoes import NONE, Reproduction, Vetoes
 from .options import RewriteOptions
 from .reproduction import reproduction_of
@@ -103,9 +105,39 @@ class Request:
         if self.options.assume_max or self.options.assume:
             self.options.assumptions.assume(model)
 
-    def bound(self) -> tuple[Model, dict[str, Array]]:
-        """Return a copy with its inputs bound, and their values."""
-        model = load(self.original, self.options.base_dir)
+    def plain_nodes(self) -> PlainNodes | None:
+        """Read the plain nodes of a message that runs through passes alone, as it is; None for
+        other requests.
+
+        Raises:
+            ModelError: the message is not well formed.
+        """
+        source, options = self.source, self.options
+        if not isinstance(source, onnx.ModelProto) or source.functions:
+            return None
+        others = options.target, options.opset, options.base_dir
+        fixed = self.fixes_inputs or options.assume_max or options.assume
+        return None if fixed or any(one is not None for one in others) else PlainNodes(source)
+
+    def unchanged(self, plain: PlainNodes | None) -> onnx.ModelProto | None:
+        """Return a copy of a message in which no pass has work; None where one may have some."""
+        flat = None if plain is None else plain.flat()
+        if plain is None or flat is None or not are_idle(self.pipeline.passes, flat):
+            return None
+        copy = onnx.ModelProto()
+        copy.CopyFrom(plain.proto)
+        return copy
+
+    def bound(self, plain: PlainNodes | None = None) -> tuple[Model, dict[str, Array]]:
+        """Return a copy with its inputs bound, and their values.
+
+        `plain`: the plain nodes of the original, if it is a message, and they have been read.
+        """
+        original = self.original
+        if plain is not None and isinstance(original, onnx.ModelProto):
+            model = deserialize(original, plain=plain)
+        else:
+            model = load(original, self.options.base_dir)
         return model, self.bind(model)
 
     def bind(self, model: Model) -> dict[str, Array]:
@@ -140,6 +172,7 @@ class Job:
         on_progress: progress callback.
         observe: returns the contexts of passes, for a search; None for new ones.
         vetoes: constructs that passes leave alone.
+        plain: the plain nodes of the original, until they are loaded.
         model: the model as the last step left it.
         bound: the values of the inputs that it no longer has.
         shapes: the sizes of its inputs, where the caller fixed any.
@@ -157,6 +190,7 @@ class Job:
     on_progress: OnProgress = silent
     observe: Observe | None = None
     vetoes: Vetoes = NONE
+    plain: PlainNodes | None = None
     model: Model = dataclasses.field(init=False)
     bound: dict[str, Array] = dataclasses.field(default_factory=dict)
     shapes: dict[str, tuple[int | None, ...]] = dataclasses.field(default_factory=dict)

@@ -15,6 +15,7 @@ from functools import partial
 from ..analysis.shapes.inference import ShapeInference
 from ..display import OnProgress, silent
 from ..ir import Model, Value, load
+from ..ir.io.deserialize import PlainNodes
 from ..limits import governed
 from ..limits.stage_clock import StageClock
 from ..passes.manager.pipeline import notes
@@ -30,7 +31,8 @@ CONVERSION = "that converts to opset {}"
 def bind(job: Job) -> None:
     """Copy the model, and fix what the caller knows of its inputs and constructs."""
     request = job.request
-    job.model, job.bound = request.bound()
+    job.model, job.bound = request.bound(job.plain)
+    job.plain = None
     job.shapes = request.fixed_shapes(job.model)
     job.nodes_before, job.opset_before = count_all_nodes(job.model), job.model.opset()
     request.assume(job.model)
@@ -145,6 +147,7 @@ def run(
     vetoes: Vetoes = NONE,
     on_progress: OnProgress = silent,
     observe: Observe | None = None,
+    plain: PlainNodes | None = None,
 ) -> Job:
     """Run all steps on a copy; a construct at which a pass fails stays.
 
@@ -153,6 +156,7 @@ def run(
         vetoes: constructs to leave alone from the beginning.
         on_progress: progress callback.
         observe: returns the contexts of passes; None for new ones.
+        plain: the plain nodes of the original, if they have been read.
 
     Raises:
         Error: the model cannot be read, is not well formed, or an option does not fit it.
@@ -162,7 +166,8 @@ def run(
     while not isolation.done:
         with isolation.attempt():
             started = StageClock.now()
-            job = Job(request, on_progress, observe, isolation.vetoes)
+            job = Job(request, on_progress, observe, isolation.vetoes, plain)
+            plain = None
             for step in LINE:
                 step(job)
             job.seconds = StageClock.now() - started

@@ -20,6 +20,7 @@ from ..facts.fact import Fact
 from ..facts.notions import Equality
 from ..facts.reason import Message, Reason
 from ..ir import Error, Model, Node, Operator, Value
+from ..ir.io.deserialize import FlatModel
 from ..ir.option_names import by
 from .faults import observing
 from .remarks import Remark, RemarkLog
@@ -68,6 +69,7 @@ class Pass(abc.ABC):
         keeps_sizes: true if no construct in a body is hidden from it (`constructs_in_doubt`): it
             replaces none, asks by itself, or runs passes from which they are hidden.
         works_on: the operators that it needs in a model, if no other pass of a pipeline emits them.
+        needs_graphs: true if it works on bodies and functions of the model alone.
         adds: the operators of control flow that it may add to a model without them.
         changes: the parts of a model that it may change; it keeps all others.
     """
@@ -79,6 +81,7 @@ class Pass(abc.ABC):
     keeps_facts: ClassVar[bool] = False
     keeps_sizes: ClassVar[bool] = False
     works_on: ClassVar[tuple[str, ...] | None] = None
+    needs_graphs: ClassVar[bool] = False
     adds: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[tuple[Part, ...]] = ()
 
@@ -90,6 +93,11 @@ class Pass(abc.ABC):
     @abc.abstractmethod
     def run(self, model: Model, context: PassContext) -> bool:
         """Rewrite the model in place, and return whether it changed."""
+
+    def is_idle(self, flat: FlatModel) -> bool:
+        """Test that it certainly leaves a flat model as it is."""
+        lacks_work = self.works_on is not None and flat.kinds.isdisjoint(self.works_on)
+        return lacks_work or self.needs_graphs
 
     def violation(self, model: Model) -> str | None:
         """Return what breaks the pass's postcondition in a model; None if it holds."""

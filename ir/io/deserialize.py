@@ -13,7 +13,7 @@ from ..checker import Frame, naming_odd_text
 from ..checker.graphs import GraphChecker
 from ..errors import ModelError
 from ..gc_pause import paused_collector
-from ..graph import Graph
+from ..graph import Graph, NodeRow
 from ..graph_queries import Annotation
 from ..model import Function, Model
 from ..node import Node, Value
@@ -35,6 +35,9 @@ from .protobuf.message_headers import (
     model_header,
     versions_of,
 )
+
+_LISTED = 4
+"""The first IR version in which callers can feed only those initializers that are also inputs."""
 
 
 class _Body(NamedTuple):
@@ -85,9 +88,86 @@ class Scope:
             raise ModelError(f"'{value.name}' is defined twice in {graph}; names must be unique")
 
 
+class FlatModel(NamedTuple):
+    """The content of a model of plain nodes: without bodies, functions, Constants and defaults.
+
+    Attributes:
+        kinds: the operators of its nodes, by `Operator.qualname`.
+        computes_constants: true if a node reads constants alone.
+        holds_unread: true if nothing reads an output of a node, or an initializer.
+    """
+
+    kinds: frozenset[str]
+    computes_constants: bool
+    holds_unread: bool
+
+
+class PlainNodes:
+    """The plain nodes at the beginning of the main graph of a message without functions.
+
+    Args:
+        proto: the message; it must not change as long as the nodes are used.
+
+    Attributes:
+        proto: the message.
+        frame: the checks of the rest of the message.
+        operators: the operators of the nodes.
+        rows: the nodes.
+
+    Raises:
+        ModelError: the message is not well formed.
+    """
+
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        self.proto = proto
+        self.operators = Operators(())
+        with naming_odd_text(proto):
+            # Protobuf makes its Python objects once as long as they live.
+            self._nodes, tensors = list(proto.graph.node), list(proto.graph.initializer)
+            self.frame = Frame(proto)
+            versions_of(imports_of(proto.opset_import), "the model")
+            rows = self.operators.rows(self._nodes, self.frame.main.check_node)
+            self.rows: list[NodeRow] = list(rows)
+            self._constants = {tensor.name for tensor in tensors}
+
+    def flat(self) -> FlatModel | None:
+        """The content of the model; None if it holds other nodes, nodes out of order, or an output
+        that no node or another output has."""
+        proto, constants = self.proto, self._constants
+        graph = proto.graph
+        if len(self.rows) < len(self._nodes) or proto.training_info or proto.ir_version < _LISTED:
+            return None
+        if graph.sparse_initializer or graph.quantization_annotation:
+            return None
+        sources = constants.union([info.name for info in graph.input])
+        if len(sources) != len(graph.initializer) + len(graph.input) or "" in sources:
+            return None
+        visible, read, computes = sources.copy(), set[str](), False
+        for _, names, output, _ in self.rows:
+            if output in visible or not visible.issuperset(names):
+                return None
+            visible.add(output)
+            read.update(names)
+            computes = computes or (names[0] in constants and constants.issuperset(names))
+        results = {info.name for info in graph.output}
+        if len(results) != len(graph.output) or not results <= visible - sources:
+            return None
+        unread = visible - read - results
+        holds_unread = not unread.isdisjoint(constants) or not unread <= sources
+        kinds = frozenset([operator.qualname for operator in {row[0] for row in self.rows}])
+        return FlatModel(kinds, computes, holds_unread)
+
+
 @paused_collector
-def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
+def deserialize(
+    proto: onnx.ModelProto, base_dir: Path | None = None, plain: PlainNodes | None = None
+) -> Model:
     """Read a model from a message. It shares tensors and attributes with the message.
+
+    Args:
+        proto: the message.
+        base_dir: the folder of its external data.
+        plain: the plain nodes of the message, if the caller has read them.
 
     Raises:
         ModelError: it is not well formed (see `checker`), a name is undefined or defined twice, the
@@ -95,12 +175,12 @@ def deserialize(proto: onnx.ModelProto, base_dir: Path | None = None) -> Model:
             unknown.
     """
     with naming_odd_text(proto):
-        return _deserialize(proto, base_dir)
+        return _deserialize(proto, base_dir, plain)
 
 
-def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
+def _deserialize(proto: onnx.ModelProto, base_dir: Path | None, plain: PlainNodes | None) -> Model:
     nodes, tensors = list(proto.graph.node), list(proto.graph.initializer)
-    frame = Frame(proto)
+    frame = Frame(proto) if plain is None else plain.frame
     model = Model(model_header(proto), base_dir)
     model.opset_imports = versions_of(imports_of(proto.opset_import), "the model")
     model.training_info.extend(proto.training_info)
@@ -108,7 +188,7 @@ def _deserialize(proto: onnx.ModelProto, base_dir: Path | None) -> Model:
         key = function.key
         if model.functions.setdefault(key, function) is not function:
             raise ModelError(f"{function} is defined twice (overload '{key[-1]}')")
-    reader = _Reader(model, base_dir, frame.main)
+    reader = _Reader(model, base_dir, frame.main, plain)
     scope = Scope()
     model.graph.header = graph_header(proto.graph)
     reader.read(model.graph, proto.graph, scope, nodes)
@@ -152,16 +232,22 @@ class _Reader:
         model: the model of the graphs.
         base_dir: its folder.
         checker: checks top-level nodes just before their reading; None for checked ones.
+        plain: nodes at the beginning of the main graph that have been read.
     """
 
     def __init__(
-        self, model: Model, base_dir: Path | None, checker: GraphChecker | None = None
+        self,
+        model: Model,
+        base_dir: Path | None,
+        checker: GraphChecker | None = None,
+        plain: PlainNodes | None = None,
     ) -> None:
         self.model = model
         self.allows_overrides = model.allows_overrides
         self.base_dir = base_dir
         self.checker = checker
-        self.operators = Operators(model.functions)
+        self.plain = plain
+        self.operators = Operators(model.functions) if plain is None else plain.operators
 
     def read(
         self,
@@ -239,7 +325,11 @@ class _Reader:
             # A later node may shadow a name from around, so sort all nodes first.
             return list(self.read_sorted(graph, protos, scope))
         waiting = iter(protos)
-        nodes = self.read_plain(graph, waiting, scope)
+        if self.plain is None:
+            nodes = self.read_plain(graph, waiting, scope)
+        else:
+            nodes = graph.add_rows(self.plain.rows, scope.names)
+            waiting = iter(protos[len(nodes) + 1 :])  # the next one is no plain node
         while len(nodes) < len(protos):
             node = self.read_node(graph, protos[len(nodes)], scope, first=True)
             if node is None:

@@ -11,6 +11,7 @@ from collections.abc import Set
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Value
+from ...ir.io.deserialize import FlatModel
 from ..base import Pass, PassContext
 
 
@@ -22,6 +23,10 @@ class EliminateDeadNodes(Pass):
     keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
+
+    def is_idle(self, flat: FlatModel) -> bool:
+        """Test for a model in which all is read."""
+        return not flat.holds_unread
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Remove them in every graph, users before what they used."""

@@ -23,6 +23,7 @@ class EliminateIdentities(Pass):
     keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
+    works_on: ClassVar[tuple[str, ...] | None] = ("Identity",)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Remove them in every graph."""

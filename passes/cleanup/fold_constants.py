@@ -30,6 +30,7 @@ from ...analysis.constants.call_results import CallResults, tells_anything
 from ...analysis.constants.evaluation import construct_evaluator, is_call
 from ...analysis.constants.folding import Folder
 from ...ir import Graph, Model, Node, Operator, Tensor
+from ...ir.io.deserialize import FlatModel
 from ...ops.builder import Builder
 from ...ops.schema_queries import ElementTypes
 from ..base import Pass, PassContext
@@ -56,6 +57,10 @@ class FoldConstants(Pass):
     by_default: ClassVar[bool] = True
     max_bytes: int = DEFAULT_MAX_BYTES
     large: bool = False
+
+    def is_idle(self, flat: FlatModel) -> bool:
+        """Test for a model without operators on constants alone."""
+        return not (flat.computes_constants or "CastLike" in flat.kinds)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph, producers before their users."""

@@ -41,6 +41,7 @@ class FoldShapes(Pass):
     name: ClassVar[str] = "fold-shapes"
     keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
+    works_on: ClassVar[tuple[str, ...] | None] = _STARTS
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Fold in every graph; inference runs only for the values in question."""

@@ -32,6 +32,7 @@ class ForwardInvariants(Pass):
 
     name: ClassVar[str] = "forward-invariants"
     by_default: ClassVar[bool] = True
+    needs_graphs: ClassVar[bool] = True
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Forward in every graph, outer constructs before inner ones."""

@@ -21,6 +21,7 @@ class EliminateDeadFunctions(Pass):
     name: ClassVar[str] = "eliminate-dead-functions"
     keeps_facts: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
+    needs_graphs: ClassVar[bool] = True
     cleans_up: ClassVar[bool] = True
     changes: ClassVar[tuple[Part, ...]] = ("functions",)
 

@@ -52,6 +52,7 @@ class InlineFunctions(Pass):
     name: ClassVar[str] = "inline-functions"
     keeps_sizes: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
+    needs_graphs: ClassVar[bool] = True
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
     always: bool = False
     max_nodes: int = DEFAULT_MAX_NODES

@@ -11,9 +11,10 @@ from ...analysis.constants.equal import ContentKeys
 from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node
+from ...ir.io.deserialize import FlatModel
 from ...ir.lazy import lazy_property
 from ...limits.stage_clock import StageClock
-from ..base import Pass, PassContext
+from ..base import Pass, PassContext, current_watcher
 from ..faults import observing
 from ..remarks import Remark
 from ..vetoes import current_vetoes, heeding_vetoes
@@ -91,6 +92,13 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
             context.remarks.add_on_model(last, model, "noted", again)
             break
     return changed
+
+
+def are_idle(passes: Sequence[Pass], flat: FlatModel) -> bool:
+    """Test that no pass changes a flat model or is observed."""
+    if current_watcher() is not None or _log.isEnabledFor(logging.INFO):
+        return False
+    return all(pass_.is_idle(flat) for pass_ in passes)
 
 
 class OperatorKinds:

@@ -228,7 +228,9 @@ def test_functions_that_do_not_change_are_searched_once(monkeypatch):
 
     monkeypatch.setattr(fold_shapes, "_search_asking", counted)
     first = """f0 (x) => (y) {
-        s = ReduceSum <keepdims = 0> (x)
+        n = Shape (x)
+        m = Reshape (x, n)
+        s = ReduceSum <keepdims = 0> (m)
         b = Cast <to = 9> (s)
         y = If (b) <then_branch = t () => (u) { u = Neg (x) },
                     else_branch = e () => (v) { v = Abs (x) }>
