@@ -82,12 +82,39 @@ def test_others_stay(what):
     assert not run_passes(proto, MergeProducts()).changed
 
 
-def test_only_over_the_reals_and_from_opset_7_on():
-    proto = model(BIASED, "a b")
-    assert not run_passes(proto, MergeProducts(exactness="values")).changed
-    assert MergeProducts().exactness == "reals"
+def typed(proto, elem_type):
+    """The model with numbers of another type."""
+    text = onnx.printer.to_text(proto).replace("float[", f"{elem_type}[")
+    return onnx.parser.parse_model(text)
+
+
+def test_notions_and_oldest_opset():
+    proto, doubles = model(BIASED, "a b"), typed(model(BIASED, "a b"), "double")
+    assert not run_passes(proto, MergeProducts(exactness="bits")).changed
+    assert run_passes(proto, MergeProducts(exactness="values")).changed
+    assert not run_passes(doubles, MergeProducts(exactness="values")).changed
+    assert run_passes(doubles, MergeProducts()).changed
     old = model(BIASED.replace("Add (d, q)", "Mul (q, d)"), "a b", 6)
     assert not run_passes(old, MergeProducts()).changed
+
+
+HEADS = f"""{BIASED} f = MatMul (x, w) r = Div (one, f)"""
+
+
+@pytest.mark.parametrize("exactness", ["values", "reals"])
+def test_no_zero_is_added_where_a_reader_tells_its_sign(exactness):
+    """1 / (f + 0) is inf for an f of -0, and 1 / f is -inf."""
+    proto = model(HEADS, "a b r")
+    after = run_passes(proto, MergeProducts(exactness=exactness), EliminateDeadNodes()).model
+    operators = sorted(node.op_type for node in after.graph.node)
+    assert operators == ["Add", "Add", "Div", "MatMul", "Split"]
+    feed = {"x": np.zeros((1, 4), np.float32)}
+    for tensor in proto.graph.initializer:
+        if tensor.name == "w":
+            feed["x"][0] = -1e-45 * np.sign(onnx.numpy_helper.to_array(tensor)[:, 0])
+    assert_equal_outputs(proto, after, feed)
+    biased = "a = Gemm (x, u, c) b = Gemm (x, v, d) f = Gemm (x, w) r = Div (one, f)"
+    assert not run_passes(model(biased, "a b r"), MergeProducts(exactness=exactness)).changed
 
 
 def test_numbers_of_onnxruntime():

@@ -131,9 +131,15 @@ class SlicePushdown:
             results = late(self._terms, term.head, term.args) or ()
             result = results[term.index] if term.index < len(results) else None
             return term if result is None else result
-        below = term.args[0] if term.head.name in ("narrow", "view") else None
+        below = term.args[0] if term.head.name in ("narrow", "view", "Transpose") else None
         if below is None:
             return term
+        if term.head.name == "Transpose":
+            inner = below.args[0] if below.head.name == "view" else below
+            if inner is None or inner.head.name != "narrow":
+                return term
+            moved = yield inner.operands[0], inner.head.key, *_place(inner)
+            return self._terms.rebuild(term, (self._terms.view(moved, below.shape),))
         if term.head.name == "narrow":
             cut = slice_of_its_length(self._terms, term)
             if cut is not None:

@@ -305,3 +305,29 @@ def test_a_state_without_rows_is_the_same_for_all_rows():
 def test_a_state_without_rows_that_differs_is_open(old, new):
     assert old in POWER_ONCE
     assert_open(WITH_A_POWER, POWER_ONCE.replace(old, new))
+
+
+EACH_PRODUCT = """g (float[1, 9, 1] x) => (float[2, 9, 9] y)
+    <int64[3] heads = {9, 2, 2}, float[1, 4] u = {1, 2, 3, 4}, float[1, 4] v = {5, 6, 7, 8}> {
+    p = MatMul (x, u) q = MatMul (x, v) r = Reshape (p, heads) s = Reshape (q, heads)
+    a = Transpose <perm = [1, 0, 2]> (r) b = Transpose <perm = [1, 2, 0]> (s)
+    y = MatMul (a, b) }"""
+HEADS_OF_ONE = """g (float[1, 9, 1] x) => (float[2, 9, 9] y)
+    <int64[4] heads = {1, 9, 4, 2}, int64[2] both = {2, 2}, int64[3] head = {2, 9, 2},
+     float[1, 8] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+    p = MatMul (x, w) r = Reshape (p, heads) t = Transpose <perm = [0, 2, 1, 3]> (r)
+    c, d = Split <axis = 1> (t, both) a = Reshape (c, head) f = Reshape (d, head)
+    b = Transpose <perm = [0, 2, 1]> (f) y = MatMul (a, b) }"""
+
+
+def test_transposed_parts_of_one_product_are_products():
+    assert_proved(EACH_PRODUCT, HEADS_OF_ONE)
+
+
+@table(
+    ("{1, 2, 3, 4, 5, 6, 7, 8}", "{1, 2, 3, 4, 5, 6, 8, 7}"),
+    ("f = Reshape (d, head)", "f = Reshape (c, head)"),
+)
+def test_transposed_parts_of_other_columns_are_open(old, new):
+    assert old in HEADS_OF_ONE
+    assert_open(EACH_PRODUCT, HEADS_OF_ONE.replace(old, new))
