@@ -99,3 +99,12 @@ def test_the_site_is_built_without_a_warning(site):
     batch = (ROOT / "build" / "site" / "examples" / "batch.html").read_text(encoding="utf-8")
     (name,) = re.findall(r'href="([^"]*tagger[^"]*)"', batch)
     assert (ROOT / "build" / "site" / "examples" / name).exists()
+
+
+@pytest.mark.parametrize(("fault", "runs"), [("Watcher disconnected", 3), ("a dead anchor", 1)])
+def test_a_build_runs_again_where_only_the_watcher_failed(site, tmp_path, capfd, fault, runs):
+    log = tmp_path / "runs"
+    code = f"open({str(log)!r}, 'a').write('x'); import sys; sys.exit({fault!r})"
+    assert site.build([sys.executable, "-c", code], 1) == 1
+    assert log.read_text() == "x" * runs
+    assert capfd.readouterr().err == f"{fault}\n"
