@@ -15,7 +15,7 @@ from ..ir.gc_pause import collector_pause
 from ..ir.io.deserialize import PlainNodes
 from ..ir.io.model_source import read_open
 from ..limits import governed
-from ..passes.base import Pass, current_watcher
+from ..passes.base import current_watcher
 from ..passes.manager.pipeline import require_all_rewritten
 from ..passes.vetoes import warn_of
 from ..verification.mismatch import require_compared
@@ -232,8 +232,7 @@ def rewrite(
     # A copy is equal for sure; with other options of the comparison the models run.
     whole = Request(model, request)
     plain = whole.plain_nodes() if verify in (False, "proof") else None
-    copy = whole.unchanged(plain)
-    if copy is not None:
+    if (copy := whole.unchanged(plain)) is not None:
         return copy
     return transform_model(model, *settings, is_short=True, plain=plain).model
 
@@ -370,14 +369,10 @@ def inspect(
 def _release(outcome: Outcome[Any]) -> None:
     """Free the IR of an outcome whose caller returns the model alone, in another kind."""
     # A watcher, or a pass of another package, may have kept nodes.
-    is_own = current_watcher() is None and all(map(_is_own, outcome.request.pipeline.passes))
+    owners = {type(each).__module__.partition(".")[0] for each in outcome.request.pipeline.passes}
+    is_own = current_watcher() is None and owners <= {__name__.partition(".")[0]}
     if is_own and outcome.model is not outcome.ir:
         outcome.ir.release()  # a collection takes three times as long
-
-
-def _is_own(pass_: Pass) -> bool:
-    """Test for a pass of this package; others may keep nodes for later."""
-    return type(pass_).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def transform_model(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -121,23 +122,17 @@ class Request:
 
     def unchanged(self, plain: PlainNodes | None) -> onnx.ModelProto | None:
         """Return a copy of a message in which no pass has work; None where one may have some."""
-        flat = None if plain is None else plain.flat()
-        if plain is None or flat is None or not are_idle(self.pipeline.passes, flat):
+        if plain is None or not are_idle(self.pipeline.passes, plain):
             return None
-        copy = onnx.ModelProto()
-        copy.CopyFrom(plain.proto)
-        return copy
+        return deepcopy(plain.proto)
 
     def bound(self, plain: PlainNodes | None = None) -> tuple[Model, dict[str, Array]]:
-        """Return a copy with its inputs bound, and their values.
-
-        `plain`: the plain nodes of the original, if it is a message, and they have been read.
-        """
-        original = self.original
-        if plain is not None and isinstance(original, onnx.ModelProto):
-            model = deserialize(original, plain=plain)
+        """Return a copy with its inputs bound, and their values; `plain`: its plain nodes, if they
+        have been read."""
+        if plain is None:
+            model = load(self.original, self.options.base_dir)
         else:
-            model = load(original, self.options.base_dir)
+            model = deserialize(plain.proto, plain=plain)
         return model, self.bind(model)
 
     def bind(self, model: Model) -> dict[str, Array]:

@@ -156,7 +156,10 @@ class Way:
         settings = [_HONOUR] * self.honour + [_INEXACT] * self.inexact
         arguments: dict[str, Any] = {
             "values": {value.name: _stand_in(value, size) for value in self.values},
-            "shapes": {value.name: _sizes(value, size) for value in self.shapes},
+            "shapes": {
+                value.name: [dim if isinstance(dim, int) else size for dim in value.shape or ()]
+                for value in self.shapes
+            },
             "assume_max": {self.loop: _ASSUMED} if self.loop else {},
             "passes": f"{name}{{{','.join(settings)}}}" if settings else "",
             "freeze_initializers": self.freeze,
@@ -229,17 +232,12 @@ def advise(
         evidence.took(reduce(or_, firsts), trials, undecided)
     elif len(evidence.ways) > 1:  # each leaves what the others decide
         evidence.took(reduce(or_, evidence.ways), trials, list(residual), all_of_them=True)
-    offered = [key for key in _offered(remarks) if key in residual]
+    # Operators with kernels of their own could replace these.
+    offers = [r for r in remarks if INEXACT.code in [part.code for part in r.sentence.parts]]
+    offered = list(residual.keys() & {(remark.op_type, remark.path) for remark in offers})
     if offered and selects:  # beside what a shape decides: it works at any length
         evidence.took(Way(inexact=True), trials, offered)
     return Advice(tuple(evidence.hints.values()), evidence.refuted)
-
-
-def _offered(remarks: Iterable[Remark]) -> Iterator[Key]:
-    """Yield the constructs that operators with kernels of their own could replace."""
-    for remark in remarks:
-        if any(part.code == INEXACT.code for part in remark.sentence.parts):
-            yield remark.op_type, remark.path
 
 
 class _Evidence:
@@ -496,10 +494,6 @@ def _compared_with(value: Value) -> Any:
                 if constant is not None and constant.is_readable and constant.size == 1:
                     return constant.numpy().reshape(-1)[0].item()
     return None
-
-
-def _sizes(value: Value, size: int) -> list[int]:
-    return [dim if isinstance(dim, int) else size for dim in value.shape or ()]
 
 
 def left_over(model: Model, remarks: Iterable[Remark]) -> list[Remark]:

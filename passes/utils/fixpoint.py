@@ -11,7 +11,7 @@ from ...analysis.constants.equal import ContentKeys
 from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node
-from ...ir.io.deserialize import FlatModel
+from ...ir.io.deserialize import PlainNodes
 from ...ir.lazy import lazy_property
 from ...limits.stage_clock import StageClock
 from ..base import Pass, PassContext, current_watcher
@@ -94,11 +94,11 @@ def run_passes(passes: Sequence[Pass], model: Model, context: PassContext, repea
     return changed
 
 
-def are_idle(passes: Sequence[Pass], flat: FlatModel) -> bool:
-    """Test that no pass changes a flat model or is observed."""
-    if current_watcher() is not None or _log.isEnabledFor(logging.INFO):
-        return False
-    return all(pass_.is_idle(flat) for pass_ in passes)
+def are_idle(passes: Sequence[Pass], plain: PlainNodes) -> bool:
+    """Test that no pass changes a model of plain nodes or is observed."""
+    is_observed = current_watcher() is not None or _log.isEnabledFor(logging.INFO)
+    flat = None if is_observed else plain.flat()
+    return flat is not None and all(pass_.is_idle(flat) for pass_ in passes)
 
 
 class OperatorKinds:
