@@ -111,27 +111,29 @@ def parallel_prefix(
     straight: bool = False,
     first: int = 0,
     reach: Value | None = None,
+    axis: int = 0,
 ) -> list[Value]:
     """Emit the reduction of each prefix of rows by an associative operation.
 
     Args:
         emit, monoid: the builder of the nodes, and the operation.
-        rows, facts: the values of all rows, at least one, along their first axis; the fact of each
-            in one row.
+        rows, facts: the values of all rows, at least one, along an axis; the fact of each in one
+            row.
         most: the maximum number of rows; None if known only at run time. Then a Loop runs the few
             steps.
         straight: emit steps for all lengths instead of a Loop.
         first: the number of steps that the rows have taken.
         reach: the number of rows to join, a power of 2, as a vector of one int64 computed at run
             time; None for all earlier rows. It needs an open maximum.
+        axis: the axis of the rows, 0 for an operation of one operator.
     """
     if most is None and not straight:
-        return _by_loop(emit, monoid, rows, facts, first, reach)
+        return _by_loop(emit, monoid, rows, facts, first, reach, axis)
     repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT
     if most is None and not first and repeats and emit.opset >= MIN_OF_INTEGERS:
         return [_in_blocks(emit, monoid, rows[0], facts[0])]
     distances = [d for d in DISTANCES[first:STRAIGHT_STEPS] if most is None or d < most]
-    return _straight(emit, monoid, rows, facts, distances)
+    return _straight(emit, monoid, rows, facts, distances, axis)
 
 
 def _in_blocks(emit: Builder, monoid: Monoid, rows: Value, fact: Fact) -> Value:
@@ -165,6 +167,7 @@ def _straight(
     rows: Sequence[Value],
     facts: Sequence[Fact],
     distances: Sequence[int],
+    axis: int = 0,
 ) -> list[Value]:
     """Emit a step for each distance."""
     same = None
@@ -175,7 +178,7 @@ def _straight(
         here, back = (emit.vector((number,), "distance") for number in (distance, -distance))
         # Beyond the number of rows both slices are empty, and the head is all of them.
         if same is None:
-            values = _step(emit, monoid, values, here, back)
+            values = _step(emit, monoid, values, here, back, axis)
             continue
         front = values[0] if same is rows[0] else same
         values = _short_step(emit, monoid, values[0], front, here, back)
@@ -193,18 +196,17 @@ def _short_step(
 
 
 def _step(
-    emit: Builder, monoid: Monoid, rows: Sequence[Value], here: Value, back: Value
+    emit: Builder, monoid: Monoid, rows: Sequence[Value], here: Value, back: Value, axis: int
 ) -> list[Value]:
     """Emit one step; no change for a distance of the number of rows or more."""
-    zero, end = emit.vector((0,), "zero"), emit.vector((_END,), "end")
+    zero, end, at = (emit.vector((number,), "k") for number in (0, _END, axis))
     bounds = {"head": (zero, here), "early": (zero, back), "late": (here, end)}
     heads, early, late = (
-        [emit.add("Slice", [row, *cut, zero], label) for row in rows]
-        for label, cut in bounds.items()
+        [emit.add("Slice", [row, *cut, at], label) for row in rows] for label, cut in bounds.items()
     )
     joined = monoid(emit, early, late, here)
     return [
-        emit.concat([head, value], 0, row.name)
+        emit.concat([head, value], axis, row.name)
         for head, value, row in zip(heads, joined, rows, strict=True)
     ]
 
@@ -216,8 +218,9 @@ def _by_loop(
     facts: Sequence[Fact],
     first: int,
     reach: Value | None,
+    axis: int,
 ) -> list[Value]:
-    steps = _count_steps(emit, rows[0], first, reach)
+    steps = _count_steps(emit, rows[0], first, reach, axis)
     holds = emit.constant(np.array(True), "holds")
     labels = [f"{row.name}_all" for row in rows]
     loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], [steps, holds, *rows], labels)
@@ -225,12 +228,12 @@ def _by_loop(
     flag = onnx.helper.make_tensor_value_info("holds", onnx.TensorProto.BOOL, ())
     number = onnx.helper.make_tensor_value_info("step", onnx.TensorProto.INT64, ())
     step, condition = body.add_input("step", number), body.add_input("holds", flag)
-    infos = [_declare_rows(fact) for fact in facts]
+    infos = [_declare_rows(fact, axis) for fact in facts]
     before = [body.add_input("rows", info) for info in infos]
     inside = Builder(body, opset=emit.opset)
     # Tables, as few nodes as possible: these few steps take as long as what prepares them.
     here, back = (inside.add("Gather", [table, step], "distance") for table in _tables(emit, first))
-    after = _step(inside, monoid, before, here, back)
+    after = _step(inside, monoid, before, here, back, axis)
     body.set_outputs([condition, *after], [flag, *infos])
     return [loop.output(index) for index in range(len(rows))]
 
@@ -241,16 +244,17 @@ def _tables(emit: Builder, first: int) -> list[Value]:
     return [emit.constant(array, "distances") for array in (column, -column)]
 
 
-def _count_steps(emit: Builder, rows: Value, first: int, reach: Value | None) -> Value:
+def _count_steps(emit: Builder, rows: Value, first: int, reach: Value | None, axis: int) -> Value:
     """Emit the number of steps that some rows take."""
     distances, count = emit.vector(DISTANCES[first:], "distances"), reach
     if count is None:
-        count = emit.size(rows, 0, "count")
+        count = emit.size(rows, axis, "count")
     needed = emit.add("Less", [distances, count], "needed")
     needed = emit.add("Cast", [needed], "needed", to=onnx.TensorProto.INT64)
     return emit.reduce("ReduceSum", needed, (0,), "steps")
 
 
-def _declare_rows(fact: Fact) -> onnx.ValueInfoProto:
+def _declare_rows(fact: Fact, axis: int) -> onnx.ValueInfoProto:
     sizes = [dim.value for dim in fact.shape or ()]
-    return declaration("rows", onnx.helper.make_tensor_type_proto(fact.elem_type, [None, *sizes]))
+    sizes.insert(axis, None)
+    return declaration("rows", onnx.helper.make_tensor_type_proto(fact.elem_type, sizes))

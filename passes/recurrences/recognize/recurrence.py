@@ -104,12 +104,17 @@ class Recurrence:
         self.feeding.require_room(f"carries '{name}'", fact)
 
     def prefixes(
-        self, monoid: Monoid, rows: Sequence[Value], facts: Sequence[Fact], first: int = 0
+        self,
+        monoid: Monoid,
+        rows: Sequence[Value],
+        facts: Sequence[Fact],
+        first: int = 0,
+        axis: int = 0,
     ) -> list[Value]:
-        """Emit the reduction of each prefix of rows, the initial state first.
+        """Emit the reduction of each prefix of rows, most often the initial state first.
 
         Args:
-            monoid, rows, facts, first: as for `parallel_prefix`.
+            monoid, rows, facts, first, axis: as for `parallel_prefix`.
 
         Raises:
             Unbatchable: for any trip count, without a Loop, steps take more than four nodes.
@@ -120,7 +125,9 @@ class Recurrence:
             raise Unbatchable(_LONG_STEPS(option=by("--passes 'straighten{straight=false}'")))
         iterations.doubles = True
         most = None if most is None else most + 1
-        return parallel_prefix(self.emit, monoid, rows, facts, most, options.straight, first)
+        return parallel_prefix(
+            self.emit, monoid, rows, facts, most, options.straight, first, axis=axis
+        )
 
 
 Raiser = Callable[[Recurrence], Replacement]

@@ -152,8 +152,6 @@ def test_a_state_times_a_constant_matrix(what, is_all):
 @table(
     f"{MATRIX} p = MatMul (s, m0) q = Tanh (s) s2 = Add (p, q)",
     f"{MATRIX} p = MatMul (s, m0) s2 = Sub (e, p)",
-    "p = MatMul (s, k) s2 = Add (p, e)",
-    "f = ReduceMean <keepdims = 1> (e) p = MatMul (s, k) s2 = Add (p, f)",
 )
 def test_other_products_stay(body):
     inputs = "float[N, 3] x, int64 n, float[3, 3] k"

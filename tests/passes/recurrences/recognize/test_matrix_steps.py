@@ -1,0 +1,152 @@
+"""States that each iteration multiplies by a matrix of its own."""
+
+import numpy as np
+import pytest
+from harness import as_model, run_in_onnxruntime, run_passes
+from loops import HEAD
+from straightline import reference
+from straightline.passes import RaiseRecurrences
+from tables import table
+
+LENGTHS = (0, 1, 2, 3, 7, 37)
+VITERBI = """u = Unsqueeze (s, last) a = Add (u, m) b = ReduceMax <axes = [0], keepdims = 0> (a)
+    t = Add (b, e)"""
+BODIES = {
+    "the best path": VITERBI,
+    "the worst path": VITERBI.replace("ReduceMax", "ReduceMin"),
+    "columns first": "u = Unsqueeze (s, first) a = Add (m, u) b = ReduceMax <axes = [1],"
+    " keepdims = 0> (a) t = Add (e, b)",
+    "a partition function": VITERBI.replace("ReduceMax", "ReduceLogSumExp"),
+    "the best path or a fresh start": VITERBI + " t1 = Max (t, f)",
+    "a loss along a path": VITERBI.replace("t = Add", "t = Sub"),
+    "a bottleneck": "u = Unsqueeze (s, last) a = Min (u, m) t = ReduceMax <axes = [0],"
+    " keepdims = 0> (a)",
+    "a forward pass": "u = Unsqueeze (s, first) a = MatMul (u, w) b = Squeeze (a, first)"
+    " t = Mul (b, e)",
+    "a matrix of each iteration": "g = Unsqueeze (e, last) h = Mul (g, w) t = MatMul (s, h)",
+    "with offsets": "g = Unsqueeze (e, last) h = Mul (g, w) a = MatMul (h, s) b = Add (a, e)"
+    " t = Sum (b, f)",
+    "a sum of products": "u = Unsqueeze (s, last) g = Unsqueeze (e, first) h = Mul (w, g)"
+    " a = Mul (u, h) t = ReduceSum <keepdims = 0> (a, first)",
+    "masked": VITERBI.replace("t =", "n =") + " t = Where (k, n, s)",
+    "kept": VITERBI.replace("t =", "n =") + " o = Max (n, f) t = Where (k, s, o)",
+}
+TEXT = """g (float[N, 3] x, float[N, 3] y, bool[N, 1] k0, float[3] s0)
+    => (float[3] r, float[N, 3] z) <int64[1] first = {0}, int64[1] last = {1},
+    float[3, 3] m = {0.5, -1, 0.25, 0.75, -0.5, 1, -1.25, 0.5, 0},
+    float[3, 3] w = {0.5, 0.25, 0.25, 0.125, 0.5, 0.375, 0.25, 0.25, 0.5}> {
+    r, z = Scan <num_scan_inputs = 3, body = b (float[3] s, float[3] e, float[3] f, bool[1] k)
+        => (float[3] t, float[3] q) { BODY q = Identity (t) }> (s0, x, y, k0) }"""
+
+
+def text_of(body):
+    body = body.replace(" t1 =", " t =").replace("t = Add (b, e) t =", "c = Add (b, e) t =")
+    return HEAD + TEXT.replace("BODY", body.replace("Max (t, f)", "Max (c, f)"))
+
+
+def feeds(length, seed=0):
+    rng = np.random.default_rng(length + seed)
+    return {
+        "x": rng.random((length, 3)).astype(np.float32),
+        "y": rng.normal(size=(length, 3)).astype(np.float32),
+        "k0": rng.random((length, 1)) < 0.6,
+        "s0": rng.random(3).astype(np.float32),
+    }
+
+
+def operators(result):
+    return [node.op_type for node in result.model.graph.node]
+
+
+def raised(text, **options):
+    result = run_passes(text, RaiseRecurrences(exact=False, **options))
+    assert "Scan" not in operators(result), result.remarks
+    return result.model
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("straight", [False, True])
+@pytest.mark.parametrize("what", BODIES)
+def test_products_of_matrices(what, straight):
+    text = text_of(BODIES[what])
+    if straight and "Where" in text:
+        pytest.skip("too many nodes for the search for readers of signs of zeros")
+    model = raised(text, straight=straight)
+    for length in LENGTHS:
+        feed = feeds(length)
+        expected = reference.run(as_model(text), feed)
+        for run in (reference.run, run_in_onnxruntime):
+            for one, other in zip(run(model, feed), expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("what", BODIES)
+def test_infinities_and_nan(what):
+    """A number stays one; an infinity may become NaN, and NaN a number."""
+    text = text_of(BODIES[what])
+    model, rng = raised(text), np.random.default_rng(5)
+    for seed in range(12):
+        feed = feeds(6, seed)
+        for name in ("x", "s0"):
+            places = rng.integers(feed[name].size, size=2)
+            feed[name].reshape(-1)[places] = rng.choice([np.inf, -np.inf, np.nan, -0.0], size=2)
+        for run in (reference.run, run_in_onnxruntime):
+            for one, other in zip(run(model, feed), run(as_model(text), feed), strict=True):
+                finite = np.isfinite(other)
+                assert not np.any(finite & ~np.isfinite(one))
+                np.testing.assert_allclose(one[finite], other[finite], rtol=1e-4, atol=1e-4)
+
+
+def test_rows_of_a_batch_stay_apart():
+    """Two rows of scores, each with its mask, which a padded row keeps."""
+    text = (
+        text_of(BODIES["masked"])
+        .replace("float[3] s", "float[2, 3] s")
+        .replace("float[3] t", "float[2, 3] t")
+        .replace("float[3] q", "float[2, 3] q")
+        .replace("float[3] r, float[N, 3] z", "float[2, 3] r, float[N, 2, 3] z")
+        .replace("float[N, 3] x", "float[N, 2, 3] x")
+        .replace("float[3] e", "float[2, 3] e")
+        .replace("bool[N, 1]", "bool[N, 2, 1]")
+        .replace("bool[1] k", "bool[2, 1] k")
+        .replace("last = {1}", "last = {2}")
+        .replace("axes = [0]", "axes = [1]")
+    )
+    model, rng = raised(text), np.random.default_rng(2)
+    for length in LENGTHS:
+        feed = {
+            **feeds(length),
+            "x": rng.random((length, 2, 3)).astype(np.float32),
+            "k0": rng.random((length, 2, 1)) < 0.6,
+            "s0": rng.random((2, 3)).astype(np.float32),
+        }
+        expected = reference.run(as_model(text), feed)
+        for run in (reference.run, run_in_onnxruntime)[: 1 + (length > 0)]:
+            for one, other in zip(run(model, feed), expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+@table(
+    ("u = Unsqueeze (s, last) a = Mul (u, m) b = ReduceMax <axes = [0], keepdims = 0> (a)"
+     " t = Add (b, e)",),
+    ("u = Unsqueeze (s, last) a = Add (u, m) b = ReduceMean <axes = [0], keepdims = 0> (a)"
+     " c = Max (b, e) t = Add (c, f)",),
+    (VITERBI.replace("Add (u, m)", "Add (u, u)").replace("t = Add (b, e)", "t = Add (b, s)"),),
+    (BODIES["masked"].replace("Where (k", "p = Greater (e, f) t = Where (p").replace(
+        " t = p =", " p ="),),
+)  # fmt: skip
+def test_near_misses(body):
+    result = run_passes(text_of(body), RaiseRecurrences(exact=False))
+    assert operators(result) == ["Scan"]
+
+
+def test_a_wide_state_stays():
+    text = text_of(BODIES["the best path"]).replace("3]", "9]")
+    numbers = ", ".join(["0.5"] * 81)
+    for name in ("m", "w"):
+        start = text.index(f"{name} = {{")
+        text = text[:start] + f"{name} = {{{numbers}}}" + text[text.index("}", start) + 1 :]
+    text = text.replace("[3,", "[9,")
+    result = run_passes(text, RaiseRecurrences(exact=False))
+    assert operators(result) == ["Scan"]
