@@ -269,9 +269,13 @@ def expansion_of(signature: Signature, versions: Mapping[str, int]) -> Expansion
 
 
 def _key(signature: Signature) -> tuple[Hashable, ...]:
-    op = signature.op
-    attributes = tuple(sorted([m.SerializeToString() for m in op.attributes.values()]))
-    return (op.qualname, attributes, tuple(signature.elem_types), tuple(signature.outputs))
+    elem_types, outputs = signature.elem_types, signature.outputs
+    return (_operator_key(signature.op), tuple(elem_types), tuple(outputs))
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _operator_key(op: Operator) -> tuple[Hashable, ...]:
+    return op.qualname, *sorted([m.SerializeToString() for m in op.attributes.values()])
 
 
 def _first(

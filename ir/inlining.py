@@ -57,6 +57,7 @@ class Template:
         self._outputs = [self._position(value) for value in body.outputs]
         self._prepared = False
         self._parts: tuple[Sequence[object], list[Step | Block]] = (), []
+        self._last: Environment = []
         self._branches: dict[Graph, list[Step]] = {}
         self._floating: dict[Value, None] = {}
         # Placed constants, and the placed equals of constants that were not.
@@ -116,6 +117,18 @@ class Template:
         """Copy the body once; like `step`, with all results placed."""
         return [self.place(value) for value in self.step(arguments, suffix)]
 
+    def copy_of(self, value: Value) -> Value | None:
+        """The value in the place of one of the body in the last copy."""
+        return self._last[self._positions[value]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Test whether all that the copies share is still in the target graph."""
+        steps = (value for step in self._invariant for value in step.node.outputs)
+        places = [self._positions[v] for v in (*self.body.initializers, *steps) if v is not None]
+        shared = [self._environment[place] for place in places]
+        return all(v is not None and v.graph is self.into for v in shared)
+
     def place(self, value: Value) -> Value:
         """Add a folded constant to `into` as an initializer; other values are there already."""
         if value in self._floating or value in self._stand_ins:
@@ -167,6 +180,7 @@ class Template:
             else:
                 self._copy_each((part,), environment, suffix)
         self._annotate(self._annotations, environment)
+        self._last = environment
         results: list[Value] = [environment[p] for p in self._outputs]  # type: ignore[misc]
         if self._stand_ins:
             self._stand_ins = {v: self._stand_ins[v] for v in results if v in self._stand_ins}

@@ -7,13 +7,15 @@ depend on those of the node are computed anew for each.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import onnx
 
 from ..analysis.constants.equal import content_key
-from ..ir import Graph, Node, Operator, Tensor, Value
+from ..facts.fact import is_named
+from ..facts.polynomial import Dimension
+from ..ir import Graph, Node, Operator, Template, Tensor, Value
 from ..ir.copying import dims_of, without_symbols
 from ..ir.opaque import OpaqueTensor, Reads, recompute, transparent
 from ..ir.read_names import named_tensors
@@ -96,7 +98,7 @@ def form_of(
     tensors = tuple([decided_tensor(value, types, constants) for value in reads])
     # Symbols are numbered across all values: a replacement may need two sizes to be equal.
     kinds = [
-        _type_key(types.of(value), names) if tensor is None else _constant_key(tensor)
+        _value_key(value, types, names) if tensor is None else _constant_key(tensor)
         for value, tensor in zip(reads, tensors, strict=True)
     ]
     attributes = [m.SerializeToString(deterministic=True) for m in node.op.attributes.values()]
@@ -115,6 +117,20 @@ def _constant_key(tensor: Tensor) -> Hashable:
 
 def _declared(value: Value, names: dict[str, int]) -> Hashable:
     return None if value.info is None else _type_key(value.info.type, names)
+
+
+def _value_key(value: Value, types: Types, names: dict[str, int]) -> Hashable:
+    """Compute the key of a value's type, as `_type_key` does."""
+    fact = types.fact(value)
+    if fact is None or fact.other is not None or fact.shape is None:
+        return _type_key(types.of(value), names)
+    return fact.elem_type, *[_size_key(dim, names) for dim in fact.shape]
+
+
+def _size_key(dim: Dimension, names: dict[str, int]) -> Hashable:
+    if dim.value is not None or not is_named(dim):
+        return dim.value
+    return str(names.setdefault(str(dim), len(names)))
 
 
 def _type_key(type_: onnx.TypeProto | None, names: dict[str, int]) -> Hashable:
@@ -163,13 +179,13 @@ class BodyTemplate:
         nodes = list(self.body.nodes())
         self.size, self.summary = len(nodes), summary
         values = [value for each in nodes for value in each.outputs if value is not None]
-        sources = (*self.body.inputs, *self.body.initializers)
-        labelled: list[Node | Value] = [*nodes, *values, *sources]
-        # Each `fill` renames the body, always from these names.
-        self._names = [(each, each.name) for each in labelled]
-        self._label, self._results = node.label, [value.name for value in cut.results]
-        extra = node.op.extra
+        # A copy has the name of the node that it replaces in place of this one's.
+        self._label, extra = node.label, node.op.extra
+        self._results = [value.name for value in cut.results]
         self._described = [n for n in nodes if extra is not None and n.op.extra is extra]
+        self._copiers: dict[Graph, Template] = {}
+        self._computed: dict[tuple[Tensor | None, ...], dict[int, Tensor] | None] = {}
+        self._placed: dict[tuple[Graph, Tensor], Value] = {}
         # A symbol names a size of the first node; the sizes of another one differ.
         for value in values:
             if value.info is not None:
@@ -196,37 +212,67 @@ class BodyTemplate:
         Returns:
             False where a constant cannot be computed, so that nothing was done.
         """
-        pairs = zip(self._sources, form.tensors, strict=True)
-        sources = {source: tensor for source, tensor in pairs if source is not None}
         # All are computed before anything changes.
+        if form.tensors not in self._computed:
+            self._computed[form.tensors] = self._computed_from(form.tensors)
+        computed = self._computed[form.tensors]
+        if computed is None:
+            return False
+        (node,), graph = gap.nodes, gap.graph
+        arguments = [
+            gap.reads[argument]
+            if isinstance(argument, int)
+            else self._placed_in(graph, computed[position], node, self.body.inputs[position].name)
+            for position, argument in enumerate(self._arguments)
+        ]
+        copier = self._copiers.get(graph)
+        if copier is None or not copier.is_whole:
+            copier = self._copiers[graph] = Template(self.body, graph)
+        copies = copier.instantiate(arguments)
+        self._describe(copier, node)
+        names = zip(self.body.outputs, copies, self._results, gap.results, strict=True)
+        for value, copy, first, result in names:
+            if value.name == first:
+                copy.name = result.name
+        gap.fill(copies, arguments, self._imports)
+        return True
+
+    def _computed_from(self, tensors: Sequence[Tensor | None]) -> dict[int, Tensor] | None:
+        """The constants that depend on those of a node, by position; None if one cannot be."""
+        pairs = zip(self._sources, tensors, strict=True)
+        sources = {source: tensor for source, tensor in pairs if source is not None}
         computed: dict[int, Tensor] = {}
         for position, argument in enumerate(self._arguments):
             if isinstance(argument, Tensor):
                 tensor = recompute(argument, self._note, sources)
                 if tensor is None or tensor.dims != argument.dims:
-                    return False
+                    return None
                 computed[position] = tensor
-        self._rename(gap)
-        arguments = [
-            gap.reads[argument]
-            if isinstance(argument, int)
-            else gap.graph.add_initializer(self.body.inputs[position].name, computed[position])
-            for position, argument in enumerate(self._arguments)
-        ]
-        gap.fill(self.body, arguments, self._imports)
-        return True
+        return computed
 
-    def _rename(self, gap: Gap) -> None:
-        """Copy names and metadata to the body from the node that it replaces."""
-        (node,) = gap.nodes
-        for each, name in self._names:
-            if self._label and name.startswith(self._label):
-                each.name = node.label + name[len(self._label) :]
-        for value, first, result in zip(self.body.outputs, self._results, gap.results, strict=True):
-            if value.name == first:
-                value.name = result.name
-        for described in self._described:
-            op = described.op
-            if op.extra is not node.op.extra:
+    def _placed_in(self, graph: Graph, tensor: Tensor, node: Node, name: str) -> Value:
+        """The initializer of a constant, one for all nodes of a graph."""
+        value = self._placed.get((graph, tensor))
+        if value is None or value.graph is not graph:
+            value = graph.add_initializer(self._name(name, node), tensor)
+            self._placed[graph, tensor] = value
+        return value
+
+    def _name(self, name: str, node: Node) -> str:
+        is_own = self._label and name.startswith(self._label)
+        return node.label + name[len(self._label) :] if is_own else name
+
+    def _describe(self, copier: Template, node: Node) -> None:
+        """Give the nodes of a copy names and metadata of the node that it replaces."""
+        for each in self.body.unordered_nodes():
+            for value in each.outputs:
+                copy = None if value is None else copier.copy_of(value)
+                if copy is not None and value is not None and copy.producer is not None:
+                    copy.name = self._name(value.name, node)
+                    copy.producer.name = self._name(each.name, node)
+        for each in self._described:
+            copy = copier.copy_of(next(filter(None, each.outputs)))
+            op = each.op
+            if copy is not None and copy.producer is not None and op.extra is not node.op.extra:
                 new = Operator(op.op_type, op.attributes, op.domain, op.overload, node.op.extra)
-                self.body.set_operator(described, new)
+                copier.into.set_operator(copy.producer, new)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import onnx
 
 from ..analysis.constants.folding import Folder
-from ..ir import Function, Graph, Model, Node, Operator, Template, Tensor, Value, captured_by
+from ..ir import Function, Graph, Model, Node, Operator, Tensor, Value, captured_by, instantiate
 from ..ir.copying import copy_function, copy_node
 from ..ir.read_names import named_tensors
 from ..passes.functions.binding import bind, inline_call, obstacle
@@ -46,20 +46,19 @@ class Gap:
 
     def fill(
         self,
-        body: Graph,
+        copies: Sequence[Value],
         arguments: Sequence[Value],
         imports: Mapping[str, int],
         others: Collection[Operator] = (),
     ) -> None:
-        """Replace the nodes by a copy of a body.
+        """Replace the nodes by a copy of a body that is in the graph.
 
         Args:
-            body: computes the results.
+            copies: its results.
             arguments: the values for its inputs.
             imports: the opsets of its operators.
             others: nodes with one of these operators stay where nothing reads them any more.
         """
-        copies = Template(body, self.graph).instantiate(arguments)
         outside = set(arguments)
         results = [v if v in outside else identity_source(v) or v for v in copies]
         for old, new in zip(self.results, results, strict=True):
@@ -157,7 +156,8 @@ class Cut(Gap):
         arguments = self.as_inputs()
         body = self.scratch.graph
         values = [arguments[value] for value in body.inputs]
-        self.fill(body, values, self.scratch.opset_imports, others)
+        copies = instantiate(body, self.graph, values)
+        self.fill(copies, values, self.scratch.opset_imports, others)
 
     def as_inputs(self) -> dict[Value, Value]:
         """Turn constants back into inputs, and map each input to its value."""

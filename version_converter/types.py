@@ -128,6 +128,11 @@ class Types:
         array = decided(facts[0]) if len(facts) == 1 else None
         return None if array is None else Tensor(array=array)
 
+    def fact(self, value: Value) -> Fact | None:
+        """The fact of a value; None where calls of its function have several."""
+        facts = self._facts(value)
+        return facts[0] if len(facts) == 1 else None
+
     def dimensions(self, value: Value | None) -> tuple[Dimension, ...] | None:
         """The dimensions of a tensor with symbols for those not known; None for an unknown rank."""
         facts = [] if value is None else self._facts(value)

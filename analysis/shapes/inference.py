@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from ...definitions import Expansion, Unfit, expansion_of, is_foreign
 from ...definitions.signatures import signature_of
@@ -111,6 +111,7 @@ class ShapeInference:
         # Other inferences may share calls of functions that stay, if all read them the same way.
         shared = model.settled and version_of is version_of_root and not trusts_bodies
         self._calls = CallFacts(self.symbols, memory.calls if shared else None)
+        self._foreign: dict[Hashable, list[Fact]] = {}
         self.attributes: Attributes = {}
         # The analysed calls.
         self._calling: _Calling | None = None
@@ -249,6 +250,19 @@ class ShapeInference:
 
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """Infer the outputs of a node without bodies from facts of its inputs."""
+        if not is_foreign(node.op) or self._calling is not None or node.graph is None:
+            return self._infer(node, inputs)
+        key = self._nodes.kind(node), node.graph.root.opset(), *inputs
+        facts = self._foreign.get(key)
+        if facts is None:
+            made = self.symbols.made
+            facts = [self._nodes.shared(fact) for fact in self._infer(node, inputs)]
+            # A new size differs in each node, and so may elements that no fact holds.
+            if self.symbols.made == made and self._decides(node, inputs):
+                self._foreign[key] = facts
+        return facts
+
+    def _infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         op, function = node.op, self.callee(node, inputs)
         if op.op_type == "Constant" and (tensor := node.output().constant) is not None:
             return [self._nodes.shared(constant_fact(tensor))]
@@ -271,7 +285,11 @@ class ShapeInference:
         return self._calls.of(function, self._resolve(node.op), inputs, infer)
 
     def definition(
-        self, node: Node, inputs: Sequence[Fact], outputs: Sequence[object | None] | None = None
+        self,
+        node: Node,
+        inputs: Sequence[Fact],
+        outputs: Sequence[object | None] | None = None,
+        by_facts: bool = False,
     ) -> Expansion | None:
         """The graph that an operator outside of ONNX stands for; None where it has no definition.
 
@@ -279,12 +297,15 @@ class ShapeInference:
             node: the node.
             inputs: the facts of its inputs.
             outputs: its outputs, None for an absent one; by default its own.
+            by_facts: let no elements of constants decide it but those that facts hold.
 
         Raises:
             Unfit: no definition covers the node.
         """
 
         def constant(index: int) -> Array | None:
+            if by_facts and inputs[index].content is None:
+                return None
             value = node.input(index)
             tensor = None if value is None else value.constant
             return tensor.numpy() if tensor is not None and tensor.is_readable else None
@@ -310,11 +331,22 @@ class ShapeInference:
             return function
         if inputs is None:
             inputs = [UNKNOWN if value is None else self.fact(value) for value in node.inputs]
+        # Weights decide how a graph computes, but neither type nor shape of what it computes.
+        for by_facts in (True, False):
+            try:
+                expansion = self.definition(node, inputs, by_facts=by_facts)
+            except Unfit:
+                continue
+            return None if expansion is None else expansion.function
+        return None
+
+    def _decides(self, node: Node, inputs: Sequence[Fact]) -> bool:
+        """Test for a definition that depends on facts alone."""
         try:
-            expansion = self.definition(node, inputs)
+            has = self.definition(node, inputs, by_facts=True) is not None
         except Unfit:
-            return None
-        return None if expansion is None else expansion.function
+            return False
+        return has and node.op.function_key not in self.model.functions
 
     def _resolve(self, op: Operator) -> Operator:
         """The operator with references resolved to attributes of the analysed call. Attributes that

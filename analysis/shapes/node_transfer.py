@@ -73,6 +73,10 @@ class NodeFacts:
             self._by_onnx[key] = facts
         return facts
 
+    def kind(self, node: Node) -> Kind:
+        """The key of nodes with equal outputs for equal inputs."""
+        return self._onnx_facts.kind(node, node.op)
+
     def infer(self, node: Node, inputs: Sequence[Fact], op: Operator) -> list[Fact]:
         """Infer what `of` returns, for callers that keep the answers themselves."""
         return self._noted(node, inputs, op, self._onnx_facts.kind(node, op))

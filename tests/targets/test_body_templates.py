@@ -104,7 +104,7 @@ def test_names_and_descriptions_are_those_of_each_node():
     nodes = made.graph.node
     assert [node.doc_string for node in nodes] == ["one", "two", "three"]
     assert [node.output[0] for node in nodes] == ["v0", "v1", "v2"]
-    assert [node.input[0] for node in nodes] == ["v0_one", "v1_one", "v2_one"]
+    assert [node.input[0] for node in nodes] == ["v0_one", "v0_one", "v2_one"]
 
 
 def test_sizes_of_other_names_are_of_one_form(trials):

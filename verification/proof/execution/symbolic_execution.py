@@ -113,6 +113,7 @@ class Execution:
         self.over_reals = self.unopened = self.needs_definitions = False
         self._safety = Safety(terms)
         self._definitions: dict[Expansion, Program] = {}
+        self._expansions: dict[Hashable, Expansion | None] = {}
         self._negated: set[Value] = set()
         self._calls: dict[Hashable, tuple[list[Value], Log, list[str]]] = {}
         self._noted: dict[Hashable, int] = {}
@@ -462,6 +463,27 @@ class Execution:
 
     def _definition(self, step: Step, args: tuple[Value, ...]) -> Expansion | None:
         """Definition of an operator outside of ONNX, if the notion of equality allows for it."""
+        kinds = [None if arg is None else self._kind(arg) for arg in args]
+        key = step.head, tuple(map(bool, step.node.output)), *kinds
+        if key not in self._expansions:
+            self._expansions[key] = self._expansion(step, args)
+        expansion = self._expansions[key]
+        if expansion is None or self.over_reals or expansion.definition.exact:
+            return expansion
+        self.unopened = True
+        if self.needs_definitions:
+            raise OpenError(f"{label(step.node)} may round otherwise than its definition")
+        return None
+
+    def _kind(self, arg: Term) -> Hashable:
+        """All of an operand that may decide a definition: a constant, or else type and sizes."""
+        if self.terms.tensor(arg) is not None:
+            return arg
+        elem_type, shape = arg.fact.elem_type, arg.fact.shape
+        return elem_type, None if shape is None else tuple([dim.value for dim in shape])
+
+    def _expansion(self, step: Step, args: tuple[Value, ...]) -> Expansion | None:
+        """Definition of an operator outside of ONNX; None where none covers the node."""
         head, outputs = step.head, step.node.output
         assert head.op is not None
 
@@ -473,15 +495,9 @@ class Execution:
         present = [name or None for name in outputs]
         try:
             signature = signature_of(head.op, args, facts, present, constant)
-            expansion = expansion_of(signature, head.imports)
+            return expansion_of(signature, head.imports)
         except Unfit:
             return None
-        if expansion is None or self.over_reals or expansion.definition.exact:
-            return expansion
-        self.unopened = True
-        if self.needs_definitions:
-            raise OpenError(f"{label(step.node)} may round otherwise than its definition")
-        return None
 
     def _by_definition(
         self, step: Step, args: tuple[Value, ...], expansion: Expansion
