@@ -43,6 +43,16 @@ def _operands(case: Case) -> tuple[str, int | None]:
     )
 
 
+def _is_full(case: Case) -> bool:
+    """Test that all new rows stand behind a whole cache, in every sequence."""
+    lengths, total = case.constant("lengths"), case.constant("total_length")
+    count = case.size("query", 1)
+    room = case.size("past_key", 2) if case.has("past_key") else 0
+    if lengths is None or total is None or count is None or room is None:
+        return False
+    return bool((lengths == room + count - 1).all() and (total == room + count).all())
+
+
 def _places(case: Case) -> str:
     """Nodes of the lengths of the past and of the positions of queries [B, S]."""
     # Lengths hold the last position of each row, T - 1; a prompt has no past, whatever they say.
@@ -81,6 +91,12 @@ def _rotated(case: Case, head: int | None) -> str:
 
 def _cached(case: Case) -> str:
     """Nodes of the present keys and values, and of those up to the total length."""
+    if _is_full(case):
+        joined = "Concat <axis = 2> (past_{0}, {1})" if case.has("past_key") else "Identity ({1})"
+        return " ".join(
+            f"present_{kind} = {joined.format(kind, new)}  {kind[0]} = Identity (present_{kind})"
+            for kind, new in (("key", "newK"), ("value", "newV"))
+        )
     if not case.has("past_key"):
         return """present_key = Identity (newK)  k = Slice (newK, [0], totalV, [2])
             present_value = Identity (newV)  v = Slice (newV, [0], totalV, [2])"""
@@ -149,10 +165,13 @@ def _scores(case: Case, scaling: str, blocks: str) -> str:
         )
     else:
         limits.append("isSeen = Identity (isKnown)")
-    return f"""{repeats} q = Cast <to = 1> (q1)  kX = Transpose <perm = [0, 1, 3, 2]> (kR)
+    raw = f"""{repeats} q = Cast <to = 1> (q1)  kX = Transpose <perm = [0, 1, 3, 2]> (kR)
         plain = MatMul (q, kX) {scaling} {capped} {bias}
-        biased = {"Add (capped, biasW)" if bias else "Identity (capped)"}
-        columns = Range (0, total, 1)  endsC = Unsqueeze <axes = [1, 2]> (ends)
+        biased = {"Add (capped, biasW)" if bias else "Identity (capped)"}"""
+    sees_all = _is_full(case) and not (case["causal"] or window > 0 or blocks)
+    if sees_all and "scored" not in case.outputs:
+        return f"{raw} scores = Identity (biased)"
+    return f"""{raw} columns = Range (0, total, 1)  endsC = Unsqueeze <axes = [1, 2]> (ends)
         rowsC = Unsqueeze <axes = [2]> (rows)  {" ".join(limits)}
         isSeenU = Unsqueeze <axes = [1]> (isSeen)  {blocks}
         isSeenH = {"And (isSeenU, isOpen)" if blocks else "Identity (isSeenU)"}

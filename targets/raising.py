@@ -14,7 +14,10 @@ from ..passes.simplify.library import RAISED as RULES
 from ..passes.simplify.rules.rule import Rule
 from ..passes.simplify.rules.worklist import Driver
 from ..passes.utils.fixpoint import run_passes
+from .grouped_attention import RaiseGroupedAttention
 from .linear_attention import raise_linear_attention
+
+_ROTATIONS = [rule for rule in RULES if rule.name.startswith("rotary")]
 
 
 def raise_operators(model: Model, pass_name: str, context: PassContext, target: str) -> bool:
@@ -33,7 +36,12 @@ def raise_operators(model: Model, pass_name: str, context: PassContext, target: 
 
     context.analyses.invalidate()
     changed = raise_loops(model, pass_name, context, target)
-    changed |= Driver(model, RULES, context.inference(model), observe, rounds=True).run(True)
+    for rules in (_ROTATIONS, RULES):
+        if Driver(model, rules, context.inference(model), observe, rounds=True).run(True):
+            changed = True
+            context.analyses.invalidate()
+        if rules is _ROTATIONS:  # attention reads what it rotates
+            changed |= run_passes((RaiseGroupedAttention(),), model, context, repeat=False)
     if changed:
         context.analyses.invalidate()
         MergeSubexpressions().run(model, context)  # operands that rules made of the same values

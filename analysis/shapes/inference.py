@@ -255,10 +255,10 @@ class ShapeInference:
         key = self._nodes.kind(node), node.graph.root.opset(), *inputs
         facts = self._foreign.get(key)
         if facts is None:
-            made = self.symbols.made
+            count = self.symbols.made
             facts = [self._nodes.shared(fact) for fact in self._infer(node, inputs)]
             # A new size differs in each node, and so may elements that no fact holds.
-            if self.symbols.made == made and self._decides(node, inputs):
+            if self.symbols.made == count and self._decides(node, inputs):
                 self._foreign[key] = facts
         return facts
 

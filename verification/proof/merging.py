@@ -89,6 +89,10 @@ class MergingExecution(RecordedExecution):
                     or (_is_raised(step) and self._equal_by_rules(original, value))
                 ):
                     value, is_shared = original, True
+                elif not is_shared and value is not None and value.head.name == "narrow":
+                    # A part of a product that the rewrite merged is one of the original's.
+                    part = self._settled(value)
+                    value, is_shared = (part, True) if part in shared else (value, False)
                 if is_shared:
                     self._cut(value)
                 frame[at] = value

@@ -14,6 +14,8 @@ from .attention_scores import stripped
 from .replacement import Emitted, Operand, Site, has_elements
 
 _HEADS_FIRST = (0, 2, 1, 3)
+_ROTATIONS = {"RotaryEmbedding": 3, "com.microsoft::RotaryEmbedding": 4}
+"""Rotations, with the number of operands without positions of each token."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,25 +154,54 @@ def sequences_of(site: Site, heads: Heads) -> Operand:
     if len(heads.shape) != 4:
         return None
     node = _own(site, source)
-    if heads.is_plain and node is not None and node.is_op("RotaryEmbedding"):
+    operands = _ROTATIONS.get(node.op.qualname) if heads.is_plain and node is not None else None
+    if operands and node is not None:
         rotated, heads_count = node.input(0), heads.shape[1].value
-        if node.op.attributes or len(node.inputs) != 3 or rotated is None or not heads_count:
+        if node.op.attributes or len(node.inputs) != operands or not (rotated and heads_count):
             return None
         rows = sequences_of(site, dataclasses.replace(heads, source=rotated))
-        op = Operator.make("RotaryEmbedding", num_heads=heads_count)
+        op = Operator.make("RotaryEmbedding", node.op.domain, num_heads=heads_count)
         return None if rows is None else Emitted(op, [rows, *node.inputs[1:]])
+    if node is not None and node.is_op("Split") and node.attribute("axis", 0) == 1:
+        return _part_of_rows(site, heads, node)
+    below: Value | None = None
     if heads.is_plain:
-        turned = _own(site, source)
-        if turned is None or turned.attribute("perm") != list(_HEADS_FIRST):
+        turned = node
+        if heads.shape[2] == 1 and node is not None and node.is_op("Reshape"):
+            below = source  # heads of one token are in the order of its row
+        elif turned is None or turned.attribute("perm") != list(_HEADS_FIRST):
             return None
-        below = _operand_of(site, turned, "Transpose")
+        else:
+            below = _operand_of(site, turned, "Transpose")
     else:
         below = source if heads.perm == _HEADS_FIRST else None
     value = None if below is None else _operand_of(site, _own(site, below), "Reshape")
     batch, count, places, size = heads.shape
-    if value is None or site.shape(value) != (batch, places, count * size):
+    shape = None if value is None else site.shape(value)
+    sizes = [dim.value for dim in (batch, places, count * size)]
+    if shape == (batch * places, count * size) and None not in sizes:
+        return Emitted(Operator("Reshape"), [value, np.array(sizes, np.int64)])
+    return value if shape == (batch, places, count * size) else None
+
+
+def _part_of_rows(site: Site, heads: Heads, split: Node) -> Operand:
+    """Part of the rows of all heads that a Split takes apart."""
+    whole = split.input(0)
+    shapes = [site.shape(value) for value in (whole, *split.outputs) if value is not None]
+    if whole is None or None in split.outputs or not heads.is_plain:
         return None
-    return value
+    if any(shape is None or len(shape) != 4 for shape in shapes):
+        return None
+    rows = sequences_of(site, dataclasses.replace(heads, source=whole, shape=shapes[0] or ()))
+    sizes = [(shape[1] * shape[3]).value for shape in shapes[1:] if shape is not None]
+    if rows is None or None in sizes:
+        return None
+    place = list(split.outputs).index(heads.source)
+    if site.opset < 13:
+        op, inputs = Operator.make("Split", axis=2, split=sizes), [rows]
+    else:
+        op, inputs = Operator.make("Split", axis=2), [rows, np.array(sizes, np.int64)]
+    return Emitted(op, inputs, place=place, outputs=len(sizes))
 
 
 def mask_of(site: Site, masks: Sequence[Value], scores: Shape, elem_type: int) -> Operand:

@@ -28,6 +28,8 @@ from .attention_scores import Scores, guarded, only_reader, scores_of, stripped
 from .replacement import FLOAT, HALF, Match, Operand, Raising, Site, has_elements
 
 _HEADS_FIRST = [0, 2, 1, 3]
+_MOST_VIEWS = 4
+"""Most nodes that join heads."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,17 +43,17 @@ class RaiseAttention(Raising):
         """Return the attention around a Softmax."""
         if not site.has("Attention"):
             return None
-        form = _operator_form(site, seed) if seed.is_op("Attention") else _longer_form(site, seed)
+        form = _operator_form(site, seed) if seed.is_op("Attention") else longer_form(site, seed)
         if form is None:
             return None
-        cached = _with_cache(site, form)
+        cached = with_cache(site, form)
         forms = [form] if cached is None else [cached, form]
         matches = (_of_sequences(site, each) or _of_heads(site, each) for each in forms)
         return next((match for match in matches if match is not None), None)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Form:
+class Form:
     """Attention with an axis of heads, or without one, in rank 3.
 
     Attributes:
@@ -73,13 +75,13 @@ class _Form:
     attributes: dict[str, Any]
 
 
-def _longer_form(site: Site, seed: Node) -> _Form | None:
+def longer_form(site: Site, seed: Node) -> Form | None:
     """Attention around a Softmax."""
     root, scores = _weighted(site, seed), scores_of(site, seed)
     return None if root is None or scores is None else _form(site, seed, scores, root)
 
 
-def _operator_form(site: Site, node: Node) -> _Form | None:
+def _operator_form(site: Site, node: Node) -> Form | None:
     """Attention with an axis of heads and without a cache."""
     q, k, v, mask = (node.input(index) for index in range(4))
     if any(node.inputs[4:]) or any(node.outputs[1:]) or q is None or k is None or v is None:
@@ -98,7 +100,7 @@ def _operator_form(site: Site, node: Node) -> _Form | None:
         return None
     precision = node.attribute("softmax_precision")
     attributes = {} if precision is None else {"softmax_precision": precision}
-    return _Form(node, queries, keys, values, (), mask, float(np.float32(scale)), attributes)
+    return Form(node, queries, keys, values, (), mask, float(np.float32(scale)), attributes)
 
 
 def _weighted(site: Site, seed: Node) -> Node | None:
@@ -121,7 +123,7 @@ def _weighted(site: Site, seed: Node) -> Node | None:
     return node if below is not None and below == (weights, 1.0) else None
 
 
-def _form(site: Site, seed: Node, scores: Scores, root: Node) -> _Form | None:
+def _form(site: Site, seed: Node, scores: Scores, root: Node) -> Form | None:
     """Attention of scores and values whose sizes fit."""
     values = root.input(1)
     if values is None or scores.scale <= 0:
@@ -149,10 +151,10 @@ def _form(site: Site, seed: Node, scores: Scores, root: Node) -> _Form | None:
         return None
     if size is not None and close(scale, size**-0.5):
         scale = size**-0.5  # two roots of it were rounded, one for the queries, one for the keys
-    return _Form(root, q, k, v, (), mask, float(np.float32(scale)), attributes)
+    return Form(root, q, k, v, (), mask, float(np.float32(scale)), attributes)
 
 
-def _with_cache(site: Site, form: _Form) -> _Form | None:
+def with_cache(site: Site, form: Form) -> Form | None:
     """Attention whose keys and values are joined to those of a cache by the operator."""
     (keys, values), cache = without_cache(site, form.keys, form.values)
     if not cache:
@@ -169,7 +171,7 @@ def _fit(q: Shape, k: Shape, v: Shape) -> bool:
     return len(q) == 3 or q[1].divided_by(k[1]) is not None
 
 
-def _of_heads(site: Site, form: _Form) -> Match | None:
+def _of_heads(site: Site, form: Form) -> Match | None:
     """Attention on operands with an axis of heads, or on rows of one head each."""
     attributes = dict(form.attributes)
     if len(form.queries.shape) == 3:
@@ -178,18 +180,13 @@ def _of_heads(site: Site, form: _Form) -> Match | None:
     return _completed(site, form, operands, attributes, form.root)
 
 
-def _of_sequences(site: Site, form: _Form) -> Match | None:
+def _of_sequences(site: Site, form: Form) -> Match | None:
     """Attention that splits and joins heads itself, on operands of rank 3."""
     parts = [sequences_of(site, each) for each in (form.queries, form.keys, form.values)]
-    turned = only_reader(site, form.root.output())
-    if turned is None or not turned.is_op("Transpose") or None in parts:
+    joined = joined_heads(site, form)
+    if joined is None or None in parts:
         return None
-    joined = only_reader(site, turned.output())
-    if turned.attribute("perm") != _HEADS_FIRST or joined is None or not joined.is_op("Reshape"):
-        return None
-    batch, heads, places, size = (*form.queries.shape[:3], form.values.shape[3])
-    if site.shape(joined.output()) != (batch, places, heads * size):
-        return None
+    heads = form.queries.shape[1]
     counts = heads.value, form.keys.shape[1].value
     if None in counts:
         return None
@@ -197,13 +194,45 @@ def _of_sequences(site: Site, form: _Form) -> Match | None:
     return _completed(site, form, parts, attributes, joined)
 
 
+def joined_heads(site: Site, form: Form) -> Node | None:
+    """The Reshape that joins the heads of the result, behind a Transpose and views.
+
+    It may join the batch and the places, too.
+    """
+    if len(form.queries.shape) != 4:
+        return None
+    batch, heads, places, size = (*form.queries.shape[:3], form.values.shape[3])
+    joined = [(batch, places, heads * size), (batch * places, heads * size)]
+    value, is_turned = form.root.output(), 1 in (heads, places)  # then a Reshape turns them, too
+    for _ in range(_MOST_VIEWS):
+        node = only_reader(site, value)
+        if node is None or not node.is_op("Transpose", "Reshape"):
+            return None
+        if node.is_op("Transpose"):
+            if site.shape(value) != (batch, heads, places, size):
+                return None
+            if node.attribute("perm") != _HEADS_FIRST:
+                return None
+            is_turned = True
+        value = node.output()
+        if is_turned and site.shape(value) in joined:
+            return node if node.is_op("Reshape") else None
+        is_split = site.shape(value) == (batch, places, heads, size) and is_turned
+        if not is_split and site.shape(value) != (batch, heads, places, size):
+            return None
+    return None
+
+
 def _completed(
-    site: Site, form: _Form, operands: list[Any], attributes: dict[str, Any], root: Node
+    site: Site, form: Form, operands: list[Any], attributes: dict[str, Any], root: Node
 ) -> Match | None:
-    if root.output().pinned:
+    shape = site.shape(root.output()) or ()
+    sizes = tuple([dim.value for dim in shape if dim.value is not None])
+    if root.output().pinned or (len(shape) == 2 and len(sizes) < 2):
         return None
     op = Operator.make("Attention", scale=form.scale, **attributes)
     inputs = [*operands, form.mask, *form.cache[:2]]
     while inputs[-1] is None:
         inputs.pop()
-    return site.completed(Match(op, inputs, root, form.cache[2:]))
+    view = sizes if len(shape) == 2 else None
+    return site.completed(Match(op, inputs, root, form.cache[2:], sizes=view))

@@ -13,7 +13,7 @@ from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Shape
 from ....facts.notions import Equality, weakest
 from ....facts.reason import Message
-from ....ir import Array, Graph, Model, Node, Operator, Value
+from ....ir import Array, Graph, Model, Node, Operator, Value, normal_domain
 from ....ops.builder import Builder
 from ....ops.schema_queries import schema_at, takes
 from ...base import Pass, PassContext
@@ -30,10 +30,19 @@ FLOAT, HALF, DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.Ten
 
 @dataclasses.dataclass(frozen=True)
 class Emitted:
-    """Node to add; an array among its inputs is a constant to add."""
+    """Node to add.
+
+    Attributes:
+        op: its operator.
+        inputs: its operands; an array is a constant to add.
+        place: the output that counts.
+        outputs: the number of outputs.
+    """
 
     op: Operator
     inputs: Sequence[Operand]
+    place: int = dataclasses.field(default=0, kw_only=True)
+    outputs: int = dataclasses.field(default=1, kw_only=True)
 
     @property
     def sources(self) -> tuple[Value, ...]:
@@ -62,11 +71,13 @@ class Match(Emitted):
         root: the node.
         others: values that its further outputs are.
         unused: the nodes that it replaces, readers first.
+        sizes: the shape into which a Reshape brings the output; None for no Reshape.
     """
 
     root: Node
     others: Sequence[Value] = ()
     unused: Sequence[Node] = ()
+    sizes: tuple[int, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +184,7 @@ class Site:
         """The match with the nodes that it makes unused; None if it leaves as many as before."""
         producers = [v.producer for v in match.others if v.producer is not None]
         unused = unused_after(self.graph, [match.root, *producers], match.sources)
-        if len(unused) <= match.size:
+        if len(unused) <= match.size + (match.sizes is not None):
             return None
         # A value beside the result must not lead to an operand.
         for value in match.others:
@@ -186,7 +197,10 @@ class Site:
 def replace(graph: Graph, match: Match) -> Value:
     """Replace a form by its operator."""
     olds = [match.root.output(), *match.others]
-    news = _emit(Builder(graph), match, [old.name for old in olds], match.root.name)
+    emit, labels = Builder(graph), [old.name for old in olds]
+    news = _emit(emit, match, labels, match.root.name)
+    if match.sizes is not None:
+        news[0] = emit.reshape(news[0], match.sizes, labels[0])
     replace_values(graph, dict(zip(olds, news, strict=True)))
     for node in match.unused:
         graph.remove(node)
@@ -200,10 +214,13 @@ def _emit(emit: Builder, node: Emitted, labels: Sequence[str], name: str = "") -
         if isinstance(each, np.ndarray):
             inputs.append(emit.constant(each, f"{labels[0]}_{index}"))
         elif isinstance(each, Emitted):
-            inputs.append(_emit(emit, each, [f"{labels[0]}_{index}"])[0])
+            names = [f"{labels[0]}_{index}", *[f"{labels[0]}_{n}" for n in range(1, each.outputs)]]
+            inputs.append(_emit(emit, each, names)[each.place])
         else:
             inputs.append(each)
-    return emit.several(node.op, inputs, labels, name)
+    # ONNX has no schema of the operators of a runtime.
+    add = emit.add_unchecked if normal_domain(node.op.domain) else emit.several
+    return add(node.op, inputs, labels, name)
 
 
 def has_elements(shape: Shape) -> bool:
