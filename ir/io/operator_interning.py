@@ -100,7 +100,9 @@ class Operators:
         """
         op_type, domain = node.op_type, node.domain
         holds = _may_hold(op_type, domain)
-        is_single = holds is not False and not _holds_little(node)
+        if holds is None and domain:  # its own attributes tell
+            holds = True
+        is_single = holds is None or (holds and not _holds_little(node))
         if self._functions and not is_single:
             is_single = key_of(domain, op_type, node.overload) in self._functions
         alike = () if is_single else _key(node, inputs, outputs)

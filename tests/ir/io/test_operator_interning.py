@@ -82,6 +82,12 @@ def test_one_operator_for_what_says_the_same_and_never_for_another(
     assert sum(bool(node.op_type) for node in asked) == len({id(op) for op in known})
 
 
+def test_operators_of_other_domains_are_interned() -> None:
+    node = helper.make_node("Neg", ["x"], ["y"], domain="own", axis=1)
+    made, asked = read([node, node])
+    assert len(asked) == 1 and made[0] is made[1]
+
+
 def test_large_or_naming_attributes_are_not_interned() -> None:
     tensor = numpy_helper.from_array(np.zeros(17))
     body = helper.make_graph([], "b", [], [])
@@ -92,7 +98,7 @@ def test_large_or_naming_attributes_are_not_interned() -> None:
         (helper.make_node("Constant", [], ["y"], value=tensor), set()),
         (helper.make_node("If", ["x"], ["y"], then_branch=body, else_branch=body), set()),
         (helper.make_node("NoSuchOperator", ["x"], ["y"]), set()),
-        (helper.make_node("Neg", ["x"], ["y"], domain="own"), set()),
+        (helper.make_node("Neg", ["x"], ["y"], domain="own", body=body), set()),
         (helper.make_node("Neg", ["x"], ["y"]), {("", "Neg", "")}),
         (placed, set()),
         (holder, set()),
