@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..driver.options import RewriteOptions
     from ..driver.result import Outcome
     from ..ir import ModelFile
+    from ..verification.certificate import Certificate
     from ..verification.mismatch import MismatchError
     from ..verification.runs.options import VerifyOptions
 
@@ -146,9 +147,10 @@ class Session:
             # The comparison may have kept further constructs.
             code = code or self._withheld(outcome)
         if not code:
+            record = self._certificate(outcome, original)  # which may fail: nothing is written yet
             sharing: dict[str, Any] = {"keep": read, "link_data": output.link_data}
             write_model(outcome.ir, target, force=output.force, **sharing)
-            outcome = self._write_certificate(outcome, original)
+            outcome = self._write_certificate(outcome, record)
         return self._report(outcome, mismatch, code, source, None if code else target)
 
     def _withheld(self, outcome: Outcome) -> int:
@@ -212,17 +214,23 @@ class Session:
             raise NotVerifiedError(f"the rewrite was not verified: {verdict.reason}")
         return outcome, None, 0
 
-    def _write_certificate(self, outcome: Outcome, original: ModelFile) -> Outcome:
-        """Write the certificate that is asked for; return the outcome with the checker's word."""
+    def _certificate(self, outcome: Outcome, original: ModelFile) -> Certificate | None:
+        """Make the certificate that is asked for."""
         if self.proof.certificate is None:
-            return outcome
+            return None
         from ..verification.certificate import Certificate
 
         verdict = outcome.verdict
         assert verdict is not None and verdict.proof is not None
-        record = Certificate.of(original, outcome.ir, verdict.proof, outcome.bound)
+        return Certificate.of(original, outcome.ir, verdict.proof, outcome.bound)
+
+    def _write_certificate(self, outcome: Outcome, record: Certificate | None) -> Outcome:
+        """Write a certificate; return the outcome with the checker's word."""
+        if record is None or self.proof.certificate is None:
+            return outcome
         record.write(self.proof.certificate, force=self.output.force)
-        verdict = dataclasses.replace(verdict, proof=record.proof)
+        assert outcome.verdict is not None
+        verdict = dataclasses.replace(outcome.verdict, proof=record.proof)
         return dataclasses.replace(outcome, verdict=verdict)
 
     def _report(

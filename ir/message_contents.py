@@ -107,6 +107,11 @@ def check_sparse(tensor: onnx.SparseTensorProto, what: str, name: object = "") -
     count = math.prod(values)
     if len(values) != 1 or indices not in ([count], [count, len(dims)]):
         raise ModelError(f"{what} has indices of shape {indices} for {count} values")
+    if not tensor.indices.external_data:
+        places = onnx.numpy_helper.to_array(tensor.indices)
+        limits = dims if len(indices) == 2 else [min(math.prod(dims), 2**63 - 1)]
+        if ((places < 0) | (places >= limits)).any():
+            raise ModelError(f"{what} has an index outside of its shape {dims}")
 
 
 class Types:

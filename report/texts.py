@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ..ir import Operator, Tensor
+from ..ir import LoadError, Operator, Tensor
 from ..ir.attributes import PLAIN, value_of
 from ..ir.message_contents import element_bits
 from ..ir.places import normal_domain
@@ -68,7 +68,7 @@ def _attribute(message: onnx.AttributeProto, most: int) -> str:
 
 
 def elements_text(tensor: Tensor | None) -> str:
-    """The elements of a small constant; "" for others, and where they are in another file.
+    """The elements of a small constant; "" for others, in other files, and not readable.
 
     >>> elements_text(Tensor(array=np.array([1, 2])))
     '[1, 2]'
@@ -77,7 +77,10 @@ def elements_text(tensor: Tensor | None) -> str:
         return ""
     if tensor.size > _MOST_ELEMENTS or len(tensor.dims) > _MOST_ELEMENTS:
         return ""
-    array = np.asarray(tensor.numpy())
+    try:
+        array = np.asarray(tensor.numpy())
+    except LoadError:  # such as bytes that are not UTF-8: a report of the model is still one
+        return ""
     exact = array.dtype.kind in "OSUbiufc"
     return cut(_value_text((array if exact else array.astype(np.float32)).tolist()), _MOST_NOTE)
 

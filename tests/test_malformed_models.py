@@ -20,6 +20,7 @@ PUBLIC: dict[str, Callable[[Any], object]] = {
     "inspect": sl.inspect,
     "convert": lambda model: sl.convert_version(model, 13),
     "verify": lambda model: sl.verify(model, model),
+    "prove": lambda model: sl.prove(model, model),
     "run": lambda model: sl.reference.run(model, {}),
 }
 
@@ -28,7 +29,7 @@ def command(folder: Any, *arguments: object) -> Any:
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
-@pytest.mark.sample(168)
+@pytest.mark.sample(200)
 @pytest.mark.parametrize("function", PUBLIC)
 @pytest.mark.parametrize("name", malformed.REFUSED)
 def test_public_functions(name: str, function: str) -> None:

@@ -1,10 +1,12 @@
 """What `rewrite` and `convert` do alike: what is refused before the work, and what is written."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+import straightline as sl
 from texts import HEADER, LOOP
 
 COMMANDS = ("rewrite", "convert --opset 18")
@@ -59,3 +61,13 @@ def test_sizes_for_what_is_compared(run, tmp_path):
         "error: no input has a dimension named 'M'; there are 'N'\n",
     )
     assert run("verify", "in.onnx", "in.onnx", "--dim", "N=3").exit_code == 0
+
+
+def test_nothing_is_written_where_the_certificate_cannot_be_made(run, monkeypatch):
+    def fail(*_: object) -> None:
+        raise sl.LoadError("tensor 'w' cannot be read")
+
+    monkeypatch.setattr("straightline.verification.certificate.Certificate.of", fail)
+    result = run("rewrite", "in.onnx", "out.onnx", "--prove", "--certificate", "c.json")
+    assert result.exit_code == 1 and "'w' cannot be read" in result.stderr, result.output
+    assert not Path("out.onnx").exists() and not Path("c.json").exists()

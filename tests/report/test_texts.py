@@ -90,3 +90,8 @@ def test_bytes_of_a_tensor(array, size):
 
 def test_words():
     assert cut("a" * 60) == "a" * 60 and len(cut("a" * 61)) == 60
+
+
+def test_contents_that_cannot_be_read_are_not_shown():
+    text = onnx.TensorProto(data_type=onnx.TensorProto.STRING, dims=[1], string_data=[b"\xff"])
+    assert elements_text(sl.ir.Tensor(text)) == ""

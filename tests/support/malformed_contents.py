@@ -117,6 +117,25 @@ def sparse_with_too_few_indices(proto: onnx.ModelProto) -> None:
     proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [3]))
 
 
+@refused("sparse initializer 'sp' has an index outside of its shape [2, 3]")
+def sparse_with_an_index_behind(proto: onnx.ModelProto) -> None:
+    values = helper.make_tensor("sp", TensorProto.FLOAT, [1], [1])
+    indices = helper.make_tensor("", TensorProto.INT64, [1, 2], [0, 3])
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [2, 3]))
+
+
+@refused("sparse initializer 'sp' has an index outside of its shape [3]")
+def sparse_with_an_index_from_the_end(proto: onnx.ModelProto) -> None:
+    values = helper.make_tensor("sp", TensorProto.FLOAT, [1], [1])
+    indices = helper.make_tensor("", TensorProto.INT64, [1], [-1])
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [3]))
+
+
+@refused("graph 'main' has an output '', which nothing defines")
+def output_without_a_name(proto: onnx.ModelProto) -> None:
+    proto.graph.output.add(type=proto.graph.output[0].type)
+
+
 # Functions ----------------------------------------------------------------------------------------
 
 

@@ -208,10 +208,9 @@ def _elements(tensor: TensorProto) -> list[Any]:
     count = math.prod(tensor.dims)
     if not 0 < count <= _LARGEST_TENSOR or tensor.external_data or not tensor.data_type:
         return []
+    if tensor.data_type == TensorProto.STRING:
+        return [text.decode("utf-8", "replace") for text in tensor.string_data]
     array = numpy_helper.to_array(tensor)
-    if array.dtype.kind in "OSU":
-        texts = array.reshape(-1).tolist()
-        return [t.decode("utf-8", "replace") if isinstance(t, bytes) else str(t) for t in texts]
     if array.dtype.kind in "cb":
         return []
     convert = float if is_float(array.dtype) else int

@@ -28,6 +28,14 @@ def test_constants_of_bodies_functions_and_attributes_are_found():
     assert found.numbers.index(12) < found.numbers.index(100)  # scalars first
 
 
+def test_strings_that_are_not_utf8_are_read_in_part():
+    proto = model(
+        '(string[2] x) => (string[2] y) <string[1] w = {"ab"}> { y = StringConcat (x, w) }'
+    )
+    proto.graph.initializer[0].string_data[:] = [b"a\xff"]
+    assert Separators.of(proto).words == ("a\ufffd",)
+
+
 def test_weights_and_modes_are_no_thresholds():
     weights = ", ".join(map(str, range(1000, 1080)))
     proto = model(

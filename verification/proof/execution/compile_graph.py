@@ -297,6 +297,8 @@ class Compiler:
             program.constants.append((scope.define(name) if place is None else place, tensor))
         self._nodes(rows_of(graph.node) if rows is None else rows, scope, depth)
         program.outputs = [scope.find(info.name) for info in graph.output]
+        if ABSENT in program.outputs:  # the name "" omits an operand; an output has a name
+            raise OpenError(f"an output of graph '{graph.name}' has no name")
         _require_types_of_defaults(graph, constants)
         fixed = {*program.inputs, *[at for at, _ in program.constants]}
         fixed.update([own for _, own in program.captures])
