@@ -370,6 +370,36 @@ def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -
     graph.remove(node)
 
 
+def add_states(
+    loop_view: LoopView,
+    initial: Sequence[Value],
+    results: Sequence[Value],
+    infos: Sequence[onnx.ValueInfoProto],
+    labels: Sequence[str],
+) -> list[Value]:
+    """Add states to a Loop whose body has inputs for them.
+
+    New states stand behind the others and before the scan outputs, as Loop orders them.
+
+    Returns:
+        their last values.
+    """
+    node, body, graph = loop_view.node, loop_view.body, loop_view.around
+    states, count = len(loop_view.states), len(node.inputs)
+    all_results, all_infos = list(body.outputs), list(body.output_infos)
+    all_results[1 + states : 1 + states] = results
+    all_infos[1 + states : 1 + states] = infos
+    body.set_outputs(all_results, all_infos)
+    graph.resize_inputs(node, count + len(initial))
+    for index, value in enumerate(initial, count):
+        graph.set_input(node, index, value)
+    outputs: list[Value | str | None] = [*node.outputs]
+    outputs += [None] * (states - len(outputs))
+    outputs[states:states] = labels
+    graph.set_node_outputs(node, outputs)
+    return [node.output(index) for index in range(states, states + len(initial))]
+
+
 def declaration(name: str, type_: onnx.TypeProto | None) -> onnx.ValueInfoProto:
     """A declaration of a body's input or output, with a type where it is known."""
     info = onnx.ValueInfoProto(name=name)

@@ -30,7 +30,7 @@ from ...ir import Graph, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
 from ..iteration.iterations import Iterations
-from ..iteration.loop_view import LoopView, declaration, read
+from ..iteration.loop_view import LoopView, add_states, declaration, read
 from ..iteration.places import Index, Places, certain_sizes
 from ..iteration.row_accesses import Load, Row, RowAccesses, Store, distinct, written_before
 from ..iteration.splice import own_output
@@ -245,7 +245,7 @@ class _Writer:
         self, last: dict[int, int], firsts: dict[tuple[int, int], Value]
     ) -> dict[tuple[int, int], Value]:
         """Add states that hold the rows of the iterations before."""
-        node, body, name = self._loop_view.node, self._loop_view.body, self._store.state.argument
+        body, name = self._loop_view.body, self._store.state.argument
         registers, rows, infos = dict[tuple[int, int], Value](), [], []
         for position, count in last.items():
             row = self._store.row(position, Builder(body), self._keeps)
@@ -256,20 +256,8 @@ class _Writer:
                 # A row moves on by one state with each iteration, as in a shift register.
                 rows.append(row if older is None else own_output(older, (), Builder(body)))
                 infos.append(info)
-        # New states stand behind the others and before the scan outputs, as Loop orders them.
-        states, initial = len(self._loop_view.states), [firsts[key] for key in registers]
-        results, all_infos = list(body.outputs), list(body.output_infos)
-        results[1 + states : 1 + states] = rows
-        all_infos[1 + states : 1 + states] = infos
-        body.set_outputs(results, all_infos)
-        count = len(node.inputs)
-        self._graph.resize_inputs(node, count + len(initial))
-        for index, value in enumerate(initial, count):
-            self._graph.set_input(node, index, value)
-        outputs: list[Value | str | None] = [*node.outputs]
-        outputs += [None] * (states - len(outputs))
-        outputs[states:states] = [f"{name.name}_row"] * len(initial)
-        self._graph.set_node_outputs(node, outputs)
+        initial, labels = [firsts[key] for key in registers], [f"{name.name}_row"] * len(registers)
+        add_states(self._loop_view, initial, rows, infos, labels)
         return registers
 
     def _type(self) -> onnx.TypeProto | None:

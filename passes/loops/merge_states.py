@@ -1,4 +1,4 @@
-"""Merge loop-carried states that are equal in every iteration; read what a mask keeps from one.
+"""Merge equal loop-carried states, and split a state that joins several.
 
 o, h = Scan <num_scan_inputs = 2,                     h = Scan <num_scan_inputs = 2,
    body = b (o, h, e, m) => (p, r) {                     body = b (h, e, m) => (r) {
@@ -7,11 +7,12 @@ o, h = Scan <num_scan_inputs = 2,                     h = Scan <num_scan_inputs 
       r = Where (m, new, h) }>                           }>
 (zero, zero, x, mask)                                 (zero, x, mask)
 
-Equality is optimistic: states of one initial value are taken for equal, until the body computes
-different next values of equal ones.
+Equality is optimistic: states of one initial value are equal until the body computes different
+next values of equal ones. A Loop carries the parts of a state that is a Concat, if it reads whole
+parts.
 
 Where a mask keeps a state, r = Where (m, new, h), then y = Where (m, new, z) is Where (m, r, z), so
-that nothing reads `new` where the mask is false, as no recurrent operator computes it there.
+nothing reads `new` where the mask is false.
 
 Kept apart: two states that are both outputs of the graph, and states of a Loop that its condition
 ends.
@@ -31,14 +32,16 @@ from ..iteration.loop_view import LoopView, State, read
 from ..utils.legality import can_carry
 from ..utils.sites import Site, SitePass
 from ..utils.value_numbering import NodeKeys
+from .split_states import split_states
 
 _MERGED = Message("states-merged", "{count} states are equal to others in every iteration")
+_SPLIT = Message("state-split", "a state is now the {count} that it joined")
 _MASKED = Message("masked-reads", "{count} masked values are read from their state")
 
 
 @dataclasses.dataclass(frozen=True)
 class MergeStates(SitePass):
-    """Merge equal loop-carried states, and read from them what their masks let in."""
+    """Merge equal loop-carried states, split joined ones, read what masks keep from them."""
 
     name: ClassVar[str] = "merge-states"
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
@@ -47,6 +50,10 @@ class MergeStates(SitePass):
     def visit(self, site: Site) -> None:
         """Merge the states of one loop."""
         loop_view, model = read(site.node), site.model
+        split = split_states(loop_view, site.inference)
+        if split:
+            site.rewritten(_SPLIT(count=split))
+            return
         keys = NodeKeys(model, model.functions, site.context.analyses.keys)
         merged = _merge(site.graph, loop_view, keys)
         if merged:
