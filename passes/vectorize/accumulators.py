@@ -205,7 +205,8 @@ def _combined(body: Graph, state: State, node: Node, places: Places) -> Write | 
         users = [use.user for use in body.uses(state.argument)]
         # Another reader of the path needs the buffer of each iteration.
         alone = all(len(body.uses(each.output())) == 1 for each in path)
-        same = inference.fact(element).shape == inference.fact(combine.output()).shape
+        shapes = [inference.fact(value).shape for value in (element, combine.output())]
+        same = None not in shapes and _without_ones(shapes[0]) == _without_ones(shapes[1])
         if alone and same and {*users} == {read, node} and element not in _outputs(path):
             return Write(state, node, element, index, _REDUCTIONS[combine.op_type], path)
     return None
@@ -474,5 +475,8 @@ class FinalValue:
 def _is_row(element: Shape, buffer: Shape, count: int) -> bool:
     """Test for the sizes of some rows, up to axes of size 1."""
     whole = (Dimension.constant(count), *buffer[1:])
-    own, rows = ([dim for dim in shape if dim != 1] for shape in (element, whole))
-    return own == rows
+    return _without_ones(element) == _without_ones(whole)
+
+
+def _without_ones(shape: Shape | None) -> list[Dimension]:
+    return [dim for dim in shape or () if dim != 1]

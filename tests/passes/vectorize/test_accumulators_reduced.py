@@ -26,6 +26,8 @@ BODIES = {
         ' t = ScatterND <reduction = "add"> (s, at, u)'),
     "elements": ("4", "j1 = Unsqueeze (j, a) o = GatherElements (s, j1) u = Unsqueeze (e, a)"
         " w = Add (o, u) t = ScatterElements (s, j1, w)"),
+    "a scalar": ("4", "j1 = Unsqueeze (j, a) o = Gather (s, j1) w = Add (o, e)"
+        " t = ScatterElements (s, j1, w)"),
     "elements of rows": ("4, 2", "j1 = Unsqueeze (j, b) j2 = Tile (j1, k) u = Unsqueeze (row, a)"
         ' t = ScatterElements <reduction = "add"> (s, j2, u)'),
     "rows that overlap": ("10, 2", f"{SPAN} o = Slice (s, i1, i2, a)"
