@@ -167,16 +167,16 @@ def _split(loop_view: LoopView, joined: _Joined, inference: ShapeInference) -> N
             value = inside.squeeze(value, axis, read.output.name)
         body.replace_uses(read.output, value)
         replaced[read.output] = value
-    for part, own in zip(joined.parts, bare, strict=True):
-        own = own or part
-        results.append(own_output(replaced.get(own, own), results, inside))
+    for whole, inner in zip(joined.parts, bare, strict=True):
+        result = inner or whole
+        results.append(own_output(replaced.get(result, result), results, inside))
     for node in dict.fromkeys(read.output.producer for read in joined.reads):
         assert node is not None
         body.remove(node)
     finals = add_states(loop_view, initial, results, infos, labels)
     if state.final is not None and loop_view.around.is_used(state.final):
-        whole = [
+        last = [
             final if own is None else outside.unsqueeze(final, axis, labels[0])
             for final, own in zip(finals, bare, strict=True)
         ]
-        loop_view.around.replace_uses(state.final, outside.concat(whole, axis, state.final.name))
+        loop_view.around.replace_uses(state.final, outside.concat(last, axis, state.final.name))
