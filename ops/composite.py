@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from ..facts.fact import Fact, Shape
 from ..facts.polynomial import Dimension, product
-from ..facts.safety_context import Premises, at_least, require, same, same_shape
+from ..facts.safety_context import Premises, at_least, require, same, same_shape, shown
 from ..ir import Node
 from .cost_estimates import EACH, elements, matching
 from .elementwise import OfEach
@@ -157,7 +157,8 @@ class Recurrent(OperatorRules):
         hidden = premises.shape(2, 3)[2]
         same(hidden, node.attribute("hidden_size", 0), "hidden_size")
         count, by_batch = Dimension.constant(directions), bool(node.attribute("layout", 0))
-        at_least(second if by_batch else first, 1, "the sequence")
+        steps = second if by_batch else first
+        require(premises.is_at_least(steps, 1), f"{shown(steps)} steps may be less than 1")
         same_shape(premises.shape(1), (count, hidden * gates, width), "W")
         same_shape(premises.shape(2), (count, hidden * gates, hidden), "R")
         state = (first, count, hidden) if by_batch else (count, second, hidden)

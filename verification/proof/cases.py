@@ -13,7 +13,8 @@ import onnx
 
 from ...facts.named_dimensions import Minima
 from ...facts.polynomial import Dimension
-from .arithmetic.inequalities import at_least, least_sizes
+from .arithmetic.inequalities import at_least, is_never_negative, least_sizes
+from .arithmetic.trip_counts import MOST_ITERATIONS
 from .execution.inputs import symbol_of
 from .execution.obligations import Log
 from .execution.safety import Safety
@@ -51,6 +52,36 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
     numbers = [n for each in before if not each.guards for n in safety.demands(*each[:3])]
     names = sorted(name for name in least_sizes(numbers) if may_fix(terms, name))
     return _positive(names)
+
+
+def known_by_demands(terms: Terms, before: Log) -> list[Dimension]:
+    """Numbers that are at least 0 wherever the original runs, by demands of its loops, too.
+
+        Gather (p, i) in a loop of T iterations, p [5]      i <= 4 on the last one, so T <= 5
+
+    A loop without an iteration demands nothing, so the number must be at least 0 then as well.
+
+    Args:
+        terms: the terms of both models.
+        before: obligations of the original.
+    """
+    safety, known = Safety(terms), dict[Dimension, None]()
+    for each in before:
+        # The key of a loop that a condition may end is no name of its iterations.
+        counts = {guard.key: guard.iterations for guard in each.guards if guard.is_loop}
+        if len(counts) < len(each.guards) or not all(isinstance(key, str) for key in counts):
+            continue
+        last = {str(name): n - 1 for name, n in counts.items() if n is not None}
+        if len(last) < len(counts) or any(n.symbols & terms.limits.keys() for n in last.values()):
+            continue
+        outermost = [MOST_ITERATIONS - 1 - n for n in list(last.values())[:1]]
+        for number in (*outermost, *safety.demands(*each[:3])):
+            fact = number.replaced(last)
+            if fact.less(0) is not None or not all(may_fix(terms, name) for name in fact.symbols):
+                continue
+            if all(is_never_negative(terms, fact, [-n - 1]) for n in last.values()):
+                known[fact] = None
+    return list(known)
 
 
 def _positive(names: Iterable[str]) -> Case:

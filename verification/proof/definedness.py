@@ -203,7 +203,7 @@ class Definedness:
         # A twin compares terms, which costs most, so it is the last way.
         ways = (
             *(self._is_safe, self._has_tensor, self._fits),
-            *(self._picks, self._has_types, self._has_twin),
+            *(self._picks, self._has_types, self._has_twin, self._has_steps),
         )
         if not any(holds(obligation, around) for holds in ways):
             raise UndefinedError(obligation, fault)
@@ -241,6 +241,12 @@ class Definedness:
             )
         facts = self._facts[key]
         return bool(facts) and not self._safety.fault(*obligation[:3], facts)
+
+    def _has_steps(self, obligation: Obligation, _: set[Hashable]) -> bool:
+        """Test whether a recurrent operator cannot fail if it runs a step, which is assumed."""
+        head, args, width = obligation[:3]
+        steps = self.comparison.steps_of(head, args)
+        return steps is not None and not self._safety.fault(head, args, width, [steps - 1])
 
     @lazy_property
     def _numbers(self) -> dict[Dimension, list[Guards]]:

@@ -32,6 +32,7 @@ from .cases import (
     case_by_demands,
     case_of_minima,
     cases_by_sizes,
+    known_by_demands,
     size_without_iteration,
     with_sizes,
 )
@@ -235,6 +236,7 @@ class _Question:
         self.ran: _Ran | None = None
         self.log: Log = []
         self.demanded: Case = self.assumed
+        self.known: dict[bool, Sequence[Dimension]] = {}
         self.declarations: Declarations = {}
         self.declares = False
         self.typed: set[int] = set()
@@ -496,10 +498,12 @@ class _Question:
                 if failure is None:
                     failure, self.failed = error, self.terms
                 demanded = case_by_demands(self.terms, self.log)
+                learns = sizes in (self.assumed, self.demanded) and self._learns()
                 if demanded and sizes == self.assumed:
                     # A weaker notion begins with it.
                     self.demanded = with_sizes(sizes, demanded)
-                cases = [demanded] if demanded else cases_by_sizes(self.terms, not self.is_brief)
+                cases = [demanded] if demanded or learns else []
+                cases = cases or cases_by_sizes(self.terms, not self.is_brief)
                 if not cases:
                     raise failure from None
             waiting += [with_sizes(sizes, case) for case in reversed(cases)]
@@ -508,6 +512,14 @@ class _Question:
             if len(waiting) > room:
                 break
         raise OpenError("too many loops may have no iteration, each of which is a case of its own")
+
+    def _learns(self) -> bool:
+        """Test whether the run of the original shows facts that no attempt knew. They depend on the
+        reading of conditions."""
+        if self.heeds_condition in self.known:
+            return False
+        self.known[self.heeds_condition] = known_by_demands(self.terms, self.log)
+        return bool(self.known[self.heeds_condition])
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.
@@ -519,7 +531,8 @@ class _Question:
         # for folds over the reals, so only the comparison runs again.
         if self.ran is not None and not sizes:
             return self._again(self.ran)
-        terms = self.terms = Terms(self.budget, sizes)
+        known = self.known.get(self.heeds_condition, ())
+        terms = self.terms = Terms(self.budget, sizes, known)
         self.made.append(terms)
         terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of

@@ -24,6 +24,50 @@ def test_the_size_for_which_a_loop_has_no_iteration():
             size_without_iteration(iterations)
 
 
+TOTALS = """g (float[n] x, float[5] p, int64 m, int64 k) => (float s, int64[1] y)
+    <float none = {0}, int64 one = {1}, bool yes = {1}, int64[1] first = {0}, int64[1] next = {1},
+    int64[1] most = {99}> { shape = Shape (x) n = Squeeze (shape) s = LOOP Y }"""
+OVER = """Loop (COUNT, yes, none) <body = b (int64 i, bool c, float t) => (bool d, float u) {
+    ON NODES }>"""
+READ = "e = Gather (p, i) u = Add (t, e)"
+GUARDED = """a = Less (i, m) e = If (a) <then_branch = f () => (float v) { v = Gather (p, i) },
+    else_branch = g () => (float w) { w = Identity (t) }> u = Add (t, e)"""
+NESTED = """u = Loop (n, c, t) <body = b (int64 j, bool f, float v) => (bool h, float w) {
+    h = Identity (f) e = Gather (p, j) w = Add (v, e) }>"""
+
+
+def totals(nodes, y, count="n", on="d = Identity (c)"):
+    text = OVER.replace("ON", on).replace("COUNT", count).replace("NODES", nodes)
+    return TOTALS.replace("LOOP", text).replace("Y }", f"{y} }}")
+
+
+def rows(start, count="shape"):
+    return f"q = Slice (p, {start}, most) r = Slice (q, first, {count}) y = Shape (r)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "known"),
+    [
+        (READ, {}, True),
+        (READ.replace("(p, i)", "(p, j)").replace("e =", "j = Add (i, one) e ="), {}, True),
+        (GUARDED, {}, False),
+        (READ, {"on": "d = Less (t, none)"}, False),
+        (READ, {"count": "m"}, False),
+        (NESTED, {"count": "m"}, False),
+        (NESTED, {"count": "one"}, True),
+    ],
+)
+def test_positions_in_a_loop_bound_its_iterations(nodes, options, known):
+    """All n rows of p [5] are read, so n is at most 5, unless some of them may not be read."""
+    before, after = (
+        totals(nodes, "y = Identity (shape)", **options),
+        totals(nodes, rows("first"), **options),
+    )
+    (assert_proved if known else assert_open)(before, after)
+    after = totals(nodes, rows("next"), **options)
+    (assert_proved if known and "j = Add" in nodes else assert_open)(before, after)
+
+
 def test_trip_counts_make_cases_where_they_are_asked_for():
     terms = Terms(Budget())
     terms.facts.declared.add("N")

@@ -50,16 +50,22 @@ def is_never_negative(terms: Terms, size: Dimension, facts: Collection[Dimension
         facts: numbers that are known to be at least 0.
     """
     # The bounds of single symbols come first: they need no elimination.
-    is_negative = size.less(0)
+    is_negative, facts = size.less(0), (*facts, *terms.known)
     if is_negative is not None or size in facts:
         return not is_negative
-    case = [fact for fact in facts if not fact.symbols.isdisjoint(size.symbols)][:_MOST_KNOWN]
+    case = [fact for fact in facts if _names(terms, fact) & size.symbols][:_MOST_KNOWN]
     if case and size.replaced(at_least(least_sizes(case))).less(0) is False:
         return True
     defined = (terms.counts, terms.limits, terms.sized)
     if case or any(name in each for name in size.symbols for each in defined):
         return _Facts(terms).imply(size, case, _MOST_CASES)
     return False
+
+
+def _names(terms: Terms, fact: Dimension) -> set[str]:
+    """Symbols that a fact is about: its own, and those that its quotients divide."""
+    quotients = (quotient_of(terms.sized[name]) for name in fact.symbols if name in terms.sized)
+    return set(fact.symbols).union(*(each[0].symbols for each in quotients if each is not None))
 
 
 def least_sizes(facts: Iterable[Dimension]) -> dict[str, int]:

@@ -2,12 +2,14 @@
 
 Each trip count has one canonical form, however a model computes it.
 
-`while i < n` with a counter that starts at s and grows by 1 holds for n - s iterations if s < n.
+`while i < n` with a counter that starts at s and grows by k holds for ceil((n - s) / k) iterations
+if s < n.
 The body computes its condition after an iteration, so the loop makes the first one whatever the
 counter is, unless the initial condition compares the start as the body compares the counter.
 
 That holds for integers that do not wrap. A counter that approaches its bound one by one meets the
-bound before it leaves its type; the start and the bound must lie within the type.
+bound before it leaves its type; the start and the bound must lie within the type. One that may jump
+over its bound, and over the end of its type, makes more iterations than any loop that ends.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from ..terms.term import Term, fingerprint
 from ..terms.term_manager import Terms
 from .exact_integers import (
     LEAST,
+    QUOTIENT,
     TOTAL,
     atom,
     highest,
@@ -36,6 +39,8 @@ from .exact_integers import (
 )
 from .inequalities import is_never_negative
 
+MOST_ITERATIONS = 1 << 40
+"""A loop with more iterations counts as one that does not end."""
 _MOST_PARTS = 16
 _ZERO = Dimension.constant(0)
 _SCALAR = Fact(onnx.TensorProto.INT64, ())
@@ -225,7 +230,7 @@ class Loop(NamedTuple):
 
 
 class Counter(NamedTuple):
-    """Integer that grows by the same number, 1 or -1, on each iteration.
+    """Integer that grows by the same number on each iteration.
 
     Attributes:
         first: its value on the first iteration, unless that wraps.
@@ -352,7 +357,12 @@ def _stays(terms: Terms, loop: Loop, term: Term) -> bool:
 def _is_met(end: End) -> bool:
     """Test whether the counter meets its bound before it would leave its type."""
     (low, high), bound, order = range_of(end.counter.elem_type), end.bound, end.order
-    return low <= bound.low - order.equal if order.above else bound.high + order.equal <= high
+    step, first = abs(end.counter.step), end.counter.first
+    beyond = order.equal + step - 1
+    if low <= bound.low - beyond if order.above else bound.high + beyond <= high:
+        return True
+    room = first.low - low if order.above else high - first.high
+    return step > 1 and room // step > MOST_ITERATIONS
 
 
 def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
@@ -367,8 +377,7 @@ def _counter(terms: Terms, loop: Loop, term: Term) -> Counter | None:
         if update is None or not is_one_integer(update) or not is_one_integer(init):
             return None
         before, step = _offset(terms, unwrap(terms, update))
-        # A step of 2 may jump over its bound, and over the end of the type.
-        if before is base and step in (1, -1) and base.fact.elem_type in (_INT32, _INT64):
+        if before is base and step and base.fact.elem_type in (_INT32, _INT64):
             return Counter(linear_sum(terms, init).shift(offset), step, base.fact.elem_type)
     return None
 
@@ -396,7 +405,7 @@ def _counter_of_closed_form(
     step = content.terms.get((index,), 0)
     rest = content - loop.iteration * step
     first = terms.size(rest)
-    if step not in (1, -1) or index in rest.symbols or not _stays(terms, loop, first):
+    if not step or index in rest.symbols or not _stays(terms, loop, first):
         return None
     narrow = [
         init
@@ -461,8 +470,23 @@ def _is_end_comparison(terms: Terms, order: Order, end: End) -> bool:
 
 def _trip_count_of_end(terms: Terms, end: End, floor: int) -> Dimension:
     """Trip count that an end allows, with a minimum."""
-    counter, bound = end.counter, end.bound
-    iterations = (
-        bound.plus(counter.first, -1) if counter.step > 0 else counter.first.plus(bound, -1)
-    )
-    return nonnegative_part(terms, iterations.shift(1 + end.order.equal - floor)) + floor
+    counter, bound, step = end.counter, end.bound, abs(end.counter.step)
+    distance = bound.plus(counter.first, -1) if counter.step > 0 else counter.first.plus(bound, -1)
+    distance = distance.shift(step * (1 - floor) + end.order.equal)
+    return quotient(terms, nonnegative_part(terms, distance) + (step - 1), step) + floor
+
+
+def quotient(terms: Terms, size: Dimension, by: int) -> Dimension:
+    """Quotient in Z of a number of at least 0, rounded down."""
+    whole = size - size.terms.get((), 0) % by
+    exact = whole.divided_by(by)
+    if exact is not None:
+        return exact
+    fact = Fact(onnx.TensorProto.INT64, ())
+    result = terms.size_of(terms.keep(terms.heads.own(QUOTIENT, by), (terms.size(size),), fact))
+    # Where the quotient is known to be small, so is the number.
+    for name in size.symbols if terms.known else ():
+        number = Dimension.symbol(name)
+        if is_never_negative(terms, MOST_ELEMENTS - number):
+            terms.symbols.magnitudes.exists((number,))
+    return result

@@ -20,7 +20,7 @@ from ....facts.polynomial import Dimension
 from ....ir import Signal
 from ....ops.axes import ONE
 from ....reference.bodies import label
-from ..arithmetic.trip_counts import Loop, counting_trip_count, least
+from ..arithmetic.trip_counts import MOST_ITERATIONS, Loop, counting_trip_count, least
 from ..execution.compile_graph import Step
 from ..execution.obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..execution.symbolic_execution import Execution, Value
@@ -80,9 +80,6 @@ def ask_once(loop: Recurrence, condition: Term, iterations: Dimension) -> Recurr
 
 RunIteration = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
 MOST_ROUNDS = 6
-
-MOST_ITERATIONS = 1 << 40
-"""A loop with more iterations counts as one that does not end."""
 
 _RUN = 16
 """Steps of a loop beside those of its body. A loop that its condition ends runs twice, with all

@@ -23,7 +23,7 @@ from ..terms.axis_maps import ELEMENTWISE
 from ..terms.budget import OpenError
 from ..terms.exact_operators import assumptions_of
 from ..terms.printing import in_words
-from ..terms.term import Head, Pair, Term
+from ..terms.term import Args, Head, Pair, Term
 from ..terms.term_manager import Terms
 from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
@@ -35,7 +35,7 @@ from .masks import Masks
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
 from .positions import Positions
-from .recurrent_cells import BY_EQUATIONS, GATES, RecurrentCells
+from .recurrent_cells import GATES, RecurrentCells
 from .row_by_row import RowByRow
 from .scatter_loops import ScatterLoops
 from .slice_pushdown import SlicePushdown
@@ -212,7 +212,11 @@ class Comparison:
     @property
     def definitions(self) -> set[str]:
         """Assumptions that operators compute their definitions."""
-        return {f"{name} {BY_EQUATIONS}" for name in self._cells.opened}
+        return set(self._cells.assumptions)
+
+    def steps_of(self, head: Head, args: Args) -> Dimension | None:
+        """Number of steps of a recurrent operator, which over the reals is assumed to be no 0."""
+        return None if self._reals is None else self._cells.assume_steps(head, args)
 
     @property
     def rounded_constants(self) -> set[str]:

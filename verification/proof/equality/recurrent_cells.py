@@ -14,6 +14,7 @@ import onnx
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
+from ....ops.departures import CELLS
 from ..simplify.padding import zeros
 from ..simplify.slices import backward
 from ..terms.term import Args, Head, Term
@@ -159,19 +160,19 @@ class RecurrentCells:
         terms: the terms of both models.
 
     Attributes:
-        opened: operators that were opened.
+        assumptions: assumptions about the operators that were opened.
     """
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._outputs: dict[tuple[Head, Args], list[Term] | None] = {}
-        self.opened: set[str] = set()
+        self.assumptions: set[str] = set()
 
     def open(self, term: Term) -> Term | None:
         """Output of an operator as a term of recurrences.
 
-        None for lengths of rows, a clip, coupled gates, activations in dispute, sizes that may not
-        fit, and an input that may have no element: the specification leaves these open.
+        None for lengths of rows, a clip, coupled gates, activations in dispute and sizes that may
+        not fit: the specification leaves these open.
         """
         if term.head.name not in GATES:
             return None
@@ -182,8 +183,19 @@ class RecurrentCells:
         outputs = self._outputs[key]
         if outputs is None:
             return None
-        self.opened.add(term.head.name)
+        self.assumptions.add(f"{term.head.name} {BY_EQUATIONS}")
+        self.assume_steps(term.head, term.args)
         return outputs[term.index]
+
+    def assume_steps(self, head: Head, args: Args) -> Dimension | None:
+        """Number of steps of an operator, with an assumption if it may be 0; None if unknown."""
+        shape = args[0].fact.shape if head.name in GATES and args and args[0] is not None else None
+        if shape is None or len(shape) != 3:
+            return None
+        steps = shape[1 if head.attribute("layout", 0) else 0]
+        if (steps - 1).less(0) is not False:
+            self.assumptions.add(CELLS.assumption.format(head.name))
+        return steps
 
 
 class _Layer(NamedTuple):
@@ -332,7 +344,7 @@ def _fits(layer: _Layer) -> bool:
     types = {term.fact.elem_type for term, _ in shapes if term is not None}
     if types != {layer.x.fact.elem_type} or not layer.x.fact.elem_type:
         return False
-    return (length - 1).less(0) is False and batch.value != 0 and width.value != 0
+    return length.less(0) is False and batch.value != 0 and width.value != 0
 
 
 def _activations(head: Head, directions: int) -> list[list[Activation]] | None:

@@ -8,12 +8,16 @@ import onnx
 
 from ....facts.fact import FOLLOWED, Fact, Shape, element, vector
 from ....facts.polynomial import Dimension
-from ..arithmetic.exact_integers import QUOTIENT, is_one_integer
+from ..arithmetic.exact_integers import is_one_integer
+from ..arithmetic.inequalities import is_never_negative
 from ..arithmetic.trip_counts import at_least, not_negative
+from ..arithmetic.trip_counts import quotient as divided
 from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
 from .zero_sizes import at_least_ones
+
+_MOST = Dimension.constant((1 << 63) - 1)
 
 
 @rule("Max", constants=True)
@@ -70,14 +74,14 @@ def quotient(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | No
     # A division by 0 fails, and one by 1 gives the size itself.
     if name is None or by[0] <= 1 or any(dim.value != 1 for dim in shape):
         return None
-    is_size = terms.symbols.magnitudes.is_size(name) and 0 < size.terms[(name,)] <= by[0]
-    if not is_size or not -by[0] < size.terms.get((), 0) < by[0]:
+    if not 0 < size.terms[(name,)] <= by[0] or not -by[0] < size.terms.get((), 0) < by[0]:
+        return None
+    # A sum that wraps is no size.
+    if not terms.symbols.magnitudes.is_size(name) and not is_never_negative(terms, _MOST - size):
         return None
     if size.divided_by(by[0]) is not None or terms.symbols.vary({name}):
         return None
-    fact = Fact(onnx.TensorProto.INT64, ())
-    whole = terms.keep(terms.heads.own(QUOTIENT, by[0]), (terms.size(size),), fact)
-    return [terms.view(terms.sizes([terms.size_of(whole)]), shape)]
+    return [terms.view(terms.sizes([divided(terms, size, by[0])]), shape)]
 
 
 @rule("Range", constants=True)

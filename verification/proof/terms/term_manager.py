@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ class Terms:
     Args:
         budget: limit of what they may cost.
         case: sizes that symbols have in the current case.
+        known: numbers that are at least 0 wherever the original runs.
 
     Attributes:
         heads: their heads.
@@ -95,9 +96,15 @@ class Terms:
         opened: definitions of terms, of floats and over the reals, cached (`definitions/`).
     """
 
-    def __init__(self, budget: Budget, case: Mapping[str, Dimension] | None = None) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        case: Mapping[str, Dimension] | None = None,
+        known: Iterable[Dimension] = (),
+    ) -> None:
         self.budget = budget
         self.case = case or {}
+        self.known = [number.replaced(self.case) for number in known]
         self.heads = Heads()
         self.symbols = Sizes()
         self.facts = TermFacts(self.symbols)

@@ -254,6 +254,22 @@ def test_64_bits():
     )
 
 
+THREES = {"kind": "int64", "start": "seven", "step": 3}
+UP_BY_3 = "x1 = Max (n, seven) x2 = Sub (x1, seven) x3 = Min (x2, far2) x4 = Add (x3, p2) "
+FAR_2 = "far2 = Constant <value = int64 {9223372036854775805}> () "
+
+
+def test_steps():
+    """Over 2^63 / 3 iterations the counter wraps: such a loop counts as one that does not end."""
+    text = loop("d = Less (j, n)", "go = Less (seven, n)", **THREES)
+    up = f"{FAR_2}{UP_BY_3}"
+    assert_proved(text, counted(up + "iterations = Div (x4, p3)", **THREES))
+    assert_open(text, counted(up + "iterations = Div (x4, p2)", **THREES))
+    assert_open(text, counted(up + "iterations = Div (x3, p3)", **THREES))
+    narrow = loop("d = Less (j, n)", "go = Less (seven, n)", start="seven", step=3)
+    assert "counted" not in terms_of(model(narrow))[0].used
+
+
 def test_narrow_counters_do_not_reach_wide_bounds():
     text = loop("w = Cast <to = 7> (j) d = Less (w, m)", "go = Less (none, m)", start="zero")
     assert_open(text, counted("iterations = Max (m, none)", start="zero"))
@@ -306,6 +322,11 @@ CASES = {
     "down": (loop("d = Greater (j, n)", "go = Greater (s, n)", step=-1), "int32"),
     "first": (loop("d = Less (k, n)", "go = Identity (ask)"), "int32"),
     "wide": (loop("d = Less (j, n)", kind="int64"), "int64"),
+    "threes": (loop("d = Less (j, n)", "go = Less (seven, n)", **THREES), "int64"),
+    "twos": (
+        loop("d = GreaterOrEqual (j, n)", "go = Identity (ask)", **{**THREES, "step": -2}),
+        "int64",
+    ),
 }
 
 

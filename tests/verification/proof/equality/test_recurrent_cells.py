@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+import straightline as sl
 from cells import Spelling
 from harness import run_in_onnxruntime
 from straightline import rewrite
@@ -283,10 +284,33 @@ def test_unspecified_layers_are_not_opened(attributes):
     assert status(layer.operator(attributes=attributes), layer.equations()) != "proved"
 
 
-def test_a_sequence_that_may_be_empty_stays_open():
-    """No iteration: the specification does not determine the last state."""
-    layer = Layer("RNN", length="n")
-    assert status(layer.equations(), layer.operator()) != "proved"
+@pytest.mark.parametrize("op_type", GATES)
+@pytest.mark.parametrize("direction", BACKWARD)
+def test_an_operator_without_steps_returns_its_initial_state_by_assumption(op_type, direction):
+    """onnxruntime leaves the last state undefined, and ends the process in a GRU."""
+    layer = Layer(op_type, direction, length="n")
+    assumption = f"onnxruntime's {op_type} returned its initial state for no step"
+    for pair in ((layer.equations(), layer.operator()), (layer.operator(), layer.equations())):
+        assert assumption in prove(*pair, equality="reals").assumptions
+        assert assumption not in prove(*pair, equality="reals", minima={"n": 1}).assumptions
+        assert prove(*pair, equality="reals", minima={"n": 1}).proved
+    feeds = {n: np.ones([0 if d == "n" else d for d in s], "f") for n, s in layer.shapes.items()}
+    one, other = (sl.reference.run(m, feeds) for m in (layer.operator(), layer.equations()))
+    assert all(map(np.array_equal, one, other))
+
+
+def test_a_sequence_that_may_be_empty_is_no_assumption_bit_for_bit():
+    """An operator before a branch that checks the size may fail where the original does not."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[n, 2, 3] x, float[1, 4, 3] w, float[1, 4, 4] r) => (float[1, 2, 4] y)
+        <int64[3] shape = {1, 2, 4}> {
+        rows = Shape <end = 1> (x) n = Squeeze (rows) some = Cast <to = 9> (n) NODES }"""
+    cell, zeros = "all, z = RNN <hidden_size = 4> (x, w, r)", "o = ConstantOfShape (shape)"
+    guarded = f"""y = If (some) <then_branch = p () => (float[1, 2, 4] z) {{ {cell} }},
+        else_branch = q () => (float[1, 2, 4] o) {{ {zeros} }}>"""
+    bare = f"{cell} {zeros} y = Where (some, z, o)"
+    before, after = (onnx.parser.parse_model(text.replace("NODES", t)) for t in (guarded, bare))
+    assert not prove(before, after).proved
 
 
 @pytest.mark.sample(2)
