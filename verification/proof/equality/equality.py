@@ -31,6 +31,7 @@ from .derived_sizes import equal_derivations
 from .doubling_loops import DoublingLoops
 from .folds import Folds
 from .induction import Induction
+from .masked_loops import MaskedLoops
 from .masks import Masks
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
@@ -159,6 +160,7 @@ class Comparison:
             self._over_reals,
             self._random,
             ModularPolynomials(self.induction).equal,
+            MaskedLoops(self.induction).equal,
             self.induction.states,
             scatters.overwritten,
             scatters.written,
