@@ -54,8 +54,8 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
     return _positive(names)
 
 
-def known_by_demands(terms: Terms, before: Log) -> list[Dimension]:
-    """Numbers that are at least 0 wherever the original runs, by demands of its loops, too.
+def facts_by_demands(terms: Terms, before: Log) -> list[Dimension]:
+    """Numbers that are at least 0 wherever the original runs, by all its demands.
 
         Gather (p, i) in a loop of T iterations, p [5]      i <= 4 on the last one, so T <= 5
 
@@ -65,7 +65,7 @@ def known_by_demands(terms: Terms, before: Log) -> list[Dimension]:
         terms: the terms of both models.
         before: obligations of the original.
     """
-    safety, known = Safety(terms), dict[Dimension, None]()
+    safety, facts = Safety(terms), dict[Dimension, None]()
     for each in before:
         # The key of a loop that a condition may end is no name of its iterations.
         counts = {guard.key: guard.iterations for guard in each.guards if guard.is_loop}
@@ -80,8 +80,8 @@ def known_by_demands(terms: Terms, before: Log) -> list[Dimension]:
             if fact.less(0) is not None or not all(may_fix(terms, name) for name in fact.symbols):
                 continue
             if all(is_never_negative(terms, fact, [-n - 1]) for n in last.values()):
-                known[fact] = None
-    return list(known)
+                facts[fact] = None
+    return list(facts)
 
 
 def _positive(names: Iterable[str]) -> Case:

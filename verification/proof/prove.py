@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import onnx
 
@@ -32,7 +32,7 @@ from .cases import (
     case_by_demands,
     case_of_minima,
     cases_by_sizes,
-    known_by_demands,
+    facts_by_demands,
     size_without_iteration,
     with_sizes,
 )
@@ -62,7 +62,7 @@ from .one_graph import counts_by_kinds
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
 from .result import Condition, Proof, failed_proof
-from .sides import ModelSide, node_count
+from .sides import ModelSide, Ran, node_count
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
 from .terms.evaluations import Evaluation
@@ -233,10 +233,10 @@ class _Question:
         self.trace: Trace | None = None
         self.failed: Terms | None = None
         self.iterates = self.is_limited = self.is_hasty = False
-        self.ran: _Ran | None = None
+        self.ran: Ran | None = None
         self.log: Log = []
         self.demanded: Case = self.assumed
-        self.known: dict[bool, Sequence[Dimension]] = {}
+        self.facts: dict[bool, Sequence[Dimension]] = {}
         self.declarations: Declarations = {}
         self.declares = False
         self.typed: set[int] = set()
@@ -516,10 +516,10 @@ class _Question:
     def _learns(self) -> bool:
         """Test whether the run of the original shows facts that no attempt knew. They depend on the
         reading of conditions."""
-        if self.heeds_condition in self.known:
+        if self.heeds_condition in self.facts:
             return False
-        self.known[self.heeds_condition] = known_by_demands(self.terms, self.log)
-        return bool(self.known[self.heeds_condition])
+        self.facts[self.heeds_condition] = facts_by_demands(self.terms, self.log)
+        return bool(self.facts[self.heeds_condition])
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.
@@ -531,14 +531,15 @@ class _Question:
         # for folds over the reals, so only the comparison runs again.
         if self.ran is not None and not sizes:
             return self._again(self.ran)
-        known = self.known.get(self.heeds_condition, ())
-        terms = self.terms = Terms(self.budget, sizes, known)
+        facts = self.facts.get(self.heeds_condition, ())
+        terms = self.terms = Terms(self.budget, sizes, facts)
         self.made.append(terms)
+        terms.are_reals = self.notion == "reals"
         terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         return self._outcome()
 
-    def _again(self, ran: _Ran) -> tuple[dict[str, int], set[Dimension]]:
+    def _again(self, ran: Ran) -> tuple[dict[str, int], set[Dimension]]:
         """Outcome by a weaker notion, on the terms of the attempt to prove more."""
         terms = self.terms = ran.terms
         terms.budget, terms.comparing, terms.symbols.depth = self.budget, False, 0
@@ -582,7 +583,7 @@ class _Question:
             terms.end_original()
             other = self._run(1, runs[1], inputs)
             require_same_defaults(*self.defaults)
-            ran = _Ran(terms, inputs, runs, (one, other))
+            ran = Ran(terms, inputs, runs, (one, other))
             loops = self.iterates or terms.generalized or any(each.unopened for each, _ in runs)
             # Terms of a case or of a symbolic iteration hold assumptions of that attempt, and
             # another notion compares loops in other forms: those are built anew.
@@ -594,7 +595,7 @@ class _Question:
             self.generalized |= terms.generalized
             self.has_two_readings |= terms.has_two_readings
 
-    def _comparison(self, ran: _Ran) -> tuple[dict[str, int], set[Dimension]]:
+    def _comparison(self, ran: Ran) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison of the outputs of both models."""
         one, other = ran.outputs
         executions = [execution for execution, _ in ran.runs]
@@ -762,22 +763,6 @@ class _Question:
                 self.defaults[side][name] = execution.constant(by_place[place])
             arguments.append(execution.constant(by_place[place]) if default else inputs[name])
         return execution.run(program, arguments)
-
-
-class _Ran(NamedTuple):
-    """Both models after they have run on terms.
-
-    Attributes:
-        terms: the terms.
-        inputs: those of the inputs, by name.
-        runs: the executions, and the main graphs.
-        outputs: the outputs.
-    """
-
-    terms: Terms
-    inputs: dict[str, Term]
-    runs: Sequence[tuple[Execution, Program]]
-    outputs: tuple[list[Term | None], list[Term | None]]
 
 
 @dataclasses.dataclass(frozen=True)

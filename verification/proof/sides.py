@@ -15,8 +15,11 @@ from ...ir.checker import check_well_formed
 from ...ir.checker.graphs import Row, rows_of
 from ...ir.subgraph_arity import BODIES
 from ...reference.signature import all_nodes
-from .execution.compile_graph import subgraphs_of
+from .execution.compile_graph import Program, subgraphs_of
+from .execution.symbolic_execution import Execution
 from .one_graph import is_one_graph
+from .terms.term import Term
+from .terms.term_manager import Terms
 
 _OP_TYPE = itemgetter(1)
 
@@ -104,3 +107,19 @@ def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:
     if not BODIES.keys().isdisjoint(map(_OP_TYPE, rows)):
         return True
     return has_functions and any(subgraphs_of(a) for node, *_ in rows for a in node.attribute)
+
+
+class Ran(NamedTuple):
+    """Runs of both models on terms.
+
+    Attributes:
+        terms: the terms.
+        inputs: those of the inputs, by name.
+        runs: the executions, and the main graphs.
+        outputs: the outputs.
+    """
+
+    terms: Terms
+    inputs: dict[str, Term]
+    runs: Sequence[tuple[Execution, Program]]
+    outputs: tuple[list[Term | None], list[Term | None]]

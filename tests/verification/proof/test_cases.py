@@ -154,3 +154,24 @@ def test_a_sum_of_sizes_is_0_if_all_are():
     chosen = CHOSEN.replace("count = Size (x)", "s = Size (x) q = Size (z) count = Add (s, q)")
     assert_proved(chosen, BOTH)
     assert_open(chosen.replace("Add (s, q)", "Sub (s, q)"), BOTH)
+
+
+LAST = """g (float[n, 2] x, int64 m) => (float[2] y) <int64 one = {1}, int64 back = {-1},
+    bool yes = {1}> { NODES }"""
+LISTED = """none = SequenceEmpty () all = Loop (m, yes, none) <body = b (int64 i, bool c,
+    seq(float[2]) s) => (bool d, seq(float[2]) t) { d = Identity (c) e = Gather (x, i)
+    r = Exp (e) t = SequenceInsert (s, r) }> y = SequenceAt (all, back)"""
+ROW = "k = Sub (m, one) e = Gather (x, k) y = Exp (e)"
+
+
+def test_a_last_element_that_exists_bounds_a_trip_count_below():
+    """SequenceAt (all, -1) fails unless m is 1 or more, so m is as many iterations."""
+    before = LAST.replace("NODES", LISTED)
+    assert_proved(before, LAST.replace("NODES", ROW))
+    assert_open(before, LAST.replace("NODES", ROW.replace("Sub (m, one)", "Identity (m)")))
+    assert_open(before, LAST.replace("NODES", ROW.replace("Sub (m, one)", "Add (m, one)")))
+    first = before.replace("back = {-1}", "back = {0}")
+    assert_open(first, LAST.replace("NODES", ROW))
+    assert_proved(
+        first, LAST.replace("NODES", ROW.replace("k = Sub (m, one)", "k = Sub (one, one)"))
+    )

@@ -50,7 +50,7 @@ def is_never_negative(terms: Terms, size: Dimension, facts: Collection[Dimension
         facts: numbers that are known to be at least 0.
     """
     # The bounds of single symbols come first: they need no elimination.
-    is_negative, facts = size.less(0), (*facts, *terms.known)
+    is_negative, facts = size.less(0), (*facts, *terms.demands)
     if is_negative is not None or size in facts:
         return not is_negative
     case = [fact for fact in facts if _names(terms, fact) & size.symbols][:_MOST_KNOWN]

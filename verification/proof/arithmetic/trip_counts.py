@@ -25,7 +25,7 @@ from ....facts.polynomial import Dimension
 from ..terms.free_variables import COMPARED
 from ..terms.linear_sum import LinearSum
 from ..terms.term import Term, fingerprint
-from ..terms.term_manager import Terms
+from ..terms.term_manager import STEADY, Terms
 from .exact_integers import (
     LEAST,
     QUOTIENT,
@@ -55,6 +55,16 @@ def not_negative(terms: Terms, number: Term) -> Dimension:
     if is_one_integer(number):
         return at_least(terms, number, 0)
     return terms.dependent_size("least0", number, None)
+
+
+def known_number(terms: Terms, number: Term) -> Dimension | None:
+    """Integer n, or n and a constant, as the trip count max(n, 0); None if that may be 0."""
+    if not any(name.startswith(STEADY) for name in terms.case) or not is_one_integer(number):
+        return None
+    base, offset = _offset(terms, unwrap(terms, number))
+    count = not_negative(terms, base)
+    holds = terms.symbols.magnitudes.hold(count + offset, number.fact.elem_type)
+    return count + offset if holds and (count - 1).less(0) is False else None
 
 
 def at_least(terms: Terms, number: Term, floor: int) -> Dimension:
@@ -485,7 +495,7 @@ def quotient(terms: Terms, size: Dimension, by: int) -> Dimension:
     fact = Fact(onnx.TensorProto.INT64, ())
     result = terms.size_of(terms.keep(terms.heads.own(QUOTIENT, by), (terms.size(size),), fact))
     # Where the quotient is known to be small, so is the number.
-    for name in size.symbols if terms.known else ():
+    for name in size.symbols if terms.demands else ():
         number = Dimension.symbol(name)
         if is_never_negative(terms, MOST_ELEMENTS - number):
             terms.symbols.magnitudes.exists((number,))

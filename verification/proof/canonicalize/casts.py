@@ -13,6 +13,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 
 _T = onnx.TensorProto
+_OPSET = 13
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}
 SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
 WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
@@ -75,6 +76,9 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     if below is None:
         return None
     narrow, wide = below.fact.elem_type, operands[0].fact.elem_type
+    if terms.are_reals and narrow in SIGNED and wide not in INTEGER_BITS:
+        exact = [_whole(terms, term) for term in operands]
+        return None if None in exact else terms.apply(head, tuple(exact))
     if not holds(narrow, wide):
         tensors = [tensor for tensor in map(terms.tensor, operands) if tensor is not None]
         if not tensors or narrow not in _BITS or wide not in WHOLE_IN:
@@ -83,6 +87,14 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
             return None
     pair = tuple([in_narrow_type(terms, term, narrow) for term in operands])
     return None if None in pair else terms.apply(head, pair)
+
+
+def _whole(terms: Terms, term: Term) -> Term | None:
+    """Signed integer of 64 bits that a real number is the cast of; None for others."""
+    below = term.args[0] if term.is_op("Cast") else None
+    if below is not None and below.fact.elem_type in SIGNED:
+        return terms.op("Cast", _OPSET, below, to=_T.INT64)
+    return in_narrow_type(terms, term, _T.INT64) if below is None else None
 
 
 def _is_less(tensor: Tensor, most: int) -> bool:

@@ -217,7 +217,7 @@ class Comparison:
         return set(self._cells.assumptions)
 
     def steps_of(self, head: Head, args: Args) -> Dimension | None:
-        """Number of steps of a recurrent operator, which over the reals is assumed to be no 0."""
+        """Number of steps of a recurrent operator, not 0 by assumption; None but over the reals."""
         return None if self._reals is None else self._cells.assume_steps(head, args)
 
     @property
@@ -340,6 +340,10 @@ class Comparison:
             pairs = self.induction.states(one, other)
             if pairs is not None:
                 return pairs  # before iterations are written out
+        if self._reals is not None:
+            pairs = self.induction.last(*map(self._cell, (one, other)))
+            if pairs is not None:
+                return pairs
         # Congruence before normal forms: two equal long terms are compared in linear time, where
         # normal forms would write both out.
         for shortcut in (self._leap, self._anywhere):
@@ -357,6 +361,11 @@ class Comparison:
             if pairs is not None:
                 return pairs
         return None
+
+    def _cell(self, term: Term) -> Term:
+        """Final state that an output of a recurrent operator is; any other term itself."""
+        below = term.operands[0] if term.head.name == "view" else term
+        return self.pushdown.settled(term) if below.head.name in GATES else term
 
     def _leap(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence of two operators before their normal forms. It counts those that may be equal

@@ -302,6 +302,31 @@ class Induction:
             return pairs if term is one else [(b, a) for a, b in pairs]
         return None
 
+    def last(self, one: Term, other: Term) -> list[Pair] | None:
+        """Final state, and what the last iteration of another recurrence makes of its states: final
+        states of both (law: peel the last row)."""
+        for final, after in ((one, other), (other, one)):
+            recurrence = _bare(final).args[0] if _bare(final).head.name == "final" else None
+            count = None if recurrence is None else self.iterations(recurrence)
+            if count is None or (count - 1).less(0) is not False:
+                continue
+            for each in {state.args[0] for state in _states_in(after) if state.args}:
+                whole = None if each is None else self._final(each, count, after)
+                if whole is not None:
+                    return [(final, whole) if final is one else (whole, final)]
+        return None
+
+    def _final(self, recurrence: Term, count: Dimension, after: Term) -> Term | None:
+        """Final state that a term of the last iteration is; None for others."""
+        if self.iterations(recurrence) != count:
+            return None
+        for number, state in enumerate(_bound(recurrence).states):
+            update = _update(recurrence, number)
+            if instantiate_iteration(self.terms, recurrence, update, count - 1) is after:
+                head = self.terms.heads.own("final", number)
+                return self.terms.keep(head, (recurrence,), state.fact)
+        return None
+
     def _row(self, place: Term, at: Dimension) -> Pair | None:
         """First element and the rest of a Concat, for an element of it."""
         part = place.args[0] if place.head.name == "view" else place

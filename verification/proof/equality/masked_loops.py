@@ -37,26 +37,25 @@ class MaskedLoops:
         self._pushdown = induction.pushdown
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
-        """Final state of the shorter loop as that of a loop as long as the other one."""
+        """Final state of the shorter loop as that of a longer one."""
         a, b = _bare(one), _bare(other)
         if a.head.name != "final" or b.head.name != "final" or one.fact.shape != other.fact.shape:
             return None
-        counts = [self._induction.iterations(each.operands[0]) for each in (a, b)]
-        if counts[0] is None or counts[1] is None or counts[0] == counts[1]:
+        count, other_count = (self._induction.iterations(each.operands[0]) for each in (a, b))
+        if count is None or other_count is None or count == other_count:
             return None
-        for final, other_final, count, longer in ((a, b, *counts), (b, a, *counts[::-1])):
-            if self._is_at_most(count, longer):
-                limit = self._limit(count, other_final.operands[0])
-                masked = self._lengthened(final, limit, longer)
-                if masked is None:
-                    return None
-                whole = self._terms.view(masked, one.shape)
-                return [(whole, other)] if final is a else [(one, whole)]
+        if self._is_at_most(count, other_count):
+            masked = self._lengthened(a, self._limit(count, b.operands[0]), other_count)
+            return masked and [(self._terms.view(masked, one.shape), other)]
+        if self._is_at_most(other_count, count):
+            masked = self._lengthened(b, self._limit(other_count, a.operands[0]), count)
+            return masked and [(one, self._terms.view(masked, one.shape))]
         return None
 
     def _limit(self, count: Dimension, masked: Term) -> Term:
-        """Trip count max(n, 0), as a mask of the other loop compares it, or else n: no iteration is
-        less than either where n is negative."""
+        """Trip count max(n, 0), or n where the mask of the other loop compares that.
+
+        No iteration is less than either where n is negative."""
         number = self._number(count)
         compared = (term for term in descendants(masked.head.parts) if term.is_op("Less"))
         forms = (self._pushdown.settled(each.operands[1]) for each in compared)
@@ -111,11 +110,11 @@ class MaskedLoops:
         return not_negative(self._terms, self._terms.view(part, ())) == count
 
     def _number(self, count: Dimension) -> Term | None:
-        """Integer n of a trip count max(n, 0), in the shape in which it is computed."""
-        known = self._terms.counts.get(count.only_symbol or "")
-        if known is None or count != Dimension.symbol(count.only_symbol or ""):
+        """Integer n of a trip count max(n, 0), without views."""
+        total = self._terms.counts.get(count.only_symbol or "")
+        if total is None or count != Dimension.symbol(count.only_symbol or ""):
             return None
-        sizes, atoms = known.parts()
+        sizes, atoms = total.parts()
         if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:
             return None
         number = atoms[0][0]

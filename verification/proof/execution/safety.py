@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ....facts.bounds import Bounds, Known, greatest, join, known, least
-from ....facts.fact import UNKNOWN
+from ....facts.fact import UNKNOWN, element
 from ....facts.polynomial import Dimension
 from ....facts.safety_context import Premises, Unproven
 from ....facts.types import INTEGER_BITS
@@ -20,7 +20,7 @@ from ....ops.rules import OLDEST_OPSET, Total
 from ..arithmetic.exact_integers import is_one_integer, linear_sum, without_counts
 from ..arithmetic.inequalities import is_never_negative
 from ..arithmetic.padded_sizes import is_filled
-from ..arithmetic.trip_counts import not_negative
+from ..arithmetic.trip_counts import known_number, not_negative
 from ..terms.constants import present
 from ..terms.facts import largest
 from ..terms.term import Args, Head, Term, bottom_up
@@ -119,11 +119,21 @@ class Safety:
         """
         if head.op is None or head.opset < OLDEST_OPSET:
             return ()
+        if head.name == "SequenceAt" and args[0] is not None and args[1] is not None:
+            return self._in_sequence(head, args[0], args[1])
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
         constants = present([self._terms.tensor(arg) for arg in args])
         return demands_of(
             self._terms.facts.node(head, args, constants, count), operands, head.opset
         )
+
+    def _in_sequence(self, head: Head, sequence: Term, index: Term) -> Sequence[Dimension]:
+        """Numbers that are at least 0 where a sequence has a known position."""
+        place = element(index.fact)
+        length = element(self._terms.op("SequenceLength", head, sequence).fact)
+        if not isinstance(place, Dimension) or not isinstance(length, Dimension):
+            return ()
+        return place + length, length - place - 1
 
     def holds_within(self, head: Head, args: Args, place: int, size: Dimension) -> bool:
         """Test whether an operator cannot fail if an operand holds positions below a size."""
@@ -211,6 +221,9 @@ class Safety:
         if is_followed(term.fact):
             bounds = self._of_content(term)
             return known(term.fact) if bounds is None else Known(term.fact, bounds)
+        exact = known_number(self._terms, term)
+        if exact is not None:
+            return known(term.fact, Bounds(exact, exact))
         bounds = self._of_head(term, operands) if operands else self._of_constant(term)
         return known(term.fact, self._of_count(term) if bounds is None else bounds)
 

@@ -7,31 +7,64 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....facts.polynomial import Dimension, product
+from ....ir import Array
 from ....ops.axes import ONE
 from ..terms.iota import counts
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import ZERO, Terms, rule
 
 _CONCAT = 13
+_MOST_ROWS = 16
+"""Limit of rows that become pieces."""
 _ELEMENTS = 1024
 """Elements of indices that are read in one step."""
 
 
 @rule("ScatterElements", constants=True)
 def scatter_elements(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
-    """Return the updates of ScatterElements if each index is its own position along the axis."""
+    """Return the updates of ScatterElements if each index is its own position along the axis. A few
+    rows at known places are pieces between the other rows."""
     data, indices, updates = args
     tensor = terms.tensor(indices)
     if data is None or updates is None or tensor is None or not replaces(head):
         return None
     shape = data.fact.shape
-    if not shape or updates.fact.shape != shape or not tensor.is_readable:
+    if not shape or updates.fact.shape is None or not tensor.is_readable:
         return None
     positions = tensor.numpy()
     axis = head.attribute("axis", 0) % len(shape)
-    column = np.arange(positions.shape[axis]).reshape(-1, *[1] * (len(shape) - axis - 1))
     terms.budget.step(positions.size // _ELEMENTS)
-    return [updates] if (positions == column).all() else None
+    if updates.fact.shape == shape:
+        column = np.arange(positions.shape[axis]).reshape(-1, *[1] * (len(shape) - axis - 1))
+        if (positions == column).all():
+            return [updates]
+    return _between(terms, data, positions, updates, axis)
+
+
+def _between(
+    terms: Terms, data: Term, positions: Array, updates: Term, axis: int
+) -> Sequence[Term] | None:
+    """Rows at known places, each written once, between the other rows."""
+    shape, size = data.shape, data.shape[axis].value
+    across = tuple(place for place in range(len(shape)) if place != axis)
+    if size is None or not 0 < positions.shape[axis] <= _MOST_ROWS:
+        return None
+    if any(positions.shape[place] != shape[place].value for place in across):
+        return None
+    column = positions.max(across)
+    rows = np.where(column < 0, column + size, column).tolist()
+    # What is written twice has no order.
+    if (positions.min(across) != column).any() or len({*rows}) < len(rows):
+        return None
+    if not all(0 <= row < size for row in rows):
+        return None
+    pieces, end = list[Term](), 0
+    for row, number in sorted(zip(rows, range(len(rows)), strict=True)):
+        pieces += [terms.narrow(data, axis, end, row - end)] if row > end else []
+        pieces.append(terms.narrow(updates, axis, number, 1))
+        end = row + 1
+    pieces += [terms.narrow(data, axis, end, size - end)] if size > end else []
+    return [terms.op("Concat", _CONCAT, *pieces, axis=axis)]
 
 
 @rule("ScatterND", constants=True)

@@ -18,7 +18,7 @@ from ....facts.magnitudes import FAR_ENDS
 from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor
 from ..arithmetic.exact_integers import entry_range, is_one_integer, linear_sum
-from ..arithmetic.trip_counts import at_least, least, nonnegative_part, parts_of_least
+from ..arithmetic.trip_counts import at_least, known_number, least, nonnegative_part, parts_of_least
 from ..terms.budget import OpenError
 from ..terms.constants import MOST_ELEMENTS
 from ..terms.term import Args, Head, Operands, Term, rank_of
@@ -559,10 +559,12 @@ def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
         if folded is not None:
             return folded
     shape, shape_of_index = x.fact.shape, index.fact.shape
-    if not shape or shape_of_index is None or index.fact.content is None:
+    content = index.fact.content
+    number = known_number(terms, index) if content is None else None
+    places = ([] if number is None else [number]) if content is None else list(content.reshape(-1))
+    if not shape or shape_of_index is None:
         return None
     axis = head.attribute("axis", 0) % len(shape)
-    places = list(index.fact.content.reshape(-1))
     if not places or None in places:
         return None
     # Negative indices count from the end (Gather).

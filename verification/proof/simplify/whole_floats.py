@@ -17,6 +17,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, canonical_form
 from .slices import BEYOND
 
+_CAST = 13
 _MOST_DEPTH = 8
 _UNKNOWN = 1 << 64
 
@@ -49,6 +50,19 @@ def of_a_sum(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
         return None
     parts = [terms.op("Cast", head, part, to=to) for part in x.operands]
     return [terms.op(x.head.name, x.head, *parts)]
+
+
+@canonical_form("Range")
+def of_reals(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Rewrite a Range of sizes as real numbers to the cast of a Range."""
+    if not terms.are_reals or any(x is None or x.fact.elem_type not in WHOLE_IN for x in args):
+        return None
+    sizes = [None if x is None else _size_of(terms, x, _MOST_DEPTH) for x in args]
+    if args[0] is None or None in sizes:
+        return None
+    numbers = [terms.sizes([size]) for size in sizes if size is not None]
+    whole = terms.op("Range", head, *[terms.view(number, ()) for number in numbers])
+    return [terms.op("Cast", _CAST, whole, to=args[0].fact.elem_type)]
 
 
 @canonical_form("Max")
@@ -100,7 +114,7 @@ def _size_of(terms: Terms, term: Term, depth: int) -> Dimension | None:
         return Dimension.constant(int(number)) if whole else None
     if name == "Cast":
         return _size_as_float(terms, term)
-    if name not in ("Div", *_COMPUTING):
+    if name not in ("Div", *_COMPUTING) and not (name == "Add" and terms.are_reals):
         return None
     parts = [_size_of(terms, arg, depth - 1) for arg in term.operands[: 1 if name == "view" else 2]]
     if None in parts:
@@ -109,6 +123,8 @@ def _size_of(terms: Terms, term: Term, depth: int) -> Dimension | None:
         one, other = (part for part in parts if part is not None)
         # An inexact quotient may round to a whole number, and Ceil then misses one.
         return one.divided_by(other) if other.value else None
+    if name == "Add":
+        return sum((part for part in parts if part is not None), Dimension.constant(0))
     if name == "Max" and len(parts) == len(term.args) == 2:
         one, other = (part for part in parts if part is not None)
         more = (one - other).less(0)
@@ -122,7 +138,7 @@ def _size_as_float(terms: Terms, cast: Term) -> Dimension | None:
     size = element(x.fact)
     if not isinstance(size, Dimension) or size.less(0) is not False:
         return None
-    exact = _most(size) <= 1 << WHOLE_IN[cast.fact.elem_type]
+    exact = terms.are_reals or _most(size) <= 1 << WHOLE_IN[cast.fact.elem_type]
     return size if exact and x.fact.elem_type in INTEGER_BITS else None
 
 

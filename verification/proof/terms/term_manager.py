@@ -60,7 +60,7 @@ class Terms:
     Args:
         budget: limit of what they may cost.
         case: sizes that symbols have in the current case.
-        known: numbers that are at least 0 wherever the original runs.
+        demands: numbers that are at least 0 wherever the original runs.
 
     Attributes:
         heads: their heads.
@@ -86,6 +86,7 @@ class Terms:
         late_folds: names of such operators that were folded during the comparison.
         evaluations: operators on constants that leave room for a mistake.
         comparing: whether the comparison has begun.
+        are_reals: whether floats are real numbers, which hold all integers.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
         elements: elements of sequences, cached (`simplify/sequences.py`).
@@ -100,11 +101,11 @@ class Terms:
         self,
         budget: Budget,
         case: Mapping[str, Dimension] | None = None,
-        known: Iterable[Dimension] = (),
+        demands: Iterable[Dimension] = (),
     ) -> None:
         self.budget = budget
         self.case = case or {}
-        self.known = [number.replaced(self.case) for number in known]
+        self.demands = [number.replaced(self.case) for number in demands]
         self.heads = Heads()
         self.symbols = Sizes()
         self.facts = TermFacts(self.symbols)
@@ -127,7 +128,7 @@ class Terms:
         self.rounded: dict[Hashable, bytes] = {}
         self.late_folds: set[str] = set()
         self.evaluations: list[Evaluation] = []
-        self.comparing = False
+        self.comparing = self.are_reals = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}

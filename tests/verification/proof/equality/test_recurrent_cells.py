@@ -349,3 +349,17 @@ def test_an_operator_of_one_step_in_a_loop_is_the_operator_of_all():
     assert status(before, after) == status(after, before) == "proved"
     other = onnx.parser.parse_model(ALL_STEPS.replace("(x, w, r, , , h)", "(x, w, r)"))
     assert status(before, other) != "proved"
+
+
+def test_the_last_state_of_a_list_is_that_of_the_operator():
+    """Three iterations in a list, of which the last one alone is read."""
+    layer = Layer("GRU", absent="BP")
+    (name,) = [node.output[0] for node in layer.equations().graph.node if node.op_type == "Concat"][
+        1:
+    ]
+    both = layer.operator(), layer.equations()
+    for model in both:
+        (kept,) = [output for output in model.graph.output if output.name == name]
+        del model.graph.output[:]
+        model.graph.output.append(kept)
+    assert status(*both) == status(*both[::-1]) == "proved"

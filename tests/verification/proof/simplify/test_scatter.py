@@ -56,3 +56,28 @@ BEHIND = "g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y) { y = Concat <axis
 @pytest.mark.parametrize(("offset", "is_equal"), [("one", True), ("zero", False), ("last", False)])
 def test_rows_in_order_stand_behind_the_others(offset, is_equal):
     (assert_proved if is_equal else assert_open)(WRITTEN.replace("OFFSET", offset), BEHIND)
+
+
+FEW = """g (float[5, 2] x, float[2, 2] u) => (float[5, 2] y) <int64[2, 2] down = {PLACES},
+    int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3},
+    int64[1] four = {4}, int64[1] five = {5}> { NODES }"""
+PIECES = """a = Slice (u, zero, one) b = Slice (u, one, two) c = Slice (x, zero, one)
+    d = Slice (x, two, four) y = Concat <axis = 0> (c, FIRST, d, LAST)"""
+
+
+@pytest.mark.parametrize(
+    ("places", "first", "is_equal"),
+    [
+        *(("1, 1, 4, 4", "a", True), ("4, 4, 1, 1", "b", True), ("-4, -4, -1, -1", "a", True)),
+        *(("1, 1, 3, 3", "a", False), ("1, 1, 1, 1", "a", False), ("1, 4, 4, 1", "a", False)),
+    ],
+)
+def test_rows_at_known_places_are_pieces(places, first, is_equal):
+    last = "ab".replace(first, "")
+    pieces = PIECES.replace("FIRST", first).replace("LAST", last)
+    scatter = "y = ScatterElements <axis = 0> (x, down, u)"
+    pair = [FEW.replace("PLACES", places).replace("NODES", nodes) for nodes in (scatter, pieces)]
+    (assert_proved if is_equal else assert_open)(*pair)
+    x, u = (np.arange(n, dtype=np.float32).reshape(-1, 2) for n in (10, 4))
+    one, other = (run(model(text), {"x": x, "u": -u})[0] for text in pair)
+    assert np.array_equal(one, other) is is_equal

@@ -2,7 +2,8 @@
 
 import onnx
 import pytest
-from proofs import assert_open, assert_proved
+from proofs import assert_open, assert_proved, model
+from straightline.verification.proof import prove
 from tables import table
 
 TEXT = """g (float[n, m] x) => (int64 y) <int64 zero = {{0}}, int64 one = {{1}}, double f0 = {{0}},
@@ -86,3 +87,27 @@ def test_a_larger_bound_or_one_that_is_no_integer_counts(bound):
     )
     if bound == "two":
         assert_open(text.format(node), text.format("k = Add (n, one) y = Cast <to = 11> (k)"))
+
+
+COUNTED = """g (int64 n, float[k] x) => (float[m] y) <int64 one = {1}, float f1 = {1},
+    int64[1] first = {0}> { s = Shape (x) k = Squeeze (s) f = Cast <to = 1> (k) e = Add (f, f1)
+    NODES }"""
+BY_REALS = [
+    ("y = Range (f1, e, f1)", "g = Add (k, one) r = Range (one, g, one) y = Cast <to = 1> (r)"),
+    (
+        "p = Cast <to = 1> (n) b = Less (p, f) c = Cast <to = 1> (b) y = Unsqueeze (c, first)",
+        "b = Less (n, k) c = Cast <to = 1> (b) y = Unsqueeze (c, first)",
+    ),
+]
+
+
+@pytest.mark.parametrize("pair", BY_REALS)
+def test_real_numbers_hold_all_integers(pair):
+    """From 2^24 + 1 on floats do not, so bits may differ."""
+    models = [model(COUNTED.replace("NODES", nodes)) for nodes in pair]
+    assert prove(*models, equality="reals").proved
+    assert not prove(*models, equality="values").proved
+    other = model(
+        COUNTED.replace("NODES", pair[1].replace("one)", "k)").replace("(n, k)", "(k, n)"))
+    )
+    assert not prove(models[0], other, equality="reals").proved
