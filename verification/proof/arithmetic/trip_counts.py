@@ -61,9 +61,10 @@ def known_number(terms: Terms, number: Term) -> Dimension | None:
     """Integer n, or n and a constant, as the trip count max(n, 0); None if that may be 0."""
     if not any(name.startswith(STEADY) for name in terms.case) or not is_one_integer(number):
         return None
-    base, offset = _offset(terms, unwrap(terms, number))
+    total = unwrap(terms, number)
+    base, offset = _offset(terms, total)
     count = not_negative(terms, base)
-    holds = terms.symbols.magnitudes.hold(count + offset, number.fact.elem_type)
+    holds = terms.symbols.magnitudes.hold(count + offset, total.fact.elem_type)
     return count + offset if holds and (count - 1).less(0) is False else None
 
 

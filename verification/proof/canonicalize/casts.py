@@ -14,6 +14,7 @@ from ..terms.term_manager import Terms, canonical_form
 
 _T = onnx.TensorProto
 _OPSET = 13
+_FLOATS = frozenset([_T.FLOAT16, _T.BFLOAT16, _T.FLOAT, _T.DOUBLE])
 _BITS = {_T.BOOL: 1, **INTEGER_BITS}
 SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
 WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
@@ -76,7 +77,7 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
     if below is None:
         return None
     narrow, wide = below.fact.elem_type, operands[0].fact.elem_type
-    if terms.are_reals and narrow in SIGNED and wide not in INTEGER_BITS:
+    if terms.are_reals and narrow in SIGNED and wide in _FLOATS:
         exact = [_whole(terms, term) for term in operands]
         return None if None in exact else terms.apply(head, tuple(exact))
     if not holds(narrow, wide):

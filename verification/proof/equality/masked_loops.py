@@ -93,7 +93,8 @@ class MaskedLoops:
     def _is_at_most(self, count: Dimension, longer: Dimension) -> bool:
         """Test whether a trip count never exceeds another one."""
         if is_never_negative(self._terms, longer - count):
-            return True
+            # Of equal trip counts other rules take care.
+            return not is_never_negative(self._terms, count - longer)
         most, number = self._number(longer), self._number(count)
         if most is None or number is None or not most.is_op("ReduceMax") or len(most.args) != 1:
             return False

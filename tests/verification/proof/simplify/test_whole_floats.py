@@ -111,3 +111,13 @@ def test_real_numbers_hold_all_integers(pair):
         COUNTED.replace("NODES", pair[1].replace("one)", "k)").replace("(n, k)", "(k, n)"))
     )
     assert not prove(models[0], other, equality="reals").proved
+
+
+def test_truth_values_do_not_hold_integers():
+    as_bool = "p = Cast <to = 9> (n) q = Cast <to = 9> (k) b = Equal (p, q) c = Cast <to = 1> (b)"
+    exact = "b = Equal (n, k) c = Cast <to = 1> (b)"
+    models = [
+        model(COUNTED.replace("NODES", f"{nodes} y = Unsqueeze (c, first)"))
+        for nodes in (as_bool, exact)
+    ]
+    assert not prove(*models, equality="reals").proved
