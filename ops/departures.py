@@ -466,7 +466,7 @@ _PRODUCTS = Departure(
     "onnxruntime's {} of nothing were 0",
 )
 
-CELLS = Departure(
+_CELLS = Departure(
     "sequence-of-nothing",
     ("LSTM", "GRU", "RNN"),
     runs_no_step,
@@ -532,7 +532,7 @@ _OUTPUTS = Departure(
 
 _TABLE = (
     *(_SUMS, _POWERS, _SELECTS, _SLICES, _PLACES, _RANGES, _PADS, _PRODUCTS),
-    *(CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS, _CLASSES, _OUTPUTS),
+    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS, _CLASSES, _OUTPUTS),
 )
 _BY_OPERATOR: dict[str, list[Departure]] = {}
 for _row in _TABLE:

@@ -534,7 +534,7 @@ class _Question:
         facts = self.facts.get(self.heeds_condition, ())
         terms = self.terms = Terms(self.budget, sizes, facts)
         self.made.append(terms)
-        terms.are_reals = self.notion == "reals"
+        terms.are_reals, terms.is_brief = self.notion == "reals", self.is_brief
         terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         return self._outcome()

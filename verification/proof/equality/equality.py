@@ -217,8 +217,10 @@ class Comparison:
         return set(self._cells.assumptions)
 
     def steps_of(self, head: Head, args: Args) -> Dimension | None:
-        """Number of steps of a recurrent operator, not 0 by assumption; None but over the reals."""
-        return None if self._reals is None else self._cells.assume_steps(head, args)
+        """Number of steps of a recurrent operator, not 0 by assumption; None without it."""
+        if self._reals is None or self.terms.is_brief:
+            return None
+        return self._cells.assume_steps(head, args)
 
     @property
     def rounded_constants(self) -> set[str]:

@@ -14,7 +14,6 @@ import onnx
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
-from ....ops.departures import CELLS
 from ..simplify.padding import zeros
 from ..simplify.slices import backward
 from ..terms.term import Args, Head, Term
@@ -26,6 +25,9 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 BY_EQUATIONS = "computes the equations of its specification, also where its kernel clamps"
 """Assumption about an operator that is compared by its equations."""
+
+HAS_STEPS = "the sequences of {} have an element"
+"""Assumption about an operator that has no state after the last step without a step."""
 
 _OPSET = 13
 """Opset of the operators in the equations."""
@@ -194,7 +196,7 @@ class RecurrentCells:
             return None
         steps = shape[1 if head.attribute("layout", 0) else 0]
         if (steps - 1).less(0) is not False:
-            self.assumptions.add(CELLS.assumption.format(head.name))
+            self.assumptions.add(HAS_STEPS.format(head.name))
         return steps
 
 
@@ -344,7 +346,10 @@ def _fits(layer: _Layer) -> bool:
     types = {term.fact.elem_type for term, _ in shapes if term is not None}
     if types != {layer.x.fact.elem_type} or not layer.x.fact.elem_type:
         return False
-    return length.less(0) is False and batch.value != 0 and width.value != 0
+    # The check of a rewrite assumes no step: onnxruntime leaves the last state undefined without
+    # one, and ends the process in a GRU.
+    least = int(layer.terms.is_brief)
+    return length.less(least) is False and batch.value != 0 and width.value != 0
 
 
 def _activations(head: Head, directions: int) -> list[list[Activation]] | None:

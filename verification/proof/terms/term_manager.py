@@ -87,6 +87,7 @@ class Terms:
         evaluations: operators on constants that leave room for a mistake.
         comparing: whether the comparison has begun.
         are_reals: whether floats are real numbers, which hold all integers.
+        is_brief: whether a rewrite is checked, for which fewer assumptions hold.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
         elements: elements of sequences, cached (`simplify/sequences.py`).
@@ -128,7 +129,7 @@ class Terms:
         self.rounded: dict[Hashable, bytes] = {}
         self.late_folds: set[str] = set()
         self.evaluations: list[Evaluation] = []
-        self.comparing = self.are_reals = False
+        self.comparing = self.are_reals = self.is_brief = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}
