@@ -7,7 +7,7 @@ Sizes that are compared with a small number split in this way as long as a case 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx
 
@@ -19,7 +19,7 @@ from .execution.inputs import symbol_of
 from .execution.obligations import Log
 from .execution.safety import Safety
 from .terms.budget import OpenError
-from .terms.term import Args
+from .terms.term import Args, Term, descendants
 from .terms.term_manager import STEADY, Terms
 
 Case = dict[str, Dimension]
@@ -54,7 +54,7 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
     return _positive(names)
 
 
-def facts_by_demands(terms: Terms, before: Log) -> list[Dimension]:
+def facts_by_demands(terms: Terms, before: Log, outputs: Sequence[Term | None]) -> list[Dimension]:
     """Numbers that are at least 0 wherever the original runs, by all its demands.
 
         Gather (p, i) in a loop of T iterations, p [5]      i <= 4 on the last one, so T <= 5
@@ -64,9 +64,13 @@ def facts_by_demands(terms: Terms, before: Log) -> list[Dimension]:
     Args:
         terms: the terms of both models.
         before: obligations of the original.
+        outputs: its outputs. A runtime may drop a node that none of them needs.
     """
     safety, facts = Safety(terms), dict[Dimension, None]()
+    needed = set(descendants(outputs, budget=terms.budget))
     for each in before:
+        if each.result not in needed:
+            continue
         # The key of a loop that a condition may end is no name of its iterations.
         counts = {guard.key: guard.iterations for guard in each.guards if guard.is_loop}
         if len(counts) < len(each.guards) or not all(isinstance(key, str) for key in counts):

@@ -235,6 +235,7 @@ class _Question:
         self.iterates = self.is_limited = self.is_hasty = False
         self.ran: Ran | None = None
         self.log: Log = []
+        self.outputs: Sequence[Term | None] = ()
         self.demanded: Case = self.assumed
         self.facts: dict[bool, Sequence[Dimension]] = {}
         self.declarations: Declarations = {}
@@ -518,8 +519,9 @@ class _Question:
         reading of conditions."""
         if self.heeds_condition in self.facts:
             return False
-        self.facts[self.heeds_condition] = facts_by_demands(self.terms, self.log)
-        return bool(self.facts[self.heeds_condition])
+        facts = facts_by_demands(self.terms, self.log, self.outputs)
+        self.facts[self.heeds_condition] = facts
+        return bool(facts)
 
     def _case(self, sizes: Mapping[str, Dimension]) -> tuple[dict[str, int], set[Dimension]]:
         """Comparison where some sizes are known.
@@ -599,7 +601,7 @@ class _Question:
         """Comparison of the outputs of both models."""
         one, other = ran.outputs
         executions = [execution for execution, _ in ran.runs]
-        self.log = executions[0].log
+        self.log, self.outputs = executions[0].log, one
         # Refinement: where the original always fails, every rewrite is correct.
         if certainly_fails(executions[0].log):
             return {}, set()

@@ -55,6 +55,7 @@ def rows(start, count="shape"):
         (READ, {"count": "m"}, False),
         (NESTED, {"count": "m"}, False),
         (NESTED, {"count": "one"}, True),
+        (READ.replace("Add (t, e)", "Cos (t)"), {}, False),
     ],
 )
 def test_positions_in_a_loop_bound_its_iterations(nodes, options, known):
