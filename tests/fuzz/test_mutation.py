@@ -1,5 +1,6 @@
 """The tool behind `make mutants`: what it changes and what it leaves, how it draws and counts."""
 
+import gc
 import textwrap
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from mutation.mutants import mutants_of
 from mutation.selection import sample, source_files
 from mutation.session import own_tests
 from mutation.table import survivors, table
-from mutation.trial import patch
+from mutation.trial import functions_here, patch
 
 
 @pytest.fixture
@@ -165,3 +166,10 @@ def test_a_function_takes_a_mutant_wherever_it_is_held(tmp_path):
     assert held[0](3) == 2
     at_import = next(m for m in mutants_of(path) if m.function is None)
     assert not patch(at_import, at_import.text(), functions)
+
+
+def test_functions_are_listed_although_the_collector_froze_them():
+    gc.freeze()
+    code = sample.__code__
+    assert sample in functions_here()[code.co_filename, code.co_name, code.co_firstlineno]
+    gc.freeze()
