@@ -32,8 +32,7 @@ def test_a_second_measurement_takes_noise_away_and_no_change():
 
 
 def test_a_table_comes_back_as_it_was_written(tmp_path):
-    rows = [ROW, Row("command", 12.345, 12.345, 0, "")]
-    regress.write(tmp_path / "table.csv", rows)
+    regress.write(tmp_path / "table.csv", [ROW, Row("command", 12.345, 12.345, 0, "")])
     assert regress.read(tmp_path / "table.csv") == {
         "gru": ROW,
         "command": Row("command", 12.3, 12.3, 0, ""),

@@ -250,8 +250,7 @@ def test_no_file_imports_itself_by_way_of_others():
 def test_no_file_imports_itself_even_for_types_but_in_the_graph():
     """The classes of a graph refer to each other (DESIGN.md names why)."""
     circles = nx.strongly_connected_components(import_graph(types=True))
-    rooms = {room(file) for circle in circles if len(circle) > 1 for file in circle}
-    assert rooms <= {"ir"}
+    assert {room(file) for circle in circles if len(circle) > 1 for file in circle} <= {"ir"}
 
 
 def test_no_room_imports_itself_by_way_of_others_even_for_types():

@@ -126,5 +126,4 @@ def test_the_package_itself_loads_nothing(tmp_path):
     found = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True
     )
-    ours = {m for m in found.stdout.split() if m.startswith("straightline")}
-    assert ours == {"straightline"}
+    assert {m for m in found.stdout.split() if m.startswith("straightline")} == {"straightline"}

@@ -160,8 +160,7 @@ def test_sparse_initializers_that_are_too_large(tmp_path: Path) -> None:
     indices = helper.make_tensor("", TensorProto.INT64, [1], [1])
     for dims in ([2**40, 2**20], [2**62, 2**62]):
         del proto.graph.sparse_initializer[:]
-        sparse = helper.make_sparse_tensor(values, indices, dims)
-        proto.graph.sparse_initializer.append(sparse)
+        proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, dims))
         tensor = next(iter(sl.ir.load(proto).graph.initializers.values()))
         with pytest.raises(sl.Error, match="sparse tensor 'w'"):
             tensor.numpy()

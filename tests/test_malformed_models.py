@@ -56,8 +56,7 @@ def test_command_line(name: str, tmp_path: Any) -> None:
 def test_the_model_without_a_change_is_right() -> None:
     model = malformed.model()
     onnx.checker.check_model(model, full_check=True)
-    rewritten = sl.rewrite(model, values={"n": 2, "c": True}, verify=True)
-    assert not sl.inspect(rewritten).constructs
+    assert not sl.inspect(sl.rewrite(model, values={"n": 2, "c": True}, verify=True)).constructs
     assert sl.ir.to_proto(sl.ir.load(model)) == model
 
 
@@ -174,8 +173,7 @@ def test_odd_models_load(name: str) -> None:
 
 
 def test_an_attribute_that_does_not_say_its_kind_is_read() -> None:
-    node = sl.ir.load(untyped_attributes()).graph.nodes()[0]
-    assert node.attribute("axis") == 0
+    assert sl.ir.load(untyped_attributes()).graph.nodes()[0].attribute("axis") == 0
 
 
 def test_an_operator_that_the_source_lacks_is_not_converted() -> None:
@@ -236,8 +234,7 @@ def test_operands_of_another_rank_in_a_loop(node: str) -> None:
             {node}
         }}>
     }}"""
-    model = onnx.parser.parse_model(text)
-    constructs = sl.inspect(sl.rewrite(model)).constructs
+    constructs = sl.inspect(sl.rewrite(onnx.parser.parse_model(text))).constructs
     assert [construct.op_type for construct in constructs] == ["Loop"]
 
 

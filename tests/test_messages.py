@@ -10,7 +10,7 @@ from cells import Spelling
 from harness import as_model
 from straightline.options.table import KEYWORDS
 from straightline.passes.manager import registry
-from undecided import HEAD, MODELS
+from undecided import MODELS
 
 PIPELINES = (
     None,
@@ -28,7 +28,7 @@ WORDS = {
 OPERATORS = {schema.name for schema in onnx.defs.get_all_schemas_with_history()}
 OPERATORS |= {"ScaledTanh", "ULPs", "NaN"}
 DRAWN = {str(seed): Spelling(seed).model for seed in range(3)}
-TEXTS = {name: as_model(HEAD + text) for name, (text, _) in MODELS.items()}
+TEXTS = {name: as_model(text) for name, (text, _) in MODELS.items()}
 TAKEN = {
     case.name: case.model for case in CASES if re.match("test_(if|loop|scan|gru_d)", case.name)
 }

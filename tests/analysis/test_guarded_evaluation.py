@@ -106,5 +106,4 @@ def test_an_operator_without_a_description_runs_apart():
 
     node, _ = node_of("StringNormalizer")
     assert rules_of(node.op).work(node, [np.array(["a"], object)]) < 1e6
-    new = rules_of(Operator.make("FromTheFuture"))
-    assert new.work(node, [np.zeros(3)]) == math.inf
+    assert rules_of(Operator.make("FromTheFuture")).work(node, [np.zeros(3)]) == math.inf

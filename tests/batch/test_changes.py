@@ -65,6 +65,5 @@ def test_regressions_come_first():
     assert found.same == 1 and dict(found.cards())["worse"] == "4"
     rows = {row[0]: row for row in found.sheet("title").rows}
     assert {len(row) for row in rows.values()} == {len(COLUMNS)}
-    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    gone = document["changes"][order.index("gone")]
+    gone = json.loads(json.dumps(found.to_dict(), allow_nan=False))["changes"][order.index("gone")]
     assert (gone["nodes_old"], gone["nodes_new"]) == (8, None)

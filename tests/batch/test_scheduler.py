@@ -101,8 +101,7 @@ def test_changed_or_missing_results_are_made_again():
         "deep/er/d.onnx": "failed",
     }
     assert Path("out/deep/w.onnx.data").read_bytes() == wanted
-    other = statuses(batch.run("models", "out", resume=True, opset=18))
-    assert "skipped" not in other.values()
+    assert "skipped" not in statuses(batch.run("models", "out", resume=True, opset=18)).values()
 
 
 def test_changed_weights_are_a_changed_model():

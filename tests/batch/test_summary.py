@@ -35,8 +35,7 @@ def cells(row):
 
 
 def test_a_row_has_the_numbers_before_and_after():
-    sheet = summary([FLAT, KEPT, BAD], "title")
-    flat, kept, bad = map(cells, sheet.rows)
+    flat, kept, bad = map(cells, summary([FLAT, KEPT, BAD], "title").rows)
     assert (flat["nodes_before"], flat["nodes_after"], flat["control_flow_after"]) == (5, 8, 0)
     assert (flat["run_time_before"], flat["size_after"], flat["opset_after"]) == (9.5, 300, 18)
     assert kept["run_time_after"] is None and kept["left"] == (

@@ -41,8 +41,7 @@ def test_a_run_and_a_resume():
         "bad.onnx": "failed",
         "deep/w.onnx": "written",
     }
-    message = f"'{IN}/bad.onnx' is not an ONNX model"
-    assert records["bad.onnx"].messages[0].startswith(message)
+    assert records["bad.onnx"].messages[0].startswith(f"'{IN}/bad.onnx' is not an ONNX model")
     assert records["a.onnx"].target == f"{OUT}/a.onnx"
     results = [name for name in OUT.below() if not name.startswith(".straightline")]
     assert results == ["a.onnx", "deep/w.onnx", "deep/w.onnx.data"]

@@ -95,6 +95,5 @@ def test_the_hook_and_the_action_call_it():
     assert "entry: straightline check\n" in hook and "id: straightline-check\n" in hook
     action, page = (ROOT / "action.yml").read_text(), (ROOT / "docs/continuous-integration.md")
     inputs = re.findall(r"^  (\w+):$", action.partition("outputs:")[0], re.MULTILINE)
-    told = re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE)
-    assert inputs == told
+    assert inputs == re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE)
     assert all(f"inputs.{name} }}}}" in action for name in inputs)

@@ -51,8 +51,7 @@ def test_a_named_dimension_is_fixed(folder, run, command):
     places = [source] if name == "inspect" else [source, "out.onnx"]
     assert run(name, *places, *options, "--dim", "T=3").exit_code == 0
     if name != "inspect":
-        shape = onnx.load("out.onnx").graph.input[0].type.tensor_type.shape
-        assert shape.dim[0].dim_value == 3
+        assert onnx.load("out.onnx").graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
     refused = run(name, *places, *options, "--dim", "t=3")
     assert_refused(refused, 1, "no input has a dimension named 't'; did you mean 'T'?")
 

@@ -23,8 +23,7 @@ def test_rewrite_writes_a_straight_line_model_and_says_what_it_did(folder, run):
 
 
 def test_rewrite_prints_json_for_scripts(folder, run):
-    result = run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx", "--json")
-    found = json.loads(result.stdout)
+    found = json.loads(run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx", "--json").stdout)
     assert found["written"] == "out.onnx"
     assert found["nodes"] == {"before": 4, "after": 3}
     assert found["left"] == []
@@ -90,8 +89,7 @@ def test_passes_and_budgets_can_be_chosen(folder, run):
     write(folder / "in.onnx", LOOP)
     for options in (("--max-trips", 2), ("--max-nodes", 2), ("--passes", "inline-ifs")):
         assert run("rewrite", "in.onnx", "out.onnx", *options, "--no-verify").exit_code == 0
-        kinds = [node.op_type for node in onnx.load("out.onnx").graph.node]
-        assert "Loop" in kinds, options
+        assert "Loop" in [node.op_type for node in onnx.load("out.onnx").graph.node], options
 
 
 SUM = """g (float[N, 3] x) => (float[3] y) <float[3] zeros = {0, 0, 0}> {
@@ -109,8 +107,7 @@ def test_a_model_can_be_made_fast(folder, run, option):
 
 
 def test_a_target_that_is_none_is_refused_with_those_there_are(folder, run):
-    source = write(folder / "in.onnx", SUM)
-    result = run("rewrite", source, "out.onnx", "--target", "tensorr")
+    result = run("rewrite", write(folder / "in.onnx", SUM), "out.onnx", "--target", "tensorr")
     assert_refused(result, 2, "'tensorr'; did you mean 'tensorrt'?", "'onnxruntime'")
     assert not (folder / "out.onnx").exists()
 
@@ -160,8 +157,7 @@ def test_a_broken_pass_is_undone_and_the_rest_written(folder, run, broken_pass, 
     assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["Add"] * 3
     found = json.loads(run("rewrite", "in.onnx", "o", "--passes", broken_pass, "--json").stdout)
     assert found["verification"]["proved"] and found["exit"] == 0
-    codes = [remark["code"] for remark in found["remarks"]]
-    assert codes.count("refuted-rewrite") == 3
+    assert [remark["code"] for remark in found["remarks"]].count("refuted-rewrite") == 3
     result = run("rewrite", "in.onnx", "o", "--passes", broken_pass, "--strict", "--force")
     assert_refused(result, 3, "the pass breaking changed the outputs")
 
@@ -237,8 +233,7 @@ def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
     assert "--timeout" in result.stderr
     result = run("verify", "in.onnx", "in.onnx", "--timeout", "0", "--runtime", "reference")
     assert_refused(result, 2, "--timeout 0: write a number, more than 0")
-    converted = run("convert", "in.onnx", "new.onnx", "--opset", "18", "--timeout", "30")
-    assert converted.exit_code == 0
+    assert run("convert", "in.onnx", "new.onnx", "--opset", "18", "--timeout", "30").exit_code == 0
 
 
 def test_a_rewrite_and_a_conversion_in_one_go(folder, run):
@@ -275,8 +270,7 @@ def test_cells_stay_where_nan_is_to_be_kept(folder, run):
     assert "which onnxruntime may compute as a number where it is a NaN" in " ".join(told.split())
     assert [n.op_type for n in sl.ir.load("out.onnx").graph.nodes() if n.op_type == "GRU"]
     for more in (("--passes", "raise-recurrences"), ("--target", "onnxruntime"), ()):
-        result = run("rewrite", "in.onnx", "kept.onnx", "--keep-nan", *more)
-        assert result.exit_code == 0
+        assert run("rewrite", "in.onnx", "kept.onnx", "--keep-nan", *more).exit_code == 0
         assert "GRU" not in {n.op_type for n in sl.ir.load("kept.onnx").graph.nodes()}
     assert run("inspect", "in.onnx", "--keep-nan").exit_code == 0
     assert run("rewrite", "in.onnx", "-o", "many", "--keep-nan").exit_code == 0

@@ -14,8 +14,7 @@ def test_a_counterexample_reproduces(folder, run, names):
     first, second = (f"{name}.onnx" for name in names)
     result = run("prove", first, second, "--counterexample", "ex")
     assert result.stdout.splitlines()[-1].startswith("the input is in ex, ")
-    text = (folder / "ex" / "README.md").read_text()
-    command = text.split("```sh\n")[1].split("\n")[0]
+    command = (folder / "ex" / "README.md").read_text().split("```sh\n")[1].split("\n")[0]
     assert run(*shlex.split(command)[1:]).exit_code == 3
     document = run("prove", first, second, "--counterexample", "ex", "--json").stdout
     assert json.loads(document)["counterexample"] == "ex"

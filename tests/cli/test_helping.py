@@ -15,8 +15,7 @@ def help_of(name, width):
         app, arguments, env={"COLUMNS": str(width)}, prog_name="straightline"
     )
     assert found.exit_code == 0
-    lines = found.stdout.splitlines()
-    assert max(map(len, lines)) <= width
+    assert max(map(len, found.stdout.splitlines())) <= width
     return found.stdout
 
 

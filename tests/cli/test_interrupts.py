@@ -70,8 +70,7 @@ KILL = "os.kill(os.getpid(), signal.SIGINT)"
 @table("straightline.cli.commands", "typer", "rich.table", "numpy", "onnx", "onnx.helper")
 @SIGNALS
 def test_while_modules_are_imported(module, name, ending, folder):
-    action = KILL.replace("SIGINT", name)
-    found = python(AT_IMPORT.format(action=action), module, *REWRITE)
+    found = python(AT_IMPORT.format(action=KILL.replace("SIGINT", name)), module, *REWRITE)
     assert (found.returncode, found.stderr) == ending
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 
@@ -127,8 +126,7 @@ p.run_passes = run""",
 @SIGNALS
 @pytest.mark.parametrize("place", PLACES)
 def test_during_the_work(place, name, ending, folder):
-    patch = PLACES[place].replace("SIGINT", name)
-    found = python(BEFORE.format(patch=patch), *REWRITE)
+    found = python(BEFORE.format(patch=PLACES[place].replace("SIGINT", name)), *REWRITE)
     assert (found.returncode, found.stderr) == ending
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 

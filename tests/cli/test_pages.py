@@ -79,8 +79,7 @@ def test_a_page_overwrites_nothing_and_that_is_found_out_first(run, tmp_path, pa
 
 
 def test_inspect_draws_the_control_flow(run, tmp_path):
-    result = run("inspect", "in.onnx", "--svg", "flow.svg")
-    assert result.exit_code == 0
+    assert run("inspect", "in.onnx", "--svg", "flow.svg").exit_code == 0
     assert "Loop decode" in (tmp_path / "flow.svg").read_text(encoding="utf-8")
     assert run("inspect", "in.onnx", "--svg", "in.onnx").exit_code == 1
 

@@ -273,8 +273,7 @@ def test_weights_cost_neither_memory_nor_room(folder, command):
         weight.data_location = TensorProto.EXTERNAL
         for key, value in (("location", "w.bin"), ("offset", place * (size >> 2))):
             weight.external_data.add(key=key, value=str(value))
-        node = proto.graph.node.add(op_type="Gather", input=[weight.name, "i"])
-        node.output.append(f"y{place}")
+        proto.graph.node.add(op_type="Gather", input=[weight.name, "i"]).output.append(f"y{place}")
         value = onnx.helper.make_tensor_value_info(f"y{place}", 2, [1])
         proto.graph.output.append(value)
     proto.graph.input.append(onnx.helper.make_tensor_value_info("i", TensorProto.INT64, [1]))

@@ -83,8 +83,7 @@ def test_straightening_for_a_conversion_is_printed(run):
 
 
 def test_standard_output_stays_what_it_was(run):
-    result = run("--print-after", "-v", "--json")
-    assert json.loads(result.stdout)["written"] == "out.onnx"
+    assert json.loads(run("--print-after", "-v", "--json").stdout)["written"] == "out.onnx"
 
 
 def test_large_tensors_are_left_out(run, tmp_path):
@@ -97,8 +96,7 @@ def test_large_tensors_are_left_out(run, tmp_path):
 
 
 def test_verbose_tells_a_line_for_each_pass_and_only_while_it_works(run):
-    result = run("-v")
-    assert "unroll-loops changed the model" in result.stderr
+    assert "unroll-loops changed the model" in run("-v").stderr
     assert run().stderr == ""
     assert not logging.getLogger("straightline").handlers
 

@@ -110,15 +110,13 @@ def test_a_certificate_is_checked_by_verify(folder, run):
 )
 def test_wrong_usage_is_one_line(words, code, message, folder, run):
     assert_refused(run("prove", *words), code, message)
-    document = json.loads(run("prove", *words, "--json").stdout)
-    assert document["exit"] == code
+    assert json.loads(run("prove", *words, "--json").stdout)["exit"] == code
 
 
 def test_a_model_may_come_from_a_pipe(folder, run):
     content = (folder / "again.onnx").read_bytes()
     assert run("prove", "relu.onnx", "-", given=content).exit_code == 0
-    result = run("prove", "-", "abs.onnx", "--counterexample", "ex", given=content)
-    assert result.exit_code == 3
+    assert run("prove", "-", "abs.onnx", "--counterexample", "ex", given=content).exit_code == 3
     assert "straightline verify A abs.onnx" in (folder / "ex" / "README.md").read_text()
 
 

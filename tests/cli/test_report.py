@@ -77,8 +77,7 @@ def test_nothing_steers_the_terminal(monkeypatch: pytest.MonkeyPatch, encoding: 
     for stream in (out, err):
         text = stream.getvalue().decode(encoding)
         assert r"a\x1b[2J" in text or r"a\u001b[2J" in text
-        bad = {c for c in text if c != "\n" and visible(c) != c}
-        assert not bad
+        assert not {c for c in text if c != "\n" and visible(c) != c}
     lines = err.getvalue().decode(encoding).splitlines()
     assert all(line.startswith(("error: ", "warning: ", "  ")) for line in lines)
     assert sum(line.startswith("  ") for line in lines) == 1

@@ -42,8 +42,7 @@ def test_a_pasted_command_decides_what_it_says(folder: Path) -> None:
     assert commands(*first[2][1:]) == []
     ((*words, option, value),) = commands(*first[0][1:])
     assert sorted(words) == sorted(first[0]) and [option, value] == ["--set", "q=true"]
-    both = [*first[0], "--set", "q=true"]
-    assert commands(*both[1:]) == []
+    assert commands(*[*first[0], "--set", "q=true"][1:]) == []
     nodes = onnx.load(folder / "out.onnx").graph.node
     assert {node.op_type for node in nodes} == {"Sin", "Exp", "Neg"}
 

@@ -34,12 +34,10 @@ def test_a_key_that_is_not_described_is_noticed():
 
 
 def test_the_command_prints_it(run):
-    whole = run("schema")
-    assert json.loads(whole.stdout) == output_schema()
+    assert json.loads(run("schema").stdout) == output_schema()
     one = json.loads(run("schema", "rewrite").stdout)
     assert one == schema_of("rewrite")
-    document = {"error": "no such file", "items": [], "exit": 1, "kind": "LoadError"}
-    jsonschema.validate(document, one)
+    jsonschema.validate({"error": "no such file", "items": [], "exit": 1, "kind": "LoadError"}, one)
     assert_refused(run("schema", "rewritten"), 2, "did you mean 'rewrite'?")
 
 

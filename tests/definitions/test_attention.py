@@ -63,8 +63,7 @@ def test_multi_head_attention(dynamic, has_bias):
     assert_kernel(MULTI, [query, floats(B, 5, H), floats(B, 5, H), bias], **settings)
     assert_kernel(MULTI, [query, key, value, bias], unidirectional=1, **settings)
     assert_kernel(MULTI, [query, key, value, bias, flags, None, *past], 3, **settings)
-    inputs = [query, key, value, bias, None, floats(B, 1, S, S)]
-    assert_kernel(MULTI, inputs, scale=0.7, **settings)
+    assert_kernel(MULTI, [query, key, value, bias, None, floats(B, 1, S, S)], scale=0.7, **settings)
 
 
 def test_keys_of_a_cross_attention_have_heads():

@@ -14,8 +14,7 @@ def lines(before, after, elem_types=(T.FLOAT,), outputs=(True,), opset=17, **att
     op = Operator.make("Op", "a", **attributes)
     definition = Definition(before, after)
     shapes = [(2, 3)] * len(elem_types)
-    case = definition.case(Signature(op, elem_types, shapes, outputs))
-    proto = expand(definition, case, opset)
+    proto = expand(definition, definition.case(Signature(op, elem_types, shapes, outputs)), opset)
     text = onnx.printer.to_text(proto).split("{", 1)[1].rsplit("}", 1)[0]
     return [line.strip() for line in text.strip().splitlines()], list(proto.output)
 

@@ -37,8 +37,7 @@ def test_kernels(name, inputs, attributes):
 
 
 def test_two_outputs():
-    gates = [HALF[0], floats(8), floats(8), HALF[1]]
-    assert_kernel("com.microsoft.LinearAttentionGate", gates, 2)
+    assert_kernel("com.microsoft.LinearAttentionGate", [HALF[0], floats(8), floats(8), HALF[1]], 2)
     scales = [floats(4, 8) for _ in range(3)]
     assert_kernel("com.microsoft.EngramGate", [STREAMS, STREAMS + 1, ROWS, *scales], 2)
     assert_kernel("com.microsoft.EngramGate", [STREAMS, STREAMS + 1, ROWS, *scales[:2]])

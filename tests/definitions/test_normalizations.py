@@ -61,8 +61,7 @@ def test_embeddings():
     ids, kinds = ids.astype(np.int32), kinds.astype(np.int32)
     mask = np.array([[1, 0, 1], [1, 1, 0]], np.int32)
     tables = floats(9, 8), floats(5, 8), floats(2, 8)
-    inputs = [ids, kinds, *tables, floats(8), floats(8), mask]
-    assert_kernel(operator, inputs, 3, opset=11)
+    assert_kernel(operator, [ids, kinds, *tables, floats(8), floats(8), mask], 3, opset=11)
     positions = np.array([[3, 1, 2]], np.int32)
     plain = [ids, None, *tables[:2], None, floats(8), floats(8), None, positions]
     assert_kernel(operator, plain, 2, epsilon=1e-5)

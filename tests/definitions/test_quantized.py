@@ -92,8 +92,7 @@ def test_a_select_and_a_concat_quantize_anew():
     x, y = codes(2, 3), codes(2, 3)
     parts = [x, scale(0.05), zero(120), y, scale(0.1), zero(3)]
     assert_kernel(QLINEAR + "Concat", [scale(0.1), zero(3), *parts], axis=1)
-    where = [DRAW.random((2, 3)) < 0.5, *parts, scale(0.15), zero(128)]
-    assert_kernel(QLINEAR + "Where", where)
+    assert_kernel(QLINEAR + "Where", [DRAW.random((2, 3)) < 0.5, *parts, scale(0.15), zero(128)])
 
 
 @pytest.mark.parametrize("last", [0, 1])

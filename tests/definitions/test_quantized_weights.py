@@ -26,8 +26,7 @@ def test_matmul_n_bits(bits, opset):
     if bits < 8:
         assert_kernel(operator, [a, b, scales, floats(n, blocks)], constants=(1, 2, 3), **settings)
     if bits == 4:  # the kernel reads no packed zero points beside an order of columns
-        order = DRAW.integers(0, blocks, k).astype(np.int32)
-        inputs = [a, b, scales, zeros, order]
+        inputs = [a, b, scales, zeros, DRAW.integers(0, blocks, k).astype(np.int32)]
         assert_kernel(operator, inputs, constants=(1, 2, 3, 4), **settings)
 
 
@@ -38,14 +37,12 @@ def test_codes_of_constant_weights_are_written(opset, elem_type):
     inputs = [floats(2, 512), b, floats(512, 32)]
     settings = {"K": 512, "N": 512, "block_size": 16, "opset": opset, "constants": (1, 2)}
     assert_kernel("com.microsoft.MatMulNBits", inputs, **settings)
-    model = one_node("com.microsoft.MatMulNBits", inputs, **settings)
-    graph = lowered(model).graph
+    graph = lowered(one_node("com.microsoft.MatMulNBits", inputs, **settings)).graph
     assert "BitShift" not in [node.op_type for node in graph.node]
     types = [onnx.TensorProto.DataType.Name(tensor.data_type) for tensor in graph.initializer]
     assert elem_type in types
     wrong = one_node("com.microsoft.MatMulNBits", inputs, **{**settings, "N": 256})
-    result = sl.transform(wrong, (), target="onnx", verify=False)
-    assert "another size" in result.untaken[0].reason
+    assert "another size" in sl.transform(wrong, (), target="onnx", verify=False).untaken[0].reason
 
 
 @pytest.mark.parametrize("kind", [0, 1])

@@ -45,8 +45,7 @@ def test_expansions_are_shared_until_sizes_decide():
 
 
 def test_a_newer_opset_has_the_shorter_form():
-    op = Operator.make("Gelu", "com.microsoft")
-    signature = Signature(op, [T.FLOAT], [(2, 3)], [True])
+    signature = Signature(Operator.make("Gelu", "com.microsoft"), [T.FLOAT], [(2, 3)], [True])
     for opset, nodes in ((11, "Erf"), (19, "Erf"), (20, "Gelu"), (23, "Gelu")):
         proto = expansion_of(signature, {"": opset, "com.microsoft": 1}).proto
         assert nodes in {node.op_type for node in proto.node}
@@ -55,8 +54,7 @@ def test_a_newer_opset_has_the_shorter_form():
 
 def test_users_replace_definitions_and_take_them_back():
     text = "before (x) => (y) { y = com.microsoft.QuickGelu (x) } after (x) => (y) { y = Neg (x) }"
-    op = Operator.make("QuickGelu", "com.microsoft")
-    signature = Signature(op, [T.FLOAT], [(2, 3)], [True])
+    signature = Signature(Operator.make("QuickGelu", "com.microsoft"), [T.FLOAT], [(2, 3)], [True])
     before = expansion_of(signature, ONE)
     sl.define(text.replace(" after", "\nafter"))
     try:

@@ -14,7 +14,6 @@ from straightline.driver.assumptions import Assumptions
 from straightline.runtimes.workers import Workers
 from typer.testing import CliRunner
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 BY_NUMBER = """g (float[2] x, int64 n) => (float[2] y) {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
         d = Identity (c)  s = Sin (a)  r = Exp (s) }>
@@ -51,12 +50,11 @@ def run():
     with Workers() as workers:
 
         def compared(text, maxima, opset=None, **options):
-            model = as_model(HEAD + text)
+            model = as_model(text)
             made = sl.transform(
                 model, selects=True, assume_max=maxima, opset=opset, verify=False, hints=False
             )
-            how = {"prove": False, "samples": 2, "workers": workers, **options}
-            return made.verified(**how)
+            return made.verified(**{"prove": False, "samples": 2, "workers": workers, **options})
 
         yield compared
 
@@ -72,11 +70,11 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
     assert "which was assumed; raise it, or give inputs that keep to it" in message
     feeds, error = caught.value.verdict.feeds, caught.value
     assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
-    guarded = ir.load(as_model(HEAD + text))
+    guarded = ir.load(as_model(text))
     bound_violations.guard(guarded, Assumptions(maxima, {}))
     with pytest.raises(sl.Error):  # it does go beyond
         sl.reference.run(guarded, feeds)
-    sl.reference.run(as_model(HEAD + text), feeds)
+    sl.reference.run(as_model(text), feeds)
 
 
 @pytest.mark.sample(2)
@@ -92,8 +90,7 @@ def test_larger_inputs_that_go_beyond_are_looked_for_and_noted(run, name):
 
 
 def test_a_search_without_a_violation_is_noted(run):
-    text = BY_SIZE.replace("float[N] x", "float[6] x")
-    (note,) = run(text, {"y": 9}).verdict.notes
+    (note,) = run(BY_SIZE.replace("float[N] x", "float[6] x"), {"y": 9}).verdict.notes
     assert note.endswith("is assumed; no tried input contradicts it")
 
 
@@ -119,7 +116,7 @@ def test_a_conversion_behind_it_changes_nothing(run):
 
 
 def test_sizes_beyond_any_array_are_not_searched():
-    model = ir.load(as_model(HEAD + BY_NUMBER))
+    model = ir.load(as_model(BY_NUMBER))
     before = ir.to_text(model)
     assert bound_violations.guard(model, Assumptions({"y": 10**9}, {})) == []
     assert ir.to_text(model) == before
@@ -127,7 +124,7 @@ def test_sizes_beyond_any_array_are_not_searched():
 
 def test_the_command_says_it_in_a_line_and_by_its_exit_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    onnx.save(as_model(HEAD + BY_NUMBER), "in.onnx")
+    onnx.save(as_model(BY_NUMBER), "in.onnx")
     given = ("rewrite", "in.onnx", "out.onnx", "--selects", "--assume-max", "y=1", "--json")
     result = CliRunner().invoke(app, given)
     found = json.loads(result.stdout)

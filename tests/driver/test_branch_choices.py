@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import as_model, run_in_onnxruntime
+from harness import as_model, op_types, run_in_onnxruntime
 from straightline import ir
 from straightline.cli.commands import app
 from straightline.driver.assumptions import AssumptionError, assume_branches
@@ -32,10 +32,6 @@ SOME = {
     "boxes": np.float32([[0, 0, 1, 1], [0, 0, 1, 1.1], [2, 2, 3, 3]]),
     "scores": np.float32([1, 2, 3]),
 }
-
-
-def op_types(model):
-    return [node.op_type for node in model.graph.node]
 
 
 def test_the_other_branch_is_gone():

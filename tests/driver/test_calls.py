@@ -112,5 +112,4 @@ def test_a_model_that_a_watcher_keeps_stays_whole():
 
 
 def test_a_result_in_the_kind_of_the_ir_stays_whole():
-    model = ir.parse(UNROLLED)
-    assert len(calls.rewrite(model).graph.nodes()) == 200
+    assert len(calls.rewrite(ir.parse(UNROLLED)).graph.nodes()) == 200

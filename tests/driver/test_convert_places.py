@@ -49,8 +49,7 @@ def test_the_data_has_every_case_in_every_place_and_none_is_wrong(places):
 @pytest.mark.parametrize("place", ["graph", "branch", "Loop", "function"])
 def test_a_case_is_converted_between_all_opsets(places, place):
     (case,) = [case for case in places.CASES if case.name == "TopK, smallest"]
-    graphs = {opset: places.nodes_of(case, opset) for opset in (11, 21)}
-    row = places.row_of(case, place, graphs)
+    row = places.row_of(case, place, {opset: places.nodes_of(case, opset) for opset in (11, 21)})
     assert set(row.signs) == set(places.OPSETS)
     signs = {sign for signs in row.signs.values() for sign in signs}
     assert {"="} <= signs <= {"=", "r"}  # of NaNs onnxruntime before 1.32 says something else

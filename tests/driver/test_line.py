@@ -193,8 +193,7 @@ def test_a_rewritten_operator_does_not_stop_the_search() -> None:
             y = SequenceAt (s, k)
         }
     """
-    error = failed(parsed(text), 9)
-    assert error.reached == 11
+    assert failed(parsed(text), 9).reached == 11
     assert failed(parsed(text), 9, rewrite=False).reached == 15
 
 
@@ -234,16 +233,13 @@ def test_a_function_that_is_written_in_another_opset_counts() -> None:
         }
         <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }
     """
-    error = failed(parsed(text), 9)
-    assert error.reached == 19
+    assert failed(parsed(text), 9).reached == 19
     assert convert_version(parsed(text), 19)
-    stuck = text.replace("Add (p, p)", "Nothing (p)")
-    assert failed(parsed(stuck), 9).reached is None
+    assert failed(parsed(text.replace("Add (p, p)", "Nothing (p)")), 9).reached is None
 
 
 def test_an_ir_version_that_does_not_fit_is_another_matter() -> None:
-    error = failed(parsed(SEQUENCE), 9, ir_version=99)
-    assert error.reached is None
+    assert failed(parsed(SEQUENCE), 9, ir_version=99).reached is None
     assert failed(parsed(SEQUENCE), 13, ir_version=99).failures == ()
 
 
@@ -303,6 +299,5 @@ def test_an_exceeded_limit_is_reported_once() -> None:
     text = """<ir_version: 7, opset_import: ["" : 12, "local" : 1]>
     g (float[2, 3] x) => (y) { z = local.f (x) y = Softmax <axis = 1> (z) }"""
     text += f"{head} f (a) => (r) {{ r = Neg (a) }}"
-    given = onnx.parser.parse_model(text)
-    outcome = transform(given, (), opset=13, verify=False, max_work=1)
+    outcome = transform(onnx.parser.parse_model(text), (), opset=13, verify=False, max_work=1)
     assert [(r.op_type, r.path) for r in outcome.remarks if r.pass_name == "budget"] == [("f", "z")]

@@ -63,8 +63,7 @@ def test_a_reason_is_found_whatever_the_result_calls_the_node():
         "b (int64 i, bool c, float[2] a) => (bool d, float[2] e) { d = Identity (c) e = Neg (a) }"
     )
     head = "g (float[2] x, int64 n) => (float[2] y) <bool t = {1}>"
-    text = f"{head} {{ y = Loop (n, t, x) <body = {body}> }}"
-    model = onnx.parser.parse_model(HEADER + text)
+    model = onnx.parser.parse_model(HEADER + f"{head} {{ y = Loop (n, t, x) <body = {body}> }}")
     rewriting = RewriteOptions.of(hints=False)
     straight, _ = judge_rewrite(model, rewriting, VerifyOptions(), Policies(True))
     reason = "trip count depends on input 'n'; decide it with --set n=..."

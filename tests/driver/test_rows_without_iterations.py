@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import run_in_onnxruntime
+from harness import as_model, run_in_onnxruntime
 from straightline import ir, reference
 from straightline.driver.specialize import bind_inputs
 
@@ -29,7 +29,7 @@ def model_of(rows, declared, state="N", head=HEAD, limit="n"):
         <bool yes = {{1}}, int64 two = {{2}}> {{
         {out}z = Loop ({limit}, yes{initial}) <body = b (int64 i, bool c{given}) =>
             (bool c2{after}, {row} r) {{ c2 = Identity (c) {body} }}> }}"""
-    model = onnx.parser.parse_model(head + text)
+    model = as_model(head + text)
     if declared is None:
         body = next(a.g for a in model.graph.node[0].attribute if a.name == "body")
         body.output[-1].type.tensor_type.ClearField("shape")
@@ -89,7 +89,7 @@ def test_nested_rows_keep_their_sizes():
     model = model_of("captured", None)
     text = onnx.printer.to_text(model).replace("r = Neg (x)", inner)
     text = text.replace("float[M,P] z", "float[M,P,Q] z")
-    model = onnx.parser.parse_model(text)
+    model = as_model(text)
     result = sl.rewrite(model, passes="eliminate-dead-nodes", shapes={"x": [4]})
     for n in (0, 2):
         feeds = {"n": np.array(n), "x": X}
@@ -121,7 +121,7 @@ def test_rows_in_functions():
             yes = Constant <value = bool {1}> ()
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, r) {
                 c2 = Identity (c) r = Neg (x) }> }"""
-    model = onnx.parser.parse_model(text)
+    model = as_model(text)
     for passes in ("eliminate-dead-nodes", "straighten"):
         result = sl.rewrite(model, passes=passes, shapes={"x": [4]})
         for n in (0, 2):

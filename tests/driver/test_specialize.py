@@ -259,8 +259,7 @@ def test_a_default_that_a_value_contradicts_is_refused():
 
 
 def test_a_verified_rewrite_with_values_that_fix_symbols():
-    model_ = sl.ir.to_proto(sl.ir.parse(VALUES))
-    flat = sl.rewrite(model_, values={"a": [1, 2, 3]}, verify=True)
+    flat = sl.rewrite(sl.ir.to_proto(sl.ir.parse(VALUES)), values={"a": [1, 2, 3]}, verify=True)
     assert [i.name for i in flat.graph.input] == ["b", "c", "d"]
 
 

@@ -260,8 +260,7 @@ def test_a_keyword_that_is_mistyped_is_told_with_the_one_that_was_meant(wrong, m
         ):
             call(*given, **{wrong: {}})
     own = inspect.signature(sl.transform).parameters.values()
-    taken = {one.name for one in own if one.kind is one.KEYWORD_ONLY}
-    assert taken == set(KEYWORDS)
+    assert {one.name for one in own if one.kind is one.KEYWORD_ONLY} == set(KEYWORDS)
 
 
 @table(
@@ -415,8 +414,7 @@ def test_options_of_passes_are_taken(loop_and_if):
 
 
 def test_a_maximum_that_is_vouched_for(loop_and_if):
-    outcome = sl.transform(loop_and_if, selects=True, assume_max={"h": 3}, verify=False)
-    assert not outcome.left
+    assert not sl.transform(loop_and_if, selects=True, assume_max={"h": 3}, verify=False).left
 
 
 def test_the_passes_say_why_a_loop_that_the_conversion_made_stays():

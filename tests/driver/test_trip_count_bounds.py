@@ -24,7 +24,7 @@ STEERED = """g (float[2] x, MOST float[3] ends, bool start) => (float[2] y)
 
 
 def steered(given, most=""):
-    return HEAD + STEERED.replace("MOST", most).replace("GIVEN", given)
+    return STEERED.replace("MOST", most).replace("GIVEN", given)
 
 
 def operators(model):
@@ -33,10 +33,10 @@ def operators(model):
 
 @pytest.mark.parametrize("iterations", [0, 1, 3, 4, -2])
 def test_up_to_the_maximum_nothing_changes(iterations):
-    flat = sl.rewrite(as_model(HEAD + COUNTED), "selects", assume_max={"y": 4})
+    flat = sl.rewrite(as_model(COUNTED), "selects", assume_max={"y": 4})
     assert "Loop" not in operators(flat)
     feeds = {"x": np.array([0.5, 2], np.float32), "n": np.array(iterations)}
-    assert_equal_outputs(HEAD + COUNTED, flat, feeds)
+    assert_equal_outputs(COUNTED, flat, feeds)
 
 
 @table(("huge, start", ""), (", start", ""), ("n, start", "int64 n,"))
@@ -58,7 +58,7 @@ def test_a_loop_that_data_ends(given, most):
 
 @pytest.mark.parametrize("shape", ["", "[1]"])
 def test_a_maximum_of_any_rank(shape):
-    text = HEAD + COUNTED.replace("int64 n", f"int64{shape} n")
+    text = COUNTED.replace("int64 n", f"int64{shape} n")
     model = ir.load(as_model(text))
     assume_maxima(model, {"y": 3})
     ir.verify(model)
@@ -70,7 +70,7 @@ def test_a_maximum_of_any_rank(shape):
 
 
 def test_a_smaller_maximum_of_the_model_itself_counts():
-    text = HEAD + COUNTED.replace("int64 n)", "int64 m)").replace(
+    text = COUNTED.replace("int64 n)", "int64 m)").replace(
         "{\n    y", "<int64 n = {2}> {\n    y", 1
     )
     model = ir.load(as_model(text))
@@ -83,15 +83,15 @@ def test_an_input_beyond_it_is_found_and_told():
     with pytest.raises(
         MismatchError, match="an input makes Loop 'y' run more than 1 iteration, which was assumed"
     ) as found:
-        sl.rewrite(as_model(HEAD + COUNTED), "selects", assume_max={"y": 1}, verify=True)
+        sl.rewrite(as_model(COUNTED), "selects", assume_max={"y": 1}, verify=True)
     assert "was assumed" in str(found.value) and found.value.culprit == ""
 
 
 @table(
-    (HEAD + COUNTED, {"z": 3}, "the model has no Loop 'z'; it has 'y'"),
-    (HEAD + COUNTED, {"y": -1}, "Loop 'y': -1 is not a number of iterations"),
-    (HEAD + COUNTED, {"y": True}, "True is not a number of iterations"),
-    (HEAD + COUNTED, {"y": 2.0}, "2.0 is not a number of iterations"),
+    (COUNTED, {"z": 3}, "the model has no Loop 'z'; it has 'y'"),
+    (COUNTED, {"y": -1}, "Loop 'y': -1 is not a number of iterations"),
+    (COUNTED, {"y": True}, "True is not a number of iterations"),
+    (COUNTED, {"y": 2.0}, "2.0 is not a number of iterations"),
     (HEAD.replace("17", "8") + COUNTED, {"y": 3}, "convert to opset 9 first"),
     (steered("n, ", "int64 n,"), {"y": 3}, "it has no initial condition but its body"),
 )

@@ -48,8 +48,7 @@ def test_text_of_a_dimension_is_read_back():
     symbols = Symbols()
     total = symbols.named("N") + 5
     symbols.remember((total,))
-    fact = symbols.fact(tensor_type(str(total)), inferred=True)
-    assert fact.shape == (total,)
+    assert symbols.fact(tensor_type(str(total)), inferred=True).shape == (total,)
 
 
 def test_type_messages():
@@ -112,8 +111,7 @@ def test_content_from_elements():
 
 def test_elements_as_sizes():
     n = Dimension.symbol("N")
-    symbols = Symbols()
-    sizes = symbols.sizes([n, Dimension.constant(0), n - 1, Dimension.constant(-1), None])
+    sizes = Symbols().sizes([n, Dimension.constant(0), n - 1, Dimension.constant(-1), None])
     assert sizes[:2] == (n, 0)
     assert len({*sizes[2:]}) == 3 and not any(is_named(size) for size in sizes[2:])
 

@@ -22,8 +22,7 @@ NAMED = """g (float[T, N] x, float[T] w, float[N, 3] z, seq(float[S]) s) => (flo
     ({"x": (7, None)}, {"T": ">=6", "N": 2}, {"x": [7, 2], "z": [2, None]}),
 )
 def test_named_dimensions_become_shapes(shapes, sizes, found):
-    inputs = sl.ir.parse(HEADER + NAMED).graph.inputs
-    assert with_dimensions(inputs, shapes, sizes) == found
+    assert with_dimensions(sl.ir.parse(HEADER + NAMED).graph.inputs, shapes, sizes) == found
 
 
 @table(

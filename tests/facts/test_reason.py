@@ -7,12 +7,12 @@ import pickle
 import re
 import string
 
-import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from source_files import ROOT, sources
 from straightline.facts.reason import MESSAGES, Message, Reason
-from undecided import HEAD, MODELS
+from undecided import MODELS
 
 for file in sources():
     if "Message(" in (ROOT / file).read_text("utf-8"):
@@ -75,9 +75,8 @@ def test_text_is_appended_before_the_options():
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_remark_gives_its_code_and_arguments_as_json(name):
-    model = onnx.parser.parse_model(HEAD + MODELS[name][0])
-    outcome = sl.transform(model, verify=False)
-    told = json.loads(json.dumps(outcome.to_dict()))
+    model = as_model(MODELS[name][0])
+    told = json.loads(json.dumps(sl.transform(model, verify=False).to_dict()))
     for remark in (*told["remarks"], *told["left"]):
         assert remark["code"] and isinstance(remark["arguments"], dict)
     for construct in json.loads(json.dumps(sl.inspect(model).to_dict()))["constructs"]:

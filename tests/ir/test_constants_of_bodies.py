@@ -297,8 +297,7 @@ def test_a_constant_without_a_value_is_refused(text: str, old: str, what: str) -
 
 
 def test_an_input_that_is_fed_has_a_useless_default() -> None:
-    text = LOOP.replace("float[3] s,", "float[3] s = {7, 7, 7},")
-    proto = onnx.parser.parse_model(text)
+    proto = onnx.parser.parse_model(LOOP.replace("float[3] s,", "float[3] s = {7, 7, 7},"))
     model = ir.load(proto)
     assert ir.to_proto(model) == proto
     assert [v.name for v in model.graph.nodes()[0].body("body").inputs] == ["i", "go", "s"]
@@ -319,8 +318,7 @@ def test_a_body_of_an_operator_of_another_domain_keeps_its_inputs() -> None:
 
 
 def test_a_lower_ir_version_lists_them() -> None:
-    up = sl.convert_version(onnx.parser.parse_model(LOOP), 13)
-    down = sl.convert_version(up, 8)
+    down = sl.convert_version(sl.convert_version(onnx.parser.parse_model(LOOP), 13), 8)
     (body,) = bodies_of(down)
     assert sorted(i.name for i in body.input[3:]) == ["shape", "w"]
     onnx.checker.check_model(down, full_check=True)

@@ -58,8 +58,7 @@ def test_steps_that_constants_may_change_stay_apart() -> None:
     steps = Template(loop.body("body"), model.graph, keep_infos=False)._steps
 
     def lengths(loose: set[int], folds: bool) -> list[int]:
-        varying = set(steps[0].reads)
-        parts = parts_of(steps, varying, loose, folds)
+        parts = parts_of(steps, set(steps[0].reads), loose, folds)
         return [len(part) if isinstance(part, Block) else 0 for part in parts]
 
     assert lengths(set(), False) == [7]

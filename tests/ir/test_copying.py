@@ -165,8 +165,7 @@ def test_equal_labels_of_a_changed_model_are_written_as_different_names() -> Non
             else_branch = e () => (float[2] u) { u = Neg (x) }> }""")
     branch = node(model, "y").body("then_branch")
     label, (neg, exp) = "v", branch.nodes()
-    outer = model.graph.add_node(neg.op, neg.inputs, [label])
-    branch.set_input(exp, 0, outer.output())
+    branch.set_input(exp, 0, model.graph.add_node(neg.op, neg.inputs, [label]).output())
     branch.remove(neg)
     copy = copied(model)
     assert not copy.is_as_loaded

@@ -33,8 +33,7 @@ def test_suggestions_for_a_name():
 
 def test_many_and_long_names_stay_a_line():
     many = [f"input_{n}" for n in range(5000)]
-    found = instead("input_49999", many)
-    assert found == "did you mean 'input_4999', 'input_999' or 'input_499'?"
+    assert instead("input_49999", many) == "did you mean 'input_4999', 'input_999' or 'input_499'?"
     assert instead("y", many).endswith("and 4970 more")
     long = "x" * 1_000_000
     assert nearest(long, [long, "y"]) is None

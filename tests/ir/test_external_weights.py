@@ -70,8 +70,7 @@ def with_files(text: str, folder: Path, names: tuple[str, ...]) -> onnx.ModelPro
 
 
 def test_a_loop_beside_weights_is_rewritten(folder: Path) -> None:
-    model = with_files(LOOP, folder, WEIGHTS)
-    result = sl.rewrite(model)
+    result = sl.rewrite(with_files(LOOP, folder, WEIGHTS))
     assert not any(node.op_type == "Loop" for node in result.graph.node)
     assert {t.name for t in external_tensors(result)} == set(WEIGHTS)
     for one, other in zip(

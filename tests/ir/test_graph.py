@@ -116,8 +116,7 @@ class TestRemoving:
 
     def test_inputs_and_initializers(self, model: Model) -> None:
         graph = model.graph
-        constant = graph.add_initializer("k", Tensor(array=np.ones(2)))
-        graph.remove_initializer(constant)
+        graph.remove_initializer(graph.add_initializer("k", Tensor(array=np.ones(2))))
         graph.remove_input(value(model, "unused"))
         ir.verify(model)
         assert [v.name for v in graph.inputs] == ["c", "x"]
@@ -489,8 +488,7 @@ class TestNodes:
 
     def test_a_holder_keeps_its_graphs(self, model: Model) -> None:
         y = node(model, "y")
-        other = Operator("If", y.op.attributes, domain="own")
-        model.graph.set_operator(y, other)
+        model.graph.set_operator(y, Operator("If", y.op.attributes, domain="own"))
         assert (y.domain, len(list(y.graphs()))) == ("own", 2)
 
 

@@ -18,8 +18,7 @@ def model() -> Model:
 class TestQueries:
     def test_captures_are_uses_of_every_holder_around(self, model: Model) -> None:
         outer = node(model, "y")
-        inner = node(model, "p")
-        deep = inner.body("then_branch")
+        deep = node(model, "p").body("then_branch")
         a, w = value(model, "a"), value(model, "w")
         assert deep.captures() == [a, w]
         assert set(outer.body("then_branch").captures()) == {a, w, *model.graph.inputs[:1]} | {
@@ -83,8 +82,7 @@ class TestQueries:
         graph = model.graph
         late = graph.add_node(RELU, [value(model, "w")], ["late"])
         graph.set_input(node(model, "b"), 0, late.output())
-        labels = [n.label for n in graph.nodes()]
-        assert labels == ["a", "late", "b", "y", "z"]
+        assert [n.label for n in graph.nodes()] == ["a", "late", "b", "y", "z"]
 
     def test_the_nodes_are_the_callers_own_and_those_of_now(self, model: Model) -> None:
         graph = model.graph

@@ -78,8 +78,7 @@ class TestCopies:
         (tensor,) = body.initializers.values()
         template = Template(body, model.graph)
         iterations(model, body, 2, template)
-        copies = [v for v, t in model.graph.initializers.items() if t is tensor]
-        assert len(copies) == 1
+        assert len([v for v, t in model.graph.initializers.items() if t is tensor]) == 1
         branches = [n.body("then_branch") for n in template.holders]
         first, second = (next(iter(b.initializers.values())) for b in branches)
         assert first is second
@@ -162,8 +161,7 @@ class TestCopies:
         info = onnx.helper.make_tensor_value_info("sum", onnx.TensorProto.FLOAT, [3, "N"])
         for keep in (True, False):
             model, loop, body = parse()
-            total = next(n for n in body.nodes() if n.label == "sum")
-            total.output().info = info
+            next(n for n in body.nodes() if n.label == "sum").output().info = info
             state = iterations(model, body, 2, Template(body, model.graph, keep_infos=keep))
             sums = [n.output() for n in model.graph.nodes() if n.label.startswith("sum")]
             assert [v.info is info for v in sums] == [keep] * 2
@@ -171,8 +169,7 @@ class TestCopies:
             assert [v.shape for v in sums] == [(3, "N") if keep else (3, None)] * 2
             model.graph.set_outputs([state])
             model.graph.remove(loop)
-            written = {info.name for info in ir.to_proto(model).graph.value_info}
-            assert {"sum_0", "sum_1"} <= written
+            assert {"sum_0", "sum_1"} <= {info.name for info in ir.to_proto(model).graph.value_info}
 
     def test_a_declaration_for_one_iteration_is_dropped(self) -> None:
         model, _loop, body = parse()
@@ -186,8 +183,7 @@ class TestCopies:
         (constant,) = body.initializers
         infos = [onnx.ValueInfoProto(name=f"o{k}") for k in range(4)]
         body.set_outputs([body.inputs[2], body.inputs[2], constant, outer], infos)
-        template = Template(body, model.graph)
-        a, b, c, d = template.instantiate([outer, outer, model.graph.inputs[0]])
+        a, b, c, d = Template(body, model.graph).instantiate([outer, outer, model.graph.inputs[0]])
         assert a is b is model.graph.inputs[0]
         assert c in model.graph.initializers and c is not constant
         assert d is outer
@@ -219,8 +215,7 @@ class TestAnnotations:
         model = ir.load(self.annotated())
         (loop,) = model.graph.nodes()
         body = loop.body("body")
-        template = Template(body, model.graph, fold=add)
-        model.graph.set_outputs([iterations(model, body, 3, template)])
+        model.graph.set_outputs([iterations(model, body, 3, Template(body, model.graph, fold=add))])
         model.graph.remove(loop)
         ir.verify(model)
         names = [a.tensor_name for a in ir.to_proto(model).graph.quantization_annotation]
@@ -231,8 +226,7 @@ class TestAnnotations:
     def test_annotated_values_are_neither_folded_nor_removed(self) -> None:
         model = ir.load(self.annotated())
         (loop,) = model.graph.nodes()
-        body = loop.body("body")
-        template = Template(body, model.graph, fold=add)
+        template = Template(loop.body("body"), model.graph, fold=add)
         (constant,) = [v for v in model.graph.initializers if v.name == "k"]
         template.instantiate([constant, constant, constant])
         total = next(n for n in model.graph.nodes() if n.label == "sum")

@@ -114,8 +114,7 @@ MODEL = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
 )
 def test_the_first_place_is_named(text: str, place: str) -> None:
     broken = text[:-1].encode() + b"\xe2"
-    content = MODEL.SerializeToString().replace(text.encode(), broken)
-    proto = onnx.ModelProto.FromString(content)
+    proto = onnx.ModelProto.FromString(MODEL.SerializeToString().replace(text.encode(), broken))
     said = first_odd_text(proto)
     assert has_odd_text(proto) and said is not None
     assert said.startswith(f"{place} is {broken!r}, which is not UTF-8; rename it")

@@ -31,8 +31,7 @@ def test_every_graph_is_found_from_the_model_and_knows_its_root() -> None:
     model = ir.parse(TEXT)
     (function,) = model.functions.values()
     assert [graph.name for graph in model.graphs()] == ["main", "yes", "no", "f"]
-    roots = [graph.root for graph in model.graphs()]
-    assert roots == [model, model, model, function]
+    assert [graph.root for graph in model.graphs()] == [model, model, model, function]
     assert function.key == ("own", "f", "")
     assert [repr(root) for root in model.roots()] == ["model 'main'", "function 'own::f'"]
 
@@ -47,8 +46,7 @@ def test_a_change_anywhere_is_noticed() -> None:
     assert not model.is_as_loaded
     model = ir.parse(TEXT)
     (holder,) = model.graph.nodes()
-    inner = holder.body("else_branch")
-    inner.add_node(Operator("Relu"), [model.graph.inputs[1]], ["r"])
+    holder.body("else_branch").add_node(Operator("Relu"), [model.graph.inputs[1]], ["r"])
     assert not model.is_as_loaded
 
 

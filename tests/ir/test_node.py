@@ -17,8 +17,7 @@ def test_nothing_declared() -> None:
 
 
 def test_dimensions() -> None:
-    info = helper.make_tensor_value_info("v", FLOAT, [2, "N", None])
-    value = Value("v", info)
+    value = Value("v", helper.make_tensor_value_info("v", FLOAT, [2, "N", None]))
     assert (value.elem_type, value.shape) == (FLOAT, (2, "N", None))
     assert Value("v", helper.make_tensor_value_info("v", FLOAT, None)).shape is None
     assert Value("v", helper.make_tensor_value_info("v", FLOAT, [])).shape == ()
@@ -95,10 +94,8 @@ def test_attributes_of_a_node() -> None:
 
 
 def test_the_label_is_the_first_output_where_there_is_no_name() -> None:
-    model = ir.parse(TEXT)
-    graph = model.graph
-    unnamed = graph.add_node(ir.Operator("F"), [], ["", "second"])
-    assert unnamed.label == "second"
+    graph = ir.parse(TEXT).graph
+    assert graph.add_node(ir.Operator("F"), [], ["", "second"]).label == "second"
     assert graph.add_node(ir.Operator("F"), [], [""]).label == ""
 
 

@@ -41,8 +41,7 @@ def test_attributes_that_come_from_the_function_around() -> None:
 
 
 def test_other_attributes_leave_the_rest() -> None:
-    extra = onnx.NodeProto(doc_string="text", input=["a"])
-    op = Operator("F", {}, "own", "second", extra)
+    op = Operator("F", {}, "own", "second", onnx.NodeProto(doc_string="text", input=["a"]))
     other = op.with_attributes([helper.make_attribute("k", 1)])
     assert not op.attributes
     proto = other.node_proto()

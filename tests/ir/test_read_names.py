@@ -82,8 +82,7 @@ def test_gradient_names_its_tensors() -> None:
         assert named_tensors(Operator.make("Gradient", domain, **GRADIENT)) == ["a", "b", "c", "d"]
     assert named_tensors(Operator.make("Gradient", "own", **GRADIENT)) == []
     message = AttributeProto(name="y", type=AttributeProto.STRING, ref_attr_name="y")
-    gradient = Operator("Gradient", {"y": message}, "ai.onnx.training")
-    assert named_tensors(gradient) == []
+    assert named_tensors(Operator("Gradient", {"y": message}, "ai.onnx.training")) == []
 
 
 def test_training_information_names_what_it_reads() -> None:

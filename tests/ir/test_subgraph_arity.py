@@ -89,8 +89,7 @@ def test_graphs_that_come_from_the_function_around() -> None:
     node = proto.functions[0].node[0]
     node.op_type = "If"
     for name in ("then_branch", "else_branch"):
-        graph = onnx.AttributeProto.GRAPH
-        node.attribute.add(name=name, ref_attr_name=name, type=graph)
+        node.attribute.add(name=name, ref_attr_name=name, type=onnx.AttributeProto.GRAPH)
     model = ir.load(proto)
     ir.verify(model)
     assert ir.to_proto(model) == proto

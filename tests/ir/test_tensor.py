@@ -35,8 +35,7 @@ def test_arrays_cannot_be_written_to() -> None:
 def test_strings() -> None:
     tensor = Tensor(helper.make_tensor("s", TensorProto.STRING, [2], ["a", "ö"]))
     assert tensor.numpy().tolist() == ["a", "ö"]
-    made = Tensor(array=np.array(["a"], dtype=object))
-    assert made.elem_type == TensorProto.STRING
+    assert Tensor(array=np.array(["a"], dtype=object)).elem_type == TensorProto.STRING
 
 
 @pytest.mark.parametrize("indices", [[1, 4], [[0, 1], [1, 1]]])

@@ -57,8 +57,7 @@ def lacking_capture(model: Model) -> None:
 
 
 def unused_capture(model: Model) -> None:
-    branch = nodes(model)[1].body("then_branch")
-    branch._capture(model.graph.inputs[1])
+    nodes(model)[1].body("then_branch")._capture(model.graph.inputs[1])
 
 
 def invisible_value(model: Model) -> None:

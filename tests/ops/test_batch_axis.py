@@ -82,8 +82,7 @@ def test_images_of_small_integers(body, out):
 def test_sequences_that_are_reversed(axes):
     body = f"l = Gather (k, i) r = ReverseSequence <{axes}> (e, l)".replace("<>", "")
     text = loop(body, "float[4, 4, 2] r", "float[N, 4, 4, 2] x, int64[N, 4] k, int64 n")
-    feed = {"x": numbers(5, 4, 4, 2), "k": np.arange(20).reshape(5, 4) % 4 + 1}
-    assert_vectorizes(text, feed)
+    assert_vectorizes(text, {"x": numbers(5, 4, 4, 2), "k": np.arange(20).reshape(5, 4) % 4 + 1})
 
 
 def test_images_from_columns():
@@ -138,8 +137,7 @@ SYMBOLIC = "float[N, B, 2, L] x, float[3, 2, 3] k, int64 n"
 def test_sizes_that_only_run_time_tells():
     text = loop("q = Conv (e, k) r = GlobalMaxPool (q)", "float[B, 3, 1] r", SYMBOLIC)
     for batch in (1, 4):
-        feed = {"x": numbers(5, batch, 2, 7), "k": numbers(3, 2, 3)}
-        assert_vectorizes(text, feed, opset=17)
+        assert_vectorizes(text, {"x": numbers(5, batch, 2, 7), "k": numbers(3, 2, 3)}, opset=17)
 
 
 @table(

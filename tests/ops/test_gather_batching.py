@@ -100,8 +100,7 @@ def test_reductions_of_what_is_scattered(reduction):
 
 
 def test_an_index_out_of_range_where_there_are_no_iterations():
-    body = "r = Gather (e, q)"
-    text = loop(body, "float[3] r", "float[N, 4, 3] x, int64 q, int64 n")
+    text = loop("r = Gather (e, q)", "float[3] r", "float[N, 4, 3] x, int64 q, int64 n")
     assert_vectorizes(text, {"x": numbers(5, 4, 3), "q": np.array(9)}, lengths=(0,))
 
 

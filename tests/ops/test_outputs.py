@@ -102,8 +102,7 @@ class Models:
 
     def constant(self, numbers):
         name = f"c{len(self.initializers)}"
-        array = np.array(numbers, np.int64)
-        self.initializers.append(onnx.numpy_helper.from_array(array, name))
+        self.initializers.append(onnx.numpy_helper.from_array(np.array(numbers, np.int64), name))
         return name
 
     def add(self, op_type, inputs, rank, **attributes):
@@ -163,8 +162,7 @@ class Models:
             picked = [self.add("Mul", picked[:2], None), *picked[2:]]
         if not picked:
             return
-        target = self.add("Concat", picked, None, axis=0)
-        self.add("Reshape", [name, target], len(picked))
+        self.add("Reshape", [name, self.add("Concat", picked, None, axis=0)], len(picked))
 
 
 STEPS = (

@@ -110,8 +110,7 @@ def test_a_mean_of_windows_needs_no_select_but_for_nothing():
     types = list(op_types(vectorized(model_of(ROWS, MEAN)).model.graph))
     assert types.count("Where") == types.count("Pad") == 1
     rows = model_of({**ROWS, "shape": "7, 2"}, MEAN)
-    three = onnx.helper.make_tensor("n", onnx.TensorProto.INT64, (), [6])
-    rows.graph.initializer.append(three)
+    rows.graph.initializer.append(onnx.helper.make_tensor("n", onnx.TensorProto.INT64, (), [6]))
     del rows.graph.input[1]
     assert "Where" not in op_types(vectorized(rows).model.graph)
 

@@ -43,5 +43,4 @@ LAYER = """<ir_version: 8, opset_import: ["" : 17]>
 def test_sizes_that_fit_cannot_fail(shape, node, is_safe):
     """The rewrite has one operator more, so a proof needs that it cannot fail."""
     before, after = LAYER.format(shape, ""), LAYER.format(shape, f"all, last = GRU <{node}")
-    models = [onnx.parser.parse_model(text) for text in (before, after)]
-    assert prove(*models).proved is is_safe
+    assert prove(*[onnx.parser.parse_model(text) for text in (before, after)]).proved is is_safe

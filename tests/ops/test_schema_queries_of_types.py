@@ -64,8 +64,7 @@ def test_an_operator_that_the_version_lacks_tells_nothing():
 
 
 def test_both_names_of_the_default_domain():
-    head = HEAD.replace('"" : 18', '"ai.onnx" : 18')
-    assert types("y = Neg (x)", head=head)["y"] == FLOAT16
+    assert types("y = Neg (x)", head=HEAD.replace('"" : 18', '"ai.onnx" : 18'))["y"] == FLOAT16
 
 
 def test_facts_hold_in_all_opsets():

@@ -17,8 +17,7 @@ def sequence(count=None):
 def counted(op_type, *inputs, **attributes):
     """How many elements the result is known to hold."""
     node = make_node(op_type, list(inputs), **attributes)
-    read = [Fact() if one is None else one for one in inputs]
-    (found,) = with_counts(node, read, [sequence()])
+    (found,) = with_counts(node, [Fact() if one is None else one for one in inputs], [sequence()])
     assert found.other is SEQUENCE
     return found.count
 

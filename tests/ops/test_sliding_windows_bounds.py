@@ -116,8 +116,7 @@ def test_slices_are_summed_at_once(what):
     for length, n, w in itertools.product((0, 1, 5), (0, 1, 7), widths):
         x = (10 * numbers(length, 3)).astype(np.int64 if form["type"] == "int64" else np.float32)
         ends = np.array([3, -2, 0, 9, -9, 1, 2])
-        feed = {"x": x, "n": np.array(n), "w": np.array(w), "ends": ends}
-        assert_same(model, result, feed)
+        assert_same(model, result, {"x": x, "n": np.array(n), "w": np.array(w), "ends": ends})
 
 
 def test_sums_of_integers_stay():
@@ -167,9 +166,7 @@ def test_others_stay(what):
     body = KEPT[what]
     if "part2" in body:
         body = body.replace("y =", "part2 = Slice (x, i1, far, axes) y =")
-    model = model_of(ROWS, body)
-    result = vectorized(model).model
-    assert "Loop" in op_types(result.graph)
+    assert "Loop" in op_types(vectorized(model_of(ROWS, body)).model.graph)
 
 
 def test_lengths_of_an_outer_loop_are_not_fixed():
@@ -191,7 +188,6 @@ def test_lengths_of_an_outer_loop_are_not_fixed():
 
 def test_memory_grows_with_the_rows_only():
     """Blocks of rows hold twice the rows at most."""
-    model = model_of(*GONE["windows"])
-    result = vectorized(model).model
+    result = vectorized(model_of(*GONE["windows"])).model
     assert {"CumSum", "Reshape"} < set(op_types(result.graph))
     assert "ReduceSum" not in op_types(result.graph)

@@ -39,8 +39,7 @@ def test_a_row_has_all_spellings():
     assert KEYWORDS["--set"] == "values=" and by("--set n=3").endswith("(values= in Python)")
     file = next(option for option in OPTIONS if option.name == "target_file")
     assert (file.keyword, file.spelling) == ("target", "target=")
-    switch = next(option for option in OPTIONS if option.name == "selects")
-    assert switch.spelling == "selects=True"
+    assert next(option for option in OPTIONS if option.name == "selects").spelling == "selects=True"
 
 
 NEW = Option(

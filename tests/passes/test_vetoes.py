@@ -92,8 +92,7 @@ def test_a_hidden_call_does_not_lose_its_function():
 
 
 def test_a_veto_on_a_pass_replaces_those_on_its_constructs():
-    one = Veto("p", ("Loop", "y"), WHY)
-    vetoes = NONE.with_veto(one).with_veto(Veto("q", ("Loop", "y"), WHY))
+    vetoes = NONE.with_veto(Veto("p", ("Loop", "y"), WHY)).with_veto(Veto("q", ("Loop", "y"), WHY))
     assert vetoes.places("p") == {("Loop", "y")} and not vetoes.covers("p")
     assert vetoes.without("p", ("Loop", "y")).entries == vetoes.entries[1:]
     whole = vetoes.with_veto(Veto("p", None, WHY))

@@ -12,8 +12,7 @@ from straightline import reference
 def check(model: onnx.ModelProto, case) -> None:
     for inputs, outputs in case.data_sets:
         feeds = dict(zip((i.name for i in model.graph.input), map(array, inputs), strict=True))
-        got = reference.run(model, feeds)
-        assert_same(got, array(list(outputs)), rtol=case.rtol, atol=1e-6)
+        assert_same(reference.run(model, feeds), array(list(outputs)), rtol=case.rtol, atol=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -19,8 +19,7 @@ BRANCHES = """agraph (bool{shape} c, float[3] x) => (float[a] y, float[3] z, flo
 @pytest.mark.parametrize("shape", ["", "[1]", "[1, 1]"])
 def test_a_branch_may_return_outer_values_and_initializers(shape, value):
     cond = np.full((1,) * shape.count("1"), value)
-    model = parse(BRANCHES.format(shape=shape))
-    y, z, _ = reference.run(model, {"c": cond, "x": X})
+    y, z, _ = reference.run(parse(BRANCHES.format(shape=shape)), {"c": cond, "x": X})
     expected = (np.exp(-X), -X) if value else (np.array([7.0], np.float32), -X - 7)
     np.testing.assert_allclose(y, expected[0])
     np.testing.assert_allclose(z, expected[1])

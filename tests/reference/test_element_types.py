@@ -46,8 +46,7 @@ def test_without_an_iteration_sizes_are_those_that_inference_finds(case):
 
 def test_a_node_that_the_model_does_not_have():
     loop = parse(TEXT.format(before="", body="s = Neg (x)")).graph.node[0]
-    types = ElementTypes(parse("agraph (float x) => (float y) { y = Neg (x) }"))
-    assert types.of(loop, 1) is None
+    assert ElementTypes(parse("agraph (float x) => (float y) { y = Neg (x) }")).of(loop, 1) is None
 
 
 def test_a_constant_that_a_body_gives_out_has_its_own_sizes():
@@ -74,8 +73,7 @@ SHAPES = ("", "[]", "[1, 2]", "[1]", "[U, V]", "[5, 2]", "[U, 2]", "[U, 3]", "[U
 
 def declared(state, output, node):
     """A Loop whose body declares the shapes of its state and of its scan output."""
-    text = DECLARED.format(*(f"float{s or '[]'}" for s in (state, output)), node)
-    model = parse(text)
+    model = parse(DECLARED.format(*(f"float{s or '[]'}" for s in (state, output)), node))
     body = model.graph.node[0].attribute[0].g
     for info, shape in ((body.input[2], state), (body.output[2], output), (body.output[1], "[]")):
         if not shape:
@@ -92,8 +90,7 @@ def test_a_wrong_declaration_leaves_sizes_open(state, node, output):
     `float[]` has no shape, and `float` is a scalar."""
     model = declared(state, output, node)
     (_, shape) = (each.shape for each in reference.run(model, FEEDS))
-    expected = assert_as_onnxruntime(model, FEEDS)
-    assert shape == expected[1].shape
+    assert shape == assert_as_onnxruntime(model, FEEDS)[1].shape
     rewrite = sl.rewrite(model, verify=False)
     if output != "[U, 3]":  # which no run with an iteration has
         assert reference.run(rewrite, FEEDS)[1].shape == shape

@@ -25,8 +25,7 @@ BASE = "(float[N,3] x, int64 n) => (float[N,3] y)"
 
 
 def found(after, before=BASE, bound=()):
-    signatures = [Signature.of(model(text)) for text in (before, after)]
-    return "; ".join(mismatches(*signatures, bound))
+    return "; ".join(mismatches(*[Signature.of(model(text)) for text in (before, after)], bound))
 
 
 def test_initializers_that_are_inputs_are_defaults_from_ir_version_4_on():
@@ -133,8 +132,7 @@ def test_a_type_that_is_left_open_agrees_with_any():
     other = onnx.ModelProto()
     other.CopyFrom(open_)
     for info in (other.graph.input[1], other.graph.output[1]):
-        tensor = onnx.helper.make_tensor_type_proto(1, [2])
-        info.type.sequence_type.elem_type.CopyFrom(tensor)
+        info.type.sequence_type.elem_type.CopyFrom(onnx.helper.make_tensor_type_proto(1, [2]))
     models = Signature.of(open_), Signature.of(other)
     for pair in (models, models[::-1]):
         assert mismatches(*pair, ()) == output_mismatches(*pair) == []

@@ -54,8 +54,7 @@ def broken(text, output, operator):
 def found_in(before, after, feeds=FEEDS, runtime="reference"):
     before = sl.ir.parse(before)
     data = describe(before), describe(after)
-    known = origins(*data)
-    return first_difference((before, after), data, known, feeds, runtime)
+    return first_difference((before, after), data, origins(*data), feeds, runtime)
 
 
 @pytest.mark.parametrize("runtime", ["reference", "onnxruntime"])
@@ -89,8 +88,7 @@ def test_a_loop_whose_values_do_not_stack_leaves_the_main_graph():
         "n = Constant",
         "zero = Constant <value_int = 0> () one = Constant <value_int = 1> () n = Constant",
     )
-    after = sl.ir.parse(text.replace("Neg (t)", "Abs (t)"))
-    found = found_in(text, after)
+    found = found_in(text, sl.ir.parse(text.replace("Neg (t)", "Abs (t)")))
     assert isinstance(found, FirstDifference) and (found.name, found.iteration) == ("y", ())
 
 

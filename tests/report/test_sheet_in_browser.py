@@ -55,8 +55,7 @@ def opened(browser, tmp_path):
 
 
 def names(page):
-    script = "[...document.querySelectorAll('tbody th')].map((th) => th.innerText)"
-    return page.evaluate(script)
+    return page.evaluate("[...document.querySelectorAll('tbody th')].map((th) => th.innerText)")
 
 
 def test_columns_sort_by_keyboard(opened):
@@ -77,8 +76,7 @@ def test_columns_sort_by_keyboard(opened):
 
 
 def test_many_rows_are_laid_out_when_asked_for(opened):
-    many = dataclasses.replace(SHEET, rows=ROWS * 200)
-    page = opened(1440, sheet=many)
+    page = opened(1440, sheet=dataclasses.replace(SHEET, rows=ROWS * 200))
     assert len(names(page)) == 500
     assert "800 of 800 rows, the first 500 shown" in page.inner_text("#said")
     page.get_by_label("Filter").fill("m9")

@@ -63,8 +63,7 @@ def test_a_model_without_control_flow_is_one_box():
 @pytest.mark.parametrize("name", ["</text><script>", "a&b\x07\ud800 ]]>", "名前" * 40])
 def test_names_are_text(name):
     model = sl.ir.parse(DECODER)
-    loop = next(node for node in model.graph.nodes() if node.name == "decode")
-    loop.name = name
+    next(node for node in model.graph.nodes() if node.name == "decode").name = name
     texts, _, _ = drawn(model)
     assert sum(line.startswith("Loop") for line in texts) == 2
 

@@ -11,8 +11,7 @@ AFTER = HEAD + "g (float[2, 3] x) => (float[a, b] y) { y = Identity (x) }"
 
 
 def told(before, after, mismatch=None, **options):
-    verdict = sl.verify(sl.ir.parse(before), sl.ir.parse(after), **options)
-    return VerdictData.of(verdict, mismatch)
+    return VerdictData.of(sl.verify(sl.ir.parse(before), sl.ir.parse(after), **options), mismatch)
 
 
 def test_a_proof_is_told_in_words():

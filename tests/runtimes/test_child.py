@@ -98,8 +98,7 @@ def test_both_runtimes_take_a_path_or_bytes_with_a_folder(opened, tmp_path):
     proto = onnx.ModelProto()
     proto.CopyFrom(MODEL)
     proto.graph.node[0].CopyFrom(onnx.helper.make_node("Add", ["x", "w"], ["y"]))
-    weights = onnx.numpy_helper.from_array(np.float32([10, 20]), "w")
-    proto.graph.initializer.append(weights)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.float32([10, 20]), "w"))
     path = tmp_path / "m.onnx"
     onnx.save(proto, path, save_as_external_data=True, location="w.bin", size_threshold=0)
     light = onnx.load(path, load_external_data=False).SerializeToString()

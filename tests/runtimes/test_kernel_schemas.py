@@ -7,8 +7,7 @@ FLOAT, UINT8 = onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8
 
 
 def test_types_and_attributes_of_an_operator():
-    schema = kernel_schema("com.microsoft", "QLinearSigmoid", 17)
-    (name, types), (_, scales), *_ = schema.inputs
+    (name, types), (_, scales), *_ = kernel_schema("com.microsoft", "QLinearSigmoid", 17).inputs
     assert name == "T" and UINT8 in types and list(scales) == [FLOAT]
     assert kernel_schema("com.microsoft", "QuickGelu", 17).attributes == {"alpha": "FLOAT"}
 

@@ -10,8 +10,7 @@ from straightline.runtimes.session import ModelData, Unsupported
 
 
 def session(body, opset=21):
-    text = f'<ir_version: 10, opset_import: ["": {opset}]> g {body}'
-    model = onnx.parser.parse_model(text)
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {body}')
     return load(ModelData(None, model.SerializeToString(), None))
 
 
@@ -34,24 +33,21 @@ def test_bits_go_in_and_come_out(elem_type, shape):
 
 def test_signs_of_four_bits():
     value = np.array([-8, -1, 7, 0, -3]).astype(ml_dtypes.int4)
-    packed = _to_raw(value, TensorProto.INT4)
-    assert packed.reshape(-1)[:3].tolist() == [0xF8, 0x07, 0x0D]
+    assert _to_raw(value, TensorProto.INT4).reshape(-1)[:3].tolist() == [0xF8, 0x07, 0x0D]
     assert _raw_array(_to_runtime("x", value)).tolist() == [-8, -1, 7, 0, -3]
 
 
 def test_raw_outputs_stand_among_others_in_order():
     run = session("""(bfloat16[2] x, float[2] w) => (float[2] a, bfloat16[2] b, float[2] c)
         { a = Neg (w) b = Identity (x) c = Abs (w) }""")
-    x = np.array([0.5, -3]).astype(ml_dtypes.bfloat16)
-    a, b, c = run({"x": x, "w": np.float32([1, -2])})
+    a, b, c = run({"x": np.array([0.5, -3]).astype(ml_dtypes.bfloat16), "w": np.float32([1, -2])})
     assert (a.tolist(), b.tolist(), c.tolist()) == ([-1, 2], [0.5, -3], [1, 2])
     assert b.dtype == ml_dtypes.bfloat16
 
 
 def test_raw_outputs_alone():
     run = session("(bfloat16[2] x) => (bfloat16[2] y) { y = Identity (x) }")
-    x = np.array([0.5, -3]).astype(ml_dtypes.bfloat16)
-    assert run({"x": x})[0].tolist() == [0.5, -3]
+    assert run({"x": np.array([0.5, -3]).astype(ml_dtypes.bfloat16)})[0].tolist() == [0.5, -3]
 
 
 def test_unsupported_types_are_reported():

@@ -53,8 +53,7 @@ def test_models_in_memory_are_sent_as_bytes(path):
 
 def test_a_folder_is_made_absolute(path, monkeypatch):
     monkeypatch.chdir(path.parent.parent)
-    data = Source(light(path), base_dir=path.parent.name).data
-    assert data.base_dir == str(path.parent)
+    assert Source(light(path), base_dir=path.parent.name).data.base_dir == str(path.parent)
 
 
 def test_data_in_an_unknown_folder_is_said_and_never_looked_for(path):
@@ -98,8 +97,7 @@ def test_foreign_models_are_checked():
         Source(broken).require_well_formed()
     Source(model()).require_well_formed()
     loaded = ir.load(model())
-    node = loaded.graph.nodes()[0]
-    loaded.graph.resize_inputs(node, 1)
+    loaded.graph.resize_inputs(loaded.graph.nodes()[0], 1)
     Source(loaded).require_well_formed()
 
 
@@ -128,8 +126,7 @@ def test_the_size_counts_external_data(tmp_path):
     text = "g (float[1000] x) => (float[1000] y) { y = Add (x, w) }"
     proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
     proto.graph.initializer.append(weights)
-    inside = Source(proto).size
-    assert 4000 < inside < 4500
+    assert 4000 < Source(proto).size < 4500
     onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0)
     assert 4000 < Source(tmp_path / "m.onnx").size < 4500
 
@@ -144,8 +141,7 @@ def test_data_with_several_names_is_no_fault(path, way):
     else:
         (path.parent / "other").hardlink_to(data)
     assert Source(path).fault == ""
-    x = np.float32([1, 1])
-    assert reference.run(path, {"x": x})[0].tolist() == [2, 3]
+    assert reference.run(path, {"x": np.float32([1, 1])})[0].tolist() == [2, 3]
     verdict = verify(path, model(), runtime="both", prove=False, samples=1)
     assert verdict.equal, verdict
 

@@ -133,8 +133,7 @@ def test_ctrl_c_ends_the_child():
     child = worker._process._process
     # Whoever starts the tests in the background of a shell has the signal ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         with pytest.raises(KeyboardInterrupt):
             worker.run(source(ENDLESS), {"x": np.float32([1])})

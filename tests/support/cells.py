@@ -123,8 +123,7 @@ class Spelling:
     def sigmoid(self, value):
         if self.draw.random() < 0.85:
             return self.node(f"Sigmoid ({value})")
-        power = self.node(f"Exp ({self.node(f'Neg ({value})')})")
-        below = self.add(power, self.scalar(1))
+        below = self.add(self.node(f"Exp ({self.node(f'Neg ({value})')})"), self.scalar(1))
         how = self.draw.random()
         return self.node(
             f"Reciprocal ({below})" if how < 0.5 else f"Div ({self.scalar(1)}, {below})"
@@ -197,8 +196,7 @@ class Spelling:
             inner = self.multiply(reset, before)
         else:
             (inner,) = self.projected(self.multiply(reset, "h"), HIDDEN, 1, False)
-        candidate = self.node(f"Tanh ({self.add(own, inner)})")
-        pair = [candidate, "h"]
+        pair = [self.node(f"Tanh ({self.add(own, inner)})"), "h"]
         self.draw.shuffle(pair)
         self.new = {"h": self.blend(update, *pair)}
 

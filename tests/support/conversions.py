@@ -54,8 +54,7 @@ def model(body: str, opset: int, signature: str = "float[2, 3] x", outputs: str 
 
 def converted(body: str, opset: int, target: int, signature: str = "float[2, 3] x") -> list[str]:
     """The nodes of a converted model as text, with constants in the place of their names."""
-    proto = convert_version(model(body, opset, signature), target)
-    return written(proto.graph)
+    return written(convert_version(model(body, opset, signature), target).graph)
 
 
 def written(graph: onnx.GraphProto) -> list[str]:

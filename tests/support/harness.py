@@ -13,10 +13,19 @@ import onnx.printer
 from straightline import ir, reference
 from straightline.passes import Pass, Pipeline, Result
 
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+
 
 def as_model(source: str | onnx.ModelProto) -> onnx.ModelProto:
-    """A model from ONNX text; a message is given back as it is."""
-    return onnx.parser.parse_model(source) if isinstance(source, str) else source
+    """Return the model of an ONNX text, of opset 17 without a header; a message comes back."""
+    if not isinstance(source, str):
+        return source
+    return onnx.parser.parse_model(source if source.lstrip().startswith("<") else HEAD + source)
+
+
+def op_types(model: onnx.ModelProto) -> list[str]:
+    """Return the operators of the nodes of a model, without those of bodies."""
+    return [node.op_type for node in model.graph.node]
 
 
 def run_passes(source: str | onnx.ModelProto, *passes: Pass) -> Result[ir.ModelSource]:
@@ -30,8 +39,7 @@ def run_passes(source: str | onnx.ModelProto, *passes: Pass) -> Result[ir.ModelS
     loaded = ir.load(model)
     result = Pipeline(passes).apply(loaded)
     ir.verify(loaded)
-    again = Pipeline(passes).apply(loaded)
-    assert not again.changed, "a second run changed something"
+    assert not Pipeline(passes).apply(loaded).changed, "a second run changed something"
     proto = ir.to_proto(loaded)
     assert model.SerializeToString(deterministic=True) == original
     check_model(proto)

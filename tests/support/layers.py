@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import onnx
-from harness import as_model, run_in_onnxruntime, run_passes
+from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from onnx import helper, numpy_helper
 from straightline import reference
 from straightline.passes import ExpandRecurrences
@@ -207,4 +207,4 @@ def assert_expands(model, *feeds, **options):
             reference.run(model, feed), run_in_onnxruntime(after, feed), strict=True
         ):
             np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
-    return [node.op_type for node in after.graph.node]
+    return op_types(after)

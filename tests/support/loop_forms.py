@@ -73,8 +73,7 @@ class Draft:
     def scalar(self) -> str:
         """A number of the iteration, or of the model."""
         if self.dice.random() < 0.6:
-            name = self.add(f"ReduceMax <keepdims = 0> ({self.some_row()})")
-            self.scalars.append(name)
+            self.scalars.append(self.add(f"ReduceMax <keepdims = 0> ({self.some_row()})"))
         return self.dice.choice(self.scalars)
 
     def some_row(self) -> str:
@@ -214,8 +213,7 @@ def linear(draft: Draft) -> None:
     if factor == "p_row":
         factor = draft.add(f"Tanh ({draft.row()})")
     if draft.dice.random() < 0.5:
-        rest = draft.add(f"Sub (one_f, {factor})")
-        row = draft.shuffled("Mul", rest, row)
+        row = draft.shuffled("Mul", draft.add(f"Sub (one_f, {factor})"), row)
     scaled = draft.shuffled("Mul", state, factor)
     after = draft.shuffled("Add", scaled, row)
     if draft.dice.random() < 0.2:
@@ -362,8 +360,7 @@ def queue(draft: Draft) -> None:
 def first(draft: Draft) -> None:
     """The number of the first iteration with a condition."""
     state = draft.state(draft.dice.choice(("low", "zero")), "int64")
-    free = draft.add(f"Less ({state}, zero)")
-    both = draft.shuffled("And", free, draft.flag())
+    both = draft.shuffled("And", draft.add(f"Less ({state}, zero)"), draft.flag())
     after = draft.add(f"Where ({both}, {draft.index}, {state})")
     draft.carry(state, after)
     number = draft.add(f"Cast <to = 1> ({draft.dice.choice((state, after))})")

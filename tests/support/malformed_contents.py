@@ -141,8 +141,7 @@ def output_without_a_name(proto: onnx.ModelProto) -> None:
 
 @refused("function 'own::f' calls itself")
 def recursive_function(proto: onnx.ModelProto) -> None:
-    call = helper.make_node("f", ["x"], ["unused"], domain="own", axis=0)
-    proto.functions[0].node.append(call)
+    proto.functions[0].node.append(helper.make_node("f", ["x"], ["unused"], domain="own", axis=0))
     proto.functions[0].opset_import.add(domain="own", version=1)
 
 

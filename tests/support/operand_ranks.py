@@ -123,8 +123,7 @@ def _model(
         elif operand is not None:
             tensors.append(numpy_helper.from_array(operand, name))
     x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])
-    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])
-    outputs = [y]
+    outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])]
     if reads is not None:
         nodes.append(node)
     if reads:

@@ -161,8 +161,7 @@ def _top_k(draw: Draw) -> Any:
 
 @draws("Unique")
 def _unique(draw: Draw) -> Any:
-    shape = draw.shape(1)
-    return [draw.x(0, shape)], attributes(draw, axis=[0, -1], sorted=[0, 1]), 4
+    return [draw.x(0, draw.shape(1))], attributes(draw, axis=[0, -1], sorted=[0, 1]), 4
 
 
 @draws("Range")
@@ -266,8 +265,7 @@ def _one_hot(draw: Draw) -> Any:
 @draws("Pad")
 def _pad(draw: Draw) -> Any:
     shape = tuple(max(2, d) for d in draw.shape(1)) if draw.kind != "empty" else draw.shape(1)
-    modes = ["constant", "reflect", "edge", *(["wrap"] if draw.opset >= 19 else [])]
-    mode = draw.choice(modes)
+    mode = draw.choice(["constant", "reflect", "edge", *(["wrap"] if draw.opset >= 19 else [])])
     pads = draw.small(-1 if mode == "constant" else 0, 1, (2 * len(shape),))
     if draw.opset < 11:
         return [draw.x(0, shape)], {
@@ -361,8 +359,7 @@ def _moving(draw: Draw) -> Any:
     if name == "Tile":
         return [x, draw.small(0, 2, (len(shape),))], {}
     if name == "Reshape":
-        target = draw.choice([[-1], [0, -1], list(shape), [*shape, 1]])
-        return [x, np.array(target, np.int64)], {}
+        return [x, np.array(draw.choice([[-1], [0, -1], list(shape), [*shape, 1]]), np.int64)], {}
     axes = [0] if name == "Unsqueeze" else [i for i, d in enumerate(shape) if d == 1]
     if draw.opset < 13:
         return [x], {"axes": axes} if axes else {}
@@ -371,8 +368,7 @@ def _moving(draw: Draw) -> Any:
 
 @draws("ConstantOfShape")
 def _constant_of_shape(draw: Draw) -> Any:
-    value = draw.of(draw.choice(draw.allowed("T2")), (1,))
-    tensor = onnx.numpy_helper.from_array(value)
+    tensor = onnx.numpy_helper.from_array(draw.of(draw.choice(draw.allowed("T2")), (1,)))
     return [draw.small(0, 3, (draw.choice((0, 1, 2)),))], {"value": tensor} if draw.flag() else {}
 
 

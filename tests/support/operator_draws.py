@@ -78,8 +78,7 @@ class Draw:
 
     def elem_type(self, position: int) -> int:
         """The element type of an input, the same for all that share a type parameter."""
-        formal = self.schema.inputs[min(position, len(self.schema.inputs) - 1)]
-        text = formal.type_str
+        text = self.schema.inputs[min(position, len(self.schema.inputs) - 1)].type_str
         if text not in self._types:
             self._types[text] = self.choice(self.allowed(text))
         return self._types[text]

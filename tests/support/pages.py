@@ -62,8 +62,7 @@ def run_console(text: str, folder: Path) -> None:
 
 def _plain(line: str) -> str:
     """A line without what differs from run to run: times, and how columns are spaced."""
-    timeless = re.sub(r"\d+(\.\d+)? m?s\b", "TIME", line)
-    return " ".join(timeless.split())
+    return " ".join(re.sub(r"\d+(\.\d+)? m?s\b", "TIME", line).split())
 
 
 def run_line(line: str, folder: Path) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import sessions
-from harness import as_model, run_passes
+from harness import as_model, op_types, run_passes
 from straightline import prove
 from straightline.reference import run
 
@@ -16,7 +16,7 @@ def text(nodes, signature, constants, opset):
 def assert_raises(pass_, source, operators, is_proved=True):
     """Check the operators that remain, that they are proved, and return the model."""
     result = run_passes(source, pass_)
-    assert [node.op_type for node in result.model.graph.node] == operators
+    assert op_types(result.model) == operators
     proof = prove(as_model(source), result.model, equality="reals")
     assert proof.proved or not is_proved, str(proof)
     return result.model
@@ -25,7 +25,7 @@ def assert_raises(pass_, source, operators, is_proved=True):
 def assert_stays(pass_, source):
     """Check that a pass leaves a model alone."""
     result = run_passes(source, pass_)
-    assert not result.changed, [node.op_type for node in result.model.graph.node]
+    assert not result.changed, op_types(result.model)
 
 
 def assert_near(source, model, feeds, tolerance=2e-5):

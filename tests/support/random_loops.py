@@ -40,8 +40,7 @@ class Body:
         elif kind == 7:
             self.add(f"MatMul ({self.pick()}, w)")
         elif kind == 8:
-            some = f"ReduceMax <keepdims = 1> ({self.pick()})"
-            one = self.add(some)
+            one = self.add(f"ReduceMax <keepdims = 1> ({self.pick()})")
             self.values.remove(one)
             self.add(f"Add ({one}, {self.pick()})")
         else:

@@ -1,7 +1,7 @@
 """Loops with one recurrence, raised and compared: operators afterwards and numbers."""
 
 import numpy as np
-from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
+from harness import as_model, assert_equal, op_types, run_in_onnxruntime, run_passes
 from loops import HEAD
 from straightline import reference
 from straightline.passes import RaiseRecurrences
@@ -43,15 +43,14 @@ def _rows(kind):
 def raised(text, kept=("Loop", "Scan")):
     """The model after the pass, which must leave none of some operators."""
     result = run_passes(text, RaiseRecurrences())
-    left = [node.op_type for node in result.model.graph.node]
-    assert not set(left) & set(kept), result.remarks
+    assert not {node.op_type for node in result.model.graph.node} & set(kept), result.remarks
     return result.model
 
 
 def reason(text):
     """The remark on a recurrence that stays."""
     result = run_passes(text, RaiseRecurrences())
-    assert not result.changed, [node.op_type for node in result.model.graph.node]
+    assert not result.changed, op_types(result.model)
     return result.kept[0].reason
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnx
-from harness import run_passes
+from harness import op_types, run_passes
 from spelled import RUNTIMES, feeds, model
 from straightline.facts.notions import Equality
 from straightline.passes import ApplyRules, EliminateDeadNodes
@@ -27,4 +27,4 @@ def operators(
             for one, other in zip(run(before, arguments), run(after, arguments), strict=True):
                 assert one.dtype == other.dtype
                 np.testing.assert_allclose(other, one, rtol=1e-5 if exactness == "reals" else 0)
-    return [node.op_type for node in after.graph.node]
+    return op_types(after)

@@ -110,8 +110,7 @@ def draw_inputs(scope: Scope) -> list[Input]:
         shape = tuple(scope.pick([*dims, *symbols]) for _ in range(rank))
         result.append(tensor_input(scope, scope.pick(scope.context.types), shape))
     if not scope.options.static_only:
-        count = Value("", INT64, (), 3)
-        result.append(Input(scope.input(count, name=ITERATIONS), -1, 3))
+        result.append(Input(scope.input(Value("", INT64, (), 3), name=ITERATIONS), -1, 3))
         result.append(tensor_input(scope, BOOL, (), name="flag"))
     return result
 

@@ -205,8 +205,7 @@ def loop(scope: Scope) -> list[Value]:
     outputs = loop_outputs(body, control, carried, index, going)
     scans = scan_outputs(body, at_least=not carried, at_most=0 if huge(control) else 2)
     vague = [c.inner.name for c in carried if c.inner.sequence or not declare]
-    never = {index.name, *vague}
-    outputs = body_outputs(body, [*outputs, *scans], never, repeat=True)
+    outputs = body_outputs(body, [*outputs, *scans], {index.name, *vague}, repeat=True)
     graph = body.graph("body", outputs)
     results = [after_loop(c, out, control) for c, out in zip(carried, outputs[1:], strict=False)]
     results += [
@@ -330,8 +329,7 @@ def branch_value(branch: Scope, kind: str, like: Value) -> Value:
 
 def if_(scope: Scope) -> list[Value]:
     """An If whose branches may differ in shape, and reuse each other's names."""
-    known = decided(scope)
-    test = condition(scope, known)
+    test = condition(scope, decided(scope))
     count = scope.number(1, 2)
     likes = []
     for _ in range(count):

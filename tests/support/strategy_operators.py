@@ -55,8 +55,7 @@ def clamp(scope: Scope, x: Value, limit: int, low: int | None = None) -> Value:
             result = scope.node("Clip", [result, *bounds], replace(result, bound=limit))
         return cast(scope, result, x.type)
     if x.type == INT64 and low == -limit and scope.flip():
-        divisor = scope.constant(limit + 1, INT64)
-        return scope.node("Mod", [x, divisor], replace(x, bound=limit))
+        return scope.node("Mod", [x, scope.constant(limit + 1, INT64)], replace(x, bound=limit))
     bounds = [scope.constant(end, x.type) for end in (low, limit)]
     return scope.node("Clip", [x, *bounds], replace(x, bound=limit))
 
@@ -236,8 +235,7 @@ def elementwise(scope: Scope, x: Value, known: bool = False) -> Value:
     other = partner(scope, x, x.type, known, keep=True)
     if op == "Where":
         choice = partner(scope, x, BOOL, known, keep=True)
-        result = replace(x, bound=max(x.bound, other.bound))
-        return scope.node("Where", [choice, x, other], result)
+        return scope.node("Where", [choice, x, other], replace(x, bound=max(x.bound, other.bound)))
     return arithmetic(scope, op, x, other)
 
 

@@ -77,14 +77,12 @@ def scan_body(body: Scope, states: list[Value], rows: list[Value]) -> tuple[Any,
     statements(body, body.number(0, 3))
     after = [bounded(body, produce(body, s), s.bound) for s in states]
     scans = scan_outputs(body, at_least=not states)
-    never = [v.name for v in (*states, *rows)]
-    outputs = body_outputs(body, [*after, *scans], never)
+    outputs = body_outputs(body, [*after, *scans], [v.name for v in (*states, *rows)])
     return body.graph("body", outputs), outputs[len(states) :]
 
 
 def state_input(body: Scope, value: Value) -> Value:
-    bound = max(value.bound, 8)
-    return body.input(replace(value, known=False, bound=bound, literal=None))
+    return body.input(replace(value, known=False, bound=max(value.bound, 8), literal=None))
 
 
 def scan(scope: Scope) -> list[Value]:

@@ -307,8 +307,7 @@ class Scope:
         assert self.attribute is not None
         value = Value("", INT64, (), self.attribute, True, literal=self.attribute)
         value = self.emit("Constant", [], [value])[0]
-        reference = self.nodes[-1].attribute.add(name="value_int", ref_attr_name="k")
-        reference.type = AttributeProto.INT
+        self.nodes[-1].attribute.add(name="value_int", ref_attr_name="k").type = AttributeProto.INT
         return value
 
     @property

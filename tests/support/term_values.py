@@ -48,8 +48,7 @@ def evaluated(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
 
 def fed(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any]:
     """An input with the defaults of what it leaves out."""
-    defaults = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
-    return {**defaults, **feeds}
+    return {**{t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}, **feeds}
 
 
 class Values:

@@ -1,6 +1,5 @@
 """Models whose control flow only their users can decide, with the options that do."""
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 BRANCHES = """<then_branch = t () => (float[] a) { a = Relu (x) },
               else_branch = e () => (float[] b) { b = Neg (x) }>"""
 BODY = """<body = b (int64 i, bool c, float[] a) => (bool d, float[] r) {

@@ -87,8 +87,7 @@ def test_nodes_with_other_numbers_take_no_more_trials(trials, opset):
 
 
 def test_nodes_that_nothing_stands_for_are_failurece(trials):
-    chain = groups(12)
-    outcome = fitted(chain.model(), lacking("GroupNormalization", "Reshape"), passes=())
+    outcome = fitted(groups(12).model(), lacking("GroupNormalization", "Reshape"), passes=())
     assert len(outcome.untaken) == 12 and len({r.reason for r in outcome.untaken}) == 1
     few = len(trials)
     trials.clear()
@@ -100,8 +99,7 @@ def test_names_and_descriptions_are_those_of_each_node():
     chain = Chain(21)
     for text in ("one", "two", "three"):
         chain.add("Reciprocal", describe=text)
-    made = fitted(chain.model(), lacking("Reciprocal"), feed_of(chain), passes=()).model
-    nodes = made.graph.node
+    nodes = fitted(chain.model(), lacking("Reciprocal"), feed_of(chain), passes=()).model.graph.node
     assert [node.doc_string for node in nodes] == ["one", "two", "three"]
     assert [node.output[0] for node in nodes] == ["v0", "v1", "v2"]
     assert [node.input[0] for node in nodes] == ["v0_one", "v0_one", "v2_one"]
@@ -113,8 +111,7 @@ def test_sizes_of_other_names_are_of_one_form(trials):
     inputs = [value(f"x{i}", TensorProto.FLOAT, [f"N{i}", 2]) for i in range(4)]
     outputs = [value(f"y{i}", TensorProto.FLOAT, [f"N{i}", 2]) for i in range(4)]
     graph = helper.make_graph(nodes, "g", inputs, outputs)
-    imports = [helper.make_opsetid("", 20)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=9)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
     outcome = fitted(model, lacking("Gelu"), passes=())
     assert trials.count("Gelu") <= 2
     declared = [
@@ -137,8 +134,7 @@ def test_numbers_that_decide_are_looked_at_for_each_node():
         last = f"v{index}"
     info = [value(name, TensorProto.FLOAT, [2]) for name in ("x", last)]
     graph = helper.make_graph(nodes, "g", info[:1], info[1:], tensors)
-    imports = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     fitted(model, lacking("Range"), {"x": np.ones(2, np.float32)}, passes=())
 
 

@@ -107,8 +107,7 @@ def test_negative_pads_are_a_slice(pads, axes, left, opset):
         pytest.skip("axes came later")
     node = f"p = Constant <value_ints = {pads}> () y = Pad (x, p)"
     if axes:
-        axis = f"a = Constant <value_ints = {axes}> () "
-        node = axis + node.replace("(x, p)", "(x, p, , a)")
+        node = f"a = Constant <value_ints = {axes}> () " + node.replace("(x, p)", "(x, p, , a)")
     target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
     outcome = fitted(one_node(node, "float[n, 4] x", opset), target, {"x": X}, passes=())
     assert [name for name in operators(outcome) if name != "Constant"] == left
@@ -138,8 +137,7 @@ def test_a_computed_number_is_chosen_where_zeros_were_added(node, expected):
     constants += "p = Constant <value_ints = [1, 0, 2, 1]> () "
     text = one_node(constants + node, "float[n, 4] x, float v", opset=18)
     target = lacking(forms={"Pad": (Form(absent=("constant_value",)),)}, opsets=(18, 18))
-    feed = {"x": X[:, :4], "v": np.array(-2, np.float32)}
-    outcome = fitted(text, target, feed, passes=())
+    outcome = fitted(text, target, {"x": X[:, :4], "v": np.array(-2, np.float32)}, passes=())
     kept = [name for name in operators(outcome) if name not in ("Constant", "Shape")]
     assert kept == expected and not outcome.untaken
 
@@ -157,8 +155,7 @@ def test_a_slice_in_reverse_becomes_a_gather():
 def test_pads_that_reflect_stay():
     node = 'p = Constant <value_ints = [0, -1, 0, 1]> () y = Pad <mode = "reflect"> (x, p)'
     target = lacking("Abs", forms={"Pad": (Form(nonnegative=("pads",)),)})
-    outcome = fitted(one_node(node, "float[2, 4] x"), target, passes=())
-    (remark,) = outcome.untaken
+    (remark,) = fitted(one_node(node, "float[2, 4] x"), target, passes=()).untaken
     assert "without negative numbers in 'pads'" in str(remark.reason)
 
 
@@ -175,8 +172,7 @@ def test_a_slice_without_axes_gets_them(steps):
     assert outcome.changed and not outcome.untaken
     # Where axes are an attribute, none are missing.
     text = one_node("y = Slice <starts = [0], ends = [1]> (x)", "float[n, 4] x", 9)
-    old = lacking(opsets=(7, 13), forms=target.forms)
-    assert not fitted(text, old, passes=()).changed
+    assert not fitted(text, lacking(opsets=(7, 13), forms=target.forms), passes=()).changed
 
 
 def test_a_constant_is_no_node():
@@ -210,8 +206,7 @@ def test_each_mode_of_depth_to_space_is_said():
 )
 def test_unknown_facts_keep_the_operator(name, node, inputs, reason):
     model = one_node(node, inputs, outputs="y, z" if "z =" in node else "y")
-    outcome = transform(model, (), target=lacking(name, "Loop"), verify=False)
-    (left,) = outcome.untaken
+    (left,) = transform(model, (), target=lacking(name, "Loop"), verify=False).untaken
     assert reason in left.reason
 
 
@@ -224,10 +219,8 @@ def test_elements_are_scattered_by_tuples(rows, is_known):
     node = 'y = ScatterElements <axis = -1, reduction = "add"> (x, p, u)'
     text = one_node(node, f"float[5, 4] x, int32[{shape}] p, float[{shape}] u")
     updates = rng.random((rows, 3)).astype(np.float32)
-    data = np.ones((5, 4), np.float32)
-    feed = {"x": data, "p": places.astype(np.int32), "u": updates}
-    outcome = fitted(text, lacking("ScatterElements"), feed)
-    assert "ScatterND" in operators(outcome)
+    feed = {"x": np.ones((5, 4), np.float32), "p": places.astype(np.int32), "u": updates}
+    assert "ScatterND" in operators(fitted(text, lacking("ScatterElements"), feed))
 
 
 IN_A_ROW = {

@@ -130,8 +130,7 @@ def test_one_of_several_forms_must_fit():
 
 def test_constants_that_hold_places_are_no_data():
     form = {"anywhere": Form(lacks_element_types=frozenset(["int64"]))}
-    sizes = "s = Constant <value = int64[1] {-1}> () y = Reshape (x, s)"
-    assert reasons(sizes, **form) == []
+    assert reasons("s = Constant <value = int64[1] {-1}> () y = Reshape (x, s)", **form) == []
     (said,) = reasons("y = Reshape (x, s)", "float[2, 3] x, int64[1] s", **form)
     assert said == "npu supports Reshape only of other element types than int64, as 'shape' is"
 

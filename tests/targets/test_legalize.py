@@ -85,8 +85,7 @@ def test_nodes_of_a_kept_body_are_replaced():
         }>
     }"""
     target = lacking("HardSwish")
-    feeds = [{"n": np.array(n), "x": X[0, :2]} for n in (0, 1, 3)]
-    outcome = fitted(text, target, *feeds)
+    outcome = fitted(text, target, *[{"n": np.array(n), "x": X[0, :2]} for n in (0, 1, 3)])
     assert "Loop" in operators(outcome) and "HardSwish" not in operators(outcome)
 
 
@@ -106,8 +105,7 @@ def test_functions_of_the_model_are_put_in_their_place():
 
 def test_other_domains_stay_and_are_told():
     text = '<ir_version: 8, opset_import: ["" : 17, "x" : 1]> g (float[2] a) => (float[2] b) {'
-    outcome = fitted(text + " b = x.Odd (a) }", taking("Add"))
-    (left,) = outcome.untaken
+    (left,) = fitted(text + " b = x.Odd (a) }", taking("Add")).untaken
     assert left.reason == "npu does not support x.Odd"
 
 
@@ -155,8 +153,7 @@ def test_defaults_are_written_out_where_the_target_wants_them():
 def test_constants_that_are_no_tensors_become_tensors():
     forms = {"Constant": (Form(unwritten=("value_int", "value_float")),)}
     text = one_node("k = Constant <value_float = 2.5> () y = Mul (x, k)", "float[2, 4] x")
-    outcome = fitted(text, lacking(forms=forms), {"x": X}, passes=())
-    assert operators(outcome) == ["Mul"]
+    assert operators(fitted(text, lacking(forms=forms), {"x": X}, passes=())) == ["Mul"]
 
 
 def test_reductions_are_said_by_sums_where_they_are_lacking():

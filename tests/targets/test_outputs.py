@@ -36,8 +36,7 @@ def test_separate_outputs_stay():
 
 def test_an_identity_has_a_substitute():
     model = one_node(TOP, "float[2, 4] x", outputs="v, i")
-    target = lacking("Identity", own_outputs=True)
-    outcome = fitted(model, target, {"x": X}, passes=())
+    outcome = fitted(model, lacking("Identity", own_outputs=True), {"x": X}, passes=())
     assert "Reshape" in operators(outcome) and not outcome.untaken
 
 
@@ -52,8 +51,7 @@ def test_a_constant_that_is_given_out_goes_through_an_identity():
     assert "Identity" in operators(outcome) and not outcome.untaken
     (done,) = outcome.remarks
     assert (done.op_type, done.path) == ("Constant", "k")
-    again = fitted(outcome.model, lacking(own_outputs=True), given, passes=())
-    assert not again.changed
+    assert not fitted(outcome.model, lacking(own_outputs=True), given, passes=()).changed
 
 
 def test_an_input_that_is_given_out_cannot_be():
@@ -61,8 +59,7 @@ def test_an_input_that_is_given_out_cannot_be():
         '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] x, float[2] y)'
         " { y = Neg (x) }"
     )
-    target = lacking(own_outputs=True)
-    outcome = fitted(text, target, {"x": X[0, :2]}, passes=())
+    outcome = fitted(text, lacking(own_outputs=True), {"x": X[0, :2]}, passes=())
     (left,) = outcome.untaken
     assert (left.op_type, left.path) == ("Output", "x") and not outcome.changed
     told = "npu supports only outputs of nodes; it is also an input, and an output keeps its name"

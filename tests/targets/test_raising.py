@@ -4,10 +4,10 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from kernels import assert_equal, run_kernel
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
 ANGLES = """half = Mul (places, rates)  both = Concat <axis = -1> (half, half)
     cos = Cos (both)  sin = Sin (both)  one = Constant <value_ints = [1]> ()
     c = Unsqueeze (cos, one)  z = Unsqueeze (sin, one)"""
@@ -17,7 +17,7 @@ ROTATED = """zero = Constant <value_ints = [0]> ()  four = Constant <value_ints 
     second = Slice (x, four, all, axis)  minus = Neg (second)
     turned = Concat <axis = -1> (minus, first)  real = Mul (x, c)  imag = Mul (turned, z)
     y = Add (real, imag)"""
-BY_ANGLES = f"""{HEAD} g (float[B, 2, S, 8] x, float[1, S, 1] places) => (float[B, 2, S, 8] y)
+BY_ANGLES = f""" g (float[B, 2, S, 8] x, float[1, S, 1] places) => (float[B, 2, S, 8] y)
     <float[1, 1, 4] rates = {{1, 0.5, 0.25, 0.125}}> {{ {ANGLES} {ROTATED} }}"""
 
 
@@ -27,14 +27,12 @@ def raised(model, **settings):
 
 
 def draw(batch, length):
-    draw = np.random.default_rng(0)
-    x = draw.standard_normal((batch, 2, length, 8)).astype(np.float32)
-    places = np.arange(3, 3 + length, dtype=np.float32).reshape(1, length, 1)
-    return {"x": x, "places": places}
+    x = np.random.default_rng(0).standard_normal((batch, 2, length, 8)).astype(np.float32)
+    return {"x": x, "places": np.arange(3, 3 + length, dtype=np.float32).reshape(1, length, 1)}
 
 
 def test_a_rotation_is_one_node_and_proved():
-    model = onnx.parser.parse_model(BY_ANGLES)
+    model = as_model(BY_ANGLES)
     result, operators = raised(model)
     assert operators == ["RotaryEmbedding"] and result.verdict.proved
     assert any("by the rule rotary-embedding" in remark.reason for remark in result.remarks)
@@ -44,7 +42,7 @@ def test_a_rotation_is_one_node_and_proved():
 
 def tables(angles):
     cosines, sines = (np.concatenate([f(angles)] * 2, 3) for f in (np.cos, np.sin))
-    model = onnx.parser.parse_model(f"""{HEAD} g (float[B, 2, 3, 8] x) => (float[B, 2, 3, 8] y)
+    model = as_model(f""" g (float[B, 2, 3, 8] x) => (float[B, 2, 3, 8] y)
         <float[1, 1, 3, 8] c, float[1, 1, 3, 8] z> {{ {ROTATED} }}""")
     for name, array in (("c", cosines), ("z", sines)):
         model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
@@ -67,7 +65,7 @@ def test_a_rotation_by_tables():
 )
 def test_other_rotations_stay(old, new):
     assert old in BY_ANGLES
-    _, operators = raised(onnx.parser.parse_model(BY_ANGLES.replace(old, new)), verify=False)
+    _, operators = raised(as_model(BY_ANGLES.replace(old, new)), verify=False)
     assert not operators
 
 
@@ -81,7 +79,7 @@ def test_tables_of_other_halves_stay():
 
 @pytest.mark.parametrize("target", ["openvino", "onnx", None])
 def test_no_other_target_gets_it(target):
-    result = sl.transform(onnx.parser.parse_model(BY_ANGLES), target=target, verify=False)
+    result = sl.transform(as_model(BY_ANGLES), target=target, verify=False)
     assert not any(node.domain for node in result.model.graph.node)
 
 
@@ -91,14 +89,14 @@ HEADS = """q0 = Reshape (query, parts)  q = Transpose <perm = [0, 2, 1, 3]> (q0)
     plain = MatMul (q, k)  scaled = Mul (plain, factor)  scores = Add (scaled, bias)
     weights = Softmax <axis = -1> (scores)  heads = MatMul (weights, v)
     together = Transpose <perm = [0, 2, 1, 3]> (heads)  y = Reshape (together, whole)"""
-ATTENTION = f"""{HEAD} g (float[B, S, 8] query, float[B, L, 8] key, float[B, L, 8] value,
+ATTENTION = f""" g (float[B, S, 8] query, float[B, L, 8] key, float[B, L, 8] value,
     float[B, 1, S, L] bias) => (float[B, S, 8] y)
     <int64[4] parts = {{0, 0, 2, 4}}, int64[3] whole = {{0, 0, 8}}, float factor = {{0.5}}>
     {{ {HEADS} }}"""
 
 
 def test_attention_is_one_node_and_proved():
-    model = onnx.parser.parse_model(ATTENTION)
+    model = as_model(ATTENTION)
     result, operators = raised(model)
     assert operators == ["MultiHeadAttention"] and result.verdict.proved
     draw = np.random.default_rng(0)
@@ -115,8 +113,7 @@ def test_attention_is_one_node_and_proved():
 )
 def test_other_attention_stays(old, new):
     assert old in ATTENTION
-    model = onnx.parser.parse_model(ATTENTION.replace(old, new))
-    assert not raised(model, verify=False)[1]
+    assert not raised(as_model(ATTENTION.replace(old, new)), verify=False)[1]
 
 
 PROJECTED = """float[B, S, 3] x) => (float[B, S, 8] y) { product = MatMul (x, w)
@@ -156,7 +153,7 @@ def attention(head, changes):
         assert old in nodes
         nodes = nodes.replace(old, new)
     biases = "float[1, 2, S, S] bias, float[B, 1, S, S] bias2,"
-    model = onnx.parser.parse_model(f"{HEAD} g ({biases} {head} {nodes} }}")
+    model = as_model(f" g ({biases} {head} {nodes} }}")
     for name, array in TENSORS.items():
         model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     return model
@@ -179,6 +176,5 @@ def test_forms_of_attention_are_one_node_and_proved(form):
 
 def test_heads_of_other_sizes_stay():
     model = attention(PROJECTED, {"v0 = Reshape (value, parts)": "v0 = Reshape (value, other)"})
-    other = onnx.numpy_helper.from_array(np.array([0, 0, 1, 8]), "other")
-    model.graph.initializer.append(other)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0, 0, 1, 8]), "other"))
     assert not raised(model, verify=False)[1]

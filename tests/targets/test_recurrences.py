@@ -57,8 +57,7 @@ def test_run_time_tells_the_number_of_steps(taken):
 
 
 def test_otherwise_the_remark_names_what_would_tell_it():
-    outcome = fitted(model("T"), lacking("LSTM", "Scan", "Loop"), feed())
-    (left,) = outcome.untaken
+    (left,) = fitted(model("T"), lacking("LSTM", "Scan", "Loop"), feed()).untaken
     told = "npu does not support LSTM; its length depends on the shape of input 'x'; decide it with"
     assert left.reason.startswith(f"{told} --shape x=...")
     target = lacking("LSTM", "Scan", "Loop")
@@ -85,8 +84,7 @@ def test_a_budget_is_that_of_the_whole_model():
 def test_a_cell_in_a_loop_is_taken_by_clients_without_it(name):
     case = one_step.original(one_step.small)
     given = one_step.inputs(one_step.small)
-    shapes = {key: value.shape for key, value in given.items()}
-    outcome = fitted(case, name, given, shapes=shapes)
+    outcome = fitted(case, name, given, shapes={key: value.shape for key, value in given.items()})
     assert not outcome.untaken and "LSTM" not in operators(outcome)
 
 

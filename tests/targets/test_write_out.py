@@ -18,8 +18,7 @@ def reads(outcome, name):
 def test_operands_of_a_sum_are_swapped():
     """MNN makes an approximate Gelu of Erf before Add."""
     text = one_node("k = Constant <value = float {1}> () e = Erf (x) y = Add (e, k)", "float[8] x")
-    target = lacking(forms={"Add": (Form(not_from={"A": ("Erf",)}),)})
-    outcome = fitted(text, target, {"x": X})
+    outcome = fitted(text, lacking(forms={"Add": (Form(not_from={"A": ("Erf",)}),)}), {"x": X})
     assert reads(outcome, "Add") == ["Constant", "Erf"] and not outcome.untaken
 
 

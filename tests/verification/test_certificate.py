@@ -31,8 +31,7 @@ def after(before):
 
 @pytest.fixture
 def certificate(before, after):
-    proof = sl.prove(before, after, bound=BOUND)
-    return sl.Certificate.of(before, after, proof, BOUND)
+    return sl.Certificate.of(before, after, sl.prove(before, after, bound=BOUND), BOUND)
 
 
 def test_a_certificate_is_read_as_it_was_written(certificate, before, after, tmp_path):

@@ -42,8 +42,7 @@ def test_only_inputs_that_must_be_fed_correspond():
     other = model(text % ("c", "in", "out", "c", "out", "in", "c"))
     copy = sl.ir.to_proto(with_names_of(one, other))
     assert names(copy) == [["c", "x"], ["y"]]
-    x = np.ones(2, np.float32)
-    np.testing.assert_equal(sl.reference.run(copy, {"x": x})[0], [2, 3])
+    np.testing.assert_equal(sl.reference.run(copy, {"x": np.ones(2, np.float32)})[0], [2, 3])
 
 
 @table(

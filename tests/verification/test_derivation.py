@@ -23,8 +23,7 @@ def test_a_deep_model_needs_no_recursion():
 def test_parts_that_are_equal_need_no_steps():
     equal = "a = ReduceMax (x, last) b = Reshape (a, flat)"
     text = "g (float[n, 4] x) => (y) <int64[1] last = {-1}, int64[1] flat = {-1}> { %s y = %s (b) }"
-    result = assert_derived(text % (equal, "Abs"), text % (equal, "Abs"))
-    assert result.steps == 0
+    assert assert_derived(text % (equal, "Abs"), text % (equal, "Abs")).steps == 0
 
 
 def test_operands_of_commutative_operators_are_matched():

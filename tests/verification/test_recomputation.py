@@ -38,8 +38,7 @@ def pair(text):
         for node in other.graph.node:
             node.input[:] = [f"{name}_" if name == tensor.name else name for name in node.input]
         name = tensor.name
-        identity = onnx.helper.make_node("Identity", [name], [f"{name}_"])
-        other.graph.node.insert(0, identity)
+        other.graph.node.insert(0, onnx.helper.make_node("Identity", [name], [f"{name}_"]))
     return one, other
 
 
@@ -67,8 +66,7 @@ def test_a_wrong_constant_is_named(evaluations):
 @table((np.array([-0.5, -2]), True), (np.array([-0.5, np.nextafter(np.float32(-2), 0)]), False))
 def test_an_exact_operator_agrees_to_the_last_bit(value, agrees, evaluations):
     folds = evaluations(FOLDED % "Neg")
-    text = recomputation.disagreement([wrong(folds[0], value.astype(np.float32))])
-    assert (text == "") == agrees
+    assert (recomputation.disagreement([wrong(folds[0], value.astype(np.float32))]) == "") == agrees
 
 
 def test_the_sign_of_0_counts(evaluations):
@@ -106,8 +104,7 @@ def test_one_that_onnxruntime_lacks_leaves_the_others(evaluations):
 def test_an_operator_with_two_outputs(evaluations):
     text = """g (float[2] x) => (float[2] y) <float[4] c = {4, 1, 3, 2}, int64[1] k = {2}> {
         v, i = TopK (c, k) f = Cast <to = 1> (i) y = Add (x, f) }"""
-    folds = evaluations(text)
-    assert recomputation.disagreement(folds) == ""
+    assert recomputation.disagreement(evaluations(text)) == ""
 
 
 def test_a_proof_with_a_disputed_constant_is_open(monkeypatch):

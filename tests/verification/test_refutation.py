@@ -69,8 +69,7 @@ def test_names_that_differ_are_tried_by_position(operator, decided):
 
 @pytest.mark.parametrize("sizes", [{"dims": {"n": 2}}, {"sample_shapes": {"x": (2, 3)}}])
 def test_inputs_have_the_sizes_that_the_caller_fixed(sizes):
-    proof = prove(HEAD + CLAMP, HEAD + "{ y = Abs (x) }", **sizes)
-    assert proof.feeds["x"].shape == (2, 3)
+    assert prove(HEAD + CLAMP, HEAD + "{ y = Abs (x) }", **sizes).feeds["x"].shape == (2, 3)
 
 
 def test_verify_shows_a_small_input_as_well():

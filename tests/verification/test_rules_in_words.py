@@ -8,8 +8,7 @@ from straightline.verification.rules_in_words import NOTIONS_IN_WORDS, rules_in_
 
 def test_every_rule_of_the_prover_has_a_sentence():
     names = {*RULES, *CANONICAL_FORMS, "counted", "polynomial"}
-    lacking = [name for name in names if rules_in_words([name])[0].endswith("rule of its own.")]
-    assert lacking == []
+    assert [name for name in names if rules_in_words([name])[0].endswith("rule of its own.")] == []
 
 
 def test_rules_of_one_sentence_are_told_once_and_others_by_name():

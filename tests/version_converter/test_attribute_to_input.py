@@ -42,8 +42,7 @@ def test_numbers_that_an_attribute_cannot_hold_stay_inputs_of_others():
     assert converted(body, 12, 7, "double[2] x")[-1] == "Min (y_Tile, y_Tile_1)"
     assert converted(body, 12, 8, "double[2] x")[-1] == "Min (y_Max, y_bound_1)"
     exact = "v = Constant <value = double {0.5}> () y = Clip (x, v, v)"
-    found = converted(exact, 12, 7, "double[2] x")
-    assert found[-1] == "Clip <max = 0.5, min = 0.5> (x)"
+    assert converted(exact, 12, 7, "double[2] x")[-1] == "Clip <max = 0.5, min = 0.5> (x)"
 
 
 def test_why_a_number_cannot_be_an_attribute():

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnx_ir
 import pytest
+from harness import op_types
 from onnx import TensorProto, helper, numpy_helper
 from straightline import convert_version, ir, reference
 from straightline.version_converter import ConversionError, convert
@@ -13,10 +14,6 @@ from straightline.version_converter import ConversionError, convert
 
 def model(text: str) -> onnx.ModelProto:
     return onnx.parser.parse_model(text)
-
-
-def operators(proto: onnx.ModelProto) -> list[str]:
-    return [node.op_type for node in proto.graph.node]
 
 
 REDUCE = """
@@ -35,7 +32,7 @@ def test_a_constant_moves_between_input_and_attribute() -> None:
     }
     assert not down.graph.initializer
     up = convert_version(down, 13)
-    assert operators(up) == ["ReduceSum"] and len(up.graph.node[0].input) == 2
+    assert op_types(up) == ["ReduceSum"] and len(up.graph.node[0].input) == 2
 
 
 def test_the_callers_model_is_never_changed() -> None:
@@ -164,8 +161,7 @@ def test_bodies_see_constants_of_the_graphs_around_them() -> None:
         converted = convert_version(proto, target)
         onnx.checker.check_model(converted, full_check=True)
         for c in (True, False):
-            feeds = {"x": np.ones((2, 3), np.float32), "c": np.array(c)}
-            same(proto, converted, feeds)
+            same(proto, converted, {"x": np.ones((2, 3), np.float32), "c": np.array(c)})
 
 
 def test_functions_are_converted_with_their_own_imports() -> None:
@@ -260,7 +256,7 @@ def test_a_node_that_comes_down_to_its_input_leaves_the_input_its_name(named: bo
         proto.graph.quantization_annotation.add(tensor_name="y")
     older = convert_version(proto, 9)
     assert [info.name for info in older.graph.input] == ["x", "starts", "ends"]
-    assert operators(older) == (["Identity", "Neg"] if named else ["Neg"])
+    assert op_types(older) == (["Identity", "Neg"] if named else ["Neg"])
     if named:
         assert list(older.graph.node[0].output) == ["y"], "the annotation speaks of it"
 
@@ -295,7 +291,7 @@ def test_external_data_is_not_read(tmp_path: Path) -> None:
     converted = convert_version(ir.load(path), 11)
     (tensor,) = ir.to_proto(converted).graph.initializer
     assert tensor.external_data[0].value == "absent.bin"
-    assert operators(ir.to_proto(converted)) == ["ReduceSum", "MatMul"]
+    assert op_types(ir.to_proto(converted)) == ["ReduceSum", "MatMul"]
 
 
 def test_a_conversion_to_the_own_version_changes_nothing() -> None:
@@ -364,5 +360,5 @@ def test_remainders_of_a_function_are_folded() -> None:
         <ir_version: 8, opset_import: ["": 18]>
         g (float[2, 3] x) => (float[2, 3] y) { y = Softsign (x) z = Mish (x) u = CastLike (x, y) }
     """)
-    ops = [node.op_type for node in convert_version(proto, 9).graph.node]
+    ops = op_types(convert_version(proto, 9))
     assert "Cast" not in ops and "CastLike" not in ops

@@ -33,8 +33,7 @@ def test_axes_become_an_input_on_the_way_up_and_an_attribute_again():
     (node,) = model.graph.nodes()
     assert node.inputs[1].constant.numpy().tolist() == [1]
     assert node.attribute("axes") is None
-    back = Engine(model)
-    back.convert(model, 17)
+    Engine(model).convert(model, 17)
     assert node.attribute("axes") == [1]
     assert len(node.inputs) == 1 and not model.graph.initializers
 

@@ -18,8 +18,7 @@ sys.path.remove(str(FOLDER))
 
 
 def run(proto: onnx.ModelProto, image: np.ndarray) -> np.ndarray:
-    session = open_session(proto)
-    return session.run(None, {"image": image})[0]
+    return open_session(proto).run(None, {"image": image})[0]
 
 
 @pytest.mark.parametrize("side", [16, 32])

@@ -29,8 +29,7 @@ def test_unneeded_outputs_of_a_function_are_left_out(outputs, is_needed):
     body, signature = f"{outputs} = LayerNormalization (x, w)", "float[2, 3] x, float[3] w"
     loaded = ir.load(model(body, 17, signature, outputs))
     types, (node,) = Types(loaded), loaded.graph.nodes()
-    proto = function_body(node, 17, types)
-    _, added = instantiate_function(proto, node, 17, types)
+    _, added = instantiate_function(function_body(node, 17, types), node, 17, types)
     assert ("Reciprocal" in {new.op_type for new in added}) == is_needed
 
 
@@ -41,8 +40,7 @@ def test_outputs_of_loops_are_declared(iterations):
     # Not by convert_version, which straightens the Loop.
     loaded = ir.load(before)
     types, (node,) = Types(loaded), loaded.graph.nodes()
-    proto = function_body(node, 27, types)
-    (result,), _ = instantiate_function(proto, node, 27, types)
+    (result,), _ = instantiate_function(function_body(node, 27, types), node, 27, types)
     loaded.graph.replace_uses(node.outputs[0], result)
     loaded.graph.remove(node)
     after = ir.to_proto(loaded)
@@ -66,8 +64,7 @@ def test_the_new_nodes_are_given_back_and_no_others(body, opset, signature):
     graph, types = loaded.graph, Types(loaded)
     (node,) = [node for node in graph.nodes() if node.op_type in body]
     before = set(graph.unordered_nodes())
-    proto = function_body(node, opset, types)
-    results, added = instantiate_function(proto, node, opset, types)
+    results, added = instantiate_function(function_body(node, opset, types), node, opset, types)
     assert len(added) == len(set(added)) and len(results) == 1
     assert set(added) == set(graph.unordered_nodes()) - before
     assert all(types.elem_type(value) for new in added for value in new.outputs)

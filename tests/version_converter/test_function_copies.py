@@ -4,7 +4,7 @@ import numpy as np
 import onnx.checker
 import onnx.parser
 import pytest
-from harness import assert_equal_outputs
+from harness import assert_equal_outputs, op_types
 from straightline import Error, convert_version, ir, prove, reference, transform
 from straightline.version_converter import ConversionError
 from straightline.version_converter.errors import Failure
@@ -33,21 +33,19 @@ def test_a_copy_for_each_type():
         {{ y = local.F (x) v = local.F (u) }} {SOFTMAX}"""
     after = converted(text, 9, {"x": X, "u": X.astype(np.float64)})
     assert sorted(function.name for function in after.functions) == ["F", "F_2"]
-    assert [node.op_type for node in after.graph.node] == ["F", "F_2"]
+    assert op_types(after) == ["F", "F_2"]
 
 
 def test_calls_of_one_type_share_a_copy():
     text = f"""g (float[2, 3] x, int64[2, 3] u) => (bool[2, 3] y, bool[2, 3] v, bool[2, 3] w)
         {{ y = local.F (x, x) v = local.F (u, u) w = local.F (x, x) }} {LESS}"""
-    after = converted(text, 9, {"x": X, "u": X.astype(np.int64)})
-    assert [node.op_type for node in after.graph.node] == ["F", "F_2", "F"]
+    assert op_types(converted(text, 9, {"x": X, "u": X.astype(np.int64)})) == ["F", "F_2", "F"]
 
 
 def test_functions_around_are_copied():
     text = f"""g (float[2, 3] x, double[2, 3] u) => (float[2, 3] y, double[2, 3] v)
         {{ y = local.G (x) v = local.G (u) }} {AROUND} {SOFTMAX}"""
-    after = converted(text, 12, {"x": X, "u": X.astype(np.float64)})
-    assert len(after.functions) == 4
+    assert len(converted(text, 12, {"x": X, "u": X.astype(np.float64)}).functions) == 4
 
 
 def test_functions_without_a_copy():
@@ -61,12 +59,10 @@ def test_functions_without_a_copy():
 
 
 def test_one_type_needs_no_copy():
-    text = f"g (float[2, 3] x) => (float[2, 3] y) {{ y = local.F (x) }} {SOFTMAX}"
-    model = ir.parse(HEAD + text)
+    model = ir.parse(HEAD + f"g (float[2, 3] x) => (float[2, 3] y) {{ y = local.F (x) }} {SOFTMAX}")
     (function,) = model.functions.values()
     (node,) = function.graph.nodes()
-    failure = Failure(node.path, "Softmax", 13, 12, "of a test")
-    assert copy_for_types(model, [failure]) == []
+    assert copy_for_types(model, [Failure(node.path, "Softmax", 13, 12, "of a test")]) == []
 
 
 ATTRIBUTES = """

@@ -41,8 +41,7 @@ def test_below_4_initializers_are_inputs_and_above_they_are_not() -> None:
 def test_a_default_that_callers_may_override_keeps_the_version_up() -> None:
     proto = model(8, 13)
     proto.graph.input.append(onnx.helper.make_tensor_value_info("w", 1, [2]))
-    down = convert_version(proto, 8)
-    assert down.ir_version == 4
+    assert convert_version(proto, 8).ir_version == 4
     with pytest.raises(ConversionError, match="override"):
         convert_version(proto, 8, ir_version=3)
 

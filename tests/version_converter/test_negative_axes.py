@@ -10,8 +10,7 @@ from straightline.version_converter.negative_axes import AXES
 @pytest.mark.parametrize("op_type", sorted(AXES))
 def test_every_operator_that_says_its_axes_is_known_by_that_attribute(op_type):
     axis = AXES[op_type]
-    attributes = onnx.defs.get_schema(op_type, 10, "").attributes
-    kind = attributes[axis.attribute].type
+    kind = onnx.defs.get_schema(op_type, 10, "").attributes[axis.attribute].type
     assert kind == (
         onnx.defs.OpSchema.AttrType.INTS
         if axis.attribute == "axes"
@@ -59,7 +58,6 @@ def test_the_rank_is_what_shape_inference_knows(how):
     """Nothing of it is declared."""
     target = 11 if how == "a sequence" else 10
     signature = "float[N, 4] x, int64[3] i, int64 n, bool c"
-    body = f"{INFERRED[how]}\ny = Concat <axis = -1> (v, v)"
-    last = converted(body, 15, target, signature)[-1]
+    last = converted(f"{INFERRED[how]}\ny = Concat <axis = -1> (v, v)", 15, target, signature)[-1]
     assert last.startswith("Concat <axis = -1>" if target == 11 else "Concat <axis = ")
     assert target == 11 or "-1" not in last

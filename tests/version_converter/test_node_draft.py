@@ -19,8 +19,7 @@ def draft_of(body=BODY, op_type="Reshape", source=14, target=13, signature="floa
     loaded = ir.load(model(body, source, signature))
     (node,) = [node for node in loaded.graph.nodes() if node.op_type == op_type]
     types = Types(loaded)
-    constants = Constants(types, Folder(loaded))
-    return NodeDraft(node, source, target, types, constants)
+    return NodeDraft(node, source, target, types, Constants(types, Folder(loaded)))
 
 
 def test_it_begins_as_the_node_is():

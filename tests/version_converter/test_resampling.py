@@ -26,8 +26,7 @@ def resize(attributes, wanted, by_size, element="float", shape="1, 2, 5, 6"):
 
 
 def run(proto, x):
-    session = open_session(proto)
-    return session.run(None, {"x": x})[0]
+    return open_session(proto).run(None, {"x": x})[0]
 
 
 @pytest.mark.sample(3)
@@ -139,8 +138,7 @@ def test_smaller_by_no_whole_factor_is_not_left_to_opset_10():
     body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, SCALE]> ()"
     body += ' y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
     body += " (x, e, s)"
-    half = converted(body.replace("SCALE", "0.5"), 12, 10, "float[2, 6] x")
-    assert half[-1].startswith("Resize")
+    assert converted(body.replace("SCALE", "0.5"), 12, 10, "float[2, 6] x")[-1].startswith("Resize")
     less = converted(body.replace("SCALE", "0.7"), 12, 10, "float[2, 6] x")
     assert less[-1] == "Gather <axis = 1> (x, [0, 1, 2, 4])"
 
@@ -149,8 +147,7 @@ def test_axes_without_pixels():
     body = "e = Constant <value = float[0] {}> () s = Constant <value_floats = [1.0, 2.0]> ()"
     body += ' y = Resize <mode = "linear"> (x, e, s)'
     assert_refuses(body, 12, 10, "there are no pixels along axis 1", "float[2, 0] x")
-    reason = "it has 2 scales or sizes for 3 axes"
-    assert_refuses(body, 12, 10, reason, "float[2, 3, 4] x")
+    assert_refuses(body, 12, 10, "it has 2 scales or sizes for 3 axes", "float[2, 3, 4] x")
 
 
 NEWER = [

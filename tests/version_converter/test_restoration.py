@@ -73,8 +73,7 @@ def test_other_forms_stay():
     assert_writes(written_out, 13, 18, ["Softplus (x)", "Tanh (s)", "Mul (t, x)"], "float[3] x")
     exported = "e = Erf (x) one = Constant <value = float {1}> () y = Sum (e, one)"
     assert "Sum (e, one)" in converted(exported, 13, 20, "float[3] x")
-    norm = LAYER.format(-1)
-    down = convert_version(model(norm, 17, ROWS), 16)
+    down = convert_version(model(LAYER.format(-1), 17, ROWS), 16)
     for node in down.graph.node:
         if node.op_type == "Sqrt":
             node.op_type = "Exp"
@@ -82,13 +81,11 @@ def test_other_forms_stay():
 
 
 def test_a_form_whose_inner_value_is_read_stays():
-    body = "y = Mish (x)"
-    down = convert_version(model(body, 18, "float[3] x"), 17)
+    down = convert_version(model("y = Mish (x)", 18, "float[3] x"), 17)
     down.graph.output.append(onnx.ValueInfoProto(name=down.graph.node[0].output[0]))
     assert len(convert_version(down, 18).graph.node) == 3
 
 
 def test_the_same_opsets_change_nothing():
     """Mish is as old as opset 18: a form in a model of opset 18 is the author's."""
-    body = "s = Softplus (x) t = Tanh (s) y = Mul (x, t)"
-    assert len(converted(body, 18, 21, "float[3] x")) == 3
+    assert len(converted("s = Softplus (x) t = Tanh (s) y = Mul (x, t)", 18, 21, "float[3] x")) == 3

@@ -70,7 +70,6 @@ def test_from_13_to_8_and_back(axis, directions):
     shape = "T" if axis else "3"
     result = "3,T" if axis else "T,3"
     text = SCAN_13 % (shape, result, axis, directions[0], axis if axis else 0, directions[1])
-    model = onnx.parser.parse_model(text)
-    steps = there_and_back(model, 8, 13)
+    steps = there_and_back(onnx.parser.parse_model(text), 8, 13)
     x = np.arange(12 if axis else 9, dtype=np.float32).reshape(3, -1)
     assert_all_equal(steps, {"h": np.array([1, 2], np.float32), "x": x})

@@ -39,8 +39,7 @@ def cut(model: ir.Model, *outputs: str) -> Cut:
 
 
 def test_it_has_what_is_read_for_inputs_and_what_others_read_for_outputs() -> None:
-    found = cut(ir.load(onnx.parser.parse_model(TEXT)), "a", "b")
-    graph = ir.to_proto(found.scratch).graph
+    graph = ir.to_proto(cut(ir.load(onnx.parser.parse_model(TEXT)), "a", "b").scratch).graph
     assert [node.op_type for node in graph.node] == ["Add", "If"]
     assert [value.name for value in graph.input] == ["x", "c", "s"]
     assert [value.name for value in graph.output] == ["a", "b"]

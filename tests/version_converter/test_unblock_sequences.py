@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import assert_equal_outputs
+from harness import assert_equal_outputs, op_types
 from straightened import X, Y, assert_straightens, straightened, told
 from straightline.version_converter import subgraph_extraction
 from straightline.version_converter.unblock import CONSTRUCTS
@@ -128,7 +128,7 @@ def test_without_the_younger_operators() -> None:
         }
     """
     made, _ = straightened(text, 10, which=1)
-    assert [node.op_type for node in made.graph.node] == ["Add", "Add", "Concat"]
+    assert op_types(made) == ["Add", "Add", "Concat"]
     assert_equal_outputs(text, made, {"x": X})
 
 
@@ -195,7 +195,7 @@ def test_many_sequences_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch)
             g (float[2] x0) => (float[2] x{count}) <int64 zero = {{0}}> {{ {body} }}""",
             10,
         )
-        assert [node.op_type for node in made.graph.node] == ["Sin"] * count
+        assert op_types(made) == ["Sin"] * count
         counts.append(len(copied))
     assert counts == [40, 80]
 
@@ -229,5 +229,5 @@ def test_an_identity_of_a_sequence() -> None:
         """,
         13,
     )
-    assert [node.op_type for node in made.graph.node] == ["SequenceAt"]
+    assert op_types(made) == ["SequenceAt"]
     assert told(found)[0].startswith("Identity 't': rewritten, dissolved, because 's' is a seq(")

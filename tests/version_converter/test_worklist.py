@@ -81,8 +81,7 @@ def test_nodes_of_a_removed_body_are_skipped():
         " else_branch = e () => (q) { q = Identity (x) }> }"
     )
     model = ir.load(as_model(text))
-    engine = Engine(model)
-    plan = Worklist(model, 13, model, engine.types)
+    plan = Worklist(model, 13, model, Engine(model).types)
     (gelu,) = plan.due(20)
     assert gelu.stands
     (branching,) = model.graph.nodes()

@@ -109,8 +109,7 @@ def test_random_values_without_effect_are_allowed():
 
 
 def test_large_tensors_are_neither_read_nor_handed_on():
-    function = "f (a, b) => (r, c) { r = Neg (b) c = Identity (a) }"
-    model = load("r, c = local.f (w, x)", function)
+    model = load("r, c = local.f (w, x)", "f (a, b) => (r, c) { r = Neg (b) c = Identity (a) }")
     assert results(model) == {"c": [1, 2, 3]}
     assert results(model, max_bytes=8) == {}
 
@@ -127,8 +126,7 @@ def chained(size, inner):
 def test_functions_that_call_others_twice():
     """What is given the same is computed once; what is not, as long as there are steps for it."""
     assert results(chained(50, "m = Identity (n)")) == {"m": 2}
-    model = chained(50, "k = Constant <value_int = 1> () m = Add (n, k)")
-    assert results(model) == {}
+    assert results(chained(50, "k = Constant <value_int = 1> () m = Add (n, k)")) == {}
 
 
 def test_calls_that_stand_too_deep_in_each_other():

@@ -21,7 +21,7 @@ TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
 
 @pytest.fixture(scope="module")
 def values():
-    model = ir.load(as_model(HEAD + TEXT))
+    model = ir.load(as_model(TEXT))
     found = {v.name: v for node in model.graph.nodes() for v in node.outputs}
     (loop,) = [node for node in model.graph.nodes() if node.is_op("Loop")]
     return {**found, **{v.name: v for v in loop.body("body").inputs}}

@@ -30,8 +30,7 @@ def test_texts_are_compared_by_their_elements():
 
 
 def test_large_ones_and_those_in_files_are_not_read():
-    large = Tensor(array=np.zeros(MOST_COMPARED + 1, np.float32))
-    assert content_key(large) is None
+    assert content_key(Tensor(array=np.zeros(MOST_COMPARED + 1, np.float32))) is None
     external = onnx.TensorProto(data_type=1, dims=[1], data_location=onnx.TensorProto.EXTERNAL)
     external.external_data.add(key="location", value="missing")
     assert content_key(Tensor(external)) is None
@@ -41,7 +40,6 @@ def test_keys_of_small_constants_are_computed_once(monkeypatch):
     memory = equal.KeyMemory()
     tensor, other = Tensor(array=np.ones(3, np.float32)), Tensor(array=np.ones(3, np.float32))
     assert memory.of(tensor) == memory.of(other) == equal.content_key(tensor)
-    large = Tensor(array=np.ones(equal.MOST_COMPARED + 1, np.float32))
-    assert memory.of(large) is None
+    assert memory.of(Tensor(array=np.ones(equal.MOST_COMPARED + 1, np.float32))) is None
     monkeypatch.setattr(equal, "content_key", None)
     assert equal.ContentKeys(memory).of(tensor) == memory.of(other)

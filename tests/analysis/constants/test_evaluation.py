@@ -1,7 +1,7 @@
 """Constructs as models of their own, run by the reference."""
 
 import numpy as np
-from harness import as_model
+from harness import as_model, op_types
 from straightline import ir
 from straightline.analysis.constants.evaluation import (
     MAX_ALL_ITERATIONS,
@@ -77,4 +77,4 @@ def test_refused_expressions(nodes):
 def test_a_construct_alone_reads_its_captures_as_inputs():
     proto = single_node_model(*construct(LOOP))
     assert len(proto.graph.input) == 3
-    assert [n.op_type for n in proto.graph.node] == ["Loop"]
+    assert op_types(proto) == ["Loop"]

@@ -242,8 +242,7 @@ def test_freed_constants_make_room():
 
 
 def test_the_letters_of_texts_count():
-    array = np.array(["a" * 1000, "b"], object)
-    assert size_of(array) == 16 + 1001
+    assert size_of(np.array(["a" * 1000, "b"], object)) == 16 + 1001
     assert size_of(np.zeros(3, np.float32)) == 12
 
 

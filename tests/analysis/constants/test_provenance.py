@@ -29,8 +29,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1
 def test_sources(nodes, said):
     text = f"""g (int64 n, int64 m, float[N] x, seq(float[K]) s, int64 w) => (int64 y)
                <int64 w = {{1}}, int64 k = {{1}}> {{ {nodes} y = Identity (v) }}"""
-    graph = ir.load(as_model(HEAD + text)).graph
-    assert origins(graph.outputs[0]).startswith(said)
+    assert origins(ir.load(as_model(HEAD + text)).graph.outputs[0]).startswith(said)
 
 
 def test_many_sources_are_not_all_named():
@@ -46,8 +45,7 @@ def test_through_bodies_and_functions():
             c2 = Not (q) r = Neg (a)
         }>
     }"""
-    graph = ir.load(as_model(HEAD + text)).graph
-    (loop,) = graph.nodes()
+    (loop,) = ir.load(as_model(HEAD + text)).graph.nodes()
     body = loop.body("body")
     assert origins(body.outputs[0]).startswith("input 'q'")
     assert origins(body.inputs[2]).startswith("input 'x'")
@@ -57,8 +55,7 @@ def test_through_bodies_and_functions():
 def test_parameters_of_functions():
     text = """g (float[2] x) => (float[2] y) { y = local.f (x) }
     <domain: "local", opset_import: ["" : 17]> f (p) => (q) { q = Neg (p) }"""
-    model = ir.load(as_model(HEAD + text))
-    (function,) = model.functions.values()
+    (function,) = ir.load(as_model(HEAD + text)).functions.values()
     assert origins(function.graph.outputs[0]) == "parameter 'p' of function 'local::f'"
 
 
@@ -114,8 +111,7 @@ SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other)
 )
 def test_sources_of_sizes(nodes, said):
     """Only what a size is made of is named: elements of one operand, the sizes of another one."""
-    graph = ir.load(as_model(HEAD + SIZED % nodes)).graph
-    assert origins(graph.outputs[0]).startswith(said)
+    assert origins(ir.load(as_model(HEAD + SIZED % nodes)).graph.outputs[0]).startswith(said)
 
 
 def test_every_option_is_named_that_is_needed():
@@ -139,8 +135,7 @@ def test_every_option_is_named_that_is_needed():
 )
 def test_settings_and_data(declared, setting):
     text = f"g ({declared} n) => ({declared} y) {{ y = Identity (n) }}"
-    graph = ir.load(as_model(HEAD + text)).graph
-    assert is_setting(graph.inputs[0]) == setting
+    assert is_setting(ir.load(as_model(HEAD + text)).graph.inputs[0]) == setting
 
 
 CALLED = """
@@ -167,8 +162,7 @@ def test_over_a_call_only_what_the_output_comes_of_is_told(output, said):
     text = f"""g (float[N] x, int64 n, int64 m) => (y) {{
         r, s, t = local.f (x, n, m) y = Identity ({output})
     }}{CALLED}"""
-    graph = ir.load(as_model(HEAD + text)).graph
-    assert origins(graph.outputs[0]).startswith(said)
+    assert origins(ir.load(as_model(HEAD + text)).graph.outputs[0]).startswith(said)
 
 
 def test_functions_that_call_others_twice_are_walked_once():

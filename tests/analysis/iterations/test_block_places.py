@@ -22,8 +22,7 @@ BLOCKS = """g (float[N, 3] x, int64 n, int64 k, int64[K] j, int64 last) => (floa
     ("p = Add (s, j)", "t = Add (s, k) u = Abs (t) p = Add (s, j)", False),
 )
 def test_places_of_a_block(old, new, blocks):
-    model = ir.load(as_model(HEAD + BLOCKS.replace(old, new)))
-    (node,) = model.graph.nodes_of("Loop")
+    (node,) = ir.load(as_model(HEAD + BLOCKS.replace(old, new))).graph.nodes_of("Loop")
     assert computes_blocks(node.body("body")) == blocks
 
 

@@ -12,7 +12,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 def sliced(nodes, condition="c2"):
     """The slice of a Loop that carries a float x, given by the caller, and two numbers from 0."""
     model = ir.load(
-        as_model(f"""{HEAD}g (float[2] x, bool q) => (float[2] y, int64 k, int64 m)
+        as_model(f"""g (float[2] x, bool q) => (float[2] y, int64 k, int64 m)
             <int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}> {{
                 y, k, m = Loop (, q, x, zero, zero) <
                     body = b (int64 i, bool c, float[2] a, int64 k0, int64 m0)
@@ -52,8 +52,7 @@ def test_only_what_the_condition_depends_on_is_run():
 
 
 def test_a_carried_number_brings_what_updates_it():
-    nodes = "m2 = Sub (m0, one) k2 = Sub (k0, m2) c2 = Less (k0, five)"
-    found = sliced(REST + nodes)
+    found = sliced(REST + "m2 = Sub (m0, one) k2 = Sub (k0, m2) c2 = Less (k0, five)")
     assert operators(found) == ["Sub", "Sub", "Less"]
     assert [found.step(iteration) for iteration in range(4)] == [True, True, True, False], (
         "k is 0, 1, 3, 6"

@@ -14,8 +14,7 @@ g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{
 
 
 def uncertain(nodes, declared="float[m]", length="N", more=", z"):
-    text = TEXT.format(length=length, more=more, declared=declared, nodes=nodes)
-    model = ir.load(as_model(text))
+    model = ir.load(as_model(TEXT.format(length=length, more=more, declared=declared, nodes=nodes)))
     (scan,) = model.graph.nodes()
     return uncertain_output(scan, model, ShapeInference(model)) is not None
 

@@ -8,13 +8,11 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.obstacle import Obstacle
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-
 
 def predicted(
     condition, start="", carried="r = Neg (a)", most=4, outputs="y", results="r", inputs="x"
 ):
-    text = f"""{HEAD} g (float[2] x, float[K] k, bool q, bool[1] q1, bool[N] qn) => (y)
+    text = f""" g (float[2] x, float[K] k, bool q, bool[1] q1, bool[N] qn) => (y)
         <int64 four = {{4}}, bool yes = {{1}}, int64 two = {{2}}> {{
         {outputs} = Loop (four, {start}, {inputs}) <body = b (int64 i, bool c, float[2] a) =>
             (d, {results}) {{ {condition} {carried} }}>
@@ -43,7 +41,7 @@ def certain(iterations):
 
 def flagged(start, following, most=4):
     """A Loop whose condition is a flag that it carries: true at first, then something else."""
-    text = f"""{HEAD} g (float[2] x, bool q) => (y) <int64 four = {{4}}, bool yes = {{1}},
+    text = f""" g (float[2] x, bool q) => (y) <int64 four = {{4}}, bool yes = {{1}},
         bool no = {{0}}> {{
         y, z = Loop (four, {start}, x, yes) <body = b (int64 i, bool c, float[2] a, bool f) =>
             (d, r, g0) {{ d = Identity (f) r = Neg (a) g0 = Identity ({following}) }}>

@@ -3,23 +3,18 @@
 import numpy as np
 import pytest
 import straightline as sl
-from harness import as_model, run_passes
+from harness import as_model, op_types, run_passes
 from straightline.passes import InlineIfs
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
 IF = """q = If (r) <then_branch = t () => (float[A, B, C] a) { a = Squeeze (x, two) },
     else_branch = e () => (float[D, E, F, G] b) { b = Identity (x) }> """
 WEIGHTS = "w = Expand (one, input) u = Expand (one, state) "
 
 
 def model(nodes):
-    return as_model(f"""{HEAD} g (float[N, M, 1, 3] x, bool r) => (float z) <int64[1] two = {{2}},
+    return as_model(f""" g (float[N, M, 1, 3] x, bool r) => (float z) <int64[1] two = {{2}},
         float one = {{1}}, int64[3] input = {{1, 12, 3}}, int64[3] state = {{1, 12, 4}}> {{
         {WEIGHTS} {nodes} z = ReduceSum <keepdims = 0> (y) }}""")
-
-
-def operators(proto):
-    return [node.op_type for node in proto.graph.node]
 
 
 INLINED = {
@@ -36,7 +31,7 @@ def test_the_branch_that_fits_is_inlined(name):
     before = model(nodes)
     result = run_passes(before, InlineIfs())
     after = result.model
-    assert "If" not in operators(after) and ("Squeeze" in operators(after)) is then
+    assert "If" not in op_types(after) and ("Squeeze" in op_types(after)) is then
     assert [remark.code for remark in result.remarks] == ["branch-refused"]
     assert sl.prove(before, after, search=False).proved
     feeds = {"x": np.ones((2, 5, 1, 3), np.float32), "r": np.array(then)}
@@ -61,12 +56,12 @@ KEPT = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_branches_that_may_run_stay(name):
-    assert "If" in operators(run_passes(model(KEPT[name]), InlineIfs()).model)
+    assert "If" in op_types(run_passes(model(KEPT[name]), InlineIfs()).model)
 
 
 def test_a_cell_behind_a_squeeze_of_unknown_size():
     """Silero's squeeze (-1): the Identity gives the LSTM four axes."""
-    before = as_model(f"""{HEAD} g (float[batch, 3, t] x) => (float[batch, 4] y) <float one = {{1}},
+    before = as_model(f""" g (float[batch, 3, t] x) => (float[batch, 4] y) <float one = {{1}},
         int64[1] zero = {{0}}, int64[1] single = {{1}}, int64[1] last = {{2}},
         int64[3] input = {{1, 16, 3}}, int64[3] state = {{1, 16, 4}}> {{ {WEIGHTS}
         s = Shape (x) n = Gather (s, last) c = Equal (n, single)
@@ -74,4 +69,4 @@ def test_a_cell_behind_a_squeeze_of_unknown_size():
             else_branch = b () => (float[d, e, f] l) {{ l = Identity (x) }}>
         o = Unsqueeze (q, zero) z, h = LSTM <hidden_size = 4> (o, w, u) y = Squeeze (h, zero) }}""")
     result = sl.transform(before)
-    assert "If" not in operators(result.model) and result.verdict.proved
+    assert "If" not in op_types(result.model) and result.verdict.proved

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from harness import as_model, assert_equal_outputs
+from harness import as_model, assert_equal_outputs, op_types
 from onnx import helper
 from straightline import inspect, ir, rewrite
 from straightline.analysis.shapes.inference import ShapeInference
@@ -70,8 +70,7 @@ def test_functions_that_call_each_other_twice_are_walked_once():
             helper.make_node(f"f{number - 1}", [source], [to], domain="local")
             for source, to in (("x", "a"), ("a", "y"))
         ]
-        name = f"f{number}"
-        functions.append(helper.make_function("local", name, ["x"], ["y"], calls, opsets))
+        functions.append(helper.make_function("local", f"f{number}", ["x"], ["y"], calls, opsets))
     graph = helper.make_graph(
         [
             helper.make_node(f"f{depth - 1}", ["x"], ["y"], domain="local"),
@@ -82,7 +81,7 @@ def test_functions_that_call_each_other_twice_are_walked_once():
         [helper.make_tensor_value_info("z", onnx.TensorProto.INT64, [2])],
     )
     model = helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=9)
-    assert [node.op_type for node in rewrite(model, verify=False).graph.node] == []
+    assert op_types(rewrite(model, verify=False)) == []
     assert not inspect(model).constructs
 
 

@@ -25,8 +25,7 @@ def test_declared_sizes_count_only_where_nothing_follows():
 
 def test_a_long_chain_needs_no_deep_recursion():
     nodes = " ".join(f"v{k + 1} = Neg (v{k})" for k in range(3000))
-    text = f"g (float[N] v0) => (float[N] y) {{ {nodes} y = Neg (v3000) }}"
-    assert shapes(text)["y"] == ["N"]
+    assert shapes(f"g (float[N] v0) => (float[N] y) {{ {nodes} y = Neg (v3000) }}")["y"] == ["N"]
 
 
 def test_facts_after_replacements():

@@ -27,8 +27,7 @@ def test_a_size_that_varies_differs_after_each_use():
     inference = ShapeInference(model)
     node = model.graph.nodes()[0]
     inside = inference.fact(node.body("body").inputs[2]).shape[0]
-    after = inference.fact(node.output()).shape[0]
-    assert inside.equals(after) is None
+    assert inside.equals(inference.fact(node.output()).shape[0]) is None
 
 
 def test_swapped_carried_values():
@@ -43,8 +42,7 @@ def test_a_type_that_changes_from_iteration_to_iteration_is_not_known():
 
 
 def test_a_size_without_a_name_is_the_same_after_a_loop_that_keeps_it():
-    text = loop("r = Neg (a)").replace("float[N,3] x", "float[?,3] x")
-    found = facts(text)
+    found = facts(loop("r = Neg (a)").replace("float[N,3] x", "float[?,3] x"))
     assert found["y"].shape == found["a"].shape == found["x"].shape
 
 
@@ -67,8 +65,7 @@ def test_sequences_that_are_carried():
             (bool d, seq(float[R,S]) r) { d = Identity (c) r = SequenceInsert (a, x) }>
     }"""
     found = facts(text)
-    elem = found["a"].other.sequence_type.elem_type.tensor_type
-    assert elem.elem_type == FLOAT
+    assert found["a"].other.sequence_type.elem_type.tensor_type.elem_type == FLOAT
     assert found["y"].other == found["a"].other
     mixed = text.replace("r = SequenceInsert (a, x)", "r = SequenceEmpty <dtype = 7> ()")
     assert facts(mixed)["y"].other is None and facts(mixed)["a"].other is None

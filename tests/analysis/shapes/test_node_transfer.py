@@ -265,10 +265,8 @@ def test_a_result_of_a_constant_serves_no_other_value():
 def test_sizes_that_no_tensor_has_are_not_known():
     """They could not be written down in a message either."""
     half = 1 << 62
-    node = node_of("Concat", [[half, 2]] * 2, [FLOAT] * 2, {"axis": 0}, {})
-    model, made = node
-    inference = ShapeInference(model)
-    large, two = inference.fact(made.outputs[0]).shape
+    model, made = node_of("Concat", [[half, 2]] * 2, [FLOAT] * 2, {"axis": 0}, {})
+    large, two = ShapeInference(model).fact(made.outputs[0]).shape
     assert large.value is None and two.value == 2
     model, made = node_of("Concat", [[half - 1, 2]] * 2, [FLOAT] * 2, {"axis": 0}, {})
     assert ShapeInference(model).fact(made.outputs[0]).shape[0].value == 2 * half - 2

@@ -89,8 +89,7 @@ def test_axes_that_are_attributes():
 
 
 def test_operands_that_meet_by_an_attribute_have_the_rank_of_the_first():
-    found = ranks("y = Add <broadcast = 1, axis = 1> (image, v)", opset=6)
-    assert found["y"][0] == 4
+    assert ranks("y = Add <broadcast = 1, axis = 1> (image, v)", opset=6)["y"][0] == 4
 
 
 def test_ranks_without_a_rule_are_asked_of_the_caller():

@@ -1,6 +1,6 @@
 """One construct as a model of its own."""
 
-from harness import as_model
+from harness import as_model, op_types
 from straightline import ir
 from straightline.analysis.shapes.single_node_model import reads_of, single_node_model
 
@@ -18,4 +18,4 @@ def test_it_reads_inputs_only():
     assert [value.name for value in reads_of(loop)] == ["n", "x", "a"]
     proto = single_node_model(loop, model)
     assert [info.name for info in proto.graph.input] == ["i0", "i1", "i2"]
-    assert [node.op_type for node in proto.graph.node] == ["Loop"]
+    assert op_types(proto) == ["Loop"]

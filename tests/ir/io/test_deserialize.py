@@ -65,8 +65,7 @@ class TestOrder:
 
     def test_an_order_that_is_right_stays(self) -> None:
         proto = model()
-        late = helper.make_node("Abs", ["x"], ["late"])
-        proto.graph.node.append(late)
+        proto.graph.node.append(helper.make_node("Abs", ["x"], ["late"]))
         assert ir.to_proto(ir.load(proto)) == proto
 
     def test_absent_inputs_and_omitted_outputs_are_no_names(self) -> None:
@@ -85,22 +84,19 @@ class TestScopes:
     def test_the_inner_name_wins(self) -> None:
         proto = model()
         branch(proto).node[0].output[0] = branch(proto).node[1].input[0] = "a"
-        loaded = ir.load(proto)
-        inner = loaded.graph.nodes()[2].body("then_branch")
+        inner = ir.load(proto).graph.nodes()[2].body("then_branch")
         relu, neg = inner.nodes()
         assert neg.inputs == relu.outputs
         assert [v.name for v in inner.captures()] == ["b"]
 
     def test_sibling_branches_define_the_same_names(self) -> None:
-        loaded = ir.load(model())
-        first, second = loaded.graph.nodes()[2].graphs()
+        first, second = ir.load(model()).graph.nodes()[2].graphs()
         assert first.outputs[0].name == second.outputs[0].name
         assert first.outputs[0] is not second.outputs[0]
 
     def test_a_value_used_only_inside_counts_as_used(self) -> None:
         graph = ir.load(model()).graph
-        b = graph.nodes()[1].output()
-        assert graph.users(b) == [graph.nodes()[2]]
+        assert graph.users(graph.nodes()[1].output()) == [graph.nodes()[2]]
 
     def test_overridable_initializers_are_not_constants(self) -> None:
         proto = model()

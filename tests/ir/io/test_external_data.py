@@ -157,8 +157,7 @@ class TestOtherFolder:
         weights = TensorProto(name="w", data_type=TensorProto.UINT8, dims=[size])
         weights.data_location = TensorProto.EXTERNAL
         weights.external_data.add(key="location", value="w.bin")
-        graph = helper.make_graph([], "g", [], [], [weights])
-        onnx.save(helper.make_model(graph), home / "m.onnx")
+        onnx.save(helper.make_model(helper.make_graph([], "g", [], [], [weights])), home / "m.onnx")
         tracemalloc.start()
         ir.save(ir.load(home / "m.onnx"), tmp_path / "m.onnx")
         _, peak = tracemalloc.get_traced_memory()
@@ -359,8 +358,7 @@ def test_data_of_a_function_lies_beside_the_model_too(tmp_path: Path) -> None:
     proto = model_with_data()
     externalize(proto, "weights.bin", tmp_path)
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
-    model = ir.load(tmp_path / "m.onnx")
-    (function,) = model.functions.values()
+    (function,) = ir.load(tmp_path / "m.onnx").functions.values()
     constant = function.graph.nodes()[0].output().constant
     assert constant is not None and constant.is_external
     assert constant.numpy()[0] == 4
@@ -375,8 +373,7 @@ def test_a_location_that_is_no_text(tmp_path: Path) -> None:
     weights.CopyFrom(numpy_helper.from_array(np.ones((), np.float32), "w"))
     onnx.external_data_helper.set_external_data(weights, "w.bin")
     weights.data_location = TensorProto.EXTERNAL
-    content = model.SerializeToString().replace(b"w.bin", b"w.\xe2in")
-    (tmp_path / "m.onnx").write_bytes(content)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString().replace(b"w.bin", b"w.\xe2in"))
     with pytest.raises(ir.Error, match=r"value is b'w\.\\xe2in', which is not UTF-8"):
         ir.load(tmp_path / "m.onnx")
 

@@ -22,8 +22,7 @@ def test_protobuf_reads_what_is_written(
     if domain:
         expected.domain = domain
     expected.opset_import.extend(helper.make_opsetid(*pair) for pair in versions.items())
-    model = onnx.ModelProto.FromString(to_bytes([written]))
-    assert list(model.functions) == [expected]
+    assert list(onnx.ModelProto.FromString(to_bytes([written])).functions) == [expected]
 
 
 HEAD = '<ir_version: 10, opset_import: ["": 21, "own": 1]>'

@@ -85,8 +85,7 @@ class TestAnswers:
         path = with_external_data(tmp_path)
         answer = ir.in_kind(ir.load(path), path)
         assert isinstance(answer, onnx.ModelProto)
-        array = onnx.numpy_helper.to_array(answer.graph.initializer[0])
-        assert array.tolist() == [1, 2, 3]
+        assert onnx.numpy_helper.to_array(answer.graph.initializer[0]).tolist() == [1, 2, 3]
 
 
 def with_external_data(folder: Path) -> Path:
@@ -140,8 +139,7 @@ def test_an_exporter_result_is_a_model() -> None:
 
 
 def test_an_exporter_that_gives_messages_only() -> None:
-    program = Program(onnx.parser.parse_model(PLAIN))
-    found = straightline.rewrite(program)
+    found = straightline.rewrite(Program(onnx.parser.parse_model(PLAIN)))
     assert isinstance(found, onnx.ModelProto)
     assert [node.op_type for node in found.graph.node] == ["Exp"]
 

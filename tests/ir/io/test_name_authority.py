@@ -35,16 +35,14 @@ def test_labels_that_are_free_are_kept_and_others_numbered() -> None:
     for _ in range(3):
         last = graph.add_node(RELU, [last], ["h"]).output()
     graph.add_initializer("x", Tensor(array=np.ones(3, np.float32)))
-    names = [n.output[0] for n in written(model).graph.node]
-    assert names == ["h", "y", "h_1", "h_2", "h_3"]
+    assert [n.output[0] for n in written(model).graph.node] == ["h", "y", "h_1", "h_2", "h_3"]
     assert [t.name for t in written(model).graph.initializer] == ["w", "x_1"]
 
 
 def test_inputs_and_outputs_keep_their_names_whatever_the_labels() -> None:
     model = ir.parse(TWO)
     graph = model.graph
-    first = graph.add_node(RELU, [graph.inputs[1]], ["y"])
-    second = graph.add_node(RELU, [first.output()], ["x"])
+    second = graph.add_node(RELU, [graph.add_node(RELU, [graph.inputs[1]], ["y"]).output()], ["x"])
     graph.set_outputs([second.output()])
     proto = written(model)
     assert [v.name for v in proto.graph.input] == ["c", "x"]
@@ -85,10 +83,8 @@ def test_node_names_stand_once_in_a_changed_model() -> None:
 
 def test_new_values_avoid_every_name_around() -> None:
     model = ir.parse(TWO)
-    branch = model.graph.nodes()[1].body("then_branch")
-    branch.add_node(RELU, [model.graph.inputs[1]], ["y"])
-    inner = written(model).graph.node[1].attribute[0].g
-    assert inner.node[-1].output[0] == "y_1"
+    model.graph.nodes()[1].body("then_branch").add_node(RELU, [model.graph.inputs[1]], ["y"])
+    assert written(model).graph.node[1].attribute[0].g.node[-1].output[0] == "y_1"
 
 
 def test_pinned_values_come_before_others() -> None:

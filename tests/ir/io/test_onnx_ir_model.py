@@ -28,8 +28,7 @@ def external(folder: Path) -> Path:
 
 
 def test_there_and_back() -> None:
-    proto = onnx.parser.parse_model(TEXT)
-    model = onnx_ir_model.from_proto(proto, None)
+    model = onnx_ir_model.from_proto(onnx.parser.parse_model(TEXT), None)
     assert [node.op_type for node in onnx_ir_model.to_proto(model).graph.node] == ["Add"]
     assert onnx_ir_model.base_dir_of(model) is None
 

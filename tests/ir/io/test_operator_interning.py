@@ -42,8 +42,7 @@ def nodes(draw: st.DrawFn) -> onnx.NodeProto:
         if draw(st.booleans()):
             setattr(node, field, draw(names) if field in ("name", "doc_string") else "")
     for kind in draw(st.lists(st.sampled_from(["axis", "to"]), unique=True)):
-        value = draw(st.sampled_from(VALUES))
-        node.attribute.append(helper.make_attribute(kind, value))
+        node.attribute.append(helper.make_attribute(kind, draw(st.sampled_from(VALUES))))
     if draw(st.booleans()):
         node.metadata_props.add(key="k", value=draw(names))
     return node

@@ -55,8 +55,7 @@ def spliced(model):
 
 def test_the_bytes_are_those_of_protobuf(proto):
     held, message = spliced(ir.load(proto))
-    written = b"".join(piece() for piece in held.encode(message))
-    assert written == proto.SerializeToString()
+    assert b"".join(piece() for piece in held.encode(message)) == proto.SerializeToString()
 
 
 def test_a_tensor_that_two_graphs_share(proto):

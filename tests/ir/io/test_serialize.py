@@ -183,8 +183,7 @@ class TestLossless:
         model = with_if()
         node = model.graph.node[0]
         node.name = node.domain = node.overload = node.doc_string = ""
-        inner = node.attribute[0].g.node[0]
-        inner.domain = ""
+        node.attribute[0].g.node[0].domain = ""
         node.attribute[0].doc_string = ""
         node.attribute[0].ref_attr_name = ""
         model.graph.name = ""

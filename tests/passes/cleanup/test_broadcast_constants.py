@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import assert_equal_outputs, run_passes
+from harness import assert_equal_outputs, op_types, run_passes
 from straightline.passes import EliminateDeadNodes, FoldConstants
 from straightline.passes.cleanup.broadcast_constants import smallest
 from tables import table
@@ -22,8 +22,7 @@ READERS = ("y = Add (x, t)", "y = Sub (t, x)", "a = Mul (x, t) y = Max (a, t, x)
 
 def fold(text):
     result = run_passes(text, FoldConstants(), EliminateDeadNodes()).model
-    kinds = [node.op_type for node in result.graph.node]
-    return result, kinds, sum(len(t.raw_data) or 4 for t in result.graph.initializer)
+    return result, op_types(result), sum(len(t.raw_data) or 4 for t in result.graph.initializer)
 
 
 @pytest.mark.sample(4)

@@ -1,7 +1,7 @@
 """Which Identity nodes go, and which carry a name that must stay."""
 
 import numpy as np
-from harness import assert_rewrites, run_passes
+from harness import assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateIdentities
 from tables import table
 
@@ -38,8 +38,7 @@ def test_a_chain_collapses():
 )
 def test_names_of_inputs_and_outputs_stay(outputs, nodes, left):
     text = f"{HEAD}g (float[2] x) => ({outputs}) <float[2] w = {{1, 2}}> {{ {nodes} }}"
-    result = run_passes(text, EliminateIdentities())
-    assert [n.op_type for n in result.model.graph.node].count("Identity") == left
+    assert op_types(run_passes(text, EliminateIdentities()).model).count("Identity") == left
 
 
 def test_inside_bodies():
@@ -49,8 +48,7 @@ def test_inside_bodies():
             c2 = Identity (c) d = Identity (z) r = Add (a, d)
         }>
     }"""
-    result = run_passes(HEAD + text, EliminateIdentities())
-    (loop,) = result.model.graph.node
+    (loop,) = run_passes(HEAD + text, EliminateIdentities()).model.graph.node
     assert [n.op_type for n in loop.attribute[0].g.node] == ["Identity", "Add"]
     assert list(loop.attribute[0].g.node[1].input) == ["a", "x"]
 

@@ -4,7 +4,7 @@ and the calls stay calls."""
 import numpy as np
 import onnx
 import pytest
-from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
+from harness import as_model, assert_equal_outputs, assert_rewrites, op_types, run_passes
 from straightline.passes import FoldConstants, straighten
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "local" : 1]>\n'
@@ -34,7 +34,7 @@ def straightened(text, feeds, names=()):
     for given in feeds:
         assert_equal_outputs(model, result.model, given)
     assert {f.name for f in result.model.functions} == set(names)
-    return [node.op_type for node in result.model.graph.node]
+    return op_types(result.model)
 
 
 def test_the_call_stays_for_what_run_time_decides():

@@ -1,7 +1,7 @@
 """Defaults of inputs become constants, where a model has such."""
 
 import numpy as np
-from harness import as_model
+from harness import as_model, op_types
 from straightline import reference
 from straightline.passes import FreezeInitializers, Pipeline, straighten
 
@@ -33,9 +33,8 @@ def test_a_frozen_default_decides():
         y = If (c) <then_branch = t () => (float[2] u) { u = Neg (x) },
                     else_branch = e () => (float[2] v) { v = Relu (x) }>
     }"""
-    passes = Pipeline([FreezeInitializers(), *straighten().passes], repeat=True)
-    result = run(8, 17, text, passes)
-    assert [n.op_type for n in result.model.graph.node] == ["Relu"]
+    result = run(8, 17, text, Pipeline([FreezeInitializers(), *straighten().passes], repeat=True))
+    assert op_types(result.model) == ["Relu"]
     assert [v.name for v in result.model.graph.input] == ["x"]
 
 

@@ -23,8 +23,7 @@ def folded(nodes, tensors, large=False, names=("t",)):
         ],
         [numpy_helper.from_array(array, name) for name, array in tensors.items()],
     )
-    imports = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     result = run_passes(model, FoldConstants(large=large), EliminateDeadNodes()).model
     kinds = " ".join(n.op_type for n in result.graph.node if n.op_type != "MatMul")
     return kinds, model.ByteSize(), result.ByteSize()

@@ -42,8 +42,7 @@ def test_bodies_are_told_what_holds_on_every_iteration():
             c2 = Identity (c) t = Concat <axis = 0> (a, x) r = Neg (t) u = Neg (s) s2 = Relu (u)
         }>
     }"""
-    result = run_passes(HEAD + text, InferShapes())
-    inner = declared(result.model.graph.node[0].attribute[0].g)
+    inner = declared(run_passes(HEAD + text, InferShapes()).model.graph.node[0].attribute[0].g)
     assert inner["t"] == [None, "N"]
     assert inner["u"] == [2, "N"]
 
@@ -59,8 +58,7 @@ def test_declarations_stay():
 def test_values_without_a_shape(node):
     head = '<ir_version: 10, opset_import: ["" : 21, "com.other" : 1]>\n'
     last = "y = ConcatFromSequence <axis = 0> (a)" if "Sequence" in node else "y = Neg (a)"
-    text = f"{head}g (float[N] x) => (float[K] y) {{ {node} {last} }}"
-    result = run_passes(text, InferShapes())
+    result = run_passes(f"{head}g (float[N] x) => (float[K] y) {{ {node} {last} }}", InferShapes())
     assert result.changed == ("Sequence" in node)
     if result.changed:
         assert as_model(result.model).graph.value_info[0].type.HasField("sequence_type")

@@ -4,22 +4,19 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import assert_equal_outputs, assert_rewrites, run_passes
+from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import MergeConstants
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 FEED = {"x": np.array([1, -2], np.float32)}
 
 
 def test_equal_constants_are_one():
     assert_rewrites(
         MergeConstants(),
-        HEAD
-        + """g (float[2] x) => (float[2] z)
+        """g (float[2] x) => (float[2] z)
             <float[2] k = {1, 2}, float[2] l = {1, 2}, float m = {1}> {
             y = Add (x, k) z = Mul (y, l) }""",
-        HEAD
-        + """g (float[2] x) => (float[2] z) <float[2] k = {1, 2}> {
+        """g (float[2] x) => (float[2] z) <float[2] k = {1, 2}> {
             y = Add (x, k) z = Mul (y, k) }""",
         [FEED],
     )
@@ -36,15 +33,14 @@ OTHERS = {
 @pytest.mark.parametrize("what", OTHERS)
 def test_others_stay(what):
     constants, nodes = OTHERS[what]
-    text = f"{HEAD}g (float[2] x) => (float[2] z) <{constants}> {{ {nodes} }}"
-    result = run_passes(text, MergeConstants())
-    assert not result.changed
+    text = f"g (float[2] x) => (float[2] z) <{constants}> {{ {nodes} }}"
+    assert not run_passes(text, MergeConstants()).changed
 
 
 def test_defaults_of_inputs_stay():
     text = """g (float[2] x, float[2] k, float[2] l) => (float[2] z)
         <float[2] k = {1, 2}, float[2] l = {1, 2}> { y = Add (x, k) z = Mul (y, l) }"""
-    assert not run_passes(HEAD + text, MergeConstants()).changed
+    assert not run_passes(text, MergeConstants()).changed
 
 
 def test_in_a_body():
@@ -52,17 +48,14 @@ def test_in_a_body():
         z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r)
             <float[2] k = {1, 2}, float[2] l = {1, 2}> {
             c2 = Identity (c) e = Mul (a, k) r = Add (e, l) }> }"""
-    result = run_passes(HEAD + text, MergeConstants())
-    body = result.model.graph.node[0].attribute[0].g
+    body = run_passes(text, MergeConstants()).model.graph.node[0].attribute[0].g
     assert [value.name for value in body.initializer] == ["k"]
 
 
 def test_large_ones_are_compared_by_their_bytes():
     ones, others = np.ones((50, 50), np.float32), np.ones((50, 50), np.float32)
     others[49, 49] = np.nan
-    head = onnx.parser.parse_model(
-        HEAD + "g (float[50, 50] x) => (float[50, 50] y) { y = Sum (x, a, b, c, d) }"
-    )
+    head = as_model("g (float[50, 50] x) => (float[50, 50] y) { y = Sum (x, a, b, c, d) }")
     for name, array in {"a": ones, "b": others, "c": ones.copy(), "d": others.copy()}.items():
         head.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     result = run_passes(head, MergeConstants())
@@ -72,15 +65,13 @@ def test_large_ones_are_compared_by_their_bytes():
 def test_constant_nodes_are_initializers():
     assert_rewrites(
         MergeConstants(),
-        HEAD
-        + """g (float[2] x, bool p) => (float[2] y, float w) <float[2] k = {1, 2}> {
+        """g (float[2] x, bool p) => (float[2] y, float w) <float[2] k = {1, 2}> {
             l = Constant <value = float[2] {1, 2}> () w = Constant <value_float = 3.0> ()
             z = Mul (x, l)
             y = If (p) <then_branch = t () => (float[2] q) {
                 m = Constant <value_floats = [4.0, 5.0]> () q = Add (z, m) },
                 else_branch = f () => (float[2] r) { r = Sub (z, k) }> }""",
-        HEAD
-        + """g (float[2] x, bool p) => (float[2] y, float w) <float[2] k = {1, 2}> {
+        """g (float[2] x, bool p) => (float[2] y, float w) <float[2] k = {1, 2}> {
             w = Constant <value_float = 3.0> ()
             z = Mul (x, k)
             y = If (p) <then_branch = t () => (float[2] q) <float[2] m = {4, 5}> { q = Add (z, m) },
@@ -108,9 +99,7 @@ def test_constants_in_files(tmp_path, count):
     arrays[2][-1] = arrays[3][-1] = 1
     arrays[4][0], arrays[5][0] = 1, 2
     text = "y = Sum (x, " + ", ".join(names) + ")"
-    model = onnx.parser.parse_model(
-        f"{HEAD} g (float[{count}] x) => (float[{count}] y) {{ {text} }}"
-    )
+    model = as_model(f" g (float[{count}] x) => (float[{count}] y) {{ {text} }}")
     model.graph.initializer.extend(map(onnx.numpy_helper.from_array, arrays, names))
     path = tmp_path / "model.onnx"
     onnx.save(model, path, save_as_external_data=True, location="data", size_threshold=0)

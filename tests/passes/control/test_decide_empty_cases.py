@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from harness import as_model, run_in_onnxruntime, run_passes
+from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from straightline.passes import DecideEmptyCases, InlineIfs
 from tables import table
 
@@ -37,10 +37,6 @@ def feeds(count):
 
 def decided(model):
     return run_passes(model, DecideEmptyCases(), InlineIfs())
-
-
-def op_types(model):
-    return [node.op_type for node in model.graph.node]
 
 
 FOUND = "count = Size (scores)  none = Greater (count, zero)"

@@ -5,14 +5,20 @@ import pytest
 import straightline as sl
 from depth import examples
 from drawn import is_valid
-from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from harness import (
+    as_model,
+    assert_equal_outputs,
+    assert_keeps,
+    assert_rewrites,
+    op_types,
+    run_passes,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from straightline.passes import InlineIfs, Pipeline
 from straightline.passes.control.ifs_to_selects import IfsToSelects
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
 
 
@@ -29,14 +35,12 @@ def kept(pass_text, reason, opset=17):
 def test_branches_become_a_select():
     assert_rewrites(
         IfsToSelects(),
-        HEAD
-        + """
+        """
         g (float[N,3] x, bool c) => (float[N,3] y) {
            y = If (c) <then_branch = t () => (float[N,3] a) { a = Relu (x) },
                        else_branch = e () => (float[N,3] b) { b = Neg (x) }>
         }""",
-        HEAD
-        + """
+        """
         g (float[N,3] x, bool c) => (float[N,3] y) {
            a = Relu (x)
            b = Neg (x)
@@ -48,14 +52,11 @@ def test_branches_become_a_select():
 
 @pytest.mark.parametrize("shape", ["[1]", "[1,1,1]", "[K]"])
 def test_condition_becomes_a_scalar(shape):
-    text = (
-        HEAD
-        + f"""
+    text = f"""
         g (float x, bool{shape} c) => (float y) {{
            y = If (c) <then_branch = t () => (a) {{ a = Exp (x) }},
                        else_branch = e () => (b) {{ b = Neg (x) }}>
         }}"""
-    )
     result = run_passes(text, IfsToSelects())
     assert result.changed
     rank = shape.count(",") + 1
@@ -81,14 +82,11 @@ def test_every_type_and_opset(type_, opset):
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 def test_a_branch_that_gives_nan_is_thrown_away():
-    text = (
-        HEAD
-        + """
+    text = """
         g (float[2] x, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) { l = Log (x)  a = Div (l, x) },
                        else_branch = e () => (b) { b = Neg (x) }>
         }"""
-    )
     result = run_passes(text, IfsToSelects())
     assert result.changed
     for feeds in both(x=np.array([-1, 0], np.float32)):
@@ -96,9 +94,7 @@ def test_a_branch_that_gives_nan_is_thrown_away():
 
 
 def test_nested_ifs_and_several_outputs():
-    text = (
-        HEAD
-        + """
+    text = """
         g (float[2] x, bool c, bool d) => (float[2] y, int64[1] z) {
            y, z = If (c) <
               then_branch = t () => (a, n) {
@@ -109,7 +105,6 @@ def test_nested_ifs_and_several_outputs():
               },
               else_branch = e () => (b, m) { b = Exp (x)  m = Shape (x) }>
         }"""
-    )
     result = run_passes(text, IfsToSelects())
     assert not any(node.op_type == "If" for node in result.model.graph.node)
     for feeds in both(x=X[0, :2]):
@@ -118,9 +113,7 @@ def test_nested_ifs_and_several_outputs():
 
 
 def test_an_if_inside_a_loop_that_stays():
-    text = (
-        HEAD
-        + """
+    text = """
         g (float[2] x, int64 n) => (float[2] y) {
            y = Loop (n, , x) <body = b (int64 i, bool k, float[2] a) => (bool k, float[2] r) {
               two = Constant <value = int64 {2}> ()
@@ -130,7 +123,6 @@ def test_an_if_inside_a_loop_that_stays():
                             else_branch = e () => (q) { q = Add (a, a) }>
            }>
         }"""
-    )
     result = run_passes(text, IfsToSelects())
     assert result.changed
     (loop,) = result.model.graph.node
@@ -211,16 +203,16 @@ ADDS = """g (float[N, 2] x, bool[N] m, seq(float[2]) s0, int64 n, float[M] y0) =
 def test_captured_nodes_of_a_branch_are_computed_first():
     pass_ = IfsToSelects()
     rows = "f = Exp (e) h = Neg (f)"
-    model = run_passes(HEAD + ADDS % ("", rows, "h"), pass_).model
+    model = run_passes(ADDS % ("", rows, "h"), pass_).model
     (loop,) = model.graph.node
     (body,) = [attribute.g for attribute in loop.attribute]
     assert [node.op_type for node in body.node][-3:] == ["Exp", "Neg", "If"]
-    assert not run_passes(HEAD + ADDS % (rows, "", "h"), pass_).changed
+    assert not run_passes(ADDS % (rows, "", "h"), pass_).changed
     fails = "v = Shape (y0) w = Reshape (e, v) h = Exp (w)"
-    assert not run_passes(HEAD + ADDS % ("", fails, "h"), pass_).changed
+    assert not run_passes(ADDS % ("", fails, "h"), pass_).changed
     feeds = {"x": X[:2, :2], "m": np.array([True, False]), "s0": [X[0, :2]], "n": np.array(2)}
     feeds["y0"] = X[0, :2]
-    assert_equal_outputs(HEAD + ADDS % ("", rows, "h"), model, feeds)
+    assert_equal_outputs(ADDS % ("", rows, "h"), model, feeds)
 
 
 WRITES = """g (float[N, 2] x, int64 n, float[N, 2] y0) => (float[N, 2] y) <bool yes = {1},
@@ -234,7 +226,7 @@ WRITES = """g (float[N, 2] x, int64 n, float[N, 2] y0) => (float[N, 2] y) <bool 
 
 
 def test_rows_of_both_branches_are_written_after_it():
-    text = HEAD + WRITES % "s, k, v"
+    text = WRITES % "s, k, v"
     result = run_passes(text, IfsToSelects())
     assert "rows that both branches write to 's'" in result.remarks[0].reason
     (loop,) = result.model.graph.node
@@ -242,7 +234,7 @@ def test_rows_of_both_branches_are_written_after_it():
     assert body.node[-1].op_type == "ScatterND"
     feeds = {"x": X[:2, :2], "n": np.array(2), "y0": X[:2, :2]}
     assert_equal_outputs(text, result.model, feeds)
-    other_place = run_passes(HEAD + WRITES % "s, o, v", IfsToSelects())
+    other_place = run_passes(WRITES % "s, o, v", IfsToSelects())
     assert all("both branches write" not in remark.reason for remark in other_place.remarks)
 
 
@@ -282,14 +274,11 @@ def test_below_opset_9_there_is_no_where():
 
 
 def test_a_constant_condition_is_left_to_inline_ifs():
-    text = (
-        HEAD
-        + """
+    text = """
         g (float[2] x) => (float[2] y) <bool c = {1}> {
            y = If (c) <then_branch = t () => (a) { a = Relu (x) },
                        else_branch = e () => (b) { b = Neg (x) }>
         }"""
-    )
     assert_keeps(IfsToSelects(), text, "its condition is constant; inline-ifs")
     assert run_passes(text, InlineIfs(), IfsToSelects()).kept == ()
 
@@ -329,15 +318,12 @@ def branches(draw, result):
 @settings(max_examples=examples(30), deadline=None)
 @given(branches("a"), branches("b"), st.lists(st.integers(-3, 3), min_size=8, max_size=8))
 def test_whatever_is_rewritten_never_fails_in_the_branch_not_taken(then, other, numbers):
-    text = (
-        HEAD
-        + f"""
+    text = f"""
         g (int64[4] x, int64[4] z, bool c) => (int64[M] flat) {CONSTANTS} {{
            y = If (c) <then_branch = t () => (a) {{ {then} }},
                        else_branch = e () => (b) {{ {other} }}>
            flat = Reshape (y, all)
         }}"""
-    )
     assume(is_valid(text))
     result = run_passes(text, IfsToSelects())
     if not result.changed:
@@ -353,7 +339,7 @@ def test_one_that_is_kept_does_not_hide_one_that_went():
     goes = one % ("y", 1, 1, 1, 1, 1, 1, "Neg (x)")
     stays = one % ("z", 2, 2, 2, 2, 2, 2, "Concat <axis = 0> (x, x)")
     for nodes in (f"{goes} {stays}", f"{stays} {goes}"):
-        text = f"{HEAD} g (float[2,3] x, bool c) => (float[2,3] y, float[N,3] z) {{ {nodes} }}"
+        text = f" g (float[2,3] x, bool c) => (float[2,3] y, float[N,3] z) {{ {nodes} }}"
         result = Pipeline([IfsToSelects()]).run(as_model(text))
         assert result.changed and len(result.kept) == 1
 
@@ -420,9 +406,9 @@ TAKEN = [
 
 @pytest.mark.parametrize("case", UNTAKEN)
 def test_a_branch_that_fails_only_where_it_is_taken_runs(case):
-    before = as_model(HEAD + SIZED.format(*case))
+    before = as_model(SIZED.format(*case))
     result = run_passes(before, IfsToSelects())
-    assert not result.kept and "If" not in [node.op_type for node in result.model.graph.node]
+    assert not result.kept and "If" not in op_types(result.model)
     assert sl.prove(before, result.model, search=False).proved
     rng = np.random.default_rng(0)
     feeds = [
@@ -448,7 +434,6 @@ def test_the_conditions_around_an_if_count():
     inner = """b = If (m) <then_branch = o () => (float[3] u) { u = Gather (x, k2) },
         else_branch = p () => (float[3] v) { v = Gather (x, k0) }>"""
     case = ("c = Greater (n, k5)", SUM, "Gather (x, k0)")
-    text = HEAD + SIZED.format(*case).replace("{ a = " + SUM, "{ " + inner.replace("b =", "a ="))
-    result = run_passes(as_model(text), IfsToSelects())
-    (left,) = result.model.graph.node[-1:]
+    text = SIZED.format(*case).replace("{ a = " + SUM, "{ " + inner.replace("b =", "a ="))
+    (left,) = run_passes(as_model(text), IfsToSelects()).model.graph.node[-1:]
     assert left.op_type == "If" and "If" not in str(left.attribute)

@@ -1,14 +1,11 @@
 import numpy as np
-import onnx
 import pytest
-from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from loops import assert_predicates
 from straightline import reference, rewrite
 from straightline.passes import Pipeline, UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
 from tables import table
-
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
 DOUBLING = """
     g (float[2] x, float limit, bool c) => (float[2] y, float[K,2] s) <int64 most = {3}> {
@@ -22,22 +19,20 @@ DOUBLING = """
 
 
 def kept(text, reason, **options):
-    assert_keeps(PredicateLoops(**options), HEAD + text, reason)
+    assert_keeps(PredicateLoops(**options), text, reason)
 
 
 def test_carried_value():
     assert_rewrites(
         PredicateLoops(),
-        HEAD
-        + """
+        """
         g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
            y = Loop (most, yes, x) <body = b (int64 i, bool k, float a) => (bool go, float r) {
               r = Add (a, a)
               go = Less (r, limit)
            }>
         }""",
-        HEAD
-        + """
+        """
         g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
            r_0 = Add (x, x)
            go_0 = Less (r_0, limit)
@@ -68,9 +63,7 @@ def test_scan_outputs_need_opset_10():
 
 
 def test_conditions_of_one_element_in_any_rank():
-    text = (
-        HEAD
-        + """
+    text = """
         g (int64[2] x, bool[1] c) => (int64[2] y) <int64[1] most = {3}, int64[1] top = {5}> {
            y = Loop (most, c, x) <body = b (int64[1] i, bool[1] k, int64[2] a)
                                          => (bool[1] go, int64[2] r) {
@@ -79,7 +72,6 @@ def test_conditions_of_one_element_in_any_rank():
               go = Less (sum, top)
            }>
         }"""
-    )
     feeds = [
         {"x": np.array([x, 1]), "c": np.array([c])} for x in range(-2, 6) for c in (True, False)
     ]
@@ -88,9 +80,7 @@ def test_conditions_of_one_element_in_any_rank():
 
 def test_greedy_decoding():
     # The next token is where the scores are highest; it indexes the next row; 3 ends the text.
-    text = (
-        HEAD
-        + """
+    text = """
         g (float[4,4] scores, int64[1] first) => (int64[1] last, int64[K,1] tokens)
         <int64 most = {4}, bool yes = {1}, int64[1] end = {3}> {
            last, tokens = Loop (most, yes, first) <
@@ -102,21 +92,18 @@ def test_greedy_decoding():
                  go = Not (stop)
               }>
         }"""
-    )
     table = np.roll(np.eye(4, dtype=np.float32), 1, axis=1)
     assert_predicates(text, [{"scores": table, "first": np.array([start])} for start in range(4)])
     # Without the certainty of a first iteration nothing is known about the first token.
     text = text.replace("bool yes = {1}, ", "").replace("first)", "first, bool yes)", 1)
     kept(
-        text.removeprefix(HEAD),
+        text,
         "Gather 'last/row' may fail there: 'token' may be out of range for an axis of size 4",
     )
 
 
 def test_a_counter_is_bounded_by_the_iterations_so_far():
-    text = (
-        HEAD
-        + """
+    text = """
         g (int64[4] x, int64 stop) => (int64 count, int64 sum)
         <int64 most = {4}, bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
            count, sum = Loop (most, yes, zero, zero) <
@@ -127,18 +114,15 @@ def test_a_counter_is_bounded_by_the_iterations_so_far():
                  go = Less (r, stop)
               }>
         }"""
-    )
     assert_predicates(text, [{"x": np.array([1, 2, 3, 4]), "stop": np.array(s)} for s in range(12)])
     kept(
-        text.removeprefix(HEAD).replace("most = {4}", "most = {5}"),
+        text.replace("most = {4}", "most = {5}"),
         "Gather 'count/row' may fail there: 'n' may be out of range for an axis of size 4",
     )
 
 
 def test_the_first_iteration_may_change_a_shape():
-    text = (
-        HEAD
-        + """
+    text = """
         g (float x, float[2] w, float limit) => (float[D] y) <int64 most = {3}, bool yes = {1}> {
            y = Loop (most, yes, x) <body = b (i, k, a) => (go, r) {
               r = Add (a, w)
@@ -146,15 +130,12 @@ def test_the_first_iteration_may_change_a_shape():
               go = Less (top, limit)
            }>
         }"""
-    )
     fixed = {"x": np.array(1, np.float32), "w": np.array([1, 2], np.float32)}
     assert_predicates(text, [{**fixed, "limit": np.array(n, np.float32)} for n in (0, 4, 6, 99)])
 
 
 def test_booleans_and_a_value_that_stays():
-    text = (
-        HEAD
-        + """
+    text = """
         g (bool[2] x, float[2] w, bool c) => (bool[2] y, float[2] v) <int64 most = {3}> {
            y, v = Loop (most, c, x, w) <body = b (int64 i, bool k, bool[2] a, float[2] h)
                                                => (bool go, bool[2] r, float[2] h) {
@@ -164,7 +145,6 @@ def test_booleans_and_a_value_that_stays():
               go = Less (i, sum)
            }>
         }"""
-    )
     feeds = [
         {"x": np.array([a, b]), "w": np.ones(2, np.float32), "c": np.array(c)}
         for a in (True, False)
@@ -185,11 +165,11 @@ def test_an_absent_condition_is_ambiguous():
     kept(text, "choose with --passes 'straighten{absent_cond=ignore}'")
     kept(text, "constants decide its iterations, 3; unroll-loops unrolls it", absent_cond="ignore")
     honoured = text.replace("limit)", "limit, bool c)", 1).replace("(most, ,", "(most, c,")
-    one = run_passes(HEAD + text, PredicateLoops(absent_cond="honour"))
+    one = run_passes(text, PredicateLoops(absent_cond="honour"))
     for limit in (0, 3, 5, 9):
         feed = {"x": np.array(1, np.float32), "limit": np.array(limit, np.float32)}
         given_true = {**feed, "c": np.array(True)}
-        (wanted,) = reference.run(onnx.parser.parse_model(HEAD + honoured), given_true)
+        (wanted,) = reference.run(as_model(honoured), given_true)
         (given,) = reference.run(one.model, feed)
         assert wanted == given
 
@@ -240,7 +220,7 @@ def test_the_iteration_number_is_known():
         for n in range(8)
         for c in (True, False)
     ]
-    assert_predicates(HEAD + text, feeds)
+    assert_predicates(text, feeds)
 
 
 def test_no_constant_maximum_is_kept():
@@ -274,9 +254,7 @@ def test_an_undeclared_row_shape_matters_only_without_iterations():
     )
     certain = text.replace(", bool c)", ")").replace("{3}>", "{3}, bool c = {1}>")
     x = np.array([1, 2], np.float32)
-    assert_predicates(
-        HEAD + certain, [{"x": x, "limit": np.array(n, np.float32)} for n in (0, 5, 9, 99)]
-    )
+    assert_predicates(certain, [{"x": x, "limit": np.array(n, np.float32)} for n in (0, 5, 9, 99)])
 
 
 def test_rows_whose_size_varies_are_kept():
@@ -298,9 +276,7 @@ def test_rows_whose_size_varies_are_kept():
 
 
 def test_nested_in_a_loop_that_stays():
-    text = (
-        HEAD
-        + """
+    text = """
         g (float x, float limit, int64 n) => (float y) <int64 most = {2}, bool yes = {1}> {
            y = Loop (n, , x) <body = o (int64 j, bool l, float h) => (bool l, float q) {
               q = Loop (most, yes, h) <body = b (int64 i, bool k, float a) => (bool go, float r) {
@@ -309,7 +285,6 @@ def test_nested_in_a_loop_that_stays():
               }>
            }>
         }"""
-    )
     result = run_passes(text, PredicateLoops())
     assert result.changed
     for iterations in range(3):
@@ -325,7 +300,7 @@ def test_a_constant_trip_count_is_left_to_unroll_loops():
            }>
         }"""
     kept(text, "constants decide its iterations, 2; unroll-loops unrolls it")
-    assert run_passes(HEAD + text, UnrollLoops(), PredicateLoops()).kept == ()
+    assert run_passes(text, UnrollLoops(), PredicateLoops()).kept == ()
 
 
 def test_a_row_size_that_only_run_time_tells_matters_only_without_iterations():
@@ -340,7 +315,7 @@ def test_a_row_size_that_only_run_time_tells_matters_only_without_iterations():
         "top =", "r2 = Neg (r)  top ="
     )
     for body, rows in ((text, (0, 0)), (declared, (0, 2))):
-        model = onnx.parser.parse_model(HEAD + body)
+        model = as_model(body)
         fixed = rewrite(model, "predicate-loops", shapes={"x": [2]})
         assert any(node.op_type == "Loop" for node in fixed.graph.node) == (body == text)
         feed = {"x": np.ones(2, np.float32), "limit": np.array(9, np.float32), "c": np.array(False)}
@@ -349,8 +324,7 @@ def test_a_row_size_that_only_run_time_tells_matters_only_without_iterations():
 
 @pytest.mark.parametrize("most", ["float most = {0.0}", 'string most = {"7"}'])
 def test_a_maximum_of_a_type_that_there_is_not(most):
-    text = f"""{HEAD} g (float x, bool go) => (float y) <{most}> {{
+    text = f""" g (float x, bool go) => (float y) <{most}> {{
         y = Loop (most, go, x) <body = b (int64 i, bool c, float a) => (bool d, float r) {{
             d = Identity (c) r = Exp (a) }}> }}"""
-    result = Pipeline([PredicateLoops()]).run(onnx.parser.parse_model(text))
-    assert "it has no maximum" in result.kept[0].reason
+    assert "it has no maximum" in Pipeline([PredicateLoops()]).run(as_model(text)).kept[0].reason

@@ -7,8 +7,6 @@ from loops import assert_predicates
 from straightline import rewrite
 from straightline.passes.control.predicate_loops import PredicateLoops
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-
 BOUNDED = """
     g (float[2] x, float limit, int64 n) => (float[2] y)
     <int64 most = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
@@ -26,7 +24,7 @@ BOUNDED = """
 
 
 def bounded(maximum="most", end="three", go="go = And (early, inside)"):
-    return HEAD + BOUNDED.replace("MOST", maximum).replace("END", end).replace("GO", go)
+    return BOUNDED.replace("MOST", maximum).replace("END", end).replace("GO", go)
 
 
 @pytest.mark.parametrize("maximum", ["most", ""])

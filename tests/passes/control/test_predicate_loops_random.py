@@ -8,9 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from straightline.passes.control.predicate_loops import PredicateLoops
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-
-
 POOL = [
     "Add ({0}, {1})",
     "Sub ({0}, step)",
@@ -44,9 +41,7 @@ def bodies(draw):
 @settings(max_examples=examples(20), deadline=None)
 @given(bodies(), st.integers(1, 4), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_whatever_is_rewritten_never_fails_after_the_last_iteration(body, most, numbers):
-    text = (
-        HEAD
-        + f"""
+    text = f"""
         g (int64[4] x, int64[4] z, int64 limit, bool c) => (int64[D] y, int64[E] w, int64[K,4] s)
         <int64 most = {{{most}}}, int64 zero = {{0}}, int64 three = {{3}}, int64[1] all = {{-1}}> {{
            o, p, s = Loop (most, c, x, z) <
@@ -61,7 +56,6 @@ def test_whatever_is_rewritten_never_fails_after_the_last_iteration(body, most, 
            y = Reshape (o, all)
            w = Reshape (p, all)
         }}"""
-    )
     assume(is_valid(text))
     result = run_passes(text, PredicateLoops())
     if not result.changed:

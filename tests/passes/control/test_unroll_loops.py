@@ -141,8 +141,7 @@ def test_no_iterations_of_elements_that_the_model_declares_of_other_sizes_are_ke
     text = """g (float[N,3] x, int64[2] z) => (float[K,7,3] y) <int64 n = {0}, bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
             c2 = Identity (c) s = Reshape (x, z) }> }"""
-    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
-    assert not result.changed
+    assert not Pipeline([UnrollLoops()]).run(as_model(HEAD + text)).changed
 
 
 @table(
@@ -162,8 +161,7 @@ def test_no_iterations_of_elements_of_the_sizes_that_the_body_tells(inputs, outp
     }}"""
     result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
     assert [tuple(t.dims) for t in result.model.graph.initializer][1:] == [shape]
-    session = open_session(as_model(HEAD + text))
-    assert session.run(None, X)[1].shape == shape
+    assert open_session(as_model(HEAD + text)).run(None, X)[1].shape == shape
     if (inputs, output) != ("a", "s"):  # of no type the reference makes none
         assert reference.run(as_model(HEAD + text), X)[1].shape == shape
 
@@ -189,8 +187,7 @@ def test_an_initializer_that_callers_may_override_decides_nothing():
         y = Loop (n, , x) {NEGATE}
     }}"""
     assert_keeps(UnrollLoops(), HEAD + text, "'n', an initializer that callers may override")
-    old = '<ir_version: 3, opset_import: ["" : 11]>\n'
-    assert_unrolls(text, X, head=old)
+    assert_unrolls(text, X, head='<ir_version: 3, opset_import: ["" : 11]>\n')
 
 
 def test_outputs_of_a_body_in_any_form():
@@ -288,8 +285,7 @@ def test_strict_mode_asks_for_what_is_left_at_the_end():
             }>
         }>
     }"""
-    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text), strict=True)
-    assert result.kept == ()
+    assert Pipeline([UnrollLoops()]).run(as_model(HEAD + text), strict=True).kept == ()
 
 
 def test_names_that_are_used_again():

@@ -36,8 +36,7 @@ def test_without_an_initial_condition_the_specification_ignores_the_bodys(kind, 
 @pytest.mark.parametrize("kind", list(CONDITIONS)[:2])
 def test_without_an_initial_condition_onnxruntime_honours_the_bodys(kind):
     feed = {**X, "q": np.array(True)}
-    text = without_condition(kind)
-    assert_unrolls(text, feed, absent_cond="honour", break_without_cond=True)
+    assert_unrolls(without_condition(kind), feed, absent_cond="honour", break_without_cond=True)
 
 
 def test_a_computed_condition_that_never_fails_is_not_ambiguous():

@@ -23,7 +23,6 @@ TABLE = CostTable(
     {},
     {},
 )
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
     y = Loop ({most}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
         {body} }}> }}"""
@@ -39,7 +38,7 @@ def calls(proto):
 
 
 def model(text):
-    return ir.load(as_model(HEAD + text))
+    return ir.load(as_model(text))
 
 
 def test_load_units():

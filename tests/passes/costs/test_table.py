@@ -67,13 +67,11 @@ def test_an_unmeasured_operator_does_not_pay():
 @pytest.mark.parametrize(("scan", "least"), [(1, 1), (5.5, 1), (6, 2), (11, 3)])
 def test_a_scan_pays_from_the_iteration_that_makes_up_for_its_start(scan, least):
     """An iteration costs 1 in it, and 6 in a Loop."""
-    table = dataclasses.replace(TABLE, run={**TABLE.run, "Scan": scan})
-    assert table.least_scanned == least
+    assert dataclasses.replace(TABLE, run={**TABLE.run, "Scan": scan}).least_scanned == least
 
 
 def test_a_scan_that_is_slower_never_pays():
-    table = dataclasses.replace(TABLE, run={**TABLE.run, "scan trip": 6})
-    assert table.least_scanned > 1 << 30
+    assert dataclasses.replace(TABLE, run={**TABLE.run, "scan trip": 6}).least_scanned > 1 << 30
 
 
 def test_a_table_without_memory_has_typical_blocks(tmp_path):

@@ -7,7 +7,6 @@ from straightline.passes import BlockLoops, Pipeline
 from straightline.passes.costs.trip_counts import USUAL, TripCounts, known_iterations
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[3] x, int64 n) => (float[3] y) <bool yes = {{1}}, int64 five = {{5}}> {{
     y = Loop ({most}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] r) {{
         {body} }}> }}"""
@@ -17,7 +16,7 @@ SCAN = """g (float[{length}, 3] x) => (float[{length}, 3] y) {{
 
 
 def loop_of(text):
-    model = ir.load(as_model(HEAD + text))
+    model = ir.load(as_model(text))
     (node,) = model.graph.nodes_of("Loop", "Scan")
     return node, model, ShapeInference(model)
 
@@ -58,7 +57,7 @@ def test_blocks_of_a_known_trip_count():
     text = """g (float[90, 3] x, float[2, 3] w, float[2, 3] s0) => (float[2, 3] y) {
         y = Scan <num_scan_inputs = 1, body = b (float[2, 3] s, float[3] e) => (float[2, 3] t) {
             v = Mul (w, e) a = Abs (v) u = Sub (a, s) t = Tanh (u) }> (s0, x) }"""
-    model = ir.load(as_model(HEAD + text))
+    model = ir.load(as_model(text))
     Pipeline([BlockLoops(block_bytes=32 * 24)]).apply(model)
     (loop,) = model.graph.nodes_of("Loop")
     (inner,) = loop.body("body").nodes_of("Scan")

@@ -260,5 +260,4 @@ def declared(schema: onnx.defs.OpSchema, index: int) -> onnx.TypeProto:
     if kind.startswith("seq"):
         return helper.make_sequence_type_proto(tensor)
     name = kind.removeprefix("tensor(").removesuffix(")").upper()
-    element = getattr(TensorProto, name, TensorProto.FLOAT)
-    return helper.make_tensor_type_proto(element, [2])
+    return helper.make_tensor_type_proto(getattr(TensorProto, name, TensorProto.FLOAT), [2])

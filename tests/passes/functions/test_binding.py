@@ -225,8 +225,7 @@ def test_operators_of_another_opset(op_type, own, reason):
 
 def test_operators_of_domains_in_another_version():
     model = loaded("g (x) => (y) { y = local.f (x) }", "f (a) => (r) { r = other.Strange (a) }")
-    function = model.functions["local", "f", ""]
-    function.opset_imports["other"] = 1
+    model.functions["local", "f", ""].opset_imports["other"] = 1
     assert why(model) is None, "the caller can import what it does not have"
     model.opset_imports["other"] = 2
     assert "opset 1 of 'other' and its caller for 2, between which Strange changed" in why(model)
@@ -236,8 +235,7 @@ def test_operators_of_domains_in_another_version():
 
 def test_bodies_that_name_tensors_or_take_graphs_from_the_call():
     model = loaded("g (x) => (y) { y = local.f (x) }", NEG)
-    function = model.functions["local", "f", ""]
-    (node,) = function.graph.nodes()
+    (node,) = model.functions["local", "f", ""].graph.nodes()
     names = [helper.make_attribute("xs", ["a"]), helper.make_attribute("y", "r")]
     gradient = ir.Operator("Gradient", {m.name: m for m in names}, "ai.onnx.preview.training")
     node.graph.set_operator(node, gradient)

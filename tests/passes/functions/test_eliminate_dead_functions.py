@@ -39,5 +39,4 @@ def test_a_call_in_a_body_counts():
 def test_training_information_keeps_all():
     model = onnx.parser.parse_model(MODEL)
     model.training_info.add().algorithm.name = "a"
-    result = Pipeline([EliminateDeadFunctions()]).run(model)
-    assert not result.changed
+    assert not Pipeline([EliminateDeadFunctions()]).run(model).changed

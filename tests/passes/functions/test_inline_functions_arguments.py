@@ -1,7 +1,7 @@
 """What a call gives a function: attributes, defaults, inputs and outputs that are left out."""
 
 import numpy as np
-from harness import as_model, assert_equal, assert_equal_outputs, run_passes
+from harness import as_model, assert_equal, assert_equal_outputs, op_types, run_passes
 from local_functions import HEAD, LOCAL, TIMES, X, control_flow, straightened
 from straightline import ir, reference
 from straightline.passes import Pipeline
@@ -15,7 +15,7 @@ def test_attributes_decide():
     )
     model, _ = straightened(text)
     assert control_flow(model) == []
-    assert [n.op_type for n in model.graph.node] == ["Neg"] * 5
+    assert op_types(model) == ["Neg"] * 5
     assert not model.functions
     assert_equal_outputs(text, model, X)
 
@@ -122,5 +122,5 @@ def test_an_attribute_passed_on_that_may_be_absent():
     assert not inside  # The call inside went away with its function.
     assert not loaded.functions
     model, _ = straightened(text)
-    assert [n.op_type for n in model.graph.node] == ["Neg", "Neg"]
+    assert op_types(model) == ["Neg", "Neg"]
     assert_equal_outputs(text, model, X)

@@ -184,8 +184,7 @@ def test_the_reason_comes_from_inner_calls():
 
 
 def test_only_an_input_of_the_model_is_asked_for():
-    found = verdicts("n = Not (c) y = local.choose (x, c)", CHOOSE)
-    assert "decide it with" in found["y"]
+    assert "decide it with" in verdicts("n = Not (c) y = local.choose (x, c)", CHOOSE)["y"]
     inside = f"inner (a, c) => (r) {{ r = local.choose (a, c) }}{LOCAL}{CHOOSE}"
     model = ir.load(
         as_model(

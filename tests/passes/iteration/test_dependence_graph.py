@@ -13,8 +13,7 @@ TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
 
 
 def test_only_what_outputs_are_made_of():
-    node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
-    loop_view = read(node)
+    loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
     wanted, _ = loop_view.states
     found = DependenceGraph(loop_view, [], []).graph
     exp, neg = (loop_view.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
@@ -22,7 +21,6 @@ def test_only_what_outputs_are_made_of():
 
 
 def test_a_state_that_is_known_comes_after_nothing():
-    node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
-    loop_view = read(node)
+    loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
     state = loop_view.states[0]
     assert not DependenceGraph(loop_view, [], [state]).graph.in_degree(state)

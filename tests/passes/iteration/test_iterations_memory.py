@@ -27,8 +27,7 @@ def sampled(model, length):
 
 
 def test_large_values_of_an_open_number_of_iterations_stay_in_the_loop():
-    before = rows()
-    result = run_passes(before, VectorizeLoops())
+    result = run_passes(rows(), VectorizeLoops())
     ops = [node.op_type for node in result.model.graph.node]
     assert "Loop" in ops and "Exp" in ops[: ops.index("Loop")], "what is small leaves the loop"
     (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
@@ -42,8 +41,7 @@ def test_the_option_that_is_offered_works():
     )
     offered = re.search(r"--passes '([^']+)'", remark.reason)
     assert offered is not None
-    after = rewrite(as_model(rows()), offered[1])
-    assert "Loop" not in op_types(after.graph)
+    assert "Loop" not in op_types(rewrite(as_model(rows()), offered[1]).graph)
 
 
 def test_an_option_that_leaves_a_loop_is_not_offered():
@@ -82,8 +80,7 @@ def test_a_recurrence_that_adds_up_large_values_stays_a_loop():
         }> }"""
     )
     assert "row_bytes=131072" in run_passes(text, RaiseRecurrences()).kept[0].reason
-    raised = run_passes(text, RaiseRecurrences(row_bytes=400_000))
-    assert "Loop" not in op_types(raised.model.graph)
+    assert "Loop" not in op_types(run_passes(text, RaiseRecurrences(row_bytes=400_000)).model.graph)
 
 
 def test_a_remark_names_what_memory_grows_with():

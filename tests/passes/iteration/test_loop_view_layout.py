@@ -122,8 +122,7 @@ def test_each_is_made_once():
 @table((0, [2]), (1, ["L", 2]))
 def test_the_type_of_a_row(index, dims):
     model, _ = scan_of()
-    type_ = row_type(model.graph.inputs[index])
-    declared = declaration("row", type_)
+    declared = declaration("row", row_type(model.graph.inputs[index]))
     shape = declared.type.tensor_type.shape.dim
     assert [dim.dim_param or dim.dim_value for dim in shape] == dims
     assert declared.name == "row"

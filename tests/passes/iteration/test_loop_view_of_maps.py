@@ -55,8 +55,7 @@ def test_all_elements_at_once(what, n):
     assert not types & {"SequenceMap", "Loop", "Scan"}, result.remarks
     assert what == "given out" or not types & {"SplitToSequence", "ConcatFromSequence"}
     for count in (1, 3, 0) if n == "N" else (3,):
-        x = numbers(count, 4, 3)
-        feed = {"x": x, "z": numbers(count, 4, 3), "w": numbers(3, 3)}
+        feed = {"x": numbers(count, 4, 3), "z": numbers(count, 4, 3), "w": numbers(3, 3)}
         if count or what in ("columns", "their number"):
             assert_same(model, result.model, feed, zero_length_runs=bool(count))
 

@@ -52,5 +52,4 @@ def test_outputs_that_are_omitted_have_labels():
     text = TEXT.replace("float[N, 3] y, float[N, 3] z", "float[N, 3] z").replace("y, z =", ", z =")
     model = ir.load(as_model(HEAD + text))
     node = next(iter(model.graph.nodes()))
-    results = node.body("body").outputs
-    assert all_labels(node, results, "_scan") == ["r", "z_scan"]
+    assert all_labels(node, node.body("body").outputs, "_scan") == ["r", "z_scan"]

@@ -93,5 +93,4 @@ def test_integers_keep_their_order():
     text = text.replace("float[2, 3] s0", "int64[2, 3] u0").replace("yes, s0)", "yes, u0)")
     text = text.replace("=> (float[2, 3] y)", "=> (int64[2, 3] y)").replace("c, float", "c, int64")
     text = text.replace("c2, float", "c2, int64")
-    model = as_model(HEAD + text)
-    assert run_passes(model, BlockLoops(block_bytes=32 * 48, exact=True)).changed
+    assert run_passes(as_model(HEAD + text), BlockLoops(block_bytes=32 * 48, exact=True)).changed

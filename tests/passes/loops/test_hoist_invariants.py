@@ -26,8 +26,7 @@ def hoisted(text, *feeds):
     graph = result.model.graph
     holder = next(node for node in graph.node if node.op_type in ("Loop", "Scan", "If"))
     outside = [node.op_type for node in graph.node]
-    inside = [n for attribute in holder.attribute for n in op_types(attribute.g)]
-    return outside, inside, result
+    return outside, [n for attribute in holder.attribute for n in op_types(attribute.g)], result
 
 
 def loop(body, declared="", inputs="float[2] x, float[2] w, int64 n"):
@@ -127,8 +126,7 @@ def test_a_failing_invariant_leaves_if_there_is_an_iteration(certain):
     text = loop(DIVIDE, inputs="float[2] x, int64[2] k, int64[2] m").replace(
         "y = Loop", f"{certain} y = Loop"
     )
-    feed = {"x": FEED["x"], "k": np.array([7, 8]), "m": np.array([2, 1])}
-    outside, _, _ = hoisted(text, feed)
+    outside, _, _ = hoisted(text, {"x": FEED["x"], "k": np.array([7, 8]), "m": np.array([2, 1])})
     assert outside == ["Constant", "Div", "Cast", "Loop"]
 
 
@@ -223,5 +221,4 @@ def test_it_is_part_of_the_default_pipeline():
     result = straighten().run(as_model(HEAD + loop("e = Exp (w) r = Mul (a, e)")))
     assert [node.op_type for node in result.model.graph.node] == ["Exp", "Loop"]
     assert isinstance(result.model, onnx.ModelProto)
-    again = Pipeline([HoistInvariants()]).run(result.model)
-    assert not again.changed
+    assert not Pipeline([HoistInvariants()]).run(result.model).changed

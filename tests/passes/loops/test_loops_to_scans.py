@@ -196,8 +196,7 @@ def test_a_maximum_that_is_a_vector_of_one(body):
 @pytest.mark.parametrize("start", [True, False])
 def test_a_start_that_run_time_decides(start):
     text = HEAD + loop(READS, start="go", given=GIVEN + ", bool go")
-    model = converted(text)
-    assert_equal_outputs(text, model, {**feed(4), "go": np.array(start)})
+    assert_equal_outputs(text, converted(text), {**feed(4), "go": np.array(start)})
 
 
 @pytest.mark.parametrize("rank", [0, 1])

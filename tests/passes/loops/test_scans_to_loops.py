@@ -89,8 +89,7 @@ def test_axes_and_directions(taken, put, backward, filled):
     model = converted(text)
     for length in (1, 4):
         x = numbers(length, 2) if taken in (0, -2) else numbers(2, length)
-        fed = {"s": numbers(3), "x": x, "w": numbers(5, length)}
-        assert_equal_outputs(text, model, fed)
+        assert_equal_outputs(text, model, {"s": numbers(3), "x": x, "w": numbers(5, length)})
 
 
 def test_sizes_without_iterations_are_those_of_the_inputs():
@@ -163,8 +162,7 @@ def test_there_and_back():
         y, z = Scan <num_scan_inputs = 1, scan_input_directions = [1], {BODY}> (s, x)
     }}"""
     )
-    loop = converted(text)
-    back = run_passes(loop, LoopsToScans()).model
+    back = run_passes(converted(text), LoopsToScans()).model
     (scan,) = [node for node in back.graph.node if node.op_type == "Scan"]
     assert [(a.name, list(a.ints)) for a in scan.attribute if a.ints] == [
         ("scan_input_directions", [1])

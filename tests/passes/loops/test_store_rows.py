@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
+from harness import as_model, assert_equal_outputs, assert_rewrites, op_types, run_passes
 from straightline import transform
 from straightline.passes import StoreRows
 from tables import table
@@ -72,7 +72,7 @@ BOTH = {"inits": "both = Concat <axis = 0> (x, x)", "first": "both", "sizes": "[
 )
 def test_no_loop_is_left(text, left):
     made = transform(as_model(text), "accelerate").model
-    kinds = [node.op_type for node in made.graph.node]
+    kinds = op_types(made)
     assert not {"Loop", "Scan"} & set(kinds)
     assert set(left) <= set(kinds)
     for feed in feeds():
@@ -100,6 +100,6 @@ def test_places_that_other_iterations_reach_stay_in_the_loop():
     text = loop(SCATTERS.replace("b = Add (a, one)", "b = Add (a, two)"), count="half", inits="")
     text = text.replace("half = Div (n, two)", "m0 = Sub (n, two) half = Div (m0, two)")
     made = transform(as_model(text), "accelerate").model
-    assert "Loop" in [node.op_type for node in made.graph.node]
+    assert "Loop" in op_types(made)
     for feed in feeds((2, 4, 8)):
         assert_equal_outputs(text, made, feed)

@@ -25,8 +25,7 @@ def read(condition, before="go = Less (s, n)", step=1):
     reader = ConditionReader(loop, ShapeInference(model))
     found = [reader.inside(part) for part in parts(loop.body("body").outputs[0])]
     firsts = list(parts(loop.input(1)))
-    says = [c is not None and any(reader.matches_start(p, c) for p in firsts) for c in found]
-    return found, says
+    return found, [c is not None and any(reader.matches_start(p, c) for p in firsts) for c in found]
 
 
 @table(

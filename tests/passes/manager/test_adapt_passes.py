@@ -7,7 +7,7 @@ import onnx
 import onnx_ir
 import pytest
 import straightline as sl
-from harness import assert_equal_outputs
+from harness import as_model, assert_equal_outputs, op_types
 from onnx_ir.passes import common
 from onnxscript import optimizer
 from onnxscript.rewriter import RewriteRule, RewriteRuleSet
@@ -15,10 +15,7 @@ from straightline import interop
 from straightline.passes import InlineIfs, UnrollLoops
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
-TEXT = (
-    HEAD
-    + """ g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] zero = {0, 0}> {
+TEXT = """ g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] zero = {0, 0}> {
     i = Identity (x)
     h = Loop (n, , i) <body = b (int64 k, bool g, float[2] a) => (bool d, float[2] e) {
         d = Identity (g)
@@ -30,17 +27,16 @@ TEXT = (
     >
     y = Add (z, zero)
 }"""
-)
 X = {"x": np.float32([1, -1])}
 
 
 @pytest.fixture
 def model():
-    return onnx.parser.parse_model(TEXT)
+    return as_model(TEXT)
 
 
 def ops(proto):
-    return [node.op_type for node in sl.ir.to_proto(proto).graph.node]
+    return op_types(sl.ir.to_proto(proto))
 
 
 def rule():
@@ -109,7 +105,7 @@ def test_a_function_that_gives_another_model():
         copy.graph.node(0).op_type = "Exp"
         return copy
 
-    model = onnx.parser.parse_model(HEAD + " g (float x) => (float y) { y = Neg (x) }")
+    model = as_model(" g (float x) => (float y) { y = Neg (x) }")
     result = sl.Pipeline([interop.step(twice, "twice")]).run(model, verify=False)
     assert ops(result.model) == ["Exp"]
     with pytest.raises(sl.MismatchError, match="the pass twice changed the outputs"):
@@ -131,8 +127,7 @@ def test_it_ends_where_it_is_repeated(model):
 
 
 def test_remarks_survive_a_foreign_pass(model):
-    passes = [UnrollLoops(), interop.step(common.IdentityEliminationPass())]
-    outcome = sl.transform(model, passes)
+    outcome = sl.transform(model, [UnrollLoops(), interop.step(common.IdentityEliminationPass())])
     reasons = {remark.op_type: remark.reason for remark in outcome.left}
     assert "depends on input 'n'" in reasons["Loop"]
     found = sl.inspect(model, [common.IdentityEliminationPass(), UnrollLoops()], values={"n": 1})
@@ -183,7 +178,7 @@ def test_objects_that_are_no_step(thing):
 
 
 def test_models_that_onnx_ir_would_change_are_left_alone():
-    model = onnx.parser.parse_model(HEAD + " g (float[4] x) => (float[4] y) { y = Add (x, w) }")
+    model = as_model(" g (float[4] x) => (float[4] y) { y = Add (x, w) }")
     sparse = model.graph.sparse_initializer.add(dims=[4])
     sparse.values.CopyFrom(onnx.numpy_helper.from_array(np.float32([3]), "w"))
     sparse.indices.CopyFrom(onnx.numpy_helper.from_array(np.int64([1]), "w_at"))
@@ -206,15 +201,11 @@ def test_names(thing, name):
 
 
 def test_large_weights_are_handed_over(tmp_path):
-    model = onnx.parser.parse_model(
-        HEAD + " g (float[2000] x) => (float[2000] y) { i = Identity (x) y = Add (i, w) }"
-    )
-    weights = np.ones(2000, np.float32)
-    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    model = as_model(" g (float[2000] x) => (float[2000] y) { i = Identity (x) y = Add (i, w) }")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(2000, np.float32), "w"))
     loaded = sl.load(model)
     (tensor,) = loaded.graph.initializers.values()
-    result = sl.Pipeline([interop.step(common.IdentityEliminationPass())]).apply(loaded)
-    assert result.changed
+    assert sl.Pipeline([interop.step(common.IdentityEliminationPass())]).apply(loaded).changed
     assert [*loaded.graph.initializers.values()] == [tensor]
     sl.save(loaded, tmp_path / "m.onnx")
     assert onnx.numpy_helper.to_array(onnx.load(tmp_path / "m.onnx").graph.initializer[0])[9] == 1

@@ -84,8 +84,7 @@ def test_an_option_that_no_pass_has():
 
 
 def test_straighten_among_others_takes_the_options_of_its_passes():
-    pipeline = parse_pipeline("inline-ifs,straighten", max_trips=3, max_nodes=5)
-    repeated = pipeline.passes[1]
+    repeated = parse_pipeline("inline-ifs,straighten", max_trips=3, max_nodes=5).passes[1]
     assert [*repeated.passes] == [*straighten(max_trips=3, max_nodes=5).passes]
     own = parse_pipeline("straighten{max_trips=4},inline-ifs", max_trips=3).passes[0]
     assert [*own.passes] == [*straighten(max_trips=4).passes]

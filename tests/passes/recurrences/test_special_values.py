@@ -70,8 +70,7 @@ def test_a_peephole_of_one_gate_alone():
     assert "has a gate without a peephole" in result.kept[0].reason
     assert run_passes(as_model(text), RaiseRecurrences(spread_nan=True)).changed
     cell = "k4 = Shape (h0) c0 = ConstantOfShape (k4) h1, c1 ="
-    zeros = text.replace("float[4] c0, ", "").replace("h1, c1 =", cell)
-    model = as_model(zeros)
+    model = as_model(text.replace("float[4] c0, ", "").replace("h1, c1 =", cell))
     after = run_passes(model, RaiseRecurrences()).model
     assert "LSTM" in op_types(after.graph)
     rng = np.random.default_rng(0)
@@ -90,8 +89,7 @@ def test_finite_values_may_be_multiplied_by_zero():
         <float[2, 4] table = {{1, 2, 3, 4, 5, 6, 7, 8}}> {{ x = Gather (table, ids)
         h1 = Scan <num_scan_inputs = 1, body = f (float[4] h, float[4] e) => (float[4] h2) {{
             {SPREADING["what is added without a weight"]} }}> (h0, x) }}"""
-    result = run_passes(as_model(text), RaiseRecurrences())
-    assert "RNN" in op_types(result.model.graph)
+    assert "RNN" in op_types(run_passes(as_model(text), RaiseRecurrences()).model.graph)
 
 
 TORCH = """y, h1 = Scan <num_scan_inputs = 1, body = f (float[B, 4] h, float[B, 3] e)
@@ -111,8 +109,7 @@ def test_the_offered_gru_holds_with_infinities():
         {{ {TORCH} }}""")
     (remark,) = [r for r in parse_pipeline("straighten").run(model).remarks if "GRU" in r.reason]
     assert "which onnxruntime may compute as a number where it is a NaN" in remark.reason
-    offered = remark.reason.split("--passes '")[1].split("'")[0]
-    after = parse_pipeline(offered).run(model).model
+    after = parse_pipeline(remark.reason.split("--passes '")[1].split("'")[0]).run(model).model
     assert "GRU" in op_types(after.graph)
     numbers = np.random.default_rng(0)
     shapes = {"x": (7, 3, 3), "h0": (3, 4), "wi": (12, 3), "wh": (12, 4), "bi": 12, "bh": 12}

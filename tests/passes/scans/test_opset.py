@@ -67,8 +67,7 @@ def test_an_operator_that_changes_keeps_them_all(monkeypatch):
 
 
 def test_one_inside_a_body_counts_too(monkeypatch):
-    model = model_of(scan("y", "q = Flatten (e) r = Neg (e)"))
-    changed, _, (remark,) = carry(model, monkeypatch)
+    changed, _, (remark,) = carry(model_of(scan("y", "q = Flatten (e) r = Neg (e)")), monkeypatch)
     assert not changed and "Flatten" in remark.reason
 
 
@@ -89,8 +88,7 @@ def test_inner_ones_come_first():
             (float[K,L,M] y) {{ {nested} }}"""
         )
     )
-    found = [node.output().name for _, node in scans_inside_out([model])]
-    assert found == ["o", "y"]
+    assert [node.output().name for _, node in scans_inside_out([model])] == ["o", "y"]
     surveyed = Crossing([model], 8, ShapeInference(model)).surveyed
     assert [node.output().name for node in surveyed] == ["y", "o"]
     assert all(shapes.length() == 3 for shapes in surveyed.values())

@@ -169,8 +169,7 @@ def test_a_backward_row_starts_at_its_last_valid_element():
 def test_lengths_of_a_batch_of_1_need_no_scan_around_the_scan():
     text = rnn("1", lengths="n")
     result = run_passes(text, Scan8To9())
-    choice = result.model.graph.node[-4]
-    assert choice.op_type == "If"
+    assert result.model.graph.node[-4].op_type == "If"
     for length in (0, 1, 3):
         if length:
             assert_equal_outputs(text, result.model, rnn_feeds([length], 3))

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-from harness import check_model, run_in_onnxruntime
+from harness import check_model, op_types, run_in_onnxruntime
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.fact import Fact
@@ -49,7 +49,7 @@ def test_all_rows_up_to_each(op_type, most, opset):
 @pytest.mark.parametrize("op_type", ["Max", "Add"])
 def test_an_open_number_of_rows_without_a_loop(op_type):
     model = doubled(op_type, None, straight=True)
-    types = [node.op_type for node in model.graph.node]
+    types = op_types(model)
     prelude = 3 if op_type == "Add" else 14  # rows of 0; blocks and their numbers
     assert len(types) == 4 * 31 + prelude and "Loop" not in types
     combine = {"Add": np.add, "Max": np.maximum}[op_type]
@@ -62,19 +62,18 @@ def test_an_open_number_of_rows_without_a_loop(op_type):
 
 def test_a_known_number_of_rows_takes_as_many_steps_as_it_has_digits():
     for most, steps in ((1, 0), (2, 1), (3, 2), (8, 3), (9, 4), (1000, 10)):
-        types = [node.op_type for node in doubled("Add", most).graph.node]
+        types = op_types(doubled("Add", most))
         assert types.count("Add") == steps and "Loop" not in types
 
 
 def test_an_unknown_number_takes_a_loop_of_so_many_steps():
-    types = [node.op_type for node in doubled("Add", None).graph.node]
+    types = op_types(doubled("Add", None))
     assert types.count("Loop") == 1 and len(types) < 10
 
 
 def test_a_loop_over_distances_is_told_from_others():
     """As a model that is read again has it, in which passes have no remark on it."""
-    model = ir.load(doubled("Max", None))
-    (loop,) = model.graph.nodes_of("Loop")
+    (loop,) = ir.load(doubled("Max", None)).graph.nodes_of("Loop")
     assert joins_rows(loop)
     text = """g (int64 n, bool c, float x) => (float y) { y = Loop (n, c, x) <body = b (int64 i,
         bool d, float a) => (bool d2, float b) { d2 = Identity (d) b = Tanh (a) }> }"""

@@ -2,7 +2,14 @@ import numpy as np
 import onnx
 import pytest
 from depth import examples
-from harness import assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from harness import (
+    as_model,
+    assert_equal_outputs,
+    assert_keeps,
+    assert_rewrites,
+    op_types,
+    run_passes,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import reference
@@ -19,9 +26,8 @@ NEG = """Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e
 def test_one_split_and_one_concat():
     assert_rewrites(
         UnrollScans(),
-        HEAD + f"g (float[2] x) => (float[2] y) {{ y = {NEG} (x) }}",
-        HEAD
-        + """
+        f"g (float[2] x) => (float[2] y) {{ y = {NEG} (x) }}",
+        """
         g (float[2] x) => (float[2] y) <int64[2] sizes = {1, 1}, int64[1] axes = {0}> {
            x_0, x_1 = Split <axis = 0> (x, sizes)
            x_0_element = Squeeze (x_0, axes)
@@ -39,10 +45,10 @@ def test_one_split_and_one_concat():
 @pytest.mark.parametrize("axis", [7, 2, -3])
 def test_an_axis_outside_the_rank_is_named(axis):
     scan = NEG.replace("num_scan_inputs", f"scan_input_axes = [{axis}], num_scan_inputs")
-    text = HEAD + f"g (float[2, 3] x) => (float[2] y) {{ y = {scan} (x) }}"
+    text = f"g (float[2, 3] x) => (float[2] y) {{ y = {scan} (x) }}"
     reason = f"its scan input 'x' has rank 2, which has no axis {axis}, so it fails at run time"
     # onnx's checker refuses such a model, yet there are some.
-    result = Pipeline([UnrollScans()]).run(onnx.parser.parse_model(text))
+    result = Pipeline([UnrollScans()]).run(as_model(text))
     assert not result.changed
     assert [remark.reason for remark in result.kept] == [reason]
 
@@ -143,8 +149,7 @@ def test_any_batch_length_and_direction(batch, longest, directions, size, data):
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_models(drawn):
     before, feeds = drawn
-    result = run_passes(before, UnrollScans())
-    assert_equal_outputs(before, result.model, feeds)
+    assert_equal_outputs(before, run_passes(before, UnrollScans()).model, feeds)
 
 
 @pytest.mark.parametrize("opset", [9, 11, 13, 18, 25])
@@ -152,7 +157,7 @@ def test_every_form_of_split(opset):
     text = f'<ir_version: 10, opset_import: ["" : {opset}]> g (float[3] x) => (float[3] y)'
     text += f" {{ y = {NEG} (x) }}"
     result = run_passes(text, UnrollScans())
-    operators = [node.op_type for node in result.model.graph.node]
+    operators = op_types(result.model)
     assert operators.count("Split") == operators.count("Concat") == 1
     assert_equal_outputs(text, result.model, {"x": np.array([1, 2, 3], np.float32)})
 
@@ -162,36 +167,28 @@ def scans_in(model):
 
 
 def test_one_iteration_needs_neither_split_nor_concat():
-    text = HEAD + f"g (float[1] x) => (float[1] y) {{ y = {NEG} (x) }}"
+    text = f"g (float[1] x) => (float[1] y) {{ y = {NEG} (x) }}"
     result = run_passes(text, UnrollScans())
-    assert [n.op_type for n in result.model.graph.node] == ["Squeeze", "Neg", "Unsqueeze"]
+    assert op_types(result.model) == ["Squeeze", "Neg", "Unsqueeze"]
     assert_equal_outputs(text, result.model, {"x": np.array([3], np.float32)})
 
 
 def test_an_element_that_nothing_reads_is_not_cut_out():
-    text = (
-        HEAD
-        + """g (float s, float[3] x) => (float f) {
+    text = """g (float s, float[3] x) => (float f) {
           f = Scan <num_scan_inputs = 1, body = b (float a, float e) => (float r) {
             r = Neg (a) }> (s, x) }"""
-    )
-    result = run_passes(text, UnrollScans())
-    assert [n.op_type for n in result.model.graph.node] == ["Neg"] * 3
+    assert op_types(run_passes(text, UnrollScans()).model) == ["Neg"] * 3
 
 
 def test_no_iterations_give_the_states_and_nothing_collected():
-    text = (
-        HEAD
-        + """g (float[2] s, float[2,0] x) => (float[2] f, float[2,0] y) {
+    text = """g (float[2] s, float[2,0] x) => (float[2] f, float[2,0] y) {
           f, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
              body = b (float[2] a, float[2] e) => (float[2] r, float[2] q) {
                r = Add (a, e) q = Neg (r) }> (s, x) }"""
-    )
     assert_rewrites(
         UnrollScans(),
         text,
-        HEAD
-        + """g (float[2] s, float[2,0] x) => (float[2] f, float[2,0] y) <float[2,0] y = {}> {
+        """g (float[2] s, float[2,0] x) => (float[2] f, float[2,0] y) <float[2,0] y = {}> {
           f = Identity (s) }""",
         [{"s": np.ones(2, np.float32), "x": np.empty((2, 0), np.float32)}],
     )
@@ -213,20 +210,17 @@ def test_no_iterations_in_opset_8():
 
 
 def test_inner_scans_are_unrolled_too():
-    text = (
-        HEAD
-        + """g (float[2,3] x) => (float[2,3] y) {
+    text = """g (float[2,3] x) => (float[2,3] y) {
           y = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] v) {
             v = Scan <num_scan_inputs = 1, scan_input_directions = [1],
                body = c (float a) => (float r) { r = Neg (a) }> (e) }> (x) }"""
-    )
     result = run_passes(text, UnrollScans())
     assert scans_in(result.model) == 0
     assert_equal_outputs(text, result.model, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
 
 
 def test_constants_are_folded_on_the_way():
-    text = HEAD + f"g (float x) => (float[2] y) <float[2] c = {{1, 2}}> {{ y = {NEG} (c) }}"
+    text = f"g (float x) => (float[2] y) <float[2] c = {{1, 2}}> {{ y = {NEG} (c) }}"
     result = run_passes(text, UnrollScans())
     assert not result.model.graph.node
     assert_equal_outputs(text, result.model, {"x": np.array(0, np.float32)})
@@ -237,7 +231,7 @@ def test_constants_are_folded_on_the_way():
     ({"max_nodes": 5}, "over max_nodes=5; raise it with --max-nodes"),
 )
 def test_budgets(options, reason):
-    text = HEAD + f"g (float[3] x) => (float[3] y) {{ y = {NEG} (x) }}"
+    text = f"g (float[3] x) => (float[3] y) {{ y = {NEG} (x) }}"
     assert_keeps(UnrollScans(**options), text, reason)
 
 
@@ -268,7 +262,7 @@ def test_kept_scans_and_their_reasons(text):
 
 
 def test_random_operators_are_kept():
-    text = HEAD + f"g (float[2] x) => (float[2] y) {{ y = {NEG} (x) }}"
+    text = f"g (float[2] x) => (float[2] y) {{ y = {NEG} (x) }}"
     assert_keeps(UnrollScans(), text.replace("Neg", "RandomUniformLike"), "draws random numbers")
 
 
@@ -280,7 +274,7 @@ def test_a_size_that_varies_is_computed_for_the_zeros():
             r = Concat <axis = 0> (e, e) }> (n, x) }"""
     )
     result = run_passes(text, UnrollScans())
-    assert "Expand" in [node.op_type for node in result.model.graph.node]
+    assert "Expand" in op_types(result.model)
     x = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
     assert_equal_outputs(text, result.model, {"x": x})
 
@@ -300,7 +294,6 @@ def test_strings_are_filled_up_with_empty_ones():
 
 @pytest.mark.parametrize("length", [1, 2])
 def test_copies_that_load_slower_are_not_made_where_costs_count(length):
-    text = HEAD + f"g (float[{length}] x) => (float[{length}] y) {{ y = {NEG} (x) }}"
-    result = run_passes(text, UnrollScans(costs="onnxruntime"))
-    assert result.changed == (length == 1)
+    text = f"g (float[{length}] x) => (float[{length}] y) {{ y = {NEG} (x) }}"
+    assert run_passes(text, UnrollScans(costs="onnxruntime")).changed == (length == 1)
     assert run_passes(text, UnrollScans()).changed

@@ -82,8 +82,7 @@ def test_outputs_are_put_together_along_their_axis(axis, backward):
     model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
     parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
     (iterations,) = parts.elements(emitter)
-    joined = parts.stack(emitter, 0, [[v for (v,) in iterations]], "r")
-    (found,) = run(model, [joined], s=S, x=X)
+    (found,) = run(model, [parts.stack(emitter, 0, [[v for (v,) in iterations]], "r")], s=S, x=X)
     np.testing.assert_array_equal(found, np.stack(X[::-1] if backward else X, axis))
 
 
@@ -91,8 +90,7 @@ def test_outputs_are_put_together_along_their_axis(axis, backward):
 def test_short_rows_end_in_zeros(inner):
     """Of a known shape, or of that which another element has at run time."""
     signature = "float[2,3] s, float[2,4,2] x" if inner != "e" else "float[2,3] s, float[2,4,K] x"
-    body = f"float[3] a, {inner}"
-    model, scan, shapes = scan_of("", signature, version=8, lens=",", body=body)
+    model, scan, shapes = scan_of("", signature, version=8, lens=",", body=f"float[3] a, {inner}")
     assert (element_shape(shapes, 0) == (2,)) == (inner != "e")
     parts, emitter = Rows(scan, shapes, [2, 4], 4), Builder(model.graph)
     rows = parts.elements(emitter)

@@ -289,7 +289,6 @@ def test_an_unrolled_loop_over_a_sequence_becomes_straight_line():
            y = ConcatFromSequence <axis = 0> (t)
         }"""
     )
-    unroll = parse_pipeline("unroll-loops").passes
-    result = run_passes(text, *unroll, *LOWER)
+    result = run_passes(text, *parse_pipeline("unroll-loops").passes, *LOWER)
     assert sequence_operators(result.model) == []
     assert_equal_outputs(text, result.model, {"a": TWO["a"]})

@@ -85,8 +85,7 @@ class Program:
             # Only graph inputs have a declared length here.
             fixed = self.draw(st.sampled_from(["x", "y"]))
             split = self.emit("SplitToSequence", [fixed], axis=0, keepdims=keep)
-            joined = self.emit("ConcatFromSequence", [split], axis=0, new_axis=1 - keep)
-            self.tensors.append(joined)
+            self.tensors.append(self.emit("ConcatFromSequence", [split], axis=0, new_axis=1 - keep))
             return
         sizes = self.constant(2) if kind == "scalar" else self.constant([1, 0, 2])
         if kind == "given":
@@ -168,8 +167,7 @@ def programs(draw):
 @settings(max_examples=examples(25), deadline=None)
 @given(programs())
 def test_no_decided_sequence_is_left(model):
-    pipeline = parse_pipeline("fold-constants")
-    result = run_passes(model, *pipeline.passes, *LOWER)
+    result = run_passes(model, *parse_pipeline("fold-constants").passes, *LOWER)
     assert sequence_operators(result.model) == []
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     feeds = {"x": x, "y": 5 - x * x, "p": np.array([1, 0, 2])}

@@ -1,13 +1,11 @@
 """Stacked tensors are concatenated, or read one by one, where the axis goes again."""
 
 import numpy as np
-import onnx
 import pytest
 import straightline as sl
-from harness import assert_rewrites, run_passes
+from harness import as_model, assert_rewrites, run_passes
 from straightline.passes import EliminateDeadNodes, FlattenStacks
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 PASSES = (FlattenStacks(), EliminateDeadNodes())
 FEED = {name: np.random.default_rng(0).random((3, 4), np.float32) for name in "xz"}
 STACK = """<int64[1] k = {%d}, int64[%d] shape = {%s}, int64 i = {-1}> {
@@ -16,8 +14,8 @@ STACK = """<int64[1] k = {%d}, int64[%d] shape = {%s}, int64 i = {-1}> {
 
 
 def flattens(before, after):
-    assert_rewrites(PASSES, HEAD + before, HEAD + after, [FEED])
-    proof = sl.prove(onnx.parser.parse_model(HEAD + before), onnx.parser.parse_model(HEAD + after))
+    assert_rewrites(PASSES, before, after, [FEED])
+    proof = sl.prove(as_model(before), as_model(after))
     assert (proof.status, proof.equality) == ("proved", "bits")
 
 
@@ -71,5 +69,5 @@ KEPT = {
 def test_others_stay(name):
     axis, shape, along, nodes = KEPT[name]
     constants = STACK.replace("int64 i", "int64 five = {5}, int64 i") % (axis, 2, shape, along)
-    text = f"{HEAD}g (float[3, 4] x, float[3, 4] z) => (float[N, M] y) {constants} {nodes} }}"
+    text = f"g (float[3, 4] x, float[3, 4] z) => (float[N, M] y) {constants} {nodes} }}"
     assert not run_passes(text, FlattenStacks()).changed

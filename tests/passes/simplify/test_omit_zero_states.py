@@ -36,8 +36,7 @@ def test_zeros_are_omitted(form):
     before = HEAD + SIGNATURE + CONSTANTS % "0, 0" + FORMS[form] + LAYER % ", , , z, z"
     after = HEAD + SIGNATURE + " {" + LAYER % ""
     assert_rewrites(PASSES, before, after, [FEED])
-    models = map(onnx.parser.parse_model, (before, after))
-    proof = sl.prove(*models)
+    proof = sl.prove(*map(onnx.parser.parse_model, (before, after)))
     assert (proof.status, proof.equality) == ("proved", "bits")
 
 

@@ -111,8 +111,7 @@ def test_a_body_uses_sizes_of_the_graph_around_it():
         y = If (p) <then_branch = t () => (float[a, b] q) { e = Exp (x) u = Shape (e)
                 q = Expand (e, u) },
             else_branch = f () => (float[c, d] r) { r = Neg (x) }> }"""
-    result = run_passes(HEAD.format(17) + text, *PASSES)
-    branch = result.model.graph.node[1].attribute[0].g
+    branch = run_passes(HEAD.format(17) + text, *PASSES).model.graph.node[1].attribute[0].g
     assert [node.op_type for node in branch.node] == ["Exp", "Expand"]
 
 

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from harness import as_model
+from harness import as_model, op_types
 from straightline import ir, passes
 from straightline.passes import PassContext
 from straightline.passes.base import Meter
@@ -80,7 +80,6 @@ def test_all_passes_of_a_run_spend_from_one():
 BRANCHES = """If (q) <then_branch = t () => (float[2] u) { v = Neg (a) w = Exp (v) u = Abs (w) },
     else_branch = e () => (float[2] z) { o = Abs (a) p = Exp (o) s = Sin (p) r = Neg (s) h = Cos (r)
         m = Abs (h) j = Exp (m) z = Tanh (j) }>"""
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOPS = """Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] s) {
     d = Identity (c) s = %s }>"""
 FLAT = "g (float[2] x, bool q) => (float[2] y) <int64 n = {%d}> { %s y = %s }"
@@ -108,10 +107,10 @@ def nodes(model):
 def test_copies_of_bodies_inside_count_for_what_follows(name):
     """Each copy of the body has its own copy of the branches."""
     text, pass_ = TWICE[name]
-    model, copies = as_model(HEAD + text), []
+    model, copies = as_model(text), []
     for most in range(0, 180, 6):
         result = passes.Pipeline([pass_(max_nodes=most)]).run(model)
-        copies.append([node.op_type for node in result.model.graph.node].count("If"))
+        copies.append(op_types(result.model).count("If"))
         assert nodes(result.model) - nodes(model) <= most
         told = any(f"over max_nodes={most}" in remark.reason for remark in result.kept)
         assert told == (copies[-1] < 8)
@@ -123,8 +122,7 @@ def nest(depth):
     text = "Neg (a)"
     for _ in range(depth):
         loop = (LOOPS % text).replace(", x)", ", a)")
-        branches = BRANCHES.replace("u = Abs (w)", f"u = {loop}")
-        text = branches
+        text = BRANCHES.replace("u = Abs (w)", f"u = {loop}")
     return text
 
 
@@ -132,7 +130,7 @@ def nest(depth):
 def test_loops_in_branches_in_loops_share_a_budget(most):
     """Copies of a construct are copied again by the one around it."""
     text = FLAT % (2, "", LOOPS % nest(8))
-    model = as_model(HEAD + text)
+    model = as_model(text)
     context = passes.PassContext()
     rewritten = ir.load(model)
     result = passes.Pipeline([passes.UnrollLoops(max_nodes=most)]).apply(rewritten, run=context)

@@ -40,6 +40,5 @@ def test_other_opsets_and_static_sizes_need_none():
 
 
 def test_a_name_that_is_taken_is_left_alone():
-    taken = MODEL.replace("[q,", "[sliced_1,")
-    model = sl.convert_version(parser.parse_model(taken), 10)
+    model = sl.convert_version(parser.parse_model(MODEL.replace("[q,", "[sliced_1,")), 10)
     assert declared(model) == {"t": ["sliced_2", 1]}

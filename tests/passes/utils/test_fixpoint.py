@@ -4,13 +4,11 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from harness import as_model, assert_equal_outputs
+from harness import as_model, assert_equal_outputs, op_types
 from straightline import ir
 from straightline.passes import FoldShapes, Pass, PassContext, Pipeline, parse_pipeline, straighten
 from straightline.passes.utils.fixpoint import OperatorKinds, rewrite_model
 from texts import LOOP_THEN_IF as TEXT
-
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Turning(Pass):
 def test_passes_that_undo_each_other_end():
     log = []
     passes = [Turning("Relu", "Abs", log), Turning("Abs", "Relu", log)]
-    text = HEAD + "g (float[2] x) => (float[2] y) { y = Relu (x) }"
+    text = "g (float[2] x) => (float[2] y) { y = Relu (x) }"
     result = Pipeline(passes, repeat=True).run(as_model(text))
     assert len(log) < 12
     assert "as it was some rounds before" in result.remarks[-1].reason
@@ -82,9 +80,9 @@ def test_passes_that_undo_each_other_end():
 
 def test_passes_that_go_on_changing_something_are_not_taken_for_such():
     many = "".join(f"v{i + 1} = Relu (v{i}) " for i in range(9))
-    text = HEAD + f"g (float[2] v0) => (float[2] v9) {{ {many} }}"
+    text = f"g (float[2] v0) => (float[2] v9) {{ {many} }}"
     result = Pipeline([Turning()], repeat=True).run(as_model(text), verify=False)
-    assert [node.op_type for node in result.model.graph.node] == ["Abs"] * 9
+    assert op_types(result.model) == ["Abs"] * 9
     assert not result.remarks
 
 
@@ -105,24 +103,21 @@ def test_a_nested_repetition_is_one_of_the_passes():
     text = TEXT.replace("bool q", "bool r").replace("If (q)", "If (yes)")
     text = text.replace("<int64 n = {2}>", "<int64 n = {2}, bool yes = {1}>")
     result = parse_pipeline("straighten,eliminate-dead-nodes").run(as_model(text))
-    assert [node.op_type for node in result.model.graph.node] == ["Neg"] * 3
+    assert op_types(result.model) == ["Neg"] * 3
     assert {r.op_type for r in result.remarks if r.action == "rewritten"} >= {"Loop", "If"}
     names = [timing.pass_name for timing in result.timings]
     assert {"unroll-loops", "inline-ifs", "eliminate-dead-nodes"} <= set(names)
 
 
 def test_times_are_those_that_were_spent():
-    log = []
-    result = Pipeline([Recording("a", 3, log)], repeat=True).run(as_model(TEXT))
-    (timing,) = result.timings
+    (timing,) = Pipeline([Recording("a", 3, [])], repeat=True).run(as_model(TEXT)).timings
     assert 0 <= timing.seconds < 0.9, "it does nothing but count"
 
 
 def test_remarks_on_what_is_gone_are_dropped():
     text = TEXT.replace("y = If (q)", "unused = If (q)").replace("y)", "z)", 1)
     context = PassContext()
-    passes = straighten().passes
-    assert rewrite_model(passes, ir.load(as_model(text)), context, repeat=True)
+    assert rewrite_model(straighten().passes, ir.load(as_model(text)), context, repeat=True)
     assert [r.op_type for r in context.remarks if r.action == "kept"] == []
 
 
@@ -184,17 +179,14 @@ def test_facts_of_a_pass_serve_later_passes():
 def test_shapes_are_declared_only_where_a_shape_was_asked_for():
     text = """g (float[N, 4] x) => (int64[2] y, int64 z) <int64 one = {1}> {
         a = Neg (x) b = Exp (x) c = Shape (b) y = Neg (c) d = Gather (c, one) z = Neg (d) }"""
-    context, model = PassContext(), ir.load(as_model(HEAD + text))
+    context, model = PassContext(), ir.load(as_model(text))
     for node in model.graph.nodes():  # what was asked for by others is no business of the pass
         context.inference(model).fact(node.output())
     FoldShapes().run(model, context)
-    declared = [v.name for v in model.graph.value_infos if isinstance(v, ir.Value)]
-    assert declared == ["b", "c"]
+    assert [v.name for v in model.graph.value_infos if isinstance(v, ir.Value)] == ["b", "c"]
 
 
-EARLY_STOP = (
-    HEAD
-    + """g (float[2] x, int64 n) => (float[2] y)
+EARLY_STOP = """g (float[2] x, int64 n) => (float[2] y)
     <int64 zero = {0}, int64 one = {1}, int64 five = {5}, bool yes = {1}, float lots = {9.0}> {
         y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] a, int64 j)
                                              => (bool go, float[2] r, int64 k) {
@@ -207,7 +199,6 @@ EARLY_STOP = (
             go = And (small, inside)
         }>
     }"""
-)
 
 
 def test_selects_is_the_whole_recipe():

@@ -51,7 +51,6 @@ def test_names_in_attributes(inside):
         }}>
     }}"""
     (loop,) = ir.load(as_model(text)).graph.nodes()
-    reason = externally_named(loop)
-    assert (reason is not None) == inside
+    assert (externally_named(loop) is not None) == inside
     loop.output().pinned = True
     assert "'y' is named from outside" in externally_named(loop)

@@ -27,6 +27,5 @@ def test_a_condition_of_its_own_stays_one(passes, source):
 
 
 def test_a_body_that_returned_its_condition_before_is_left_alone():
-    text = MODEL.format(BODY.format("c") + "{ s = Sin (a) f = Cos (s) }>")
-    result, condition = returned(text)
+    result, condition = returned(MODEL.format(BODY.format("c") + "{ s = Sin (a) f = Cos (s) }>"))
     assert result == condition

@@ -11,7 +11,6 @@ from straightline.passes.base import PassContext
 from straightline.passes.utils.loop_facts import settled_outputs
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g (float[N, 4] x) => ({declared} y, {rows} z) <int64 n = {{{iterations}}}> {{
     y, z = Loop (n, , x) <body = b (int64 i, bool c, float[N, 4] h)
         => (bool d, float[N, 4] k, float[N, 4] r) {{
@@ -23,7 +22,7 @@ SCAN = """g (float[N] s, float[{iterations}, N] x) => ({declared} y, {rows} z) {
 
 
 def unrolled(text: str, pipeline: str, **parts: object) -> tuple[object, PassContext]:
-    model, context = load(as_model(HEAD + text.format(**parts))), PassContext()
+    model, context = load(as_model(text.format(**parts))), PassContext()
     parse_pipeline(pipeline).apply(model, run=context)
     return model, context
 
@@ -62,7 +61,7 @@ def test_sizes_that_grow_are_followed_through_the_copies():
     text = """g (float[2] x) => (float[3] y) <int64 n = {10}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[N] h) => (bool d, float[M] k) {
             d = Identity (c)  k = Concat <axis = 0> (h, x) }> }"""
-    model = load(as_model(HEAD + text))
+    model = load(as_model(text))
     (loop,) = model.graph.nodes_of("Loop")
     assert settled_outputs(PassContext().inference(model), loop, 10) == {}
     parse_pipeline("unroll-loops").apply(model)
@@ -78,7 +77,7 @@ def test_a_state_that_passes_through_keeps_its_own_facts():
         y, t = Loop (n, , x, s) <body = b (int64 i, bool c, float[N, 2] h, int64[2] u)
             => (bool d, float[N, 2] k, int64[2] u) { d = Identity (c)  k = Neg (h) }>
         z = Expand (one, t) }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     model, context = load(before), PassContext()
     parse_pipeline("unroll-loops").apply(model, run=context)
     (neg,) = (node for node in model.graph.nodes_of("Neg") if node.output() in model.graph.outputs)
@@ -92,7 +91,7 @@ def test_inside_a_body_nothing_is_recorded():
             f = Identity (e)  n = Constant <value_int = 10> ()
             q = Loop (n, , p) <body = b (int64 i, bool c, float[2] h) => (bool d, float[2] k) {
                 d = Identity (c)  k = Neg (h) }> }> }"""
-    model, context = load(as_model(HEAD + text)), PassContext()
+    model, context = load(as_model(text)), PassContext()
     parse_pipeline("unroll-loops").apply(model, run=context)
     assert len(model.graph.nodes_of("Loop")) == 1 and context.analyses.facts == {}
 

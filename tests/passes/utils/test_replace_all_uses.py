@@ -4,11 +4,9 @@ from harness import as_model
 from straightline import ir
 from straightline.passes.utils.replace_all_uses import replace_value
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
-
 
 def values(text):
-    model = ir.load(as_model(HEAD + text))
+    model = ir.load(as_model(text))
     return model.graph, {v.name: v for n in model.graph.nodes() for v in n.outputs if v}
 
 

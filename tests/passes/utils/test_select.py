@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from sessions import outputs
 from straightline import ir, reference
 from straightline.facts.polynomial import Dimension
@@ -18,7 +19,7 @@ N = Dimension.symbol("N")
 
 def model_of(kind, condition="bool c"):
     return ir.load(
-        onnx.parser.parse_model(
+        as_model(
             f'<ir_version: 8, opset_import: ["" : 17]> g ({condition}, {kind}[2] a, {kind}[2] b)'
             " => () { }"
         )
@@ -26,8 +27,7 @@ def model_of(kind, condition="bool c"):
 
 
 def give_out(model, value, kind):
-    info = onnx.helper.make_tensor_value_info(value.name, kind, [2])
-    model.graph.set_outputs([value], [info])
+    model.graph.set_outputs([value], [onnx.helper.make_tensor_value_info(value.name, kind, [2])])
     ir.verify(model)
     return ir.to_proto(model)
 
@@ -86,7 +86,6 @@ def test_a_condition_of_more_elements_fails_as_in_an_if():
         reference.run(proto, {"c": np.ones(2, bool), **dict.fromkeys("ab", np.ones(2, np.float32))})
 
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
     w = If (c) <then_branch = t () => (float[2] a) {{ a = {} (x) }},
                 else_branch = e () => (float[2] b) {{ b = {} (x) }}>
@@ -102,14 +101,14 @@ CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
 )
 def test_signs_of_zeros_that_readers_tell_stay(branches, reader, left):
     """onnxruntime's Where loses them of the first value."""
-    text = HEAD + CHOICE.format(*branches, reader)
-    outcome = sl.transform(onnx.parser.parse_model(text), "ifs-to-selects")
+    text = CHOICE.format(*branches, reader)
+    outcome = sl.transform(as_model(text), "ifs-to-selects")
     assert sorted(node.op_type for node in outcome.model.graph.node) == sorted([*left, reader])
     assert outcome.verdict.proof.proved
     for holds in (True, False):
         for x in ([0.0, -0.0], [1.0, -1.0]):
             fed = {"x": np.array(x, np.float32), "c": np.array(holds)}
-            one, other = (outputs(m, fed) for m in (onnx.parser.parse_model(text), outcome.model))
+            one, other = (outputs(m, fed) for m in (as_model(text), outcome.model))
             np.testing.assert_array_equal(one, other)
 
 
@@ -117,9 +116,7 @@ def test_special_numbers_are_chosen_as_they_are():
     special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5], np.float32)
     for kind, dtype in (("float", np.float32), ("double", np.float64), ("float16", np.float16)):
         numbers = np.resize(special, 40).astype(dtype)
-        model = ir.load(
-            onnx.parser.parse_model(f"{HEAD} g (bool c, {kind}[40] a, {kind}[40] b) => () {{ }}")
-        )
+        model = ir.load(as_model(f" g (bool c, {kind}[40] a, {kind}[40] b) => () {{ }}"))
         c, a, b = model.graph.inputs
         chosen = select(Builder(model.graph), c, a, b, a.elem_type, "y")
         info = onnx.helper.make_tensor_value_info(chosen.name, a.elem_type, [40])
@@ -139,8 +136,7 @@ def test_each_form_is_read_back(kind):
     model = model_of(kind)
     condition, one, other = model.graph.inputs
     builder = Builder(model.graph, opset=17)
-    elem_type = {"float": 1, "bool": 9, "int32": 6}[kind]
-    value = select(builder, condition, one, other, elem_type, "y")
+    value = select(builder, condition, one, other, {"float": 1, "bool": 9, "int32": 6}[kind], "y")
     assert as_select(value.producer) == (condition, one, other)
 
 

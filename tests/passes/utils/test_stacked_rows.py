@@ -38,8 +38,7 @@ def test_rows_joined_along_an_axis(axis, shape, count, empty):
     rows = np.arange(count * np.prod(sizes), dtype=np.float32).reshape(count, *sizes)
     (found,) = run_in_onnxruntime(_joined(axis, shape, 17), {"x": rows})
     nothing = np.zeros((*sizes[:axis], 0, *sizes[axis + 1 :]), np.float32)
-    expected = np.concatenate([nothing, *rows], axis)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, np.concatenate([nothing, *rows], axis))
 
 
 def test_an_older_reshape_cannot_be_told_a_size_of_0():

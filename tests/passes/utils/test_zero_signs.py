@@ -44,8 +44,7 @@ ZERO = "<float z = {0}, float two = {2}, float three = {3}, float one = {1}, flo
 def test_readers(reader, goes):
     nodes = f"{ZERO} {{ e = Tanh (x) t = Add (e, z) {reader} }}"
     graph = ir.load(model(nodes, 17, "(float[3] x) => (float[3] y)")).graph
-    added = graph.nodes()[1].output()
-    assert (added in ignored_signs(graph)) == goes
+    assert (graph.nodes()[1].output() in ignored_signs(graph)) == goes
     left = operators(nodes, "(float[3] x) => (float[3] y)", exactness="values")
     assert (left.count("Add") < nodes.count("= Add")) == goes
 
@@ -112,8 +111,7 @@ g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{
     ("v = Exp (u)", "Exp", "Reciprocal", False),
 )
 def test_readers_around_a_loop(row, after, of_rows, tells):
-    loaded = ir.load(parser.parse_model(LOOP.format(row, after, of_rows)))
-    (loop,) = loaded.graph.nodes_of("Loop")
+    (loop,) = ir.load(parser.parse_model(LOOP.format(row, after, of_rows))).graph.nodes_of("Loop")
     (negated,) = [n for n in loop.body("body").nodes_of("Neg") if n.output().name == "t"]
     assert tells_signs(negated.output()) == tells
 

@@ -171,8 +171,7 @@ TENSORS = {
 @pytest.mark.parametrize("k", [0, 4])
 def test_a_tensor_to_which_each_iteration_writes(write, k):
     out, initial, type_, body = TENSORS[write]
-    text = TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k)
-    model = as_model(HEAD + text)
+    model = as_model(HEAD + TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for n in (0, 1, 5):

@@ -35,8 +35,7 @@ def test_a_read_beyond_the_last_row_is_not_hidden():
     text = """g (float[5, 3] x, int64 n) => (float[M, 3] y) <bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
             c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
-    result = vectorized(as_model(HEAD + text))
-    assert "Gather" in op_types(result.model.graph)
+    assert "Gather" in op_types(vectorized(as_model(HEAD + text)).model.graph)
 
 
 def test_outputs_along_other_axes_and_backward():

@@ -89,8 +89,7 @@ def test_states_that_no_outer_iteration_changes_are_computed_once(initial, row, 
     before = as_model(HEAD + text)
     result = Pipeline([HoistInvariants(), VectorizeLoops()]).run(before).model
     (loop,) = (node for node in result.graph.node if node.op_type == "Loop")
-    power = loop.attribute[0].g.input[3]
-    assert len(power.type.tensor_type.shape.dim) == sizes
+    assert len(loop.attribute[0].g.input[3].type.tensor_type.shape.dim) == sizes
     for n in (0, 1, 3):
         feed = {"x": numbers(3, 3, 3) / 4, "w": numbers(3, 3) / 4, "p0": numbers(3, 3) / 4}
         assert_same(before, result, {**feed, "h0": numbers(3), "n": np.array(n)})

@@ -47,8 +47,7 @@ def scanning(operator, operands, rows, outputs="1", opset=17, constants=(), **at
     infos = [info(name, array) for name, array in fed.items()]
     outs = [onnx.ValueInfoProto(name=name) for name in present]
     alone = helper.make_graph([node], "g", infos, outs, tensors)
-    one = helper.make_model(alone, opset_imports=imports, ir_version=8)
-    rows_of_outputs = run_kernel(one, fed)
+    rows_of_outputs = run_kernel(helper.make_model(alone, opset_imports=imports, ir_version=8), fed)
     declared = [info(n, y) for n, y in zip(present, rows_of_outputs, strict=True)]
     body = helper.make_graph([node], "body", infos[: len(rows)], declared)
     scan = helper.make_node(

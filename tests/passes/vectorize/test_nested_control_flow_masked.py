@@ -50,11 +50,9 @@ def model_of(count, start, first, body):
 def test_a_loop_that_runs_as_often_as_the_longest_one(case):
     model = model_of(*CASES[case])
     result = vectorized(model)
-    outer = [node.op_type for node in result.model.graph.node]
-    assert "ReduceMax" in outer, result.remarks
+    assert "ReduceMax" in [node.op_type for node in result.model.graph.node], result.remarks
     (loop,) = [node for node in result.model.graph.node if node.op_type == "Loop"]
-    body = next(a.g for a in loop.attribute if a.name == "body")
-    assert "Loop" not in list(op_types(body))
+    assert "Loop" not in list(op_types(next(a.g for a in loop.attribute if a.name == "body")))
     for n in (0, 1, 3, 5):
         assert_same(model, result.model, feed(n))
 
@@ -79,8 +77,7 @@ KEPT = {
 @pytest.mark.parametrize("case", KEPT)
 def test_nodes_that_may_fail_where_they_do_not_run(case):
     model = model_of(LENGTH, "yes", "e", KEPT[case])
-    outer = [node.op_type for node in vectorized(model).model.graph.node]
-    assert "ReduceMax" not in outer
+    assert "ReduceMax" not in [node.op_type for node in vectorized(model).model.graph.node]
 
 
 def test_a_loop_that_stacks_elements_stays():

@@ -134,8 +134,7 @@ def test_states_that_nothing_needs():
 def test_quantization_annotations_keep_a_body_as_it_is():
     text = HEAD + _loop(BODIES["a projection of what is read"][0], "Loop")
     model = as_model(text)
-    body = model.graph.node[0].attribute[0].g
-    body.quantization_annotation.add(tensor_name="p")
+    model.graph.node[0].attribute[0].g.quantization_annotation.add(tensor_name="p")
     result = vectorized(model)
     assert not result.changed
     assert "quantization annotations" in result.kept[0].reason

@@ -101,8 +101,7 @@ def test_external_data_that_is_not_there_is_an_error():
 
 def test_a_path_is_read_with_its_external_data(tmp_path):
     model = parse("agraph (float[2] x) => (float[2] y) { y = Add (x, k) }")
-    tensor = numpy_helper.from_array(np.array([5, 6], np.float32), "k")
-    model.graph.initializer.append(tensor)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([5, 6], np.float32), "k"))
     path = tmp_path / "model.onnx"
     onnx.save(model, path, save_as_external_data=True, location="weights", size_threshold=0)
     x = np.zeros(2, np.float32)

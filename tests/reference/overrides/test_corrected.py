@@ -62,8 +62,7 @@ def test_without_axes_nothing_is_reduced_where_that_is_said():
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_values_of_one_hot_rows_are_copied(axis):
     values = np.array([-INF, NAN], np.float32)
-    operands = [np.array([0, -1, 7]), np.array(3), values]
-    model, feeds = one_node("OneHot", operands, 13, axis=axis)
+    model, feeds = one_node("OneHot", [np.array([0, -1, 7]), np.array(3), values], 13, axis=axis)
     assert_as_onnxruntime(model, feeds)
 
 

@@ -97,8 +97,7 @@ def test_without_elements_the_initial_state_is_the_last(op_type):
     feed = {"x": np.zeros((0, 1, 3), np.float32), "w": np.zeros((1, rows, 3), np.float32)}
     feed["r"] = np.zeros((1, rows, 2), np.float32)
     feed["h"] = np.array([[[5, -7]]], np.float32)
-    names = ["x", "w", "r", "", "", "h"]
-    source = model(op_type, names, ["y", "last"], feed, {"hidden_size": 2})
+    source = model(op_type, ["x", "w", "r", "", "", "h"], ["y", "last"], feed, {"hidden_size": 2})
     every, last = reference.run(source, feed)[:2]
     assert every.shape == (0, 1, 1, 2)
     np.testing.assert_array_equal(last, feed["h"])

@@ -61,8 +61,7 @@ def test_the_first_of_equal_votes_wins():
 def test_probabilities(post):
     attributes = classifier([4, 2, 9], platt=True)
     model = one_node("SVMClassifier", ROWS, 2, kernel_type="RBF", post_transform=post, **attributes)
-    outcome = replaced(model, {"x": ROWS})
-    assert operators(outcome).count("Loop") == 1
+    assert operators(replaced(model, {"x": ROWS})).count("Loop") == 1
 
 
 def test_two_probabilities_need_no_loop():

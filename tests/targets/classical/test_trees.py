@@ -69,5 +69,4 @@ def test_labels_that_clients_pick_in_their_own_way_stay(columns, labels, reason)
 def test_an_old_opset_cannot_compare():
     nodes, leaves = ensemble(DRAW)
     given = {**nodes, **weights(DRAW, leaves, "target", [0]), "n_targets": 1}
-    model = one_node("TreeEnsembleRegressor", X, opset=13, **given)
-    replaced(model, {"x": X})
+    replaced(one_node("TreeEnsembleRegressor", X, opset=13, **given), {"x": X})

@@ -65,14 +65,12 @@ def test_a_kernel_of_one_axis_slides_over_images(node):
     text = one_node(node, f"float[n, 4, 9] x, float[{weights}] w, float[4] b")
     w = RNG.standard_normal([int(n) for n in weights.split(",")]).astype(np.float32)
     feed = {"x": SIGNAL, "w": w, "b": SIGNAL[0, :, 0].copy()}
-    target = lacking(forms={op: (Form(ranks={"X": (4, 5)}),)})
-    outcome = fitted(text, target, feed, passes=())
+    outcome = fitted(text, lacking(forms={op: (Form(ranks={"X": (4, 5)}),)}), feed, passes=())
     assert operators(outcome) == sorted([op, "Squeeze", "Unsqueeze"]) and not outcome.untaken
 
 
 def test_indices_of_maxima_keep_their_axis():
-    node = "y, z = MaxPool <kernel_shape = [2]> (x)"
-    text = one_node(node, "float[1, 4, 9] x", outputs="y, z")
+    text = one_node("y, z = MaxPool <kernel_shape = [2]> (x)", "float[1, 4, 9] x", outputs="y, z")
     target = lacking(forms={"MaxPool": (Form(ranks={"X": (4,)}),)})
     (left,) = fitted(text, target, passes=()).untaken
     assert "the indices of its maxima are used" in left.reason

@@ -14,8 +14,7 @@ F, N = np.float32, np.int64
 
 
 def cast(to):
-    message = helper.make_attribute("to", to)
-    return Head("Cast", 13, (("to", message.SerializeToString()),))
+    return Head("Cast", 13, (("to", helper.make_attribute("to", to).SerializeToString()),))
 
 
 def test_results_are_those_of_the_specification():

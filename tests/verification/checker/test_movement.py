@@ -23,8 +23,7 @@ def number(dim):
 def applied(move, source):
     """Elements of a source, moved by the definition of a map."""
     opened = [digit.number for axis in move.axes for digit in axis if isinstance(digit, Axis)]
-    closed = [k for k in range(source.ndim) if k not in opened]
-    rows = source.transpose([*closed, *opened])
+    rows = source.transpose([*[k for k in range(source.ndim) if k not in opened], *opened])
     rows = rows.reshape(-1, *[source.shape[k] for k in opened])[
         np.frombuffer(move.places, np.int64)
     ]
@@ -42,8 +41,7 @@ def applied(move, source):
     rows = rows.transpose(order)
     for place, size in free:
         rows = np.repeat(np.expand_dims(rows, place), size, place)
-    sizes = [number_of(axis, source) for axis in move.axes]
-    return rows.reshape(sizes)
+    return rows.reshape([number_of(axis, source) for axis in move.axes])
 
 
 def number_of(axis, source):

@@ -20,15 +20,13 @@ BINARY = ("Add", "Equal", "Greater", "Less", "Max", "Min", "Mul", "PRelu", "Sub"
 def computed(name, *arrays):
     names = [f"i{k}" for k in range(len(arrays))]
     with np.errstate(all="ignore"):
-        node = helper.make_node(name, names, ["o"])
-        return operator_kernel(node, {"": 21})(list(arrays))[0]
+        return operator_kernel(helper.make_node(name, names, ["o"]), {"": 21})(list(arrays))[0]
 
 
 def applied(name, count):
     terms = Terms()
     args = [terms.add(Head("input", key=k), fact=Fact(1, (7,))) for k in range(count)]
-    number = terms.add(head_of(name, "", 21, (), 1), tuple(args), Fact(1, (7,)))
-    return terms, number, args
+    return terms, terms.add(head_of(name, "", 21, (), 1), tuple(args), Fact(1, (7,))), args
 
 
 @pytest.mark.parametrize("name", UNARY + BINARY)
@@ -69,8 +67,7 @@ def test_a_square_is_clear():
     terms, _, (x,) = applied("Abs", 1)
     square = terms.add(head_of("Mul", "", 21, (), 1), (x, x), Fact(1, (7,)))
     assert is_clear(terms, square)
-    root = terms.add(head_of("Sqrt", "", 21, (), 1), (square,), Fact(1, (7,)))
-    assert is_clear(terms, root)
+    assert is_clear(terms, terms.add(head_of("Sqrt", "", 21, (), 1), (square,), Fact(1, (7,))))
     power = terms.constant(np.array(0.5, np.float32))
     for base, clear in ((square, True), (x, False)):
         term = terms.add(head_of("Pow", "", 21, (), 1), (base, power), Fact(1, (7,)))

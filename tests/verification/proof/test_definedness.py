@@ -53,8 +53,7 @@ FAILING = {
 @pytest.mark.parametrize("what", FAILING)
 def test_a_node_that_may_fail_needs_a_twin(what):
     before, after = GIVEN % "", GIVEN % FAILING[what]
-    proof = assert_open(before, after, "may fail where the original does not")
-    assert proof.needed
+    assert assert_open(before, after, "may fail where the original does not").needed
     assert_proved(after, after.replace("y = Neg (x)", "u = Identity (x) y = Neg (u)"))
     assert_proved(after, before)
 
@@ -228,8 +227,7 @@ def test_an_operand_of_another_rank_needs_a_twin_of_that_rank():
                 *((other, after) for other in others),
                 (case.without[rank], case.dead[rank]),
             ]:
-                found = prove(before, after_it)
-                assert not found.proved, (case.op_type, case.position, rank)
+                assert not prove(before, after_it).proved, (case.op_type, case.position, rank)
 
 
 AXES = "g (float[1, n] x%s) => (float[n] y) <%s> { %s y = Squeeze (x, %s) }"

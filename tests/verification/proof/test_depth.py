@@ -62,8 +62,7 @@ def test_slices_along_axes_in_turn():
     step = "n& = Concat <axis = 0> ($, $) m& = Neg (n&) s& = Slice (m&, one, three, zero)"
     step += " t& = Concat <axis = 1> (s&, s&) u& = Neg (t&) @ = Slice (u&, two, five, one)"
     numbers = "three = Add (one, two) five = Add (three, two) "
-    cut = "w = Slice ($, zero, one, zero) y = Neg (w)"
-    early = numbers + chain(step, cut, depth=400)
+    early = numbers + chain(step, "w = Slice ($, zero, one, zero) y = Neg (w)", depth=400)
     late = numbers + chain(step, "w = Neg ($) y = Slice (w, zero, one, zero)", depth=400)
     assert_proved(graph(early), graph(late))
 
@@ -91,8 +90,7 @@ def test_nested_sums_of_integers():
 
 def test_sizes_that_depend_on_sizes():
     step = "r& = NonZero ($) @ = Transpose (r&)"
-    first = "f = Cast <to = 7> (x) "
-    text = first + chain(step, first="f", depth=300)
+    text = "f = Cast <to = 7> (x) " + chain(step, first="f", depth=300)
     assert_proved(graph(text, "int64"), graph(text, "int64"))
 
 

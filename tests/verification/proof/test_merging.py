@@ -81,8 +81,7 @@ def test_a_constant_of_the_rewrite_is_no_constant_of_the_original():
     head = "g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {%s}, float c = {0.3}> "
     before = model(head % "0.1, 0.7, 0.9, 1.1" + "{ a = Mul (x, c) y = MatMul (a, w) }", 18)
     folded = "0.030000001, 0.21000001, 0.27, 0.33000001"
-    after = model(head % folded + "{ y = MatMul (x, w) }", 18)
-    answer = prove(before, after, equality="reals")
+    answer = prove(before, model(head % folded + "{ y = MatMul (x, w) }", 18), equality="reals")
     assert answer.proved and any("rounded" in each for each in answer.assumptions)
     wrong = model(head % folded.replace("0.27", "0.26") + "{ y = MatMul (x, w) }", 18)
     assert not prove(before, wrong, equality="reals").proved

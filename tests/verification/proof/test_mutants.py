@@ -27,8 +27,7 @@ def test_a_loop_without_an_iteration_has_the_sizes_that_its_body_leads_to():
         g (float[2] x, int64 n, bool c) => (float[m, 2] y) { y = Loop (n, c) <body =
         b (int64 i, bool e) => (bool e2, float s) { e2 = Identity (e) s = Neg (x) }> }"""
     model = onnx.parser.parse_model(text)
-    element = model.graph.node[0].attribute[0].g.output[1].type.tensor_type
-    element.ClearField("shape")
+    model.graph.node[0].attribute[0].g.output[1].type.tensor_type.ClearField("shape")
     feeds = {"x": np.float32([1, 2]), "n": np.array(0), "c": np.array(True)}
     ((elem_type, shape, _),) = proof_mutants.ran(model, [feeds])[0]
     assert (elem_type, shape) == ("float32", (0, 2))

@@ -208,8 +208,7 @@ class TestExternalData:
         assert not prove(one, three)
 
     def test_in_a_folder_that_is_told(self, tmp_path):
-        path = self.saved(tmp_path, [1, 2, 3], "a")
-        message = onnx.load(path, load_external_data=False)
+        message = onnx.load(self.saved(tmp_path, [1, 2, 3], "a"), load_external_data=False)
         assert prove(message, message, base_dir=tmp_path)
         proof = prove(message, message)
         assert proof.status == "open" and "base_dir" in proof.reason
@@ -225,8 +224,7 @@ def test_sizes_that_may_wrap_are_no_numbers():
     """46341 squared is negative in 32 bits, 8000^5 in 64."""
     narrow = """g (float[N] x) => (int64[1] y) { s = Shape (x) t = Cast <to = 6> (s)
         u = Mul (t, t) y = Cast <to = 7> (u) }"""
-    wide = "g (float[N] x) => (int64[1] y) { s = Shape (x) y = Mul (s, s) }"
-    assert_open(narrow, wide)
+    assert_open(narrow, "g (float[N] x) => (int64[1] y) { s = Shape (x) y = Mul (s, s) }")
     text = """g (float[N] x) => (bool[1] y) <int64[1] none = {0}, int64[1] one = {1}> { %s }"""
     power = """s = Shape (x) s2 = Mul (s, s) s4 = Mul (s2, s2) s5 = Mul (s4, s) t = Add (s5, one)
         y = Greater (t, none)"""

@@ -40,5 +40,4 @@ def test_messages_are_checked_and_models_are_not():
     with pytest.raises(ModelError):
         side(wrong).require_well_formed()
     side(model(TEXT)).require_well_formed()
-    loaded = ir.load(model(TEXT))
-    ModelSide(loaded, wrong, None, [], True).require_well_formed()
+    ModelSide(ir.load(model(TEXT)), wrong, None, [], True).require_well_formed()

@@ -36,8 +36,7 @@ def test_rows_have_magnitudes_of_their_own(dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_special_values_are_among_ordinary_ones(dtype):
-    array = np.full(200, 0.5, dtype)
-    found = one(array, SPECIAL).astype(np.float64)
+    found = one(np.full(200, 0.5, dtype), SPECIAL).astype(np.float64)
     assert np.isnan(found).any()
     assert {np.inf, -np.inf, 0.5} <= set(found.tolist())
     assert any(0 < abs(v) < float(ml_dtypes.finfo(dtype).tiny) for v in found.tolist())

@@ -51,8 +51,7 @@ def test_a_symbol_has_one_size_in_a_sample_and_one_sample_has_size_1():
 @pytest.mark.parametrize("shape", [["N", 5], []])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_every_element_type_is_drawn(data_type, shape):
-    info = helper.make_tensor_value_info("x", data_type, shape)
-    pair = Signature({"x": info.type}, {}, ())
+    pair = Signature({"x": helper.make_tensor_value_info("x", data_type, shape).type}, {}, ())
     for sample in Drawer(pair, pair, {}, 0).samples(2):
         for feeds in sample.candidates:
             assert isinstance(feeds["x"], np.ndarray)
@@ -131,8 +130,7 @@ def test_defaults_are_overridden_by_other_values_of_the_same_shape():
 def test_a_default_of_every_type_is_replaced_by_something_else(data_type):
     dtype = helper.tensor_dtype_to_np_dtype(data_type)
     default = np.array(["a", ""], object) if dtype.kind == "O" else np.ones(2).astype(dtype)
-    tensor = onnx.numpy_helper.from_array(default, "w")
-    pair = Signature({}, {"w": tensor}, ())
+    pair = Signature({}, {"w": onnx.numpy_helper.from_array(default, "w")}, ())
     *_, sample = Drawer(pair, pair, {}, 0).samples(1)
     value = next(sample.candidates)["w"]
     assert value.dtype == default.dtype

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import run_in_onnxruntime
+from harness import op_types, run_in_onnxruntime
 from straightline.verification.runs.perturbation import nudge
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -29,8 +29,7 @@ def test_results_move_a_little_in_each_iteration():
 
 def test_copies_are_not_perturbed():
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
-    model = onnx.parser.parse_model(text)
-    assert [node.op_type for node in nudge(model, 0).graph.node] == ["Neg"]
+    assert op_types(nudge(onnx.parser.parse_model(text), 0)) == ["Neg"]
 
 
 def test_old_models_are_left():
@@ -56,8 +55,7 @@ def test_operands_that_a_body_captures_move():
     text = """<ir_version: 8, opset_import: ["" : 17]> g (float[n] x, bool c) => (float y)
         { y = If (c) <then_branch = t () => (float a) { a = ReduceSum <keepdims = 0> (x) },
         else_branch = e () => (float b) { b = ReduceMax <keepdims = 0> (x) }> }"""
-    x = np.array([1e8, 1, -1e8], np.float32)
-    feeds = {"x": x, "c": np.array(True)}
+    feeds = {"x": np.array([1e8, 1, -1e8], np.float32), "c": np.array(True)}
     (found,) = run_in_onnxruntime(nudge(onnx.parser.parse_model(text), 0), feeds)
     assert abs(found - 1) > 2
 
@@ -108,7 +106,7 @@ def test_rows_that_are_multiplied_together_are_equal_on_special_values():
         d = Identity (c) e = Gather <axis = 0> (x, i) m = MatMul (e, w) r = Relu (m) }> }"""
     loop = onnx.parser.parse_model(text)
     rewrite = sl.rewrite(loop, verify=False)
-    assert [node.op_type for node in rewrite.graph.node] == ["MatMul", "Relu"]
+    assert op_types(rewrite) == ["MatMul", "Relu"]
     for seed in range(3):
         assert sl.verify(loop, rewrite, prove=False, samples=3, seed=seed)
     rewrite.graph.node[1].op_type = "Abs"

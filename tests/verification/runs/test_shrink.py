@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import onnx
+from harness import as_model
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -10,11 +11,9 @@ from straightline.reference.signature import Signature
 from straightline.verification.runs.shrink import shrunk
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
-
 
 def signature(inputs):
-    return Signature.of(onnx.parser.parse_model(f"{HEAD} g ({inputs}) => () {{ }}"))
+    return Signature.of(as_model(f" g ({inputs}) => () {{ }}"))
 
 
 def smallest(inputs, feeds, is_telling, after=None, **options):
@@ -74,9 +73,7 @@ def test_numbers_become_simple(value, is_telling, expected):
 def test_sequences_and_defaults_lose_what_does_not_matter():
     feeds = {"s": [np.ones(2), np.zeros(2), np.ones(2)], "d": np.ones(1, np.float32)}
     before = Signature.of(
-        onnx.parser.parse_model(
-            f"{HEAD} g (seq(double[2]) s, float[1] d) => () <float[1] d = {{5}}> {{ }}"
-        )
+        as_model(" g (seq(double[2]) s, float[1] d) => () <float[1] d = {5}> { }")
     )
     result = shrunk(feeds, lambda f: len(f["s"]) > 1, before, before)
     assert len(result["s"]) == 2 and "d" not in result

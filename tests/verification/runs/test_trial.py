@@ -44,8 +44,7 @@ class Worker:
 
 
 def sample(*candidates, label="one", **options):
-    feeds = [{"x": np.array(c, np.float32)} for c in candidates]
-    return Sample(label, iter(feeds), **options)
+    return Sample(label, iter([{"x": np.array(c, np.float32)} for c in candidates]), **options)
 
 
 def failed(reason="failed"):
@@ -368,8 +367,7 @@ def test_draws_of_a_seed_are_the_operators_own():
     less = "u = RandomUniformLike <seed = 3.0> (x) l = Less (u, x) y = Cast <to = 1> (l)"
     verdict = sl.verify(before, text_of(less), prove=False)
     assert verdict.status == "not verified" and "not deterministic: 'y'" in verdict.reason
-    other = text_of("y = Bernoulli <seed = 4.0> (x)")
-    assert sl.verify(before, other, prove=False).differs
+    assert sl.verify(before, text_of("y = Bernoulli <seed = 4.0> (x)"), prove=False).differs
     shaped = text_of("y = Constant <value_floats = [1.0, 0.0]> ()")
     assert sl.verify(before, shaped, prove=False).differs
 
@@ -378,8 +376,7 @@ def test_an_order_that_is_left_open_may_be_the_sorted_one():
     body = "k = Constant <value_ints = [9]> () y, i = TopK <sorted = {}> ({}, k)"
     before = text_of(body.format(0, "x"))
     assert not sl.verify(before, text_of(body.format(1, "x")), prove=False).differs
-    reverse = f"n = Neg (x) {body.format(1, 'n')}"
-    assert sl.verify(before, text_of(reverse), prove=False).differs
+    assert sl.verify(before, text_of(f"n = Neg (x) {body.format(1, 'n')}"), prove=False).differs
 
 
 def test_weights_that_round_to_zero_are_not_compared_at_infinities():

@@ -20,8 +20,7 @@ def test_only_equal_is_true():
 
 
 def test_an_output_that_differs_says_where_and_how_much():
-    found = OutputDifference("y", "different", difference([1.0, 2.0], [1.0, 2.5]), "sample 1")
-    text = str(found)
+    text = str(OutputDifference("y", "different", difference([1.0, 2.0], [1.0, 2.5]), "sample 1"))
     assert text.startswith("y: different in values") and "(sample 1)" in text
     assert "at most 0.5 absolute, 0.25 relative" in text and text.endswith("ULPs")
 

@@ -93,8 +93,7 @@ def test_changes_of_type_shape_length_and_special_values_are_caught(before, afte
         constants = "<int64[1] zero = {0}, float nil = {0}>"
         found = model(f"(float[4] x) => (float[4] y) {constants} {{ {body} }}")
         found.graph.output[0].type.Clear()
-        inferred = onnx.shape_inference.infer_shapes(found)
-        found.graph.output[0].CopyFrom(inferred.graph.output[0])
+        found.graph.output[0].CopyFrom(onnx.shape_inference.infer_shapes(found).graph.output[0])
         return found
 
     verdict = check(graph(before), graph(after))
@@ -225,12 +224,10 @@ def test_given_inputs_are_used_in_every_form(check, tmp_path):
     np.savez(tmp_path / "in.npz", x=bad)
     folder = tmp_path / "test_data_set_0"
     folder.mkdir()
-    tensor = onnx.numpy_helper.from_array(bad)
-    (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
+    (folder / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(bad).SerializeToString())
     assert check(before, after, feeds={"x": good}).equal
     for feeds in ([{"x": good}, {"x": bad}], tmp_path / "in.npz", folder):
-        verdict = check(before, after, feeds=feeds)
-        assert verdict.outputs[0].difference.first.index == (1,)
+        assert check(before, after, feeds=feeds).outputs[0].difference.first.index == (1,)
     assert check(before, after, feeds=[{"x": good}, {"x": bad}]).outputs[0].sample == (
         "given sample 1"
     )
@@ -240,8 +237,7 @@ def test_given_inputs_are_used_in_every_form(check, tmp_path):
 
 def test_the_rewrites_fixed_shape_is_drawn(check):
     before = model("(float[N,M] x) => (float[N,M] y) { y = Neg(x) }")
-    after = model("(float[2,7] x) => (float[2,7] y) { y = Neg(x) }")
-    assert check(before, after).equal
+    assert check(before, model("(float[2,7] x) => (float[2,7] y) { y = Neg(x) }")).equal
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4", "uint2", "complex128"])

@@ -49,5 +49,4 @@ def test_operands_of_several_types_are_normalized_in_the_widest():
     feeds = {"x": np.array([[[1, 2], [3, -4]]], np.float16)}
     feeds |= {name: np.array([0.5, 2], np.float32) for name in "sbmv"}
     signature = "float16[1, 2, 2] x, float[2] s, float[2] b, float[2] m, float[2] v"
-    body = "y = BatchNormalization (x, s, b, m, v)"
-    assert_carried(body, 15, (14, 9), feeds, signature)
+    assert_carried("y = BatchNormalization (x, s, b, m, v)", 15, (14, 9), feeds, signature)

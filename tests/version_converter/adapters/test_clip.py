@@ -66,8 +66,7 @@ def test_bounds_of_a_clip_have_the_type_of_the_data():
 def test_clips_of_integers_end_at_the_upper_bound(inputs, bounds):
     low, high = (np.array(bound, np.int32) for bound in bounds)
     fed = {"x": INTEGERS, "l": low, "h": high}
-    signature = "int32[2, 3] x, int32 l, int32 h"
-    before = model(f"y = Clip ({inputs})", 12, signature)
+    before = model(f"y = Clip ({inputs})", 12, "int32[2, 3] x, int32 l, int32 h")
     wanted = INTEGERS
     if "l" in inputs:
         wanted = np.maximum(wanted, low)

@@ -39,8 +39,7 @@ def test_a_dropout_that_may_train_is_refused_before_opset_12():
     signature = "float[2, 3] x, float r, bool t"
     training = "t = Constant <value = bool {{{}}}> () y = Dropout (x, r, t)"
     plain = "float[2, 3] x, float r"
-    found = converted(training.format(0), 12, 11, plain)
-    assert found[-1] == "Dropout <ratio = 0.5> (x)"
+    assert converted(training.format(0), 12, 11, plain)[-1] == "Dropout <ratio = 0.5> (x)"
     assert_refuses(training.format(1), 12, 11, "a Dropout in training mode draws at random", plain)
     assert_refuses("y = Dropout (x, r, t)", 12, 11, "the training mode of it", signature)
     assert_writes("y = Dropout <seed = 3> (x)", 12, 11, ["Dropout <ratio = 0.5> (x)"])

@@ -134,8 +134,7 @@ def test_diagonals(equation, size, is_known):
 def test_disputed_equations_are_refused(equation, reason):
     inputs = ", ".join("xzw"[: equation.count(",") + 1])
     signature = "float[2, 2, 2] x, float[2, 2, 2] z, float[2, 2, 2, 2] w"
-    body = f'y = Einsum <equation = "{equation}"> ({inputs})'
-    assert_refuses(body, 12, 11, reason, signature)
+    assert_refuses(f'y = Einsum <equation = "{equation}"> ({inputs})', 12, 11, reason, signature)
     unknown = "v = Reshape (x, s) " + 'y = Einsum <equation = "...a->..."> (v)'
     needed = "an ellipsis needs the rank of input 0, which is not known; declare its shape"
     assert_refuses(unknown, 12, 11, needed, "float[4] x, int64[K] s")

@@ -37,8 +37,7 @@ def test_numbers_of_gather_nd(sizes, shape, kind):
     limits = np.array(x.shape)[: shape[-1]]
     indices = RNG.integers(-limits, limits, shape)
     signature = f"{kind}[{sizes}] x, int64[{', '.join(map(str, shape))}] i"
-    feeds = {"x": x, "i": indices}
-    assert_carried("y = GatherND (x, i)", 12, (10, 9), feeds, signature)
+    assert_carried("y = GatherND (x, i)", 12, (10, 9), {"x": x, "i": indices}, signature)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -94,8 +93,7 @@ def test_numbers_of_batches(sizes, shape, count):
 def test_elements_of_lengths_from_run_time(axis, shape):
     x = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
     length = x.shape[axis]
-    indices = np.resize(np.arange(-length, length), shape)
-    feeds = {"x": x, "i": indices}
+    feeds = {"x": x, "i": np.resize(np.arange(-length, length), shape)}
     body = f"y = GatherElements <axis = {axis}> (x, i)"
     for signature in ("float[A, B, C] x, int64[D, E, F] i", "float[3, 4, 2] x, int64[D, E, F] i"):
         assert_carried_everywhere(body, 11, (10, 9), feeds, signature)

@@ -68,8 +68,7 @@ def test_doubles():
 @pytest.mark.parametrize("op_type", ["Asinh", "Acosh", "Atanh"])
 def test_inverses_of_doubles(op_type):
     """Within a few units in the last place, also next to zero and one."""
-    rng = np.random.default_rng(0)
-    tiny = 10.0 ** rng.uniform(-300, 0, 40)
+    tiny = 10.0 ** np.random.default_rng(0).uniform(-300, 0, 40)
     x = {
         "Asinh": np.concatenate([tiny, -tiny, 1 / tiny, [0.0, -0.0, np.inf, -np.inf, np.nan, 1]]),
         "Acosh": np.concatenate([1 + tiny, 1 / tiny, [1, 2, np.inf, np.nan, 0.5, -3]]),

@@ -42,8 +42,7 @@ def test_a_loop_that_carries_nothing_carries_something_in_opset_10():
     for iterations in (0, 2):
         fed = {"x": X, "n": np.array(iterations, np.int64), "c": np.array(True)}
         assert_carried(body, 11, (10, 8), fed, signature)
-    after = convert_version(model(body, 11, signature), 10)
-    assert written(after.graph)[0].endswith("(n, c, 0.0)")
+    assert written(convert_version(model(body, 11, signature), 10).graph)[0].endswith("(n, c, 0.0)")
     carrying = body.replace("(n, c)", "(n, c, x)").replace("y = L", "z, y = L")
     carrying = carrying.replace("bool d)", "bool d, float[2, 3] s)")
     carrying = carrying.replace("bool e,", "bool e, float[2, 3] t,").replace(
@@ -63,7 +62,5 @@ def test_a_loop_that_carries_nothing_and_is_not_read(maximum):
         }}>
         y = Neg (x)
     """
-    before = model(body, 11, "float[2, 3] x, int64 n, bool c")
-    after = convert_version(before, 10)
-    loop = after.graph.node[0]
+    loop = convert_version(model(body, 11, "float[2, 3] x, int64 n, bool c"), 10).graph.node[0]
     assert loop.op_type == "Loop" and len(loop.input) == 3 and len(loop.output) == 2

@@ -59,8 +59,7 @@ def test_remainders_of_all_integers(fmod, type_):
 def test_a_remainder_towards_zero_is_what_a_division_leaves():
     for type_, how in (("int64", "<fmod = 1>"), ("uint64", "")):
         wanted = ["Div (x, z)", "Mul (y_Div, z)", "Sub (x, y_Mul)"]
-        signature = f"{type_}[2] x, {type_}[2] z"
-        assert_writes(f"y = Mod {how} (x, z)", 10, 9, wanted, signature)
+        assert_writes(f"y = Mod {how} (x, z)", 10, 9, wanted, f"{type_}[2] x, {type_}[2] z")
     assert_becomes("""10 to 9, int8[2] x, int8[2] z: y = Mod <fmod = 1> (x, z) =>
         long_x = Cast <to = 7> (x)
         long_z = Cast <to = 7> (z)

@@ -11,8 +11,7 @@ from targets import fitted, lacking, one_node, operators
 @pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
 @pytest.mark.parametrize("slope", [[2, 0, 3], [[2], [5]], 7])
 def test_numbers(element, slope):
-    x = np.array([[-3, 0, 5], [1, -1, 2]]).astype(element)
-    feeds = {"x": x, "s": np.array(slope, element)}
+    feeds = {"x": np.array([[-3, 0, 5], [1, -1, 2]]).astype(element), "s": np.array(slope, element)}
     ranks = ", ".join(f"S{i}" for i in range(np.ndim(slope)))
     signature = f"{element}[A, B] x, {element}{f'[{ranks}]' if ranks else ''} s"
     assert_carried_everywhere("y = PRelu (x, s)", 9, (8, 7), feeds, signature, ["graph"])

@@ -86,8 +86,7 @@ def test_windows_of_known_sizes_are_counted(shape, same):
     if same:
         assert_writes(f"y = {node}", 21, 22, [node], f"float[{shape}] x")
     else:
-        reason = "counts windows in another way"
-        assert_refuses(f"y = {node}", 21, 22, reason, f"float[{shape}] x")
+        assert_refuses(f"y = {node}", 21, 22, "counts windows in another way", f"float[{shape}] x")
 
 
 TEXT = """

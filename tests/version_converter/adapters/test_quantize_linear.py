@@ -107,8 +107,7 @@ def test_onnxruntime_gives_the_same_without_the_operators():
     fed = {"x": X, "s": np.array(0.75, np.float32), "z": np.array(3, np.uint8)}
     (wanted,) = reference.run(proto, fed)
     for target in (9, 8, 7):
-        after = convert_version(proto, target)
-        (found,) = open_session(after).run(None, fed)
+        (found,) = open_session(convert_version(proto, target)).run(None, fed)
         np.testing.assert_array_equal(found, wanted)
 
 

@@ -35,8 +35,7 @@ WITHOUT_AXES = {
 @pytest.mark.parametrize("op_type", ["ReduceSum", *REDUCTIONS])
 def test_negative_axes_are_counted_from_the_front(op_type):
     wanted = [f"{op_type} <axes = [2, 0, 1]> (x)"]
-    body = f"y = {op_type} <axes = [-2, 0, 1]> (x)"
-    assert_writes(body, 11, 10, wanted, "float[1, 1, 1, 4] x")
+    assert_writes(f"y = {op_type} <axes = [-2, 0, 1]> (x)", 11, 10, wanted, "float[1, 1, 1, 4] x")
 
 
 @table(("ReduceSum", 13), *((op_type, 18) for op_type in REDUCTIONS))
@@ -79,8 +78,7 @@ def test_types_that_came_later_are_reduced_in_another_one():
 @pytest.mark.parametrize("type_", ["int8", "uint8"])
 def test_the_extreme_of_no_bytes_is_a_limit_of_the_type(op_type, type_):
     """The limit of a wider type is another byte."""
-    signature = f"{type_}[n, 3] x"
-    before = model(f"y = {op_type} <axes = [0]> (x)", 12, signature, "y")
+    before = model(f"y = {op_type} <axes = [0]> (x)", 12, f"{type_}[n, 3] x", "y")
     after = convert_version(before, 11)
     for rows in (0, 1, 2):
         feeds = {"x": np.arange(3 * rows, dtype=type_).reshape(rows, 3) + np.array(125, type_)}

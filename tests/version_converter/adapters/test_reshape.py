@@ -206,8 +206,7 @@ def test_a_type_that_is_not_known_cannot_fill_the_place_of_zeros():
 
 
 def test_a_shape_that_is_computed_from_a_known_one_has_no_zeros():
-    body = "s = Shape (x) y = Reshape <allowzero = 1> (x, s)"
-    proto = known_model(body, "float[2, 3]", 14)
+    proto = known_model("s = Shape (x) y = Reshape <allowzero = 1> (x, s)", "float[2, 3]", 14)
     onnx.checker.check_model(convert_version(proto, 13), full_check=True)
 
 
@@ -215,8 +214,7 @@ def test_a_shape_that_is_computed_from_a_known_one_has_no_zeros():
 @pytest.mark.parametrize("shape", [(2, 3), (0, 4), (3, 0)])
 def test_down_to_opset_7_in_every_place(shape):
     """Constants of functions too, which are floats below opset 9: one is the largest integer."""
-    x = np.arange(np.prod(shape), dtype=np.float32)
-    feeds = {"x": x, "s": np.array(shape)}
+    feeds = {"x": np.arange(np.prod(shape), dtype=np.float32), "s": np.array(shape)}
     assert_carried_everywhere(NODE, 14, (13, 9, 8, 7), feeds, "float[N] x, int64[2] s")
 
 

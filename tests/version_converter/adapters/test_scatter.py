@@ -146,8 +146,7 @@ def test_nans_are_joined_like_in_onnxruntime():
     feeds = {"x": x, "i": np.array([0, 0, 1, 2, 3]), "u": np.array([np.nan, 2, 7, np.nan, 0], "f4")}
     signature = "float[4] x, int64[5] i, float[5] u"
     for reduction in ("max", "min", "add", "mul"):
-        body = f'y = ScatterElements <reduction = "{reduction}"> (x, i, u)'
-        before = model(body, 18, signature)
+        before = model(f'y = ScatterElements <reduction = "{reduction}"> (x, i, u)', 18, signature)
         runs = [
             open_session(proto).run(None, feeds)[0]
             for proto in (before, convert_version(before, 15))
@@ -239,8 +238,7 @@ def test_run_time_indices_below_opset_9(sizes, axis, element):
     u = np.array([[7, 0], [0, 9]], x.dtype)
     signature = f"{element}[{sizes}] x, int64[K, L] i, {element}[K, L] u"
     body = f"y = ScatterElements <axis = {axis}> (x, i, u)"
-    feeds = {"x": x, "i": i, "u": u}
-    assert_carried_everywhere(body, 11, (9, 8, 7), feeds, signature, ["graph"])
+    assert_carried_everywhere(body, 11, (9, 8, 7), {"x": x, "i": i, "u": u}, signature, ["graph"])
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0), (2, 3)])
@@ -258,5 +256,4 @@ def test_refused_scatters_below_opset_9():
     signature = "float[6] x, int64[K] s, int64[1, 3] i, float[1, 3] u"
     assert_refuses(shaped, 9, 8, "Scatter before opset 9 needs the rank of input 0", signature)
     known = f"i = Constant <value = int64[1, 1] {{2}}> () {body}"
-    reason = "an index of it is out of range"
-    assert_refuses(known, 9, 8, reason, "float[2, 3] x, float[1, 1] u")
+    assert_refuses(known, 9, 8, "an index of it is out of range", "float[2, 3] x, float[1, 1] u")

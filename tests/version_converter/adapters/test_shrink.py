@@ -18,10 +18,8 @@ def test_below_opset_9_it_is_a_choice():
 def test_numbers_in_every_place(elem_type):
     dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[elem_type]
     body = "y = Shrink <bias = 0.25, lambd = 1.5> (x)"
-    feeds = {"x": np.array(X, dtype)}
-    assert_carried_everywhere(body, 9, (8, 7), feeds, f"{elem_type}[N] x")
+    assert_carried_everywhere(body, 9, (8, 7), {"x": np.array(X, dtype)}, f"{elem_type}[N] x")
 
 
 def test_integers_are_refused():
-    reason = "below opset 9 it supports only floats"
-    assert_refuses("y = Shrink (x)", 9, 8, reason, "int32[2] x")
+    assert_refuses("y = Shrink (x)", 9, 8, "below opset 9 it supports only floats", "int32[2] x")

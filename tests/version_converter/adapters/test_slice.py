@@ -81,8 +81,7 @@ def test_slices_with_bounds_of_run_time(step, bounds):
 def test_slices_with_steps_of_run_time(step, size, type_):
     info = np.iinfo(type_)
     body = f"a = Constant <value = {type_}[1] {{1}}> () y = Slice (x, b, e, a, t)"
-    signature = f"float[2, M] x, {type_}[1] b, {type_}[1] e, {type_}[1] t"
-    before = model(body, 13, signature)
+    before = model(body, 13, f"float[2, M] x, {type_}[1] b, {type_}[1] e, {type_}[1] t")
     after = convert_version(before, 9)
     lower = convert_version(before, 8)
     for bounds in itertools.product([info.min, -2, 4, 2**30], repeat=2):

@@ -115,10 +115,8 @@ def test_numbers_of_lengths_from_run_time(lengths, axis, index):
     names = ["p", "q", "r"]
     names[index] = "y"
     body = f"{', '.join(names)} = Split <axis = {axis}> (x, n)"
-    x = np.arange(8, dtype=np.float32).reshape(2, 4)
-    feeds = {"x": x, "n": np.array(lengths)}
-    signature = "float[A, B] x, int64[K] n"
-    assert_carried_everywhere(body, 18, (12, 9), feeds, signature, ["graph"])
+    feeds = {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "n": np.array(lengths)}
+    assert_carried_everywhere(body, 18, (12, 9), feeds, "float[A, B] x, int64[K] n", ["graph"])
 
 
 def test_lengths_that_are_not_one_for_each_output_are_refused():

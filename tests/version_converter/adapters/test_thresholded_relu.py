@@ -15,8 +15,7 @@ def test_a_comparison_and_a_choice():
 def test_numbers(name):
     dtype = {"float": np.float32, "float16": np.float16, "double": np.float64}[name]
     x = np.array([-np.inf, -1, 0.5, 0.75, np.inf, np.nan], dtype)
-    body = "y = ThresholdedRelu <alpha = 0.5> (x)"
-    assert_carried(body, 10, (9, 8), {"x": x}, f"{name}[6] x")
+    assert_carried("y = ThresholdedRelu <alpha = 0.5> (x)", 10, (9, 8), {"x": x}, f"{name}[6] x")
 
 
 def test_the_type_must_be_known():

@@ -145,8 +145,7 @@ def test_there_and_back(body, output, opset, targets):
 def test_a_count_from_run_time_keeps_the_first_of_all(how):
     x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     body = f"v, i = TopK {how} (x, k) f = Cast <to = 1> (i) y = Add (v, f)"
-    feeds = {"x": x, "k": np.array([2])}
-    assert_carried(body, 11, (10, 9), feeds, "float[3, 4] x, int64[1] k")
+    assert_carried(body, 11, (10, 9), {"x": x, "k": np.array([2])}, "float[3, 4] x, int64[1] k")
 
 
 def test_a_count_from_run_time_needs_the_length():

@@ -250,8 +250,7 @@ def test_resize_10_places_pixels_as_before() -> None:
 def test_places_that_came_later_are_refused():
     mode = 'coordinate_transformation_mode = "half_pixel_symmetric"'
     reason = "'half_pixel_symmetric' does not exist in opset 18"
-    signature = "float[2, 3] x, float[2] s"
-    assert_refuses(f"y = Resize <{mode}> (x, , s)", 19, 18, reason, signature)
+    assert_refuses(f"y = Resize <{mode}> (x, , s)", 19, 18, reason, "float[2, 3] x, float[2] s")
 
 
 def test_scales_of_an_upsample_are_an_input_from_opset_9_on():

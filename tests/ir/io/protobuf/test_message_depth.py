@@ -12,8 +12,7 @@ def nested(depth):
     graph = model.graph
     for _ in range(depth):
         node = graph.node.add(op_type="If")
-        attribute = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH)
-        graph = attribute.g
+        graph = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH).g
         graph.name = "b"
     return model.SerializeToString()
 

@@ -10,7 +10,6 @@ from straightline import reference
 from straightline.passes import ExpandRecurrences
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 NUMBERS = np.random.default_rng(7)
 
 
@@ -21,13 +20,11 @@ def numbers(*shape):
 def test_each_step_is_a_copy_of_the_cell():
     assert_rewrites(
         ExpandRecurrences(),
-        HEAD
-        + """g (float[2, 3, 1] x, float[1, 3, 2] h0) => (float[2, 1, 3, 2] y, float[1, 3, 2] h)
+        """g (float[2, 3, 1] x, float[1, 3, 2] h0) => (float[2, 1, 3, 2] y, float[1, 3, 2] h)
         <float[1, 2, 1] w = {1, 2}, float[1, 2, 2] r = {1, 2, 3, 4}, float[1, 4] b = {1, 2, 3, 4}> {
             y, h = RNN (x, w, r, b, , h0)
         }""",
-        HEAD
-        + """g (float[2, 3, 1] x, float[1, 3, 2] h0) => (float[2, 1, 3, 2] y, float[1, 3, 2] h)
+        """g (float[2, 3, 1] x, float[1, 3, 2] h0) => (float[2, 1, 3, 2] y, float[1, 3, 2] h)
         <int64[1] axes = {0}, float[1, 2] w = {1, 2}, int64[2] sizes = {2, 2},
             float[2] b = {4, 6}, int64[2] shape = {0, 4}, float[2, 2] r = {1, 3, 2, 4},
             int64[4] shape_1 = {0, 2, 1, 2}> {
@@ -55,13 +52,11 @@ def test_each_step_is_a_copy_of_the_cell():
 def test_a_scan_makes_steps_of_which_run_time_tells_the_number():
     assert_rewrites(
         ExpandRecurrences(),
-        HEAD
-        + """g (float[T, 3, 1] x, float[1, 3, 2] h0) => (float[T, 1, 3, 2] y, float[1, 3, 2] h)
+        """g (float[T, 3, 1] x, float[1, 3, 2] h0) => (float[T, 1, 3, 2] y, float[1, 3, 2] h)
         <float[1, 2, 1] w = {1, 2}, float[1, 2, 2] r = {1, 2, 3, 4}> {
             y, h = RNN <direction = "reverse"> (x, w, r, , , h0)
         }""",
-        HEAD
-        + """g (float[T, 3, 1] x, float[1, 3, 2] h0) => (float[T, 1, 3, 2] y, float[1, 3, 2] h)
+        """g (float[T, 3, 1] x, float[1, 3, 2] h0) => (float[T, 1, 3, 2] y, float[1, 3, 2] h)
         <int64[1] axes = {0}, float[2, 2] r = {1, 3, 2, 4}, float[1, 2] w = {1, 2},
             int64[1] axes_1 = {1}> {
             h0_part = Squeeze (h0, axes)

@@ -29,8 +29,7 @@ def test_each_direction_is_one(lengths):
             feed | {"n": np.array(n, np.int32)}
             for n, feed in zip(lengths, feeds(steps, steps), strict=True)
         ]
-    used = assert_expands(model, *given)
-    assert used.count("Scan") == 2
+    assert assert_expands(model, *given).count("Scan") == 2
 
 
 def test_a_body_gives_out_nothing_that_nothing_reads():
@@ -38,5 +37,4 @@ def test_a_body_gives_out_nothing_that_nothing_reads():
     model.graph.node[0].output[0] = ""
     del model.graph.output[0]
     feed = {"x": np.ones((3, 2, 1), np.float32), "w": np.ones((1, 1, 1), np.float32)}
-    used = assert_expands(model, feed | {"r": np.ones((1, 1, 1), np.float32)})
-    assert used.count("Scan") == 1
+    assert assert_expands(model, feed | {"r": np.ones((1, 1, 1), np.float32)}).count("Scan") == 1

@@ -18,8 +18,7 @@ def form_of(body):
 
 
 def test_the_parts_of_a_gate():
-    body = "p = MatMul (e, w) q = MatMul (h, w) r = Sub (p, q) h2 = Add (r, b)"
-    of, form = form_of(body)
+    of, form = form_of("p = MatMul (e, w) q = MatMul (h, w) r = Sub (p, q) h2 = Add (r, b)")
     assert [describe(of.atoms, source) for _, source in form.addends] == ["'b'"]
     assert [(f, describe(of.atoms, s)) for f, s, _ in form.inputs] == [(1.0, "'e'")]
     assert [(factor, matrix.value.name) for factor, matrix in form.recurrent] == [(-1.0, "w")]

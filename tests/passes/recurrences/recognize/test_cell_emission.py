@@ -52,8 +52,7 @@ def test_inputs_of_an_emitted_cell(case, fed):
     weights = {name: numbers(*shape) for name, shape in WEIGHTS.items()}
     for name, array in weights.items():
         if fed:
-            info = onnx.helper.make_tensor_value_info(name, 1, array.shape)
-            model.graph.input.append(info)
+            model.graph.input.append(onnx.helper.make_tensor_value_info(name, 1, array.shape))
         else:
             model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     after = raised(model)
@@ -213,16 +212,14 @@ def test_a_keras_lstm_on_what_is_joined_with_a_forget_bias():
     body = """xh = Concat <axis = 1> (e, h) p = MatMul (xh, w) g = Add (p, b)
         i0, g0, f1, o0 = Split <axis = 1, num_outputs = 4> (g)
         one = Constant <value_float = 1.0> () f0 = Add (f1, one)"""
-    model = lstm(body, w=(7, 16), b=(16,))
-    assert check(model, ["h0", "c0"]) == [("LSTM", {})]
+    assert check(lstm(body, w=(7, 16), b=(16,)), ["h0", "c0"]) == [("LSTM", {})]
 
 
 def test_peepholes():
     body = """gi = MatMul (e, w) gh = MatMul (h, u) g = Add (gi, gh)
         i1, f1, g0, o1 = Split <axis = 1, num_outputs = 4> (g)
         pi = Mul (c, p) i0 = Add (i1, pi) pf = Mul (q, c) f0 = Add (pf, f1) o0 = Identity (o1)"""
-    model = lstm(body, w=(3, 16), u=(4, 16), p=(4,), q=(4,))
-    assert check(model, ["h0", "c0"]) == [("LSTM", {})]
+    assert check(lstm(body, w=(3, 16), u=(4, 16), p=(4,), q=(4,)), ["h0", "c0"]) == [("LSTM", {})]
 
 
 def test_two_scans_forward_and_backward():
@@ -323,8 +320,7 @@ def test_all_values_of_a_cell_are_not_there():
     scan = model.graph.node[0]
     for node in scan.attribute[-1].g.node:
         node.input[:] = ["c2" if node.op_type == "Identity" else n for n in node.input]
-    result = run_passes(model, RaiseRecurrences())
-    assert "it needs all values of 'c'" in result.kept[0].reason
+    assert "it needs all values of 'c'" in run_passes(model, RaiseRecurrences()).kept[0].reason
 
 
 def test_gates_that_are_given_are_multiplied_by_an_identity_if_they_are_narrow():
@@ -379,8 +375,7 @@ def test_the_work_is_linear_in_the_body():
         model = as_model(HEAD + text)
 
         def run():
-            result = run_passes(model, RaiseRecurrences())
-            assert "nests more than" in result.kept[0].reason
+            assert "nests more than" in run_passes(model, RaiseRecurrences()).kept[0].reason
 
         return run
 

@@ -45,8 +45,7 @@ def holds(body, name):
             {{ {body} h2 = Tanh (w) }}> (h0, x, ids, flags, rows, ids) }}"""
     model = as_model(text.replace(f"{HEAD} ", HEAD))
     for key, array in CONSTANTS.items():
-        tensor = onnx.numpy_helper.from_array(array.astype(np.float32), key)
-        model.graph.initializer.append(tensor)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array.astype(np.float32), key))
     recurrence = recurrence_of(model)
     graph = recurrence.iterations.loop_view.body
     held = [*graph.inputs, *(v for n in graph.nodes() for v in (*n.inputs, *n.outputs) if v)]

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 from cells import HEAD, difference, raised
-from harness import as_model, assert_keeps, assert_rewrites, run_in_onnxruntime
+from harness import as_model, assert_keeps, assert_rewrites, op_types, run_in_onnxruntime
 from straightline import reference
 from straightline.passes import RaiseRecurrences, VectorizeLoops
 from straightline.passes.recurrences.recognize.cell_emission import TESTED_ULPS
@@ -31,8 +31,7 @@ def numbers(*shape):
 def weighted(text):
     model = as_model(HEAD + text)
     for name in "uv":
-        tensor = onnx.numpy_helper.from_array(numbers(4, 4), name)
-        model.graph.initializer.append(tensor)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(numbers(4, 4), name))
     return model
 
 
@@ -96,7 +95,7 @@ def feed(model, iterations, batch, **more):
 
 def check(model, *passes, op_type, **made):
     after = raised(model, *passes)
-    assert [n.op_type for n in after.graph.node].count(op_type) == 1
+    assert op_types(after).count(op_type) == 1
     for iterations, batch in SIZES:
         for kind in ("ends", "late", "gaps", "none"):
             fed = feed(
@@ -128,10 +127,8 @@ def test_any_mask_of_rows(kind, gives):
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_masked_states(kind):
-    kept = scan(kind, "Where (mask, {0}, {0}n)")
-    check(kept, op_type=kind, masks=of_rows)
-    opposite = scan(kind, "Where (no, {0}, {0}n)", more="no = Not (mask)")
-    check(opposite, op_type=kind, masks=of_rows)
+    check(scan(kind, "Where (mask, {0}, {0}n)"), op_type=kind, masks=of_rows)
+    check(scan(kind, "Where (no, {0}, {0}n)", more="no = Not (mask)"), op_type=kind, masks=of_rows)
 
 
 @pytest.mark.parametrize("shape", ["bool", "bool[1]", "bool[1, 1]"])
@@ -242,10 +239,9 @@ def test_nodes_of_one_step(shape):
             (h0, c0, x, masks) }}"""
     model = weighted(text)
     for name in "wr":
-        tensor = onnx.numpy_helper.from_array(numbers(1, 16, 4), name)
-        model.graph.initializer.append(tensor)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(numbers(1, 16, 4), name))
     after = raised(model)
-    assert [n.op_type for n in after.graph.node].count("LSTM") == 1
+    assert op_types(after).count("LSTM") == 1
     for iterations, batch in SIZES:
         fed = {"x": numbers(iterations, batch, 4), "h0": numbers(1, batch, 4)}
         fed |= {"c0": numbers(1, batch, 4)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import as_model, run_in_onnxruntime, run_passes
+from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from straightline import reference
 from straightline.passes import RaiseRecurrences
@@ -61,7 +61,7 @@ def test_scalars_without_a_loop():
     body = "f = ReduceSum <keepdims = 0> (e) " + body
     text = loop(NUMBERS + body, "float s s0; float t t0")
     result = run_passes(text, RaiseRecurrences(straight=True))
-    assert "Loop" not in [node.op_type for node in result.model.graph.node], result.remarks
+    assert "Loop" not in op_types(result.model), result.remarks
     for length in (0, 1, 2, 5):
         s0 = np.array(0.5, np.float32)
         assert_same(text, result.model, numbers(length), s0=s0, t0=np.array(-0.5, np.float32))
@@ -162,8 +162,7 @@ def test_other_products_stay(body):
 
 def test_a_wide_matrix_stays():
     wide = "float[N, 17] x, int64 n"
-    text = loop("p = MatMul (s, m0) s2 = Add (p, e)", "float[17] s s0", inputs=wide)
-    model = as_model(text)
+    model = as_model(loop("p = MatMul (s, m0) s2 = Add (p, e)", "float[17] s s0", inputs=wide))
     tensor = __import__("onnx").numpy_helper.from_array(np.eye(17, dtype=np.float32) / 2, "m0")
     model.graph.initializer.append(tensor)
     assert "Slice" not in [

@@ -27,8 +27,7 @@ def test_an_index(test, is_all):
     model = raised(text)
     for length in LENGTHS:
         for start in (-1, -2, 0, 7):
-            x = numbers(length, [np.nan])
-            assert_same(text, model, x, exact=True, w0=np.array(start))
+            assert_same(text, model, numbers(length, [np.nan]), exact=True, w0=np.array(start))
 
 
 def test_elements():

@@ -40,8 +40,7 @@ def test_columns():
     atoms, value = Atoms(), Value("x")
     matrix = Matrix(Value("w"), (4, 8), 4, 8)
     free = atoms.of(Free(value, 8))
-    product = atoms.of(Product((0,), matrix))
-    total = atoms.of(Activation("Tanh", 0.0, 0.0, free + product))
+    total = atoms.of(Activation("Tanh", 0.0, 0.0, free + atoms.of(Product((0,), matrix))))
     (part,) = atoms.cut(atoms.cut(total, 2, 8), 1, 3).terms
     argument = atoms[part[0]].argument
     made = [atoms[index] for monomial in argument.terms for index in monomial]

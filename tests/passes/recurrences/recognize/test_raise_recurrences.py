@@ -125,8 +125,7 @@ def test_an_exact_form_is_raised_by_default(what, length):
     text = HEAD + EXACT[what].replace("[N", f"[{length}")
     result = straighten().run(as_model(text))
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"} and not result.kept
-    remark = result.remarks[-1]
-    said, *cost = remark.reason.parts
+    said, *cost = result.remarks[-1].reason.parts
     assert said == f"is now {what.removesuffix(' of integers')}"
     assert bool(cost) == ("doubling" in what and length == "N")
     rng = np.random.default_rng(0)

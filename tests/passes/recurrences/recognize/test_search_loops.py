@@ -131,8 +131,7 @@ def test_kept_searches(what):
 
 def test_a_loop_that_fails_still_fails():
     """Without a hit in the rows that are there, the iteration after them is made."""
-    before = model_of(FORMS["rows up to the hit"])
-    result = transform(before, "straighten")
+    result = transform(model_of(FORMS["rows up to the hit"]), "straighten")
     x, n = np.zeros((2, 3), np.float32), np.array(3)
     with pytest.raises(reference.EvaluationError):
         reference.run(result.model, {"x": x, "n": n, "t": np.array(1, np.float32)})

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 from cells import HEAD, difference, raised
-from harness import as_model, run_in_onnxruntime, run_passes
+from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from straightline.passes import RaiseRecurrences
 from tables import table
 
@@ -26,10 +26,6 @@ def scan(state, element, product="MatMul (h, u)", iterations="T"):
     model.graph.output[1].type.CopyFrom(onnx.helper.make_tensor_type_proto(1, [None] * rank))
     model.graph.initializer.append(onnx.numpy_helper.from_array(numbers(4, 4), "u"))
     return model
-
-
-def op_types(model):
-    return [node.op_type for node in model.graph.node]
 
 
 @table(
@@ -79,14 +75,12 @@ def test_rows_of_different_batches():
 
 def test_columns_without_a_batch():
     model = scan("float[4, 1]", "float[4, 1]", "MatMul (u, h)")
-    after = raised(model)
-    assert difference(model, after, {"h0": numbers(4, 1), "x": numbers(3, 4, 1)}) <= 8
+    assert difference(model, raised(model), {"h0": numbers(4, 1), "x": numbers(3, 4, 1)}) <= 8
 
 
 def test_a_sequence_that_is_read_from_its_end_is_not_turned():
     model = scan("float[4]", "float[4]", iterations="5")
-    attribute = onnx.helper.make_attribute("scan_input_directions", [1])
-    model.graph.node[0].attribute.append(attribute)
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("scan_input_directions", [1]))
     after = raised(model)
     assert op_types(after).count("Slice") == 1  # of the states, which stand in the other order
     model.graph.node[0].attribute.append(onnx.helper.make_attribute("scan_output_directions", [1]))

@@ -20,8 +20,7 @@ def test_a_number_everywhere_is_a_number():
 
 
 def test_a_weight_may_be_turned_inside():
-    body = "t = Transpose (w) h2 = MatMul (h, t)"
-    assert made_of(body, w=W) == "1 (h @ w'[0, 4, 0, 4])"
+    assert made_of("t = Transpose (w) h2 = MatMul (h, t)", w=W) == "1 (h @ w'[0, 4, 0, 4])"
 
 
 REFUSED = {

@@ -29,8 +29,7 @@ def test_choices_keep_the_signs_that_onnxruntime_would_lose():
     assert operators(never, TWO) == ["Less", "Exp", "Exp", "Where"]
     divided = may.replace("y = Where", "w = Where").replace(") }", ") y = Reciprocal (w) }")
     assert operators(divided, TWO, "values") == ["Less", "Not", "Where", "Reciprocal"]
-    integers = "(int64[N, 3] x, int64[3] z) => (y)"
-    assert operators(may, integers) == ["Less", "Where"]
+    assert operators(may, "(int64[N, 3] x, int64[3] z) => (y)") == ["Less", "Where"]
 
 
 @table(

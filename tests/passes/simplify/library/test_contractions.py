@@ -35,8 +35,7 @@ def test_a_bias_and_a_transpose_in_a_gemm():
 def test_a_factor_goes_into_the_weights(product, op_type):
     text = f"""<float[2, 2] w = {{1, 2, 3, 4}}, float[2] b = {{5, 6}}, float[2] s = {{2, 4}}> {{
         t = {product} y = {op_type} (t, s) }}"""
-    left = operators(text, "(float[N, 2] x) => (y)", "reals")
-    assert left == [product.split()[0]]
+    assert operators(text, "(float[N, 2] x) => (y)", "reals") == [product.split()[0]]
     assert len(operators(text, "(float[N, 2] x) => (y)")) == 2
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from harness import run_passes
+from harness import op_types, run_passes
 from sessions import outputs
 from simplified import operators
 from straightline.passes import ApplyRules
@@ -35,7 +35,7 @@ def left(source, exactness="reals"):
     feeds = {"x": RNG.standard_normal(shape).astype(np.float32)}
     pairs = zip(outputs(proto, feeds), outputs(after, feeds), strict=True)
     assert all(np.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in pairs)
-    return [node.op_type for node in after.graph.node]
+    return op_types(after)
 
 
 @pytest.mark.parametrize("bias", [False, True])

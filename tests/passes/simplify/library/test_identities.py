@@ -42,8 +42,7 @@ def test_the_class_of_exactness_decides():
     text = "<float k = {0}> { t = Exp (x) y = Add (t, k) }"
     assert operators(text, exactness="values") == ["Exp"]
     assert operators("<float k = {1}> { t = Exp (x) y = Pow (t, k) }") == ["Exp", "Pow"]
-    powers = "<float k = {1}> { t = Exp (x) y = Pow (t, k) }"
-    assert operators(powers, exactness="reals") == ["Exp"]
+    assert operators("<float k = {1}> { t = Exp (x) y = Pow (t, k) }", exactness="reals") == ["Exp"]
 
 
 def test_a_choice_by_a_constant():

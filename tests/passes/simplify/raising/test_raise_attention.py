@@ -1,6 +1,6 @@
 """Two products with a Softmax in between become Attention."""
 
-from harness import as_model, assert_rewrites, run_passes
+from harness import as_model, assert_rewrites, op_types, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseAttention
 from tables import table
@@ -43,14 +43,12 @@ def feeds(source):
 )  # fmt: skip
 def test_spellings_with_heads(nodes, operators):
     source = text(nodes, MASK, CONSTANTS, 23)
-    model = assert_raises(RaiseAttention(), source, operators)
-    assert_near(source, model, feeds(source))
+    assert_near(source, assert_raises(RaiseAttention(), source, operators), feeds(source))
 
 
 def test_splitting_and_joining_heads_is_absorbed():
     source = text(SEQUENCES, ROWS + " => (float[2, 4, 48] y)", CONSTANTS, 23)
-    model = assert_raises(RaiseAttention(), source, ["Attention"])
-    assert_near(source, model, feeds(source))
+    assert_near(source, assert_raises(RaiseAttention(), source, ["Attention"]), feeds(source))
 
 
 @table(("float[1, 5]", ["Expand", "Attention"]), ("float[5]", ["Expand", "Attention"]),
@@ -59,8 +57,7 @@ def test_splitting_and_joining_heads_is_absorbed():
 def test_masks_that_broadcast(mask, operators):
     nodes = TURN + "a = Mul (s, c) d = Add (a, m) " + REST
     source = text(nodes, HEADS.format(f"{mask} m"), CONSTANTS, 23)
-    model = assert_raises(RaiseAttention(), source, operators)
-    assert_near(source, model, feeds(source))
+    assert_near(source, assert_raises(RaiseAttention(), source, operators), feeds(source))
 
 
 def test_heads_that_are_repeated_for_groups():
@@ -71,8 +68,7 @@ def test_heads_that_are_repeated_for_groups():
     nodes = repeat.format("k") + repeat.format("v") + PLAIN.replace("(k)", "(k1)")
     signature = MASK.replace("6, 5", "3, 5")
     source = text(nodes.replace(", v)", ", v1)"), signature, constants, 23)
-    model = assert_raises(RaiseAttention(), source, ["Attention"])
-    assert_near(source, model, feeds(source))
+    assert_near(source, assert_raises(RaiseAttention(), source, ["Attention"]), feeds(source))
 
 
 CACHED = """(float[1, 3, 32] q, float[1, 3, 16] k, float[1, 3, 16] v, float[3, 8] m,
@@ -109,8 +105,7 @@ def test_an_attention_that_splits_no_heads_itself():
     node = "n = Attention <scale = 0.25> (q3, k6, v6, m) "
     source = text(DECODER[:start] + node + DECODER[end:], CACHED, GROUPS, 23)
     operators = ["RotaryEmbedding", "RotaryEmbedding", "Attention"]
-    model = assert_raises(RaiseAttention(), source, operators)
-    assert_near(source, model, feeds(source))
+    assert_near(source, assert_raises(RaiseAttention(), source, operators), feeds(source))
     causal = source.replace("scale =", "is_causal = 1, scale =")
     assert_stays(RaiseAttention(), causal)
 
@@ -122,7 +117,7 @@ def test_a_cache_that_an_operand_depends_on_stays_outside():
     )
     source = text(nodes, CACHED, GROUPS, 23)
     after = run_passes(source, RaiseAttention()).model
-    operators = [node.op_type for node in after.graph.node]
+    operators = op_types(after)
     assert operators.count("Concat") == 2 and "Attention" in operators
     assert_near(source, after, feeds(source))
 
@@ -137,18 +132,15 @@ def test_guards_and_rows_of_exporters():
         "y = MatMul (g, v)"
     )
     source = text(nodes, MASK, constants, 23)
-    model = assert_raises(RaiseAttention(), source, ["Attention"])
-    assert_near(source, model, feeds(source))
+    assert_near(source, assert_raises(RaiseAttention(), source, ["Attention"]), feeds(source))
     other = source.replace("zero = {0.0}", "zero = {1.0}")
     assert_stays(RaiseAttention(), other)
 
 
 def test_rows_without_heads():
     signature = "(float[6, 4, 8] q, float[6, 5, 8] k, float[6, 5, 8] v) => (float[6, 4, 8] y)"
-    nodes = PLAIN.replace("[0, 1, 3, 2]", "[0, 2, 1]")
-    source = text(nodes, signature, CONSTANTS, 23)
-    model = assert_raises(RaiseAttention(), source, ["Attention"])
-    assert_near(source, model, feeds(source))
+    source = text(PLAIN.replace("[0, 1, 3, 2]", "[0, 2, 1]"), signature, CONSTANTS, 23)
+    assert_near(source, assert_raises(RaiseAttention(), source, ["Attention"]), feeds(source))
 
 
 def test_before_and_after():

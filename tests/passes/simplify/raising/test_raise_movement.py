@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import as_model, assert_equal_outputs, run_passes
+from harness import as_model, assert_equal_outputs, op_types, run_passes
 from raising import assert_stays, numbers, text
 from straightline import prove
 from straightline.passes import RaiseMovement
@@ -31,7 +31,7 @@ def test_forms(signature, perm, parts, result, operator):
         result = [2, 3, *result[2:]]
     source = text(NODES.format(perm), signature, shapes(parts, result), 17)
     after = run_passes(source, RaiseMovement(exactness="bits")).model
-    assert [node.op_type for node in after.graph.node] == [operator]
+    assert op_types(after) == [operator]
     assert prove(as_model(source), after).proved
     sizes = (2, 12, 3, 5) if signature is DEEP else (2, 3, 6, 10)
     x = numbers(*sizes)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import assert_rewrites, run_passes
+from harness import assert_rewrites, op_types, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline import ir
 from straightline.passes import Pipeline, RaiseNormalizations
@@ -132,8 +132,7 @@ def test_near_misses_stay(nodes, signature):
 
 def test_a_scale_of_another_shape_stays_outside():
     """A scale along another axis is no scale of the operator."""
-    signature = CUBE.replace("float[4] s", "float[3, 1] s")
-    source = text(LAYER, signature, CONSTANTS, 17)
+    source = text(LAYER, CUBE.replace("float[4] s", "float[3, 1] s"), CONSTANTS, 17)
     model = assert_raises(RaiseNormalizations(), source, ["LayerNormalization", "Mul", "Add"])
     assert_near(source, model, {"x": numbers(2, 3, 4), "s": numbers(3, 1), "b": numbers(4)})
 
@@ -181,8 +180,7 @@ def test_a_target_decides():
     """With a target, the pipeline raises only to operators that it lists."""
     source = text(LAYER, CUBE, CONSTANTS, 17)
     for target, count in ((lacking(), 1), (lacking("LayerNormalization"), 9)):
-        outcome = fitted(source, target, passes="simplify{exactness=reals}")
-        assert len(outcome.ir.graph) == count
+        assert len(fitted(source, target, passes="simplify{exactness=reals}").ir.graph) == count
 
 
 @pytest.mark.parametrize("after", [0, 30])
@@ -195,8 +193,7 @@ def test_many_readers_of_what_is_normalized(after):
     total = ", ".join(f"o{k}" for k in range(30))
     chain = "w0 = Add (y, x) " + " ".join(f"w{k + 1} = Mul (w{k}, x)" for k in range(after))
     nodes = f"{others} {layer} o = Sum ({total}) {chain} z = Add (o, w{after})"
-    source = text(nodes, CUBE.replace("y)", "z)"), CONSTANTS, 23)
-    result = run_passes(source, RaiseNormalizations())
-    names = [node.op_type for node in result.model.graph.node]
+    result = run_passes(text(nodes, CUBE.replace("y)", "z)"), CONSTANTS, 23), RaiseNormalizations())
+    names = op_types(result.model)
     assert "LayerNormalization" in names
     assert "RMSNormalization" not in names

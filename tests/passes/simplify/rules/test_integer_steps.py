@@ -18,8 +18,7 @@ CONSTANTS = "<float three = {3}, float seven = {7}, int64[1] first = {0}, float 
 )
 def test_rounded_quotients_stay(reader):
     nodes = f"{CONSTANTS} {{ q = Div (x, three) t = Mul (q, seven) {reader} }}"
-    left = operators(nodes, exactness="reals", opset=17)
-    assert left[:2] == ["Div", "Mul"]
+    assert operators(nodes, exactness="reals", opset=17)[:2] == ["Div", "Mul"]
 
 
 @table(

@@ -32,8 +32,7 @@ def test_defaults_are_filled_in_and_other_values_are_unusual():
 
 @pytest.mark.parametrize(("sizes", "is_unusual"), [("1, 2", False), ("0, 2", True)])
 def test_allowzero_says_nothing_of_sizes_without_zeros(sizes, is_unusual):
-    nodes = f"<int64[2] s = {{{sizes}}}> {{ y = Reshape <allowzero = 1> (x, s) }}"
-    normal = form(nodes, 14)
+    normal = form(f"<int64[2] s = {{{sizes}}}> {{ y = Reshape <allowzero = 1> (x, s) }}", 14)
     assert normal.attributes["allowzero"] == 1 and bool(normal.unusual) == is_unusual
     assert form("y = Reshape <allowzero = 1> (x, v)", 14).unusual == {"allowzero"}
 

@@ -44,7 +44,6 @@ def test_each_reader_is_looked_at_twice_at_most(last):
         nodes += f"v{k} = Add ({before}, {before}) "
         before = f"v{k}"
     searched, graph, seen = search(f"{nodes} y = {last} ({before})")
-    answers = [searched.finds(node.output()) for node in graph.nodes()[:-1]]
-    assert answers == [last == "Exp"] * 300
+    assert [searched.finds(node.output()) for node in graph.nodes()[:-1]] == [last == "Exp"] * 300
     assert searched.finds(graph.inputs[0]) == (last == "Exp")
     assert len(seen) <= 4 * 301

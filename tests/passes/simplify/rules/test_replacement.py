@@ -42,5 +42,4 @@ def test_as_many_nodes_pay_where_they_cost_less():
 
 
 def test_all_attributes_at_once():
-    node = DoubleNeg().patterns[0].nodes[0]
-    assert resolved(node, {}) == {}
+    assert resolved(DoubleNeg().patterns[0].nodes[0], {}) == {}

@@ -39,8 +39,7 @@ def test_rules_apply_until_none_does():
 
 
 def test_an_inner_value_with_another_reader_stays():
-    text = "{ e = Exp (x) t = Neg (e) u = Neg (t) y = Add (u, t) }"
-    loaded, names = driven(text, DoubleNeg())
+    loaded, names = driven("{ e = Exp (x) t = Neg (e) u = Neg (t) y = Add (u, t) }", DoubleNeg())
     assert ops(loaded) == ["Exp", "Neg", "Add"] and len(names) == 1
 
 

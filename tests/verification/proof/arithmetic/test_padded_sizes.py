@@ -15,8 +15,7 @@ PADDED = """is = Equal (s, zero) ones = Where (is, one, s)
 
 
 def test_so_many_elements_of_such_sizes():
-    before = GRAPH.format("r = Reshape <allowzero = 1> (x, s)")
-    assert_proved(before, GRAPH.format(PADDED))
+    assert_proved(GRAPH.format("r = Reshape <allowzero = 1> (x, s)"), GRAPH.format(PADDED))
 
 
 @table(

@@ -193,8 +193,7 @@ def test_the_first_iteration_is_not_asked_about():
         most = counted(f"{first} {WIDE} iterations = Max (b, p1)", given, start="zero")
         assert_proved(text, most)
         for wrong in ("Max (b, none)", "Max (b, p2)", "Identity (b)", "Max (a, p1)"):
-            made = counted(f"{first} {WIDE} iterations = {wrong}", given, start="zero")
-            assert_open(text, made)
+            assert_open(text, counted(f"{first} {WIDE} iterations = {wrong}", given, start="zero"))
     text = loop("d = Less (j, n)", "go = Identity (ask)", ", go", start="zero")
     assert_open(text, counted(f"{WIDE} iterations = Max (b, p1)", start="zero"))
 

@@ -27,8 +27,7 @@ def test_how_many_of_the_top(k):
     old = model("y, i = TopK <k = 2, axis = 1> (x)", 9, signature)
     require_same(old, model(new, 10, signature), seeds=1)
     require_same(old, model(new, 11, signature), seeds=1)
-    smallest = f"<{k}> {{ y, i = TopK <largest = 0> (x, k) }}"
-    require_open(old, model(smallest, 11, signature))
+    require_open(old, model(f"<{k}> {{ y, i = TopK <largest = 0> (x, k) }}", 11, signature))
 
 
 def test_slices_whose_sizes_only_run_time_knows():
@@ -67,10 +66,8 @@ def test_dropout_passes_its_input_on():
     old = model("y = Dropout <ratio = 0.3> (x)", 7)
     require_same(old, model("y = Identity (x)", 7))
     require_same(old, model("<float r = {0.9}> { y = Dropout (x, r) }", 13))
-    off = "<float r = {0.9}, bool t = {0}> { y = Dropout (x, r, t) }"
-    require_same(old, model(off, 13))
-    training = "<float r = {0.9}, bool t = {1}> { y = Dropout (x, r, t) }"
-    require_open(old, model(training, 13))
+    require_same(old, model("<float r = {0.9}, bool t = {0}> { y = Dropout (x, r, t) }", 13))
+    require_open(old, model("<float r = {0.9}, bool t = {1}> { y = Dropout (x, r, t) }", 13))
 
 
 def test_lengths_of_the_parts_of_a_split():
@@ -79,8 +76,7 @@ def test_lengths_of_the_parts_of_a_split():
     text = "<int64[2] n = {1, 2}> { y, z = Split (x, n) }"
     for opset in (13, 18):
         require_same(old, model(text, opset, signature), seeds=0)
-    other = "<int64[2] n = {2, 1}> { y, z = Split (x, n) }"
-    require_open(old, model(other, 13, signature))
+    require_open(old, model("<int64[2] n = {2, 1}> { y, z = Split (x, n) }", 13, signature))
 
 
 def test_a_number_of_parts_may_stand_for_equal_parts_only():

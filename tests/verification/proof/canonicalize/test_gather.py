@@ -117,8 +117,7 @@ def test_places_one_after_the_other_are_a_part(first, same):
     new = model(f"y = Identity ({same})", 13, signature)
     require_same(model(IN_ORDER % first, 13, signature), new, seeds=0)
     require_open(model(IN_ORDER % "one", 13, signature), new)
-    backwards = (IN_ORDER % first).replace("p = Add (", "p = Sub (")
-    require_open(model(backwards, 13, signature), new)
+    require_open(model((IN_ORDER % first).replace("p = Add (", "p = Sub ("), 13, signature), new)
 
 
 def test_a_view_of_indices_is_one_of_the_elements():

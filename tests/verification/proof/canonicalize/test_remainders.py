@@ -60,5 +60,4 @@ def test_runs_give_the_same_bits(kind, said):
     expected = run(before, feeds)[0]
     np.testing.assert_array_equal(run(after, feeds)[0], expected)
     for made in (before, after):
-        session = open_session(made)
-        np.testing.assert_array_equal(session.run(None, feeds)[0], expected)
+        np.testing.assert_array_equal(open_session(made).run(None, feeds)[0], expected)

@@ -74,8 +74,7 @@ def plain(terms, node, bound):
 
 def leaf(terms, name, array):
     elem_type = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
-    shape = tuple(map(Dimension.constant, array.shape))
-    return terms.leaf("input", name, Fact(elem_type, shape))
+    return terms.leaf("input", name, Fact(elem_type, tuple(map(Dimension.constant, array.shape))))
 
 
 def options(terms, name, feeds, bound, dtype):

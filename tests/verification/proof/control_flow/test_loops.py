@@ -144,8 +144,7 @@ def test_no_iterations_of_sizes_that_only_some_runtimes_find_are_open():
         k2 = Identity (k) z = Shape (x) u = Concat <axis = 0> (z, z) f = Cast <to = 1> (i)
         o = Expand (f, u) }>"""
     for sizes in ("0, 0", "2, 2"):
-        empty = f"y = Constant <value = float[0, {sizes}] {{}}> ()"
-        assert_open(text % body, text % empty)
+        assert_open(text % body, text % f"y = Constant <value = float[0, {sizes}] {{}}> ()")
     flat = body.replace("y = Loop", "q = Loop") + " m = Neg (a1) y = Reshape (q, m)"
     text = text.replace("a = {0}>", "a = {0}, int64[1] a1 = {1}>")
     assert_proved(text % flat, text % "y = Constant <value = float[0] {}> ()")

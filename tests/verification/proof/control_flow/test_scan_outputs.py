@@ -265,8 +265,7 @@ def test_a_scalar_is_no_row():
     text = """g (float[P] x, int64 n, float k) => (float[Q] y) <bool t = {1}> {
         y = Loop (n, t, x) <body = b (int64 i, bool c, float[R] a) => (bool d, float[S] e) {
             d = Identity (c) e = Concat <axis = 0> (a, k) }> }"""
-    other = text.replace("(a, k)", "(a, a)")
-    before, after = models(text, other)
+    before, after = models(text, text.replace("(a, k)", "(a, a)"))
     assert prove(before, before).status in ("proved", "open")
     assert not prove(after, before).proved
 

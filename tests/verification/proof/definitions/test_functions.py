@@ -323,8 +323,7 @@ def model_of(nodes, opset, arrays, outputs):
     ]
     results = [onnx.ValueInfoProto(name=f"o{n}") for n in range(outputs)]
     graph = helper.make_graph(nodes, "g", infos, results)
-    imports = [helper.make_opsetid("", opset)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     return onnx.shape_inference.infer_shapes(model)
 
 

@@ -24,8 +24,7 @@ def flat(axis, sizes, places, **changed):
 def test_elements_by_place_in_the_row_of_all(axis, sizes, places):
     before = HEAD.format(sizes, places, f"y = GatherElements <axis = {axis}> (x, i)")
     assert assert_proved(before, flat(axis, sizes, places)).assumptions == ()
-    other = {"length": ALONG[1 - axis]["length"]}
-    assert_open(before, flat(axis, sizes, places, **other))
+    assert_open(before, flat(axis, sizes, places, **{"length": ALONG[1 - axis]["length"]}))
     assert_open(before, flat(1 - axis, sizes, places))
     assert_open(before, flat(axis, sizes, places).replace("Less", "LessOrEqual"))
 

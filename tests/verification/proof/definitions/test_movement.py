@@ -191,5 +191,4 @@ def test_a_pad_is_a_concat():
     assert_proved(zeros, PADDED.format(nodes=JOINED.format("other", "x, e")))
     edges = PADDED.format(nodes='y = Pad <mode = "edge"> (x, p, v)')
     assert_open(edges, PADDED.format(nodes=after))
-    cut = before.replace("{0, 1, 2, 0}", "{0, 1, 2, -1}")
-    assert_open(cut, PADDED.format(nodes=after))
+    assert_open(before.replace("{0, 1, 2, 0}", "{0, 1, 2, -1}"), PADDED.format(nodes=after))

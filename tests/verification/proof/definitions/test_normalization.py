@@ -62,8 +62,7 @@ def below_18(before, after):
 def test_a_longer_form_is_the_operator_by_an_assumption(name):
     before, after = PAIRS[name]
     op_type = name.split()[0]
-    assumption = f"{op_type} gives the same bits as its definition"
-    assert assumption in below_18(before, after).assumptions
+    assert f"{op_type} gives the same bits as its definition" in below_18(before, after).assumptions
 
 
 MISSES = {

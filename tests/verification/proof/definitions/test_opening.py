@@ -34,8 +34,7 @@ def test_a_definition_of_unknown_rank_stays_closed():
 def test_a_scalar_is_no_vector():
     """A constant of onnx's function of Celu has rank 1."""
     terms = Terms(Budget())
-    x = terms.leaf("input", "x", Fact(FLOAT, ()))
-    celu = terms.op("Celu", 12, x, alpha=2.0)
+    celu = terms.op("Celu", 12, terms.leaf("input", "x", Fact(FLOAT, ())), alpha=2.0)
     opened = Definitions(terms, over_reals=True).opened(celu)
     assert opened is None or opened.fact.shape == ()
 
@@ -81,8 +80,7 @@ def test_an_operator_in_a_loop():
         y = Scan <num_scan_inputs = 1, body = b (float[3] r) => (float[3] o) {{ {} }}> (x) }}"""
     before = body.format("o = Mish (r)")
     after = "g (float[4, 3] x) => (float[4, 3] y) { s = Softplus (x) t = Tanh (s) y = Mul (x, t) }"
-    proof = assert_proved(before, after)
-    assert "Mish gives the same bits as its definition" in proof.assumptions
+    assert "Mish gives the same bits as its definition" in assert_proved(before, after).assumptions
     assert_open(before, after.replace("Tanh", "Erf"))
 
 
@@ -115,5 +113,4 @@ def test_operators_outside_of_onnx_have_the_bits_of_definitions_that_move_elemen
     proof = assert_proved(trilu, FOREIGN.format("y = Trilu (x, k)"))
     assert "com.microsoft::Trilu computes its definition" in proof.assumptions
     assert_open(trilu, FOREIGN.format("y = Trilu <upper = 0> (x, k)"))
-    gelu = FOREIGN.format("y = com.microsoft.QuickGelu (x)")
-    assert_open(gelu, FOREIGN.format(QUICK_GELU))
+    assert_open(FOREIGN.format("y = com.microsoft.QuickGelu (x)"), FOREIGN.format(QUICK_GELU))

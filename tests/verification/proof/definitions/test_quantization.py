@@ -50,8 +50,7 @@ def test_blocks_of_another_size():
     " c = Mul (f, s) y = Add (c, c)",
 )
 def test_near_misses(wrong):
-    before = HEAD.format("", "", "y = DequantizeLinear (x, s, z)")
-    assert_open(before, HEAD.format("", "", wrong))
+    assert_open(HEAD.format("", "", "y = DequantizeLinear (x, s, z)"), HEAD.format("", "", wrong))
 
 
 def test_a_kernel_may_subtract_long_integers_in_another_type():

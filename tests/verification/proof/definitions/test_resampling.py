@@ -53,8 +53,7 @@ def body_of(mode, places, scales, shape):
     x, y = (helper.make_tensor_value_info(name, 1, None) for name in "XY")
     x.CopyFrom(helper.make_tensor_value_info("X", 1, shape))
     graph = helper.make_graph(list(function.node), "g", [x], [y])
-    imports = list(function.opset_import)
-    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+    return helper.make_model(graph, opset_imports=list(function.opset_import), ir_version=8)
 
 
 @pytest.mark.sample(5)
@@ -89,8 +88,7 @@ def test_a_resize_is_its_longer_form(mode, equality, scales):
     assert proof.proved
     assert (mode == "cubic") is not prove(before, after).proved
     assert mode == "cubic" or "Resize" in proof.assumptions[0]
-    other = model(mode, "asymmetric", scales)
-    assert not prove(other, after, equality=equality).proved
+    assert not prove(model(mode, "asymmetric", scales), after, equality=equality).proved
     changed = onnx.ModelProto.FromString(after.SerializeToString())
     weights = [t for t in changed.graph.initializer if t.data_type == 1 and len(t.dims) == 2]
     numbers = onnx.numpy_helper.to_array(weights[0]).copy()

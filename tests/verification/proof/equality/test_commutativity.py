@@ -56,8 +56,7 @@ def test_others_are_not(op):
 def runs(text, feeds):
     proto = model(text)
     yield reference.run(proto, feeds)
-    session = open_session(proto)
-    yield session.run(None, feeds)
+    yield open_session(proto).run(None, feeds)
 
 
 @table(

@@ -4,10 +4,10 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from harness import as_model, op_types
 from straightline.verification.proof import prove
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 LOOP = """g ({t}[N, 3] x, {t}[3] s) => ({t}[N, 3] y) {{
     last, y = Scan <num_scan_inputs = 1, body = step ({t}[3] a, {t}[3] e)
         => ({t}[3] r, {t}[3] q) {{ r = {kind} (a, e) q = Identity (r) }}> (s, x) }}"""
@@ -18,7 +18,7 @@ KINDS = [
 
 
 def loop(kind, t):
-    return onnx.parser.parse_model(HEAD + LOOP.format(kind=kind, t=t))
+    return as_model(LOOP.format(kind=kind, t=t))
 
 
 @pytest.mark.sample(6)
@@ -27,7 +27,7 @@ def loop(kind, t):
 def test_the_result_of_the_pass_is_proved(kind, t, passes):
     before = loop(kind, t)
     after = sl.rewrite(before, passes, verify=False)
-    types = [node.op_type for node in after.graph.node]
+    types = op_types(after)
     assert "Scan" not in types and ("Loop" in types) == (passes is not None)
     proof = prove(before, after, equality="reals" if t in ("float", "double") else "bits")
     assert proof.proved, proof.reason
@@ -95,8 +95,7 @@ def _swapped_pieces(graph):
 )
 def test_near_misses_are_not_proved(change):
     before = loop("Max", "int64")
-    after = _edit(sl.rewrite(before, verify=False), change)
-    assert not prove(before, after).proved
+    assert not prove(before, _edit(sl.rewrite(before, verify=False), change)).proved
 
 
 @pytest.mark.parametrize(("kind", "number"), [("Mul", 0), ("Add", 1)])

@@ -81,8 +81,7 @@ def test_sums_of_another_trip_are_not_equal(row, places):
 
 
 def test_an_add_of_something_else_is_not_the_next_place():
-    double = (ROWS % "t").replace("o = Identity (t)", "o = Add (s, s)")
-    assert_open(double, PLACES % "one, end")
+    assert_open((ROWS % "t").replace("o = Identity (t)", "o = Add (s, s)"), PLACES % "one, end")
 
 
 def test_an_add_to_another_state_is_not_the_next_place():
@@ -246,5 +245,4 @@ def test_factors_along_another_axis_are_open(shape):
     """A vector along columns in the sum, and along rows before the initial state."""
     nodes = WEIGHTED_SUM.replace("r = Pow (a, z)", "v = Reshape (a, way) r = Pow (v, z)")
     text = WEIGHTED.replace("f = {1}", f"f = {{1}}, int64[2] way = {shape}").replace("NODES", nodes)
-    proof = prove(weighted(SMOOTHED), model(text), equality="reals")
-    assert proof.proved is (shape == "{1, 2}")
+    assert prove(weighted(SMOOTHED), model(text), equality="reals").proved is (shape == "{1, 2}")

@@ -254,8 +254,7 @@ RUNNING = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (floa
 def test_extremes_of_prefixes_are_states():
     loop = onnx.parser.parse_model(MEANS % ("j", "ReduceMax"))
     assert prove(loop, onnx.parser.parse_model(RUNNING % "Max"), equality="reals").proved
-    other = onnx.parser.parse_model(RUNNING % "Min")
-    assert not prove(loop, other, equality="reals").proved
+    assert not prove(loop, onnx.parser.parse_model(RUNNING % "Min"), equality="reals").proved
     finite = onnx.parser.parse_model((RUNNING % "Max").replace("-inf", "-9"))
     assert not prove(loop, finite, equality="reals").proved
 

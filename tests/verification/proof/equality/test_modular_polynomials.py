@@ -54,8 +54,7 @@ def test_runs_agree_also_where_the_numbers_wrap(type_, iterations):
 
 def run_by_runtime(model, feeds):
 
-    session = open_session(model)
-    return session.run(None, feeds)
+    return open_session(model).run(None, feeds)
 
 
 @table("Sub (s, delta)", "Add (s, s)", "Add (s, start)", "Mul (s, delta)")
@@ -68,8 +67,7 @@ def test_floats_are_rounded_on_each_iteration():
 
 
 def test_addends_that_depend_on_the_iteration_are_open():
-    update = "Cast <to = 7> (i) u = Add (n0, delta) n = Add (s, u)"
-    before, after = written("int64", update)
+    before, after = written("int64", "Cast <to = 7> (i) u = Add (n0, delta) n = Add (s, u)")
     assert_open(before.replace("n = Cast", "n0 = Cast"), after)
 
 
@@ -172,9 +170,7 @@ def test_atoms_below_an_even_factor_are_compared():
     text += "<int64 two = {2}> { %s a = Mul (m, two) %s }"
     before = text % ("m = Abs (x)", "y = Add (a, w)")
     after = text % ("m = Max (x, p)", "y = Add (w, a)")
-    negative = "p = Neg (x) "
-    open_ = after.replace("m = Max", negative + "m = Max")
-    assert_open(before, open_)
+    assert_open(before, after.replace("m = Max", "p = Neg (x) " + "m = Max"))
     assert_open(before, text % ("m = Abs (z)", "y = Add (w, a)"))
     less = text % ("b = Less (x, z) m = Where (b, x, z)", "y = Add (a, w)")
     assert_proved(less, text % ("m = Min (x, z)", "y = Add (w, a)"))

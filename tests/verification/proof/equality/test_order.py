@@ -118,8 +118,7 @@ KEEPS_SIGNS = "onnxruntime's Where kept the sign of -0.0"
 @pytest.mark.parametrize("name", SAME)
 def test_the_reference_finds_the_same_places(name):
     before, after = map(model, SAME[name])
-    kind = before.graph.input[0].type.tensor_type.elem_type
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(before.graph.input[0].type.tensor_type.elem_type)
     numbers = SPECIAL if dtype.kind == "f" else [0, 1, 2, np.iinfo(dtype).max, np.iinfo(dtype).min]
     rows = np.array(list(itertools.product(numbers, repeat=3)), dtype)
     feeds = {"x": np.concatenate([rows, rows[:, ::-1][:, :2]], axis=1), "k": np.array([5])}

@@ -66,5 +66,4 @@ def test_segments_cover_all_iterations(table, firsts):
 def test_an_unknown_trip_count_has_one_segment():
     terms = Terms(Budget())
     n = terms.symbols.named("n")
-    x = terms.leaf("input", "x", Fact(1, (n,)))
-    assert segments(terms, x, n) == [(0, n)]
+    assert segments(terms, terms.leaf("input", "x", Fact(1, (n,))), n) == [(0, n)]

@@ -155,8 +155,7 @@ def test_the_last_index_that_a_condition_lets_in():
         "g = Greater (e, bound)": "h = Greater (e, bound) g = Not (h)",
         "(g, i, k)": "(g, k, i)",
     }
-    turned = replaced(HELD, kept)
-    assert_alike(turned, COMPRESSED)
+    assert_alike(replaced(HELD, kept), COMPRESSED)
 
 
 @table(

@@ -56,8 +56,7 @@ def test_a_size_of_a_term_is_that_of_the_term_with_what_is_put_in():
     at = terms.heads.of(Operator("SequenceAt"), {"": 18})
 
     def shape(place):
-        element = terms.apply(at, (listed, terms.size(place)))[0]
-        return terms.sizes(element.fact.shape)
+        return terms.sizes(terms.apply(at, (listed, terms.size(place)))[0].fact.shape)
 
     put = {"?iteration0:3": Dimension.constant(1)}
     one, other = Substitution(terms, {}, put), Substitution(terms, {}, put)

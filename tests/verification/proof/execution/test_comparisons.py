@@ -31,8 +31,7 @@ def test_a_choice_that_bounds_decide(condition):
     chosen = CHOICES[condition]
     assert_proved(WRAPPED.format("i", condition, chosen), PLAIN)
     assert_open(WRAPPED.format("i", condition, ", ".join(chosen.split(", ")[::-1])), PLAIN)
-    unknown = WRAPPED.format("j", condition, chosen)
-    assert_open(unknown, WRAPPED.format("j", "Less (m, m)", "w, m"))
+    assert_open(WRAPPED.format("j", condition, chosen), WRAPPED.format("j", "Less (m, m)", "w, m"))
 
 
 @pytest.mark.parametrize("condition", OPEN)

@@ -95,8 +95,7 @@ g (float[2] x, float[2] y) => (float[2] z) {
 
 
 def test_nodes_in_bodies_weigh_more():
-    flat = program("g (float[2] x) => (float[2] z) { y = Neg (x) z = Abs (y) }")
-    assert flat.weight == 2
+    assert program("g (float[2] x) => (float[2] z) { y = Neg (x) z = Abs (y) }").weight == 2
     outer = program(CAPTURED % "x")
     inner = outer.steps[1].bodies["then_branch"]
     assert inner.weight == 1 + 4 * (1 + 1)
@@ -136,8 +135,7 @@ def test_nodes_that_hold_graphs_have_their_own_operations():
 
 
 def test_absent_operands_have_no_slot():
-    main = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }")
-    (step,) = main.steps
+    (step,) = program("g (float[4] x) => (bool[4] m) { , m = Dropout (x, , ) }").steps
     assert step.inputs[1:] == (ABSENT, ABSENT)[: len(step.inputs) - 1]
     assert (step.outputs[0], step.operation.width, step.read) == (ABSENT, 2, {1})
 

@@ -56,8 +56,7 @@ def test_names_may_be_swapped_between_values():
     before = LAYERS % ("Neg (b)", "Softplus (g)")
     after = before.replace("g = Relu (f) y = Softplus (g)", "e1 = Relu (f) y = Softplus (e1)")
     assert proof_of(before, after).proved
-    wrong = before.replace("c = Sub (b, m)", "c = Sub (m, b)")
-    assert not proof_of(before, wrong).proved
+    assert not proof_of(before, before.replace("c = Sub (b, m)", "c = Sub (m, b)")).proved
     undone = before.replace("c = Sub (b, m) d = Exp (c)", "c = Sub (m, b) n = Neg (c) d = Exp (n)")
     assert proof_of(before, undone, 18).status != "refuted"
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import straightline as sl
-from onnx import parser
+from harness import as_model
 from sessions import outputs
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 SUM = """g (int64[n] x) => (int64 y) <bool t = {1}, int64 zero = {0}> {
     s = Shape (x) m = Squeeze (s)
     y = Loop (m, t, zero) <body = b (int64 i, bool c, int64 a) => (bool d, int64 r) {
@@ -18,8 +17,7 @@ SIGNS = "onnxruntime's Where kept the sign of -0.0"
 
 
 def proof(before: str, after: str) -> sl.Proof:
-    models = [parser.parse_model(HEAD + text) for text in (before, after)]
-    found = sl.prove(*models)
+    found = sl.prove(*[as_model(text) for text in (before, after)])
     assert found.proved, found
     return found
 
@@ -55,15 +53,13 @@ def test_a_slice_that_departs_is_not_computed():
     bounds = "<int64[1] s = {-1}, int64[1] e = {9223372036854775807}, int64[1] a = {0}>"
     before = f"g (float[4] x) => (float[p] y) {bounds} {{ y = Slice (x, s, e, a, s) }}"
     after = "g (float[4] x) => (float[p] y) <int64[0] i = {}> { y = Gather (x, i) }"
-    models = [parser.parse_model(HEAD + text) for text in (before, after)]
-    assert not sl.prove(*models).proved
+    assert not sl.prove(*[as_model(text) for text in (before, after)]).proved
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 @pytest.mark.parametrize("options", [{}, {"passes": "accelerate"}, {"target": "onnxruntime"}])
 def test_sums_that_rewrites_emit_are_exact(kind, options):
-    text = SUM.replace("int64", kind).replace(f"{kind} i", "int64 i")
-    before = parser.parse_model(HEAD + text)
+    before = as_model(SUM.replace("int64", kind).replace(f"{kind} i", "int64 i"))
     outcome = sl.transform(before, **options)
     most = int(np.iinfo(kind).max)
     for numbers in ([], [most, 1, 1], [2**53 % most + 1, 2], [-most, -2]):

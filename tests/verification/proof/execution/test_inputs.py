@@ -148,8 +148,7 @@ def test_a_claim_about_some_sizes_names_them():
 
 def test_a_size_holds_wherever_its_name_stands():
     text = """g (float[n] x, float[n] w) => (float[m] y) <int64[1] s = {3}> { y = %s }"""
-    proof = sized({"x": [3]}, text % "Identity (w)", text % "Reshape (w, s)")
-    assert proof.proved
+    assert sized({"x": [3]}, text % "Identity (w)", text % "Reshape (w, s)").proved
 
 
 def test_sizes_of_an_unknown_rank_and_of_no_name():

@@ -57,7 +57,6 @@ def test_nodes_of_equal_facts_run_in_a_block(monkeypatch):
 def test_a_product_with_a_stretched_constant_is_not_opaque():
     """The fact of the stretched constant is that of any such tensor, and one is neutral."""
     body = "p = Mul (s, e) a = Sin (p) c = Exp (a) d = Tanh (c) t = Mul (d, e)"
-    before = "e = Expand (two, wide)"
-    one = LOOP.format(body=body, before=before, factor=1)
+    one = LOOP.format(body=body, before="e = Expand (two, wide)", factor=1)
     assert_proved(one, one.replace("Mul (s, e)", "Identity (s)"))
     assert_open(one.replace("{1}, int64[1] wide", "{3}, int64[1] wide"), one)

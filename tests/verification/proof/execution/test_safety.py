@@ -97,5 +97,4 @@ def test_elementwise_operators_fail_for_their_sizes_only(terms):
     k = leaf(terms, "k", INT64, N)
     assert not safety.holds_by_facts(head_of(terms, "Div"), (k, k), 1)
     assert not safety.holds_by_facts(head_of(terms, "Mod"), (k, k), 1)
-    old = terms.heads.of(Operator.make("Add"), {"": 6})
-    assert not safety.holds_by_facts(old, (x, row), 1)
+    assert not safety.holds_by_facts(terms.heads.of(Operator.make("Add"), {"": 6}), (x, row), 1)

@@ -32,8 +32,7 @@ def test_floats_are_within_the_bound_of_the_value(name):
     terms = Terms(Budget())
     reals = RealTerms(terms)
     function, computed = CASES[name]
-    real = function(reals, *[reals.of(terms.constant(array)) for array in (A, V)])
-    value = reals.values.of(real)
+    value = reals.values.of(function(reals, *[reals.of(terms.constant(array)) for array in (A, V)]))
     bound = value.error * 2.0**-24
     assert value.array.shape == computed.shape
     assert (np.abs(value.array - computed) <= bound).all()

@@ -36,7 +36,6 @@ def test_products_are_found(number, numbers):
 
 
 def test_numbers_beside_a_power_of_two_are_found(numbers):
-    real = numbers.field.number(Fraction(2 - 2**-30))
-    numbers.add(2 - 2**-30, real)
+    numbers.add(2 - 2**-30, numbers.field.number(Fraction(2 - 2**-30)))
     assert numbers.near(2 - 2**-40, 2 + 2**-40).number == 2
     assert numbers.near(4 - 2**-28, 4 - 2**-29).number == 4 - Fraction(2) ** -29

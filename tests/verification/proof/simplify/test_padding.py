@@ -16,8 +16,7 @@ OF_SHAPE = "s = Concat <axis = 0> (n, two) z = ConstantOfShape <value = float[1]
 def test_a_constant_of_a_shape_is_its_element_expanded():
     expanded = "s = Concat <axis = 0> (n, two) z = Expand (%s, s)"
     assert_proved(FILLED % OF_SHAPE, FILLED % (expanded % "one"))
-    other = FILLED.replace("{7}>", "{6}>")
-    assert_open(FILLED % OF_SHAPE, other % (expanded % "one"))
+    assert_open(FILLED % OF_SHAPE, FILLED.replace("{7}>", "{6}>") % (expanded % "one"))
     assert_open(FILLED % OF_SHAPE, FILLED % OF_SHAPE.replace("n, two", "two, n"))
 
 
@@ -75,8 +74,7 @@ def told(text):
 
 def test_the_length_of_a_padded_value():
     assert told(FIVE) == ["5", "2"]
-    other = FIVE.replace("s = Shape (z)", "s = Concat <axis = 0> (five, two)")
-    assert_proved(FIVE, other)
+    assert_proved(FIVE, FIVE.replace("s = Shape (z)", "s = Concat <axis = 0> (five, two)"))
 
 
 @table(
@@ -155,7 +153,6 @@ def test_rows_of_a_pad_are_those_of_a_concat(widths, place, side):
     options = {"widths": widths, "place": place, "side": f"{side}, 2"}
     options["zeros"] = ", ".join(["0"] * 2 * side)
     padded = ROWS.format(pad="Pad (x, widths)", **options)
-    joined = ROWS.format(pad="Concat <axis = 0> (first, x)", **options)
-    assert_proved(padded, joined)
+    assert_proved(padded, ROWS.format(pad="Concat <axis = 0> (first, x)", **options))
     other = {**options, "place": "Identity (i)"}
     assert_open(padded, ROWS.format(pad="Concat <axis = 0> (first, x)", **other))

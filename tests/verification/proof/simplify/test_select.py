@@ -26,8 +26,7 @@ def test_equal_cases_are_no_choice():
 
 
 def test_the_same_choice_inside_is_decided():
-    inner = "u = Where (c, x, y)"
-    assert_proved(choice(inner, "v = Identity (y)"), TEXT % "z = Where (c, x, y)")
+    assert_proved(choice("u = Where (c, x, y)", "v = Identity (y)"), TEXT % "z = Where (c, x, y)")
     assert_open(choice("u = Where (d, x, y)", "v = Identity (y)"), TEXT % "z = Where (c, x, y)")
 
 

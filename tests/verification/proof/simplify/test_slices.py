@@ -136,8 +136,7 @@ def test_tuples_in_order_are_a_slice():
     picked = text % "1, 2, 2, 0" + "int64 o = {0}> { y = GatherND (x, i) }"
     assert_proved(picked, text % "0, 0, 0, 0" + flat % (5, 7))
     assert_open(picked, text % "0, 0, 0, 0" + flat % (4, 6))
-    from_behind = picked.replace("1, 2, 2, 0", "1, 2, -2, 0")
-    assert_proved(from_behind, text % "0, 0, 0, 0" + flat % (5, 7))
+    assert_proved(picked.replace("1, 2, 2, 0", "1, 2, -2, 0"), text % "0, 0, 0, 0" + flat % (5, 7))
     for other in ("2, 0, 1, 2", "1, 2, 2, 1", "1, 2, -1, 0"):
         assert_open(picked.replace("1, 2, 2, 0", other), text % "0, 0, 0, 0" + flat % (5, 7))
 
@@ -170,8 +169,7 @@ def test_rows_of_a_constant_that_are_all_alike():
 
 
 def test_numbers_whose_differences_wrap_do_not_grow_evenly():
-    numbers = np.array([-(1 << 63), 0, -(1 << 63)])
-    assert even_steps(numbers) is None
+    assert even_steps(np.array([-(1 << 63), 0, -(1 << 63)])) is None
     assert even_steps(np.array([0, 1 << 62, 0])) is None
     assert even_steps(np.array([[1, 5], [2, 5], [3, 5]])).tolist() == [1, 0]
     assert even_steps(np.array([1, 2, 4])) is None

@@ -93,9 +93,7 @@ def test_along_an_axis_the_others_are_taken_by_themselves(op_type, opset, own, a
 @pytest.mark.parametrize("reduced", [0, 1, -1])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_reductions_take_the_axes_that_stay_one_by_one(op_type, reduced, axis):
-    nodes = f"{op_type} <axes = [{reduced}]> (%s)"
-    opset = 12
-    proved, equal = outcome(nodes, axis, opset)
+    proved, equal = outcome(f"{op_type} <axes = [{reduced}]> (%s)", axis, 12)
     assert equal or not proved
     assert proved == (axis != reduced % 3)
 

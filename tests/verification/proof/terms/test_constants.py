@@ -88,12 +88,10 @@ def evaluated_node(text, tensors):
     """What a node makes of constants."""
     terms = Terms(Budget())
     (node,) = onnx.parser.parse_graph(f"g () => (float[n] z) {{ {text} }}").node
-    operator = ir.Operator(node.op_type, {a.name: a for a in node.attribute})
-    head = terms.heads.of(operator, {"": 18})
+    head = terms.heads.of(ir.Operator(node.op_type, {a.name: a for a in node.attribute}), {"": 18})
     args = tuple(terms.constant(np.asarray(t)) for t in tensors)
     given = [terms.tensor(arg) for arg in args]
-    made = terms.facts.node(head, args, dict(enumerate(given)), 1)
-    return evaluate(head, made, given)
+    return evaluate(head, terms.facts.node(head, args, dict(enumerate(given)), 1), given)
 
 
 def test_random_values_and_sequences_are_not_computed():

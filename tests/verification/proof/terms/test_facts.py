@@ -42,8 +42,7 @@ def constant(*sizes):
 
 
 def fact_of_sequence():
-    kind = onnx.helper.make_tensor_type_proto(FLOAT, [2])
-    return onnx.helper.make_sequence_type_proto(kind)
+    return onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(FLOAT, [2]))
 
 
 def test_equal_facts_are_one_object(terms):
@@ -114,8 +113,7 @@ def test_tensors_are_empty_where_a_size_is_certainly_0(terms):
     assert not is_empty(Fact(FLOAT, ()))
     assert not is_empty(Fact(FLOAT))
     assert not is_empty(Fact(0, constant(0)))
-    empty = terms.facts.one(Fact(FLOAT, constant(0)))
-    assert id(empty) in terms.facts.empty
+    assert id(terms.facts.one(Fact(FLOAT, constant(0)))) in terms.facts.empty
     assert id(terms.facts.one(Fact(FLOAT, constant(1)))) not in terms.facts.empty
 
 
@@ -161,8 +159,7 @@ def test_an_elementwise_operator_has_the_shape_of_its_largest_operand(terms, op_
         terms.leaf("input", k, terms.facts.one(Fact(FLOAT, shape))) for k, shape in enumerate(dims)
     )
     head = terms.heads.of(Operator.make(op_type), {"": 18})
-    facts = [arg.fact for arg in args]
-    (inferred,) = terms.facts._infer(head, facts, args, {}, 1)
+    (inferred,) = terms.facts._infer(head, [arg.fact for arg in args], args, {}, 1)
     direct = terms.facts._of_elements_alike(head, args, 1)
     assert (direct is not None) is ((op_type, *shapes) in ALIKE)
     if direct is not None:

@@ -21,8 +21,7 @@ def test_a_term_over_a_variable_is_free_at_the_level_of_its_loop():
     terms = Terms(Budget())
     one = terms.leaf("bound", (1, "1.1", 0, 0), Fact(1))
     x = terms.leaf("input", "x", Fact(1))
-    both = terms.keep(terms.heads.own("pair"), (one, x), Fact(1))
-    assert terms.symbols.free(both) == {1}
+    assert terms.symbols.free(terms.keep(terms.heads.own("pair"), (one, x), Fact(1))) == {1}
     assert terms.symbols.free(x) == frozenset()
     assert terms.symbols.free(terms.constant(np.array(3))) == frozenset()
 

@@ -63,8 +63,7 @@ def test_attributes_are_changed_and_left_out():
     changed = heads.with_attributes(head, keepdims=1)
     assert changed is heads.of(Operator.make("ReduceSum", noop_with_empty_axes=1), {"": 18})
     assert head.attribute("keepdims") == 0
-    bare = with_changes(head.op, keepdims=None, noop_with_empty_axes=None)
-    assert not bare.attributes
+    assert not with_changes(head.op, keepdims=None, noop_with_empty_axes=None).attributes
 
 
 def test_another_operator_is_made_for_the_opsets_of_a_head():

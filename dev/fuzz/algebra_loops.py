@@ -318,8 +318,7 @@ def feeds(model: onnx.ModelProto, length: int, seed: int = 0) -> dict[str, np.nd
     fed = {}
     for value in model.graph.input:
         kind = value.type.tensor_type
-        sizes = [dim.dim_value or length for dim in kind.shape.dim]
-        numbers = rng.normal(size=sizes) * 1.5
+        numbers = rng.normal(size=[dim.dim_value or length for dim in kind.shape.dim]) * 1.5
         dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
         array = numbers > 0.3 if dtype == np.bool_ else np.round(numbers, 1).astype(dtype)
         fed[value.name] = np.array(length) if value.name == "size" else np.asarray(array)

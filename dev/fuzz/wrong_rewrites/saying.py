@@ -129,5 +129,4 @@ def change_type_of_cast(place: Place) -> bool | None:
         return False
     node = place.dice.choice(casts)
     del node.attribute[:]
-    to = place.dice.choice([1, 6, 7, 9, 10, 11])
-    node.attribute.append(onnx.helper.make_attribute("to", to))
+    node.attribute.append(onnx.helper.make_attribute("to", place.dice.choice([1, 6, 7, 9, 10, 11])))

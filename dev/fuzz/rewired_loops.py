@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 import onnx.checker
-from harness import check_model
+from harness import as_model, check_model
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 CONSTANTS = """int64 zero = {0}, int64 one = {1}, int64 low = {-1}, float nil = {0},
     float half = {0.5}, float[3] v = {1, -2, 0.5}, bool yes = {1}, int64[1] k0 = {0},
     int64[1] k1 = {1}, int64[1] k2 = {2}, int64[1] k3 = {3}, int64[1] end = {9223372036854775807}"""
@@ -116,16 +115,16 @@ def idioms() -> Iterator[tuple[str, onnx.ModelProto]]:
         outputs += [f"{_rows(type_)} z{k}" for k, (type_, *_) in enumerate(stacked)]
         names = ", ".join(output.rpartition(" ")[2] for output in outputs)
         initial = ", ".join(f"{s}0" for s in carried)
-        head = f"""{HEAD}g (float[N, 3] x, int64 n, {given}, {PLANE} wx, {PLANE} wh)
+        head = f"""g (float[N, 3] x, int64 n, {given}, {PLANE} wx, {PLANE} wh)
             => ({", ".join(outputs)}) <{CONSTANTS}> {{"""
         loop = f"""{head} {names} = Loop (n, yes, {initial}) <body = b (int64 i, bool c,
             {arguments}) => (bool go, {results}) {{
                 go = Identity (c) e = Gather (x, i) {nodes} }}>}}"""
-        yield name, onnx.parser.parse_model(loop)
+        yield name, as_model(loop)
         if "i," not in nodes and "(i" not in nodes and ", i" not in nodes:
             scan = f"""{head} {names} = Scan <num_scan_inputs = 1, body = b ({arguments},
                 float[3] e) => ({results}) {{ {nodes} }}> ({initial}, x)}}"""
-            yield f"{name}, scanned", onnx.parser.parse_model(scan)
+            yield f"{name}, scanned", as_model(scan)
 
 
 def _rows(type_: str) -> str:

@@ -28,8 +28,7 @@ def activated(flat: Flat, value: str, shape: list[int]) -> None:
     elif kind == "Clip":
         flat.emit("Clip", [value], shape, min=-0.5, max=1.0)
     elif kind == "PRelu":
-        slope = flat.constant(np.full(shape[-1:], -0.5, np.float32))
-        flat.emit("PRelu", [value, slope], shape)
+        flat.emit("PRelu", [value, flat.constant(np.full(shape[-1:], -0.5, np.float32))], shape)
     else:
         kind = "Ceil" if kind == "Round" and flat.opset < 11 else kind
         flat.emit(kind, [value], shape)
@@ -123,8 +122,7 @@ def normalized(flat: Flat, value: str, shape: list[int]) -> None:
     elif kind == "Batch":
         if len(shape) > 1:
             numbers = [np.full(shape[1], n, np.float32) for n in (2, 0.5, 1, 4)]
-            operands = [value, *map(flat.constant, numbers)]
-            flat.emit("BatchNormalization", operands, shape)
+            flat.emit("BatchNormalization", [value, *map(flat.constant, numbers)], shape)
     elif kind == "Lp":
         flat.emit("LpNormalization", [value], shape, axis=axis, p=flat.dice.choice((1, 2)))
     else:

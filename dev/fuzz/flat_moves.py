@@ -43,8 +43,7 @@ def transposed(flat: Flat, value: str, shape: list[int]) -> None:
     turned = flat.emit("Transpose", [value], [shape[axis] for axis in perm], perm=perm)
     if flat.dice.random() < 0.5:
         inner = flat.emit("Neg", [turned], flat.values[-1][1])
-        back = [perm.index(axis) for axis in range(len(perm))]
-        flat.emit("Transpose", [inner], shape, perm=back)
+        flat.emit("Transpose", [inner], shape, perm=[perm.index(axis) for axis in range(len(perm))])
 
 
 def squeezed(flat: Flat, value: str, shape: list[int]) -> None:
@@ -98,8 +97,7 @@ def multiplied(flat: Flat, value: str, shape: list[int]) -> None:
     if len(shape) >= 2:
         weights = np.array([flat.dice.choice(NUMBERS) for _ in range(shape[-1] * 2)], np.float32)
         result = [*shape[:-1], 2]
-        matrix = flat.constant(weights.reshape(shape[-1], 2))
-        name = flat.emit("MatMul", [value, matrix], result)
+        name = flat.emit("MatMul", [value, flat.constant(weights.reshape(shape[-1], 2))], result)
         for op_type in flat.dice.sample(("Add", "Mul"), flat.dice.randint(0, 2)):
             numbers = [flat.dice.choice(NUMBERS) for _ in range(2)]
             name = flat.emit(op_type, [name, flat.constant(np.array(numbers, np.float32))], result)
