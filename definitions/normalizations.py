@@ -109,6 +109,13 @@ _SKIP_SIMPLIFIED = """(floats input, floats skip, floats gamma, floats bias)
         <epsilon = @epsilon ? 1e-12> (input, skip, gamma, bias?) }"""
 
 
+def _rows_of_sum(case: Case) -> str:
+    """Rows of the input, with those of a skip that has as many."""
+    if case.rank("skip") < case.rank("input"):
+        return "input"
+    return "input; input skip" if case.size("skip", 0) == 1 else "input skip"
+
+
 def _skipping(case: Case, nodes: str) -> str:
     """Nodes that add skip and bias in floats, before nodes on xW."""
     # In this order, in floats, and rounded once: 2048 + 1 + 1 of halves gives 2050.
@@ -119,7 +126,7 @@ def _skipping(case: Case, nodes: str) -> str:
         {nodes} {_narrowed(case, "y", "input")}"""
 
 
-@defines(_SKIP, since=17, rows="input skip", differs=_ORDER, **_FACTS)
+@defines(_SKIP, since=17, rows=_rows_of_sum, differs=_ORDER, **_FACTS)
 def skip_17(case: Case) -> str:
     """LayerNormalization of input + skip + bias."""
     return _skipping(
@@ -127,13 +134,13 @@ def skip_17(case: Case) -> str:
     )
 
 
-@defines(_SKIP, rows="input skip", differs=_ORDER, **_FACTS)
+@defines(_SKIP, rows=_rows_of_sum, differs=_ORDER, **_FACTS)
 def skip(case: Case) -> str:
     """LayerNormalization of input + skip + bias."""
     return _skipping(case, _centered([-1], "@epsilon"))
 
 
-@defines(_SKIP_SIMPLIFIED, since=23, rows="input skip", **_FACTS)
+@defines(_SKIP_SIMPLIFIED, since=23, rows=_rows_of_sum, **_FACTS)
 def skip_simplified_23(case: Case) -> str:
     """RMSNormalization of input + skip + bias."""
     if "inv" in case.outputs:
@@ -141,7 +148,7 @@ def skip_simplified_23(case: Case) -> str:
     return _skipping(case, "yW = RMSNormalization <epsilon = @epsilon> (xW, gammaW)")
 
 
-@defines(_SKIP_SIMPLIFIED, rows="input skip", **_FACTS)
+@defines(_SKIP_SIMPLIFIED, rows=_rows_of_sum, **_FACTS)
 def skip_simplified(case: Case) -> str:
     """RMSNormalization of input + skip + bias."""
     return _skipping(case, _uncentered([-1], "@epsilon"))

@@ -323,12 +323,21 @@ def _expanded(
     definition: Definition, case: Case, opset: int, halves: Sequence[int] = ()
 ) -> Expansion:
     """The expansion in an opset, or in the next one that has all operators."""
-    rows = definition.rows if isinstance(definition.rows, str) else definition.rows(case)
+    rows = _rows(definition, case)
     while True:
         try:
             return Expansion(definition, opset, expand(definition, case, opset, halves), rows)
         except TooOld as error:
             opset = error.since
+
+
+def _rows(definition: Definition, case: Case) -> str:
+    if isinstance(definition.rows, str):
+        return definition.rows
+    try:
+        return definition.rows(case)
+    except Unfit:  # of unknown ranks
+        return ""
 
 
 def _reads(case: Case, reads_sizes: bool, reads_constants: bool) -> tuple[bool, bool]:

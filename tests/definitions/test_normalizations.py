@@ -1,9 +1,10 @@
 """Normalizations beside onnxruntime's kernels."""
 
 import numpy as np
+import onnx
 import pytest
 import straightline as sl
-from kernels import assert_kernel, feeds_of, one_node
+from kernels import assert_equal, assert_kernel, feeds_of, one_node, run_kernel
 
 DRAW = np.random.default_rng(0)
 SKIP = "com.microsoft.SkipLayerNormalization"
@@ -86,3 +87,24 @@ def test_group_norms_by_their_documentation(is_last):
     (y,) = sl.reference.run(model, feeds_of([fed, gamma, beta]))
     y = np.moveaxis(y, -1, 1) if is_last else y
     np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("sizes", ["5,5,8; 5,8", "2,5,8; 1,5,8", "2,5,8; 2,5,8", "5,8; 5,8"])
+@pytest.mark.parametrize("varies", [True, False])
+def test_loops_over_rows_of_a_sum(sizes, varies):
+    """The rows of a skip of another rank are not those of the input."""
+    one, other = (tuple(map(int, each.split(","))) for each in sizes.split(";"))
+    text = ",".join(map(str, one)), ",".join(map(str, other))
+    rows = f"float[{text[0]}] x" + (f", float[{text[1]}] s" if varies else "")
+    more = f"float[3,{text[1]}] sAll" if varies else f"float[{text[1]}] s"
+    model = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+        g (float[3,{text[0]}] xAll, {more}, float[8] w) => (float[3,{text[0]}] yAll) {{
+        yAll = Scan <num_scan_inputs = {1 + varies}, body = b ({rows}) => (float[{text[0]}] y) {{
+            y = com.microsoft.SkipLayerNormalization (x, s, w) }}>
+            (xAll{", sAll" if varies else ""}) }}""")
+    result = sl.rewrite(model, verify=False)
+    assert not {"Scan", "Loop"} & {node.op_type for node in result.graph.node}
+    feeds = {"xAll": floats(3, *one), "w": floats(8)}
+    feeds |= {"sAll": floats(3, *other)} if varies else {"s": floats(*other)}
+    assert_equal(run_kernel(model, feeds), run_kernel(result, feeds), 10)
