@@ -6,10 +6,14 @@ y = com.microsoft.FastGelu (x)   ->   y = Gelu <approximate = "tanh"> (x)    (op
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..analysis.constants.folding import Folder
+from ..analysis.shapes.inference import ShapeInference
 from ..definitions import Definition, Unfit, definitions_of, is_foreign
 from ..definitions.registry import IN_ONNX_DOMAIN
 from ..ir import Model, Node
+from ..ops.schema_queries import tensor_text
 from ..passes import Remark
 from ..passes.functions.calls import CallGraph
 from ..passes.remarks import BY_DEFINITION
@@ -56,9 +60,25 @@ def write_definition(scratch: Model, opset: int) -> None:
     assert expansion is not None
     ir_version, imports = scratch.ir_version, scratch.opset_imports
     imports["ai.onnx" if "ai.onnx" in imports else ""] = expansion.opset
+    declared = [info.type.tensor_type.elem_type for info in scratch.graph.output_infos]
     Engine(scratch).expand_definition(node, expansion)
+    _require_types(scratch, declared)
     if expansion.opset != opset:
         convert(scratch, opset, ir_version, restores=False)
+
+
+def _require_types(scratch: Model, declared: Sequence[int]) -> None:
+    """Require the declared element types of the outputs, where both are known.
+
+    Raises:
+        Refused: a definition of a user computes another one.
+    """
+    inference = ShapeInference(scratch)
+    for value, elem_type in zip(scratch.graph.outputs, declared, strict=True):
+        computed = inference.fact(value).elem_type
+        if elem_type and computed and computed != elem_type:
+            texts = tensor_text(computed), tensor_text(elem_type)
+            raise Refused("its definition computes {}, and the model declares {}".format(*texts))
 
 
 def write_definitions(model: Model) -> list[Remark]:

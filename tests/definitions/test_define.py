@@ -49,6 +49,19 @@ def test_a_node_of_another_form_stays_with_the_reason(defined):
     assert "attribute 'mode' is not 'up'" in kept.reason
 
 
+def test_a_definition_of_another_type_than_declared_leaves_the_node():
+    names = sl.define(
+        "before (x) => (y) { y = a.B (x) }\nafter (x) => (y) { y = Cast <to = 7> (x) }"
+    )
+    model = sl.ir.parse("""<ir_version: 8, opset_import: ["" : 17, "a" : 1]>
+        g (float[N] x) => (float[N] y) { y = a.B (x) }""")
+    outcome = sl.transform(model, target="onnx", verify=False)
+    for name in names:
+        forget(name)
+    (kept,) = [remark for remark in outcome.remarks if remark.action == "kept"]
+    assert "computes tensor(int64), and the model declares tensor(float)" in kept.reason
+
+
 def test_definitions_stand_in_a_file_too(tmp_path):
     file = tmp_path / "acme.txt"
     file.write_text(SWISH)
