@@ -17,8 +17,9 @@ import ml_dtypes
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import AttributeProto, TensorProto, numpy_helper
+from onnx import AttributeProto, TensorProto
 
+from ...ir import LoadError, Tensor
 from ...ir.places import normal_domain
 from ...reference.signature import all_nodes
 from .comparison import is_float
@@ -203,17 +204,18 @@ def _of_attribute(
         yield [text.decode("utf-8", "replace") for text in (*attribute.strings, attribute.s)]
 
 
-def _elements(tensor: TensorProto) -> list[Any]:
-    """The elements of a small tensor inside the model; none of a complex one."""
-    count = math.prod(tensor.dims)
-    if not 0 < count <= _LARGEST_TENSOR or tensor.external_data or not tensor.data_type:
+def _elements(message: TensorProto) -> list[Any]:
+    """The elements of a small tensor inside the model; none of complex or unreadable ones."""
+    count = math.prod(message.dims)
+    if not 0 < count <= _LARGEST_TENSOR or message.external_data or not message.data_type:
         return []
-    if tensor.data_type == TensorProto.STRING:
-        return [text.decode("utf-8", "replace") for text in tensor.string_data]
-    array = numpy_helper.to_array(tensor)
+    try:
+        array = Tensor(message).numpy()
+    except LoadError:  # it lacks elements, or its text is not UTF-8; a run of the model tells
+        return []
     if array.dtype.kind in "cb":
         return []
-    convert = float if is_float(array.dtype) else int
+    convert = str if array.dtype.kind in "OSU" else float if is_float(array.dtype) else int
     return [convert(item) for item in array.reshape(-1)]
 
 

@@ -28,12 +28,13 @@ def test_constants_of_bodies_functions_and_attributes_are_found():
     assert found.numbers.index(12) < found.numbers.index(100)  # scalars first
 
 
-def test_strings_that_are_not_utf8_are_read_in_part():
-    proto = model(
-        '(string[2] x) => (string[2] y) <string[1] w = {"ab"}> { y = StringConcat (x, w) }'
-    )
-    proto.graph.initializer[0].string_data[:] = [b"a\xff"]
-    assert Separators.of(proto).words == ("a\ufffd",)
+def test_constants_that_cannot_be_read_are_none():
+    proto = model("(float[2] x) => (float[2] y) <float[1] w = {5}> { y = Add (x, w) }")
+    text = onnx.TensorProto(data_type=onnx.TensorProto.STRING, dims=[1], string_data=[b"\xff"])
+    stripped = onnx.TensorProto(data_type=onnx.TensorProto.FLOAT, dims=[2])
+    proto.graph.initializer.extend([text, stripped])
+    found = Separators.of(proto)
+    assert 5 in found.numbers and found.words == ()
 
 
 def test_weights_and_modes_are_no_thresholds():
