@@ -39,14 +39,14 @@ def client(address: str | None) -> Iterator[Any]:
             yield get_client()
         except ValueError:
             raise BatchError(
-                "no cluster of dask is connected; give its address, with --address tcp://..."
+                "no dask cluster is connected; name its address with --address tcp://..."
             ) from None
         return
     try:
         connected = Client(address, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise BatchError(
-            f"no cluster of dask is reached at '{address}': {' '.join(str(error).split())}"
+            f"cannot reach a dask cluster at '{address}': {' '.join(str(error).split())}"
         ) from error
     with connected:
         yield connected

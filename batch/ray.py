@@ -35,12 +35,12 @@ def client(address: str | None) -> Iterator[None]:
     connected = ray.is_initialized()
     if address is None and not connected:
         raise BatchError(
-            "no cluster of ray is connected; give its address, with --address 10.0.0.1:6379 or"
+            "no ray cluster is connected; name its address with --address 10.0.0.1:6379 or"
             " ray://10.0.0.1:10001"
         )
     if address is not None and connected:
         raise BatchError(
-            "this process is connected to a cluster of ray already; leave out the address"
+            "this process is already connected to a ray cluster; leave out the address"
         )
     if not connected:
         try:
@@ -48,11 +48,11 @@ def client(address: str | None) -> Iterator[None]:
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, RuntimeError, ValueError, TimeoutError) as error:
             raise BatchError(
-                f"no cluster of ray is reached at '{address}': {' '.join(str(error).split())}"
+                f"cannot reach a ray cluster at '{address}': {' '.join(str(error).split())}"
             ) from error
     try:
         if not ray.cluster_resources().get("CPU"):
-            raise BatchError("the cluster of ray has no workers; start one, with ray start")
+            raise BatchError("the ray cluster has no workers; start one with ray start")
         yield
     finally:
         if not connected:

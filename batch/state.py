@@ -120,7 +120,7 @@ def entries(content: bytes, name: str, remedy: str) -> Iterator[tuple[dict[str, 
         except _NOT_OURS as error:
             if number < len(lines):
                 raise BatchError(
-                    f"{name}, line {number}, is not what straightline writes there; {remedy}"
+                    f"{name}, line {number}, is not in the format of straightline; {remedy}"
                 ) from error
 
 

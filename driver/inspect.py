@@ -34,7 +34,7 @@ from .suggestions import (
 )
 
 Fate = Literal["rewritten", "kept", "removed"]
-_REMOVED = Message("removed", "unused, never run, or decided while what holds it was rewritten")
+_REMOVED = Message("removed", "unused, never run, or decided when an enclosing node was rewritten")
 
 
 @dataclasses.dataclass(frozen=True)

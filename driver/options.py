@@ -36,7 +36,7 @@ class RewriteOptions(OptionFields):
         if self.selects and self.passes is not None:
             raise PassOptionError("selects=True is short for the pipeline 'selects'; use it alone")
         if self.ir_version is not None and self.opset is None and self.target is None:
-            raise PassOptionError("ir_version is for a conversion; give opset= as well")
+            raise PassOptionError("ir_version applies to conversions; add opset=")
         for name, types in (("max_work", Integral), ("max_memory", Integral), ("timeout", Real)):
             limit = getattr(self, name)
             if limit is not None and not (_is_number(limit, types) and limit >= 0):

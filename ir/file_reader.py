@@ -153,7 +153,7 @@ def _first_block(path: Path, handle: int) -> bytes:
         return b""
     if not block:
         raise LoadError(
-            f"'{path}' is a pipe that nothing writes to; start first what writes the model"
+            f"'{path}' is a pipe without a writer; start the program that writes the model first"
         )
     return block
 

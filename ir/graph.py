@@ -439,7 +439,9 @@ class Graph(GraphQueries):
             write_operator(node, node.op.with_attributes([*node.op.attributes.values(), message]))
         single = message.type == onnx.AttributeProto.GRAPH and attribute not in node.bodies
         if not single and message.type != onnx.AttributeProto.GRAPHS:
-            raise GraphError(f"{node}: its attribute '{attribute}' takes no graph, or has one")
+            raise GraphError(
+                f"{node}: its attribute '{attribute}' does not accept a graph, or already has one"
+            )
         graph = Graph(node, header)
         bodies = dict(node.bodies)
         bodies[attribute] = (*bodies.get(attribute, ()), graph)
@@ -467,7 +469,7 @@ class Graph(GraphQueries):
         self._check_defined(old)
         if new is old or not self.sees(new):
             raise GraphError(
-                f"{new} cannot take the place of {old}: it is not visible, or the same"
+                f"{new} cannot replace {old}: it is not visible there, or is the same value"
             )
         if old in getattr(self.root, "trained", ()):
             raise GraphError(f"training assigns to {old}, so it stays")

@@ -261,7 +261,7 @@ def external_path(name: str, location: str, base_dir: Path | None) -> Path:
     if base_dir is None:
         raise LoadError(
             f"tensor '{name}' has external data in '{location}', but the model's folder is not"
-            " known; load the model from its path, or give the folder as base_dir="
+            " known; load the model from its path, or pass the folder as base_dir="
         )
     # Functions of `os` raise ValueError for a null character, where callers expect OSError.
     if "\0" in location:

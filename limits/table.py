@@ -49,13 +49,13 @@ LIMITS = {
         1_000_000_000,
         "steps of a kernel in the main process",
         "",
-        "a longer one runs in a process with a timeout, which takes a second to start",
+        "a longer one runs in a process with a timeout, which needs a second to start",
     ),
     "max_nodes": Limit(
         20_000,
         "nodes that a rewrite adds, or all trials of hints together",
         "--max-nodes",
-        "onnxruntime loads a flat graph in time quadratic in its size, so many take about 5 s",
+        "onnxruntime loads a flat graph in time quadratic in its size, so this many need about 5 s",
     ),
     "written_loop_nodes": Limit(
         1_000,
@@ -67,7 +67,7 @@ LIMITS = {
         100,
         "nodes that the vectorizer emits for a loop, for each node of its body and for 100 more",
         "",
-        "batching rules emit ten at most; an endless rule would take all memory",
+        "batching rules emit ten at most; an endless rule would use all memory",
     ),
     "row_bytes": Limit(
         1 << 17,
@@ -106,7 +106,7 @@ LIMITS = {
         10_000,
         "iterations of a construct that folding computes whole",
         "",
-        "each iteration takes about a millisecond in Python",
+        "each iteration costs about a millisecond in Python",
     ),
     "all_construct_iterations": Limit(
         50_000,
@@ -151,13 +151,13 @@ LIMITS = {
         "",
         "bounds widen from node to node",
     ),
-    "proof_terms": Limit(1_000_000, "terms of a proof", "", "a term takes a KB: a GB together"),
+    "proof_terms": Limit(1_000_000, "terms of a proof", "", "a term needs a KB: a GB in total"),
     "proof_steps": Limit(
         350_000,
         "steps of a proof, of about two microseconds: nodes that it runs, terms that it builds and"
         " compares; some more for each node of the models",
         "",
-        "an open answer takes at most two seconds where models are small",
+        "an open proof ends within two seconds for small models",
     ),
     "proof_steps_per_node": Limit(
         50,
@@ -179,7 +179,7 @@ LIMITS = {
         "nodes that a search among pipelines copies and infers; some more for each node of the"
         " model",
         "",
-        "each takes a tenth of a millisecond; the first pipeline always runs",
+        "each costs a tenth of a millisecond; the first pipeline always runs",
     ),
     "search_nodes_per_node": Limit(
         40, "the same, for each node of the model", "", "the time of a search is linear"

@@ -66,7 +66,7 @@ def by_rows(batch: Batch, batches: Collection[int], **changed: int) -> Sequence[
         **changed: attributes that are others than those of the node.
     """
     if any(value is not None for value in batch.node.outputs[1:]):
-        raise Unbatchable("has an output that is not made row by row")
+        raise Unbatchable("has an output that is not computed row by row")
     inputs = [
         None
         if batch.operand(index) is None
@@ -153,7 +153,7 @@ def reshaped_as_told(batch: Batch) -> Value:
         # Nothing tells what -1 stands for where there are no elements to be counted.
         if batch.emit.opset < ALLOWZERO:
             raise Unbatchable(
-                "has -1 in its new shape, which says nothing where there may be no iterations;"
+                "has -1 in its new shape, which is ambiguous where there may be no iterations;"
                 f" convert to opset {ALLOWZERO} first"
             )
         target = _resolved(batch, target, elements)

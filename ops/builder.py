@@ -44,7 +44,7 @@ class Room:
         self.capacity -= 1
         if self.capacity < 0:
             raise RewriteError(
-                f"would make more nodes of each of its body's than {allowed('scratch_nodes')}"
+                f"would emit more nodes for each node of its body than {allowed('scratch_nodes')}"
             )
 
 

@@ -71,7 +71,9 @@ class Attention(OperatorRules):
         for dim in (*queries, *keys, *values):
             at_least(dim, 1, "an operand")
         groups = queries[1].divided_by(keys[1])
-        require(groups is not None, "the heads of keys may not divide those of queries")
+        require(
+            groups is not None, "the number of key heads may not divide the number of query heads"
+        )
         same_shape(keys, (queries[0], keys[1], keys[2], queries[3]), premises.name(1))
         same_shape(values[:3], keys[:3], premises.name(2))
         places = keys[2]
@@ -82,7 +84,7 @@ class Attention(OperatorRules):
             places = past[2] + places
         if premises.has(3):
             mask = premises.shape(3)
-            require(2 <= len(mask) <= 4, "the mask has another rank than two to four")
+            require(2 <= len(mask) <= 4, "the mask has a rank outside 2 to 4")
             scores = (*queries[:3], places)
             same_shape(mask[-2:], scores[-2:], premises.name(3))
             # Only axes before the last two may broadcast, and the mask may have fewer of them.
@@ -101,7 +103,7 @@ class Attention(OperatorRules):
 def _with_heads(premises: Premises, index: int, count: int) -> Shape:
     """Shape of an operand of Attention with an axis of heads before the sequence."""
     shape = premises.shape(index)
-    require(len(shape) in (3, 4), f"{premises.name(index)} has another rank than three or four")
+    require(len(shape) in (3, 4), f"{premises.name(index)} has a rank other than 3 or 4")
     if len(shape) == 4:
         return shape
     size = shape[2].divided_by(count) if count > 0 else None

@@ -462,7 +462,7 @@ _PRODUCTS = Departure(
     ("MatMulInteger",),
     multiplies_nothing,
     "the sum of no products is 0",
-    "the result is what stood in memory",
+    "the result is uninitialized memory",
     "onnxruntime's {} of nothing were 0",
 )
 
@@ -471,7 +471,7 @@ _CELLS = Departure(
     ("LSTM", "GRU", "RNN"),
     runs_no_step,
     "without a step the last state is the initial one",
-    "it is what stood in memory; GRU ends the process",
+    "it is uninitialized memory; GRU ends the process",
     "onnxruntime's {} returned its initial state for no step",
 )
 
@@ -526,8 +526,8 @@ _OUTPUTS = Departure(
     ("Loop", "Scan"),
     copies_nothing,
     "an output of a body may be one of its inputs, or also another output",
-    "in a Scan it is what stood in memory; the iteration number of a Loop is the last one",
-    "onnxruntime copied what the body of {} returns",
+    "in a Scan it is uninitialized memory; the iteration number of a Loop is the last one",
+    "onnxruntime copied the outputs of the body of {}",
 )
 
 _TABLE = (

@@ -22,7 +22,7 @@ from .bounded_output import BoundedOutput
 
 PLACE = "{}"
 """The part of a command that the path of a model replaces."""
-_UNABLE = {126: "it cannot be executed", 127: "there is no such command"}
+_UNABLE = {126: "it cannot be executed", 127: "the command does not exist"}
 """Exit codes with which a shell ends that cannot run a command."""
 _MATCH_SECONDS = 10
 """Time limit of a search for the pattern, which may take exponential time."""
@@ -100,7 +100,7 @@ class FailingCommand:
         if failure.code == 0:
             raise CommandError(
                 f"the command succeeds on the model, so there is nothing to reduce:"
-                f" {self.command}; it must exit with another code than 0 while the fault is there"
+                f" {self.command}; it must exit with a code other than 0 while the fault is present"
             )
         if not self._matches(failure):
             raise CommandError(

@@ -158,7 +158,7 @@ class _Search:
         if not self._accepts(anew):
             raise ReductionError(
                 "the fault is gone as soon as straightline reads and writes the model:"
-                " it depends on names, on the order of nodes, or on parts that nothing uses"
+                " it depends on names, on the order of nodes, or on unused parts"
             )
         # Functions first: with them inlined, steps cut nodes one by one in place of whole
         # functions.

@@ -78,7 +78,7 @@ def mismatches(before: Signature, after: Signature, bound: Collection[str]) -> l
     for name in [*before.inputs, *before.defaults]:
         if name not in after.inputs and name not in after.defaults and name not in bound:
             way = f"--set {name}=..." if in_shell() else "bound="
-            messages.append(f"input '{name}' is missing; if it was set, give its value with {way}")
+            messages.append(f"input '{name}' is missing; if it was set, pass its value with {way}")
     for name in after.inputs:
         if name not in before.inputs and name not in before.defaults:
             messages.append(f"input '{name}' is new")

@@ -59,7 +59,7 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
                 f" {sample!r}"
             )
     if not samples:
-        raise FeedError("feeds are empty; give at least one sample, or none to have them drawn")
+        raise FeedError("feeds are empty; pass at least one sample, or None for drawn samples")
     return [check_feeds({**bound, **sample}, model) for sample in samples]
 
 
@@ -101,7 +101,7 @@ def _convert(name: str, value: Any, proto: onnx.TypeProto) -> Any:
     if kind == "sequence_type":
         if not isinstance(value, (list, tuple)):
             raise FeedError(
-                f"input '{name}' is a sequence; give a list, not {type(value).__name__}"
+                f"input '{name}' is a sequence; pass a list, not {type(value).__name__}"
             )
         return [_convert(name, element, proto.sequence_type.elem_type) for element in value]
     if kind != "tensor_type":
@@ -112,7 +112,7 @@ def _convert(name: str, value: Any, proto: onnx.TypeProto) -> Any:
 def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any]:
     dtype = helper.tensor_dtype_to_np_dtype(proto.tensor_type.elem_type)
     if value is None:
-        raise FeedError(f"input '{name}' is not an optional; give a tensor, not None")
+        raise FeedError(f"input '{name}' is not an optional; pass a tensor, not None")
     if isinstance(value, TensorProto):
         value = _to_array(value, f"the value of input '{name}'")
     try:

@@ -66,7 +66,7 @@ def require_light(outputs: Iterable[Any]) -> None:
     most, _ = resource.getrlimit(resource.RLIMIT_DATA)
     size = bytes_of(outputs)
     if most != resource.RLIM_INFINITY and _OUTPUTS * size > most:
-        raise MemoryError(f"its outputs take {size >> 20} MB")
+        raise MemoryError(f"its outputs need {size >> 20} MB")
 
 
 def bytes_of(values: Iterable[Any]) -> int:

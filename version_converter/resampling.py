@@ -188,7 +188,7 @@ def output_lengths(draft: NodeDraft) -> list[int | None] | None:
     None where none is."""
     sizes, constant = draft.input(3), draft.constant(3)
     if constant is not None and (constant < 1).any():
-        draft.refuse("a length of less than one is asked for")
+        draft.refuse("an output length is less than one")
     if constant is not None or sizes is None:
         return None if constant is None else constant.reshape(-1).tolist()
     elements = draft.types.elements(sizes)

@@ -192,6 +192,6 @@ class ElementsOfBodies:
 def in_doubt(result: Value) -> str:
     """The message for a construct with uncertain sizes of a scan output at zero iterations."""
     return (
-        f"there may be no iterations, and the sizes of its scan output '{result.name}' are not"
+        f"it may make no iteration, and the sizes of its scan output '{result.name}' are not"
         " certain then; declare them in the body"
     )

@@ -21,7 +21,7 @@ _LARGEST = (1 << 63) - 1
 
 _SHORTENED = (
     f"needs more terms than size_terms={MOST_TERMS} (or factors than size_factors={MOST_FACTORS})"
-    " allows; give sizes as numbers with --shape or --dim"
+    " allows; set sizes as numbers with --shape or --dim"
 )
 
 _MOST_SHARED = 16

@@ -263,7 +263,7 @@ def _check_no_reference(
         if attribute.ref_attr_name:
             raise ModelError(
                 f"{place.node(node)} takes its attribute '{attribute.name}' from"
-                f" '{attribute.ref_attr_name}' of a function, but it is in none"
+                f" '{attribute.ref_attr_name}' of a function, but it is not inside a function"
             )
 
 

@@ -93,7 +93,7 @@ def out_of_reach(proto: onnx.ModelProto) -> str:
         return ""
     return (
         f"tensor '{first.name}' has external data in '{_location(first)}', but the model's folder"
-        " is not known; give it as base_dir="
+        " is not known; pass it as base_dir="
     )
 
 

@@ -47,7 +47,7 @@ _FORMATS = (
     _Format(b"\x93NUMPY", 0, "it is an array of NumPy"),
 )
 _CHECKPOINT = "it is a checkpoint of PyTorch; export the model with torch.onnx.export"
-_PAGE = "it is an HTML page; download the file behind it"
+_PAGE = "it is an HTML page; download the file that it links to"
 
 
 def description(content: bytes | bytearray) -> str:

@@ -67,7 +67,7 @@ def _without_elements(stream: BinaryIO, end: int, fields: Fields) -> bytes:
         if kind == _LENGTH_DELIMITED:
             stop = read_varint(stream) + stream.tell()
             if stop > end:
-                raise ValueError("a field is longer than what it is in")
+                raise ValueError("a field is longer than its message")
             inner = fields.get(tag >> 3)
             if inner is None:
                 content = stream.read(stop - stream.tell())
@@ -82,5 +82,5 @@ def _without_elements(stream: BinaryIO, end: int, fields: Fields) -> bytes:
         elif kind in _FIXED:
             reduction += varint(tag) + stream.read(_FIXED[kind])
         else:
-            raise ValueError("no field begins like this")
+            raise ValueError("a field has an invalid tag")
     return bytes(reduction)

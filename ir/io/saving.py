@@ -209,5 +209,5 @@ def check_nesting(proto: onnx.ModelProto, path: Path) -> None:
     if deepest > _MAX_NESTING:
         raise SaveError(
             f"cannot write '{path}': graphs are nested {deepest} deep, and readers of ONNX files"
-            f" take no more than {_MAX_NESTING}"
+            f" accept at most {_MAX_NESTING}"
         )

@@ -43,7 +43,9 @@ def _widths(x: Array, pads: Array, axes: Any) -> Array:
 
 def _kept(size: int, head: int, tail: int) -> slice:
     if size + min(head, 0) + min(tail, 0) < 0:
-        raise EvaluationError(f"pads {head} and {tail} take more than there is, {size}")
+        raise EvaluationError(
+            f"pads {head} and {tail} remove more than the {size} elements of the axis"
+        )
     return slice(max(-head, 0), size - max(-tail, 0))
 
 

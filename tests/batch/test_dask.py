@@ -78,5 +78,5 @@ def test_nothing_is_done_in_this_process_where_there_is_one_worker(folder):
 
 def test_no_cluster_at_the_address(monkeypatch):
     monkeypatch.setattr("straightline.batch.dask.TIMEOUT", 0.2)
-    with pytest.raises(BatchError, match=r"no cluster of dask is reached at 'tcp://127.0.0.1:1'"):
+    with pytest.raises(BatchError, match=r"cannot reach a dask cluster at 'tcp://127.0.0.1:1'"):
         batch.run("models", "out", backend="dask", address="tcp://127.0.0.1:1")

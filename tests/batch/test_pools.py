@@ -58,7 +58,7 @@ def test_a_process_that_dies_is_an_error_and_others_take_its_place():
 def test_no_cluster_is_connected():
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     with (
-        pytest.raises(BatchError, match="no cluster of dask is connected"),
+        pytest.raises(BatchError, match="no dask cluster is connected"),
         pool_of("dask", None, None),
     ):
         pass

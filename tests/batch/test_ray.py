@@ -70,14 +70,14 @@ def test_a_model_that_kills_its_workers_is_one_failure(run):
 
 
 def test_an_address_beside_a_connection_is_refused(run):
-    with pytest.raises(BatchError, match="connected to a cluster of ray already; leave out"):
+    with pytest.raises(BatchError, match="already connected to a ray cluster; leave out"):
         run(address="10.0.0.1:6379")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nowhere", "auto:x"])
 def test_no_cluster_at_the_address(address):
     ray.shutdown()
-    with pytest.raises(BatchError, match=f"no cluster of ray is reached at '{address}'"):
+    with pytest.raises(BatchError, match=f"cannot reach a ray cluster at '{address}'"):
         batch.run("models", "out", backend="ray", address=address)
-    with pytest.raises(BatchError, match="no cluster of ray is connected"):
+    with pytest.raises(BatchError, match="no ray cluster is connected"):
         batch.run("models", "out", backend="ray")

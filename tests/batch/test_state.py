@@ -64,7 +64,7 @@ OTHERS = [
 def test_another_file_is_refused(line):
     FILE.parent.mkdir(parents=True)
     FILE.write_text(f'{line}\n{{"name": "a"}}\n')
-    with pytest.raises(BatchError, match="line 1, is not what"), State(FILE).kept():
+    with pytest.raises(BatchError, match="line 1, is not in the format"), State(FILE).kept():
         pass
     assert FILE.read_text().startswith(line)
 

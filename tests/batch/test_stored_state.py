@@ -34,5 +34,5 @@ def test_an_entry_is_known_to_the_next_run(monkeypatch):
 def test_another_file_is_refused():
     out = Address("memory://state/other")
     (out / ".straightline/state-1.jsonl").put(b'[]\n{"name": "a"}\n')
-    with pytest.raises(BatchError, match="line 1, is not what"), StoredState(out).kept():
+    with pytest.raises(BatchError, match="line 1, is not in the format"), StoredState(out).kept():
         pass

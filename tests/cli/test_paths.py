@@ -215,7 +215,7 @@ def test_an_endless_pipe_is_refused(folder, command, monkeypatch):
     rest = [] if command[0] == "inspect" else ["out.onnx"]
     for name, message in (
         ("/dev/zero", "it is neither a file nor a pipe"),
-        ("unwritten", "a pipe that nothing writes to"),
+        ("unwritten", "a pipe without a writer"),
     ):
         result = run(command, name, *rest)
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)

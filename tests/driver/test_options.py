@@ -60,7 +60,7 @@ def test_selects_are_offered_beside_the_default_pipeline_only():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"ir_version": 9}, "ir_version is for a conversion; give opset= as well"),
+        ({"ir_version": 9}, "ir_version applies to conversions; add opset="),
         ({"max_memory": -1}, "max_memory is -1; it must be a whole number, 0 or more"),
         ({"max_work": 1.5}, "max_work is 1.5; it must be a whole number, 0 or more"),
         ({"max_work": True}, "max_work is True; it must be a whole number, 0 or more"),

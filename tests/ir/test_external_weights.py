@@ -165,7 +165,7 @@ def test_verification_with_the_folder(folder: Path) -> None:
 def test_the_reference_asks_for_the_folder(folder: Path) -> None:
     model = with_files(LOOP, folder, WEIGHTS)
     before = model.SerializeToString()
-    with pytest.raises(reference.EvaluationError, match=r"tensor 'w' .* give it as base_dir="):
+    with pytest.raises(reference.EvaluationError, match=r"tensor 'w' .* pass it as base_dir="):
         reference.run(model, X)
     expected = reference.run(onnx.parser.parse_model(LOOP), X)
     for form in (model, before, ir.load(model)):
@@ -177,7 +177,7 @@ def test_the_reference_asks_for_the_folder(folder: Path) -> None:
 def test_loading_with_the_folder_and_saving(folder: Path, tmp_path: Path) -> None:
     model = with_files(LOOP, folder, WEIGHTS)
     assert ir.to_proto(ir.load(model)) == model
-    with pytest.raises(ir.LoadError, match="or give the folder as base_dir="):
+    with pytest.raises(ir.LoadError, match="or pass the folder as base_dir="):
         ir.save(ir.load(model), tmp_path / "m.onnx")
     other = tmp_path / "other"
     other.mkdir()

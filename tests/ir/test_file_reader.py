@@ -112,11 +112,11 @@ class TestRegularFiles:
 class TestPipes:
     def test_one_that_nothing_writes_to(self, pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(file_reader, "_WRITER_COMES_WITHIN", 0.1)
-        with pytest.raises(LoadError, match="a pipe that nothing writes to"):
+        with pytest.raises(LoadError, match="a pipe without a writer"):
             read_bytes(pipe)
 
     def test_one_whose_writer_writes_nothing(self, pipe: Path) -> None:
-        with written(pipe, b""), pytest.raises(LoadError, match="a pipe that nothing writes to"):
+        with written(pipe, b""), pytest.raises(LoadError, match="a pipe without a writer"):
             read_bytes(pipe)
 
     def test_one_whose_writer_comes_later_and_is_slow(self, pipe: Path) -> None:
@@ -140,7 +140,7 @@ class TestPipes:
         os.close(into)
         path = Path(f"/dev/fd/{out}")
         assert read_bytes(path) == CONTENT
-        with pytest.raises(LoadError, match="a pipe that nothing writes to"):
+        with pytest.raises(LoadError, match="a pipe without a writer"):
             read_bytes(path)
         os.close(out)
 
@@ -195,7 +195,7 @@ class TestExternalData:
         with written(pipe, content):
             verdict = sl.verify(pipe, content, runtime=runtime)  # type: ignore[arg-type]
         assert verdict.status == "not verified"
-        assert "folder is not known; give it as base_dir=" in verdict.reason
+        assert "folder is not known; pass it as base_dir=" in verdict.reason
 
 
 def test_folders(tmp_path: Path, pipe: Path) -> None:

@@ -278,7 +278,7 @@ def refusals() -> dict[str, object]:
             node(m, "a"), [value(m, "a")] * 2
         ),
         "operator: foreign node": lambda m: m.graph.set_operator(node(m, "q"), RELU),
-        "operator: takes no graph": lambda m: m.graph.set_operator(node(m, "y"), RELU),
+        "operator: does not accept a graph": lambda m: m.graph.set_operator(node(m, "y"), RELU),
         "supersede: not defined here": lambda m: (
             node(m, "y").body(deep).supersede(value(m, "x"), value(m, "w"))
         ),
@@ -348,7 +348,7 @@ class TestAdding:
         ir.verify(model)
         written = ir.to_proto(model).graph.node[-1]
         assert [a.name for a in written.attribute] == ["then_branch", "else_branch"]
-        with pytest.raises(GraphError, match="takes no graph"):
+        with pytest.raises(GraphError, match="does not accept a graph"):
             graph.add_body(holder, "then_branch", onnx.GraphProto())
 
     def test_constant_nodes_are_known(self, model: Model) -> None:

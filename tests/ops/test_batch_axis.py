@@ -144,7 +144,7 @@ def test_sizes_that_only_run_time_tells():
     (
         "q, r = MaxPool <kernel_shape = [2, 2]> (e)",
         "int64[2, 2, 5, 5] r",
-        "has an output that is not made row by row",
+        "has an output that is not computed row by row",
     ),
     (
         "r = ConvTranspose (e, e)",

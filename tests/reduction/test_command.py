@@ -65,7 +65,7 @@ def test_a_pattern_that_is_none_is_refused():
 
 
 @table(
-    ("no-such-command {}", "there is no such command"),
+    ("no-such-command {}", "the command does not exist"),
     ("/etc/passwd {}", "it cannot be executed"),
     ("if then {", "the shell cannot read the command: "),
     ("echo {} 'open", "the shell cannot read the command: "),

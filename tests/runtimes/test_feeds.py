@@ -114,7 +114,7 @@ def test_sequences_and_optionals_are_checked_inside():
     (feeds,) = read_feeds({"s": [[1, 2]], "o": 4}, target, {})
     assert feeds["s"][0].dtype == np.float32
     assert feeds["o"].dtype == np.int64
-    with pytest.raises(FeedError, match="input 's' is a sequence; give a list"):
+    with pytest.raises(FeedError, match="input 's' is a sequence; pass a list"):
         read_feeds({"s": np.float32([1, 2]), "o": None}, target, {})
     with pytest.raises(FeedError, match=r"has \[3\]"):
         read_feeds({"s": [[1, 2, 3]], "o": None}, target, {})

@@ -242,7 +242,7 @@ def test_large_inputs_and_weights_are_no_want_of_memory(worker):
 def test_outputs_that_have_no_room_here_are_not_sent(worker):
     model = source("(int64[1] n) => (float[N] y, float[N] z) { y = ConstantOfShape(n) z = Neg(y) }")
     worker.close()
-    with governed(NARROW), pytest.raises(RuntimeFailure, match="outputs take 96 MB") as caught:
+    with governed(NARROW), pytest.raises(RuntimeFailure, match="outputs need 96 MB") as caught:
         worker.run(model, {"n": np.int64([12 << 20])})
     assert caught.value.reason == "out of memory"
 

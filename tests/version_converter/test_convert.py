@@ -319,14 +319,14 @@ def test_an_operator_that_onnx_does_not_have_is_refused_by_name(target):
     }
     for text in texts.values():
         model = ir.parse(f'<ir_version: 8, opset_import: ["" : 16, "local" : 1]> {text}')
-        reason = "ResizeBilinear does not exist in opset 16, nor in any that is known; give it a"
+        reason = "ResizeBilinear does not exist in opset 16, nor in any known opset; put it in a"
         with pytest.raises(ConversionError, match=reason):
             convert_version(model, target)
 
 
 def test_an_operator_that_is_mistyped_is_told_which_was_meant():
     model = ir.parse('<ir_version: 8, opset_import: ["" : 16]> g (x) => (y) { y = SoftMaks (x) }')
-    with pytest.raises(ConversionError, match=r"did you mean 'Softmax'\? else give it a domain"):
+    with pytest.raises(ConversionError, match=r"did you mean 'Softmax'\? else put it in a domain"):
         convert_version(model, 13)
 
 

@@ -88,7 +88,7 @@ CASES = [
         "seq(float[2]) s, u, int64 k",
     ),
     (
-        "a Loop needs the type of what it carries",
+        "a Loop needs the type of its loop-carried state",
         'a = Cast <to = 1> (x) y = ScatterND <reduction = "add"> (a, i, u)',
         16,
         15,

@@ -242,7 +242,7 @@ CASES = [
         "float[2, 3] x",
     ),
     (
-        "a length of less than one is asked for",
+        "an output length is less than one",
         "y = Resize (x, , , {-1, 4})",
         13,
         10,

@@ -28,7 +28,7 @@ def gather_chosen(draft: NodeDraft) -> AdapterResult:
     if numbers and (lengths is None or None in lengths):
         draft.refuse_unknown("a constant condition needs the length that it chooses from, which")
     if numbers and math.prod(length or 0 for length in lengths or ()) <= numbers[-1]:
-        draft.refuse("its condition is longer than what it chooses from")
+        draft.refuse("its condition is longer than its data")
     places = draft.ints(numbers, "places")
     if axis is None:
         data = draft.emit("Reshape", [data, draft.ints([-1], "all")], "elements")

@@ -28,7 +28,7 @@ def require_equal_shapes(draft: NodeDraft) -> None:
             continue
         if len(a) != len(b):
             kinds = f"'{one.name}' of rank {len(a)} and '{other.name}' of rank {len(b)}"
-            draft.refuse(f"its branches give {kinds}, and opset 10 requires one shape")
+            draft.refuse(f"its branches return {kinds}, and opset 10 requires one shape")
         if any(x is not None and y is not None and x != y for x, y in zip(a, b, strict=True)):
             shapes = f"the shapes {shape_text(a)} and {shape_text(b)}"
-            draft.refuse(f"its branches give {shapes}, and opset 10 requires one")
+            draft.refuse(f"its branches return {shapes}, and opset 10 requires one")

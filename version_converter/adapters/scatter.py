@@ -122,7 +122,7 @@ def _joined(draft: NodeDraft, change: Changed, distinct: bool, axis: int) -> Val
 
     type_ = draft.types.of(data)
     if type_ is None:
-        draft.refuse("a Loop needs the type of what it carries")
+        draft.refuse("a Loop needs the type of its loop-carried state")
 
     def iterate(_: Graph, number: Value, states: Sequence[Value]) -> list[Value]:
         place = draft.emit("Reshape", [number, draft.ints([1], "one")], "place")

@@ -285,4 +285,4 @@ def test_a_size_of_too_many_terms_is_told():
     ((why, (place, _)),) = governor.refused.items()
     assert str(place) == "Size 'y'"
     assert "needs more terms than size_terms=512" in why
-    assert why.endswith("give sizes as numbers with --shape or --dim")
+    assert why.endswith("set sizes as numbers with --shape or --dim")

@@ -93,7 +93,7 @@ def test_external_data_that_is_not_there_is_an_error():
     tensor.ClearField("float_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="nowhere.bin")
-    with pytest.raises(EvaluationError, match=r"tensor 'k' has .* give it as base_dir="):
+    with pytest.raises(EvaluationError, match=r"tensor 'k' has .* pass it as base_dir="):
         Evaluator(model)
     with pytest.raises(EvaluationError, match="external data cannot be read"):
         Evaluator(model, base_dir=".")

@@ -64,7 +64,7 @@ def test_strings() -> None:
     assert reference.run(model, feeds)[0].tolist() == [["b", "q"], ["d", "q"], ["q", "q"]]
 
 
-@table(([-2, -2], "take more than there is, 3"), ([1], "1 entries, 2 are needed"))
+@table(([-2, -2], "remove more than the 3 elements of the axis"), ([1], "1 entries, 2 are needed"))
 def test_misfitting_pads(pads: list[int], what: str) -> None:
     model, feeds = one_node("Pad", [np.zeros(3, np.float32), np.array(pads, np.int64)], 13)
     with pytest.raises(EvaluationError, match=what):

@@ -46,4 +46,4 @@ def test_a_condition_from_run_time_is_refused():
     constant = "c = Constant <value = bool[3] {1, 0, 1}> () y = Compress <axis = 0> (x, c)"
     unknown = "a constant condition needs the length that it chooses from, which is not known"
     assert_refuses(constant, 9, 8, unknown, "float[N, 4] x")
-    assert_refuses(constant, 9, 8, "longer than what it chooses from", "float[2, 4] x")
+    assert_refuses(constant, 9, 8, "longer than its data", "float[2, 4] x")

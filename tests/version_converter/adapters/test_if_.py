@@ -26,7 +26,7 @@ def test_branches_of_one_shape_before_opset_11(one, other, fits):
     if fits:
         assert converted(body, 11, 10, signature)[0].startswith("If <")
     else:
-        assert_refuses(body, 11, 10, "its branches give", signature)
+        assert_refuses(body, 11, 10, "its branches return", signature)
 
 
 def test_a_sequence_that_nothing_reads_is_none_for_opset_12_either():

@@ -79,5 +79,5 @@ def test_outputs_of_a_body(before, after, assumptions):
     text = """g (float s, float[N] x) => (float t, float[N] y) {{
         t, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => {}> (s, x) }}"""
     found = proof(*[text.format(b.format("w = Add (a, e) u = Tanh (w)")) for b in (before, after)])
-    copied = ("onnxruntime copied what the body of Scan returns",)
+    copied = ("onnxruntime copied the outputs of the body of Scan",)
     assert found.assumptions == (copied if assumptions else ())
