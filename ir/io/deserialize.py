@@ -88,6 +88,9 @@ class Scope:
             raise ModelError(f"'{value.name}' is defined twice in {graph}; names must be unique")
 
 
+_CUTS = frozenset(("Slice", "Gather"))
+
+
 class FlatModel(NamedTuple):
     """The content of a model of plain nodes: without bodies, functions, Constants and defaults.
 
@@ -95,11 +98,13 @@ class FlatModel(NamedTuple):
         kinds: the operators of its nodes, by `Operator.qualname`.
         computes_constants: true if a node reads constants alone.
         holds_unread: true if nothing reads an output of a node, or an initializer.
+        cuts_joined: true if a Slice or Gather reads a Concat.
     """
 
     kinds: frozenset[str]
     computes_constants: bool
     holds_unread: bool
+    cuts_joined: bool
 
 
 class PlainNodes:
@@ -155,7 +160,12 @@ class PlainNodes:
         unread = visible - read - results
         holds_unread = not unread.isdisjoint(constants) or not unread <= sources
         kinds = frozenset([operator.qualname for operator in {row[0] for row in self.rows}])
-        return FlatModel(kinds, computes, holds_unread)
+        cuts_joined = "Concat" in kinds and not kinds.isdisjoint(_CUTS) and self._cuts_joined()
+        return FlatModel(kinds, computes, holds_unread, cuts_joined)
+
+    def _cuts_joined(self) -> bool:
+        joined = {row[2] for row in self.rows if row[0].qualname == "Concat"}
+        return any(row[1][0] in joined and row[0].qualname in _CUTS for row in self.rows)
 
 
 @paused_collector

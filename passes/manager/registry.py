@@ -24,6 +24,7 @@ from ..control.decide_empty_cases import DecideEmptyCases as DecideEmptyCases
 from ..control.inline_ifs import InlineIfs as InlineIfs
 from ..control.hoist_common_nodes import HoistCommonNodes as HoistCommonNodes
 from ..sequences.lower_sequences import LowerSequences as LowerSequences
+from ..simplify.read_operands import ReadOperands as ReadOperands
 from ..loops.copy_outputs import CopyOutputs as CopyOutputs
 from ..cleanup.eliminate_dead_nodes import EliminateDeadNodes as EliminateDeadNodes
 from ..functions.eliminate_dead_functions import EliminateDeadFunctions as EliminateDeadFunctions

@@ -17,6 +17,7 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
     registry.MergeConstants,
     registry.MergeSubexpressions,
     registry.SimplifySizes,
+    registry.ReadOperands,
     registry.MergeSlices,
     registry.OmitZeroStates,
     registry.FlattenStacks,

@@ -4,9 +4,8 @@
     b = Slice (x, two, six, axis)        ->      a, b = Split <axis = 1> (x, sizes)
                                                  <int64[2] sizes = {2, 4}>
 
-The slices must cover the axis without a gap. A part of a Concat that is one of its operands is that
-operand; parts joined again are the tensor or a Slice of it. Slices along other axes that alone read
-a part cut along all axes at once, without it.
+The slices must cover the axis without a gap. Parts joined again are the tensor or a Slice of it.
+Slices along other axes that alone read a part cut along all axes at once, without it.
 
     t = Slice (x, zero, end, rows, two)         a = Slice (x, [0, 0], ends, axes, twos)
     a = Slice (t, zero, end, columns, two)   -> b = Slice (x, [0, 1], ends, axes, twos)
@@ -19,38 +18,33 @@ single scalar index; slices of a part along the axis of the part, or with bounds
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
-
-import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.attribute_or_input import listed_numbers
-from ...facts.fact import Fact, integers
+from ...facts.fact import Fact
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
-from ...ops.views import read_slice
 from ..base import Pass, PassContext
-from ..utils.replace_all_uses import replace_values
+from .read_operands import STEPS_ARE_INPUTS, Part, Parts, part_of, replace_nodes
 
 _SPLIT = Message(
     "split",
-    "slices that are parts of a Split: {slices}; of a Concat: {operands}; along all axes at once:"
+    "slices that are parts of a Split: {slices}; joined again: {rejoined}; along all axes at once:"
     " {combined}",
 )
 
 _OLDEST = 2
 """From this opset on, Split takes sizes as it does in later ones."""
-_STEPS = 10
-"""From this opset on, Slice has steps, and its lists are inputs."""
 _FAR_END = (1 << 31) - 1
 """The least end that exporters write for the end of an axis."""
 
 
 @dataclasses.dataclass(frozen=True)
 class MergeSlices(Pass):
-    """Split once where slices cover an axis, and read operands of a Concat directly."""
+    """Split once where slices cover an axis, and join no parts that were cut before."""
 
     name: ClassVar[str] = "merge-slices"
     keeps_facts: ClassVar[bool] = True
@@ -58,17 +52,17 @@ class MergeSlices(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Merge the slices of every graph."""
-        slices = operands = combined = 0
+        slices = rejoined = combined = 0
         for graph in model.graphs():
             cutting = _Cutting(graph, context.inference(model))
-            operands += cutting.read_operands() + cutting.rejoin()
+            rejoined += cutting.rejoin()
             combined += cutting.combine()  # before a Split of parts that would be cut further
             if graph.root.opset() >= _OLDEST:
                 slices += cutting.merge()
-        if slices or operands or combined:
-            what = _SPLIT(slices=slices, operands=operands, combined=combined)
+        if slices or rejoined or combined:
+            what = _SPLIT(slices=slices, rejoined=rejoined, combined=combined)
             context.remarks.add_on_model(self, model, "rewritten", what)
-        return slices + operands + combined > 0
+        return slices + rejoined + combined > 0
 
 
 class _Cuts(NamedTuple):
@@ -78,16 +72,6 @@ class _Cuts(NamedTuple):
     ends: tuple[int, ...]
     axes: tuple[int, ...]
     steps: tuple[int, ...]
-
-
-class _Part(NamedTuple):
-    """Part of a value along one axis, from `start` to before `end`."""
-
-    result: Value
-    source: Value
-    axis: int
-    start: int
-    end: int
 
 
 class _Cutting:
@@ -101,27 +85,12 @@ class _Cutting:
     def __init__(self, graph: Graph, inference: ShapeInference) -> None:
         self._graph = graph
         self._inference = inference
-
-    def read_operands(self) -> int:
-        """Replace parts of a Concat by its operands, and return their number."""
-        same: dict[Value, Value] = {}
-        outputs = set(self._graph.outputs)
-        for node in self._graph.nodes_of("Slice", "Gather", "Split"):
-            source = node.inputs[0]
-            if source is None or source.producer is None or not source.producer.is_op("Concat"):
-                continue
-            operands = self._operands(source.producer)
-            for part in self._parts(node):
-                operand = operands.get((part.axis, part.start, part.end))
-                if operand is not None and not part.result.pinned and part.result not in outputs:
-                    # The operand may be a part itself, replaced before.
-                    same[part.result] = same.get(operand, operand)
-        return self._replace(same)
+        self._parts = Parts(inference)
 
     def rejoin(self) -> int:
         """Read a tensor in place of its parts, joined in order, and return their number."""
         nodes = self._graph.nodes_of("Slice", "Gather", "Split")
-        parts = {part.result: part for node in nodes for part in self._parts(node)}
+        parts = {part.result: part for node in nodes for part in self._parts.of(node)}
         sources, outputs = {part.source for part in parts.values()}, {*self._graph.outputs}
         same: dict[Value, Value] = {}
         for node in self._graph.nodes_of("Concat") if parts else ():
@@ -138,12 +107,12 @@ class _Cutting:
                 same[node.output()] = build.concat(operands, node.attribute("axis", 1), label)
         return self._replace(same)
 
-    def _run(self, run: list[_Part | Value], alone: bool) -> list[Value]:
+    def _run(self, run: list[Part | Value], alone: bool) -> list[Value]:
         """The values in place of adjacent parts of one tensor: itself, or one Slice."""
         first, last = run[0], run[-1]
-        if not isinstance(first, _Part) or not isinstance(last, _Part):
+        if not isinstance(first, Part) or not isinstance(last, Part):
             return [value for value in run if isinstance(value, Value)]
-        values = [part.result for part in run if isinstance(part, _Part)]
+        values = [part.result for part in run if isinstance(part, Part)]
         size = self._inference.fact(first.source).dims[first.axis].value
         if first.start == 0 and last.end == size:
             return [first.source]
@@ -151,8 +120,8 @@ class _Cutting:
         readers = [reader for value in others for reader in self._graph.users(value)]
         if not alone or len(run) == 1 or len({*readers}) > 1:
             return values
-        cuts = _Cuts((first.start,), (last.end,), (first.axis,), (1,))
-        return [_cut(Builder(self._graph), first.source, cuts, first.result.name)]
+        place = first.axis, first.start, last.end, first.result.name
+        return [part_of(Builder(self._graph), first.source, *place)]
 
     def combine(self) -> int:
         """Cut along all axes at once where slices alone read parts, and return their number."""
@@ -180,7 +149,7 @@ class _Cutting:
         if node.is_op("Slice"):
             cuts = self._cuts(node)
             return [] if cuts is None else [(value, cuts) for value in results]
-        parts = {part.result: part for part in self._parts(node)}
+        parts = {part.result: part for part in self._parts.of(node)}
         if not set(results) <= parts.keys():
             return []
         bounds = [(value, parts[value]) for value in results]
@@ -230,14 +199,14 @@ class _Cutting:
 
     def merge(self) -> int:
         """Replace slices that cover an axis by a Split, and return their number."""
-        groups: dict[tuple[Value, int], list[_Part]] = {}
+        groups: dict[tuple[Value, int], list[Part]] = {}
         for node in self._graph.nodes_of("Slice", "Gather"):
             source = node.inputs[0]
             if source is None or len(self._graph.users(source)) < 2:
                 continue
             if self._inference.fact(source).content is not None:
                 continue  # sizes, which facts follow through slices better
-            for part in self._parts(node):
+            for part in self._parts.of(node):
                 if not part.result.pinned and self._graph.is_used(part.result):
                     groups.setdefault((source, part.axis), []).append(part)
         same: dict[Value, Value] = {}
@@ -252,118 +221,43 @@ class _Cutting:
         return self._replace(same)
 
     def _replace(self, same: dict[Value, Value]) -> int:
-        replace_values(self._graph, same)
-        for node in {value.producer for value in same if value.producer is not None}:
-            if not self._graph.is_needed(node):
-                self._graph.remove(node)
+        replace_nodes(self._graph, same)
         return len(same)
-
-    def _parts(self, node: Node) -> Iterator[_Part]:
-        """The parts that a node takes along one axis, of a size that is known."""
-        source = node.inputs[0]
-        if source is None or node.op.references:
-            return
-        shape = self._inference.fact(source).shape
-        if not shape:
-            return
-        inputs = [Fact() if v is None else self._inference.fact(v) for v in node.inputs]
-        if node.is_op("Split"):
-            axis, starts = _split(node, inputs)
-        else:
-            axis, bounds = self._slice(node) if node.is_op("Slice") else _gather(node, inputs)
-            starts = [] if bounds is None else [*bounds]
-        if not -len(shape) <= axis < len(shape):
-            return
-        axis %= len(shape)
-        size = shape[axis].value
-        if size is None:
-            return
-        if node.is_op("Slice"):
-            # Slice clamps its bounds to the axis; Gather and Split fail beyond it.
-            starts = [min(max(s + size if s < 0 else s, 0), size) for s in starts]
-        elif starts and starts[-1] > size:
-            return  # it fails
-        for result, start, end in zip(node.outputs, starts, starts[1:], strict=False):
-            if result is not None and start < end:
-                yield _Part(result, source, axis, start, end)
-
-    def _slice(self, node: Node) -> tuple[int, tuple[int, int] | None]:
-        """The axis and the constant bounds of a Slice."""
-        view = read_slice(node, self._inference.fact)
-        start, end = (None, None) if view is None else view.numbers
-        if view is None or start is None or end is None:
-            return 0, None
-        return view.axis, (start, end)
-
-    def _operands(self, concat: Node) -> dict[tuple[int, int, int], Value]:
-        """The operands of a Concat by axis, start and end; none after an open size."""
-        operands: dict[tuple[int, int, int], Value] = {}
-        start = 0
-        for value in concat.inputs:
-            shape = None if value is None else self._inference.fact(value).shape
-            if value is None or not shape or concat.op.references:
-                break
-            axis = range(len(shape))[concat.attribute("axis", 1)]
-            size = shape[axis].value
-            if size is None:
-                break
-            operands[axis, start, start + size] = value
-            start += size
-        return operands
 
 
 def _cut(build: Builder, source: Value, cuts: _Cuts, label: str) -> Value:
     """A Slice along several axes."""
-    if build.opset < _STEPS:
+    if build.opset < STEPS_ARE_INPUTS:
         lists = {name: list(getattr(cuts, name)) for name in ("starts", "ends", "axes")}
         return build.add("Slice", [source], label, **lists)
     return build.add("Slice", [source, *(build.vector(each, "cut") for each in cuts)], label)
 
 
 def _runs(
-    values: Sequence[Value | None], parts: dict[Value, _Part], axis: int
-) -> list[list[_Part | Value]]:
+    values: Sequence[Value | None], parts: dict[Value, Part], axis: int
+) -> list[list[Part | Value]]:
     """Operands of a Concat, with adjacent parts of one tensor together."""
-    runs: list[list[_Part | Value]] = []
+    runs: list[list[Part | Value]] = []
     for value in values:
         part = None if value is None else parts.get(value)
         last = runs[-1][-1] if runs else None
         if part is None or part.axis != axis:
             runs.append([value] if value is not None else [])
-        elif isinstance(last, _Part) and (last.source, last.end) == (part.source, part.start):
+        elif isinstance(last, Part) and (last.source, last.end) == (part.source, part.start):
             runs[-1].append(part)
         else:
             runs.append([part])
     return runs
 
 
-def _gather(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:
-    """The axis and the bounds of a Gather of consecutive indices."""
-    indices = integers(inputs[1]) if len(inputs) > 1 else None
-    if indices is None or indices.ndim != 1 or not len(indices) or indices[0] < 0:
-        return 0, None
-    first = int(indices[0])
-    if not np.array_equal(indices, np.arange(first, first + len(indices))):
-        return 0, None
-    return node.attribute("axis", 0), (first, first + len(indices))
-
-
-def _split(node: Node, inputs: Sequence[Fact]) -> tuple[int, list[int]]:
-    """The axis of a Split, and the bounds of its parts."""
-    sizes = listed_numbers(node, inputs, "split", 1)
-    if sizes is None:
-        return 0, []
-    return node.attribute("axis", 0), [0, *np.cumsum(sizes).tolist()]
-
-
-def _cover(parts: Sequence[_Part], size: int | None) -> list[_Part]:
+def _cover(parts: Sequence[Part], size: int | None) -> list[Part]:
     """Parts that cover an axis without a gap, in order; none where there are no such ones."""
-    last: dict[int, _Part] = {}
+    last: dict[int, Part] = {}
     # From the end on: a part counts only if others cover all that follows it.
     for part in sorted(parts, key=lambda part: part.start, reverse=True):
         if (part.end == size and part.start) or part.end in last:
             last.setdefault(part.start, part)
-    cover: list[_Part] = []
+    cover: list[Part] = []
     position = 0
     while position in last:
         cover.append(last[position])

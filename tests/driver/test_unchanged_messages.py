@@ -57,6 +57,10 @@ ALONE = {
     "an initializer that nothing reads": parsed("y = Relu (x)"),
     "an Identity": parsed("a = Identity (x)  y = Add (a, c)"),
     "a size": parsed("s = Shape (x)  a = Add (x, c)  y = Reshape (a, s)"),
+    "a part of a Concat": parsed(
+        "j = Concat <axis = 0> (x, c)  y = Gather (j, i)",
+        "float[2] c = {1, 2}, int64[2] i = {0, 1}",
+    ),
     "a Constant": parsed(
         "k = Constant <value_floats = [1.0, 2.0]> ()  a = Add (x, k)  y = Add (a, c)"
     ),

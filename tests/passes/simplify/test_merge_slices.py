@@ -1,4 +1,4 @@
-"""Slices that cover an axis are one Split; parts of a Concat are its operands."""
+"""Slices that cover an axis are one Split; parts joined again are what they are parts of."""
 
 import numpy as np
 import onnx
@@ -44,17 +44,6 @@ def test_merged_slices_of_older_opsets():
     )
 
 
-def test_operands_of_a_concat():
-    merges(
-        """g (float[N, 6] x) => (float[N, 6] y, float[N, 6] z)
-            <int64[1] k = {6}, int64[1] end = {12}, int64[1] one = {1}, int64[2] sizes = {6, 6}> {
-            a = Exp (x) b = Neg (x) c = Concat <axis = 1> (a, b) d = Slice (c, k, end, one)
-            y = Abs (d) e, f = Split <axis = -1> (c, sizes) z = Sub (e, f) }""",
-        """g (float[N, 6] x) => (float[N, 6] y, float[N, 6] z) {
-            a = Exp (x) b = Neg (x) y = Abs (b) z = Sub (a, b) }""",
-    )
-
-
 def test_parts_that_are_joined_again():
     merges(
         """g (float[N, 6] x) => (float[N, 6] y, float[N, 5] z, float[N, 8] w)
@@ -93,7 +82,6 @@ KEPT = {
     "other tensors": "e = Exp (x) a = Slice (x, k, two, one) b = Slice (e, two, six, one)",
     "an index beyond the axis": "a = Slice (x, k, two, one) b = Gather <axis = 1> (x, beyond)",
     "indices out of order": "a = Slice (x, k, two, one) b = Gather <axis = 1> (x, order)",
-    "a part of an operand": "e = Concat <axis = 1> (x, x) a = Slice (e, k, two, one) b = Neg (x)",
 }
 
 
