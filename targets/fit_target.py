@@ -46,8 +46,13 @@ from ..version_converter.kept_signs import FORMS, keep_signs, selects_of
 from .declarations import drop_open_declarations
 from .legality import Legality
 from .legalize import legalize
-from .name_repair import name_colliding_nodes, name_open_sizes
-from .outputs import end_in_nodes, forwarded_inputs, shared_outputs
+from .name_repair import name_bodies, name_colliding_nodes, name_open_sizes
+from .outputs import (
+    compute_empty_constants,
+    end_in_nodes,
+    forwarded_inputs,
+    shared_outputs,
+)
 from .raising import raise_loops, raise_operators
 from .scan_captures import pass_captures
 from .target import ANY_SHAPE, Target, TargetError
@@ -68,6 +73,12 @@ _OWN_ENDS = Message(
 )
 _NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
 _SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} requires names")
+_BODIES_NAMED = Message(
+    "bodies-named", "{bodies} bodies were named, as {target} tells them apart by their names"
+)
+_EMPTY = Message(
+    "empty-constants", "{constants} constants without elements are computed, as {target} needs it"
+)
 _DECLARATIONS = Message(
     "declarations-dropped",
     "{values} declared types with open sizes were dropped, as {target} refuses numbers in the place"
@@ -311,6 +322,10 @@ class FitTarget(Pass):
         holders = end_in_nodes(model) if self.target.own_outputs else []
         for holder in holders:
             context.rewritten(self, holder, holder.path, _OWN_ENDS(target=self.target.name))
+        empty = compute_empty_constants(model) if self.target.computes_empty else 0
+        if empty:
+            what = _EMPTY(constants=empty, target=self.target.name)
+            context.remarks.add_on_model(self, model, "rewritten", what)
         # Some clients count operands, and take a trailing empty name for one.
         trimmed = trim_absent_inputs(model)
         trimmed |= self.target.standard and drop_unused_imports(model)
@@ -322,6 +337,10 @@ class FitTarget(Pass):
         if sizes:
             what = _SIZES_NAMED(sizes=sizes, target=self.target.name)
             context.remarks.add_on_model(self, model, "rewritten", what)
+        bodies = name_bodies(model) if self.target.names_bodies else 0
+        if bodies:
+            what = _BODIES_NAMED(bodies=bodies, target=self.target.name)
+            context.remarks.add_on_model(self, model, "rewritten", what)
         open_ = drop_open_declarations(model) if self.target.known_declarations else 0
         if open_:
             what = _DECLARATIONS(values=open_, target=self.target.name)
@@ -332,7 +351,7 @@ class FitTarget(Pass):
             or raised
             or trimmed
             or declared
-            or count + sizes + open_ > 0
+            or count + sizes + bodies + empty + open_ > 0
         )
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:

@@ -143,6 +143,8 @@ class Legality:
         name, opset = name_of(node), _opset(node)
         if not self.target.lists(name, opset):
             return self._not_listed(name, opset)
+        if self.target.short_integers and any(map(_is_long, node.inputs)) and name != "Slice":
+            return f"{self.target.name} supports {name} only with constants of up to 32 bits"
         misfit = None if self._anywhere is None else self._misfit(node, self._anywhere)
         misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
         # One of the alternatives suffices, beside the form of all operators.
@@ -253,8 +255,7 @@ class Legality:
         # A client that folds sizes knows what follows from them as a constant.
         if name in form.from_data and _comes_from_sizes(value, False):
             yield f"with a '{name}' that is neither constant nor computed from sizes"
-        if name in form.nonnegative and _may_be_negative(value):
-            yield f"without negative numbers in '{name}'"
+        yield from self._wrong_numbers(name, value, form)
         if _comes_from(name, value, form) and value.producer is not None:
             yield f"with a '{name}' that is not a result of {value.producer.op_type}"
         is_static = name in form.static or ANY_SHAPE in form.static
@@ -262,6 +263,14 @@ class Legality:
             yield f"where the shape of '{name}' is known; fix it with {by('--shape')}"
         if form.max_rank is not None and (self.types.rank(value) or 0) > form.max_rank:
             yield f"up to rank {form.max_rank}, and '{name}' has {self.types.rank(value)}"
+
+    def _wrong_numbers(self, name: str, value: Value, form: Form) -> Iterator[str]:
+        """The differences of the numbers of an input from a supported form."""
+        if name in form.nonnegative and _may_be_negative(value):
+            yield f"without negative numbers in '{name}'"
+        shape = self.types.shape(value) if name in form.filled else ()
+        if shape is None or not all(shape):
+            yield f"with numbers in '{name}', which may have none"
 
     def _has_known_shape(self, value: Value) -> bool:
         shape = self.types.shape(value)
@@ -305,6 +314,17 @@ class Legality:
                 supported is not None and type_ not in supported
             ):
                 yield f"of other element types than {type_}, as '{name}' is"
+
+
+def _is_long(value: Value | None) -> bool:
+    """Test for a constant with integers beyond 32 bits, except bounds of 64."""
+    tensor = None if value is None else value.constant
+    if tensor is None or tensor.elem_type not in (TensorProto.INT64, TensorProto.UINT64):
+        return False
+    numbers = tensor.numpy()
+    # A client that saturates has the same order of all numbers and such bounds.
+    is_short = (numbers >= -(2**31)) & (numbers < 2**31)
+    return not (is_short | (numbers > 2**62) | (numbers < -(2**62))).all()
 
 
 def _count_outputs(node: Node) -> int:

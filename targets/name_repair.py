@@ -1,4 +1,4 @@
-"""Names of nodes and of open sizes, for clients that refuse models without them."""
+"""Names of nodes, bodies and open sizes, for clients that refuse models without them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,28 @@ def name_colliding_nodes(model: Model) -> int:
     if not any(match[1] in kinds for match in map(_NUMBERED.fullmatch, names) if match):
         return 0
     return name_nodes(model)
+
+
+def name_bodies(model: Model) -> int:
+    """Name each body otherwise than all graphs before it.
+
+    Returns:
+        the number of bodies that were named.
+    """
+    count, names = 0, set[str]()
+    for graph in list(model.graphs()):
+        name, number = graph.name, 0
+        while name in names:
+            number += 1
+            name = f"{graph.name}_{number}"
+        names.add(name)
+        if name != graph.name:
+            header = onnx.GraphProto()
+            header.CopyFrom(graph.header)  # copies of a body share it
+            header.name = name
+            graph.header = header
+            count += 1
+    return count
 
 
 def name_open_sizes(model: Model) -> int:

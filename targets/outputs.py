@@ -1,10 +1,13 @@
-"""Outputs with a node of their own, for targets that require one."""
+"""Outputs and constants with a node of their own, for targets that require one."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+import onnx
+
 from ..ir import Model, Node, Operator, Value
+from ..ops.builder import Builder
 
 
 def shared_outputs(
@@ -52,3 +55,20 @@ def end_in_nodes(model: Model) -> list[Node]:
             graph.set_outputs([own.get(v, v) for v in graph.outputs])
             holders[graph.holder] = None
     return list(holders)
+
+
+def compute_empty_constants(model: Model) -> int:
+    """Compute initializers without elements, of two axes or more, and return their number."""
+    count = 0
+    for graph in list(model.graphs()):
+        for value, tensor in list(graph.initializers.items()):
+            is_empty = not tensor.size and len(tensor.dims) > 1
+            if not is_empty or value in graph.inputs or tensor.numpy().dtype.kind not in "fiub":
+                continue
+            build = Builder(graph)
+            zero = onnx.helper.make_tensor("", tensor.elem_type, [1], [0])
+            sizes = build.vector(tuple(tensor.dims), "sizes")
+            graph.replace_uses(value, build.add("ConstantOfShape", [sizes], value.name, value=zero))
+            graph.remove_initializer(value)
+            count += 1
+    return count

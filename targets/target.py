@@ -81,6 +81,7 @@ class Form:
         computed: inputs that must not be constants.
         from_data: inputs that must be neither constants nor computed from sizes alone.
         nonnegative: inputs that must hold no negative number.
+        filled: inputs that must hold at least one number.
         present: inputs and outputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
         ranks: by input or output, the ranks that it may have.
@@ -115,6 +116,7 @@ class Form:
     computed: tuple[str, ...] = ()
     from_data: tuple[str, ...] = ()
     nonnegative: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
@@ -159,11 +161,14 @@ class Target:
         own_conditions: true if a Loop's body must not return its condition unchanged.
         own_scans: true if a Scan's body must not read computed values around it.
         known_sizes: true if it compiles some operators with known sizes only.
+        computes_empty: true if it reads no constants without elements of two axes or more.
         names_nodes: true if it names unnamed nodes by operator and number without a check for
             collisions.
         names_sizes: true if it refuses inputs with open sizes that have no names.
+        names_bodies: true if it takes bodies with the same name for one.
         known_declarations: true if it refuses other sizes than values inside declare, by names or
             numbers.
+        short_integers: true if it holds integers of 64 bits in 32.
         raises: true if it runs some operators outside of ONNX faster than the nodes that they
             stand for.
         anywhere: the form of every operator.
@@ -187,10 +192,13 @@ class Target:
     inner: frozenset[str] = frozenset()
     own_conditions: bool = False
     own_scans: bool = False
+    computes_empty: bool = False
     names_nodes: bool = False
     names_sizes: bool = False
+    names_bodies: bool = False
     known_sizes: bool = False
     known_declarations: bool = False
+    short_integers: bool = False
     raises: bool = False
     anywhere: Form = Form()
     forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)

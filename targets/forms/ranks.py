@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir import Value
+from ...ir import Node, Value
 from ...version_converter.node_draft import NodeDraft
+from ...version_converter.types import Types
 from .registered import decomposes
 
+_PLAIN = ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum")
 _REDUCTIONS = (
-    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
-    *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
+    *_PLAIN,
+    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
 )
 
 
@@ -44,13 +46,30 @@ def reduce_then_squeeze(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.along("Squeeze", reduced, axes)]
 
 
-@decomposes(*_REDUCTIONS, where=lambda node, _: len(node.inputs) < 2 or node.inputs[1] is None)
+def _has_no_numbers(node: Node, types: Types) -> bool:
+    """Test for a second input that is absent or empty."""
+    return len(node.inputs) < 2 or node.inputs[1] is None or types.shape(node.inputs[1]) == [0]
+
+
+@decomposes(*_REDUCTIONS, where=_has_no_numbers)
 def write_all_axes(draft: NodeDraft) -> Sequence[Value | None]:
     """A reduction with all axes written out."""
     if "axes" in draft.schema.attributes or draft.attribute("noop_with_empty_axes"):
         draft.refuse("its axes are an attribute, or it reduces nothing")
     draft.set_input(1, draft.ints(range(draft.required_rank("all axes")), "axes"))
     return draft.repeat()
+
+
+def _changes_nothing(node: Node, types: Types) -> bool:
+    is_noop = node.is_op("Expand") or node.attribute("noop_with_empty_axes", 0)
+    return bool(is_noop) and _has_no_numbers(node, types)
+
+
+# Other reductions take the absolute value or the square of each element, too.
+@decomposes("Expand", *_PLAIN, where=_changes_nothing)
+def keep_all_axes(draft: NodeDraft) -> Sequence[Value | None]:
+    """The operand of a reduction along no axes, or of an Expand to none."""
+    return [draft.emit("Identity", [draft.data])]
 
 
 def _reduced_axes(draft: NodeDraft) -> list[int]:

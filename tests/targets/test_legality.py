@@ -160,6 +160,31 @@ def test_sizes_of_a_client_with_symbols(body, is_legal):
     assert left == [] if is_legal else left == [said]
 
 
+@table(("[1]", True), ("[0]", False), ("[n]", False), ("", False))
+def test_operands_that_may_hold_no_numbers(shape, is_legal):
+    """MNN (3.6.1) makes a number of each reduction along no axes, in the shape of the operand."""
+    told = {"forms": {"ReduceSum": (Form(filled=("axes",)),)}}
+    inputs = f"float[2, 3] x, int64{shape} a" if shape else "float[2, 3] x, int64[] a"
+    expected = "npu supports ReduceSum only with numbers in 'axes', which may have none"
+    assert reasons("y = ReduceSum (x, a)", inputs, **told) == [expected][is_legal:]
+
+
+@table(
+    ("y = Mod (i, k)", 2**32, False),
+    ("y = Mod (i, k)", -(2**31), True),
+    ("y = Max (i, k)", 2**63 - 1, True),
+    ("y = Max (i, k)", -(2**63), True),
+    ("y = Slice (i, z, k)", 2**40, True),
+)
+def test_constants_beyond_32_bits(body, number, is_legal):
+    """A client that saturates compares bounds of 64 bits as they are, and no other number."""
+    constants = f"k = Constant <value_ints = [{number}]> () z = Constant <value_ints = [0]> ()"
+    expected = f"npu supports {body.split()[2]} only with constants of up to 32 bits"
+    told = reasons(f"{constants} {body}", "int64[4] i", short_integers=True)
+    assert told == [expected][is_legal:]
+    assert not reasons(f"{constants} {body}", "int64[4] i")
+
+
 def test_only_so_many_of_a_kind():
     branches = "<then_branch = {0}t () => (float[3] {0}u) {{ {0}u = Neg (x) }}, "
     branches += "else_branch = {0}e () => (float[3] {0}v) {{ {0}v = Exp (x) }}>"

@@ -29,6 +29,23 @@ def test_a_client_gets_names():
     assert all(names) and len(set(names)) == 4 and "Add_1" in names
 
 
+def test_bodies_get_names_of_their_own():
+    """MNN (3.6.1) crashes on three Ifs whose branches have the same two names, as unrolling leaves
+    them."""
+    ifs = " ".join(
+        f"""{to} = If (c) <then_branch = t () => (p) {{ p = Neg ({of}) }},
+        else_branch = t_1 () => (q) {{ q = Exp ({of}) }}>"""
+        for of, to in zip("xab", "aby", strict=True)
+    )
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[4] x, bool c) => (float[4] y) {{ {ifs} }}"""
+    feeds = {"x": np.ones(4, np.float32), "c": np.array(False)}
+    outcome = fitted(text, lacking("Tan", names_bodies=True), feeds, passes=())
+    names = [graph.name for graph in outcome.ir.graphs()]
+    assert names == ["g", "t", "t_1", "t_2", "t_1_1", "t_3", "t_1_2"]
+    assert not fitted(text, lacking("Tan"), passes=()).changed
+
+
 SIZES_TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[?, 2, N] x, float[x_0, ?] w, float[3] k) => (float[?, 2, N] y, float[?, ?] z) {
     y = Neg (x) z = Exp (w) }"""

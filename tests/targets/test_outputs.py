@@ -124,3 +124,18 @@ def test_inner_operators_compute_no_output():
     outcome = fitted(text, lacking(own_outputs=True, inner=frozenset(["Relu"])), {"x": X})
     producers = [value.producer.op_type for value in outcome.ir.graph.outputs]
     assert producers == ["Identity", "Neg"] and not outcome.untaken
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_constants_without_elements_are_computed(wanted):
+    """OpenVINO (2026.4.1) reads them as vectors, here also one that ConstantOfShape was before."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, bool c) => (float[?, 2] y)
+        <float[0, 2] e = {}, int64[2] s = {0, 2}, int64[0] none = {}> {
+        z = If (c) <then_branch = t () => (u) { u = Concat <axis = 0> (e, x) },
+            else_branch = f () => (v) { v = ConstantOfShape (s) }>
+        k = ReduceSum (x, none) y = Add (z, k) }"""
+    target = lacking(computes_empty=wanted, own_outputs=True)
+    feeds = [{"x": X[:1, :2], "c": np.array(flag)} for flag in (True, False)]
+    outcome = fitted(text, target, *feeds)
+    sizes = [t.dims for graph in outcome.ir.graphs() for t in graph.initializers.values()]
+    assert ((0, 2) in sizes) != wanted and (0,) in sizes

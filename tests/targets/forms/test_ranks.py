@@ -43,6 +43,20 @@ def test_all_axes_are_written(name, opset):
     target = lacking(forms={name: (Form(present=("axes",), written=("axes",)),)})
     outcome = fitted(text, target, {"x": NUMBERS}, passes=())
     assert not outcome.untaken and outcome.changed
-    noop = one_node("y = ReduceSum <noop_with_empty_axes = 1> (x)", "float[2, 4] x", 13)
-    if name == "ReduceSum":
-        assert fitted(noop, target, {"x": NUMBERS}, passes=()).untaken
+
+
+@table(
+    ("ReduceSum", "", ["ReduceSum"]),
+    ("ReduceSum", "<noop_with_empty_axes = 1>", []),
+    ("Expand", "", []),
+)
+def test_axes_and_shapes_without_numbers(name, attributes, left):
+    text = one_node(
+        f"e = Constant <value = int64[0] {{}}> () z = {name} {attributes} (x, e) y = Neg (z)",
+        "float[2, 4] x",
+        18,
+    )
+    form = Form(filled=("shape",) if name == "Expand" else ("axes",))
+    target = lacking(forms={name: (form,)})
+    outcome = fitted(text, target, {"x": NUMBERS}, passes=())
+    assert not outcome.untaken and operators(outcome) == ["Neg", *left]
