@@ -314,8 +314,20 @@ def counting_trip_count(
 
 def _ends(terms: Terms, loop: Loop, next_condition: Term) -> list[End]:
     """All bounds that end a loop; none if something else may end it, too."""
-    ends = [_end(terms, loop, order) for order in _orders(terms, next_condition)]
-    return [] if None in ends else [end for end in ends if end is not None]
+    all_ends = [_end(terms, loop, order) for order in _orders(terms, next_condition)]
+    ends = [end for end in all_ends if end is not None]
+    ends = [end for end in ends if not any(_is_later(end, other) for other in ends)]
+    return [] if None in all_ends or not all(map(_is_met, ends)) else ends
+
+
+def _is_later(end: End, other: End) -> bool:
+    """Test for an end that is met after another one, if at all."""
+    (low, _), first = range_of(end.counter.elem_type), end.counter.first
+    ahead = (other.counter.first.form - first.form).value
+    alike = end.counter.step == other.counter.step == 1 and end.bound.form == other.bound.form
+    if not alike or end.order.equal is not other.order.equal or first.low < low:
+        return False
+    return ahead is not None and ahead > 0 and _is_met(other)
 
 
 def _orders(terms: Terms, condition: Term) -> list[Order]:
@@ -356,7 +368,7 @@ def _end(terms: Terms, loop: Loop, order: Order) -> End | None:
         # A counter that rises meets an upper bound, and one that falls a lower bound.
         if counter is not None and (counter.step < 0) is side.above:
             end = End(counter, linear_sum(terms, side.other), side)
-            return end if _stays(terms, loop, side.other) and _is_met(end) else None
+            return end if _stays(terms, loop, side.other) else None
     return None
 
 

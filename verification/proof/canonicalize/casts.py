@@ -78,7 +78,8 @@ def compared(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term 
         return None
     narrow, wide = below.fact.elem_type, operands[0].fact.elem_type
     if terms.are_reals and narrow in SIGNED and wide in _FLOATS:
-        exact = [_whole(terms, term) for term in operands]
+        same = tuple([in_narrow_type(terms, term, narrow) for term in operands])
+        exact = [_whole(terms, term) for term in operands] if None in same else same
         return None if None in exact else terms.apply(head, tuple(exact))
     if not holds(narrow, wide):
         tensors = [tensor for tensor in map(terms.tensor, operands) if tensor is not None]

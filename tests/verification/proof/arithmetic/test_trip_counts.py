@@ -8,6 +8,7 @@ from depth import some
 from proofs import assert_open, assert_proved, model
 from straightline import reference
 from straightline.facts.polynomial import Dimension
+from straightline.verification.proof import prove
 from straightline.verification.proof.arithmetic.trip_counts import at_least, least
 from tables import table
 from term_values import evaluated, terms_of
@@ -282,6 +283,25 @@ def test_numbers_that_float32_rounds_do_not_count():
     for text in (loop(ROUNDED, FIRST), loop(ROUNDED, "go = Less (zero, n)", start="zero")):
         assert "counted" not in terms_of(model(text))[0].used
         assert_open(text, SAME_COUNT)
+
+
+def test_real_numbers_count():
+    models = model(loop(ROUNDED, FIRST)), model(SAME_COUNT)
+    assert prove(*models, equality="reals").proved
+    assert not prove(*models, equality="values").proved
+    other = model(counted(WIDE + "iterations = Sub (a, b)"))
+    assert not prove(models[0], other, equality="reals").proved
+
+
+def test_an_end_behind_another_one_ends_nothing():
+    """i < n and i + 1 < n, where the type of i alone is not shown to hold n."""
+    both = "w = Cast <to = 7> (j) h = Less (i, m) l = Less (w, m) d = And (h, l)"
+    options = {"start": "zero", "kind": "int32"}
+    far = loop(both, "b = Cast <to = 7> (n) go = Less (zero, n)", **options).replace("m)", "b)")
+    near = loop("d = Less (j, n)", "go = Less (zero, n)", **options)
+    assert_proved(far, near)
+    assert_open(far, loop("d = Less (k, n)", "go = Less (zero, n)", **options))
+    assert_open(far.replace("h = Less (i, b)", "z2 = Add (v, more) h = Less (z2, b)"), near)
 
 
 def test_a_condition_that_never_holds_allows_one_iteration():
