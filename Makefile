@@ -113,7 +113,7 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) -m straightline.dev.tools.tool_table
 
 # WRITE=1: replace the rows that changed, for the next commit.
-regress: $(VENV)/.installed  ## time, nodes and proofs of 30 inputs beside the last commit's
+regress: $(VENV)/.installed  ## time, nodes and proofs of 31 inputs beside the last commit's
 	$(PY) -m straightline.dev.benchmarks.regress $(if $(WRITE),--write)
 
 # In an environment of its own: the clients pin other packages, and torch alone takes a gigabyte. TORCH: pages or folders

@@ -1,4 +1,4 @@
-"""Compare the public calls on 30 inputs with the last commit's: time, nodes left, proof.
+"""Compare the public calls on 31 inputs with the last commit's: time, nodes left, proof.
 
     python -m straightline.dev.benchmarks.regress [--only TEXT] [--write]
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import onnx
 import straightline as sl
 
@@ -100,6 +102,7 @@ def inputs() -> list[Input]:
             for name, old, new in conversions
         ],
         Input("chain_13_to_21", lambda: convert_versions.chain(1_000), {"opset": 21}),
+        Input("contrib_to_onnx", lambda: contrib(1_000), {"target": "onnx"}),
     ]
 
 
@@ -113,6 +116,28 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 def _joins(name: str, opset: int) -> onnx.ModelProto:
     return convert_joins.model_of(name, 1_000, opset)
+
+
+def contrib(count: int) -> onnx.ModelProto:
+    """A chain of operators of com.microsoft, of four kinds."""
+    kinds = (
+        "FusedMatMul <alpha = 0.5, transB = 1> ({x}, w)",
+        "BiasGelu ({x}, b)",
+        "SkipLayerNormalization <epsilon = 0.001> ({x}, x0, b, b, b)",
+        "QuickGelu <alpha = 1.0> ({x})",
+    )
+    nodes = "  ".join(
+        f"x{at + 1} = com.microsoft.{kinds[at % len(kinds)].format(x=f'x{at}')}"
+        for at in range(count)
+    )
+    model = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+        g (float[N,8,32] x0) => (float[N,8,32] x{count}) <float[32,32] w, float[32] b> {{ {nodes} }}
+    """)
+    for name, shape in (("w", (32, 32)), ("b", (32,))):
+        array = np.linspace(-0.2, 0.2, math.prod(shape), dtype=np.float32).reshape(shape)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return model
 
 
 class Unit:
