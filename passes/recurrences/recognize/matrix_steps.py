@@ -138,8 +138,8 @@ def _is_linear_along(
 ) -> bool:
     """Test for nodes that are linear along one axis of the state."""
     (state,) = recurrence.states
-    rank = len(recurrence.fact(state.argument).shape or ())
-    own = tuple([None if place == axis else place for place in range(rank)])
+    sizes = recurrence.fact(state.argument).dims
+    own = tuple([None if i == axis or size == 1 else i for i, size in enumerate(sizes)])
     # For each value that the state changes, the axis of the state that its axes follow.
     leads: dict[Value | None, tuple[int | None, ...]] = {state.argument: own}
     for node in nodes:

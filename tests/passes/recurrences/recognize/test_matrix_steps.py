@@ -127,6 +127,24 @@ def test_rows_of_a_batch_stay_apart():
                 np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
+def test_a_column():
+    """Axes of size 1 may change places."""
+    text = text_of(
+        "a = Add (s, m) b = ReduceMax <axes = [0]> (a) c = Transpose (b) g = Unsqueeze (e, last)"
+        " t = Add (c, g)"
+    )
+    for name in ("s0", "r", "s", "t", "q"):
+        text = text.replace(f"float[3] {name}", f"float[3, 1] {name}")
+    text = text.replace("float[N, 3] z", "float[N, 3, 1] z")
+    model = raised(text)
+    for length in LENGTHS:
+        feed = feeds(length)
+        feed["s0"] = feed["s0"].reshape(3, 1)
+        for run in (reference.run, run_in_onnxruntime)[: 1 + (length > 0)]:
+            for one, other in zip(run(model, feed), run(as_model(text), feed), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
 @table(
     ("u = Unsqueeze (s, last) a = Mul (u, m) b = ReduceMax <axes = [0], keepdims = 0> (a)"
      " t = Add (b, e)",),
