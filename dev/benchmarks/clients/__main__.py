@@ -61,6 +61,8 @@ def main() -> None:
     for name, reason in left_out.items():
         _say(f"{name} is left out: {reason}")
     _keep(found, options.json)
+    if not found.outcomes:
+        sys.exit("error: no client ran")
     of = " of the exports" if options.exports else ""
     made = _head(left_out) + tables(found.outcomes, found.versions, of)
     if options.write:

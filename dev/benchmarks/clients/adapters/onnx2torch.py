@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 import types
 from typing import Any
@@ -27,7 +27,9 @@ def _without_torchvision() -> None:
     sys.modules.update({"torchvision": vision, "torchvision.ops": ops})
 
 
-if importlib.util.find_spec("torchvision") is None:
+try:
+    importlib.import_module("torchvision")
+except (ImportError, RuntimeError):  # onnx2pytorch brings one for another torch, which fails here
     _without_torchvision()
 
 import onnx2torch  # noqa: E402 - after what it wants to import
