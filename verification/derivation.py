@@ -19,6 +19,8 @@ _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
 _ROUNDED = "rounded-constant"
+_OF_ROWS = ("known-variables", "row-alone", "row-by-row")
+"""Rules that build loops of which others compute the rows, or other rows."""
 _OF_SIZES = ("movement", "known-elements")
 """Rules that derive another term once more of the sizes is known."""
 _MOST_STEPS, _MOST_ROUNDS, _MOST_TWINS = 20_000, 8, 8
@@ -145,7 +147,7 @@ class Search:
         self.steps: list[tuple[str, int, int]] = []
         self.stuck: tuple[int, int] | None = None
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
-        self._vain: set[int] = set()
+        self._vain, self._copies = set[int](), set[int]()
         self._notion = "bits"
         self._tried: dict[tuple[int, bool], tuple[str, int]] = {}
         self._stamps: dict[int, int] = {}
@@ -341,7 +343,10 @@ class Search:
         before = self._derived.get((name, term), -1)
         once = before >= 0 and (not name.startswith(_OF_SIZES) or before == self._stamp(term))
         is_deep = whole and name == "known-elements"  # of operands of operands of operands
-        derived = None if once and not is_deep else self._derive(name, term)
+        is_copy = name == "iterations" and term in self._copies and self._is_moved(term)
+        derived = None if (once and not is_deep) or is_copy else self._derive(name, term)
+        # Unrolling each of them would be quadratic in the operators of a body.
+        self._copies |= {*range(size, len(self.terms.nodes))} if name in _OF_ROWS else set()
         if derived is None:  # no step builds what a rule built in vain
             self._vain.update(range(size, len(self.terms.nodes)))
             return
@@ -357,6 +362,11 @@ class Search:
         if step not in self.built and (is_new or built):
             self.steps.append(step)
             self.built[step] = is_new, built
+
+    def _is_moved(self, term: int) -> bool:
+        """Test for a loop without states that equals something else."""
+        others = [self.terms.nodes[member].head.name for member in self.terms.members(term)]
+        return len(self.terms.variables(term)) == 2 and {*others} != {"Loop"}
 
     def _derive(self, rule: str, term: int) -> int | None:
         node = self.terms.nodes[term]

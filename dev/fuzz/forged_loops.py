@@ -337,4 +337,115 @@ int64[1] e={1}> { i=Slice(h,a,e,a) y=RNN<hidden_size=3>(x,w,r,,,i) }
 ->
 g (float[t,b,2] x, float[1,3,2] w, float[1,3,3] r, float[2,b,3] h) => (y) {
 y=RNN<hidden_size=3>(x,w,r) }
+# rows in the other order, 17, 17
+g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,
+scan_input_directions=[1],body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
+u=Add(s,e) r=Tanh(u) }> }
+->
+g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
+float[2] e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Tanh(u) }> }
+# results in the other order, 17, 17
+g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,
+scan_output_directions=[1],body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
+u=Add(s,e) r=Tanh(u) }> }
+->
+g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
+float[2] e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Tanh(u) }> }
+# rows along another axis, 17, 17
+g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,scan_input_axes=[1],
+body=b(float[t] s, float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
+->
+g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[t] s,
+float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
+# results along another axis, 17, 17
+g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,scan_output_axes=[1],
+body=b(float[t] s, float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
+->
+g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[t] s,
+float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
+# a division before a recurrence without iterations, 17, 17
+g (int64[t] x, int64 h, int64 k, int64 n) => (y) <bool c={1}> { y=Loop(n,c,h)<body=b(int64 i,
+bool d, int64 s)=>(bool f, int64 u) { f=Identity(d) q=Div(h,k) u=Add(s,q) }> }
+->
+g (int64[t] x, int64 h, int64 k, int64 n) => (y) <bool c={1}> { q=Div(h,k)
+y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { f=Identity(d)
+u=Add(s,q) }> }
+# quotients of rows that no iteration reads, 17, 17
+g (int64[t] x, int64 h, int64 k) => (y) <int64 z={0}, int64 o={1}> { a=Shape(x) n=Gather(a,z)
+c=Less(h,k) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { e=Gather(x,i)
+q=Div(o,e) u=Add(s,q) f=Less(u,k) }> }
+->
+g (int64[t] x, int64 h, int64 k) => (y) <int64 z={0}, int64 o={1}> { a=Shape(x) n=Gather(a,z)
+c=Less(h,k) p=Div(o,x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
+q=Gather(p,i) u=Add(s,q) f=Less(u,k) }> }
+# quotients of rows that one branch reads, 17, 17
+g (int64[t] x, int64 h, bool k) => (y) <int64 z={0}, int64 o={1}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
+f=Identity(c) e=Gather(x,i) q=If(k)<then_branch=p()=>(v) { v=Div(o,e) },
+else_branch=r()=>(w) { w=Neg(e) }> u=Add(s,q) }> }
+->
+g (int64[t] x, int64 h, bool k) => (y) <int64 z={0}, int64 o={1}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) l=Div(o,x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
+f=Identity(c) e=Gather(x,i) q=If(k)<then_branch=p()=>(v) { v=Gather(l,i) },
+else_branch=r()=>(w) { w=Neg(e) }> u=Add(s,q) }> }
+# rows beyond those that are read, 17, 17
+g (int64[t] x, int64[n] k, int64 h) => (y) <int64 z={0}, bool c={1}> { a=Shape(k)
+n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
+f=Identity(c) e=Gather(x,i) q=Neg(e) u=Add(s,q) }> }
+->
+g (int64[t] x, int64[n] k, int64 h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) p=Neg(x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
+f=Identity(c) q=Gather(p,i) u=Add(s,q) }> }
+# a row of as many rows as there are not, 17, 17
+g (float[t] x, float[n] k) => (y) <int64 z={0}, bool c={1}> { a=Shape(k) n=Gather(a,z)
+y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float r) { f=Identity(c) r=Gather(x,i) }> }
+->
+g (float[t] x, float[n] k) => (y) { y=Identity(x) }
+# rows of other sizes without iterations, 17, 17
+g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
+float[2] e)=>(float[2] u, float[3] r) { u=Add(s,e) r=Concat<axis=0>(u,u) }> }
+->
+g (float[t,2] x, float[2] h) => (y) { z,k=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
+float[2] e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Identity(u) }> y=Concat<axis=1>(k,k) }
+# operands that never met, 17, 17
+g (float[t,n] x, float[m] k, float[n] h) => (y) { y,r=Scan(h,x)<num_scan_inputs=1,body=b(
+float[n] s, float[n] e)=>(float[n] u, float[n] v) { q=Add(e,k) u=Identity(s) v=Tanh(q) }> }
+->
+g (float[t,n] x, float[m] k, float[n] h) => (y) { q=Add(x,k) v=Tanh(q) y=Identity(h) }
+# a part that grows with the number, 17, 17
+g (float[t] x) => (y) <int64 z={0}, int64[1] o={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float r) { f=Identity(c) j=Unsqueeze(i,o)
+p=Slice(x,o,j) r=ReduceSum<keepdims=0>(p) }> }
+->
+g (float[t] x) => (y) <int64 z={0}, int64[1] o={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+k=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[m] p) { f=Identity(c) j=Unsqueeze(i,o)
+p=Slice(x,o,j) }> l=ReduceSum<keepdims=0>(k) y=Expand(l,a) }
+# a number of another loop, 17, 17
+g (float[t] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c)
+r=Loop(n,c)<body=q(int64 j, bool k)=>(bool l, float v) { l=Identity(c) v=Gather(x,i) }> }> }
+->
+g (float[t] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c) r=Identity(x) }> }
+# draws of each iteration, 17, 17
+g (float[t,2] x) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e)=>(float[2] r) {
+q=RandomNormalLike(e) r=Add(e,q) }> }
+->
+g (float[t,2] x) => (y) { q=RandomNormalLike(x) y=Add(x,q) }
+# a recurrence of the row before, 17, 17
+g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
+float[2] e)=>(float[2] u, float[2] r) { u=Tanh(e) r=Add(s,e) }> }
+->
+g (float[t,2] x, float[2] h) => (y) { q=Tanh(x) y=Add(q,x) }
+# scan inputs of two sizes, 17, 17
+g (float[t] x, float[n] k) => (y) { y=Scan(x,k)<num_scan_inputs=2,body=b(float e, float f)
+=>(float r) { r=Neg(e) }> }
+->
+g (float[t] x, float[n] k) => (y) { y=Scan(k,x)<num_scan_inputs=2,body=b(float f, float e)
+=>(float r) { r=Neg(f) }> }
+# a row that no iteration changes, 17, 17
+g (float[3,2] x, float[2,2] k) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e)
+=>(float[2,2] r) { r=Transpose(k) }> }
+->
+g (float[3,2] x, float[2,2] k) => (y) <int64[3] s={3,2,2}> { y=Expand(k,s) }
 """

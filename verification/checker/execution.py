@@ -451,9 +451,10 @@ class Execution:
 
     def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
         """Log the sizes that a body declares for a value: a runtime may require them."""
-        sizes = [d.dim_value for d in info.type.tensor_type.shape.dim if d.HasField("dim_value")]
-        if sizes:
-            declared = self._terms.add(Head("declared", key=str(info.type)), (term,))
+        dims = fact_of(info.type).shape or ()
+        sizes = tuple([dim if isinstance(dim, int) else None for dim in dims])
+        if any(size is not None for size in sizes):
+            declared = self._terms.add(Head("declared", key=sizes), (term,))
             self.log.append(Application(declared, self._guards, onnx.NodeProto(op_type="Body")))
 
 

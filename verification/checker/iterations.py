@@ -1,4 +1,4 @@
-"""Iterations of a Loop or Scan whose number is known, as terms without a loop.
+"""Iterations of a Loop whose number is known, as terms without a loop.
 
     Loop (3, true, x) { s = Tanh (s) }     Tanh (Tanh (Tanh (x)))
 
@@ -9,7 +9,6 @@ constants is computed on the way, since the condition of a Loop and the branches
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,57 +17,46 @@ from .execution import BRANCHES
 from .folding import fold, is_real, rounds
 from .inference import common, fact_of_output
 from .rows import apply
-from .terms import ABSENT, Fact, Head, Node, Terms
+from .terms import ABSENT, Fact, Head, Node, Parts, Terms, parts
 
 _MOST = 1 << 8
-OF_INPUTS = ("scan_input_axes", "scan_input_directions")
-OF_ROWS = ("scan_output_axes", "scan_output_directions")
 
 
 class _Open(Exception):
     """A term cannot be followed through an iteration."""
 
 
-class Parts(NamedTuple):
-    """Parts of the node of a loop."""
-
-    operands: tuple[int, ...]
-    variables: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-
-def parts(node: Node) -> Parts:
-    """Operands of a loop, and the variables and outputs of its body."""
-    _, count, first, _, *_ = node.head.key[-1]
-    last = first + count
-    args = node.args
-    return Parts(args[:first], args[first:last], args[last:])
-
-
 def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a Loop or Scan that certainly ends as the iterations that it makes."""
-    own, head = terms.add(node.head, node.args, fact, node.output), node.head
-    count, ran, each = states_of(node) - (head.name == "Loop"), list[int](), list[int]()
-    steps = (_looped if head.name == "Loop" else _scanned)(terms, node, ran)
-    rows, states = list[int](), parts(node).operands[2 * (head.name == "Loop") :]
-    try:
-        for each in steps:
-            states, number = tuple(each[:count]), node.output
-            rows += each[number : number + 1]
-    except _Open:
+    """Take a Loop that certainly ends as the iterations that it makes."""
+    loop, count, own = parts(node), states_of(node) - 1, terms.add(*node[:2], fact, node.output)
+    limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
+    limits = terms.numbers(limit) if limit != ABSENT else [_MOST + 1]
+    # onnxruntime passes vectors of one element where the body declares them, and results follow.
+    scalars = terms.fact(loop.variables[0]).shape == () and has_scalar(terms, loop)
+    if not scalars or limits is None or len(limits) != 1 or len(loop.variables) != 2 + count:
         return None
-    number = node.output - count
-    if number < 0:
-        derived = states[node.output]
-    else:
-        axis, is_back = ((head.integers(name) or [0] * (number + 1))[number] for name in OF_ROWS)
-        # Rows of no iteration have sizes that nothing here computes.
-        if not rows or axis < 0:
+    ran, rows, states = list[int](), list[int](), loop.operands[2:]
+    going = condition == ABSENT or truth(terms, condition)
+    for number in range(limits[0]):
+        # By ONNX a Loop without a condition goes on, in onnxruntime 1.32 it ends.
+        if going is None or number >= _MOST or (not going and condition == ABSENT):
             return None
-        derived = stacked(terms, rows[::-1] if is_back else rows, axis)
+        if not going:
+            break
+        first = terms.constant(np.array(number, np.int64)), terms.constant(np.array(True))
+        inner = _Values(terms, dict(zip(loop.variables, (*first, *states), strict=True)))
+        try:
+            ran += inner.ran((*loop.variables, *loop.outputs))
+            again, *results = [inner.into(output) for output in loop.outputs]
+        except _Open:
+            return None
+        going, states = truth(terms, again), tuple(results[:count])
+        rows += results[node.output :][:1]
+    if node.output >= count and not rows:
+        return None  # rows of no iteration have sizes that nothing here computes
     # Where the loop has a value, all its iterations ran: their nodes did not fail.
     terms.implied += [(own, term) for term in ran]
-    return derived
+    return states[node.output] if node.output < count else stacked(terms, rows, 0)
 
 
 def stacked(terms: Terms, rows: Sequence[int], axis: int) -> int:
@@ -78,85 +66,25 @@ def stacked(terms: Terms, rows: Sequence[int], axis: int) -> int:
     return apply(terms, "Concat", *lines, axis=axis) if len(lines) > 1 else lines[0]
 
 
-def _looped(terms: Terms, node: Node, ran: list[int]) -> Iterator[list[int]]:
-    """States and rows of each iteration of a Loop."""
-    loop = parts(node)
-    limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
-    limits = terms.numbers(limit) if limit != ABSENT else [_MOST + 1]
-    # onnxruntime passes vectors of one element where the body declares them, and results follow.
-    scalars = terms.fact(loop.variables[0]).shape == () and _has_scalar(terms, loop)
-    if not scalars or limits is None or len(limits) != 1:
-        raise _Open
-    states, going = loop.operands[2:], condition == ABSENT or _truth(terms, condition)
-    for number in range(limits[0]):
-        if not going and condition == ABSENT:
-            raise _Open  # by ONNX the Loop goes on, in onnxruntime 1.32 it ends
-        if not going:
-            break
-        first = terms.constant(np.array(number, np.int64)), terms.constant(np.array(True))
-        again, *results = _iteration(terms, node, (*first, *states), number, ran)
-        going, states = _truth(terms, again), tuple(results[: len(states)])
-        yield results
-
-
-def _has_scalar(terms: Terms, loop: Parts) -> bool:
+def has_scalar(terms: Terms, loop: Parts) -> bool:
     """Test for a condition without axes in each iteration."""
     return len(loop.variables) > 1 and terms.fact(loop.variables[1]).shape == ()
 
 
-def _has_one_reading(terms: Terms, loop: Parts) -> bool:
+def has_one_reading(terms: Terms, loop: Parts) -> bool:
     """Test that a Loop has a condition, or that its body never ends it.
 
     By ONNX the body's condition is ignored where the Loop has none; onnxruntime 1.32 obeys it.
     """
-    again = loop.outputs[0]
-    tensor = terms.tensor(again)
-    return (
-        (*loop.operands, ABSENT, ABSENT)[1] != ABSENT
-        or terms.find(again) == terms.find(loop.variables[1])
-        or (tensor is not None and bool(tensor.numpy().all()))
-    )
+    again, condition = loop.outputs[0], (*loop.operands, ABSENT, ABSENT)[1]
+    is_kept = terms.find(again) == terms.find(loop.variables[1])
+    return condition != ABSENT or is_kept or bool(truth(terms, again))
 
 
-def _truth(terms: Terms, condition: int) -> bool:
-    """Value of a condition that is known."""
+def truth(terms: Terms, condition: int) -> bool | None:
+    """Value of a condition without axes; None if it is unknown."""
     tensor = terms.tensor(condition)
-    if tensor is None or tensor.dims:
-        raise _Open
-    return bool(tensor.numpy())
-
-
-def _scanned(terms: Terms, node: Node, ran: list[int]) -> Iterator[list[int]]:
-    """States and rows of each iteration of a Scan."""
-    count, operands = states_of(node), parts(node).operands
-    states, inputs = operands[:count], operands[count:]
-    axes, flags = (node.head.integers(name) or [0] * len(inputs) for name in OF_INPUTS)
-    shapes = [terms.fact(each).shape or () for each in inputs]
-    sizes = [s[k] if 0 <= k < len(s) else None for s, k in zip(shapes, axes, strict=True)]
-    size = sizes[0] if sizes else None
-    # Scan 8 has another batch of rows; scan inputs of different lengths fail at run time.
-    if node.head.version < 9 or not isinstance(size, int) or {*sizes} != {size}:
-        raise _Open
-    for number in range(size):
-        places = [size - 1 - number if flag else number for flag in flags]
-        indices = [terms.constant(np.array(place, np.int64)) for place in places]
-        rows = zip(inputs, indices, axes, strict=True)
-        elements = [apply(terms, "Gather", each, k, axis=axis) for each, k, axis in rows]
-        results = _iteration(terms, node, (*states, *elements), number, ran)
-        states = tuple(results[:count])
-        yield results
-
-
-def _iteration(
-    terms: Terms, node: Node, values: Sequence[int], number: int, ran: list[int]
-) -> list[int]:
-    """Outputs of one iteration. Each node of the body runs in it."""
-    loop = parts(node)
-    if number >= _MOST or not values or len(values) != len(loop.variables):
-        raise _Open
-    inner = _Values(terms, dict(zip(loop.variables, values, strict=True)))
-    ran += inner.ran((*loop.variables, *loop.outputs))
-    return [inner.into(output) for output in loop.outputs]
+    return None if tensor is None or tensor.dims else bool(tensor.numpy())
 
 
 class _Values:
@@ -171,14 +99,16 @@ class _Values:
         stack, terms = [term], self.terms_of
         while stack:
             at = stack[-1]
-            node = self._terms.nodes[at] if at != ABSENT else None
-            waiting = [a for a in (node.args if node else ()) if a not in terms and a != ABSENT]
-            if at in terms or at == ABSENT or waiting:
-                stack += waiting
-                if at in terms or at == ABSENT:
-                    stack.pop()
+            if self._terms.variables(at) and self._terms.is_closed(at, self._level):
+                terms[at] = at
+            if at in terms or at == ABSENT:
+                stack.pop()
                 continue
-            assert node is not None
+            node = self._terms.nodes[at]
+            waiting = [arg for arg in node.args if arg not in terms and arg != ABSENT]
+            if waiting:
+                stack += waiting
+                continue
             terms[at] = self._built(at, node)
             stack.pop()
         return ABSENT if term == ABSENT else terms[term]
@@ -250,30 +180,6 @@ def folded(terms: Terms, head: Head, args: tuple[int, ...]) -> list[Array] | Non
     results = fold(head, arrays)
     is_exact = not terms.is_real or (results is not None and is_real(head, arrays, results))
     return results if is_exact else None
-
-
-def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write what variables of a body are in each iteration in their place.
-
-    An iteration of a Loop runs where its condition holds. What keeps its value has the first one.
-    """
-    loop, first = parts(node), int(node.head.name == "Loop")
-    values = {each: each for each in loop.variables}
-    if first and _has_scalar(terms, loop) and _has_one_reading(terms, loop):
-        values[loop.variables[1]] = terms.constant(np.array(True))
-    count = states_of(node) - first
-    ends = (each[2 * first :][:count] for each in (loop.operands, loop.variables))
-    for operand, variable, output in zip(*ends, loop.outputs[first:], strict=False):
-        if terms.find(variable) == terms.find(output):
-            values[variable] = operand
-    outputs = values_in(terms, loop, loop.outputs, values)
-    if outputs is None:
-        return None
-    args = (*loop.operands, *loop.variables, *outputs)
-    derived = terms.add(node.head, args, fact, node.output)
-    if args != node.args:
-        terms.written[terms.add(*node[:2], fact, node.output)] = derived
-    return derived
 
 
 def values_in(

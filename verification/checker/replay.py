@@ -9,7 +9,7 @@ from .declarations import same_below, wrong_declarations
 from .execution import BRANCHES, Application, Execution
 from .models import Models
 from .rules import NOTIONS, RULES, assumption_of
-from .scans import loop_of, rows_of_any_size
+from .scans import loop_of, rows_of_any_size, source_of
 from .signs import carries_all
 from .terms import ABSENT, COMMUTATIVE, CertificateError
 
@@ -104,8 +104,8 @@ class Replay:
     def undefined(self) -> Iterator[Application]:
         """Nodes of the rewrite without a step that they cannot fail, and without a twin: the same
         operator on equal operands, which runs at least as often in the original."""
-        twins: dict[object, list[Guards]] = {}
-        before, after = self.models.before.execution, self.models.after.execution
+        twins = dict[object, list[Guards]]()
+        terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
         closure = self._closures()
         for application in before.log:
             guards = self._guards(before, application)
@@ -116,7 +116,10 @@ class Replay:
         for application in after.log:
             around = self._guards(after, application)
             key = self._key(application.term)
-            if around is None or key in safe:
+            bodies = [terms.nodes[after.bodies[number][0]] for number in application.guards]
+            loops = [node for node in bodies if node.head.name == "Loop"]
+            is_row = any(source_of(terms, loop, application.term) is not None for loop in loops)
+            if around is None or key in safe or is_row:
                 continue
             if not any(guards <= around for guards in twins.get(key, ())):
                 yield application

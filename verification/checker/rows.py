@@ -86,7 +86,7 @@ def plain(name: str) -> Head:
     return head_of(name, "", onnx.defs.onnx_opset_version(), (), 1)
 
 
-def apply(terms: Terms, name: str, *args: int, **attributes: int) -> int:
+def apply(terms: Terms, name: str, *args: int, **attributes: int | list[int]) -> int:
     """Term of an operator of today's opset with default attributes, but for some."""
     head = plain(name).changed(**attributes)
     return terms.add(head, args, fact_of_output(terms, head, args, 0))

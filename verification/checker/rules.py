@@ -17,11 +17,11 @@ from ...ir import Array
 from . import movement
 from .folding import fold, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
-from .iterations import chosen_by, elements_of_list, folded, iterations, known_variables
+from .iterations import chosen_by, elements_of_list, folded, iterations
 from .meaning import FIRST, head_of
 from .polynomials import multiply
 from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
-from .scans import loop_as_scan, row_alone, row_by_row
+from .scans import known_variables, row_alone, row_by_row, scan_as_loop
 from .signs import names
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
@@ -78,11 +78,11 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     return f"{head.name} {ending}" if is_known and rounds(head, is_whole=whole) else ""
 
 
-_rule("iterations", "Loop", "Scan", kind="weaker")(iterations)
-_rule("known-variables", "Loop", "Scan", kind="spelling")(known_variables)
-_rule("row-alone", "Loop", "Scan", kind="weaker")(row_alone)
-_rule("loop-as-scan", "Loop", kind="value")(loop_as_scan)
-_rule("row-by-row", "Scan", kind="value", assumes=OF_ROWS)(row_by_row)
+_rule("known-variables", "Loop", kind="spelling")(known_variables)
+_rule("row-alone", "Loop", kind="weaker")(row_alone)
+_rule("scan-as-loop", "Scan", kind="value")(scan_as_loop)
+_rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(row_by_row)
+_rule("iterations", "Loop", kind="weaker")(iterations)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(elements_of_list)
 _rule("movement", *movement.MOVING, kind="safe")(movement.movement)
 _rule("selection-first", "moved", kind="value")(movement.selection_first)
@@ -332,10 +332,11 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head, args, fact, node.output) if args != node.args else None
 
 
-_TOTAL = ("Concat", "Identity", "MatMul", "PRelu", "Reshape", "Shape", "Size", "Unsqueeze")
+_TOTAL = names("Concat Identity MatMul PRelu Range Reshape Shape Size Unsqueeze declared")
+_ALONG = ("LayerNormalization", "LogSoftmax", "Softmax")
 
 
-@_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, "LogSoftmax", "Softmax", kind="safe")
+@_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, *_ALONG, kind="safe")
 def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Note that an operator fails on no values, since the shapes of its operands fit."""
     name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]
@@ -345,6 +346,9 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     axis, rank = node.head.integer("axis"), len(shapes[0]) if shapes else 0
     if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
         fits = True
+    elif name == "declared":
+        pairs = zip(node.head.key, (*shapes, ())[0], strict=False)
+        fits = rank == len(node.head.key) and all(a in (None, b) for a, b in pairs)
     # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
     elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < FIRST:
         fits = False
@@ -352,14 +356,18 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         sizes = [shapes[0][axis] for axis in {*numbers} if 0 <= axis < rank]
         fits = len(sizes) == len(numbers)
         fits &= all(isinstance(size, int) and size > 0 for size in sizes)
-    elif "Softmax" in name:
-        fits = -rank <= axis < rank
+    elif name == "Range":
+        fits = shapes == [()] * 3 and bool((terms.numbers(node.args[2]) or [0])[0])
+    elif name in _ALONG:
+        part = shapes[0][axis:] if name == "LayerNormalization" else ()
+        fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
+        fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
     elif name == "Reshape":
         fits = _reshapes(terms, node, shapes[0])
     elif name == "Concat":
         fits = 0 <= axis < rank and len({(s[:axis], s[axis + 1 :]) for s in shapes}) == 1
     elif name == "MatMul":
-        fits = min(map(len, shapes)) > 1 and shapes[0][-1] == shapes[1][-2]
+        fits = min(map(len, shapes)) > 0 and shapes[0][-1:] == shapes[1][-2:][:1]
         fits = fits and _fits([shape[:-2] for shape in shapes])
     else:
         fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS)

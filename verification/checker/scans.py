@@ -1,41 +1,47 @@
-"""Scan outputs by rows: those of a function of rows are the function of scan outputs.
+"""Rows of loops: those of a function of rows are the function of all rows.
 
-    y in Scan (h, x) { s = Tanh (h + x), y = s * c }     Mul (s in Scan (h, x) { ... }, c)
+    y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (...) { ... }, c)
 
-A Loop that reads the row of each iteration is a Scan first. A step moves one operator out of the
-body. An operand that the iteration does not change stays as it is, and the sizes of an empty result
-are those that the body declares.
+A Scan is a Loop first. A step moves one operator of a row out of the body, or all that needs no
+state. The sizes of an empty result are those that the body declares.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from .inference import fact_of_output
-from .iterations import OF_INPUTS, OF_ROWS, level_of, parts, states_of, values_in
+from .iterations import has_one_reading, has_scalar, level_of, states_of, truth, values_in
 from .meaning import head_of
 from .movement import SINGLE, in_rows
 from .polynomials import Dim
 from .rows import apply
 from .sizes import sizes_in
-from .terms import ABSENT, Fact, Head, Node, Terms
+from .terms import ABSENT, UNKNOWN, Fact, Head, Node, Terms, parts
 
-_AXES = (*OF_INPUTS, *OF_ROWS)
-_ALONG = {"ArgMax", "ArgMin", "LogSoftmax", "Softmax"}
+_OF_INPUTS = ("scan_input_axes", "scan_input_directions")
+_ROWS = ("scan_output_axes", "scan_output_directions")
+_INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+_ALONG = {"ArgMax", "ArgMin", "LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"}
 """Operators along an axis that an attribute names."""
 
 
 def loop_of(terms: Terms, term: int) -> object:
     """Parts of a loop that determine the variables of its body: no scan outputs."""
-    node = terms.nodes[term]
-    if node.head.name not in ("Loop", "Scan") or node.head.key is None:
+    if not terms.variables(term):
         return terms.find(term)
-    while term in terms.written:
-        node = terms.nodes[term := terms.written[term]]
+    node = terms.nodes[_written(terms, term)]
     states = parts(node)
-    outputs = (*states.operands, *states.variables, *states.outputs[: states_of(node)])
-    head = node.head.changed(**dict.fromkeys(_AXES)) if _is_plain(node.head) else node.head
-    return head.name, head.attributes, tuple([n if n == ABSENT else terms.find(n) for n in outputs])
+    ends = (*states.operands, *states.variables, *states.outputs[: states_of(node)])
+    roots = [n if n == ABSENT else terms.find(n) for n in ends]
+    return node.head.name, node.head.attributes, *roots
+
+
+def _written(terms: Terms, term: int) -> int:
+    while term in terms.written:
+        term = terms.written[term]
+    return term
 
 
 def rows_of_any_size(terms: Terms, term: int) -> list[int]:
@@ -46,105 +52,165 @@ def rows_of_any_size(terms: Terms, term: int) -> list[int]:
     return [terms.find(r) for r, s in zip(rows, shapes, strict=True) if s is None or None in s]
 
 
-def _is_plain(head: Head) -> bool:
-    return head.version != 8 and not any(any(head.integers(name) or []) for name in _AXES)
+def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a Scan as the Loop that reads the rows of its inputs."""
+    loop, head, count, level = parts(node), node.head, states_of(node), level_of(terms, node)
+    inputs, place, width = loop.operands[count:], node.output - count, len(loop.outputs)
+    axes, flags = (head.integers(name) or [0] * len(inputs) for name in _OF_INPUTS)
+    axis, is_back = ((head.integers(n) or [0] * width)[place] if place >= 0 else 0 for n in _ROWS)
+    inputs = tuple([_moved_axis(terms, x, k, 0) for x, k in zip(inputs, axes, strict=True)])
+    sizes = [(terms.fact(each).shape or ())[:1] for each in inputs]
+    row = terms.fact((loop.outputs[node.output :] or (ABSENT,))[0])
+    # Scan 8 has another batch of rows; scan inputs of different lengths fail at run time.
+    is_odd = head.version < 9 or len({*sizes}) != 1 or not sizes[0] or min(axis, *axes) < 0
+    if is_odd or node.output >= width or axis > (row.rank or 0):
+        return None
+    size = apply(terms, "Gather", apply(terms, "Shape", inputs[0]), _numbers(terms, 0))
+    size = _numbers(terms, sizes[0][0]) if isinstance(sizes[0][0], int) else size
+    keys = (0, Fact(_INT64, ()), ""), (1, Fact(_BOOL, ()), "")
+    keys += tuple([(k + 2, *terms.nodes[v].head.key[2:]) for k, v in enumerate(loop.variables)])
+    variables = [terms.add(Head("variable", key=(level, *k)), fact=k[1]) for k in keys[: 2 + count]]
+    last = apply(terms, "Sub", size, _numbers(terms, 1))
+    places = variables[0], apply(terms, "Sub", last, variables[0])
+    rows = zip(inputs, flags, strict=True)
+    values = [*variables[2:], *[apply(terms, "Gather", x, places[f], axis=0) for x, f in rows]]
+    ran = terms.ran.get((*loop.variables, *loop.outputs), [])
+    every = [*loop.outputs, *[n for term, around in ran for n in (term, *[k for k, _ in around])]]
+    built = values_in(terms, loop, every, dict(zip(loop.variables, values, strict=True)))
+    if built is None:
+        return None
+    new, true = dict(zip(every, built, strict=True)), terms.constant(np.array(True))
+    outputs = true, *built[: len(loop.outputs)]
+    ran = [(new[term], tuple([(new[k], name) for k, name in around])) for term, around in ran]
+    if terms.ran.setdefault((*variables, *outputs), ran) != ran:
+        return None  # another loop with these outputs has other dead nodes
+    mark = "Loop body", len(variables), len(variables), len(outputs), *head.key[-1][4:]
+    head = head_of("Loop", "", 11, (), head.outputs)._replace(key=(mark,))
+    own, args = terms.add(*node[:2], fact, node.output), (size, true, *loop.operands[:count])
+    inner = fact if not axis else row._replace(shape=(sizes[0][0], *(row.shape or ())))
+    derived = terms.add(
+        head, (*args, *variables, *outputs), terms.outside(inner, level), node.output
+    )
+    terms.implied += [(own, derived), (derived, own)]
+    ends = [_numbers(terms, n, 1) for n in (-1, -(1 << 63), 0, -1)]
+    derived = apply(terms, "Slice", derived, *ends) if is_back else derived
+    return _moved_axis(terms, derived, 0, axis)
+
+
+def _moved_axis(terms: Terms, term: int, start: int, end: int) -> int:
+    """Term with an axis in another place."""
+    order = [*range(len(terms.fact(term).shape or ()))]
+    order[end:end] = [order.pop(start)] if 0 <= start < len(order) else []
+    return apply(terms, "Transpose", term, perm=order) if start != end else term
+
+
+def _numbers(terms: Terms, number: int, *shape: int) -> int:
+    return terms.constant(np.full(shape, number, np.int64))
 
 
 def row_alone(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Drop the scan outputs of other rows."""
-    loop, count = parts(node), states_of(node)
-    number = node.output + (node.head.name == "Loop")
-    if not _is_plain(node.head) or number >= len(loop.outputs):
-        return None
-    _, _, _, _, *sizes = node.head.key[-1]
-    if number < count:
-        return _with(terms, node, (), (), fact)
-    return _with(
-        terms, node, loop.outputs[number : number + 1], tuple(sizes[number - count :][:1]), fact
-    )
+    number, count = node.output + 1, states_of(node)
+    own = tuple(node.head.key[-1][4:][number - count :][:1]) if number >= count else ()
+    rows = parts(node).outputs[number : number + 1] if number >= count else ()
+    return _with(terms, node, rows, own, fact)
 
 
 def _with(
     terms: Terms, node: Node, rows: tuple[int, ...], sizes: tuple[object, ...], fact: Fact
 ) -> int:
-    """Loop with the same states and some scan outputs."""
-    loop, (name, count, first, *_) = parts(node), node.head.key[-1]
-    outputs = (*loop.outputs[: states_of(node)], *rows)
-    width = len(outputs) - (node.head.name == "Loop")
-    head = node.head.changed(**dict.fromkeys(_AXES))
-    head = head._replace(outputs=width, key=((name, count, first, len(outputs), *sizes),))
-    args = (*loop.operands, *loop.variables, *outputs)
-    return terms.add(head, args, fact, width - 1 if rows else node.output)
+    """Loop with some scan outputs, and the states if they need any."""
+    loop, count, level = parts(node), states_of(node), level_of(terms, node)
+    ends = loop.outputs[0], *rows
+    is_free = rows and all(terms.is_closed(each, level, loop.variables[0]) for each in ends)
+    count = 1 if is_free else count
+    outputs, first = (*loop.outputs[:count], *rows), (*loop.operands, ABSENT)[: 1 + count]
+    mark = node.head.key[-1][0], 1 + count, 1 + count, len(outputs), *sizes
+    head = node.head._replace(outputs=len(outputs) - 1, key=(mark,))
+    args = (*first, *loop.variables[: 1 + count], *outputs)
+    return terms.add(head, args, fact, len(outputs) - 2 if rows else node.output)
 
 
-def loop_as_scan(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a Loop that reads rows of tensors as a Scan of them.
+def _rows(terms: Terms, node: Node, row: int, count: Dim) -> int | None:
+    """Rows of a Loop, of sizes that no iteration changes."""
+    elem_type, shape = terms.outside(terms.fact(row), level_of(terms, node))
+    if shape is None or None in shape:
+        return None
+    sizes = () if isinstance(count, int) and count > 0 else (shape,)
+    return _with(terms, node, (row,), sizes, Fact(elem_type, (count, *shape)))
 
-    It has no states, its condition always holds, each tensor has as many rows as there are
-    iterations, and nothing else reads the number of the iteration.
-    """
-    loop, level = parts(node), level_of(terms, node)
-    limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
+
+def source_of(terms: Terms, node: Node, term: int) -> int | None:
+    """Tensor of which a term is the row of an iteration of a Loop: its Gather is in range."""
+    (head, args, *_), loop = terms.nodes[term], parts(node)
+    (count,) = (sizes_in(terms, loop.operands[0]) or (None,))[:1]
+    shape = terms.fact(args[0]).shape if head.name == "Gather" else None
+    is_row = (shape or ())[:1] == (count,) != (None,) and not head.integer("axis")
+    is_row = is_row and terms.find(args[1]) == terms.find(loop.variables[0])
+    return args[0] if is_row and terms.is_closed(args[0], level_of(terms, node)) else None
+
+
+def _count(terms: Terms, node: Node) -> Dim:
+    """Number of the iterations of a Loop whose condition always holds; None if it is unknown."""
+    loop, (limit, condition) = parts(node), (*parts(node).operands, ABSENT, ABSENT)[:2]
     (count,) = (sizes_in(terms, limit) or (None,))[:1]
     # A condition of the body that is its variable is a constant by `known-variables`.
     ends = [loop.outputs[0], *([condition] if condition != ABSENT else [])]
-    tensors = [terms.tensor(each) for each in ends]
-    holds = all(each is not None and each.size == 1 and each.numpy().all() for each in tensors)
-    is_plain = len(loop.variables) == 2 and terms.fact(loop.variables[0]).shape == ()
-    if count is None or not (holds and is_plain) or len(loop.operands) > 2:
-        return None
-    read = _rows_of(terms, node, count)
-    rows = {}
-    for place, operand in enumerate(sorted({*read.values()})):
-        elem_type, shape = terms.fact(operand)
-        row = Fact(elem_type, (shape or ())[1:])
-        rows[operand] = terms.add(Head("variable", key=(level, place, row, "")), fact=row)
-    replaced = {term: rows[operand] for term, operand in read.items()}
-    outputs = values_in(terms, loop, loop.outputs[1:], replaced) if rows else None
+    is_plain = len(loop.variables) > 1 and terms.fact(loop.variables[0]).shape == ()
+    return count if is_plain and all(truth(terms, each) for each in ends) else None
+
+
+def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write what is known in each iteration in its place.
+
+    An iteration of a Loop runs where its condition holds. What keeps its value has the first one.
+    What depends on the number of the iteration alone is the row of what all iterations compute.
+    """
+    loop, level, count = parts(node), level_of(terms, node), _count(terms, node)
+    own, values = terms.add(*node[:2], fact, node.output), {each: each for each in loop.variables}
+    if has_scalar(terms, loop) and has_one_reading(terms, loop):
+        values[loop.variables[1]] = terms.constant(np.array(True))
+    states = zip(loop.operands[2:], loop.variables[2:], loop.outputs[1:], strict=False)
+    values |= {v: operand for operand, v, end in states if terms.find(v) == terms.find(end)}
+    stack = [(n, True) for n in loop.outputs[1:] if count is not None]
+    visited = {ABSENT, *loop.variables[:1]}
+    while stack:
+        at, is_sure = stack.pop()
+        if at in visited or terms.is_closed(at, level):
+            continue
+        visited.add(at)
+        if not terms.is_closed(at, level, loop.variables[0]):
+            is_sure &= terms.nodes[at].head.key is None  # no part of a branch, or of a loop inside
+            stack += [(arg, is_sure) for arg in terms.nodes[at].args]
+        elif source_of(terms, node, at) is None and (rows := _rows(terms, node, at, count)):
+            values |= {at: apply(terms, "Gather", rows, loop.variables[0])} if rows != own else {}
+            terms.implied += [(own, rows)] if is_sure else []
+    outputs = values_in(terms, loop, loop.outputs, values)
     if outputs is None:
         return None
-    head = head_of("Scan", "", 11, (), len(outputs)).changed(num_scan_inputs=len(rows))
-    mark = "Scan body", len(rows), len(rows), len(outputs), *node.head.key[-1][4:]
-    args = *rows, *rows.values(), *outputs
-    return terms.add(head._replace(key=(mark,)), args, fact, node.output)
-
-
-def _rows_of(terms: Terms, node: Node, count: Dim) -> dict[int, int]:
-    """Rows of an iteration in the body of a Loop, with their tensors."""
-    loop, level, read = parts(node), level_of(terms, node), dict[int, int]()
-    visited, stack = {ABSENT}, list(loop.outputs[1:])
-    while stack:
-        at = stack.pop()
-        head, args, *_ = terms.nodes[at] if at not in visited else (Head(""), ())
-        visited.add(at)
-        is_row = head.name == "Gather" and head.version and not head.integer("axis")
-        if is_row and terms.find(args[1]) == terms.find(loop.variables[0]):
-            shape = terms.fact(args[0]).shape
-            if shape and shape[0] == count and terms.is_closed(args[0], level):
-                read[at] = args[0]
-        stack += () if at in read else args
-    return read
+    args = (*loop.operands, *loop.variables, *outputs)
+    derived = terms.add(node.head, args, fact, node.output)
+    if args != node.args and own != (end := _written(terms, derived)):
+        terms.written[own] = end
+    return derived
 
 
 def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Move the last operator of a row out of a Scan."""
-    loop, count = parts(node), states_of(node)
-    if node.head.name != "Scan" or not _is_plain(node.head) or node.output < count:
+    """Move the last operator of a row out of a Loop."""
+    loop, count, size = parts(node), states_of(node), _count(terms, node)
+    row = (loop.outputs[max(node.output + 1, count) :] or (ABSENT,))[0]
+    elem_type, shape = terms.outside(terms.fact(row), level_of(terms, node))
+    sizes = node.head.key[-1][4:][node.output + 1 - count :][:1]
+    is_odd = node.output + 1 < count or sizes not in ((), (shape,))
+    if shape is None or None in (size, *shape) or is_odd:
         return None
-    row, inputs = loop.outputs[node.output], loop.operands[count:]
-    dims = [dim for each in inputs for dim in (terms.fact(each).shape or (None,))[:1]]
-    shape = terms.outside(terms.fact(row), level_of(terms, node)).shape
-    _, _, _, _, *sizes = node.head.key[-1]
-    is_odd = bool(sizes) and sizes[node.output - count] != shape
-    if is_odd or not dims or dims[0] is None or shape is None:
-        return None
-    whole = Fact(terms.fact(row).elem_type, (dims[0], *shape))
-    for variable, operand in zip(loop.variables[count:], inputs, strict=True):
-        if terms.find(variable) == terms.find(row) and terms.fact(operand).shape == whole.shape:
-            return operand
+    if terms.find(row) == terms.find(loop.variables[0]):
+        return apply(terms, "Range", _numbers(terms, 0), loop.operands[0], _numbers(terms, 1))
     for member in terms.members(row):
-        each = terms.nodes[member]
-        derived = _moved_out(terms, node, each, whole)
+        derived = source_of(terms, node, member)
+        if derived is None:
+            whole = Fact(elem_type, (size, *shape))
+            derived = _moved_out(terms, node, terms.nodes[member], whole)
         if derived is not None:
             return derived
     return None
@@ -153,43 +219,43 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
 def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
     """Operator on scan outputs whose rows are its operands."""
     shape, level = whole.shape or (), level_of(terms, node)
-    rank, dim, args = len(shape) - 1, shape[0], list[int]()
-    head = _head(terms, each, dim)
-    is_product = each.head.name == "MatMul"
+    rank, dim, args, stacks = len(shape) - 1, shape[0], list[int](), list[int]()
+    head, is_product = _head(terms, each, dim, level), each.head.name == "MatMul"
     ranks = [len(terms.fact(a).shape or ()) for a in each.args] if is_product else []
     # A row times one matrix; several matrices would give rows and matrices in the other order.
     is_row = ranks == [1, 2] and terms.is_closed(each.args[1], level)
     if head is None or (is_product and min(ranks) < 2 and not is_row):
         return None
     for place, arg in enumerate(each.args):
-        own = terms.outside(terms.fact(arg), level).shape
-        if own is None:
-            return None
+        own = terms.fact(arg).shape or ()
         if terms.is_closed(arg, level):
             numbers = terms.numbers(arg) if each.head.name.startswith("Reduce") else None
             if numbers is not None and place:
                 arg = terms.constant(np.array([n + (n >= 0) for n in numbers], np.int64))
             args.append(arg)
             continue
-        if place and head.name not in (*SINGLE, "MatMul"):
+        rows = _rows(terms, node, arg, dim)
+        if rows is None or (place and head.name not in (*SINGLE, "Gather", "MatMul")):
             return None
-        is_known = all(isinstance(size, int) for size in own)
-        is_sized = isinstance(dim, int) and dim > 0
-        if not is_known and not is_sized:
-            return None
-        part = Fact(terms.fact(arg).elem_type, (dim, *own))
-        args.append(_with(terms, node, (arg,), () if is_sized else (own,), part))
+        args.append(rows)
+        stacks.append(rows)
         more = rank - len(own) if head.name in SINGLE or is_product else 0
         if more:
             axes = terms.constant(np.arange(1, more + 1, dtype=np.int64))
             args[-1] = apply(terms, "Unsqueeze", args[-1], axes)
-    same = (
-        head.name == "moved" or fact_of_output(terms, head, tuple(args), each.output).shape == shape
-    )
-    return terms.add(head, tuple(args), whole, each.output) if same else None
+    same = fact_of_output(terms, head, tuple(args), each.output).shape == shape
+    if not stacks or not (same or head.name == "moved"):
+        return None
+    derived = terms.add(head, tuple(args), whole, each.output)
+    # Where the loop has a value, so have operators of its row, and a Gather fails by its rows only.
+    is_run = head.name == "Gather" or (isinstance(dim, int) and dim > 0)
+    if head.version and each == terms.nodes[parts(node).outputs[node.output + 1]]:
+        loop = terms.add(*node[:2], UNKNOWN, node.output)
+        terms.implied += [(loop, n) for n in (derived, *stacks)[not is_run :]]
+    return derived
 
 
-def _head(terms: Terms, each: Node, dim: Dim) -> Head | None:
+def _head(terms: Terms, each: Node, dim: Dim, level: int) -> Head | None:
     """Head of an operator that has one more axis before those of its operands."""
     head, axis = each.head, each.head.attribute("axis")
     if head.name == "moved":
@@ -197,5 +263,6 @@ def _head(terms: Terms, each: Node, dim: Dim) -> Head | None:
         return None if move is None else head._replace(key=move)
     if head.name in _ALONG and head.version >= 13:
         return head.changed(axis=axis + (axis >= 0))
-    is_reduction = head.name.startswith("Reduce") and head.version >= 13
-    return head if head.name in (*SINGLE, "MatMul") or is_reduction else None
+    is_same = head.name.startswith("Reduce") and head.version >= 13
+    is_same |= head.name == "Gather" and not axis and terms.is_closed(each.args[0], level)
+    return head if head.name in (*SINGLE, "MatMul") or is_same else None

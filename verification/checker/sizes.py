@@ -187,10 +187,6 @@ def _div(a: Dim, b: Dim) -> Dim:
     return a // b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else None
 
 
-def _mod(a: Dim, b: Dim) -> Dim:
-    return a % b if isinstance(a, int) and isinstance(b, int) and b > 0 else None
-
-
 def _less(a: Dim, b: Dim) -> bool | None:
     """a < b, with sizes at least 0 and below 2^63."""
     if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple):
@@ -204,22 +200,14 @@ def _less(a: Dim, b: Dim) -> bool | None:
     return False if isinstance(a, str) and isinstance(b, int) and b <= 0 else None
 
 
-def _equal(a: Dim, b: Dim) -> bool | None:
-    return is_multiple_of_2_64(add(a, b, -1))
-
-
 def _not(a: int | bool | None) -> bool | None:
     return None if a is None else not a
 
 
-def _smaller(a: Dim, b: Dim) -> Dim:
+def _in_order(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     less, more = _less(a, b), _less(b, a)
-    return a if less or more is False else b if more or less is False else None
-
-
-def _larger(a: Dim, b: Dim) -> Dim:
-    less, more = _less(a, b), _less(b, a)
-    return b if less or more is False else a if more or less is False else None
+    swapped = (b, a) if more or less is False else (None, None)
+    return (a, b) if less or more is False else swapped
 
 
 _Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]
@@ -230,16 +218,16 @@ _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "Sub": lambda a, b: add(a, b, -1),
     "Mul": multiply,
     "Div": _div,
-    "Mod": _mod,
-    "Max": _larger,
-    "Min": _smaller,
+    "Mod": lambda a, b: a % b if type(a) is type(b) is int and b > 0 else None,
+    "Max": lambda a, b: _in_order(a, b)[1],
+    "Min": lambda a, b: _in_order(a, b)[0],
     "And": lambda a, b: 0 if 0 in (a, b) else None if None in (a, b) else 1,
     "Or": lambda a, b: 1 if 1 in (a, b) else None if None in (a, b) else 0,
     "Less": _less,
     "Greater": lambda a, b: _less(b, a),
     "LessOrEqual": lambda a, b: _not(_less(b, a)),
     "GreaterOrEqual": lambda a, b: _not(_less(a, b)),
-    "Equal": _equal,
+    "Equal": lambda a, b: is_multiple_of_2_64(add(a, b, -1)),
 }
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(_FUNCTIONS, _combined),

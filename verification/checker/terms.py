@@ -58,7 +58,7 @@ class Head(NamedTuple):
         value = self.attribute(name)
         return None if value is None else [int(number) for number in value]
 
-    def changed(self, **attributes: int | None) -> Head:
+    def changed(self, **attributes: int | list[int] | None) -> Head:
         """Head with integer attributes of other values, or without them."""
         every = {key: content for key, content in self.attributes if key not in attributes}
         for key, value in attributes.items():
@@ -108,6 +108,22 @@ class Node(NamedTuple):
     args: tuple[int, ...]
     output: int
     fact: Fact
+
+
+class Parts(NamedTuple):
+    """Parts of the node of a loop."""
+
+    operands: tuple[int, ...]
+    variables: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def parts(node: Node) -> Parts:
+    """Operands of a loop, and the variables and outputs of its body."""
+    _, count, first, _, *_ = node.head.key[-1]
+    last = first + count
+    args = node.args
+    return Parts(args[:first], args[first:last], args[last:])
 
 
 _Key = tuple[Head, int, tuple[int, ...]]
@@ -339,17 +355,30 @@ class Terms:
             return all(self.nodes[number].head.name == "input" for number in numbers)
         return all(self.is_closed(number, level) for number in numbers)
 
-    def is_closed(self, term: int, level: int) -> bool:
-        """Test for a term without the variables of a body, and of bodies in it."""
-        visited, stack = {ABSENT}, [term]
+    def is_closed(self, term: int, level: int, number: int = ABSENT) -> bool:
+        """Test for a term without variables of a body, but for one."""
+        # A loop binds the variables of its level, wherever it is used.
+        visited, stack = set[tuple[int, int]](), [(term, MOST_TERMS)]
         while stack:
-            at = stack.pop()
-            head, args, *_ = self.nodes[at] if at != ABSENT else (Head(""), ())
-            if head.name == "elements" or (head.name == "variable" and head.key[0] >= level):
+            at, bound = stack.pop()
+            if at == ABSENT or (at, bound) in visited:
+                continue
+            visited.add((at, bound))
+            head, args, *_ = self.nodes[at]
+            is_free = head.name == "variable" and level <= head.key[0] < bound and at != number
+            if head.name == "elements" or is_free:
                 return False
-            stack += [arg for arg in args if arg not in visited]
-            visited.update(args)
+            own = [self.nodes[arg].head.key[0] for arg in self.variables(at)]
+            first = head.key[-1][2] if own else len(args)
+            stack += [(arg, bound) for arg in args[:first]]
+            stack += [(arg, min([bound, *own])) for arg in args[first:]]
         return True
+
+    def variables(self, term: int) -> tuple[int, ...]:
+        """Variables of the body of a loop."""
+        head = self.nodes[term].head if term != ABSENT else Head("")
+        is_loop = head.name in ("Loop", "Scan") and head.key is not None
+        return parts(self.nodes[term]).variables if is_loop else ()
 
     def learn(self, term: int, fact: Fact) -> None:
         """Join the fact of the class of a term with another one."""

@@ -28,7 +28,24 @@ PLAIN_ROWS = ROWS_OF_LOOP % ("t, c", "3", "Identity (d)", "x, i")
 OF_ALL_ROWS = "{ m = MatMul (x, w) y = Tanh (m) }"
 MATRIX = "float[n, 2] x, float[2, 3] w, bool q, float[n, 2] v"
 PAIRS = {
-    "loop-as-scan": (MATRIX, PLAIN_ROWS, OF_ALL_ROWS),
+    "row-by-row: of a Loop": (MATRIX, PLAIN_ROWS, OF_ALL_ROWS),
+    "row-by-row: of positions": (
+        "int64[t] x, float[9, 2] w",
+        "<bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)"
+        + """y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[2] r) {
+        e = Identity (d) f = Cast <to = 1> (i) k = Gather (x, i) g = Gather (w, k)
+        r = Add (g, f) }> }""",
+        """<int64 z = {0}, int64 o = {1}, int64[1] a = {1}> { h = Shape (x) t = Gather (h, z)
+        i = Range (z, t, o) f = Cast <to = 1> (i) g = Gather (w, x) u = Unsqueeze (f, a)
+        y = Add (g, u) }""",
+    ),
+    "scan-as-loop": (
+        "float[2] x, float[t, 2] w",
+        SCAN,
+        """<bool c = {1}, int64 o = {0}> { h = Shape (w) t = Gather (h, o) z, y = Loop (t, c, x)
+        <body = b (int64 i, bool d, float[2] s) => (bool a, float[2] u, float[2] r) {
+        a = Identity (d) e = Gather (w, i) u = Add (s, e) r = Identity (u) }> }""",
+    ),
     "iterations": (
         "float[n] x",
         "<int64 t = {2}, bool c = {1}> " + TANH,
@@ -45,6 +62,15 @@ PAIRS = {
         "float[n] x, int64 t",
         "<bool c = {1}> " + TANH,
         "<bool c = {1}> " + TANH.replace("Identity (d)", "Identity (c)"),
+    ),
+    "known-variables: of rows": (
+        "float[2] x, float[t, 3] w, float[3, 2] k",
+        """{ z, y = Scan (x, w) <num_scan_inputs = 1, body = b (float[2] s, float[3] e)
+        => (float[2] u, float[2] r) { m = MatMul (e, k) a = Add (m, s) u = Tanh (a)
+        r = Identity (u) }> }""",
+        """{ p = MatMul (w, k) z, y = Scan (x, p) <num_scan_inputs = 1, body = b (float[2] s,
+        float[2] m) => (float[2] u, float[2] r) { a = Add (m, s) u = Tanh (a)
+        r = Identity (u) }> }""",
     ),
     "row-alone": (
         "float[2] x, float[t, 2] w",
