@@ -111,10 +111,14 @@ def _counts(program: Program) -> list[int]:
     counts, nowhere = [0] * (count + 1), -1  # the last of the counts is that of unneeded values
     firsts[ABSENT] = nowhere
     for step in reversed(program.steps):
-        first = min([firsts[at] for at in step.outputs if at != ABSENT], default=count)
+        outputs = step.outputs
+        if len(outputs) == 1 and outputs[0] != ABSENT:  # in a third of the time
+            first, firsts[outputs[0]] = firsts[outputs[0]], nowhere
+        else:
+            first = min([firsts[at] for at in outputs if at != ABSENT], default=count)
+            for at in outputs:
+                firsts[at] = nowhere
         counts[first] += 1
-        for at in step.outputs:
-            firsts[at] = nowhere
         for at in step.inputs:
             if first < firsts[at]:  # noqa: PLR1730 (a call takes three times as long)
                 firsts[at] = first
