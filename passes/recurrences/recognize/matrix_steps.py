@@ -100,11 +100,13 @@ def _read(recurrence: Recurrence, semiring: Semiring, axis: int) -> _Linear | No
     (state,) = recurrence.states
     mask, value, offsets = find_mask(recurrence), skip_identities(state.result), list[Value]()
     shape = recurrence.fact(state.argument).shape
+    if shape is None:
+        return None
     if mask is not None:
         assert value.producer is not None
         value = skip_identities(mask.operand(value.producer) or value)
         sizes = recurrence.fact(mask.value).shape
-        own = axis - len(shape or ())
+        own = axis - len(shape)
         if sizes is None or (len(sizes) >= -own and sizes[own] != 1):
             return None
     joins = (semiring.join, "Sum") if semiring is SUMS else (semiring.join,)
