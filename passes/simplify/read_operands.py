@@ -8,8 +8,9 @@
 An unrolled loop stacks its rows, of which the model often reads the last one alone. A part within
 one operand is a part of that; a part that is several operands joins them.
 
-Kept: a part that needs another node besides its own, parts along another axis or of open sizes, and
-parts of a Split other than whole operands.
+Kept: a part that needs another node besides its own, a part within an operand of a Concat that has
+other readers, parts along another axis or of open sizes, and parts of a Split other than whole
+operands.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class ReadOperands(Pass):
         """Visit the parts in every graph."""
         count = 0
         for graph in model.graphs():
-            count += _Reading(graph, context.inference(model)).read()
+            # A part that is gone may leave another one alone.
+            while parts := _Reading(graph, context.inference(model)).read():
+                count += parts
         if count:
             context.remarks.add_on_model(self, model, "rewritten", _READ(parts=count))
         return count > 0
@@ -157,19 +160,25 @@ class _Reading:
             if source is None or source.producer is None or not source.producer.is_op("Concat"):
                 continue
             operands = self._parts.operands(source.producer)
+            is_alone = len(self._graph.users(source)) == 1
             for part in self._parts.of(node, elements=True):
                 around = [o for o in operands if o.start < part.end and part.start < o.end]
                 covers = around and around[0].start <= part.start and part.end <= around[-1].end
                 if covers and around[0].axis == part.axis and not part.result.pinned:
-                    new = self._read(node, part, around)
+                    new = self._read(node, part, around, is_alone)
                     if new is not None:
                         # The operand may be a part itself, replaced before.
                         same[part.result] = same.get(new, new)
         replace_nodes(self._graph, same)
         return len(same)
 
-    def _read(self, node: Node, part: Part, operands: Sequence[Part]) -> Value | None:
-        """The same part of operands of a Concat; None where that takes more nodes."""
+    def _read(
+        self, node: Node, part: Part, operands: Sequence[Part], is_alone: bool
+    ) -> Value | None:
+        """The same part of operands of a Concat; None where that takes as many nodes or more.
+
+        `is_alone`: true for the only reader of the Concat, which goes with it.
+        """
         values = [operand.result for operand in operands]
         label, build, first = part.result.name, Builder(self._graph), operands[0].start
         start, end = part.start - first, part.end - first
@@ -182,6 +191,8 @@ class _Reading:
             return None
         if len(values) > 1:
             return build.concat(values, part.axis, label)
+        if not is_alone:  # several parts of the Concat may be those of one Split
+            return None
         if part.is_element:
             index = build.constant(np.array(start, np.int64), "row")
             return build.add("Gather", [values[0], index], label, axis=part.axis)

@@ -56,8 +56,17 @@ def test_parts_of_operands():
         b = Slice (e, six, end, one) }}"""
     after = """g (float[N, 6] x) => (float[N, 2] a, float[N, 12] b)
         <int64[1] cut = {0}, int64[1] cut_1 = {2}, int64[1] cut_2 = {1}> {
-        y = Exp (x) a = Slice (x, cut, cut_1, cut_2, cut_2) b = Concat <axis = 1> (y, y) }"""
+        y = Exp (x) b = Concat <axis = 1> (y, y) a = Slice (x, cut, cut_1, cut_2, cut_2) }"""
     reads(before, after)
+
+
+def test_parts_of_a_concat_with_other_readers_stay():
+    """They may be the parts of one Split."""
+    text = f"""g (float[N, 6] x) => (float[N, 2] a, float[N, 4] b)
+        <{BOUNDS}, int64[1] end = {{99}}> {{
+        y = Exp (x) e = Concat <axis = 1> (x, y) a = Slice (e, k, two, one)
+        f = Slice (e, two, six, one) b = Neg (f) }}"""
+    assert not run_passes(HEAD.format(17) + text, ReadOperands()).changed
 
 
 def test_parts_of_operands_in_older_opsets():
