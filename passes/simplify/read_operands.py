@@ -209,14 +209,14 @@ class _Reading:
 
 
 def _gather(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:
-    """The axis and the bounds of a Gather of consecutive indices."""
-    indices = integers(inputs[1]) if len(inputs) > 1 else None
+    """The axis of a Gather, and its bounds if its indices are consecutive."""
+    axis, indices = node.attribute("axis", 0), integers(inputs[1]) if len(inputs) > 1 else None
     if indices is None or indices.ndim != 1 or not len(indices) or indices[0] < 0:
-        return 0, None
+        return axis, None
     first = int(indices[0])
     if not np.array_equal(indices, np.arange(first, first + len(indices))):
-        return 0, None
-    return node.attribute("axis", 0), (first, first + len(indices))
+        return axis, None
+    return axis, (first, first + len(indices))
 
 
 def _element(node: Node, inputs: Sequence[Fact]) -> tuple[int, ...]:

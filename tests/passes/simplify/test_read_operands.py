@@ -98,3 +98,9 @@ def test_other_parts_stay(what):
         <{BOUNDS}, int64[1] ten = {{10}}, int64[2] inner = {{2, 10}}, int64[1] far = {{12}}>
         {{ {KEPT[what]} }}"""
     assert not run_passes(HEAD.format(17) + text, ReadOperands()).changed
+
+
+def test_elements_along_another_axis_stay():
+    text = """g (float[2, 6] x) => (float[4] a) <int64 k = {0}> {
+        y = Exp (x) e = Concat <axis = 0> (x, y) b = Gather <axis = 1> (e, k) a = Neg (b) }"""
+    assert not run_passes(HEAD.format(17) + text, ReadOperands()).changed
