@@ -164,7 +164,8 @@ class _Reading:
             for part in self._parts.of(node, elements=True):
                 around = [o for o in operands if o.start < part.end and part.start < o.end]
                 covers = around and around[0].start <= part.start and part.end <= around[-1].end
-                if covers and around[0].axis == part.axis and not part.result.pinned:
+                is_free = self._graph.is_used(part.result) and not part.result.pinned
+                if covers and around[0].axis == part.axis and is_free:
                     new = self._read(node, part, around, is_alone)
                     if new is not None:
                         # The operand may be a part itself, replaced before.

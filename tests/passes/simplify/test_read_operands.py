@@ -104,3 +104,13 @@ def test_elements_along_another_axis_stay():
     text = """g (float[2, 6] x) => (float[4] a) <int64 k = {0}> {
         y = Exp (x) e = Concat <axis = 0> (x, y) b = Gather <axis = 1> (e, k) a = Neg (b) }"""
     assert not run_passes(HEAD.format(17) + text, ReadOperands()).changed
+
+
+def test_a_split_stays_for_its_other_parts():
+    before = """g (float[2, 6] x) => (float[2, 6] a, float[2, 3] b) <int64[3] sizes = {6, 3, 3}> {
+        y = Exp (x) e = Concat <axis = 1> (y, x) c, d, f = Split <axis = 1> (e, sizes)
+        a = Neg (c) b = Add (d, f) }"""
+    after = """g (float[2, 6] x) => (float[2, 6] a, float[2, 3] b) <int64[3] sizes = {6, 3, 3}> {
+        y = Exp (x) e = Concat <axis = 1> (y, x) c, d, f = Split <axis = 1> (e, sizes)
+        a = Neg (y) b = Add (d, f) }"""
+    reads(before, after)
