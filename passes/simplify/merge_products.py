@@ -13,6 +13,7 @@ external data, products below opset 7.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -102,9 +103,12 @@ class _Product(NamedTuple):
 def _merge(graph: Graph, inference: ShapeInference, rounds: bool) -> int:
     """Merge the products of one graph, also where kernels may round; return their number."""
     groups: dict[tuple[Value, int, Hashable], list[_Product]] = {}
-    for node in graph.nodes_of("MatMul", "Gemm"):
+    nodes = [node for node in graph.nodes_of("MatMul", "Gemm") if _has_own_weight(graph, node)]
+    readers = Counter([node.inputs[0] for node in nodes])
+    for node in nodes:
         source = node.inputs[0]
-        if source is None or len(graph.users(source)) < 2 or node.op.references:
+        # Facts are asked for last: inference takes most of the time.
+        if source is None or readers[source] < 2 or node.op.references:
             continue
         shape = inference.fact(node.output()).shape
         product = _product(graph, node, len(shape)) if shape else None
@@ -136,14 +140,19 @@ def _lose_signs(products: Sequence[_Product]) -> bool:
     return len(plain) < len(products) and any(map(tells_signs, plain))
 
 
+def _has_own_weight(graph: Graph, node: Node) -> bool:
+    """Test for a constant matrix without other uses; its elements would be there twice."""
+    weight = node.inputs[1]
+    is_own = weight is not None and weight.constant is not None and weight.graph is graph
+    return is_own and weight is not None and len(graph.uses(weight)) == 1
+
+
 def _product(graph: Graph, node: Node, rank: int) -> _Product | None:
     """The product of a node, unless its matrix or its bias is not constant."""
     weight = node.inputs[1]
     matrix = None if weight is None else _constant(weight)
     if weight is None or matrix is None or len(matrix.dims) != 2 or node.output().pinned:
         return None
-    if weight.graph is not graph or len(graph.uses(weight)) > 1:
-        return None  # its elements would be there twice
     if node.is_op("MatMul"):
         product = _Product(node, matrix, False, None, None)
         return _with_add(graph, product, rank)
