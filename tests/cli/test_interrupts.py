@@ -63,7 +63,7 @@ def python(program, *arguments):
 
 
 REWRITE = ("rewrite", "in.onnx", "out.onnx", "--set", "c=true", "--no-verify")
-KILL = "os.kill(os.getpid(), signal.SIGINT)"
+KILL = "signal.raise_signal(signal.SIGINT)"
 
 
 @pytest.mark.sample(2)
