@@ -88,7 +88,7 @@ class Scope:
             raise ModelError(f"'{value.name}' is defined twice in {graph}; names must be unique")
 
 
-_CUTS = frozenset(("Slice", "Gather"))
+_CUTS = frozenset(("Slice", "Gather", "Split"))
 
 
 class FlatModel(NamedTuple):
@@ -98,7 +98,7 @@ class FlatModel(NamedTuple):
         kinds: the operators of its nodes, by `Operator.qualname`.
         computes_constants: true if a node reads constants alone.
         holds_unread: true if nothing reads an output of a node, or an initializer.
-        cuts_joined: true if a Slice or Gather reads a Concat.
+        cuts_joined: true if a Slice, Gather or Split reads a Concat.
     """
 
     kinds: frozenset[str]

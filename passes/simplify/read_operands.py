@@ -176,7 +176,7 @@ class _Reading:
     def _read(
         self, node: Node, part: Part, operands: Sequence[Part], is_alone: bool
     ) -> Value | None:
-        """The same part of operands of a Concat; None where that takes as many nodes or more.
+        """Read a part from operands of a Concat; return None where that saves no node.
 
         `is_alone`: true for the only reader of the Concat, which goes with it.
         """

@@ -61,6 +61,9 @@ ALONE = {
         "j = Concat <axis = 0> (x, c)  y = Gather (j, i)",
         "float[2] c = {1, 2}, int64[2] i = {0, 1}",
     ),
+    "a part of a Concat by Split": parsed(
+        "k = Concat <axis = 0> (x, c)  s, t = Split <axis = 0> (k)  y = Add (s, t)"
+    ),
     "a Constant": parsed(
         "k = Constant <value_floats = [1.0, 2.0]> ()  a = Add (x, k)  y = Add (a, c)"
     ),

@@ -61,7 +61,7 @@ def test_parts_of_operands():
 
 
 def test_parts_of_a_concat_with_other_readers_stay():
-    """They may be the parts of one Split."""
+    """Several parts of a Concat may become one Split."""
     text = f"""g (float[N, 6] x) => (float[N, 2] a, float[N, 4] b)
         <{BOUNDS}, int64[1] end = {{99}}> {{
         y = Exp (x) e = Concat <axis = 1> (x, y) a = Slice (e, k, two, one)
