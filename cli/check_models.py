@@ -31,7 +31,7 @@ from .printing import logged
 
 if TYPE_CHECKING:
     from ..display import Block
-    from ..driver.policies import Policies, PolicyResult
+    from .policies import Policies, PolicyResult
 
 _OF_OUTPUTS = {
     *(field.name for field in dataclasses.fields(ComparisonArguments)),
@@ -79,8 +79,8 @@ class Check:
         Raises:
             TargetError: there is no such target.
         """
-        from ..driver.policies import Policies
         from ..targets import target_of
+        from .policies import Policies
 
         name = self.table.target()
         target = None if name is None else target_of(name)
@@ -96,7 +96,7 @@ class Check:
         Raises:
             Error: a model cannot be read, or an option does not fit it.
         """
-        from ..driver.policies import judge_model, judge_rewrite
+        from .policies import judge_model, judge_rewrite
 
         load_files(self.about)
         most, policies = self.about.max_input_size, self.policies()

@@ -46,7 +46,7 @@ def list_targets(
 
     interrupts.raise_from_now_on()
     if check is not None:
-        from ..driver.policies import check_table, check_targets
+        from .target_checks import check_table, check_targets
 
         checks = check_targets(check)
         return _list([each.to_dict() for each in checks], [check_table(checks)], as_json)

@@ -47,8 +47,8 @@ FLOORS = {
         *("targets", "driver", "report"),
     ),
     "cli": (
-        *("limits", "options", "display", "ir", "facts", "runtimes", "verification", "passes"),
-        *("version_converter", "targets", "driver"),
+        *("limits", "options", "display", "ir", "facts", "runtimes", "analysis", "verification"),
+        *("passes", "version_converter", "targets", "driver"),
         *("reduction", "report", "batch"),
     ),
     "": (),

@@ -2,16 +2,10 @@
 
 import onnx
 import onnx.parser
+from straightline.cli.policies import Policies, judge_model, judge_rewrite
 from straightline.driver.options import RewriteOptions
-from straightline.driver.policies import (
-    Policies,
-    check_table,
-    check_targets,
-    judge_model,
-    judge_rewrite,
-)
 from straightline.ir import parse
-from straightline.targets import find, names
+from straightline.targets import find
 from straightline.verification.runs.options import VerifyOptions
 from tables import table
 from texts import HEADER, LOOP, LOOP_AND_IF, NODE
@@ -78,31 +72,3 @@ def test_a_model_beside_a_reference():
 
     assert judge("y = Relu (x)") == ("outputs", "")
     assert judge("y = Abs (x)", prove="only") == ("outputs", "not verified")
-
-
-TEXT = """<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 3]>
-g (float[2, 4] x, int64 n, bool yes) => (float[2, 4] y) {
-    u = Loop (n, yes, x) <body = b (int64 i, bool c, float[2, 4] a) => (bool d, float[2, 4] e) {
-        d = Identity (c)
-        e = Sin (a)
-    }>
-    y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (u)
-}"""
-
-
-def test_each_target_lacks_what_it_lacks():
-    checks = {check.target: check for check in check_targets(onnx.parser.parse_model(TEXT))}
-    assert tuple(checks) == names()
-    torch = checks["onnx2torch"]
-    assert torch.before == {"Loop": 1, "ai.onnx.ml.Scaler": 1} and torch.after == {"Loop": 1}
-    assert len(torch.reasons) == 1 and "onnx2torch does not support Loop" in torch.reasons[0]
-    assert checks["openvino"].before == {"ai.onnx.ml.Scaler": 1} and not checks["openvino"].after
-    assert not checks["onnxruntime"].before
-    assert checks["coreml"].before["opset 18"] == 1
-
-
-def test_a_table_for_people():
-    table = check_table(check_targets(onnx.parser.parse_model(TEXT)))
-    cells = {row[0]: row[2:] for row in table.rows}
-    assert cells["onnx2torch"] == ("Loop, ai.onnx.ml.Scaler", "Loop")
-    assert cells["onnxruntime"] == ("nothing", "nothing")

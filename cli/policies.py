@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from ..analysis.iterations.constructs import control_flow
-from ..display import Table
-from ..ir import BaseDir, Model, ModelSource, load, read
+from ..driver.calls import transform_model
+from ..driver.options import RewriteOptions
+from ..driver.specialize import typed_values
+from ..ir import Model, ModelSource, load
 from ..passes import Remark
-from ..targets import Target, find, names
-from ..targets.legality import Legality, name_of
+from ..targets import Target
 from ..verification import compare
 from ..verification.mismatch import MismatchError
 from ..verification.runs.options import VerifyOptions
 from ..verification.runs.verdict import Verdict
-from .calls import transform, transform_model
-from .options import RewriteOptions
-from .specialize import typed_values
+from .target_checks import lacking, listed
 
 Problem = Literal[
     "", "control flow left", "other opset", "not taken", "outputs differ", "not verified"
@@ -156,71 +154,3 @@ def _judged(verdict: Verdict, options: VerifyOptions) -> PolicyResult:
 
 def _result(policy: str, problem: Problem, reason: str) -> PolicyResult:
     return PolicyResult(policy, problem if reason else "", reason)
-
-
-@dataclasses.dataclass(frozen=True)
-class TargetCheck:
-    """Operators of a model that a target lacks.
-
-    Attributes:
-        target: its name.
-        version: the version of its list.
-        before: the number of unsupported nodes by operator, in the model as it is.
-        after: the same in the model that `transform` fits to the target.
-        reasons: the reasons for the latter, each once.
-    """
-
-    target: str
-    version: str
-    before: Mapping[str, int]
-    after: Mapping[str, int]
-    reasons: Sequence[str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The check for JSON."""
-        return dataclasses.asdict(self)
-
-
-def check_targets(model: ModelSource, base_dir: BaseDir = None) -> list[TargetCheck]:
-    """Check a model against every shipped target.
-
-    Raises:
-        Error: the model cannot be read, or is not well formed.
-    """
-    source = read(model)
-    graph = load(source, base_dir)
-    return [_checked(find(name), source, graph, base_dir) for name in names()]
-
-
-def check_table(checks: Sequence[TargetCheck]) -> Table:
-    """The table of all checks."""
-    rows = [
-        (check.target, check.version, listed(check.before), listed(check.after)) for check in checks
-    ]
-    return Table(("Target", "Its list", "Lacks as it is", "Lacks with --target"), rows)
-
-
-def lacking(target: Target, model: Model) -> Counter[str]:
-    """The number of unsupported nodes by operator; an unsupported opset counts as one."""
-    counts = Counter(name_of(node) for node in Legality(target, model).unsupported())
-    opset = model.opset()
-    if opset and opset not in target.opsets:
-        counts[f"opset {opset}"] += 1
-    return counts
-
-
-def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDir) -> TargetCheck:
-    version, before = target.source.version, lacking(target, graph)
-    # A rewrite is the dear part, and a model that fits already needs none.
-    if not before:
-        return TargetCheck(target.name, version, {}, {}, ())
-    outcome = transform(source, target=target, verify=False, hints=False, base_dir=base_dir)
-    after = Counter(remark.op_type for remark in outcome.untaken)
-    reasons = dict.fromkeys(str(remark.reason) for remark in outcome.untaken)
-    return TargetCheck(target.name, version, dict(before), dict(after), tuple(reasons))
-
-
-def listed(counts: Mapping[str, int]) -> str:
-    """Operators with their numbers, the most frequent first."""
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(name if n == 1 else f"{name} {n}" for name, n in ordered) or "nothing"
