@@ -71,6 +71,8 @@ class Record:
 
     def describing(self, outcome: Outcome) -> Record:
         """Return the record with the content of an outcome."""
+        from ..passes.costs.measures import Measures
+
         outputs, messages = "", self.messages
         if outcome.left:
             messages = (*messages, f"control flow left: {len(outcome.left)}")
@@ -84,7 +86,7 @@ class Record:
                 messages = (*messages, f"{proof.word}: {proof.unreplayed}")
             if not outcome.verdict.equal:
                 messages = (*messages, f"not verified: {outcome.verdict.reason}")
-        one, other = outcome.measures
+        one, other = map(Measures.of, (outcome.request.prepare()[0], outcome.ir))
         times = one.run_time, other.run_time
         return dataclasses.replace(
             self,

@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
+import onnx
 
 from ..analysis.iterations.constructs import control_flow
 from ..analysis.iterations.trip_count import always_holds
-from ..ir import Error, Model, Node, Value, instead
+from ..ir import Error, Model, Node, Operator, Value, instead
 from ..ops.builder import Builder
+from ..verification.violations import MARK, Claim
 
 Maxima = Mapping[str, int]
 """The most iterations of Loops, by path."""
@@ -19,29 +21,12 @@ Branches = Mapping[str, str]
 """By the path of an If, "then" or "else"."""
 
 _LESS_OF_INTEGERS = 9
+_LARGEST = 1 << 20
+"""A larger maximum is not guarded: it takes an array of that size."""
 
 
 class AssumptionError(Error):
     """A maximum does not fit the Loop that it was given for."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """One assumption.
-
-    Attributes:
-        path: the Loop or If.
-        content: what is assumed, a noun.
-        violation: what an input makes the construct do that violates it.
-        remedy: what a message says then.
-        most: the largest trip count that it allows; None for a branch.
-    """
-
-    path: str
-    content: str
-    violation: str
-    remedy: str
-    most: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +45,31 @@ class Assumptions:
         Raises:
             AssumptionError: there is no such construct, or an assumption does not fit it.
         """
-        assume_maxima(model, self.maxima)
-        assume_branches(model, self.branches)
+        for path, loop in self._loops(model).items():
+            _assume(loop, int(self.maxima[path]))
+        for path, node in self._ifs(model).items():
+            assert node.graph is not None
+            chosen = np.array(self.branches[path] == "then")
+            node.graph.set_input(node, 0, Builder(node.graph).constant(chosen, "chosen"))
+
+    def guard(self, model: Model) -> list[Claim]:
+        """Guard a model in place: it fails where an assumption does not hold.
+
+        Returns:
+            the guarded assumptions, in order.
+
+        Raises:
+            AssumptionError: the model has no such construct.
+        """
+        loops, ifs = self._loops(model), self._ifs(model)
+        claims = [claim for claim in self.claims() if (claim.most or 0) <= _LARGEST]
+        for number, claim in enumerate(claims):
+            mark = f"{MARK}{number}"
+            if claim.most is None:
+                _guard_branch(ifs[claim.path], self.branches[claim.path], mark)
+            else:
+                _guard(loops[claim.path], claim.most, mark)
+        return claims
 
     def claims(self) -> Iterator[Claim]:
         """Yield each assumption."""
@@ -83,29 +91,22 @@ class Assumptions:
                 "against the assumption; omit it",
             )
 
+    def _loops(self, model: Model) -> dict[str, Node]:
+        """Return the Loops with an assumed maximum, by path."""
+        loops = _constructs(model, "Loop", self.maxima)
+        for path, most in self.maxima.items():
+            # True is an int for Python.
+            if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
+                raise AssumptionError(f"Loop '{path}': {most!r} is not a number of iterations")
+        return loops
 
-def assume_maxima(model: Model, maxima: Maxima) -> None:
-    """Bound the trip counts of Loops in place, by path.
-
-    Raises:
-        AssumptionError: there is no such Loop, or it cannot be given a maximum.
-    """
-    for path, loop in assumed_loops(model, maxima).items():
-        _assume(loop, int(maxima[path]))
-
-
-def assumed_loops(model: Model, maxima: Maxima) -> dict[str, Node]:
-    """Return the Loops with an assumed maximum, by path.
-
-    Raises:
-        AssumptionError: there is no such Loop, or a maximum is no trip count.
-    """
-    loops = _constructs(model, "Loop", maxima)
-    for path, most in maxima.items():
-        # True is an int for Python.
-        if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
-            raise AssumptionError(f"Loop '{path}': {most!r} is not a number of iterations")
-    return loops
+    def _ifs(self, model: Model) -> dict[str, Node]:
+        """Return the Ifs with an assumed branch, by path."""
+        for path, branch in self.branches.items():
+            if branch not in ("then", "else"):
+                reason = f"{branch!r} is not a branch; write 'then' or 'else'"
+                raise AssumptionError(f"If '{path}': {reason}")
+        return _constructs(model, "If", self.branches)
 
 
 def _constructs(model: Model, op_type: str, paths: Collection[str]) -> dict[str, Node]:
@@ -168,23 +169,27 @@ def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
     body.set_outputs([goes_on, *body.outputs[1:]])
 
 
-def assume_branches(model: Model, branches: Branches) -> None:
-    """Decide the conditions of Ifs in place, by path.
+def _guard_branch(node: Node, branch: str, name: str) -> None:
+    """Read an element of a list of one: the first where the branch runs, else the second."""
+    graph, condition = node.graph, node.input(0)
+    assert graph is not None
+    assert condition is not None
+    emit = Builder(graph)
+    condition = emit.scalar(condition, "condition")
+    other = emit.add("Not", [condition], "other") if branch == "then" else condition
+    index = emit.add("Cast", [other], "index", to=onnx.TensorProto.INT64)
+    allowed = emit.constant(np.ones(1, bool), "allowed")
+    inside = emit.apply(Operator.make("Gather"), [allowed, index], name, name)
+    # Runtimes drop a Gather that nothing reads.
+    graph.set_input(node, 0, emit.add("And", [condition, inside], "watched"))
 
-    Raises:
-        AssumptionError: there is no such If, or a branch is neither "then" nor "else".
-    """
-    for path, node in assumed_ifs(model, branches).items():
-        assert node.graph is not None
-        chosen = np.array(branches[path] == "then")
-        node.graph.set_input(node, 0, Builder(node.graph).constant(chosen, "chosen"))
 
-
-def assumed_ifs(model: Model, branches: Branches) -> dict[str, Node]:
-    """Return the Ifs with an assumed branch, by path; errors as `assume_branches`."""
-    ifs = _constructs(model, "If", branches)
-    for path, branch in branches.items():
-        if branch not in ("then", "else"):
-            reason = f"{branch!r} is not a branch; write 'then' or 'else'"
-            raise AssumptionError(f"If '{path}': {reason}")
-    return ifs
+def _guard(loop: Node, most: int, name: str) -> None:
+    body = loop.body("body")
+    emit = Builder(body)
+    number = emit.scalar(body.inputs[0], "number")
+    # No element has the number `most`, so one iteration more than that fails.
+    allowed = emit.constant(np.ones(most, bool), "allowed")
+    inside = emit.apply(Operator.make("Gather"), [allowed, number], name, name)
+    goes_on = emit.add("And", [body.outputs[0], inside], "goes_on")
+    body.set_outputs([goes_on, *body.outputs[1:]])

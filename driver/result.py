@@ -10,15 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from ..analysis.iterations.constructs import control_flow
 from ..analysis.peak_memory import PeakMemory, peak_memory
 from ..display import Block, Line, OnProgress, Table, as_html, as_text, silent
 from ..ir import Array, LinkData, Model, ModelSource, SaveError, in_kind, name_nodes, save
 from ..ir.lazy import lazy_property
-from ..limits import limit
 from ..passes import Remark
-from ..passes.costs.cost_model import run_units, running
-from ..passes.costs.table import cost_table
 from ..passes.manager.pipeline import Timing, require_all_rewritten
 from ..passes.remarks import kept_constructs
 from ..passes.vetoes import is_alarm
@@ -47,7 +43,6 @@ else:
 
     M = TypeVar("M")
 """The kind of the model of an outcome; `Outcome` alone has a message."""
-_MOST_NODES = limit("memory_nodes")
 
 
 class Change(NamedTuple):
@@ -155,16 +150,6 @@ class Outcome(Generic[M]):
         # The passes have changed the job's own copy.
         before, _ = self.request.prepare()
         return peak_memory(before), peak_memory(self.ir)
-
-    @lazy_property
-    def measures(self) -> tuple[Measures, Measures]:
-        """Control flow and predicted run time, before and after; the original must be unchanged.
-
-        Raises:
-            LoadError: the original cannot be read any more.
-        """
-        before, _ = self.request.prepare()
-        return Measures.of(before), Measures.of(self.ir)
 
     @property
     def target(self) -> Target | None:
@@ -418,26 +403,3 @@ def _counted(remarks: Sequence[Remark]) -> list[tuple[str, str, str, str]]:
         (op, path, action, reason + (f" ({count} times)" if count > 1 else ""))
         for (op, path, action, reason), count in counted.items()
     ]
-
-
-@dataclasses.dataclass(frozen=True)
-class Measures:
-    """Measures of one model.
-
-    Attributes:
-        control_flow: the number of nodes that hold graphs.
-        run_time: the predicted time of a run in onnxruntime [microseconds]; None if large.
-            Sizes and trip counts that the model leaves open are assumed as usual ones.
-    """
-
-    control_flow: int
-    run_time: float | None
-
-    @classmethod
-    def of(cls, model: Model) -> Measures:
-        """Measure a model."""
-        table = cost_table("onnxruntime")
-        assert table is not None
-        is_small = count_all_nodes(model) <= _MOST_NODES
-        run_time = running(run_units(model), table) if is_small else None
-        return cls(len(list(control_flow(model))), run_time)

@@ -105,12 +105,14 @@ def check_trust(
     trust = f"{', '.join(contents)} is assumed"
     if verdict.status == "open":
         return dataclasses.replace(verdict, notes=(*verdict.notes, trust))
-    from .bound_violations import Search
+    from ..verification import with_sample_shapes
+    from ..verification.violations import Search
 
     model, bound = request.bound()
     options = dataclasses.replace(options, minima=model.minima)
-    fixed: dict[str, Any] = {"bound": bound, "base_dir": request.base_dir}
-    search = Search(request.original, model, assumptions, options, workers=workers, **fixed)
+    options = with_sample_shapes(request.original, options, bound)
+    fixed: dict[str, Any] = {"bound": bound, "base_dir": request.base_dir, "workers": workers}
+    search = Search(request.original, model, assumptions.guard(model), options, **fixed)
     violation = search.on_samples(verdict.feeds if verdict.differs else None)
     if violation is not None:
         reason = f"an input makes {violation.claim.violation}: {violation.shown}"

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
-from ..ir import Model, Node, Value, load, normal_domain
+from ..ir import Model, Node, Value, load
 from ..ir.option_names import by
-from ..ops.schema_queries import schema_at
 from ..passes import (
     LoopsToScans,
     Pass,
@@ -36,25 +35,18 @@ from ..passes.new_nodes import has_onnx_nodes
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget, SearchBudget
 from ..passes.utils.fingerprint import States
 from ..passes.utils.fixpoint import Repeated, run_passes
-from ..passes.utils.loop_conditions import isolate_conditions
-from ..passes.utils.trial import try_passes
+from ..passes.utils.trial import take_over, try_passes
 from ..passes.vetoes import is_hidden
 from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
 from ..version_converter.kept_signs import FORMS, keep_signs, selects_of
-from .declarations import drop_open_declarations
+from .declarations import drop_unused_imports, size_options
 from .legality import Legality
 from .legalize import legalize
-from .name_repair import name_bodies, name_colliding_nodes, name_open_sizes
-from .outputs import (
-    compute_empty_constants,
-    end_in_nodes,
-    forwarded_inputs,
-    shared_outputs,
-)
+from .mends import mend
+from .outputs import forwarded_inputs, shared_outputs, trim_absent_inputs
 from .raising import raise_loops, raise_operators
-from .scan_captures import pass_captures
 from .target import ANY_SHAPE, Target, TargetError
 from .write_out import NodeReplacement
 
@@ -62,28 +54,6 @@ Stages = tuple[Pass, ...]
 _MOST_ROUNDS = 3
 """Runs of the passes after a first fit."""
 
-_OWN_CONDITION = Message(
-    "own-condition", "{target} requires its body to return a condition of its own"
-)
-_OWN_VALUES = Message(
-    "own-values", "{target} does not support computed values around its body: they became states"
-)
-_OWN_ENDS = Message(
-    "own-ends", "{target} requires bodies that end in nodes: an Identity follows their constants"
-)
-_NAMED = Message("nodes-named", "{nodes} unnamed nodes were named, as {target} names them alike")
-_SIZES_NAMED = Message("sizes-named", "{sizes} open sizes were named, as {target} requires names")
-_BODIES_NAMED = Message(
-    "bodies-named", "{bodies} bodies were named, as {target} tells them apart by their names"
-)
-_EMPTY = Message(
-    "empty-constants", "{constants} constants without elements are computed, as {target} needs it"
-)
-_DECLARATIONS = Message(
-    "declarations-dropped",
-    "{values} declared types with open sizes were dropped, as {target} refuses numbers in the place"
-    " of names",
-)
 _SIZES = Message(
     "known-sizes",
     "{target} compiles some operators with known sizes only; where it refuses the result, fix them"
@@ -312,47 +282,12 @@ class FitTarget(Pass):
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions, captures and names as the target wants them."""
         raised = self.target.raises and raise_operators(model, self.name, context, self.target.name)
-        loops = isolate_conditions(model) if self.target.own_conditions else []
-        for loop in loops:
-            what = _OWN_CONDITION(target=self.target.name)
-            context.rewritten(self, loop, loop.path, what)
-        scans = pass_captures(model) if self.target.own_scans else []
-        for scan in scans:
-            context.rewritten(self, scan, scan.path, _OWN_VALUES(target=self.target.name))
-        holders = end_in_nodes(model) if self.target.own_outputs else []
-        for holder in holders:
-            context.rewritten(self, holder, holder.path, _OWN_ENDS(target=self.target.name))
-        empty = compute_empty_constants(model) if self.target.computes_empty else 0
-        if empty:
-            what = _EMPTY(constants=empty, target=self.target.name)
-            context.remarks.add_on_model(self, model, "rewritten", what)
+        changed = bool(raised) | mend(model, self.target, self, context)
         # Some clients count operands, and take a trailing empty name for one.
-        trimmed = trim_absent_inputs(model)
-        trimmed |= self.target.standard and drop_unused_imports(model)
-        count = name_colliding_nodes(model) if self.target.names_nodes else 0
-        if count:
-            what = _NAMED(nodes=count, target=self.target.name)
-            context.remarks.add_on_model(self, model, "rewritten", what)
-        sizes = name_open_sizes(model) if self.target.names_sizes else 0
-        if sizes:
-            what = _SIZES_NAMED(sizes=sizes, target=self.target.name)
-            context.remarks.add_on_model(self, model, "rewritten", what)
-        bodies = name_bodies(model) if self.target.names_bodies else 0
-        if bodies:
-            what = _BODIES_NAMED(bodies=bodies, target=self.target.name)
-            context.remarks.add_on_model(self, model, "rewritten", what)
-        open_ = drop_open_declarations(model) if self.target.known_declarations else 0
-        if open_:
-            what = _DECLARATIONS(values=open_, target=self.target.name)
-            context.remarks.add_on_model(self, model, "rewritten", what)
-        declared = ANY_SHAPE in self.target.anywhere.static and InferShapes().run(model, context)
-        return (
-            bool(loops or scans or holders)
-            or raised
-            or trimmed
-            or declared
-            or count + sizes + bodies + empty + open_ > 0
-        )
+        changed |= trim_absent_inputs(model)
+        changed |= self.target.standard and drop_unused_imports(model)
+        is_declared = ANY_SHAPE in self.target.anywhere.static
+        return (is_declared and InferShapes().run(model, context)) or changed
 
     def _note_sizes(self, model: Model, context: PassContext) -> None:
         """Name the options that fix open sizes of inputs, where the target wants known ones."""
@@ -379,50 +314,6 @@ class FitTarget(Pass):
         return f"{self.name} {self.target.name}"
 
 
-def size_options(model: Model) -> Iterator[str]:
-    """Yield the options that fix the open sizes of a model's inputs, named ones first."""
-    inputs = [v for v in model.graph.inputs if v not in model.graph.initializers and v.shape]
-    names = dict.fromkeys(dim for v in inputs for dim in v.shape or () if isinstance(dim, str))
-    yield from (f"--dim {name}=..." for name in names if name)
-    for value in inputs:
-        if any(dim is None or dim == "" for dim in value.shape or ()):
-            yield f"--shape {value.name}=..."
-
-
-def drop_unused_imports(model: Model) -> bool:
-    """Remove imports of domains without operators, but for ONNX's own."""
-    changed = False
-    for root in model.roots():
-        nodes = [node for graph in root.graph.walk() for node in graph.unordered_nodes()]
-        domains = {normal_domain(node.domain) for node in nodes} | {""}
-        for domain in [d for d in root.opset_imports if normal_domain(d) not in domains]:
-            del root.opset_imports[domain]
-            changed = True
-    return changed
-
-
-def trim_absent_inputs(model: Model) -> bool:
-    """Remove absent inputs at the ends of nodes, which some clients take for names.
-
-    As many stay as the operator requires: a Loop without a condition and states has two.
-    """
-    changed = False
-    for graph in model.graphs():
-        for node in graph.unordered_nodes():
-            count = len(node.inputs)
-            if not count or node.inputs[-1] is not None:
-                continue
-            domain = normal_domain(node.domain)
-            schema = schema_at(node.op_type, graph.root.opset(domain), domain)
-            least = count if schema is None else schema.min_input
-            while count > least and node.inputs[count - 1] is None:
-                count -= 1
-            if count < len(node.inputs):
-                graph.resize_inputs(node, count)
-                changed = True
-    return changed
-
-
 class _Fit(NamedTuple):
     """One fit, with what came before it.
 
@@ -435,26 +326,6 @@ class _Fit(NamedTuple):
     result: FitResult
     context: PassContext
     way: Stages
-
-
-def take_over(
-    context: PassContext, trial: PassContext, before: list[tuple[Remark, Node | None]]
-) -> None:
-    """Go on with a copy of the model and what a trial said of it.
-
-    Args:
-        context: the rewrite.
-        trial: the context of the passes on the copy.
-        before: the remarks when the copy was made; later ones are dropped.
-    """
-    context.remarks.restore(before + trial.remarks.entries)
-    context.offers = trial.offers
-    context.analyses.facts = trial.analyses.facts
-    context.analyses.invalidate()
-    context.meter.added_nodes = trial.meter.added_nodes
-    context.meter.growth = trial.meter.growth
-    for name, seconds in trial.meter.seconds.items():
-        context.meter.seconds[name] = context.meter.seconds.get(name, 0.0) + seconds
 
 
 @dataclasses.dataclass

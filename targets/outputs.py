@@ -1,4 +1,4 @@
-"""Outputs and constants with a node of their own, for targets that require one."""
+"""Outputs, constants and absent operands, as targets require them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Container, Iterator
 
 import onnx
 
-from ..ir import Model, Node, Operator, Value
+from ..ir import Model, Node, Operator, Value, normal_domain
 from ..ops.builder import Builder
+from ..ops.schema_queries import schema_at
 
 
 def shared_outputs(
@@ -72,3 +73,25 @@ def compute_empty_constants(model: Model) -> int:
             graph.remove_initializer(value)
             count += 1
     return count
+
+
+def trim_absent_inputs(model: Model) -> bool:
+    """Remove absent inputs at the ends of nodes, which some clients take for names.
+
+    As many stay as the operator requires: a Loop without a condition and states has two.
+    """
+    changed = False
+    for graph in model.graphs():
+        for node in graph.unordered_nodes():
+            count = len(node.inputs)
+            if not count or node.inputs[-1] is not None:
+                continue
+            domain = normal_domain(node.domain)
+            schema = schema_at(node.op_type, graph.root.opset(domain), domain)
+            least = count if schema is None else schema.min_input
+            while count > least and node.inputs[count - 1] is None:
+                count -= 1
+            if count < len(node.inputs):
+                graph.resize_inputs(node, count)
+                changed = True
+    return changed

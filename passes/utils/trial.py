@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...ir import Model
+from ...ir import Model, Node
 from ...limits import governed
 from ..base import Analyses, Pass, PassContext
+from ..remarks import Remark
 from .fixpoint import rewrite_model, run_passes
 
 
@@ -55,3 +56,23 @@ def try_passes(
         else:
             changed = run_passes(passes, model, trial, repeat=False)
     return Trial(model, changed, trial)
+
+
+def take_over(
+    context: PassContext, trial: PassContext, before: list[tuple[Remark, Node | None]]
+) -> None:
+    """Go on with a copy of the model and what a trial said of it.
+
+    Args:
+        context: the rewrite.
+        trial: the context of the passes on the copy.
+        before: the remarks when the copy was made; later ones are dropped.
+    """
+    context.remarks.restore(before + trial.remarks.entries)
+    context.offers = trial.offers
+    context.analyses.facts = trial.analyses.facts
+    context.analyses.invalidate()
+    context.meter.added_nodes = trial.meter.added_nodes
+    context.meter.growth = trial.meter.growth
+    for name, seconds in trial.meter.seconds.items():
+        context.meter.seconds[name] = context.meter.seconds.get(name, 0.0) + seconds

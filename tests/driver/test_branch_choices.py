@@ -7,7 +7,7 @@ import straightline as sl
 from harness import as_model, op_types, run_in_onnxruntime
 from straightline import ir
 from straightline.cli.commands import app
-from straightline.driver.assumptions import AssumptionError, assume_branches
+from straightline.driver.assumptions import AssumptionError, Assumptions
 from tables import table
 from typer.testing import CliRunner
 
@@ -86,7 +86,7 @@ def test_inputs_that_keep_to_it_agree():
 )
 def test_unfit_assumptions(branches, message):
     with pytest.raises(AssumptionError, match=message):
-        assume_branches(ir.load(as_model(MODEL)), branches)
+        Assumptions({}, branches).assume(ir.load(as_model(MODEL)))
 
 
 def test_on_the_command_line(tmp_path, monkeypatch):

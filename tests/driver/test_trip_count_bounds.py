@@ -5,7 +5,7 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs, check_model
 from straightline import ir
-from straightline.driver.assumptions import AssumptionError, assume_maxima
+from straightline.driver.assumptions import AssumptionError, Assumptions
 from straightline.verification.mismatch import MismatchError
 from tables import table
 
@@ -60,7 +60,7 @@ def test_a_loop_that_data_ends(given, most):
 def test_a_maximum_of_any_rank(shape):
     text = COUNTED.replace("int64 n", f"int64{shape} n")
     model = ir.load(as_model(text))
-    assume_maxima(model, {"y": 3})
+    Assumptions({"y": 3}, {}).assume(model)
     ir.verify(model)
     proto = ir.to_proto(model)
     check_model(proto)
@@ -74,7 +74,7 @@ def test_a_smaller_maximum_of_the_model_itself_counts():
         "{\n    y", "<int64 n = {2}> {\n    y", 1
     )
     model = ir.load(as_model(text))
-    assume_maxima(model, {"y": 50})
+    Assumptions({"y": 50}, {}).assume(model)
     (loop,) = model.graph.nodes()
     assert loop.inputs[0].constant.numpy() == 2
 
@@ -97,4 +97,4 @@ def test_an_input_beyond_it_is_found_and_told():
 )
 def test_unfit_maxima_are_refused(text, maxima, message):
     with pytest.raises(AssumptionError, match=message):
-        assume_maxima(ir.load(as_model(text)), maxima)
+        Assumptions(maxima, {}).assume(ir.load(as_model(text)))

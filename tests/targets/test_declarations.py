@@ -1,5 +1,8 @@
 """Declared sizes inside a model that a client holds against its own."""
 
+import straightline as sl
+from harness import as_model
+
 from targets import fitted, lacking
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y)
@@ -33,3 +36,16 @@ def test_bodies_keep_theirs():
     model = fitted(text, lacking(known_declarations=True), passes=()).model
     (body,) = (a.g for a in model.graph.node[0].attribute if a.HasField("g"))
     assert [value.name for value in body.value_info] == ["z"]
+
+
+def test_options_for_open_sizes_are_named_where_a_client_wants_known_ones():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, ?, 3] x, float[n] z, float[2] w) => (float[2] y) { y = Relu (w) }"""
+    notes = {
+        name: [r.reason for r in sl.transform(as_model(text), target=name).remarks]
+        for name in ("tvm", "openvino")
+    }
+    assert not notes["openvino"]
+    assert "--dim n=... --shape x=..." in notes["tvm"][0]
+    closed = sl.transform(as_model(text), target="tvm", shapes={"x": (1, 2, 3)})
+    assert not any("known sizes" in remark.reason for remark in closed.remarks)

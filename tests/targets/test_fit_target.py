@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from straightline import ir
 from straightline.driver.options import RewriteOptions
 from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
+from straightline.passes.utils.trial import take_over
 from straightline.targets import Form
-from straightline.targets.fit_target import take_over
 from strategies import model_and_feeds
 
 from targets import fitted, lacking, one_node, operators
@@ -266,48 +266,6 @@ def test_options_of_the_target_s_own_passes():
         assert op_types(result) == nodes
     with pytest.raises(sl.Error, match="an option 'exactnes'"):
         sl.rewrite(onnx.parser.parse_model(text), target="onnxruntime", exactnes="bits")
-
-
-def test_absent_inputs_at_the_end_are_not_written():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[3] x) => (float[3] y) <float z = {0}> { y = Clip (x, z, ) }"""
-    model = onnx.parser.parse_model(text.replace("z, )", "z)"))
-    model.graph.node[0].input.append("")
-    outcome = fitted(model, "onnx2torch", {"x": X[0, :3]})
-    assert list(outcome.model.graph.node[0].input) == ["x", "z"]
-
-
-def test_options_for_open_sizes_are_named_where_a_client_wants_known_ones():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[n, ?, 3] x, float[n] z, float[2] w) => (float[2] y) { y = Relu (w) }"""
-    notes = {
-        name: [r.reason for r in sl.transform(text_model(text), target=name).remarks]
-        for name in ("tvm", "openvino")
-    }
-    assert not notes["openvino"]
-    assert "--dim n=... --shape x=..." in notes["tvm"][0]
-    closed = sl.transform(text_model(text), target="tvm", shapes={"x": (1, 2, 3)})
-    assert not any("known sizes" in remark.reason for remark in closed.remarks)
-
-
-def text_model(text):
-    return onnx.parser.parse_model(text)
-
-
-def test_as_many_inputs_stay_as_the_operator_requires():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[3] x, int64 n) => (float[k] y) {
-        y = Loop (n) <body = b (int64 i, bool c) => (bool d, float r) {
-            d = Identity (c)
-            e = Gather (x, i)
-            r = Sin (e)
-        }>
-    }"""
-    model = onnx.parser.parse_model(text)
-    model.graph.node[0].input.append("")
-    feeds = {"x": X[0, :3], "n": np.array(2)}
-    (loop,) = fitted(model, lacking("Einsum"), feeds, passes=()).ir.graph.nodes()
-    assert len(loop.inputs) == 2 and loop.inputs[1] is None
 
 
 @pytest.mark.parametrize(("passes", "notion"), [("accelerate", "reals"), ((), "bits")])

@@ -139,3 +139,28 @@ def test_constants_without_elements_are_computed(wanted):
     outcome = fitted(text, target, *feeds)
     sizes = [t.dims for graph in outcome.ir.graphs() for t in graph.initializers.values()]
     assert ((0, 2) in sizes) != wanted and (0,) in sizes
+
+
+def test_absent_inputs_at_the_end_are_not_written():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3] x) => (float[3] y) <float z = {0}> { y = Clip (x, z, ) }"""
+    model = onnx.parser.parse_model(text.replace("z, )", "z)"))
+    model.graph.node[0].input.append("")
+    outcome = fitted(model, "onnx2torch", {"x": X[0, :3]})
+    assert list(outcome.model.graph.node[0].input) == ["x", "z"]
+
+
+def test_as_many_inputs_stay_as_the_operator_requires():
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[3] x, int64 n) => (float[k] y) {
+        y = Loop (n) <body = b (int64 i, bool c) => (bool d, float r) {
+            d = Identity (c)
+            e = Gather (x, i)
+            r = Sin (e)
+        }>
+    }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.node[0].input.append("")
+    feeds = {"x": X[0, :3], "n": np.array(2)}
+    (loop,) = fitted(model, lacking("Einsum"), feeds, passes=()).ir.graph.nodes()
+    assert len(loop.inputs) == 2 and loop.inputs[1] is None

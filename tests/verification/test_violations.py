@@ -9,7 +9,6 @@ import straightline as sl
 from harness import as_model
 from straightline import ir
 from straightline.cli.commands import app
-from straightline.driver import bound_violations
 from straightline.driver.assumptions import Assumptions
 from straightline.runtimes.workers import Workers
 from typer.testing import CliRunner
@@ -71,7 +70,7 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
     feeds, error = caught.value.verdict.feeds, caught.value
     assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
     guarded = ir.load(as_model(text))
-    bound_violations.guard(guarded, Assumptions(maxima, {}))
+    Assumptions(maxima, {}).guard(guarded)
     with pytest.raises(sl.Error):  # it does go beyond
         sl.reference.run(guarded, feeds)
     sl.reference.run(as_model(text), feeds)
@@ -118,7 +117,7 @@ def test_a_conversion_behind_it_changes_nothing(run):
 def test_sizes_beyond_any_array_are_not_searched():
     model = ir.load(as_model(BY_NUMBER))
     before = ir.to_text(model)
-    assert bound_violations.guard(model, Assumptions({"y": 10**9}, {})) == []
+    assert Assumptions({"y": 10**9}, {}).guard(model) == []
     assert ir.to_text(model) == before
 
 

@@ -1,44 +1,57 @@
-"""Search for inputs that violate the assumptions that a caller vouches for.
+"""Search for inputs that violate assumptions of a caller.
 
-A copy of the original is guarded: in the iteration after the last allowed one, or on the way to the
-other branch, it reads an element that does not exist, and stops. So endless Loops end, and a Loop
-or If is watched in every graph.
+A guarded copy of the original reads an element that does not exist, and stops, where an assumption
+is violated: in the iteration after the last allowed one, or on the way to the other branch. So
+endless Loops end, and a Loop or If is watched in every graph.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-import onnx
-
-from ..ir import Array, BaseDir, Model, ModelSource, Node, Operator
-from ..ops.builder import Builder
+from ..ir import Array, BaseDir, Model, ModelSource
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.workers import RuntimeFailure, Workers
-from ..verification import with_sample_shapes
-from ..verification.mismatch import feeds_text
-from ..verification.runs.input_generator import Drawer, DrawError
-from ..verification.runs.many_iterations import long_running
-from ..verification.runs.options import VerifyOptions, has_onnxruntime
-from ..verification.runs.sample_shapes import narrow_signature
-from ..verification.runs.shape_inputs import steering_inputs
-from ..verification.runs.trial import Pair
-from ..verification.runs.verify import run
-from .assumptions import Assumptions, Claim, assumed_ifs, assumed_loops
+from .mismatch import feeds_text
+from .runs.input_generator import Drawer, DrawError
+from .runs.many_iterations import long_running
+from .runs.options import VerifyOptions, has_onnxruntime
+from .runs.sample_shapes import narrow_signature
+from .runs.shape_inputs import steering_inputs
+from .runs.trial import Pair
+from .runs.verify import run
 
-_MARK = "violated_assumption_"
-_LARGEST = 1 << 20
-"""A larger maximum is not guarded: it takes an array of that size."""
+MARK = "violated_assumption_"
+"""The name of a guard, before the number of its claim."""
 _LONGER = 4
 """Trip count to exceed where an If is watched: its condition may count as Loops do."""
 _PATIENCE = 10.0
 """Seconds that a run may take while inputs are looked for; one that takes longer is the last."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """One assumption.
+
+    Attributes:
+        path: the Loop or If.
+        content: what is assumed, a noun.
+        violation: what an input makes the construct do that violates it.
+        remedy: what a message says then.
+        most: the largest trip count that it allows; None for a branch.
+    """
+
+    path: str
+    content: str
+    violation: str
+    remedy: str
+    most: int | None = None
 
 
 class Violation(NamedTuple):
@@ -65,9 +78,9 @@ class Search:
 
     Args:
         original: the model.
-        guarded: a copy with its inputs bound, which is guarded here.
-        assumptions: what is watched.
-        options: those of a verification.
+        guarded: a copy with its inputs bound and a guard for each claim, named by `MARK`.
+        claims: the assumptions.
+        options: those of a verification, with the shapes of samples.
         bound: the values of the inputs that the copy no longer has.
         base_dir: the folder of the external data of models in memory.
         workers: child processes to use again.
@@ -77,16 +90,14 @@ class Search:
         self,
         original: ModelSource,
         guarded: Model,
-        assumptions: Assumptions,
+        claims: Sequence[Claim],
         options: VerifyOptions,
         *,
         bound: Mapping[str, Array],
         base_dir: BaseDir,
         workers: Workers | None,
     ) -> None:
-        self._bound, self._workers = bound, workers
-        self._guards = guard(guarded, assumptions)
-        self._options = with_sample_shapes(original, options, bound)
+        self._bound, self._workers, self._claims, self._options = bound, workers, claims, options
         shared: dict[str, Any] = {"bound": bound, "base_dir": base_dir, "workers": workers}
         self._verdict = partial(run, original, guarded, self._options, **shared, trusted=True)
         self._pair = Pair(Source(original, base_dir), Source(guarded, base_dir))
@@ -98,7 +109,7 @@ class Search:
         Args:
             differing: an input on which the outputs differ, if any; the samples here are others.
         """
-        if not self._guards:
+        if not self._claims:
             return None
         verdict = self._verdict()
         if verdict.status == "different" and verdict.feeds is not None:
@@ -109,7 +120,7 @@ class Search:
 
     def further(self) -> Violation | None:
         """Return an input drawn to violate one; None where the caller gives inputs."""
-        if not self._guards or self._options.feeds is not None:
+        if not self._claims or self._options.feeds is not None:
             return None
         return self._first(self._drawn())
 
@@ -140,64 +151,13 @@ class Search:
         after = narrow_signature(pair.before_signature, pair.after_signature, options.sample_shapes)
         settings = self._bound, options.seed, self._steering, options.minima
         drawer = Drawer(pair.before_signature, after, *settings)
-        for most in dict.fromkeys(claim.most or _LONGER for claim in self._guards):
+        for most in dict.fromkeys(claim.most or _LONGER for claim in self._claims):
             yield from long_running(drawer, self._steering, most)
 
     def _told(self, reason: str, feeds: Feeds) -> Violation | None:
         """Return the input of a failure, if a guard failed."""
-        mark = re.search(rf"{_MARK}(\d+)", reason)
+        mark = re.search(rf"{MARK}(\d+)", reason)
         if mark is None:
             return None
         own = {name: value for name, value in feeds.items() if name not in self._bound}
-        return Violation(self._guards[int(mark[1])], own, self._steering)
-
-
-def guard(model: Model, assumptions: Assumptions) -> list[Claim]:
-    """Guard a model: it fails where an assumption does not hold.
-
-    Args:
-        model: is changed in place.
-        assumptions: what is watched.
-
-    Returns:
-        the guarded assumptions, in order.
-
-    Raises:
-        AssumptionError: the model has no such construct.
-    """
-    loops = assumed_loops(model, assumptions.maxima)
-    ifs = assumed_ifs(model, assumptions.branches)
-    claims = [claim for claim in assumptions.claims() if (claim.most or 0) <= _LARGEST]
-    for number, claim in enumerate(claims):
-        mark = f"{_MARK}{number}"
-        if claim.most is None:
-            _guard_branch(ifs[claim.path], assumptions.branches[claim.path], mark)
-        else:
-            _guard(loops[claim.path], claim.most, mark)
-    return claims
-
-
-def _guard_branch(node: Node, branch: str, name: str) -> None:
-    """Read an element of a list of one: the first where the branch runs, else the second."""
-    graph, condition = node.graph, node.input(0)
-    assert graph is not None
-    assert condition is not None
-    emit = Builder(graph)
-    condition = emit.scalar(condition, "condition")
-    other = emit.add("Not", [condition], "other") if branch == "then" else condition
-    index = emit.add("Cast", [other], "index", to=onnx.TensorProto.INT64)
-    allowed = emit.constant(np.ones(1, bool), "allowed")
-    inside = emit.apply(Operator.make("Gather"), [allowed, index], name, name)
-    # Runtimes drop a Gather that nothing reads.
-    graph.set_input(node, 0, emit.add("And", [condition, inside], "watched"))
-
-
-def _guard(loop: Node, most: int, name: str) -> None:
-    body = loop.body("body")
-    emit = Builder(body)
-    number = emit.scalar(body.inputs[0], "number")
-    # No element has the number `most`, so one iteration more than that fails.
-    allowed = emit.constant(np.ones(most, bool), "allowed")
-    inside = emit.apply(Operator.make("Gather"), [allowed, number], name, name)
-    goes_on = emit.add("And", [body.outputs[0], inside], "goes_on")
-    body.set_outputs([goes_on, *body.outputs[1:]])
+        return Violation(self._claims[int(mark[1])], own, self._steering)

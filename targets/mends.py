@@ -1,0 +1,97 @@
+"""Conditions, captures, outputs and names of a whole model, as targets require them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..facts.reason import Message
+from ..ir import Model, Node
+from ..passes import Pass, PassContext
+from ..passes.utils.loop_conditions import isolate_conditions
+from .declarations import drop_open_declarations
+from .name_repair import name_bodies, name_colliding_nodes, name_open_sizes
+from .outputs import compute_empty_constants, end_in_nodes
+from .scan_captures import pass_captures
+from .target import Target
+
+
+class _Mend(NamedTuple):
+    """One mend.
+
+    Attributes:
+        key: the key of targets that require it.
+        run: changes a model, and returns the changed nodes, or the number of other things.
+        remark: on each node, or on the model with the number.
+    """
+
+    key: str
+    run: Callable[[Model], Sequence[Node] | int]
+    remark: Message
+
+
+_MENDS = (
+    _Mend(
+        *("own_conditions", isolate_conditions),
+        Message("own-condition", "{target} requires its body to return a condition of its own"),
+    ),
+    _Mend(
+        *("own_scans", pass_captures),
+        Message(
+            "own-values",
+            "{target} does not support computed values around its body: they became states",
+        ),
+    ),
+    _Mend(
+        *("own_outputs", end_in_nodes),
+        Message(
+            "own-ends",
+            "{target} requires bodies that end in nodes: an Identity follows their constants",
+        ),
+    ),
+    _Mend(
+        *("computes_empty", compute_empty_constants),
+        Message(
+            "empty-constants",
+            "{count} constants without elements are computed, as {target} needs it",
+        ),
+    ),
+    _Mend(
+        *("names_nodes", name_colliding_nodes),
+        Message("nodes-named", "{count} unnamed nodes were named, as {target} names them alike"),
+    ),
+    _Mend(
+        *("names_sizes", name_open_sizes),
+        Message("sizes-named", "{count} open sizes were named, as {target} requires names"),
+    ),
+    _Mend(
+        *("names_bodies", name_bodies),
+        Message(
+            "bodies-named",
+            "{count} bodies were named, as {target} tells them apart by their names",
+        ),
+    ),
+    _Mend(
+        *("known_declarations", drop_open_declarations),
+        Message(
+            "declarations-dropped",
+            "{count} declared types with open sizes were dropped, as {target} refuses numbers in"
+            " the place of names",
+        ),
+    ),
+)
+
+
+def mend(model: Model, target: Target, fit: Pass, context: PassContext) -> bool:
+    """Mend a model as a target requires it; `fit`: the pass of the remarks on each change."""
+    changed = False
+    for key, run, remark in _MENDS:
+        result = run(model) if getattr(target, key) else 0
+        changed |= bool(result)
+        if not isinstance(result, int):
+            for node in result:
+                context.rewritten(fit, node, node.path, remark(target=target.name))
+        elif result:
+            what = remark(target=target.name, count=result)
+            context.remarks.add_on_model(fit, model, "rewritten", what)
+    return changed

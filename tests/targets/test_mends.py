@@ -1,0 +1,60 @@
+"""Mends of a whole model: each is a key of targets, changes what it says, and leaves a remark."""
+
+import numpy as np
+import pytest
+from straightline.targets.mends import _MENDS
+
+from targets import fitted, lacking
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
+BRANCHES = """z = If (c) <then_branch = t () => (float[2] u) {{ {} }},
+    else_branch = {} () => (float[2] v) {{ v = Neg (x) }}>"""
+STEP = "<body = b (int64 i, bool k, float[2] a) => (bool {}, float[2] e) {{ {} e = Exp (a) }}>"
+SCAN = """s, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] r)
+    => (float[2] p, float[2] q) { p = Add (a, t) q = Mul (r, t) }> (x, w)"""
+BRANCH = "float[2] x, bool c", BRANCHES.format("u = Exp (x)", "t")
+CASES = {
+    "own_conditions": ("float[2] x, int64 n", f"z = Loop (n, , x) {STEP.format('k', '')}"),
+    "own_scans": ("float[2] x, float[N, 2] w", f"t = Exp (x) {SCAN}"),
+    "own_outputs": (
+        "float[2] x, bool c",
+        BRANCHES.format("", "f").replace("u)", "u) <float[2] u = {3, 4}>", 1),
+    ),
+    "computes_empty": ("float[m, 2] x", "z = Concat <axis = 0> (k, x)"),
+    "names_nodes": ("float[2] x", "[Neg_1] a = Neg (x) z = Exp (a)"),
+    "names_sizes": ("float[?, 2] x", "z = Neg (x)"),
+    "names_bodies": BRANCH,
+    "known_declarations": ("float[n] x", "a = Neg (x) z = Exp (a)"),
+}
+"""By key the inputs and the nodes of a model that the mend changes."""
+DECLARED = {"known_declarations": "<float[n] a>", "computes_empty": "<float[0, 2] k = {}>"}
+OUTPUTS = dict.fromkeys(("own_scans", "computes_empty", "names_sizes"), "[r, 2]")
+OUTPUTS["known_declarations"] = "[n]"
+FEEDS = {
+    "x": np.float32([1, 2]),
+    "n": np.array(2),
+    "c": np.array(True),
+    "w": np.ones((3, 2), np.float32),
+}
+
+
+def test_every_key_has_a_case():
+    assert [mend.key for mend in _MENDS] == list(CASES)
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_a_mend_happens_for_the_targets_that_ask_for_it(key):
+    inputs, nodes = CASES[key]
+    output = f"float{OUTPUTS.get(key, '[2]')} y"
+    text = f"{HEAD} g ({inputs}) => ({output}) {DECLARED.get(key, '')} {{ {nodes} y = Neg (z) }}"
+    (remark,) = (mend.remark for mend in _MENDS if mend.key == key)
+    feeds = {name: FEEDS[name] for name in FEEDS if f" {name}" in inputs}
+    if key in ("computes_empty", "names_sizes"):
+        feeds["x"] = np.ones((3, 2), np.float32)
+    codes = {}
+    for is_asked in (True, False):
+        outcome = fitted(text, lacking("Tan", **{key: is_asked}), feeds, passes=())
+        codes[is_asked] = [r.sentence.code for r in outcome.remarks if r.action == "rewritten"]
+    assert codes == {True: [remark.code], False: []}
+    # A second run changes nothing.
+    assert not fitted(outcome.model, lacking("Tan"), feeds, passes=()).changed
