@@ -104,7 +104,7 @@ class Engine:
         self.types.begin_step(due, source)
         crossing, nodes, waiting = None, list(due), [n for n in due if n.op_type == "Scan"]
         if waiting and scans.crosses(source, target):
-            crossing = scans.Crossing(root, self.model, source, self.types)
+            crossing = scans.Crossing.of(root, self.model, source, self.types)
             nodes = [n for n in nodes if n.op_type != "Scan"]
         _import(root, target)
         self._constants = Constants(self.types, self._folder)

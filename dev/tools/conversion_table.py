@@ -70,7 +70,7 @@ def adapters() -> Iterator[Line]:
         for (version, way, text), op_types in sorted(rows.items())
     }
     yield from lines("adapter", ordered)
-    yield "adapter", "8 to 9, 9 to 8", "Scan", "The passes scan-8-to-9 and scan-9-to-8."
+    yield "adapter", "8 to 9, 9 to 8", "Scan", "The batch axis becomes a Scan over rows, or goes."
 
 
 def summary(adapter: Adapter) -> str:

@@ -38,8 +38,7 @@ from ..iteration.loop_view import (
     replace_outputs,
 )
 from ..iteration.splice import add_input, all_labels, is_used, set_own_outputs
-from ..scans.opset import emit_sizes
-from ..scans.shapes import ScanShapes, Size
+from ..scans.shapes import ScanShapes, Size, emit_sizes
 from ..utils.sites import Site, SitePass
 
 _SLICE_BACKWARD = 10

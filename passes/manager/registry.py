@@ -57,8 +57,6 @@ from ..functions.simplify_bodies import SimplifyBodies as SimplifyBodies
 from ..control.ifs_to_selects import IfsToSelects as IfsToSelects
 from ..loops.unswitch_loops import UnswitchLoops as UnswitchLoops
 from ..recurrences.expand.expand_recurrences import ExpandRecurrences as ExpandRecurrences
-from ..scans.opset import Scan8To9 as Scan8To9
-from ..scans.opset import Scan9To8 as Scan9To8
 
 PASSES: tuple[type[Pass], ...] = tuple(
     kind for kind in [*vars().values()] if isinstance(kind, type) and kind is not Pass

@@ -1,1 +1,1 @@
-"""Passes on Scans: unrolling, and conversion between the forms of opset 8 and 9."""
+"""Unrolling of Scans, and what their sizes are."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import UNKNOWN, Fact, Shape
@@ -12,6 +14,7 @@ from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ir.lazy import lazy_property
+from ...ops.builder import Builder
 from ...ops.schema_queries import NEGATIVE_AXES
 from ..iteration.loop_view import ScanLayout, read_scan
 
@@ -222,3 +225,19 @@ def _better(fact: Fact, declared: Fact) -> Shape | None:
         return declared.shape if fact.shape is None else fact.shape
     pairs = zip(fact.shape, declared.shape, strict=True)
     return tuple([b if a.value is None and b.value is not None else a for a, b in pairs])
+
+
+def emit_sizes(emitter: Builder, sizes: Sequence[Size], label: str) -> Value:
+    """Emit an int64 vector of sizes, read from values where they are not numbers."""
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if len(numbers) == len(sizes):
+        return emitter.vector(tuple(numbers), label)
+    parts = []
+    for size in sizes:
+        if isinstance(size, int):
+            parts.append(emitter.constant(np.array([size], np.int64), "size"))
+        else:
+            shape = emitter.add("Shape", [size.value], f"{size.value.name}_shape")
+            name = f"{size.value.name}_{label}"
+            parts.append(emitter.slice(shape, size.axis, size.axis + 1, name))
+    return emitter.concat(parts, 0, label)

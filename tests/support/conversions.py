@@ -16,6 +16,7 @@ import onnxruntime as ort
 import pytest
 import straightline
 from depth import DEEP
+from harness import as_model, assert_equal_outputs, assert_same_text
 from sessions import open_session
 from straightline import reference
 from straightline.version_converter import ConversionError
@@ -103,6 +104,16 @@ def assert_becomes(text: str) -> None:
         graph.node.remove(node)
     wanted = [line.strip() for line in after.splitlines() if line.strip()]
     assert _numbered(statements(graph)) == _numbered(wanted), "\n".join(statements(graph))
+
+
+def assert_converts(
+    target: int, before: str, after: str, feeds: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Check the whole text that a model becomes at a version, and that outputs are equal."""
+    result = convert_version(as_model(before), target)
+    assert_same_text(result, after)
+    for feed in feeds:
+        assert_equal_outputs(before, result, feed)
 
 
 def _numbered(lines: Sequence[str]) -> list[str]:
