@@ -335,6 +335,11 @@ class Comparison:
         asked about tensors that certainly differ in type or shape."""
         if _unlike(one, other):
             return None
+        # Before normal forms, which write the states of a known number of iterations out.
+        if self._reals is not None:
+            pairs = self.induction.last(*map(self._cell, (one, other)))
+            if pairs is not None:
+                return pairs
         if self._unopened is not None and self._unopened.equal(one, other):
             return []
         # States after zero iterations are the initial ones, which need no induction.
@@ -342,10 +347,6 @@ class Comparison:
             pairs = self.induction.states(one, other)
             if pairs is not None:
                 return pairs  # before iterations are written out
-        if self._reals is not None:
-            pairs = self.induction.last(*map(self._cell, (one, other)))
-            if pairs is not None:
-                return pairs
         # Congruence before normal forms: two equal long terms are compared in linear time, where
         # normal forms would write both out.
         for shortcut in (self._leap, self._anywhere):

@@ -281,6 +281,23 @@ def _reduction(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     yield forms.of_rows(REDUCTIONS[whole.head.name], *prefix_of(values))
 
 
+@reads_fold("MatMul")
+def _product(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Product of matrices as a sum: of outer products of a column and a row."""
+    one, other = whole.operands
+    shapes, terms = (one.fact.shape, other.fact.shape), forms.terms
+    if not forms.over_reals or not all(shape and len(shape) < 3 for shape in shapes):
+        return
+    columns = terms.op("Transpose", _OPSET, one, perm=[1, 0]) if len(one.shape) > 1 else one
+    lines = [size for size in one.shape[:-1] if size.value != 1]
+    count, ends = other.shape[0], other.shape[1:]
+    places = (count, *lines, *[ONE] * len(ends)), (count, *[ONE] * len(lines), *ends)
+    sides = [terms.view(*each) for each in zip((columns, other), places, strict=True)]
+    values = terms.op("Mul", _OPSET, *sides)
+    if one.shape[-1] == count and values.fact.shape == (count, *lines, *ends):
+        yield forms.of_rows("Add", *prefix_of(values))
+
+
 @reads_fold("Add", is_first=True)
 def _weighted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     """Sum weighted by powers of a fixed factor: `s' = a * s + b`.

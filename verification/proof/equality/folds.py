@@ -74,6 +74,9 @@ class Folds:
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
         """State of a recurrence, or what an iteration makes of one, and a fold; or two folds."""
+        rest = self._without_common(one, other)
+        if rest is not None:
+            return [rest]
         for term, whole in ((one, other), (other, one)):
             for fold in self._forms.of(whole):
                 self._terms.budget.step(_FOLD)
@@ -81,6 +84,15 @@ class Folds:
                 if pairs is not None:
                     return pairs if term is one else [(b, a) for a, b in pairs]
         return self._of_folds(one, other)
+
+    def _without_common(self, one: Term, other: Term) -> Pair | None:
+        """Summands beside a common one (law: cancellation), of equal sums if they are equal."""
+        if self._forms.reorders(one.fact.elem_type):
+            for a, b in both_ways(one, "Add"):
+                for c, d in both_ways(other, "Add"):
+                    if a is c and b.fact.shape == d.fact.shape == one.fact.shape:
+                        return b, d
+        return None
 
     def _of_state(self, term: Term, fold: Fold) -> list[Pair] | None:
         """Pairs for a state after as many iterations as the fold has rows."""
@@ -243,7 +255,9 @@ class Folds:
 
     def _of_folds(self, one: Term, other: Term) -> list[Pair] | None:
         """Two folds, the first one as a state of the recurrence that it computes."""
-        if bare(one).head.name == bare(other).head.name:
+        names = {bare(one).head.name, bare(other).head.name}
+        # A weighted sum and a product of matrices have rows with weights of different forms.
+        if len(names) == 1 or names == {"Add", "MatMul"}:
             return None
         for term, whole in ((one, other), (other, one)):
             for fold in self._forms.of(term):

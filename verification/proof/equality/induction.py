@@ -219,16 +219,18 @@ class Induction:
         return self._matches[key]
 
     def stacked(self, one: Term, other: Term) -> list[Pair] | None:
-        """Scan output and a term with equal elements on every iteration."""
+        """Rows of a scan output, and a term with equal elements on every iteration."""
         if one.head.name == "stacked" and other.head.name == "stacked":
             return self._both_stacked(one, other)
-        stacked, whole = (one, other) if one.head.name == "stacked" else (other, one)
-        if stacked.head.name != "stacked" or not stacked.fact.shape:
+        outputs = _scan_output(one), _scan_output(other)
+        rows, whole = (one, other) if outputs[0] else (other, one)
+        stacked, shape = outputs[0] or outputs[1], whole.fact.shape
+        if stacked is None or not shape or not rows.fact.shape or shape[0] != rows.shape[0]:
             return None
-        shape = whole.fact.shape
-        if not shape or shape[0] != stacked.fact.shape[0]:
-            return None
-        self._take_iterations(stacked)
+        if rows is stacked:
+            self._take_iterations(stacked)
+        elif stacked.head.key[1] is not None and shape[0].less(1) is not False:
+            return None  # rows of a loop without iterations have the sizes that it declares
         pairs = []
         for first, length in segments(self.terms, whole, shape[0]):
             index = self.symbol(length) + first if length != 1 else Dimension.constant(first)
@@ -419,6 +421,17 @@ def _have_one_shape(one: Term, other: Term) -> bool:
     if a is None or b is None or a == b:
         return a == b
     return "view" not in (one.head.name, other.head.name) and _may_be_equal(a, b)
+
+
+def _scan_output(term: Term) -> Term | None:
+    """Scan output of which a term holds some rows; None for any other term."""
+    while term.head.name in ("view", "narrow"):
+        one, other = term.operands[0].fact.shape, term.fact.shape
+        is_of_rows = term.head.name == "narrow" and term.head.key == 0
+        if not is_of_rows and (not one or not other or one[0] != other[0]):
+            return None
+        term = term.operands[0]
+    return term if term.head.name == "stacked" and term.fact.shape else None
 
 
 def _may_be_equal(one: Shape, other: Shape) -> bool:

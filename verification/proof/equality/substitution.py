@@ -163,7 +163,9 @@ def unrolled(terms: Terms, state: Term) -> Term:
     assert recurrence is not None and place is not None
     number, bound = element(place.fact).value, binding(recurrence)
     assert bound is not None
-    if number is None or not 0 <= number <= _MOST_UNROLLED:
+    # Over the reals each state is a function of its own: loops are compared by an iteration first.
+    most = _MOST_UNROLLED // 4 if terms.are_reals else _MOST_UNROLLED
+    if number is None or not 0 <= number <= most:
         return state
     if number == 0:
         return recurrence.args[2 + state.head.key] or state

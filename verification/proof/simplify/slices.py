@@ -44,13 +44,18 @@ def is_part(terms: Terms, start: Dimension, length: Dimension, size: Dimension) 
 
 def _never_negative(terms: Terms, number: Dimension) -> bool:
     """Test whether a number is at least 0 on every iteration."""
-    for symbol in sorted(number.symbols & terms.limits.keys()):
-        factor = number.terms.get((symbol,), 0)
+    # A limit may name symbols of loops around, which have limits of their own.
+    while falling := [name for name in number.symbols if _falls(terms, number, name)]:
+        symbol = min(falling)
         if any(symbol in monomial and monomial != (symbol,) for monomial in number.terms):
             return False
-        if factor < 0:
-            number = number.replaced({symbol: terms.limits[symbol] - 1})
+        number = number.replaced({symbol: terms.limits[symbol] - 1})
     return number.less(0) is False
+
+
+def _falls(terms: Terms, number: Dimension, symbol: str) -> bool:
+    """Test for a number that is the smaller, the later the iteration of a symbol."""
+    return symbol in terms.limits and number.terms.get((symbol,), 0) < 0
 
 
 _COUNTING = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)

@@ -1,6 +1,7 @@
 """Operators as folds: elements of a CumSum, and sums weighted by powers; near misses."""
 
 import numpy as np
+import onnx
 import pytest
 from proofs import assert_open, assert_proved, model
 from sessions import open_session
@@ -246,3 +247,30 @@ def test_factors_along_another_axis_are_open(shape):
     nodes = WEIGHTED_SUM.replace("r = Pow (a, z)", "v = Reshape (a, way) r = Pow (v, z)")
     text = WEIGHTED.replace("f = {1}", f"f = {{1}}, int64[2] way = {shape}").replace("NODES", nodes)
     assert prove(weighted(SMOOTHED), model(text), equality="reals").proved is (shape == "{1, 2}")
+
+
+DOTS = """g (float[n, 2] x, float[n] w) => (float[{d}] f)
+    <int64[1] zero = {{0}}, int64[1] one = {{1}}, {c} first> {{
+    f = Scan <num_scan_inputs = 2, body = b (float[{d}] s, float[2] e, float k)
+        => (float[{d}] t) {{ {body} t = Add (s, v) }}> (first, x, w) }}"""
+PRODUCT = "g (float[n, 2] x, float[n] w) => (float[{d}] f) {{ {nodes} }}"
+OUTER = "c = Unsqueeze (e, one) r = Unsqueeze (e, zero) v = Mul (c, r)"
+
+
+@table(
+    ("2", "v = Mul (k, e)", "f = MatMul (w, x)", True),
+    ("2", "v = Mul (k, e)", "v = Neg (w) f = MatMul (v, x)", False),
+    ("2", "v = Mul (k, e)", "u = Mul (w, w) f = MatMul (u, x)", False),
+    ("2", "v = Mul (e, e)", "f = MatMul (w, x)", False),
+    ("2, 2", OUTER, "t = Transpose <perm = [1, 0]> (x) f = MatMul (t, x)", True),
+    ("2, 2", OUTER, "z = Neg (x) t = Transpose <perm = [1, 0]> (z) f = MatMul (t, x)", False),
+)
+def test_a_product_of_matrices_is_a_sum_of_products_of_columns_and_rows(d, body, nodes, holds):
+    """Over the reals alone, since kernels add in other orders; also of no row."""
+    zeros = np.zeros([int(size) for size in d.split(", ")], np.float32)
+    before = model(DOTS.format(d=d, body=body, c=f"float[{d}]"))
+    before.graph.initializer.append(onnx.numpy_helper.from_array(zeros, "first"))
+    after = model(PRODUCT.format(d=d, nodes=nodes))
+    for pair in ((before, after), (after, before)):
+        assert prove(*pair, equality="reals").proved is holds
+        assert not prove(*pair).proved

@@ -299,6 +299,20 @@ def test_the_exponential_of_a_state_is_a_sum():
         assert proof.proved is ((first, row) == ("0, 0", "e")), proof.reason
 
 
+OF_SUMS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+    <float[2] f = {0, 0}> { v, y = Scan <num_scan_inputs = 1, body = b (float[2] r, float[2] s,
+    float[2] e) => (float[2] w, float[2] t) { w = Add (r, e) t = Add (s, %s) }> (f, f, x) }"""
+SUM_OF_SUMS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+    <int64 k = {0}, int64[1] a = {0}> { s = CumSum%s (x, k) y = ReduceSum <keepdims = 0> (s, a) }"""
+
+
+@table(("w", "", True), ("r", "", False), ("e", "", False), ("w", " <reverse = 1>", False))
+def test_equal_sums_with_a_common_summand_have_another_one_in_common(added, along, holds):
+    models = [onnx.parser.parse_model(text) for text in (OF_SUMS % added, SUM_OF_SUMS % along)]
+    assert prove(*models, equality="reals").proved is holds
+    assert not prove(*models).proved
+
+
 EDGES = np.array([-128, -127, -1, 0, 1, 2, 3, 64, 127], np.int8)
 
 

@@ -1,10 +1,14 @@
 """Loops whose states are equal after each iteration if they were equal before it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
 from spelled import require_same
+from straightline.dev.benchmarks.loops.collection import cases
 from straightline.facts.polynomial import Dimension
+from straightline.verification.proof import prove
 from straightline.verification.proof.equality.equality import Comparison
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
@@ -163,3 +167,17 @@ def test_two_comparisons_bind_variables_of_their_own():
     table = terms.constant(np.array([5, 5, 1, 2, 3, 4, 9, 9, 9]))
     assert terms.numbers(terms.narrow(table, 0, one, 1)) == [5]
     assert terms.numbers(terms.narrow(table, 0, other, 1)) is None
+
+
+@table(
+    ("decoder_layers", "masked2 = Where (seen", "b = Less (numbers, last) masked2 = Where (b"),
+    ("gru_torch_last_of_list", "linear_before_reset = 1", "linear_before_reset = 0"),
+)
+def test_rows_of_rows_and_the_last_of_a_known_number(name, old, new):
+    """Layers of attention, and 200 states of which the last one alone is read."""
+    (case,) = cases(name)
+    loop, best = case.original(case.sizes), case.by_hand(case.sizes)
+    assert prove(loop, best, equality="reals").proved
+    other = dataclasses.replace(case, best=case.best.replace(old, new)).by_hand(case.sizes)
+    assert other != best
+    assert not prove(loop, other, equality="reals").proved
