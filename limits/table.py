@@ -139,6 +139,12 @@ LIMITS = {
         "",
         "functions that call others twice run 2 to the power of their depth calls",
     ),
+    "expanded_nodes": Limit(
+        10_000_000,
+        "nodes of a model with its functions expanded, which is verified or run",
+        "",
+        "onnx's inference and runtimes expand functions; as for called_nodes",
+    ),
     "speculated_calls": Limit(
         10_000,
         "calls of functions whose nodes are proved not to fail",

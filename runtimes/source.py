@@ -6,7 +6,8 @@ import itertools
 import math
 import os
 import tempfile
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import onnx
@@ -19,10 +20,14 @@ from ..ir.io.external_data import external_tensors, files_of
 from ..ir.io.protobuf.message_headers import copy_without
 from ..ir.lazy import lazy_property
 from ..ir.onnx_errors import one_line
+from ..ir.places import FunctionKey, key_of
 from ..ir.tensor import byte_size
+from ..limits import allowed, limit
+from ..reference.bodies import subgraphs
 from .session import ModelData
 
 _keys = itertools.count()
+_MOST_NODES = limit("expanded_nodes")
 _LARGE = 1 << 18
 """The checker is given no tensor with so many elements or more: it would make copies of it."""
 
@@ -77,7 +82,9 @@ class Source:
         Raises:
             LoadError: it has external data, and that folder is not known; runtimes would take
                 whatever lies in the current one.
+            ModelError: its functions are too many nodes once they are expanded.
         """
+        require_expandable(self.proto)
         if self._path is not None:
             return ModelData(str(self._path), None, None)
         if self.unreadable:
@@ -122,7 +129,12 @@ class Source:
 
     @lazy_property
     def fault(self) -> str:
-        """Complaint of the ONNX checker in one line; empty for a valid model."""
+        """Complaint of the ONNX checker in one line; empty for a valid model.
+
+        Raises:
+            ModelError: its functions are too many nodes once they are expanded.
+        """
+        require_expandable(self.proto)
         checked = self._checked()
         if checked is None:
             return ""
@@ -147,6 +159,47 @@ class Source:
         if sum(map(uses_external_data, large)) < len(external):
             return None
         return with_inputs(self.proto, large) if large else self.proto
+
+
+def require_expandable(model: onnx.ModelProto) -> None:
+    """Check that runtimes and onnx's inference, which expand functions, come to an end.
+
+    Raises:
+        ModelError: they do not.
+    """
+    nodes = expanded_nodes(model) if model.functions else 0
+    if nodes > _MOST_NODES:
+        raise ir.ModelError(
+            f"the model has {nodes} nodes with its functions expanded, as runtimes run it:"
+            f" more than {allowed('expanded_nodes')}"
+        )
+
+
+def expanded_nodes(model: onnx.ModelProto) -> int:
+    """Number of nodes with functions expanded. One that calls itself counts as one node there."""
+    functions = {key_of(f.domain, f.name, f.overload): f for f in model.functions}
+    bodies = {key: _keys_of(function.node) for key, function in functions.items()}
+    counts, stack, entered = dict[FunctionKey, int](), [*functions], set[FunctionKey]()
+    while stack:
+        key = stack[-1]
+        waiting = bodies[key].keys() & bodies.keys() - counts.keys() - entered
+        if key not in entered and waiting:
+            entered.add(key)
+            stack += waiting
+            continue
+        stack.pop()
+        counts[key] = sum(counts.get(each, 1) * n for each, n in bodies[key].items())
+    return sum(counts.get(each, 1) * n for each, n in _keys_of(model.graph.node).items())
+
+
+def _keys_of(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionKey]:
+    """Operators of nodes and of those in their bodies, by number."""
+    keys, graphs = Counter[FunctionKey](), [nodes]
+    while graphs:
+        for node in graphs.pop():
+            keys[key_of(node.domain, node.op_type, node.overload)] += 1
+            graphs += [graph.node for graph in subgraphs(node)]
+    return keys
 
 
 def new_fault(before: Source, after: Source) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from straightline import ir, reference, verify
-from straightline.runtimes.source import Source
+from straightline import ir, prove, reference, verify
+from straightline.runtimes.source import Source, expanded_nodes
 
 TEXT = """<ir_version: 10, opset_import: ["": 21]>
 g (float[2] x) => (float[2] y) { y = Add (x, w) }"""
@@ -107,7 +107,7 @@ def test_large_models_go_through_a_file(monkeypatch):
     class Large:
         """Protobuf refuses messages of more than 2 GB."""
 
-        graph = source.proto.graph
+        graph, functions = source.proto.graph, ()
 
         def SerializeToString(self):
             raise ValueError("too large")
@@ -163,3 +163,30 @@ def test_the_checker_is_given_no_large_weights(tmp_path):
     assert "dimension" in Source(proto).fault
     onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True)
     assert "dimension" in Source(ir.load(tmp_path / "m.onnx")).fault
+
+
+_OF_TWO = """<opset_import: ["": 21, "d": 1], domain: "d">
+f{} (x) => (y) {{ t = d.f{} (x) y = d.f{} (t) }} """
+
+
+def of_calls(depth):
+    """Functions that each call the next one twice."""
+    functions = [_OF_TWO.format(k, k + 1, k + 1) for k in range(depth)]
+    functions += [f'<opset_import: ["": 21], domain: "d"> f{depth} (x) => (y) {{ y = Relu (x) }}']
+    text = """<ir_version: 10, opset_import: ["": 21, "d": 1]>
+        g (float[2] x) => (float[2] y) { y = d.f0 (x) } """
+    return onnx.parser.parse_model(text + "".join(functions))
+
+
+def test_nodes_are_counted_as_runtimes_expand_them():
+    assert expanded_nodes(model()) == 1
+    assert [expanded_nodes(of_calls(depth)) for depth in (0, 1, 2, 40)] == [1, 2, 4, 1 << 40]
+
+
+@pytest.mark.parametrize("ask", [verify, prove])
+def test_functions_that_no_runtime_can_expand_are_refused(ask):
+    """onnx's checker and onnxruntime expand them, which does not end."""
+    few, many = of_calls(4), of_calls(40)
+    assert verify(few, few)
+    with pytest.raises(ir.ModelError, match="1099511627776 nodes with its functions expanded"):
+        ask(many, many)
