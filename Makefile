@@ -100,8 +100,6 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/flat_pipeline.py
 	$(PY) dev/benchmarks/simplify.py
 	$(PY) dev/benchmarks/nested_loops.py
-	$(PY) dev/benchmarks/vectorize_loops.py
-	$(PY) dev/benchmarks/raise_recurrences.py
 	$(PY) dev/benchmarks/convert_versions.py
 	$(PY) dev/benchmarks/convert_joins.py
 	$(PY) dev/benchmarks/infer_shapes.py
