@@ -9,89 +9,44 @@ import numpy as np
 
 from ....ops.agreement import is_float
 from ..rules.match import Match
-from ..rules.registry import shipped
+from ..rules.registry import laws, shipped
 from ..rules.rule import Rule
 
-
-@shipped
-class NegOfNeg(Rule):
-    """Remove a double negation."""
-
-    before = "(x) => (y) { t = Neg (x)  y = Neg (t) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class NotOfNot(Rule):
-    """Remove a double negation of booleans."""
-
-    before = "(x) => (y) { t = Not (x)  y = Not (t) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class AddOfNeg(Rule):
-    """Subtract instead of adding a negated value."""
-
-    before = "(x[< *S], z[< *S]) => (y[*S]) { t = Neg (z)  y = Add (x, t) }"
-    after = "(x, z) => (y) { y = Sub (x, z) }"
-
-
-@shipped
-class SubOfNeg(Rule):
-    """Add instead of subtracting a negated value."""
-
-    before = "(x[< *S], z[< *S]) => (y[*S]) { t = Neg (z)  y = Sub (x, t) }"
-    after = "(x, z) => (y) { y = Add (x, z) }"
-
-
-@shipped
-class WhereOfNot(Rule):
-    """Swap the values of a choice instead of negating its condition."""
-
-    before = "(c[< *S], x[< *S], z[< *S]) => (y[*S]) { t = Not (c)  y = Where (t, x, z) }"
-    after = "(c, x, z) => (y) { y = Where (c, z, x) }"
-
-
-@shipped
-class NegOfSub(Rule):
-    """Swap the operands of a difference instead of negating it; x - x is 0.0 in either order."""
-
-    before = "(x[< *S], z[< *S]) => (y[*S]) { t = Sub (x, z)  y = Neg (t) }"
-    after = "(x, z) => (y) { y = Sub (z, x) }"
-    exactness = "values"
-
-
-@shipped
-class MulOfNegs(Rule):
-    """Multiply what is negated twice."""
-
-    before = "(floats x[< *S], z[< *S]) => (y[*S]) { s = Neg (x)  t = Neg (z)  y = Mul (s, t) }"
-    after = "(x, z) => (y) { y = Mul (x, z) }"
-
-
-@shipped
-class MulOfNegConstant(Rule):
-    """Negate a constant factor instead of the other one."""
-
-    before = "(floats x[< *S], const c[< *S]) => (y[*S]) { t = Neg (x)  y = Mul (t, c) }"
-    after = "(x, c) => (y) { d = Neg (c)  y = Mul (x, d) }"
-
-
-@shipped
-class NegOfMulConstant(Rule):
-    """Negate a constant factor instead of the product."""
-
-    before = "(floats x[< *S], const c[< *S]) => (y[*S]) { t = Mul (x, c)  y = Neg (t) }"
-    after = "(x, c) => (y) { d = Neg (c)  y = Mul (x, d) }"
-
-
-@shipped
-class AbsOfNeg(Rule):
-    """Remove a negation under Abs."""
-
-    before = "(floats x) => (y) { t = Neg (x)  y = Abs (t) }"
-    after = "(x) => (y) { y = Abs (x) }"
+laws("""
+NegOfNeg: Remove a double negation.
+    (x) => (y) { t = Neg (x)  y = Neg (t) }
+    (x) => (x)
+NotOfNot: Remove a double negation of booleans.
+    (x) => (y) { t = Not (x)  y = Not (t) }
+    (x) => (x)
+AddOfNeg: Subtract instead of adding a negated value.
+    (x[< *S], z[< *S]) => (y[*S]) { t = Neg (z)  y = Add (x, t) }
+    (x, z) => (y) { y = Sub (x, z) }
+SubOfNeg: Add instead of subtracting a negated value.
+    (x[< *S], z[< *S]) => (y[*S]) { t = Neg (z)  y = Sub (x, t) }
+    (x, z) => (y) { y = Add (x, z) }
+WhereOfNot: Swap the values of a choice instead of negating its condition.
+    (c[< *S], x[< *S], z[< *S]) => (y[*S]) { t = Not (c)  y = Where (t, x, z) }
+    (c, x, z) => (y) { y = Where (c, z, x) }
+NegOfSub (values): Swap operands of a difference instead of negating it; x - x is 0.0 either way.
+    (x[< *S], z[< *S]) => (y[*S]) { t = Sub (x, z)  y = Neg (t) }
+    (x, z) => (y) { y = Sub (z, x) }
+MulOfNegs: Multiply what is negated twice.
+    (floats x[< *S], z[< *S]) => (y[*S]) { s = Neg (x)  t = Neg (z)  y = Mul (s, t) }
+    (x, z) => (y) { y = Mul (x, z) }
+MulOfNegConstant: Negate a constant factor instead of the other one.
+    (floats x[< *S], const c[< *S]) => (y[*S]) { t = Neg (x)  y = Mul (t, c) }
+    (x, c) => (y) { d = Neg (c)  y = Mul (x, d) }
+NegOfMulConstant: Negate a constant factor instead of the product.
+    (floats x[< *S], const c[< *S]) => (y[*S]) { t = Mul (x, c)  y = Neg (t) }
+    (x, c) => (y) { d = Neg (c)  y = Mul (x, d) }
+AbsOfNeg: Remove a negation under Abs.
+    (floats x) => (y) { t = Neg (x)  y = Abs (t) }
+    (x) => (y) { y = Abs (x) }
+MulOfReciprocal (reals): Divide instead of multiplying by a reciprocal.
+    (floats x[< *S], z[< *S]) => (y[*S]) { t = Reciprocal (z)  y = Mul (x, t) }
+    (x, z) => (y) { y = Div (x, z) }
+""")
 
 
 _MERGED = {
@@ -185,15 +140,6 @@ for _op in ("Add", "Mul"):
     _chain = f"t = {_op} (x, c)", f"u = {_op} (t, z)", f"y = {_op} (u, d)"
     shipped(_gathered(_op, _pair, f"{_op.lower()}-of-two-{_op.lower()}-constants"))
     shipped(_gathered(_op, _chain, f"{_op.lower()}-of-{_op.lower()}-constants-around"))
-
-
-@shipped
-class MulOfReciprocal(Rule):
-    """Divide instead of multiplying by a reciprocal."""
-
-    before = "(floats x[< *S], z[< *S]) => (y[*S]) { t = Reciprocal (z)  y = Mul (x, t) }"
-    after = "(x, z) => (y) { y = Div (x, z) }"
-    exactness = "reals"
 
 
 @shipped

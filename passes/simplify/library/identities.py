@@ -6,8 +6,54 @@ from typing import Any
 
 from ....definitions.element_types import UNIVERSE
 from ..rules.match import Match
-from ..rules.registry import shipped
+from ..rules.registry import laws, shipped
 from ..rules.rule import Rule
+
+laws("""
+DivByOne: Remove a division by 1.
+    (x[*S]) => (y[*S]) { y = Div (x, 1) }
+    (x) => (x)
+SubZero: Remove a subtraction of 0 (-0.0 - 0.0 is -0.0, whereas -0.0 + 0.0 is 0.0).
+    (x[*S]) => (y[*S]) { y = Sub (x, 0) }
+    (x) => (x)
+AddZero: Remove an addition of 0 to integers.
+    (integers x[*S]) => (y[*S]) { y = Add (x, 0) }
+    (x) => (x)
+PowOne (reals): Remove a power with exponent 1.
+    (floats x[*S]) => (y[*S]) { y = Pow (x, 1) }
+    (x) => (x)
+AndTrue: Remove a conjunction with true.
+    (x[*S]) => (y[*S]) { y = And (x, 1) }
+    (x) => (x)
+OrFalse: Remove a disjunction with false.
+    (x[*S]) => (y[*S]) { y = Or (x, 0) }
+    (x) => (x)
+MaxOfSame: Remove a maximum of a value and itself.
+    (x) => (y) { y = Max (x, x) }
+    (x) => (x)
+MinOfSame: Remove a minimum of a value and itself.
+    (x) => (y) { y = Min (x, x) }
+    (x) => (x)
+AndOfSame: Remove a conjunction of a value and itself.
+    (x) => (y) { y = And (x, x) }
+    (x) => (x)
+OrOfSame: Remove a disjunction of a value and itself.
+    (x) => (y) { y = Or (x, x) }
+    (x) => (x)
+WhereOfSame: Remove a choice between a value and itself.
+    (c[< *S], x[*S]) => (y[*S]) { y = Where (c, x, x) }
+    (x) => (x)
+WhereTrue: Remove a choice by true.
+    (x[*S], z[< *S]) => (y[*S]) { y = Where (1, x, z) }
+    (x) => (x)
+WhereFalse: Remove a choice by false.
+    (x[*S], z[< *S]) => (y[*S]) { y = Where (0, z, x) }
+    (x) => (x)
+ConcatOfOne: Remove a Concat of one operand.
+    (x) => (y) { y = Concat <axis = @a> (x) }
+    (x) => (x)
+""")
+
 
 _LAST = 2**63 - 1
 
@@ -43,31 +89,6 @@ class MulByOne(Rule):
 
 
 @shipped
-class DivByOne(Rule):
-    """Remove a division by 1."""
-
-    before = "(x[*S]) => (y[*S]) { y = Div (x, 1) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class SubZero(Rule):
-    """Remove a subtraction of 0."""
-
-    # -0.0 - 0.0 is -0.0, whereas -0.0 + 0.0 is 0.0.
-    before = "(x[*S]) => (y[*S]) { y = Sub (x, 0) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class AddZero(Rule):
-    """Remove an addition of 0 to integers."""
-
-    before = "(integers x[*S]) => (y[*S]) { y = Add (x, 0) }"
-    after = "(x) => (x)"
-
-
-@shipped
 class AddMinusZero(Rule):
     """Remove an addition of -0.0."""
 
@@ -90,87 +111,6 @@ class AddFloatZero(Rule):
     def where(self, match: Match) -> bool:
         """Require a product or sum that ends no normalization."""
         return not ends_normalization(match)
-
-
-@shipped
-class PowOne(Rule):
-    """Remove a power with exponent 1."""
-
-    before = "(floats x[*S]) => (y[*S]) { y = Pow (x, 1) }"
-    after = "(x) => (x)"
-    exactness = "reals"
-
-
-@shipped
-class AndTrue(Rule):
-    """Remove a conjunction with true."""
-
-    before = "(x[*S]) => (y[*S]) { y = And (x, 1) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class OrFalse(Rule):
-    """Remove a disjunction with false."""
-
-    before = "(x[*S]) => (y[*S]) { y = Or (x, 0) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class MaxOfSame(Rule):
-    """Remove a maximum of a value and itself."""
-
-    before = "(x) => (y) { y = Max (x, x) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class MinOfSame(Rule):
-    """Remove a minimum of a value and itself."""
-
-    before = "(x) => (y) { y = Min (x, x) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class AndOfSame(Rule):
-    """Remove a conjunction of a value and itself."""
-
-    before = "(x) => (y) { y = And (x, x) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class OrOfSame(Rule):
-    """Remove a disjunction of a value and itself."""
-
-    before = "(x) => (y) { y = Or (x, x) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class WhereOfSame(Rule):
-    """Remove a choice between a value and itself."""
-
-    before = "(c[< *S], x[*S]) => (y[*S]) { y = Where (c, x, x) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class WhereTrue(Rule):
-    """Remove a choice by true."""
-
-    before = "(x[*S], z[< *S]) => (y[*S]) { y = Where (1, x, z) }"
-    after = "(x) => (x)"
-
-
-@shipped
-class WhereFalse(Rule):
-    """Remove a choice by false."""
-
-    before = "(x[*S], z[< *S]) => (y[*S]) { y = Where (0, z, x) }"
-    after = "(x) => (x)"
 
 
 @shipped
@@ -288,14 +228,6 @@ class CastToItself(Rule):
     def cases(self, ranks: Any) -> list[dict[str, Any]]:
         """Take each type."""
         return [{"t": each} for each in UNIVERSE]
-
-
-@shipped
-class ConcatOfOne(Rule):
-    """Remove a Concat of one operand."""
-
-    before = "(x) => (y) { y = Concat <axis = @a> (x) }"
-    after = "(x) => (x)"
 
 
 @shipped

@@ -37,6 +37,19 @@ def shipped(kind: Kind) -> Kind:
     return kind
 
 
+def laws(rows: str) -> None:
+    """Add rules of straightline's own that need no condition beyond their texts.
+
+    A row has three lines: name and summary (a notion other than bits in brackets), before, after.
+    """
+    lines = rows.strip().splitlines()
+    for head, before, after in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+        claim, summary = head.split(": ", 1)
+        name, _, exactness = claim.rstrip(")").partition(" (")
+        content = {"__doc__": summary, "before": before.strip(), "after": after.strip()}
+        shipped(type(name, (Rule,), content | ({"exactness": exactness} if exactness else {})))
+
+
 def raised(kind: Kind) -> Kind:
     """Add a rule of straightline's own that brings in operators of a runtime."""
     RAISED.append(kind(checked=False))
