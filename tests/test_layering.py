@@ -19,40 +19,26 @@ FLOORS = {
     "ops": ("limits", "ir", "facts"),
     "runtimes": ("limits", "ir", "reference"),
     "analysis": ("limits", "ir", "facts", "definitions", "reference", "ops", "runtimes"),
-    "verification": (
-        *("limits", "display", "ir", "facts", "definitions", "reference", "ops", "runtimes"),
-        "analysis",
-    ),
-    "passes": (
-        *("limits", "options", "ir", "facts", "definitions", "reference", "ops", "analysis"),
-        "verification",
-    ),
-    "version_converter": (
-        *("limits", "ir", "facts", "definitions", "reference", "ops", "analysis", "passes"),
-    ),
+    "verification": (*("limits", "display", "ir", "facts", "definitions", "reference", "ops",
+     "runtimes"), "analysis"),
+    "passes": (*("limits", "options", "ir", "facts", "definitions", "reference", "ops", "analysis"),
+     "verification"),
+    "version_converter": (*("limits", "ir", "facts", "definitions", "reference", "ops", "analysis",
+     "passes"),),
     "versions": ("version_converter",),
     "targets": ("ir", "facts", "ops", "runtimes", "analysis", "passes", "version_converter"),
-    "driver": (
-        *("limits", "options", "display", "ir", "facts", "ops", "runtimes", "analysis"),
-        *("verification", "passes", "version_converter", "targets"),
-    ),
+    "driver": (*("limits", "options", "display", "ir", "facts", "ops", "runtimes", "analysis"),
+     *("verification", "passes", "version_converter", "targets")),
     "interop": ("ir", "facts", "verification", "passes", "driver"),
     "reduction": ("display", "ir", "runtimes", "analysis", "passes"),
-    "report": (
-        *("limits", "display", "ir", "reference", "runtimes", "analysis", "verification"),
-        *("passes", "driver"),
-    ),
-    "batch": (
-        *("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
-        *("targets", "driver", "report"),
-    ),
-    "cli": (
-        *("limits", "options", "display", "ir", "facts", "runtimes", "analysis", "verification"),
-        *("passes", "version_converter", "targets", "driver"),
-        *("reduction", "report", "batch"),
-    ),
-    "": (),
-}
+    "report": (*("limits", "display", "ir", "reference", "runtimes", "analysis", "verification"),
+     *("passes", "driver")),
+    "batch": (*("limits", "display", "ir", "facts", "runtimes", "verification", "passes"),
+     *("targets", "driver", "report")),
+    "cli": (*("limits", "options", "display", "ir", "facts", "runtimes", "analysis",
+     "verification"), *("passes", "version_converter", "targets", "driver"),
+     *("reduction", "report", "batch")),
+    "": ()}  # fmt: skip
 """The rooms that each room may import besides itself; "" are the modules of the root. The proof
 shares nothing with the passes, so that a fault of one does not hide that of another."""
 NOT_FOR_THE_PROOF = {"analysis/constants", "analysis/iterations", "analysis/safety"}
@@ -68,40 +54,27 @@ WITHIN = {
     "analysis/safety": ("analysis/shapes", "analysis/constants", "analysis/iterations"),
     "analysis": ("analysis/shapes",),
     "verification/proof/canonicalize": ("verification/proof/terms",),
-    "verification/proof/arithmetic": (
-        *("verification/proof/terms", "verification/proof/canonicalize"),
-    ),
-    "verification/proof/simplify": (
-        *("verification/proof/terms", "verification/proof/arithmetic"),
-        "verification/proof/canonicalize",
-    ),
-    "verification/proof/definitions": (
-        "verification/proof/terms",
-        "verification/proof/canonicalize",
-    ),
+    "verification/proof/arithmetic": (*("verification/proof/terms",
+     "verification/proof/canonicalize"),),
+    "verification/proof/simplify": (*("verification/proof/terms", "verification/proof/arithmetic"),
+     "verification/proof/canonicalize"),
+    "verification/proof/definitions": ("verification/proof/terms",
+     "verification/proof/canonicalize"),
     "verification/proof/reals": ("verification/proof/terms", "verification/proof/definitions"),
-    "verification/proof/equality": (
-        *("verification/proof/terms", "verification/proof/arithmetic"),
-        *("verification/proof/simplify", "verification/proof/definitions"),
-        *("verification/proof/reals", "verification/proof/canonicalize"),
-    ),
-    "verification/proof/execution": (
-        *("verification/proof/terms", "verification/proof/arithmetic"),
-    ),
-    "verification/proof/control_flow": (
-        *("verification/proof/terms", "verification/proof/arithmetic"),
-        *("verification/proof/simplify", "verification/proof/execution"),
-    ),
-    "verification/proof": (
-        *("verification/proof/terms", "verification/proof/equality"),
-        *("verification/proof/execution", "verification/proof/reals"),
-        *("verification/proof/canonicalize", "verification/proof/arithmetic"),
-    ),
+    "verification/proof/equality": (*("verification/proof/terms", "verification/proof/arithmetic"),
+     *("verification/proof/simplify", "verification/proof/definitions"),
+     *("verification/proof/reals", "verification/proof/canonicalize")),
+    "verification/proof/execution": (*("verification/proof/terms",
+     "verification/proof/arithmetic"),),
+    "verification/proof/control_flow": (*("verification/proof/terms",
+     "verification/proof/arithmetic"),
+     *("verification/proof/simplify", "verification/proof/execution")),
+    "verification/proof": (*("verification/proof/terms", "verification/proof/equality"),
+     *("verification/proof/execution", "verification/proof/reals"),
+     *("verification/proof/canonicalize", "verification/proof/arithmetic")),
     "verification/runs": ("verification/proof",),
-    "verification": (
-        *("verification/checker", "verification/proof/__init__", "verification/proof"),
-        "verification/runs",
-    ),
+    "verification": (*("verification/checker", "verification/proof/__init__", "verification/proof"),
+     "verification/runs"),
     "passes/utils": ("passes",),
     "passes/costs": ("passes", "passes/utils"),
     "passes/cleanup": ("passes", "passes/utils"),
@@ -110,36 +83,26 @@ WITHIN = {
     "passes/iteration": ("passes", "passes/utils"),
     "passes/scans": ("passes", "passes/utils", "passes/costs", "passes/iteration"),
     "passes/sequences": ("passes", "passes/utils"),
-    "passes/vectorize": (
-        *("passes", "passes/utils", "passes/functions", "passes/iteration", "passes/scans"),
-    ),
-    "passes/loops": (
-        *("passes", "passes/utils", "passes/costs", "passes/iteration", "passes/scans"),
-        "passes/vectorize",
-    ),
+    "passes/vectorize": (*("passes", "passes/utils", "passes/functions", "passes/iteration",
+     "passes/scans"),),
+    "passes/loops": (*("passes", "passes/utils", "passes/costs", "passes/iteration",
+     "passes/scans"), "passes/vectorize"),
     "passes/recurrences": ("passes", "passes/utils"),
-    "passes/recurrences/recognize": (
-        *("passes", "passes/utils", "passes/costs", "passes/iteration", "passes/scans"),
-        *("passes/vectorize", "passes/loops", "passes/recurrences"),
-    ),
-    "passes/recurrences/expand": (
-        *("passes", "passes/utils", "passes/iteration", "passes/loops", "passes/recurrences"),
-    ),
+    "passes/recurrences/recognize": (*("passes", "passes/utils", "passes/costs", "passes/iteration",
+     "passes/scans"), *("passes/vectorize", "passes/loops", "passes/recurrences")),
+    "passes/recurrences/expand": (*("passes", "passes/utils", "passes/iteration", "passes/loops",
+     "passes/recurrences"),),
     "passes/simplify/rules": ("passes", "passes/utils"),
     "passes/simplify/raising": ("passes", "passes/utils"),
     "passes/simplify/library": ("passes", "passes/utils", "passes/simplify/rules"),
-    "passes/simplify": (
-        *("passes", "passes/utils", "passes/simplify/rules", "passes/simplify/library"),
-    ),
-    "passes/manager": (
-        *("passes", "passes/utils", "passes/costs", "passes/cleanup", "passes/control"),
-        *("passes/functions", "passes/simplify", "passes/simplify/raising"),
-        *("passes/scans", "passes/sequences", "passes/vectorize", "passes/loops"),
-        *("passes/recurrences/recognize", "passes/recurrences/expand"),
-    ),
+    "passes/simplify": (*("passes", "passes/utils", "passes/simplify/rules",
+     "passes/simplify/library"),),
+    "passes/manager": (*("passes", "passes/utils", "passes/costs", "passes/cleanup",
+     "passes/control"), *("passes/functions", "passes/simplify", "passes/simplify/raising"),
+     *("passes/scans", "passes/sequences", "passes/vectorize", "passes/loops"),
+     *("passes/recurrences/recognize", "passes/recurrences/expand")),
     "version_converter/adapters": ("version_converter",),
-    "targets": ("targets/classical", "targets/forms"),
-}
+    "targets": ("targets/classical", "targets/forms")}  # fmt: skip
 """The same for the rooms of a floor; those that are not named import none of their floor. A floor's
 `__init__.py` stands above its rooms: it names what the floor offers."""
 MAY_LOAD_THE_COMMANDS = ("__main__.py",)

@@ -16,21 +16,12 @@ TYPES = {"float": 1, "double": 11, "float16": 10, "int64": 7, "int32": 6, "bool"
 _SHAPES = ("", "[3]", "[2,2]")
 
 _ROWS = {
-    "float": {
-        "p": "p = Sigmoid (f)",
-        "k": "k = Less (e, f)",
-        "u": "u = Exp (f)",
-        "n": "n = Neg (f)",
-    },
+    "float": {"p": "p = Sigmoid (f)", "k": "k = Less (e, f)", "u": "u = Exp (f)",
+     "n": "n = Neg (f)"},
     "float16": {"v": "v = Cast <to = 10> (e)", "o": "o = Cast <to = 10> (f)"},
-    "int64": {
-        "v": "v = Cast <to = 7> (e)",
-        "o": "o = Cast <to = 7> (f)",
-        "k": "k = Less (e, f)",
-        "j": "k = Less (e, f) j = Cast <to = 7> (k)",
-    },
-    "bool": {"q": "q = Less (e, f)", "k": "k = Less (f, half)"},
-}
+    "int64": {"v": "v = Cast <to = 7> (e)", "o": "o = Cast <to = 7> (f)", "k": "k = Less (e, f)",
+     "j": "k = Less (e, f) j = Cast <to = 7> (k)"},
+    "bool": {"q": "q = Less (e, f)", "k": "k = Less (f, half)"}}  # fmt: skip
 """Values of an iteration by name, from rows e and f and the flag g."""
 
 

@@ -43,15 +43,12 @@ BINARY = {"float": _NUMBERS, "int64": _NUMBERS, "bool": _TRUTHS}
 LABELS: dict[str, tuple[str, ...]] = {
     "kind": ("float[2]", "float", "int64[2]", "int64", "bool[2]", "bool"),
     "outside": ("captured", "constant", "initializer", "row", "number"),
-    "iterations": (
-        *("open", "three", "open", "vector", "zero", "one", "absent", "endless", "three"),
-        *("scan", "open scan"),
-    ),
+    "iterations": (*("open", "three", "open", "vector", "zero", "one", "absent", "endless",
+     "three"), *("scan", "open scan")),
     "start": ("true", "true", "absent", "open", "false"),
     "goes_on": ("input", "identity", "initializer", "counted", "limited", "value"),
     "asked": ("all", "all", "first", "last"),
-    "initial": ("own", "shared", "constant"),
-}
+    "initial": ("own", "shared", "constant")}  # fmt: skip
 """The roles in a body and around it; those that are to be frequent are repeated."""
 
 

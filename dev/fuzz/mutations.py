@@ -53,16 +53,8 @@ OPERATORS = (
     *("Loop", "If", "Scan", "SequenceMap", "Constant", "Identity", "Add", "Concat", "Cast", "Not"),
     *("Gather", "Shape", "Slice", "Split", "Squeeze", "Unsqueeze", "Reshape", "Range", "Where"),
     *("SequenceAt", "SequenceEmpty", "SequenceInsert", "ConcatFromSequence", "SplitToSequence"),
-    *(
-        "Optional",
-        "OptionalGetElement",
-        "OptionalHasElement",
-        "Softmax",
-        "Pad",
-        "Upsample",
-        "NoSuch",
-    ),
-)
+    *("Optional", "OptionalGetElement", "OptionalHasElement", "Softmax", "Pad", "Upsample",
+     "NoSuch"))  # fmt: skip
 
 
 class Slot(NamedTuple):

@@ -25,79 +25,42 @@ IDIOMS: dict[str, tuple[str, str, str]] = {
     "flag": ("bool[3] s", "g = Less (e, v) t = Not (g) o = And (t, s) s2 = Or (g, o)", "bool[3] o"),
     "parity": ("bool[3] s", "g = Less (e, v) s2 = Xor (s, g)", "bool[3] s2"),
     "linear": ("float[3] s", "p = Mul (s, half) s2 = Add (p, e)", "float[3] s2"),
-    "system": (
-        "float[3] s; float[3] t",
-        "p = Mul (s, half) q = Add (p, t) s2 = Sub (e, q) u = Mul (t, half) t2 = Add (u, s)",
-        "float[3] t2",
-    ),
-    "swap": (
-        "float[3] s; float[3] t; float[3] u",
-        "s2 = Identity (t) t2 = Neg (s) u2 = Add (u, e)",
-        "",
-    ),
-    "best": (
-        "float s; float[3] p; int64 w",
-        "f = ReduceMax <keepdims = 0> (e) g = Greater (f, s) s2 = Where (g, f, s)"
-        " p2 = Where (g, e, p) w2 = Where (g, i, w)",
-        "",
-    ),
-    "smallest": (
-        "float[3] s",
-        "g = LessOrEqual (e, s) s2 = Where (g, e, s) r = Where (g, v, e)",
-        "float[3] r",
-    ),
-    "first": (
-        "int64 w",
-        "f = ReduceMax <keepdims = 0> (e) g = Greater (f, nil) free = Less (w, zero)"
-        " both = And (g, free) w2 = Where (both, i, w)",
-        "int64 w2",
-    ),
-    "counters": (
-        "int64 s; int64 t",
-        "s2 = Add (s, one) t2 = Sub (t, s) r = Mul (t2, i)",
-        "int64 r",
-    ),
-    "register": (
-        f"{PLANE} s",
-        "u = Unsqueeze (e, k0) d = Slice (s, k1, end, k0) s2 = Concat <axis = 0> (d, u)"
-        " r = ReduceMax <axes = [0], keepdims = 0> (s)",
-        "float[3] r",
-    ),
-    "logarithm": (
-        "float[3] s",
-        "m = Max (s, e) d = Sub (s, m) f = Sub (e, m) p = Exp (d) q = Exp (f) a = Add (p, q)"
-        " l = Log (a) s2 = Add (m, l)",
-        "float[3] s2",
-    ),
-    "cell": (
-        "float[1, 3] s",
-        "y = Unsqueeze (e, k0) a = MatMul (y, wx) b = MatMul (s, wh) h = Add (a, b) s2 = Tanh (h)",
-        "float[1, 3] s2",
-    ),
-    "masked cell": (
-        "float[1, 3] s",
-        "x1 = Unsqueeze (e, k0) a = MatMul (x1, wx) b = MatMul (s, wh) d = Add (a, b) h = Tanh (d)"
-        " f = ReduceMax <keepdims = 1> (x1) g = Greater (f, nil) s2 = Where (g, h, s)",
-        "float[1, 3] h",
-    ),
-    "rows": (
-        f"{PLANE} s",
-        "p = Unsqueeze (i, k0) q = Mod (p, k3) at = Unsqueeze (q, k0) u = Unsqueeze (e, k0)"
-        " s2 = ScatterND (s, at, u) r = Gather (s, one)",
-        "float[3] r",
-    ),
-    "choice": (
-        "float[3] s",
-        "s2 = If (yes) <then_branch = t () => (float[3] a) { a = Add (s, e) },"
-        " else_branch = z () => (float[3] b) { b = Neg (s) }> r = Exp (e)",
-        "float[3] r",
-    ),
-    "doubled": (
-        "float[3] s; float[3] t",
-        "s2 = Add (s, e) t2 = Add (t, e) r = Sub (s2, t2)",
-        "float[3] r",
-    ),
-}
+    "system": ("float[3] s; float[3] t",
+     "p = Mul (s, half) q = Add (p, t) s2 = Sub (e, q) u = Mul (t, half) t2 = Add (u, s)",
+     "float[3] t2"),
+    "swap": ("float[3] s; float[3] t; float[3] u", "s2 = Identity (t) t2 = Neg (s) u2 = Add (u, e)",
+     ""),
+    "best": ("float s; float[3] p; int64 w",
+     "f = ReduceMax <keepdims = 0> (e) g = Greater (f, s) s2 = Where (g, f, s)"
+     " p2 = Where (g, e, p) w2 = Where (g, i, w)", ""),
+    "smallest": ("float[3] s", "g = LessOrEqual (e, s) s2 = Where (g, e, s) r = Where (g, v, e)",
+     "float[3] r"),
+    "first": ("int64 w",
+     "f = ReduceMax <keepdims = 0> (e) g = Greater (f, nil) free = Less (w, zero)"
+     " both = And (g, free) w2 = Where (both, i, w)", "int64 w2"),
+    "counters": ("int64 s; int64 t", "s2 = Add (s, one) t2 = Sub (t, s) r = Mul (t2, i)",
+     "int64 r"),
+    "register": (f"{PLANE} s",
+     "u = Unsqueeze (e, k0) d = Slice (s, k1, end, k0) s2 = Concat <axis = 0> (d, u)"
+     " r = ReduceMax <axes = [0], keepdims = 0> (s)", "float[3] r"),
+    "logarithm": ("float[3] s",
+     "m = Max (s, e) d = Sub (s, m) f = Sub (e, m) p = Exp (d) q = Exp (f) a = Add (p, q)"
+     " l = Log (a) s2 = Add (m, l)", "float[3] s2"),
+    "cell": ("float[1, 3] s",
+     "y = Unsqueeze (e, k0) a = MatMul (y, wx) b = MatMul (s, wh) h = Add (a, b) s2 = Tanh (h)",
+     "float[1, 3] s2"),
+    "masked cell": ("float[1, 3] s",
+     "x1 = Unsqueeze (e, k0) a = MatMul (x1, wx) b = MatMul (s, wh) d = Add (a, b) h = Tanh (d)"
+     " f = ReduceMax <keepdims = 1> (x1) g = Greater (f, nil) s2 = Where (g, h, s)",
+     "float[1, 3] h"),
+    "rows": (f"{PLANE} s",
+     "p = Unsqueeze (i, k0) q = Mod (p, k3) at = Unsqueeze (q, k0) u = Unsqueeze (e, k0)"
+     " s2 = ScatterND (s, at, u) r = Gather (s, one)", "float[3] r"),
+    "choice": ("float[3] s",
+     "s2 = If (yes) <then_branch = t () => (float[3] a) { a = Add (s, e) },"
+     " else_branch = z () => (float[3] b) { b = Neg (s) }> r = Exp (e)", "float[3] r"),
+    "doubled": ("float[3] s; float[3] t", "s2 = Add (s, e) t2 = Add (t, e) r = Sub (s2, t2)",
+     "float[3] r")}  # fmt: skip
 """For each name: states, nodes, scan outputs; `e` is the row of an iteration, `i` its number."""
 
 

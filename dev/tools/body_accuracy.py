@@ -120,34 +120,21 @@ CASES = [
     Case("Celu", 12, lambda x: celu(x, 2.0), {"alpha": 2.0}),
     Case("Elu", 22, lambda x: celu(x, 1.0)),
     Case("Gelu", 20, gelu),
-    Case(
-        "GroupNormalization",
-        18,
-        grouped,
-        {"num_groups": 2},
-        ((1.5, 1.5), (0.5, 0.5)),
-        has_kernel=False,
-    ),
+    Case("GroupNormalization", 18, grouped, {"num_groups": 2}, ((1.5, 1.5), (0.5, 0.5)),
+     has_kernel=False),
     Case("GroupNormalization", 21, grouped, {"num_groups": 2}, (ONES[:4], BIAS[:4]), False),
     Case("HardSigmoid", 22, hard),
     Case("HardSwish", 22, lambda x: x * np.clip(x * np.float32(1 / 6) + 0.5, 0, 1)),
-    Case(
-        "LayerNormalization", 17, lambda x, s, b: normalize(x, (2,), 1e-5) * s + b, {}, (ONES, BIAS)
-    ),
+    Case("LayerNormalization", 17, lambda x, s, b: normalize(x, (2,), 1e-5) * s + b, {},
+     (ONES, BIAS)),
     Case("LeakyRelu", 16, lambda x: np.where(x < 0, np.float32(0.01) * x, x)),
     Case("LogSoftmax", 13, log_softmax),
-    Case(
-        "MeanVarianceNormalization", 13, lambda x: normalize(x, (0, 2), 0.0, 1e-9), {"axes": [0, 2]}
-    ),
+    Case("MeanVarianceNormalization", 13, lambda x: normalize(x, (0, 2), 0.0, 1e-9),
+     {"axes": [0, 2]}),
     Case("Mish", 22, lambda x: x * np.tanh(softplus(x))),
     Case("PRelu", 16, lambda x, s: np.where(x < 0, s * x, x), {}, (ONES,)),
-    Case(
-        "RMSNormalization",
-        23,
-        lambda x, s: x / np.sqrt((x * x).mean(**rows_of(x)) + x.dtype.type(1e-5)) * s,
-        {},
-        (ONES,),
-    ),
+    Case("RMSNormalization", 23, lambda x,
+     s: x / np.sqrt((x * x).mean(**rows_of(x)) + x.dtype.type(1e-5)) * s, {}, (ONES,)),
     Case("ReduceL1", 18, lambda x: abs(x).sum(**rows_of(x)), {}, (LAST,)),
     Case("ReduceL2", 18, lambda x: np.sqrt((x * x).sum(**rows_of(x))), {}, (LAST,)),
     Case("ReduceLogSum", 18, lambda x: np.log(x.sum(**rows_of(x))), {}, (LAST,)),
@@ -155,12 +142,9 @@ CASES = [
     Case("ReduceSumSquare", 18, lambda x: (x * x).sum(**rows_of(x)), {}, (LAST,)),
     Case("Relu", 14, lambda x: np.where(x < 0, 0, x)),
     Case("Selu", 22, selu),
-    Case(
-        "Shrink",
-        9,
-        lambda x: np.where(x < -1, x + 0.5, np.where(x > 1, x - 0.5, 0 * (abs(x) > 1))),
-        {"lambd": 1.0, "bias": 0.5},
-    ),
+    Case("Shrink", 9,
+     lambda x: np.where(x < -1, x + 0.5, np.where(x > 1, x - 0.5, 0 * (abs(x) > 1))),
+     {"lambd": 1.0, "bias": 0.5}),
     Case("Softmax", 13, lambda x: np.exp(log_softmax(x))),
     Case("Softplus", 22, softplus),
     Case("Softsign", 22, lambda x: x / (1 + abs(x))),
@@ -183,10 +167,8 @@ CASES = [
     Case("NegativeLogLikelihoodLoss", 13, None, {}, (LABELS,), shape=SHAPE, kinds=FINITE),
     Case("RotaryEmbedding", 23, None, {}, (drawn(4, (1, 4, 4)), drawn(5, (1, 4, 4))), False, HEADS),
     Case("SoftmaxCrossEntropyLoss", 13, None, {}, (LABELS,), shape=SHAPE, kinds=FINITE),
-    Case(
-        "SwiGLU", 28, lambda a, b: a * sigmoid(a) * b, {}, (drawn(6, SHAPE),), False, kinds=FINITE
-    ),
-]
+    Case("SwiGLU", 28, lambda a, b: a * sigmoid(a) * b, {}, (drawn(6, SHAPE),), False,
+     kinds=FINITE)]  # fmt: skip
 
 NOTHING_ROUNDS = frozenset(
     {

@@ -10,11 +10,8 @@ from pathlib import Path
 
 FLOORS = (
     (("cli", "the command line: commands, options, report"),),
-    (
-        ("batch", "many models"),
-        ("report", "two models as a page"),
-        ("interop", "passes of onnx_ir"),
-    ),
+    (("batch", "many models"), ("report", "two models as a page"),
+     ("interop", "passes of onnx_ir")),
     (("driver", "the public functions: transform, rewrite, convert, fit to a target, inspect"),),
     (("targets", "clients as data: legality, legalization, decompositions"),),
     (("version_converter", "whole models from opset to opset; a file per operator"),),
@@ -24,8 +21,8 @@ FLOORS = (
     (("runtimes", "workers, onnxruntime"), ("ops", "a class per operator")),
     (("reference", "exact semantics"), ("facts", "sizes, shapes, bounds")),
     (("ir", "the graph: load, save, check"),),
-    (("display", "results rendered"), ("limits", "the governor"), ("options", "one table")),
-)
+    (("display", "results rendered"), ("limits", "the governor"),
+     ("options", "one table")))  # fmt: skip
 """From the top; what stands side by side does not import each other."""
 WIDTH, HEIGHT, GAP = 660, 46, 8
 COLOUR, GREY = "#1d4ed8", "#555"

@@ -58,11 +58,8 @@ BROKEN = {
     "text.pb": (lambda path: path.write_bytes(b"hello, world"), "is not a .npy, .npz or .pb"),
     "empty.pb": (lambda path: path.write_bytes(b""), "the tensor|cannot be read"),
     "code.npy": (lambda path: np.save(path, np.array([{}])), "cannot be read as .npy"),
-    "size.pb": (
-        lambda path: path.write_bytes(onnx.TensorProto(data_type=1, dims=[9]).SerializeToString()),
-        "the tensor|cannot be read",
-    ),
-}
+    "size.pb": (lambda path: path.write_bytes(onnx.TensorProto(data_type=1,
+     dims=[9]).SerializeToString()), "the tensor|cannot be read")}  # fmt: skip
 
 
 @pytest.mark.parametrize("file", BROKEN)

@@ -33,18 +33,14 @@ def test_reorder_from_blocks(last):
 @table(
     ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 2]}),
     ("AveragePool", {"kernel_shape": [2, 2], "pads": [1, 1, 0, 0]}),
-    (
-        "AveragePool",
-        {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1},
-    ),
+    ("AveragePool",
+     {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1}),
     ("GlobalMaxPool", {}),
     ("GlobalAveragePool", {}),
     ("Upsample", {"scales": [1, 1, 3, 2]}),
-    (
-        "Upsample",
-        {"scales": [1, 1, 3, 2], "mode": "linear", "coordinate_transformation_mode": "half_pixel"},
-    ),
-)
+    ("Upsample",
+     {"scales": [1, 1, 3, 2], "mode": "linear",
+     "coordinate_transformation_mode": "half_pixel"}))  # fmt: skip
 def test_pools(name, settings):
     check(name, [floats(2, 2 * BLOCK, 4, 5)], opset=11, **settings)
 

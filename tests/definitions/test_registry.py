@@ -70,13 +70,8 @@ def test_users_replace_definitions_and_take_them_back():
     ("com.microsoft.MaxpoolWithMask", [X, X.astype(np.int32)], {"kernel_shape": [1]}, "rank"),
     ("com.microsoft.CDist", [X, X], {"metric": "cosine"}, "no metric"),
     ("com.microsoft.QLinearSigmoid", [CODES.view(np.int8), SCALE, None, SCALE], {}, "uint8"),
-    (
-        "com.microsoft.GatherBlockQuantized",
-        [CODES, ZERO.astype(int), X],
-        {"gather_axis": 5},
-        "axes",
-    ),
-)
+    ("com.microsoft.GatherBlockQuantized", [CODES, ZERO.astype(int), X], {"gather_axis": 5},
+     "axes"))  # fmt: skip
 def test_an_operator_without_a_fitting_definition_stays(name, inputs, attributes, reason):
     model = one_node(name, inputs, opset=9 if name == "Crop" else 11, **attributes)
     (remark,) = sl.transform(model, (), target="onnx", verify=False).untaken

@@ -218,20 +218,13 @@ def test_a_value_fixes_the_symbols_of_its_shape_wherever_they_stand():
 
 
 @table(
-    (
-        {"a": [1, 2, 3], "b": [1, 2]},
-        {},
-        "input 'b': dimension 'N' would be 2, but input 'a' makes it 3",
-    ),
-    (
-        {"c": [[1, 2]], "a": [1, 2]},
-        {},
-        "input 'a': dimension 'N' would be 2, but input 'c' makes it 1",
-    ),
+    ({"a": [1, 2, 3], "b": [1, 2]}, {},
+     "input 'b': dimension 'N' would be 2, but input 'a' makes it 3"),
+    ({"c": [[1, 2]], "a": [1, 2]}, {},
+     "input 'a': dimension 'N' would be 2, but input 'c' makes it 1"),
     ({"a": 5, "b": [1, 2]}, {}, "input 'b': dimension 'N' would be 2, but input 'a' makes it 1"),
     ({"a": [1, 2]}, {"b": (3,)}, r"input 'a' is float\[3\]"),
-    ({"a": [1, 2]}, {"a": (3,)}, r"input 'a' is float\[3\]"),
-)
+    ({"a": [1, 2]}, {"a": (3,)}, r"input 'a' is float\[3\]"))  # fmt: skip
 def test_values_that_contradict_each_other_or_the_shapes_are_refused(values, shapes, words):
     with pytest.raises(BindingError, match=words):
         bind_inputs(sl.ir.parse(VALUES), values, shapes)

@@ -21,12 +21,8 @@ FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
     (tensor(FLOAT, [2]), None, None),
     (onnx.TypeProto(), tensor(FLOAT, [2]), None),
     (sequence(tensor(FLOAT, [2])), sequence(tensor(INT64, [2])), None),
-    (
-        optional(sequence(tensor(FLOAT, [2]))),
-        optional(sequence(tensor(FLOAT, [3]))),
-        optional(sequence(tensor(FLOAT, [None]))),
-    ),
-)
+    (optional(sequence(tensor(FLOAT, [2]))), optional(sequence(tensor(FLOAT, [3]))),
+     optional(sequence(tensor(FLOAT, [None])))))  # fmt: skip
 def test_agreed(one, other, wanted):
     assert agreed(one, other) == wanted
     assert agreed(other, one) == wanted

@@ -115,14 +115,11 @@ LATER = {
     "loop-4": (_LOOP_4, LOOP_FEEDS),
     "loop-8": (_LOOP_8, LOOP_FEEDS),
     "if-4": (_IF_4, {"x": FLOATS, "c": np.array(False)}),
-    "scan-8-4": (
-        _SCAN_8_4,
-        {"s": np.ones((2, 3), np.float32), "x": np.full((2, 4, 3), 2, np.float32)},
-    ),
+    "scan-8-4": (_SCAN_8_4,
+     {"s": np.ones((2, 3), np.float32), "x": np.full((2, 4, 3), 2, np.float32)}),
     "scan-9-4": (_SCAN_9_4, {"s": np.ones(3, np.float32), "x": np.full((4, 3), 2, np.float32)}),
     "nested-4": (_NESTED_4, LOOP_FEEDS),
-    "anywhere": (_ANYWHERE, LOOP_FEEDS),
-}
+    "anywhere": (_ANYWHERE, LOOP_FEEDS)}  # fmt: skip
 """From IR version 4 on: onnx's full check refuses them, onnxruntime runs them."""
 FEEDS = {
     **dict(LATER.values()),

@@ -141,21 +141,11 @@ def test_sizes_that_only_run_time_tells():
 
 
 @table(
-    (
-        "q, r = MaxPool <kernel_shape = [2, 2]> (e)",
-        "int64[2, 2, 5, 5] r",
-        "has an output that is not computed row by row",
-    ),
-    (
-        "r = ConvTranspose (e, e)",
-        "float[2, 2, 11, 11] r",
-        "which has an input 'e' that differs from iteration to iteration",
-    ),
-    (
-        "s = Constant <value_floats = [2.0, 1.0, 2.0, 2.0]> () r = Resize (e, , s)",
-        "float[4, 2, 12, 12] r",
-        "may resize the batch",
-    ),
-)
+    ("q, r = MaxPool <kernel_shape = [2, 2]> (e)", "int64[2, 2, 5, 5] r",
+     "has an output that is not computed row by row"),
+    ("r = ConvTranspose (e, e)", "float[2, 2, 11, 11] r",
+     "which has an input 'e' that differs from iteration to iteration"),
+    ("s = Constant <value_floats = [2.0, 1.0, 2.0, 2.0]> () r = Resize (e, , s)",
+     "float[4, 2, 12, 12] r", "may resize the batch"))  # fmt: skip
 def test_kept_loops_and_their_reasons(body, out, why):
     assert why in why_kept(loop(body, out, IMAGES))

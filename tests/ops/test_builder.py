@@ -106,25 +106,12 @@ def test_it_writes_for_the_opset_that_is_to_come():
 
 
 REFUSED = {
-    "an operator that is not there yet": (
-        8,
-        1,
-        lambda e, x: e.add("Where", [x, x, x], "r"),
-        "there is no Where in opset 8",
-    ),
-    "a type that is not taken": (
-        13,
-        onnx.TensorProto.BOOL,
-        lambda e, x: e.add("Neg", [x], "r"),
-        "Neg does not support value 'x', which is of type bool, in opset 13",
-    ),
-    "axes from the back": (
-        10,
-        1,
-        lambda e, x: e.split(x, [1, 2], -1, ["r", "s"]),
-        r"Split does not support axes \[-1\] in opset 10",
-    ),
-}
+    "an operator that is not there yet": (8, 1, lambda e, x: e.add("Where", [x, x, x], "r"),
+     "there is no Where in opset 8"),
+    "a type that is not taken": (13, onnx.TensorProto.BOOL, lambda e, x: e.add("Neg", [x], "r"),
+     "Neg does not support value 'x', which is of type bool, in opset 13"),
+    "axes from the back": (10, 1, lambda e, x: e.split(x, [1, 2], -1, ["r", "s"]),
+     r"Split does not support axes \[-1\] in opset 10")}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -55,12 +55,8 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
 
 
 @table(
-    (
-        "Equal",
-        [[N, N + 1, N, N * 2, None], [N, 0, M, 3, 1]],
-        BOOL,
-        [True, False, None, False, None],
-    ),
+    ("Equal", [[N, N + 1, N, N * 2, None], [N, 0, M, 3, 1]], BOOL,
+     [True, False, None, False, None]),
     ("Less", [[N, N, N, None], [N + 1, 0, 1, 1]], BOOL, [True, False, None, None]),
     ("Greater", [[N + 1, 0, N], [N, N, 1]], BOOL, [True, False, None]),
     ("LessOrEqual", [[N, N + 1, N], [N, N, 1]], BOOL, [True, False, None]),
@@ -69,8 +65,7 @@ def test_numbers_give_all_that_onnx_computes(op_type, operands, attributes):
     ("And", [[None, None, True], [False, True, None]], BOOL, [False, None, None]),
     ("Or", [[None, None, False], [True, False, None]], BOOL, [True, None, None]),
     ("Where", [[True, False], [N, N], [1, None]], INT64, [N, None]),
-    ("Where", [[None, None], [N, N], [N, 1]], INT64, [N, None]),
-)
+    ("Where", [[None, None], [N, N], [N, 1]], INT64, [N, None]))  # fmt: skip
 def test_bounds_from_partial_facts(op_type, operands, elem_type, wanted):
     assert said(op_type, operands, elem_type) == wanted
 

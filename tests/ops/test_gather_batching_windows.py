@@ -27,38 +27,22 @@ GONE = {
     "rows": (TWO, ON, "r = Mul (part, w)"),
     "rows by two": (TWO, BY_TWO, "p = Mul (part, w) q = Sub (v, part) r = Add (p, q)"),
     "a product": ({**ONE, "out": "M, 2", "row": "2"}, ON, "r = MatMul (part, k)"),
-    "a product of rows": (
-        {**TWO, "out": "M, 2, 2", "row": "2, 2"},
-        BY_TWO,
-        "m = ReduceMax (part) q = MatMul (part, k) r = Add (q, m)",
-    ),
+    "a product of rows": ({**TWO, "out": "M, 2, 2", "row": "2, 2"}, BY_TWO,
+     "m = ReduceMax (part) q = MatMul (part, k) r = Add (q, m)"),
     "a product of itself": ({**ONE, "row": "?", "out": "?, ?"}, ON, "r = Mul (part, part)"),
     "a function": (ONE, BY_TWO, "r = Exp (part)"),
     "a row": (TWO, ON, "r = Neg (part)"),
     "an axis before it": ({**ONE, "out": "M, 1, 3", "row": "1, 3"}, ON, "r = Unsqueeze (part, at)"),
     "less its mean": (ONE, ON, "m = ReduceMean (part) p = Sub (part, m) r = Mul (w, p)"),
     "a weight and a sum": (ONE, ON, "p = Mul (part, w) q = ReduceSum (part) r = Add (p, q)"),
-    "differences": (
-        {**ONE, "row": "2", "out": "M, 2"},
-        ON,
-        "a = Slice (part, one, three, at) b = Slice (part, at, last, at) r = Sub (a, b)",
-    ),
-    "its first elements": (
-        {**ONE, "row": "1", "out": "M, 1"},
-        ON,
-        "a = Slice (part, at, one) r = Exp (a)",
-    ),
-    "a function before a product": (
-        {**ONE, "out": "M, 2", "row": "2"},
-        BY_TWO,
-        "p = Tanh (part) r = MatMul (p, k)",
-    ),
-    "the right of a product": (
-        {"shape": "N, 2", "out": "M, 2, 2", "row": "2, 2", "axis": 0},
-        ON,
-        "r = MatMul (v, part)",
-    ),
-}
+    "differences": ({**ONE, "row": "2", "out": "M, 2"}, ON,
+     "a = Slice (part, one, three, at) b = Slice (part, at, last, at) r = Sub (a, b)"),
+    "its first elements": ({**ONE, "row": "1", "out": "M, 1"}, ON,
+     "a = Slice (part, at, one) r = Exp (a)"),
+    "a function before a product": ({**ONE, "out": "M, 2", "row": "2"}, BY_TWO,
+     "p = Tanh (part) r = MatMul (p, k)"),
+    "the right of a product": ({"shape": "N, 2", "out": "M, 2, 2", "row": "2, 2", "axis": 0}, ON,
+     "r = MatMul (v, part)")}  # fmt: skip
 
 
 @pytest.mark.sample(6)

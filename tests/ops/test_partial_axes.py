@@ -28,32 +28,24 @@ GONE = {
     "a mean": (ROWS, MEAN),
     "a mean of columns": (COLUMNS, "r = ReduceMean <axes = [-1], keepdims = 0> (part)"),
     "a mean of all": (VECTOR, "r = ReduceMean (part)"),
-    "a mean of all rows": (
-        {**ROWS, "row": "1"},
-        "m = ReduceMean <keepdims = 0> (part) r = Unsqueeze (m, at)",
-    ),
+    "a mean of all rows": ({**ROWS, "row": "1"},
+     "m = ReduceMean <keepdims = 0> (part) r = Unsqueeze (m, at)"),
     "a mean of squares": (ROWS, "p = Mul (part, part) " + MEAN.replace("part", "p")),
     "sparse": (SPARSE, MEAN),
     "apart": (APART, MEAN),
     "an extreme": (ROWS, "r = ReduceMax <axes = [0], keepdims = 0> (part)"),
-    "the least of a function": (
-        ROWS,
-        "p = Tanh (part) q = Sub (v, p) r = ReduceMin <axes = [0], keepdims = 0> (q)",
-    ),
+    "the least of a function": (ROWS,
+     "p = Tanh (part) q = Sub (v, p) r = ReduceMin <axes = [0], keepdims = 0> (q)"),
     "a kept axis": (COLUMNS, "p = ReduceL2 <axes = [1], keepdims = 1> (part) r = Squeeze (p, one)"),
     "a product": (ROWS, "r = ReduceProd <axes = [0], keepdims = 0> (part)"),
     "logarithms": (ROWS, "r = ReduceLogSumExp <axes = [0], keepdims = 0> (part)"),
-    "two of one": (
-        ROWS,
-        "p = ReduceSum <keepdims = 0> (part, at) q = ReduceMax <axes = [0], keepdims = 0> (part)"
-        " r = Sub (p, q)",
-    ),
-    "counted": (
-        ROWS,
-        "b = Greater (part, zero) p = Cast <to = 1> (b) r = ReduceSum <keepdims = 0> (p, at)",
-    ),
-    "limited": (ROWS, "p = Clip (part, zero) r = ReduceL1 <axes = [0], keepdims = 0> (p)"),
-}
+    "two of one": (ROWS,
+     "p = ReduceSum <keepdims = 0> (part, at) q = ReduceMax <axes = [0], keepdims = 0> (part)"
+     " r = Sub (p, q)"),
+    "counted": (ROWS,
+     "b = Greater (part, zero) p = Cast <to = 1> (b) r = ReduceSum <keepdims = 0> (p, at)"),
+    "limited": (ROWS,
+     "p = Clip (part, zero) r = ReduceL1 <axes = [0], keepdims = 0> (p)")}  # fmt: skip
 
 
 def model_of(form, body):

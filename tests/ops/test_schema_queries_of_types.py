@@ -41,12 +41,8 @@ def types(nodes, signature="float16[2] x, int64[2] n, bool c, untyped", head=HEA
     ("y = Constant <value_int = 3> ()", INT64),
     ("y = ConstantOfShape (n)", onnx.TensorProto.FLOAT),
     ("y = ConstantOfShape <value = int64[1] {3}> (n)", INT64),
-    (
-        "y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
-        " else_branch = e () => (q) { q = Neg (x) }>",
-        FLOAT16,
-    ),
-)
+    ("y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
+     " else_branch = e () => (q) { q = Neg (x) }>", FLOAT16))  # fmt: skip
 def test_types_follow_from_an_input_of_the_same_type(nodes, elem_type):
     assert types(nodes)["y"] == elem_type
 

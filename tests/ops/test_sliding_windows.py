@@ -36,16 +36,12 @@ WHOLE = {
     "columns": (COLUMNS, SUM),
     "squares": (ROWS, "p = Mul (part, part) " + SUM.replace("part,", "p,")),
     "weights": (ROWS, "q = Mul (w, part) p = Abs (q) " + SUM.replace("part,", "p,")),
-    "both axes": (
-        {**ROWS, "row": "float[M]", "element": "float"},
-        "r = ReduceMean <axes = [0, 1], keepdims = 0> (part)",
-    ),
-    "a kept axis": (
-        {**ROWS, "row": "float[M, 1, 2]", "element": "float[1, 2]"},
-        "r = ReduceMin <axes = [-2]> (part)",
-    ),
-    "integers": ({**ROWS, "data": "int64[N, 2]", "row": "int64[M, 2]", "element": "int64[2]"}, MAX),
-}
+    "both axes": ({**ROWS, "row": "float[M]", "element": "float"},
+     "r = ReduceMean <axes = [0, 1], keepdims = 0> (part)"),
+    "a kept axis": ({**ROWS, "row": "float[M, 1, 2]", "element": "float[1, 2]"},
+     "r = ReduceMin <axes = [-2]> (part)"),
+    "integers": ({**ROWS, "data": "int64[N, 2]", "row": "int64[M, 2]", "element": "int64[2]"},
+     MAX)}  # fmt: skip
 
 
 def model_of(form, body):
@@ -106,16 +102,11 @@ def test_infinities_and_nan_stay_in_their_windows():
 
 READ = {
     "apart": ({**ROWS, "step": 3}, SUM),
-    "multiplied with weights": (
-        {**ROWS, "width": 2, "less": 1},
-        "p = Mul (part, u) " + SUM.replace("part,", "p,"),
-    ),
+    "multiplied with weights": ({**ROWS, "width": 2, "less": 1},
+     "p = Mul (part, u) " + SUM.replace("part,", "p,")),
     "a norm": (ROWS, "r = ReduceLogSumExp <axes = [0], keepdims = 0> (part)"),
-    "along another axis": (
-        {**ROWS, "row": "float[M, 3]", "element": "float[3]"},
-        "r = ReduceMax <axes = [1], keepdims = 0> (part)",
-    ),
-}
+    "along another axis": ({**ROWS, "row": "float[M, 3]", "element": "float[3]"},
+     "r = ReduceMax <axes = [1], keepdims = 0> (part)")}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", READ)

@@ -30,71 +30,42 @@ GONE = {
     "prefixes without the row": (ROWS, f"part = Slice (x, at, i1, axes) {SUM}"),
     "prefixes of columns": (COLUMNS, f"{NEXT} part = Slice (x, at, e, axes) {SUM}"),
     "means of prefixes": (ROWS, f"{NEXT} part = Slice (x, at, e, axes) {MEAN}"),
-    "squares of prefixes": (
-        ROWS,
-        f"{NEXT} part = Slice (x, at, e, axes) p = Exp (part)"
-        " r = ReduceSumSquare <axes = [0], keepdims = 0> (p)",
-    ),
-    "prefixes of any length": (
-        ROWS,
-        f"q = Gather (ends, i) e = Unsqueeze (q, at) part = Slice (x, at, e, axes) {SUM}",
-    ),
-    "all but some": (
-        ROWS,
-        f"q = Sub (one, i) e = Unsqueeze (q, at) part = Slice (x, at, e, axes) {SUM}",
-    ),
+    "squares of prefixes": (ROWS,
+     f"{NEXT} part = Slice (x, at, e, axes) p = Exp (part)"
+     " r = ReduceSumSquare <axes = [0], keepdims = 0> (p)"),
+    "prefixes of any length": (ROWS,
+     f"q = Gather (ends, i) e = Unsqueeze (q, at) part = Slice (x, at, e, axes) {SUM}"),
+    "all but some": (ROWS,
+     f"q = Sub (one, i) e = Unsqueeze (q, at) part = Slice (x, at, e, axes) {SUM}"),
     "suffixes": (ROWS, f"part = Slice (x, i1, far, axes) {SUM}"),
-    "suffixes from the end": (
-        ROWS,
-        f"q = Sub (one, i) s = Unsqueeze (q, at) part = Slice (x, s, far, axes) {SUM}",
-    ),
+    "suffixes from the end": (ROWS,
+     f"q = Sub (one, i) s = Unsqueeze (q, at) part = Slice (x, s, far, axes) {SUM}"),
     "windows": (ROWS, f"{WINDOW} {SUM}"),
     "means of windows": (ROWS, f"{WINDOW} {MEAN}"),
-    "windows apart": (
-        ROWS,
-        "a = Mul (i, two) b = Unsqueeze (a, at) s = Add (a, w) e = Unsqueeze (s, at)"
-        f" part = Slice (x, b, e, axes) {SUM}",
-    ),
+    "windows apart": (ROWS,
+     "a = Mul (i, two) b = Unsqueeze (a, at) s = Add (a, w) e = Unsqueeze (s, at)"
+     f" part = Slice (x, b, e, axes) {SUM}"),
     "windows of columns": (COLUMNS, f"{WINDOW} {SUM}"),
-    "a kept axis": (
-        {**ROWS, "row": ", 1, 3", "element": "1, 3"},
-        f"{WINDOW} r = ReduceL1 <axes = [0]> (part)",
-    ),
-    "both axes": (
-        {**ROWS, "row": "", "element": ""},
-        f"{WINDOW} r = ReduceMean <keepdims = 0> (part)",
-    ),
-    "all of prefixes": (
-        {**ROWS, "row": ", 1, 1", "element": "1, 1"},
-        f"{NEXT} part = Slice (x, at, e, axes) r = ReduceSum (part)",
-    ),
-    "extremes of prefixes": (
-        ROWS,
-        f"{NEXT} part = Slice (x, at, e, axes) r = ReduceMax <axes = [0], keepdims = 0> (part)",
-    ),
-    "extremes of suffixes": (
-        COLUMNS,
-        "part = Slice (x, i1, far, axes) r = ReduceMin <axes = [1], keepdims = 0> (part)",
-    ),
-    "products of prefixes of any length": (
-        {**ROWS, "row": ", 1", "element": "1"},
-        "q = Gather (ends, i) e = Unsqueeze (q, at) part = Slice (x, at, e, axes)"
-        " y = Tanh (part) p = ReduceProd <keepdims = 0> (y) r = Unsqueeze (p, at)",
-    ),
-    "extremes of windows": (
-        ROWS,
-        f"{WINDOW} y = Tanh (part) r = ReduceMax <axes = [0], keepdims = 0> (y)",
-    ),
-    "extremes of windows of integers": (
-        {**ROWS, "type": "int64", "row": ", 1, 3", "element": "1, 3"},
-        f"{WINDOW} r = ReduceMin <axes = [0]> (part)",
-    ),
-    "extremes of windows around a row": (
-        ROWS,
-        f"{AROUND} r = ReduceMin <axes = [0], keepdims = 0> (part)",
-    ),
-    "sums of windows around a row": (ROWS, f"{AROUND} {SUM}"),
-}
+    "a kept axis": ({**ROWS, "row": ", 1, 3", "element": "1, 3"},
+     f"{WINDOW} r = ReduceL1 <axes = [0]> (part)"),
+    "both axes": ({**ROWS, "row": "", "element": ""},
+     f"{WINDOW} r = ReduceMean <keepdims = 0> (part)"),
+    "all of prefixes": ({**ROWS, "row": ", 1, 1", "element": "1, 1"},
+     f"{NEXT} part = Slice (x, at, e, axes) r = ReduceSum (part)"),
+    "extremes of prefixes": (ROWS,
+     f"{NEXT} part = Slice (x, at, e, axes) r = ReduceMax <axes = [0], keepdims = 0> (part)"),
+    "extremes of suffixes": (COLUMNS,
+     "part = Slice (x, i1, far, axes) r = ReduceMin <axes = [1], keepdims = 0> (part)"),
+    "products of prefixes of any length": ({**ROWS, "row": ", 1", "element": "1"},
+     "q = Gather (ends, i) e = Unsqueeze (q, at) part = Slice (x, at, e, axes)"
+     " y = Tanh (part) p = ReduceProd <keepdims = 0> (y) r = Unsqueeze (p, at)"),
+    "extremes of windows": (ROWS,
+     f"{WINDOW} y = Tanh (part) r = ReduceMax <axes = [0], keepdims = 0> (y)"),
+    "extremes of windows of integers": ({**ROWS, "type": "int64", "row": ", 1, 3",
+     "element": "1, 3"}, f"{WINDOW} r = ReduceMin <axes = [0]> (part)"),
+    "extremes of windows around a row": (ROWS,
+     f"{AROUND} r = ReduceMin <axes = [0], keepdims = 0> (part)"),
+    "sums of windows around a row": (ROWS, f"{AROUND} {SUM}")}  # fmt: skip
 
 
 def model_of(form, body):

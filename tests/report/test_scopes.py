@@ -9,17 +9,14 @@ NAMESPACE = ": __main__.Net/encoder: Encoder/encoder.0: torch.nn.Linear/linear: 
 
 
 @table(
-    (
-        {"pkg.torch.onnx.name_scopes": "['', 'encoder', 'encoder.0', 'linear']"},
-        ("encoder", "encoder.0"),
-    ),
+    ({"pkg.torch.onnx.name_scopes": "['', 'encoder', 'encoder.0', 'linear']"},
+     ("encoder", "encoder.0")),
     ({"pkg.torch.onnx.name_scopes": "no list"}, ()),
     ({"namespace": NAMESPACE}, ("encoder", "encoder.0")),
     ({"namespace": "decoder/layer3"}, ("decoder", "layer3")),
     ({"namespace": "/".join("abcdefghijklmnop")}, tuple("abcdefghijkl")),
     ({"other": "a/b"}, ()),
-    ({}, ()),
-)
+    ({}, ()))  # fmt: skip
 def test_metadata_of_exporters(metadata, scopes):
     extra = onnx.NodeProto()
     for key, value in metadata.items():

@@ -139,21 +139,15 @@ def test_numbers_that_decide_are_looked_at_for_each_node():
 
 
 KINDS = {
-    "GroupNormalization": lambda r, o: (
-        [floats(r, 4 if o >= 21 else 2), floats(r, 4 if o >= 21 else 2)],
-        {"num_groups": 2},
-    ),
+    "GroupNormalization": lambda r,
+     o: ([floats(r, 4 if o >= 21 else 2), floats(r, 4 if o >= 21 else 2)], {"num_groups": 2}),
     "LayerNormalization": lambda r, o: ([floats(r, 2), floats(r, 2)], {"axis": -1}),
     "Clip": lambda r, o: ([floats(r), np.float32(r.choice([0.1, 3]))], {}),
-    "Pow": lambda r, o: (
-        [np.float32(r.choice([2, 3, 0.5])) if r.random() < 0.5 else np.array(2)],
-        {},
-    ),
+    "Pow": lambda r, o: ([np.float32(r.choice([2, 3, 0.5])) if r.random() < 0.5 else np.array(2)],
+     {}),
     "PRelu": lambda r, o: ([floats(r, *CHANNEL[1:])], {}),
-    "Mul": lambda r, o: (
-        [np.ones(CHANNEL, np.float32) if r.random() < 0.3 else floats(r, *CHANNEL)],
-        {},
-    ),
+    "Mul": lambda r,
+     o: ([np.ones(CHANNEL, np.float32) if r.random() < 0.3 else floats(r, *CHANNEL)], {}),
     "Div": lambda r, o: ([floats(r, *CHANNEL)], {}),
     "Mod": lambda r, o: ([floats(r, *CHANNEL)], {"fmod": 1}),
     "Dropout": lambda r, o: ([np.float32(r.choice([0, 0.5]))], {}),
@@ -162,11 +156,9 @@ KINDS = {
     "ReduceL1": lambda r, o: ([np.array([r.integers(0, 4)])], {"keepdims": 1}),
     "Celu": lambda r, o: ([], {"alpha": float(r.choice([0.5, 1]))}),
     "HardSwish": lambda r, o: ([], {}),
-    "Resize": lambda r, o: (
-        [np.array([], np.float32), np.array([1, 1, r.choice([1, 2]), 1], np.float32)],
-        {"mode": "nearest"},
-    ),
-}
+    "Resize": lambda r,
+     o: ([np.array([], np.float32), np.array([1, 1, r.choice([1, 2]), 1], np.float32)],
+     {"mode": "nearest"})}  # fmt: skip
 
 
 def digests(model):

@@ -20,42 +20,27 @@ CASES = {
     "Reciprocal": ("y = Reciprocal (x)", "float[2, 4] x", {}),
     "BitwiseNot": ("y = BitwiseNot (b)", "int16[3] b", {"b": np.array([0, -1, 7], np.int16)}),
     "Dropout": ("y = Dropout (x)", "float[2, 4] x", {}),
-    "Range": (
-        "s = Constant <value = int64 {-3}> () y = Range (a, b, s)",
-        "int64 a, int64 b",
-        {"a": np.array(7), "b": np.array(-1)},
-    ),
+    "Range": ("s = Constant <value = int64 {-3}> () y = Range (a, b, s)", "int64 a, int64 b",
+     {"a": np.array(7), "b": np.array(-1)}),
     "Xor": ("y = Xor (t, u)", "bool[2, 4] t, bool[4] u", {"t": T, "u": T[0]}),
     "Less": ("y = Less (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
     "Greater": ("y = Greater (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
     "GlobalMaxPool": ("y = GlobalMaxPool (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "Split": ("y, z = Split <axis = 1> (x, s)", "float[2, 4] x", {}),
-    "Compress": (
-        "k = Constant <value = bool[3] {0, 1, 1}> () y = Compress <axis = 1> (x, k)",
-        "float[n, 4] x",
-        {},
-    ),
+    "Compress": ("k = Constant <value = bool[3] {0, 1, 1}> () y = Compress <axis = 1> (x, k)",
+     "float[n, 4] x", {}),
     "DepthToSpace": ("y = DepthToSpace <blocksize = 2> (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "Flatten": ("y = Flatten <axis = 2> (x)", "float[2, 4] x", {}),
-    "NonZero": (
-        "y = NonZero (r)",
-        "float[a, b] r",
-        {"r": np.array([[0, np.nan, -0.0, 3], [2, 0, 1, 0]], np.float32)},
-    ),
+    "NonZero": ("y = NonZero (r)", "float[a, b] r",
+     {"r": np.array([[0, np.nan, -0.0, 3], [2, 0, 1, 0]], np.float32)}),
     "ReduceL1": ("y = ReduceL1 <keepdims = 0> (x)", "float[n, 4] x", {}),
     "ReduceLogSum": ("y = ReduceLogSum (r)", "double[n, 4] r", {"r": np.abs(X[:1]).astype(float)}),
-    "ReverseSequence": (
-        "y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l)",
-        "float[a, b] x, int64[a] l",
-        {"l": np.array([3, 2])},
-    ),
-    "ScatterElements": (
-        "y = ScatterElements <axis = 1> (x, p, u)",
-        "float[a, 4] x, int64[b, c] p, float[b, c] u",
-        {"p": np.array([[-1, 0, 2]]), "u": X[:1, :3]},
-    ),
-    "SpaceToDepth": ("y = SpaceToDepth <blocksize = 2> (i)", "float[n, 8, 4, 4] i", {"i": IMAGE}),
-}
+    "ReverseSequence": ("y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l)",
+     "float[a, b] x, int64[a] l", {"l": np.array([3, 2])}),
+    "ScatterElements": ("y = ScatterElements <axis = 1> (x, p, u)",
+     "float[a, 4] x, int64[b, c] p, float[b, c] u", {"p": np.array([[-1, 0, 2]]), "u": X[:1, :3]}),
+    "SpaceToDepth": ("y = SpaceToDepth <blocksize = 2> (i)", "float[n, 8, 4, 4] i",
+     {"i": IMAGE})}  # fmt: skip
 
 
 def text_of(name, opset):

@@ -29,29 +29,17 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
 @table(
     ("y = Neg (x)", {"operators": {"Neg": (Opsets(1, 17),)}}, []),
     ("y = Neg (x)", {"operators": {}}, ["npu does not support Neg"]),
-    (
-        "y = Neg (x)",
-        {"operators": {"Neg": (Opsets(13, 15),)}},
-        ["npu does not support Neg of opset 17, only of 13 to 15"],
-    ),
+    ("y = Neg (x)", {"operators": {"Neg": (Opsets(13, 15),)}},
+     ["npu does not support Neg of opset 17, only of 13 to 15"]),
     ("y = Neg (x)", {"lacks": {"Neg": (Opsets(1, 99),)}}, ["npu does not support Neg"]),
-    (
-        "y = Neg (x)",
-        {"lacks": {"Neg": (Opsets(16, 99),)}},
-        ["npu does not support Neg of opset 17"],
-    ),
+    ("y = Neg (x)", {"lacks": {"Neg": (Opsets(16, 99),)}},
+     ["npu does not support Neg of opset 17"]),
     ("y = npu.Fused (x)", {"operators": {}}, ["npu does not support npu.Fused"]),
     ("y = npu.Fused (x)", {"operators": {}, "domains": frozenset(["npu"])}, []),
-    (
-        RESIZE,
-        only(attributes={"mode": ("nearest", "cubic")}),
-        ["npu supports Resize only with mode = 'nearest' or 'cubic', not 'linear'"],
-    ),
-    (
-        RESIZE,
-        only(lacks_attributes={"mode": ("linear",)}, why="no filter"),
-        ["npu supports Resize only with another mode than 'linear' (no filter)"],
-    ),
+    (RESIZE, only(attributes={"mode": ("nearest", "cubic")}),
+     ["npu supports Resize only with mode = 'nearest' or 'cubic', not 'linear'"]),
+    (RESIZE, only(lacks_attributes={"mode": ("linear",)}, why="no filter"),
+     ["npu supports Resize only with another mode than 'linear' (no filter)"]),
     (RESIZE, only(attributes={"nearest_mode": ("round_prefer_floor",)}), []),
     (RESIZE, only(constant=("scales",)), ["npu supports Resize only with a constant 'scales'"]),
     (KNOWN, only(constant=("scales",)), []),
@@ -59,59 +47,31 @@ KNOWN = "k = Constant <value = float[2] {1., 2.}> () " + RESIZE.replace("s)", "k
     (RESIZE, only(absent=("sizes",)), []),
     (RESIZE, only(present=("roi",)), ["npu supports Resize only with 'roi'"]),
     (RESIZE, only(present=("scales",)), []),
-    (
-        "y = MaxPool <kernel_shape = [2], pads = [0, 1]> (x)",
-        {"forms": {"MaxPool": (Form(even_pads=True),)}},
-        ["npu supports MaxPool only with the same pads at both ends"],
-    ),
-    (
-        "y = MaxPool <kernel_shape = [2], pads = [1, 1]> (x)",
-        {"forms": {"MaxPool": (Form(even_pads=True),)}},
-        [],
-    ),
-    (
-        "whole = Shape (x) y = Reshape (x, whole)",
-        {"forms": {"Reshape": (Form(from_data=("shape",)),)}},
-        [
-            "npu supports Reshape only with a 'shape' that is neither constant nor computed from"
-            " sizes"
-        ],
-    ),
-    (
-        "whole = Shape (x) y = Reshape (x, whole)",
-        {"forms": {"Reshape": (Form(computed=("shape",)),)}},
-        [],
-    ),
+    ("y = MaxPool <kernel_shape = [2], pads = [0, 1]> (x)",
+     {"forms": {"MaxPool": (Form(even_pads=True),)}},
+     ["npu supports MaxPool only with the same pads at both ends"]),
+    ("y = MaxPool <kernel_shape = [2], pads = [1, 1]> (x)",
+     {"forms": {"MaxPool": (Form(even_pads=True),)}}, []),
+    ("whole = Shape (x) y = Reshape (x, whole)",
+     {"forms": {"Reshape": (Form(from_data=("shape",)),)}},
+     ["npu supports Reshape only with a 'shape' that is neither constant nor computed from sizes"]),
+    ("whole = Shape (x) y = Reshape (x, whole)",
+     {"forms": {"Reshape": (Form(computed=("shape",)),)}}, []),
     (RESIZE, only(max_rank=1), ["npu supports Resize only up to rank 1, and 'X' has 2"]),
     (RESIZE, only(static=("X",)), []),
-    (
-        "y = Max (x, x, x)",
-        {"forms": {"Max": (Form(max_inputs=2),)}},
-        ["npu supports Max only with 2 inputs, not 3"],
-    ),
-    (
-        RESIZE,
-        only(types={"X": ("double", "int64")}),
-        ["npu supports Resize only with 'X' of type double or int64, not float"],
-    ),
+    ("y = Max (x, x, x)", {"forms": {"Max": (Form(max_inputs=2),)}},
+     ["npu supports Max only with 2 inputs, not 3"]),
+    (RESIZE, only(types={"X": ("double", "int64")}),
+     ["npu supports Resize only with 'X' of type double or int64, not float"]),
     (RESIZE, only(types={"Y": ("float",)}, ranks={"Y": (2,)}), []),
     (RESIZE, only(ranks={"Y": (4,)}), ["npu supports Resize only with 'Y' of rank 4, not 2"]),
-    (
-        RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
-        only(not_from={"scales": ("Neg",)}, why="they fuse"),
-        ["npu supports Resize only with a 'scales' that is not a result of Neg (they fuse)"],
-    ),
-    (
-        RESIZE,
-        {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
-        ["npu supports Resize only of other element types than float, as 'X' is"],
-    ),
-    (
-        RESIZE,
-        {"anywhere": Form(element_types=frozenset(["float16"]))},
-        ["npu supports Resize only of other element types than float, as 'X' is"],
-    ),
-)
+    (RESIZE.replace("s)", "q)").replace("y =", "q = Neg (s) y ="),
+     only(not_from={"scales": ("Neg",)}, why="they fuse"),
+     ["npu supports Resize only with a 'scales' that is not a result of Neg (they fuse)"]),
+    (RESIZE, {"anywhere": Form(lacks_element_types=frozenset(["float"]))},
+     ["npu supports Resize only of other element types than float, as 'X' is"]),
+    (RESIZE, {"anywhere": Form(element_types=frozenset(["float16"]))},
+     ["npu supports Resize only of other element types than float, as 'X' is"]))  # fmt: skip
 def test_unsupported_nodes_have_a_reason(body, told, expected):
     assert reasons(body, "float[2, 3] x, float[2] s", **told) == expected
 

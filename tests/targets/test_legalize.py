@@ -20,32 +20,19 @@ PLACES = RNG.integers(0, 4, (2, 3))
     ("y = HardSwish (x)", "float[2, 4] x", {"x": X}, 17),
     ('y = Einsum <equation = "ij,kj->ik"> (x, x)', "float[2, 4] x", {"x": X}, 17),
     ("y = LayerNormalization (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
-    (
-        "y = GatherElements <axis = 1> (x, i)",
-        "float[2, 4] x, int64[2, 3] i",
-        {"x": X, "i": PLACES},
-        17,
-    ),
-    (
-        "y = GatherND <batch_dims = 1> (x, i)",
-        "float[2, 4] x, int64[2, 1] i",
-        {"x": X, "i": PLACES[:, :1]},
-        17,
-    ),
+    ("y = GatherElements <axis = 1> (x, i)", "float[2, 4] x, int64[2, 3] i", {"x": X, "i": PLACES},
+     17),
+    ("y = GatherND <batch_dims = 1> (x, i)", "float[2, 4] x, int64[2, 1] i",
+     {"x": X, "i": PLACES[:, :1]}, 17),
     ("y = GreaterOrEqual (x, w)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
     ("y = Trilu (x)", "float[2, 4] x", {"x": X}, 17),
-    (
-        "y = Where (c, x, w)",
-        "bool[2, 4] c, float[2, 4] x, float[4] w",
-        {"c": X > 0, "x": X, "w": X[0]},
-        17,
-    ),
+    ("y = Where (c, x, w)", "bool[2, 4] c, float[2, 4] x, float[4] w",
+     {"c": X > 0, "x": X, "w": X[0]}, 17),
     ("y = IsNaN (x)", "float[2, 4] x", {"x": np.where(X > 0, X, np.nan)}, 17),
     ("y = BitwiseNot (i)", "int64[2, 3] i", {"i": PLACES}, 18),
     ("y = Sum (x, w, x)", "float[2, 4] x, float[4] w", {"x": X, "w": X[0]}, 17),
     ("a = Constant <value = int64 {0}> () y = CumSum (x, a)", "float[2, 4] x", {"x": X}, 17),
-    ("y = LogSoftmax (x)", "float[2, 4] x", {"x": X}, 17),
-)
+    ("y = LogSoftmax (x)", "float[2, 4] x", {"x": X}, 17))  # fmt: skip
 def test_an_operator_is_said_by_others(node, inputs, feed, opset):
     name = node.rpartition("= ")[2].split()[0] if "Constant" in node else node.split()[2]
     outcome = fitted(one_node(node, inputs, opset), lacking(name), feed)

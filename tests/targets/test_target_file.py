@@ -79,48 +79,27 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
     (LEAST + SOURCE.replace("2026-01-01", '"today"'), "source.date: write a date"),
     (LEAST + SOURCE + "by = 1\n", "source.by: there is no such key"),
     (LEAST + SOURCE + "[forms]\nResize = 1\n", "forms.Resize: write a table"),
-    (
-        LEAST + SOURCE + "[forms.Add]\n[forms.'Mul Add']\n",
-        "forms.Mul Add: 'Add' has a table already",
-    ),
+    (LEAST + SOURCE + "[forms.Add]\n[forms.'Mul Add']\n",
+     "forms.Mul Add: 'Add' has a table already"),
     (LEAST + SOURCE + "[forms.Resizer]\n", "forms.Resizer: ONNX has no operator 'Resizer'"),
-    (
-        LEAST + SOURCE + '[forms.Resize]\nconstant = ["sizes", "size"]\n',
-        "forms.Resize.constant: it has no input 'size'; did you mean 'sizes'?",
-    ),
-    (
-        LEAST + SOURCE + "[forms.CumSum]\nwritten = ['reversed']\n",
-        "forms.CumSum.written: it has no attribute 'reversed'; did you mean 'reverse'?",
-    ),
-    (
-        LEAST + SOURCE + "[forms.Gather]\nranks = { indices = 1 }\n",
-        "forms.Gather.ranks.indices: write a list of numbers",
-    ),
-    (
-        LEAST + SOURCE + "[forms.Erf]\nnot_from = { output = ['Div'] }\n",
-        "forms.Erf.not_from: it has no input 'output'; there are 'input'",
-    ),
-    (
-        LEAST + SOURCE + "[forms.Erf]\nnot_from = { input = ['Divs'] }\n",
-        "forms.Erf.not_from.input: ONNX has no operator 'Divs'; did you mean 'Div'?",
-    ),
-    (
-        LEAST + SOURCE + "[forms.Erf]\ntypes = { output = ['half'] }\n",
-        "forms.Erf.types.output: there is no type 'half'",
-    ),
-    (
-        LEAST + SOURCE + "[forms.Erf]\ntypes = { input = 'float' }\n",
-        "forms.Erf.types.input: write a list of texts",
-    ),
-    (
-        LEAST + SOURCE + "[forms.Resize]\nattributes = { modes = [1] }\n",
-        "forms.Resize.attributes.modes: it has no attribute 'modes'; did you mean 'mode'?",
-    ),
-    (
-        LEAST + SOURCE + '[forms.Resize]\nattributes = { mode = "linear" }\n',
-        "forms.Resize.attributes.mode: write a list of values",
-    ),
-)
+    (LEAST + SOURCE + '[forms.Resize]\nconstant = ["sizes", "size"]\n',
+     "forms.Resize.constant: it has no input 'size'; did you mean 'sizes'?"),
+    (LEAST + SOURCE + "[forms.CumSum]\nwritten = ['reversed']\n",
+     "forms.CumSum.written: it has no attribute 'reversed'; did you mean 'reverse'?"),
+    (LEAST + SOURCE + "[forms.Gather]\nranks = { indices = 1 }\n",
+     "forms.Gather.ranks.indices: write a list of numbers"),
+    (LEAST + SOURCE + "[forms.Erf]\nnot_from = { output = ['Div'] }\n",
+     "forms.Erf.not_from: it has no input 'output'; there are 'input'"),
+    (LEAST + SOURCE + "[forms.Erf]\nnot_from = { input = ['Divs'] }\n",
+     "forms.Erf.not_from.input: ONNX has no operator 'Divs'; did you mean 'Div'?"),
+    (LEAST + SOURCE + "[forms.Erf]\ntypes = { output = ['half'] }\n",
+     "forms.Erf.types.output: there is no type 'half'"),
+    (LEAST + SOURCE + "[forms.Erf]\ntypes = { input = 'float' }\n",
+     "forms.Erf.types.input: write a list of texts"),
+    (LEAST + SOURCE + "[forms.Resize]\nattributes = { modes = [1] }\n",
+     "forms.Resize.attributes.modes: it has no attribute 'modes'; did you mean 'mode'?"),
+    (LEAST + SOURCE + '[forms.Resize]\nattributes = { mode = "linear" }\n',
+     "forms.Resize.attributes.mode: write a list of values"))  # fmt: skip
 def test_a_mistake_is_one_line_with_the_file_and_the_key(text, told, tmp_path):
     with pytest.raises(TargetError) as error:
         read(tmp_path, text)

@@ -19,18 +19,11 @@ DIFFERENT = Verdict("different", "y: different")
 @table(
     ("", 0, "the outputs changed; y: different; nothing was written"),
     ("p", 0, "the pass p changed the outputs; y: different; nothing was written"),
-    (
-        "p",
-        1,
-        "the pass p changed the outputs when it rewrote If 'z'; y: different; nothing was written",
-    ),
-    (
-        "p",
-        3,
-        "the pass p changed the outputs when it rewrote If 'z' (and 2 more); y: different;"
-        " nothing was written",
-    ),
-)
+    ("p", 1,
+     "the pass p changed the outputs when it rewrote If 'z'; y: different; nothing was written"),
+    ("p", 3,
+     "the pass p changed the outputs when it rewrote If 'z' (and 2 more); y: different;"
+     " nothing was written"))  # fmt: skip
 def test_an_error_names_the_pass_and_the_place(culprit, remarks, message):
     error = MismatchError(DIFFERENT, culprit, [Remark("p", "If", "z", "rewritten", "")] * remarks)
     assert str(error) == message

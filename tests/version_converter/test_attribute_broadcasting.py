@@ -68,19 +68,10 @@ def test_a_function_and_bodies_are_carried_too() -> None:
     (1, "y = GlobalLpPool <p = 1.5> (x)", "float[1, 2, 3] x", "is not a whole number"),
     (5, "y = Tile (x, t, t)", "float[2] x, float t", "input 'tiles' of it"),
     (6, "y = Dropout (x)", "float[2] x", "draws at random, which opset 7"),
-    (
-        6,
-        "y = BatchNormalization (x, s, s, s, s)",
-        "float[1, 2, 3] x, float[2] s",
-        "by the statistics of the batch, which opset 7",
-    ),
-    (
-        6,
-        "a, y, v, n, w = BatchNormalization <is_test = 1> (x, s, s, s, s)",
-        "float[1, 2, 3] x, float[2] s",
-        "which is_test = 1 leaves undefined",
-    ),
-)
+    (6, "y = BatchNormalization (x, s, s, s, s)", "float[1, 2, 3] x, float[2] s",
+     "by the statistics of the batch, which opset 7"),
+    (6, "a, y, v, n, w = BatchNormalization <is_test = 1> (x, s, s, s, s)",
+     "float[1, 2, 3] x, float[2] s", "which is_test = 1 leaves undefined"))  # fmt: skip
 def test_forms_that_opset_7_lacks_are_refused(
     opset: int, body: str, signature: str, reason: str
 ) -> None:

@@ -103,23 +103,13 @@ LARGE = [
     ("y = EyeLike (x)", 9, "float[2000, 3000] x"),
     ("y = Where (c, x, x)", 9, "bool[2000, 3000] c, float[2000, 3000] x"),
     ("y = GatherElements <axis = 1> (x, i)", 11, "float[9, 9000] x, int64[9, 8000] i"),
-    (
-        "y = ScatterElements <axis = 1> (x, i, u)",
-        11,
-        "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u",
-    ),
-    (
-        'y = ScatterElements <axis = 1, reduction = "add"> (x, i, u)',
-        16,
-        "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u",
-    ),
-    (
-        "l = Constant <value_ints = [900, 800, 700]> ()"
-        " y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, l)",
-        12,
-        "float[9000, 3] x",
-    ),
-]
+    ("y = ScatterElements <axis = 1> (x, i, u)", 11,
+     "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u"),
+    ('y = ScatterElements <axis = 1, reduction = "add"> (x, i, u)', 16,
+     "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u"),
+    ("l = Constant <value_ints = [900, 800, 700]> ()"
+     " y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, l)", 12,
+     "float[9000, 3] x")]  # fmt: skip
 
 
 @pytest.mark.sample(2)

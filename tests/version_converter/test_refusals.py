@@ -29,79 +29,35 @@ NEAR = 4
 
 CASES = [
     # What is said, nodes, opset before and after, inputs.
-    (
-        "its outputs are training statistics, whose meaning changed",
-        "y, m, v, n, w = BatchNormalization (x, s, s, s, s) z = Neg (m)",
-        8,
-        9,
-        "float[1, 2, 3] x, float[2] s",
-    ),
-    (
-        "its mask is used, which has another type in the other version",
-        "a, y = Dropout (x)",
-        10,
-        9,
-        "float[2] x",
-    ),
+    ("its outputs are training statistics, whose meaning changed",
+     "y, m, v, n, w = BatchNormalization (x, s, s, s, s) z = Neg (m)", 8, 9,
+     "float[1, 2, 3] x, float[2] s"),
+    ("its mask is used, which has another type in the other version", "a, y = Dropout (x)", 10, 9,
+     "float[2] x"),
     ("a bias of zeros needs the one element type", "y = Gemm (x, x)", 11, 10, "x"),
-    (
-        "a positive 'axis' needs the rank",
-        "y = LayerNormalization <axis = 1> (x, s)",
-        17,
-        16,
-        "float[] x, float[3] s",
-    ),
-    (
-        "GridSample before opset 20 needs the rank",
-        "y = GridSample (x, g)",
-        20,
-        19,
-        "float[] x, float[1, 2, 2, 2] g",
-    ),
+    ("a positive 'axis' needs the rank", "y = LayerNormalization <axis = 1> (x, s)", 17, 16,
+     "float[] x, float[3] s"),
+    ("GridSample before opset 20 needs the rank", "y = GridSample (x, g)", 20, 19,
+     "float[] x, float[1, 2, 2, 2] g"),
     ("a half needs the one element type", "y = Round (x)", 11, 10, "x"),
     ("a matrix of zeros needs the one element type", "y = Trilu (x)", 14, 13, "x"),
-    (
-        "a sum or product needs the one element type",
-        "y = ReduceSum (x, a)",
-        13,
-        12,
-        "x, int64[1] a",
-    ),
+    ("a sum or product needs the one element type", "y = ReduceSum (x, a)", 13, 12,
+     "x, int64[1] a"),
     ("Equal needs the one element type", "y = Equal (x, x)", 11, 10, "x"),
     ("IsInf needs the one element type", "y = IsInf (x)", 10, 9, "x"),
     ("IsNaN needs the one element type", "y = IsNaN (x)", 9, 8, "x"),
     ("Mod needs the one element type", "y = Mod (x, x)", 10, 9, "x"),
     ("Pow needs the one element type", "y = Pow (x, z)", 12, 11, "float[2] x, z"),
-    (
-        "no opset has a reduction 'sub'",
-        'y = ScatterElements <reduction = "sub"> (x, i, x)',
-        16,
-        15,
-        "float[2] x, int64[2] i",
-    ),
-    (
-        "an empty sequence needs the element type of 'r'",
-        "t = SequenceMap <body = b (float[2] e) => (r) { r = Identity (u) }> (s)"
-        " y = SequenceAt (t, k)",
-        17,
-        16,
-        "seq(float[2]) s, u, int64 k",
-    ),
-    (
-        "a Loop needs the type of its loop-carried state",
-        'a = Cast <to = 1> (x) y = ScatterND <reduction = "add"> (a, i, u)',
-        16,
-        15,
-        "x, int64[2, 1] i, float[2] u",
-    ),
-    (
-        "a run-time shape that may have zeros needs the one element type",
-        "y = Reshape <allowzero = 1> (x, s)",
-        14,
-        13,
-        "x, int64[2] s",
-    ),
-]
+    ("no opset has a reduction 'sub'", 'y = ScatterElements <reduction = "sub"> (x, i, x)', 16, 15,
+     "float[2] x, int64[2] i"),
+    ("an empty sequence needs the element type of 'r'",
+     "t = SequenceMap <body = b (float[2] e) => (r) { r = Identity (u) }> (s)"
+     " y = SequenceAt (t, k)", 17, 16, "seq(float[2]) s, u, int64 k"),
+    ("a Loop needs the type of its loop-carried state",
+     'a = Cast <to = 1> (x) y = ScatterND <reduction = "add"> (a, i, u)', 16, 15,
+     "x, int64[2, 1] i, float[2] u"),
+    ("a run-time shape that may have zeros needs the one element type",
+     "y = Reshape <allowzero = 1> (x, s)", 14, 13, "x, int64[2] s")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("said", "nodes", "source", "target", "signature"), CASES)

@@ -28,12 +28,8 @@ def there_and_back(body, opset, below, signature, outputs="y"):
     ("y = LayerNormalization <axis = -1, epsilon = 0.5> (x, s, b)", 17, 9, ROWS),
     ("y = LayerNormalization <axis = 1, epsilon = 0.5> (x, x)", 21, 11, "float16[N, 5, 8] x"),
     ("y = RMSNormalization <axis = -2, epsilon = 0.5> (x, s)", 23, 13, ROWS),
-    (
-        "y = GroupNormalization <epsilon = 0.5, num_groups = 3> (x, s, s)",
-        *(21, 18),
-        "float[N, 6, H, W] x, float[6] s",
-    ),
-)
+    ("y = GroupNormalization <epsilon = 0.5, num_groups = 3> (x, s, s)", *(21, 18),
+     "float[N, 6, H, W] x, float[6] s"))  # fmt: skip
 def test_an_operator_comes_back(body, opset, below, signature):
     assert there_and_back(body, opset, below, signature) == [
         body.partition(" = ")[2].replace('"', "")

@@ -66,15 +66,10 @@ def test_allowed_types_are_those_of_the_type_variable_or_the_type_itself():
     (onnx.helper.make_sparse_tensor_type_proto(T.INT8, [2]), "sparse_tensor(int8)"),
     (onnx.helper.make_sequence_type_proto(tensor(T.BOOL)), "seq(tensor(bool))"),
     (onnx.helper.make_optional_type_proto(tensor(T.BOOL)), "optional(tensor(bool))"),
-    (
-        onnx.helper.make_optional_type_proto(
-            onnx.helper.make_sequence_type_proto(tensor(T.STRING))
-        ),
-        "optional(seq(tensor(string)))",
-    ),
+    (onnx.helper.make_optional_type_proto(onnx.helper.make_sequence_type_proto(tensor(T.STRING))),
+     "optional(seq(tensor(string)))"),
     (onnx.helper.make_sequence_type_proto(tensor(0)), ""),
-    (onnx.TypeProto(), ""),
-)
+    (onnx.TypeProto(), ""))  # fmt: skip
 def test_types_are_written_as_schemas_write_them(type_, text):
     assert type_text(type_) == text
 

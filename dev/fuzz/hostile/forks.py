@@ -23,23 +23,12 @@ _WAITS = 6
 """So many times longer than its processor time a child may take on a busy machine."""
 
 PRELOADED = (
-    *(
-        "zoneinfo",
-        "onnx.reference.ops._op_list",
-        "straightline.driver.inspect",
-        "straightline.verification.proof.prove",
-    ),
-    *(
-        "straightline.reference.interpreter.evaluator",
-        "straightline.driver.calls",
-        "straightline.verification",
-    ),
-    *(
-        "straightline.version_converter.convert",
-        "straightline.cli.commands",
-        "straightline.__main__",
-    ),
-)
+    *("zoneinfo", "onnx.reference.ops._op_list", "straightline.driver.inspect",
+     "straightline.verification.proof.prove"),
+    *("straightline.reference.interpreter.evaluator", "straightline.driver.calls",
+     "straightline.verification"),
+    *("straightline.version_converter.convert", "straightline.cli.commands",
+     "straightline.__main__"))  # fmt: skip
 
 NOBODY = 65534
 

@@ -11,58 +11,14 @@ import mutant_seeds
 from attack import Attack
 
 WORDS = (
-    *(
-        "",
-        "-",
-        "--",
-        "0",
-        "-1",
-        "1",
-        "3.5",
-        "nan",
-        "inf",
-        "1e400",
-        "x",
-        "n=3",
-        "x=1,2",
-        "x=",
-        "=",
-        "=3",
-    ),
-    *(
-        "9" * 400,
-        "ä\udc80",
-        "a b",
-        "\n",
-        "{",
-        "unroll-loops{",
-        "unroll-loops{max_trips=-1}",
-        "accelerate",
-    ),
-    *(
-        "x=@missing.npy",
-        "@",
-        "1GB",
-        "-5MB",
-        "1.5TB",
-        "[1,2",
-        "nope",
-        "null",
-        "../..",
-        "*",
-        "x:y",
-        "ort",
-    ),
-    *(
-        "x=[[1,2],[3]]",
-        "x=1e999",
-        "n=true",
-        "x={}",
-        "inline-ifs,,",
-        ",",
-        "unroll-loops{max_trips=1e9}",
-    ),
-)
+    *("", "-", "--", "0", "-1", "1", "3.5", "nan", "inf", "1e400", "x", "n=3", "x=1,2", "x=", "=",
+     "=3"),
+    *("9" * 400, "ä\udc80", "a b", "\n", "{", "unroll-loops{", "unroll-loops{max_trips=-1}",
+     "accelerate"),
+    *("x=@missing.npy", "@", "1GB", "-5MB", "1.5TB", "[1,2", "nope", "null", "../..", "*", "x:y",
+     "ort"),
+    *("x=[[1,2],[3]]", "x=1e999", "n=true", "x={}", "inline-ifs,,", ",",
+     "unroll-loops{max_trips=1e9}"))  # fmt: skip
 SAFE = ("21", "7", "1", "3", "n=2", "x=2,3", "N=2", "unroll-loops", "inline-ifs", "reference")
 
 

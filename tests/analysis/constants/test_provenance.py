@@ -16,16 +16,13 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1
     ("r = RandomUniformLike (x) v = Neg (r)", "the random operator RandomUniformLike 'r'"),
     ("r = RandomUniformLike (x) v = Shape (r)", "the shape of input 'x'"),
     ("v = SequenceLength (s)", "input 's', which is not a tensor"),
-    (
-        "v = Neg (w)",
-        "'w', an initializer that callers may override; decide it with --freeze-initializers",
-    ),
+    ("v = Neg (w)",
+     "'w', an initializer that callers may override; decide it with --freeze-initializers"),
     ("v = com.microsoft.Strange (n)", "the operator com.microsoft::Strange 'v'"),
     ("v = ArgMax (x)", "input 'x'; decided by data"),
     ("a = Cast <to = 7> (x) v = Add (a, n)", "input 'x', input 'n'; decided by data"),
     ("v = com.microsoft.Strange (k)", "the operator com.microsoft::Strange 'v'"),
-    ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"),
-)
+    ("v = com.microsoft.Strange ()", "the operator com.microsoft::Strange 'v'"))  # fmt: skip
 def test_sources(nodes, said):
     text = f"""g (int64 n, int64 m, float[N] x, seq(float[K]) s, int64 w) => (int64 y)
                <int64 w = {{1}}, int64 k = {{1}}> {{ {nodes} y = Identity (v) }}"""
@@ -92,23 +89,16 @@ SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other)
     ("v = NonZero (x)", "input 'x'; decided by data"),
     ("c = Cast <to = 9> (x) v = Compress (other, c)", "the shape of input 'other', input 'x';"),
     ("v, w, u, t = Unique (x)", "input 'x'; decided by data"),
-    (
-        "s = Shape (x) o = ConstantOfShape (s) v = NonZero (o)",
-        "the shape of input 'x'; decide it with --shape x=...",
-    ),
-    (
-        "v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
-        " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
-        " f = Constant <value = float[1] {1}> () }>",
-        "the shape of input 'x'; decide it with --shape x=...",
-    ),
-    (
-        "w, v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
-        " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
-        " f = Constant <value = float[1] {1}> () }>",
-        "input 'n'; decide it with --set n=...",
-    ),
-)
+    ("s = Shape (x) o = ConstantOfShape (s) v = NonZero (o)",
+     "the shape of input 'x'; decide it with --shape x=..."),
+    ("v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
+     " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
+     " f = Constant <value = float[1] {1}> () }>",
+     "the shape of input 'x'; decide it with --shape x=..."),
+    ("w, v = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)"
+     " => (bool c2, float[N] r, float[1] f) { c2 = Identity (c) r = Neg (a)"
+     " f = Constant <value = float[1] {1}> () }>",
+     "input 'n'; decide it with --set n=..."))  # fmt: skip
 def test_sources_of_sizes(nodes, said):
     """Only what a size is made of is named: elements of one operand, the sizes of another one."""
     assert origins(ir.load(as_model(HEAD + SIZED % nodes)).graph.outputs[0]).startswith(said)

@@ -123,15 +123,11 @@ def test_a_length_and_a_counter_together():
 
 @table(
     (LIST % ("seq(float[2]) s", "", ""), "", ""),
-    (
-        LIST % ("bool grows", "s = SequenceEmpty <dtype = 1> ()", ""),
-        "o = SequenceInsert (a, x)",
-        "o = If (grows) <then_branch = p () => (seq(float[2]) g) { g = SequenceInsert (a, x) },"
-        " else_branch = q () => (seq(float[2]) h) { h = Identity (a) }>",
-    ),
+    (LIST % ("bool grows", "s = SequenceEmpty <dtype = 1> ()", ""), "o = SequenceInsert (a, x)",
+     "o = If (grows) <then_branch = p () => (seq(float[2]) g) { g = SequenceInsert (a, x) },"
+     " else_branch = q () => (seq(float[2]) h) { h = Identity (a) }>"),
     (LIST % ("int64 k", "s = SplitToSequence (x, k)", ""), "", ""),
-    ids=["input", "sometimes", "split"],
-)
+    ids=["input", "sometimes", "split"])  # fmt: skip
 def test_a_length_that_run_time_decides(text, old, new):
     assert_keeps(UnrollLoops(), text.replace(old, new) if old else text, "its condition depends on")
 

@@ -78,11 +78,8 @@ def test_it_settles_where_nothing_changes_any_more():
 @table(
     ("s = ReduceSum <keepdims = 0> (a) t = Cast <to = 7> (s) c2 = Less (t, k0)", "input 'x'"),
     ("c2 = And (c, q)", "input 'q'"),
-    (
-        "r = RandomUniform <shape = [1]> () t = Cast <to = 7> (r) c2 = Less (t, five)",
-        "RandomUniform",
-    ),
-)
+    ("r = RandomUniform <shape = [1]> () t = Cast <to = 7> (r) c2 = Less (t, five)",
+     "RandomUniform"))  # fmt: skip
 def test_obstacles_of_a_slice(nodes, obstacle):
     found = sliced(f"{REST} k2 = Add (k0, one) m2 = Identity (m0) {nodes}")
     assert found.obstacle is not None and obstacle in found.obstacle

@@ -20,18 +20,13 @@ SEQUENCE = Fact(other=helper.make_sequence_type_proto(helper.make_tensor_type_pr
     (Fact(0, (N,)), Fact(0, (N,)), 17, "is of unknown type"),
     (Fact(FLOAT, (N,)), Fact(0, (N,)), 17, "is of unknown type"),
     (Fact(FLOAT, (N,)), Fact(INT64, (N,)), 17, "is of unknown type"),
-    (
-        Fact(onnx.TensorProto.BFLOAT16, (N,)),
-        Fact(onnx.TensorProto.BFLOAT16, (N,)),
-        15,
-        "is of type bfloat16, which Where does not support in opset 15",
-    ),
+    (Fact(onnx.TensorProto.BFLOAT16, (N,)), Fact(onnx.TensorProto.BFLOAT16, (N,)), 15,
+     "is of type bfloat16, which Where does not support in opset 15"),
     (Fact(onnx.TensorProto.BFLOAT16, (N,)), Fact(onnx.TensorProto.BFLOAT16, (N,)), 16, None),
     (Fact(FLOAT), Fact(FLOAT, (N,)), 17, "is of unknown shape"),
     (Fact(FLOAT, (N,)), Fact(FLOAT), 17, "is of unknown shape"),
     (Fact(FLOAT, (N,)), Fact(FLOAT, (TWO,)), 17, "differs in shape, or may: [N] and [2]"),
-    (Fact(FLOAT, (N,)), Fact(FLOAT, (N, TWO)), 17, "or may: [N] and [N, 2]"),
-)
+    (Fact(FLOAT, (N,)), Fact(FLOAT, (N, TWO)), 17, "or may: [N] and [N, 2]"))  # fmt: skip
 def test_types_without_a_select(one, other, opset, why):
     found = unselectable(one, other, opset)
     assert found is None if why is None else why in found

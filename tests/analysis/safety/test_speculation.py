@@ -125,10 +125,8 @@ HAZARDS = [
     ("y = Transpose <perm = [1, 0]> (any)", "the rank of 'any' is not known"),
     ("y = Reshape (x, k)", "'k' is known only at run time"),
     ("y = Reshape (x, pair)", "the new shape may not divide the elements"),
-    (
-        "m = Constant <value = int64[2] {0, -1}> ()  y = Reshape (x, m)",
-        "which decides the axis of -1",
-    ),
+    ("m = Constant <value = int64[2] {0, -1}> ()  y = Reshape (x, m)",
+     "which decides the axis of -1"),
     ("y = Expand (x, k)", "'k' is known only at run time"),
     ("y = Tile (x, k)", "'k' is known only at run time"),
     ("y = Squeeze (x, axis)", "a squeezed axis may not fit: 3 and 1"),
@@ -152,10 +150,8 @@ HAZARDS = [
     ("i = Add (two, two)  y = Gather (w, i)", "'i' may be out of range for an axis of size 3"),
     ("i = NonZero (x)  y = Gather (w, i)", "'i' may be out of range"),
     ("y = GatherND (w, k)", "'k' may be out of range for an axis of size 3"),
-    (
-        "i = ArgMax <axis = 1> (x)  y = GatherElements <axis = 1> (w, i)",
-        "may be larger than 'w' along axis 0",
-    ),
+    ("i = ArgMax <axis = 1> (x)  y = GatherElements <axis = 1> (w, i)",
+     "may be larger than 'w' along axis 0"),
     ("y = ScatterND (w, ones, three)", "'three' may have another rank"),
     ("y = ReduceMean <axes = [2]> (x)", "axis 2 does not exist for rank 2"),
     ("y = ReduceSum (x, k)", "'k' is known only at run time"),
@@ -173,8 +169,7 @@ HAZARDS = [
     ("y = RandomNormalLike (x)", "draws random numbers"),
     ("t = Constant <value = bool {1}> ()  y = Dropout (x, half, t)", "draws random numbers"),
     ("y = StringNormalizer (s)", "is not among the operators that are known not to fail"),
-    ("y = other.Add (x, x)", "is of domain 'other'"),
-]
+    ("y = other.Add (x, x)", "is of domain 'other'")]  # fmt: skip
 
 
 @pytest.mark.parametrize("lines", SAFE)

@@ -64,17 +64,10 @@ ADD = "f (a, b) => (r) { r = Add (a, b) }"
     ("y = own.f (x)", [CONCAT], "lacks an attribute 'axis', which Concat 'own::f/r' needs"),
     ("y = own.f <axis = 0.5> (x)", [CONCAT], "'axis' of kind FLOAT, which accepts INT"),
     ("y = own.f (x)", [ADD], "lacks its input 'b', which Add 'own::f/r' needs"),
-    (
-        "y = own.g (x)",
-        [CONCAT, "g <along> (a) => (r) { r = own.f <axis: int = @along> (a) }"],
-        "own::g 'y' lacks an attribute 'along', which Concat 'own::f/r' needs",
-    ),
-    (
-        "y = own.g (x)",
-        [ADD, "g (a, c) => (r) { r = own.f (a, c) }"],
-        "own::g 'y' lacks its input 'c', which Add 'own::f/r' needs",
-    ),
-)
+    ("y = own.g (x)", [CONCAT, "g <along> (a) => (r) { r = own.f <axis: int = @along> (a) }"],
+     "own::g 'y' lacks an attribute 'along', which Concat 'own::f/r' needs"),
+    ("y = own.g (x)", [ADD, "g (a, c) => (r) { r = own.f (a, c) }"],
+     "own::g 'y' lacks its input 'c', which Add 'own::f/r' needs"))  # fmt: skip
 def test_faults_of_a_call(main: str, functions: list[str], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
         check(main, *functions)

@@ -41,16 +41,13 @@ def refusing(number):
 
 WAYS = {
     "system": lambda patch: None,
-    "two file systems": lambda patch: patch.setattr(
-        os, "copy_file_range", refusing(errno.EXDEV), raising=False
-    ),
-    "says it is the end": lambda patch: patch.setattr(
-        os, "copy_file_range", lambda *arguments: 0, raising=False
-    ),
+    "two file systems": lambda patch: patch.setattr(os, "copy_file_range", refusing(errno.EXDEV),
+     raising=False),
+    "says it is the end": lambda patch: patch.setattr(os, "copy_file_range", lambda *arguments: 0,
+     raising=False),
     "no such call": lambda patch: patch.delattr(os, "copy_file_range", raising=False),
     "no holes known": lambda patch: patch.setattr(os, "lseek", refusing(errno.EINVAL)),
-    "no such places": lambda patch: patch.delattr(os, "SEEK_DATA", raising=False),
-}
+    "no such places": lambda patch: patch.delattr(os, "SEEK_DATA", raising=False)}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -15,24 +15,14 @@ def text(nodes):
 
 
 @table(
-    (
-        "r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) v = Mul (h, u) y = Squeeze (v, k)",
-        "t = Tanh (x) u = Mul (x, t) y = Mul (h, u)",
-    ),
-    (
-        "r = Unsqueeze (x, k) t = Add (b, r) u = Pow (t, o) y = Squeeze (u, k)",
-        "t = Add (b, x) y = Pow (t, o)",
-    ),
-    (
-        "r = Unsqueeze (x, k) s = Unsqueeze (x, k) t = Less (r, b) u = Where (t, r, s)"
-        " y = Squeeze (u, k)",
-        "t = Less (x, b) y = Where (t, x, x)",
-    ),
-    (
-        "n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
-        "n = Neg (x) y = Mul (x, n)",
-    ),
-)
+    ("r = Unsqueeze (x, k) t = Tanh (r) u = Mul (r, t) v = Mul (h, u) y = Squeeze (v, k)",
+     "t = Tanh (x) u = Mul (x, t) y = Mul (h, u)"),
+    ("r = Unsqueeze (x, k) t = Add (b, r) u = Pow (t, o) y = Squeeze (u, k)",
+     "t = Add (b, x) y = Pow (t, o)"),
+    ("r = Unsqueeze (x, k) s = Unsqueeze (x, k) t = Less (r, b) u = Where (t, r, s)"
+     " y = Squeeze (u, k)", "t = Less (x, b) y = Where (t, x, x)"),
+    ("n = Neg (x) r = Unsqueeze (x, k) s = Unsqueeze (n, k) u = Mul (r, s) y = Squeeze (u, k)",
+     "n = Neg (x) y = Mul (x, n)"))  # fmt: skip
 def test_operators_between_reshapes(before, after):
     feeds = [
         {"x": np.arange(4 * n, dtype=np.float32).reshape(n, 4), "z": np.ones((1, n, 4), np.float32)}
@@ -69,19 +59,12 @@ LISTS = "<float h = {{0.5}}, float[{0}] b = {{1, 2}}, float[{1}] c = {{3, 4}}>".
 
 
 @table(
-    (
-        "p = {T} (x) q = {T} (z) r = Add (p, q) s = Relu (r) t = Mul (s, p) y = {T} (t)",
-        "r = Add (x, z) s = Relu (r) y = Mul (s, x)",
-    ),
-    (
-        "p = {T} (x) r = Add (b, p) s = Clip (r, h) t = Sub (s, c) y = {T} (t)",
-        "r = Add (b, x) s = Clip (r, h) y = Sub (s, c)",
-    ),
-    (
-        "p = {T} (x) q = {T} (z) v = Exp (q) o = {T} (v) r = Add (o, x) y = {T} (r)",
-        "p = {T} (x) q = {T} (z) v = Exp (q) y = Add (v, p)",
-    ),
-)
+    ("p = {T} (x) q = {T} (z) r = Add (p, q) s = Relu (r) t = Mul (s, p) y = {T} (t)",
+     "r = Add (x, z) s = Relu (r) y = Mul (s, x)"),
+    ("p = {T} (x) r = Add (b, p) s = Clip (r, h) t = Sub (s, c) y = {T} (t)",
+     "r = Add (b, x) s = Clip (r, h) y = Sub (s, c)"),
+    ("p = {T} (x) q = {T} (z) v = Exp (q) o = {T} (v) r = Add (o, x) y = {T} (r)",
+     "p = {T} (x) q = {T} (z) v = Exp (q) y = Add (v, p)"))  # fmt: skip
 def test_operators_between_transposes(before, after):
     before, after = (t.replace("{T}", "Transpose <perm = [0, 2, 1]>") for t in (before, after))
     feeds = [

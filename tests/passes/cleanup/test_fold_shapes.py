@@ -36,15 +36,12 @@ def folded(body, signature="float[N,3] x", output="y", initializers=GIVEN, head=
     ("s = Shape (x) n = Gather (s, zero) m = Add (n, five) y = Greater (m, n)", "bool y", True),
     ("s = Shape (x) n = Gather (s, zero) m = Sub (n, n) y = Equal (m, zero)", "bool y", True),
     ("s = Shape (x) n = Gather (s, zero) y = Less (n, zero)", "bool y", False),
-    (
-        "a = Concat <axis = 0> (x, x) s = Shape (a) n = Gather (s, zero) y = Mod (n, two)",
-        "int64 y",
-        0,
-    ),
+    ("a = Concat <axis = 0> (x, x) s = Shape (a) n = Gather (s, zero) y = Mod (n, two)", "int64 y",
+     0),
     # Where N is 0 the division fails, so its result is 3 whenever there is one.
     ("n = Size (x) s = Shape (x) m = Gather (s, zero) y = Div (n, m)", "int64 y", 3),
-    ("s = Shape (x) n = Gather (s, zero) m = Max (n, zero) y = Equal (m, n)", "bool y", True),
-)
+    ("s = Shape (x) n = Gather (s, zero) m = Max (n, zero) y = Equal (m, n)", "bool y",
+     True))  # fmt: skip
 def test_decided(body, output, value):
     kinds, constant = folded(body, output=output, initializers=GIVEN + ", int64 two = {2}")
     assert kinds == []

@@ -43,18 +43,14 @@ FOUND = "count = Size (scores)  none = Greater (count, zero)"
 TESTS = {
     "the size": (NONE, ("then", "else")),
     "the other way round": ("count = Size (scores)  none = Equal (zero, count)", ("then", "else")),
-    "an axis": (
-        "shape = Shape (boxes)  count = Gather (shape, zero)  none = Equal (count, zero)",
-        ("then", "else"),
-    ),
-    "a product, cast twice": (
-        "shape = Shape (boxes)  count = ReduceProd <keepdims = 0> (shape)"
-        " equal = Equal (count, zero)  byte = Cast <to = 9> (equal)  none = Cast <to = 9> (byte)",
-        ("then", "else"),
-    ),
+    "an axis": ("shape = Shape (boxes)  count = Gather (shape, zero)  none = Equal (count, zero)",
+     ("then", "else")),
+    "a product, cast twice": ("shape = Shape (boxes)  count = ReduceProd <keepdims = 0> (shape)"
+     " equal = Equal (count, zero)  byte = Cast <to = 9> (equal)  none = Cast <to = 9> (byte)",
+     ("then", "else")),
     "more than none": (FOUND, ("else", "then")),
-    "not more than none": (FOUND.replace("none", "some") + "  none = Not (some)", ("then", "else")),
-}
+    "not more than none": (FOUND.replace("none", "some") + "  none = Not (some)",
+     ("then", "else"))}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -71,15 +67,10 @@ def test_the_branch_for_others_serves_both(name):
 
 KEPT = {
     "scores of another length": ({"scores": "M"}, "boxes and scores may not fit each other"),
-    "a bound of run time": (
-        {"other": BY_CLASS.replace("top, limit", "top, high")},
-        "'high' is known only at run time",
-    ),
-    "a position of nothing": (
-        {"other": BY_CLASS + " place = ArgMax <axis = 0> (scores)"},
-        "ArgMax",
-    ),
-}
+    "a bound of run time": ({"other": BY_CLASS.replace("top, limit", "top, high")},
+     "'high' is known only at run time"),
+    "a position of nothing": ({"other": BY_CLASS + " place = ArgMax <axis = 0> (scores)"},
+     "ArgMax")}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -139,23 +139,16 @@ def test_nothing_in_the_way():
 
 @table(
     ("y = local.f (x)", ["f (a, b) => (b) { r = Neg (a) }"], "returns its input 'b', which"),
-    (
-        "y = local.f (x)",
-        [
-            "f (a, b) => (r) { n = Constant <value_int = 2> ()"
-            " r = Loop (n, , a) <body = l (int64 i, bool c, v) => (bool d, w) {"
-            " d = Identity (c) w = If (b) <then_branch = t () => (p) { p = Neg (v) },"
-            " else_branch = e () => (q) { q = Abs (v) }> }> }"
-        ],
-        "function 'local::f' decides by its input 'b', which the call leaves out",
-    ),
+    ("y = local.f (x)",
+     ["f (a, b) => (r) { n = Constant <value_int = 2> ()"
+     " r = Loop (n, , a) <body = l (int64 i, bool c, v) => (bool d, w) {"
+     " d = Identity (c) w = If (b) <then_branch = t () => (p) { p = Neg (v) },"
+     " else_branch = e () => (q) { q = Abs (v) }> }> }"],
+     "function 'local::f' decides by its input 'b', which the call leaves out"),
     ("y = local.f (, x)", ["f (a, b) => (a) { r = Neg (b) }"], "returns its input 'a', which"),
-    (
-        "y = local.f <k = g2 () => (u) { u = Constant <value_int = 1> () }> (x)",
-        ["f <k> (a) => (r) { r = Neg (a) }"],
-        "it hands a graph to function 'local::f' as an attribute",
-    ),
-)
+    ("y = local.f <k = g2 () => (u) { u = Constant <value_int = 1> () }> (x)",
+     ["f <k> (a) => (r) { r = Neg (a) }"],
+     "it hands a graph to function 'local::f' as an attribute"))  # fmt: skip
 def test_obstacles_to_binding(main, functions, reason):
     found = why(loaded(f"g (float[2] x) => (y) {{ {main} }}", *functions))
     assert found is not None and reason in found

@@ -53,12 +53,9 @@ def test_an_option_that_leaves_a_loop_is_not_offered():
 @table(
     rows(width="300"),
     rows(count="five", constants=", int64 five = {5}"),
-    rows()
-    .replace("float r)", "float[1000, 100] r)")
-    .replace("(float[Q] y)", "(y)")
-    .replace("ReduceMax <keepdims = 0>", "Neg"),
-    ids=["small", "known number", "given out anyway"],
-)
+    rows().replace("float r)", "float[1000, 100] r)").replace("(float[Q] y)",
+     "(y)").replace("ReduceMax <keepdims = 0>", "Neg"),
+    ids=["small", "known number", "given out anyway"])  # fmt: skip
 def test_memory_of_a_batched_loop(text):
     result = run_passes(text.replace("=> (y)", "=> (float[Q, 1000, 100] y)"), VectorizeLoops())
     assert "Loop" not in op_types(result.model.graph), result.remarks

@@ -20,26 +20,14 @@ SPLITS = {
     "parts of one row": ("<axis = 0> (x)", "float[1, 4, 3]", STACKED, "float[?, ?, ?, ?] y"),
     "parts of two": ("<axis = 1> (x, two)", "float[?, 2, 3]", STACKED, "float[?, ?, ?, ?] y"),
     "halves": ("<axis = 1> (x, halves)", "float[?, 2, 3]", STACKED, "float[?, ?, ?, ?] y"),
-    "joined again": (
-        "<axis = -2> (x)",
-        "float[?, 1, 3]",
-        "y = ConcatFromSequence <axis = 1> (t)",
-        "float[?, 4, 3] y",
-    ),
-    "one of them": (
-        "<axis = 1, keepdims = 0> (x)",
-        "float[?, 3]",
-        "y = SequenceAt (t, two)",
-        "float[?, 3] y",
-    ),
-    "their number": (
-        "<axis = 0, keepdims = 0> (x)",
-        "float[4, 3]",
-        "y = SequenceLength (t)",
-        "int64 y",
-    ),
-    "given out": ("<axis = 0, keepdims = 0> (x)", "float[4, 3]", "", "seq(float[4, 3]) t"),
-}
+    "joined again": ("<axis = -2> (x)", "float[?, 1, 3]", "y = ConcatFromSequence <axis = 1> (t)",
+     "float[?, 4, 3] y"),
+    "one of them": ("<axis = 1, keepdims = 0> (x)", "float[?, 3]", "y = SequenceAt (t, two)",
+     "float[?, 3] y"),
+    "their number": ("<axis = 0, keepdims = 0> (x)", "float[4, 3]", "y = SequenceLength (t)",
+     "int64 y"),
+    "given out": ("<axis = 0, keepdims = 0> (x)", "float[4, 3]", "",
+     "seq(float[4, 3]) t")}  # fmt: skip
 
 
 @pytest.mark.parametrize("n", ["N", "3"])
@@ -95,19 +83,10 @@ def test_other_maps_over_sequences(what):
 
 KEPT = {
     "may differ in shape": ("<axis = 1> (x, three)", "r = Neg (e)", "(s)", "float[?, ?, 3] e"),
-    "may be of other lengths": (
-        "<axis = 0, keepdims = 0> (x)",
-        "r = Add (e, f)",
-        "(s, u)",
-        "float[4, 3] e, float[4, 3] f",
-    ),
-    "draws random numbers": (
-        "<axis = 0, keepdims = 0> (x)",
-        "r = RandomNormalLike (e)",
-        "(s)",
-        "float[4, 3] e",
-    ),
-}
+    "may be of other lengths": ("<axis = 0, keepdims = 0> (x)", "r = Add (e, f)", "(s, u)",
+     "float[4, 3] e, float[4, 3] f"),
+    "draws random numbers": ("<axis = 0, keepdims = 0> (x)", "r = RandomNormalLike (e)", "(s)",
+     "float[4, 3] e")}  # fmt: skip
 
 
 @pytest.mark.parametrize("reason", KEPT)

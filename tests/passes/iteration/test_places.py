@@ -21,13 +21,8 @@ GONE = {
     "from the end": ("x", "zero", "i", "p0 = Sub (five, i) " + ROW.format("p0")),
     "ahead": ("list", "zero", "i", "p0 = Add (i, two) " + ROW.format("p0")),
     "a counter": ("list", "zero", "k", ROW.format("k")),
-    "each element of a row": (
-        "x",
-        "zero",
-        "i",
-        "q = Mul (ones, i) p = Concat <axis = -1> (q, down) t = ScatterND (s, p, f)",
-    ),
-}
+    "each element of a row": ("x", "zero", "i",
+     "q = Mul (ones, i) p = Concat <axis = -1> (q, down) t = ScatterND (s, p, f)")}  # fmt: skip
 WRAPPED = "g = Less (d, zero) w = Add (d, six) p0 = Where (g, w, d) "
 GONE |= {
     "every second": ("list", "zero", "i", "p0 = Mul (i, two) " + ROW.format("p0")),
@@ -44,14 +39,9 @@ GONE |= {
 STAYS = {
     "partly below 0": ("x", "zero", "i", f"d = Sub (i, two) {WRAPPED}" + ROW.format("p0")),
     "through 0": ("x", "zero", "i", "p0 = Sub (two, i) " + ROW.format("p0")),
-    "a number of iterations that is not known": (
-        "list",
-        "zero",
-        "i",
-        "p0 = Sub (five, i) " + ROW.format("p0"),
-    ),
-    "twice the same": ("x", "zero", "i", "p0 = Div (i, two) " + ROW.format("p0")),
-}
+    "a number of iterations that is not known": ("list", "zero", "i",
+     "p0 = Sub (five, i) " + ROW.format("p0")),
+    "twice the same": ("x", "zero", "i", "p0 = Div (i, two) " + ROW.format("p0"))}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", [*GONE, *STAYS])

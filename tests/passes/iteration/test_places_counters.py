@@ -8,29 +8,16 @@ from straightline import reference
 from vectorized import untyped, vectorized
 
 STATES = {
-    "a counter": (
-        "int64",
-        "{4}",
-        "t = Identity (s) d = Constant <value_int = 3> () s2 = Add (s, d)",
-    ),
-    "a counter that counts down": (
-        "int64",
-        "{4}",
-        "t = Identity (s) d = Constant <value_int = 3> () s2 = Sub (s, d)",
-    ),
-    "a vector of counters": (
-        "int64[2]",
-        "{4, 5}",
-        "t = Identity (s) d = Constant <value_ints = [1, -2]> () s2 = Add (d, s)",
-    ),
+    "a counter": ("int64", "{4}",
+     "t = Identity (s) d = Constant <value_int = 3> () s2 = Add (s, d)"),
+    "a counter that counts down": ("int64", "{4}",
+     "t = Identity (s) d = Constant <value_int = 3> () s2 = Sub (s, d)"),
+    "a vector of counters": ("int64[2]", "{4, 5}",
+     "t = Identity (s) d = Constant <value_ints = [1, -2]> () s2 = Add (d, s)"),
     "the number of the iteration before": ("int64", "{-1}", "t = Mul (s, s) s2 = Identity (i)"),
     "what the iteration before made": ("int64", "{-1}", "t = Add (s, i) s2 = Mul (i, i)"),
-    "a value that is always replaced": (
-        "int64",
-        "{-1}",
-        "t = Add (s, i) s2 = Constant <value_int = 8> ()",
-    ),
-}
+    "a value that is always replaced": ("int64", "{-1}",
+     "t = Add (s, i) s2 = Constant <value_int = 8> ()")}  # fmt: skip
 
 
 @pytest.mark.parametrize("state", STATES)

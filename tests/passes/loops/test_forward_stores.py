@@ -95,29 +95,18 @@ def test_the_last_row_before_the_first_one():
 
 
 KEPT = {
-    "two iterations before, from the end": (
-        "w = Sub (i, two)",
-        "k = Sub (w, two) r = Gather (s, k) v = Exp (r)",
-        "n",
-        "y0",
-    ),
+    "two iterations before, from the end": ("w = Sub (i, two)",
+     "k = Sub (w, two) r = Gather (s, k) v = Exp (r)", "n", "y0"),
     "the first row": ("w = Identity (i)", "r = Gather (s, zero) v = Exp (r)", "m", "y0"),
     "all rows": ("w = Identity (i)", "v = ReduceSum <keepdims = 0> (s, z)", "m", "y0"),
     "every second": ("w = Mul (i, two)", "r = Gather (s, i) v = Exp (r)", "n", "y0"),
-    "its own first place, or two before": (
-        "w = Identity (i)",
-        "h = Sub (i, two) k = Max (h, zero) r = Gather (s, k) v = Exp (r)",
-        "m",
-        "y0",
-    ),
-    "the row before, or the first and the last one": (
-        "w = Identity (i)",
-        "h = Sub (i, one) k = Max (h, zero) r = Gather (s, k) q = Gather (s, h) v = Mul (r, q)",
-        "m",
-        "y0",
-    ),
-    "through 0": ("w = Sub (i, two)", "k = Sub (i, one) r = Gather (s, k) v = Exp (r)", "m", "y0"),
-}
+    "its own first place, or two before": ("w = Identity (i)",
+     "h = Sub (i, two) k = Max (h, zero) r = Gather (s, k) v = Exp (r)", "m", "y0"),
+    "the row before, or the first and the last one": ("w = Identity (i)",
+     "h = Sub (i, one) k = Max (h, zero) r = Gather (s, k) q = Gather (s, h) v = Mul (r, q)", "m",
+     "y0"),
+    "through 0": ("w = Sub (i, two)", "k = Sub (i, one) r = Gather (s, k) v = Exp (r)", "m",
+     "y0")}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", KEPT)

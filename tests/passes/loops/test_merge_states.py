@@ -87,11 +87,8 @@ STAY = {
     "another initial value": ("s2 = Add (s, e) t2 = Add (t, e)", "a, b"),
     "another constant": ("s2 = Add (s, e) t2 = Mul (t, two)", "a, a"),
     "equal for one iteration only": ("s2 = Add (t, e) t2 = Mul (s, e)", "a, a"),
-    "random": (
-        "r = RandomNormalLike (e) s2 = Add (s, r) q = RandomNormalLike (e) t2 = Add (t, q)",
-        "a, a",
-    ),
-}
+    "random": ("r = RandomNormalLike (e) s2 = Add (s, r) q = RandomNormalLike (e) t2 = Add (t, q)",
+     "a, a")}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", STAY)

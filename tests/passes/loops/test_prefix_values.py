@@ -30,20 +30,13 @@ SOFT = "k = Transpose <perm = [0, 2, 1]> (t) p = MatMul (q, k) w = Softmax <axis
     (SOFT + "o = MatMul (w, t)", 0),
     (SOFT + "g = Relu (t) j = Add (g, g) o = MatMul (w, j)", 0),
     (SOFT + "g = Unsqueeze (t, k0) j = Squeeze (g, k0) o = MatMul (w, j)", 0),
-    (
-        "g = Unsqueeze (t, k1) m = Expand (g, more) u = Reshape (m, six) k = Transpose"
-        " <perm = [0, 2, 1]> (u) a = Unsqueeze (q, k1) b = Expand (a, more)"
-        " j = Reshape (b, six) p = MatMul (j, k) w = Softmax <axis = -1> (p)"
-        " v = MatMul (w, u) z = ReduceMax <keepdims = 0> (v, k0)"
-        " a2 = Unsqueeze (z, k0) o = Concat <axis = 0> (a2, a2)",
-        0,
-    ),
-    (
-        SOFT + "m = MatMul (w, t) g = CumSum (t, one) j = ReduceMax <keepdims = 1> (g, k1)"
-        " o = Add (m, j)",
-        1,
-    ),
-)
+    ("g = Unsqueeze (t, k1) m = Expand (g, more) u = Reshape (m, six) k = Transpose"
+     " <perm = [0, 2, 1]> (u) a = Unsqueeze (q, k1) b = Expand (a, more)"
+     " j = Reshape (b, six) p = MatMul (j, k) w = Softmax <axis = -1> (p)"
+     " v = MatMul (w, u) z = ReduceMax <keepdims = 0> (v, k0)"
+     " a2 = Unsqueeze (z, k0) o = Concat <axis = 0> (a2, a2)", 0),
+    (SOFT + "m = MatMul (w, t) g = CumSum (t, one) j = ReduceMax <keepdims = 1> (g, k1)"
+     " o = Add (m, j)", 1))  # fmt: skip
 def test_operators(body, slices):
     text = loop(body).replace("int64 zero = {0}", "int64 zero = {0}, int64 one = {1}")
     made = run_passes(text, MaskPrefixes())

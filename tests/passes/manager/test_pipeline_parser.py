@@ -48,20 +48,15 @@ def test_shared_options_go_to_every_pass_that_has_them():
     ("nope", "there is no pass 'nope'; 'straightline passes' lists them"),
     ("unroll-loops inline-ifs", "cannot be read at"),
     ("unroll-loops{max_trips=3", "cannot be read at"),
-    (
-        "unroll-loops{max_trip=3}",
-        "has no option 'max_trip'; did you mean 'max_trips'? its options: 'max_trips', ",
-    ),
+    ("unroll-loops{max_trip=3}",
+     "has no option 'max_trip'; did you mean 'max_trips'? its options: 'max_trips', "),
     ("unroll-loops{max_trips}", "option 'max_trips' of unroll-loops lacks '='"),
     ("unroll-loops{max_trips=x}", "max_trips is a number, not 'x'"),
     ("unroll-loops{max_trips=-1}", "max_trips cannot be negative"),
     ("unroll-loops{max_nodes=none}", "max_nodes is a number, not 'none'"),
-    (
-        "unroll-loops{absent_cond=maybe}",
-        "absent_cond cannot be 'maybe'; it is one of 'keep', 'ignore', 'honour'",
-    ),
-    ("inline-ifs{x=1}", "inline-ifs has no option 'x'; its options: none"),
-)
+    ("unroll-loops{absent_cond=maybe}",
+     "absent_cond cannot be 'maybe'; it is one of 'keep', 'ignore', 'honour'"),
+    ("inline-ifs{x=1}", "inline-ifs has no option 'x'; its options: none"))  # fmt: skip
 def test_unreadable_pipelines(text, message):
     with pytest.raises(PassOptionError, match=re.escape(message)):
         parse_pipeline(text)

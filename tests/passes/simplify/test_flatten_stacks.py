@@ -55,14 +55,9 @@ KEPT = {
     "other axes": (1, "-1, 6", 1, "y = Reshape (s, shape)"),
     "another reader": (1, "-1, 12", 1, "r = Reshape (s, shape) v = Exp (s) y = Reshape (v, shape)"),
     "another axis": (1, "1, 1", 1, "y = Gather <axis = 0> (s, i)"),
-    "an index that is out of range": (
-        1,
-        "1, 1",
-        1,
-        "n = Mul (i, five) y = Gather <axis = 1> (s, n)",
-    ),
-    "an output": (1, "1, 1", 1, "y = Gather <axis = 1> (s, i)"),
-}
+    "an index that is out of range": (1, "1, 1", 1,
+     "n = Mul (i, five) y = Gather <axis = 1> (s, n)"),
+    "an output": (1, "1, 1", 1, "y = Gather <axis = 1> (s, i)")}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KEPT)

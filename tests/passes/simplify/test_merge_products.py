@@ -47,18 +47,11 @@ BIASED = "p = MatMul (x, u) a = Add (p, c) q = MatMul (x, v) b = Add (d, q)"
     ("a = MatMul (x, u) b = MatMul (x, v) f = MatMul (x, w)", "a b f", "MatMul Split"),
     (BIASED, "a b", "MatMul Add Split"),
     (f"{BIASED} f = MatMul (x, w)", "a b f", "MatMul Add Split"),
-    (
-        "p = MatMul (x, u) a = Add (p, c) b = MatMul (x, v) f = MatMul (x, w)",
-        "a b f",
-        "MatMul Split Add",
-    ),
+    ("p = MatMul (x, u) a = Add (p, c) b = MatMul (x, v) f = MatMul (x, w)", "a b f",
+     "MatMul Split Add"),
     ("a = Gemm (x, u, c) b = Gemm (x, v, d) f = Gemm (x, w)", "a b f", "Gemm Split"),
-    (
-        "a = Gemm <transB = 1> (x, ut) b = Gemm <transB = 1> (x, vt) f = Gemm (x, w)",
-        "a b f",
-        "Gemm Split",
-    ),
-)
+    ("a = Gemm <transB = 1> (x, ut) b = Gemm <transB = 1> (x, vt) f = Gemm (x, w)", "a b f",
+     "Gemm Split"))  # fmt: skip
 @pytest.mark.parametrize("opset", [11, 17])
 def test_products_are_merged(nodes, outputs, operators, opset):
     assert sorted(merged(model(nodes, outputs, opset))) == sorted(operators.split())

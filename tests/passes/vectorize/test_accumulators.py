@@ -51,21 +51,14 @@ EMPTY = "s0 = SequenceEmpty <dtype = 1> ()"
 CONSTRUCTED = "s0 = SequenceConstruct (h0, h0)"
 READS = {
     "stacked": ("float[M, 3] y", EMPTY, "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
-    "stacked last": (
-        "float[3, M] y",
-        EMPTY,
-        "y = ConcatFromSequence <axis = -1, new_axis = 1> (seq)",
-    ),
+    "stacked last": ("float[3, M] y", EMPTY,
+     "y = ConcatFromSequence <axis = -1, new_axis = 1> (seq)"),
     "joined": ("float[M] y", EMPTY, "y = ConcatFromSequence <axis = 0> (seq)"),
     "the last one": ("float[3] y", EMPTY, "y = SequenceAt (seq, last)"),
     "the first one": ("float[3] y", EMPTY, "y = SequenceAt (seq, zero)"),
-    "behind others": (
-        "float[M, 3] y",
-        CONSTRUCTED,
-        "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)",
-    ),
-    "their number": ("int64 y", EMPTY, "y = SequenceLength (seq)"),
-}
+    "behind others": ("float[M, 3] y", CONSTRUCTED,
+     "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
+    "their number": ("int64 y", EMPTY, "y = SequenceLength (seq)")}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", ["", ", zero"])
@@ -106,65 +99,32 @@ TENSOR = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, float[2, 5,
         c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
 TENSORS = {
     "a growing Concat": ("2, M", "s0", "float[2, ?]", "t = Concat <axis = 1> (s, f)"),
-    "a Concat that grows to the front": (
-        "2, M",
-        "s0",
-        "float[2, ?]",
-        "t = Concat <axis = -1> (f, s)",
-    ),
-    "a Concat of rows": (
-        "M, 2, 3",
-        "o",
-        "float[?, 2, 3]",
-        "a = Constant <value_ints = [0]> () u = Unsqueeze (f, a) t = Concat <axis = 0> (s, u)",
-    ),
-    "a buffer of which each iteration writes a row": (
-        "5, 2, 3",
-        "o",
-        "float[5, 2, 3]",
-        "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
-        " u = Unsqueeze (f, a) j = Reshape (i, b) t = ScatterND (s, j, u)",
-    ),
-    "a buffer written at an index": (
-        "5, 2, 3",
-        "o",
-        "float[5, 2, 3]",
-        "b = Constant <value_ints = [1]> () j = Reshape (i, b) t = ScatterND (s, j, f)",
-    ),
-    "a buffer written from its end": (
-        "5, 2, 3",
-        "o",
-        "float[5, 2, 3]",
-        "l = Constant <value_int = -1> () n2 = Neg (i) k = Add (n2, l)"
-        " b = Constant <value_ints = [1]> () j = Reshape (k, b) t = ScatterND (s, j, f)",
-    ),
-    "elements of a buffer": (
-        "5, 2, 3",
-        "o",
-        "float[5, 2, 3]",
-        "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 2, 3]> ()"
-        " u = Unsqueeze (f, a) j = Expand (i, b) t = ScatterElements <axis = 0> (s, j, u)",
-    ),
-    "some elements of a buffer": (
-        "2, 5, 3",
-        "o2",
-        "float[2, 5, 3]",
-        "b = Constant <value_ints = [2, 1, 1]> () l = Constant <value_int = 2> ()"
-        " h = Gather <axis = 1> (f, l) u = Reshape (h, b) one = ConstantOfShape <value ="
-        " int64[1] {1}> (b) j = Mul (one, i) t = ScatterElements <axis = -2> (s, j, u)",
-    ),
-    "columns of a buffer": (
-        "2, 5, 3",
-        "o2",
-        "float[2, 5, 3]",
-        "a = Constant <value_ints = [0]> () c1 = Constant <value_ints = [1]> ()"
-        " zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()"
-        " two = Constant <value_int = 2> () bs = Range (zero, two, one)"
-        " across = Unsqueeze (bs, c1) i1 = Unsqueeze (i, a)"
-        " h = Constant <value_ints = [2, 1]> () down = Expand (i1, h)"
-        " j = Concat <axis = -1> (across, down) t = ScatterND (s, j, f)",
-    ),
-}
+    "a Concat that grows to the front": ("2, M", "s0", "float[2, ?]",
+     "t = Concat <axis = -1> (f, s)"),
+    "a Concat of rows": ("M, 2, 3", "o", "float[?, 2, 3]",
+     "a = Constant <value_ints = [0]> () u = Unsqueeze (f, a) t = Concat <axis = 0> (s, u)"),
+    "a buffer of which each iteration writes a row": ("5, 2, 3", "o", "float[5, 2, 3]",
+     "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
+     " u = Unsqueeze (f, a) j = Reshape (i, b) t = ScatterND (s, j, u)"),
+    "a buffer written at an index": ("5, 2, 3", "o", "float[5, 2, 3]",
+     "b = Constant <value_ints = [1]> () j = Reshape (i, b) t = ScatterND (s, j, f)"),
+    "a buffer written from its end": ("5, 2, 3", "o", "float[5, 2, 3]",
+     "l = Constant <value_int = -1> () n2 = Neg (i) k = Add (n2, l)"
+     " b = Constant <value_ints = [1]> () j = Reshape (k, b) t = ScatterND (s, j, f)"),
+    "elements of a buffer": ("5, 2, 3", "o", "float[5, 2, 3]",
+     "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 2, 3]> ()"
+     " u = Unsqueeze (f, a) j = Expand (i, b) t = ScatterElements <axis = 0> (s, j, u)"),
+    "some elements of a buffer": ("2, 5, 3", "o2", "float[2, 5, 3]",
+     "b = Constant <value_ints = [2, 1, 1]> () l = Constant <value_int = 2> ()"
+     " h = Gather <axis = 1> (f, l) u = Reshape (h, b) one = ConstantOfShape <value ="
+     " int64[1] {1}> (b) j = Mul (one, i) t = ScatterElements <axis = -2> (s, j, u)"),
+    "columns of a buffer": ("2, 5, 3", "o2", "float[2, 5, 3]",
+     "a = Constant <value_ints = [0]> () c1 = Constant <value_ints = [1]> ()"
+     " zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()"
+     " two = Constant <value_int = 2> () bs = Range (zero, two, one)"
+     " across = Unsqueeze (bs, c1) i1 = Unsqueeze (i, a)"
+     " h = Constant <value_ints = [2, 1]> () down = Expand (i1, h)"
+     " j = Concat <axis = -1> (across, down) t = ScatterND (s, j, f)")}  # fmt: skip
 
 
 @pytest.mark.parametrize("write", TENSORS)

@@ -20,14 +20,9 @@ CASES = {
     "an infinity that is not reached": (LENGTH, "yes", "e", "t = Mul (s, s)"),
     "the inner number": (LENGTH, "yes", "e", "f = Cast <to = 1> (j) g = Add (s, f) t = Tanh (g)"),
     "a row of the inner number": (LENGTH, "yes", "zeros", "u = Gather (x, j) t = Add (s, u)"),
-    "an If": (
-        LENGTH,
-        "yes",
-        "e",
-        "f = Cast <to = 9> (j) t = If (f) <then_branch = a () => (float[3] p) { p = Neg (s) },"
-        " else_branch = z () => (float[3] q) { q = Mul (s, half) }>",
-    ),
-}
+    "an If": (LENGTH, "yes", "e",
+     "f = Cast <to = 9> (j) t = If (f) <then_branch = a () => (float[3] p) { p = Neg (s) },"
+     " else_branch = z () => (float[3] q) { q = Mul (s, half) }>")}  # fmt: skip
 LENGTHS = np.array([2, 0, 5, -1, 1], np.int64)
 
 

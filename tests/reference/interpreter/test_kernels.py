@@ -67,13 +67,9 @@ def test_a_sparse_constant_becomes_dense():
     ("y = Upsample (a, b)", OPSET, "deprecated at opset 18"),
     ("y = Multinomial (a)", OPSET, "Multinomial 'y': No registered implementation"),
     ("y = Softmax <axis: int = @axis> (a)", OPSET, "refers to an attribute of the function"),
-    (
-        "y = If (a) <then_branch = t () => (float r) { r = Neg (x) },"
-        " else_branch = e () => (float r) { r = Neg (x) }>",
-        OPSET,
-        "its body uses the outer value 'x'",
-    ),
-)
+    ("y = If (a) <then_branch = t () => (float r) { r = Neg (x) },"
+     " else_branch = e () => (float r) { r = Neg (x) }>", OPSET,
+     "its body uses the outer value 'x'"))  # fmt: skip
 def test_unsupported_nodes_are_refused_at_once(text, opsets, message):
     with pytest.raises(EvaluationError, match=message):
         operator_kernel(node(text), opsets)

@@ -170,17 +170,10 @@ def test_an_empty_result() -> None:
 
 @table(
     ([None, np.ones(1, np.float32)], {}, "2 axes need as many scales"),
-    (
-        [None, np.full(2, 2, np.float32)],
-        {"coordinate_transformation_mode": "tf_crop_and_resize"},
-        "needs a roi",
-    ),
-    (
-        [None, np.full(2, 2, np.float32)],
-        {"coordinate_transformation_mode": "elsewhere"},
-        "'elsewhere' does not exist",
-    ),
-)
+    ([None, np.full(2, 2, np.float32)], {"coordinate_transformation_mode": "tf_crop_and_resize"},
+     "needs a roi"),
+    ([None, np.full(2, 2, np.float32)], {"coordinate_transformation_mode": "elsewhere"},
+     "'elsewhere' does not exist"))  # fmt: skip
 def test_misfitting_sizes(inputs: list, attributes: dict, what: str) -> None:
     model, feeds = one_node("Resize", [np.zeros((2, 2), np.float32), *inputs], 18, **attributes)
     with pytest.raises(EvaluationError, match=what):

@@ -26,44 +26,21 @@ CASES = {
     "int8": ("QLinearSigmoid", [SIGNED, SCALE, None, SCALE, np.array(0, np.int8)], {}, False),
     "4 bits": ("MatMulNBits", [floats(2, 32), WEIGHTS, floats(5, 2)], BITS, True),
     "groups": ("MatMulNBits", [floats(2, 32), WEIGHTS, floats(5, 2), None, GROUPS], BITS, False),
-    "heads": (
-        "RotaryEmbedding",
-        [floats(1, 2, 3, 8), np.array([1]), floats(9, 4), floats(9, 4)],
-        {},
-        False,
-    ),
-    "a mask": (
-        "EmbedLayerNormalization",
-        [IDS, IDS, floats(9, 8), floats(5, 8), floats(2, 8), floats(8), floats(8), IDS],
-        {"outputs": "10"},
-        False,
-    ),
-    "rows in another order": (
-        "FusedMatMul",
-        [floats(2, 5, 3), floats(3, 5, 4)],
-        {"transBatchA": 1, "transBatchB": 1},
-        False,
-    ),
-    "a bias without beta": (
-        "SkipLayerNormalization",
-        [floats(5, 8), floats(5, 8), floats(8), None, floats(8)],
-        {},
-        False,
-    ),
-    "a bias and beta": (
-        "SkipLayerNormalization",
-        [floats(5, 8), floats(5, 8), floats(8), floats(8), floats(8)],
-        {},
-        True,
-    ),
-    "sums of codes": (
-        "QLinearAdd",
-        [*([SIGNED, SCALE, np.array(0, np.int8)] * 2), SCALE, np.array(0, np.int8)],
-        {},
-        False,
-    ),
-    "attention": ("Attention", [floats(2, 3, 8), floats(8, 24)], {"num_heads": 2}, False),
-}
+    "heads": ("RotaryEmbedding", [floats(1, 2, 3, 8), np.array([1]), floats(9, 4), floats(9, 4)],
+     {}, False),
+    "a mask": ("EmbedLayerNormalization",
+     [IDS, IDS, floats(9, 8), floats(5, 8), floats(2, 8), floats(8), floats(8), IDS],
+     {"outputs": "10"}, False),
+    "rows in another order": ("FusedMatMul", [floats(2, 5, 3), floats(3, 5, 4)],
+     {"transBatchA": 1, "transBatchB": 1}, False),
+    "a bias without beta": ("SkipLayerNormalization",
+     [floats(5, 8), floats(5, 8), floats(8), None, floats(8)], {}, False),
+    "a bias and beta": ("SkipLayerNormalization",
+     [floats(5, 8), floats(5, 8), floats(8), floats(8), floats(8)], {}, True),
+    "sums of codes": ("QLinearAdd",
+     [*([SIGNED, SCALE, np.array(0, np.int8)] * 2), SCALE, np.array(0, np.int8)], {}, False),
+    "attention": ("Attention", [floats(2, 3, 8), floats(8, 24)], {"num_heads": 2},
+     False)}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)

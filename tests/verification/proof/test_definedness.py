@@ -473,37 +473,18 @@ CONVOLUTIONS = """(float[n, 5, s] x, float[4, 5, 3] w, float[4, 5, 3] v, float[5
 
 
 @table(
-    (
-        "p = Conv <pads = [1, 1]> (x, w) y = Add (p, r)",
-        "q = Squeeze (r, one) y = Conv <pads = [1, 1]> (x, w, q)",
-        True,
-    ),
-    (
-        "p = Conv <pads = [1, 1]> (x, w) q = Conv <pads = [1, 1]> (x, v) y = Add (p, q)",
-        "a = Add (w, v) y = Conv <pads = [1, 1]> (x, a)",
-        True,
-    ),
-    (
-        "p = ConvTranspose <pads = [1, 1]> (x, t) y = Add (p, r)",
-        "q = Squeeze (r, one) y = ConvTranspose <pads = [1, 1]> (x, t, q)",
-        True,
-    ),
-    (
-        "p = Conv <pads = [1, 1]> (x, w, b) y = Identity (p)",
-        "p = Conv <pads = [1, 1]> (x, w, o) y = Conv <pads = [1, 1]> (x, w, b)",
-        False,
-    ),
-    (
-        "y = Conv <pads = [1, 1]> (x, w)",
-        "p = Conv <pads = [0, 1]> (x, w) y = Conv <pads = [1, 1]> (x, w)",
-        False,
-    ),
-    (
-        "y = Conv <pads = [1, 1]> (x, w)",
-        "p = Conv <pads = [1, 1]> (x, t) y = Conv <pads = [1, 1]> (x, w)",
-        False,
-    ),
-)
+    ("p = Conv <pads = [1, 1]> (x, w) y = Add (p, r)",
+     "q = Squeeze (r, one) y = Conv <pads = [1, 1]> (x, w, q)", True),
+    ("p = Conv <pads = [1, 1]> (x, w) q = Conv <pads = [1, 1]> (x, v) y = Add (p, q)",
+     "a = Add (w, v) y = Conv <pads = [1, 1]> (x, a)", True),
+    ("p = ConvTranspose <pads = [1, 1]> (x, t) y = Add (p, r)",
+     "q = Squeeze (r, one) y = ConvTranspose <pads = [1, 1]> (x, t, q)", True),
+    ("p = Conv <pads = [1, 1]> (x, w, b) y = Identity (p)",
+     "p = Conv <pads = [1, 1]> (x, w, o) y = Conv <pads = [1, 1]> (x, w, b)", False),
+    ("y = Conv <pads = [1, 1]> (x, w)",
+     "p = Conv <pads = [0, 1]> (x, w) y = Conv <pads = [1, 1]> (x, w)", False),
+    ("y = Conv <pads = [1, 1]> (x, w)",
+     "p = Conv <pads = [1, 1]> (x, t) y = Conv <pads = [1, 1]> (x, w)", False))  # fmt: skip
 def test_a_convolution_of_numbers_fails_for_its_sizes_only(before, after, is_proved):
     """The sizes may be unknown, and the image shorter than the kernel."""
     after = after.replace("p = ", "p_2 = ").replace("(p,", "(p_2,")

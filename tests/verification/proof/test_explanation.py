@@ -14,36 +14,20 @@ def needed(before, after, kind="float"):
 
 
 @table(
-    (
-        "y = Sub (x, w)",
-        "y = Sub (w, x)",
-        "no rule can equate input x and input w; so a rule that Sub (x, w) equals Sub (w, x);"
-        " the same operator, the same operands in another order",
-    ),
-    (
-        "y = Max (x, w)",
-        "y = Mul (x, w)",
-        "a rule that Max (x, w) equals Mul (x, w); other operators, the same operands",
-    ),
-    (
-        "y = Sub (x, w)",
-        "y = Div (x, x)",
-        "a rule that Sub (x, w) equals Div (x, x);"
-        " other operators, with x among the operands of both",
-    ),
+    ("y = Sub (x, w)", "y = Sub (w, x)",
+     "no rule can equate input x and input w; so a rule that Sub (x, w) equals Sub (w, x);"
+     " the same operator, the same operands in another order"),
+    ("y = Max (x, w)", "y = Mul (x, w)",
+     "a rule that Max (x, w) equals Mul (x, w); other operators, the same operands"),
+    ("y = Sub (x, w)", "y = Div (x, x)",
+     "a rule that Sub (x, w) equals Div (x, x);"
+     " other operators, with x among the operands of both"),
     ("y = Identity (x)", "y = Identity (w)", "no rule can equate input x and input w"),
-    (
-        "y = Elu <alpha = 1.0> (x)",
-        "y = Elu <alpha = 2.0> (x)",
-        "a rule that Elu <alpha = 1.0> (x) equals Elu <alpha = 2.0> (x);"
-        " other attributes or another version, the same operands",
-    ),
-    (
-        "y = Abs (x)",
-        "y = Neg (w)",
-        "a rule that Abs (x) equals Neg (w); other operators, no common operand",
-    ),
-)
+    ("y = Elu <alpha = 1.0> (x)", "y = Elu <alpha = 2.0> (x)",
+     "a rule that Elu <alpha = 1.0> (x) equals Elu <alpha = 2.0> (x);"
+     " other attributes or another version, the same operands"),
+    ("y = Abs (x)", "y = Neg (w)",
+     "a rule that Abs (x) equals Neg (w); other operators, no common operand"))  # fmt: skip
 def test_both_sides_are_written_and_what_they_share_is_said(before, after, said):
     assert needed(before, after) == said
 

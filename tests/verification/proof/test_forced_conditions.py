@@ -19,11 +19,8 @@ def text(nodes):
     (IF + FOUR + "(q)", FOUR + "(x)"),
     (IF + "p = Exp (q) " + THREE + "(p)", SQUEEZED + "p = Exp (v) " + THREE + "(p)"),
     (IF.replace("(r)", "(n)").replace("q =", "n = Not (r) q =") + FOUR + "(q)", FOUR + "(x)"),
-    (
-        IF + "u = Unsqueeze (q, two) " + FOUR + "(u)",
-        SQUEEZED + "u = Unsqueeze (v, two) " + FOUR + "(u)",
-    ),
-)
+    (IF + "u = Unsqueeze (q, two) " + FOUR + "(u)",
+     SQUEEZED + "u = Unsqueeze (v, two) " + FOUR + "(u)"))  # fmt: skip
 def test_the_other_branch_is_the_only_one_where_the_original_runs(before, after):
     assert_proved(text(before), text(after))
 
@@ -32,12 +29,8 @@ def test_the_other_branch_is_the_only_one_where_the_original_runs(before, after)
     (IF + "y = Exp (q)", SQUEEZED + "y = Exp (v)"),
     (IF + THREE + "(q)", FOUR + "(x)"),
     (IF + "y = Exp (q)", IF + "p = Exp (q) y = Transpose <perm = [0, 1, 2]> (p)"),
-    (
-        IF + f"y = If (s) <then_branch = o () => (k) {{ {THREE.replace('y', 'k')} (q) }},"
-        " else_branch = p () => (l) { l = Exp (q) }>",
-        SQUEEZED + THREE + "(v)",
-    ),
-    (SQUEEZED + THREE + "(v)", IF + THREE + "(q)"),
-)
+    (IF + f"y = If (s) <then_branch = o () => (k) {{ {THREE.replace('y', 'k')} (q) }},"
+     " else_branch = p () => (l) { l = Exp (q) }>", SQUEEZED + THREE + "(v)"),
+    (SQUEEZED + THREE + "(v)", IF + THREE + "(q)"))  # fmt: skip
 def test_nothing_is_forced_by_the_rewrite_or_by_what_may_not_run(before, after):
     assert_open(text(before), text(after))

@@ -23,23 +23,13 @@ def test_different_models_are_told_apart(name, workers):
 
 
 EQUAL = [
-    (
-        "(float[n] x) => (float[n] y) <float t = {3}>",
-        "y = Div (x, t)",
-        "i = Reciprocal (t) y = Mul (x, i)",
-    ),
+    ("(float[n] x) => (float[n] y) <float t = {3}>", "y = Div (x, t)",
+     "i = Reciprocal (t) y = Mul (x, i)"),
     ("(float[n, 4] x) => (float[n, 4] y)", "y = Softmax (x)", "l = LogSoftmax (x) y = Exp (l)"),
-    (
-        "(float[n, 4] x) => (float[n, 1] y) <int64[1] a = {1}>",
-        "y = ReduceSum (x, a)",
-        "n = Neg (x) s = ReduceSum (n, a) y = Neg (s)",
-    ),
-    (
-        "(int64[n] x) => (int64[n] y) <int64 k = {7}>",
-        "y = Mul (x, k)",
-        "b = Add (x, x) c = Add (b, b) d = Add (c, b) y = Add (d, x)",
-    ),
-]
+    ("(float[n, 4] x) => (float[n, 1] y) <int64[1] a = {1}>", "y = ReduceSum (x, a)",
+     "n = Neg (x) s = ReduceSum (n, a) y = Neg (s)"),
+    ("(int64[n] x) => (int64[n] y) <int64 k = {7}>", "y = Mul (x, k)",
+     "b = Add (x, x) c = Add (b, b) d = Add (c, b) y = Add (d, x)")]  # fmt: skip
 
 
 @pytest.mark.parametrize("case", EQUAL)

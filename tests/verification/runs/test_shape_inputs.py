@@ -21,40 +21,23 @@ def steering(graph, more=""):
     ("y = ReduceSum (x, n)", {"n"}),
     ("y = Compress <axis = 0> (x, n)", set()),
     ("y = Relu (x)", set()),
-    (
-        "y = If (c) <then_branch = t () => (a) { a = Expand (x, n) },"
-        " else_branch = e () => (b) { b = Relu (x) }>",
-        {"n"},
-    ),
-    (
-        "k = If (c) <then_branch = t () => (a) { a = Identity (n) },"
-        " else_branch = e () => (b) { b = Identity (n) }>  y = Expand (x, k)",
-        {"n", "c"},
-    ),
-    (
-        "y = Loop (n, c, x) <body = b (i, d, a) => (f, r) { f = Identity (d) r = Relu (a) }>",
-        {"n", "c"},
-    ),
+    ("y = If (c) <then_branch = t () => (a) { a = Expand (x, n) },"
+     " else_branch = e () => (b) { b = Relu (x) }>", {"n"}),
+    ("k = If (c) <then_branch = t () => (a) { a = Identity (n) },"
+     " else_branch = e () => (b) { b = Identity (n) }>  y = Expand (x, k)", {"n", "c"}),
+    ("y = Loop (n, c, x) <body = b (i, d, a) => (f, r) { f = Identity (d) r = Relu (a) }>",
+     {"n", "c"}),
     # What is carried decides about the next iteration.
-    (
-        "y = Loop (, c, x) <body = b (i, d, a) => (f, r) { f = Cast <to = 9> (r) r = Neg (a) }>",
-        {"x", "c"},
-    ),
-    (
-        "y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
-        " { f = Identity (d) r = Expand (a, k) m = Identity (k) }>",
-        {"n", "c"},
-    ),
-    (
-        "y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
-        " { f = Identity (d) r = Neg (a) m = Identity (k) }>  w = Expand (x, z)",
-        {"n", "c"},
-    ),
+    ("y = Loop (, c, x) <body = b (i, d, a) => (f, r) { f = Cast <to = 9> (r) r = Neg (a) }>",
+     {"x", "c"}),
+    ("y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
+     " { f = Identity (d) r = Expand (a, k) m = Identity (k) }>", {"n", "c"}),
+    ("y, z = Loop (, c, x, n) <body = b (i, d, a, k) => (f, r, m)"
+     " { f = Identity (d) r = Neg (a) m = Identity (k) }>  w = Expand (x, z)", {"n", "c"}),
     ("y = Scan <num_scan_inputs = 1, body = b (e) => (r) { r = Expand (e, n) }> (x)", {"x", "n"}),
     ("y = l.grow (x, n)", {"n"}),
     ("y = l.grow (n, x)", {"x"}),
-    ("y = l.unknown (x, n)", set()),
-)
+    ("y = l.unknown (x, n)", set()))  # fmt: skip
 def test_sizes_iterations_and_positions(body, found):
     function = '<opset_import: ["" : 20], domain: "l"> grow (a, b) => (r) { r = Expand (a, b) }'
     graph = f"g (float[2] x, int64[1] n, bool c) => (float[N] y) {{ {body} }} {function}"

@@ -42,32 +42,21 @@ def test_a_form_that_is_wrong_far_from_zero_is_caught(check, runtime):
 
 
 RIGHT_FORMS = {
-    "softmax": (
-        "y = Softmax <axis = -1> (x)",
-        "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
-        "  t = ReduceSum <keepdims = 1> (p, last)  y = Div (p, t)",
-    ),
-    "log softmax": (
-        "y = LogSoftmax <axis = -1> (x)",
-        "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
-        "  t = ReduceSum <keepdims = 1> (p, last)  l = Log (t)  y = Sub (d, l)",
-    ),
-    "hard swish": (
-        "y = HardSwish (x)",
-        "h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)  y = Mul (x, h)",
-    ),
+    "softmax": ("y = Softmax <axis = -1> (x)",
+     "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
+     "  t = ReduceSum <keepdims = 1> (p, last)  y = Div (p, t)"),
+    "log softmax": ("y = LogSoftmax <axis = -1> (x)",
+     "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
+     "  t = ReduceSum <keepdims = 1> (p, last)  l = Log (t)  y = Sub (d, l)"),
+    "hard swish": ("y = HardSwish (x)",
+     "h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)  y = Mul (x, h)"),
     "norm": ("y = LpNormalization <p = 2> (x)", "n = ReduceL2 <axes = [-1]> (x)  y = Div (x, n)"),
-    "mean": (
-        "m = ReduceMean <axes = [-1]> (x)  y = Sub (x, m)",
-        "t = ReduceSum (x, last)  m = Div (t, eight)  y = Sub (x, m)",
-    ),
+    "mean": ("m = ReduceMean <axes = [-1]> (x)  y = Sub (x, m)",
+     "t = ReduceSum (x, last)  m = Div (t, eight)  y = Sub (x, m)"),
     "a product put together otherwise": ("p = MatMul (x, w)  y = Add (p, x)", "y = Gemm (x, w, x)"),
-    "parts": (
-        "y = MatMul (x, w)",
-        "a, b, c, d = Split (x, rows)  e = MatMul (a, w)  f = MatMul (b, w)  g = MatMul (c, w)"
-        "  h = MatMul (d, w)  y = Concat <axis = 0> (e, f, g, h)",
-    ),
-}
+    "parts": ("y = MatMul (x, w)",
+     "a, b, c, d = Split (x, rows)  e = MatMul (a, w)  f = MatMul (b, w)  g = MatMul (c, w)"
+     "  h = MatMul (d, w)  y = Concat <axis = 0> (e, f, g, h)")}  # fmt: skip
 
 
 @pytest.mark.sample(4)

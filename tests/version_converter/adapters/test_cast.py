@@ -17,14 +17,8 @@ STEPS = [
     ("y = Cast <to = 1, saturate = 0> (x)", 19, 18, ["Cast <to = 1> (x)"], "float[2, 3] x"),
     ("y = CastLike <saturate = 0> (x, k)", 19, 18, ["CastLike (x, k)"], "float[2, 3] x, float k"),
     ('y = Cast <to = 1, round_mode = "up"> (x)', 24, 23, ["Cast <to = 1> (x)"], "float[2, 3] x"),
-    (
-        'y = CastLike <round_mode = "up"> (x, k)',
-        24,
-        23,
-        ["CastLike (x, k)"],
-        "float[2, 3] x, float k",
-    ),
-]
+    ('y = CastLike <round_mode = "up"> (x, k)', 24, 23, ["CastLike (x, k)"],
+     "float[2, 3] x, float k")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

@@ -18,26 +18,15 @@ from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        "y = Clip <min = -1.0> (x)",
-        10,
-        11,
-        ["Clip (x, -1.0, 3.4028234663852886e+38)"],
-        "float[2, 3] x",
-    ),
+    ("y = Clip <min = -1.0> (x)", 10, 11, ["Clip (x, -1.0, 3.4028234663852886e+38)"],
+     "float[2, 3] x"),
     ("y = Clip (x)", 11, 10, ["Clip (x)"], "float[2, 3] x"),
     ("y = Clip (x)", 11, 10, ["Clip <max = inf, min = -inf> (x)"], "x"),
     ("y = Clip (x)", 11, 10, ["Clip <max = 65504.0, min = -65504.0> (x)"], "float16[2, 3] x"),
-    (
-        "m = Constant <value_float = 0.5> () y = Clip (x, , m)",
-        12,
-        10,
-        ["Clip <max = 0.5> (x)"],
-        "float[2, 3] x",
-    ),
+    ("m = Constant <value_float = 0.5> () y = Clip (x, , m)", 12, 10, ["Clip <max = 0.5> (x)"],
+     "float[2, 3] x"),
     ("y = Clip (x)", 12, 11, ["Clip (x)"], "float[2, 3] x"),
-    ("y = Clip (x)", 12, 11, ["Identity (x)"], "int32[2] x"),
-]
+    ("y = Clip (x)", 12, 11, ["Identity (x)"], "int32[2] x")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
@@ -97,15 +86,9 @@ def test_absent_bounds_are_the_last_finite_numbers(name: str, inputs: str) -> No
     ("y = Clip (x)", "float[2, 3]", 13, (7, 10, 11, 12, 18)),
     ("m = Constant <value_float = -1.0> () y = Clip (x, m)", "float[2, 3]", 13, (7, 10, 21)),
     ("m = Constant <value_float = -1.0> () y = Clip (x, , m)", "float[2, 3]", 13, (7, 10, 21)),
-    (
-        "a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
-        " h = Constant <value = int32 {2}> ()"
-        " y = Clip (a, l, h)",
-        "int32[2, 3]",
-        13,
-        (9, 11),
-    ),
-)
+    ("a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
+     " h = Constant <value = int32 {2}> () y = Clip (a, l, h)", "int32[2, 3]", 13,
+     (9, 11)))  # fmt: skip
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

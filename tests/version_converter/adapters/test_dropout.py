@@ -19,15 +19,9 @@ STEPS = [
     # Body, opset before and after, what it becomes, inputs.
     ("y = Dropout <ratio = 0.25> (x)", 11, 12, ["Dropout (x, 0.25)"], "float[2, 3] x"),
     ("y = Dropout (x)", 11, 12, ["Dropout (x)"], "float[2, 3] x"),
-    (
-        "r = Constant <value_float = 0.25> () y = Dropout (x, r)",
-        12,
-        11,
-        ["Dropout <ratio = 0.25> (x)"],
-        "float[2, 3] x",
-    ),
-    ("y = Dropout (x)", 12, 11, ["Dropout <ratio = 0.5> (x)"], "float[2, 3] x"),
-]
+    ("r = Constant <value_float = 0.25> () y = Dropout (x, r)", 12, 11,
+     ["Dropout <ratio = 0.25> (x)"], "float[2, 3] x"),
+    ("y = Dropout (x)", 12, 11, ["Dropout <ratio = 0.5> (x)"], "float[2, 3] x")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

@@ -54,12 +54,8 @@ def test_numbers_of_gather_elements(axis, kind):
     ("y = GatherND (x, i)", "float[3] x, int64[2, 0] i", "tuples of length 0"),
     ("y = GatherElements (x, i)", "x, int64[N] i", "a GatherElements needs the rank of input 0"),
     ("y = GatherND (x, i)", "float[3] x, i", "axis of input 1, which is not"),
-    (
-        "y = GatherND <batch_dims = 1> (x, i)",
-        "float[N, 3] x, int64[N, 1] i",
-        "'batch_dims' = 1 .*another form: places in the batch need its lengths",
-    ),
-)
+    ("y = GatherND <batch_dims = 1> (x, i)", "float[N, 3] x, int64[N, 1] i",
+     "'batch_dims' = 1 .*another form: places in the batch need its lengths"))  # fmt: skip
 def test_unknown_facts_are_refused(body, signature, reason):
     assert_refuses(body, 12, 10, reason, signature)
 

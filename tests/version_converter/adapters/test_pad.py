@@ -17,38 +17,15 @@ from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        "y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x)",
-        10,
-        11,
-        ["Pad (x, [0, 1, 0, 1], 2.5)"],
-        "float[2, 3] x",
-    ),
+    ("y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x)", 10, 11, ["Pad (x, [0, 1, 0, 1], 2.5)"],
+     "float[2, 3] x"),
     ("y = Pad <pads = [0, 1, 0, 1]> (x)", 10, 11, ["Pad (x, [0, 1, 0, 1])"], "float[2, 3] x"),
-    (
-        "p = Constant <value_ints = [1, 1]> () v = Constant <value_float = 2.5> ()"
-        " y = Pad (x, p, v)",
-        12,
-        10,
-        ["Pad <pads = [1, 1], value = 2.5> (x)"],
-        "float[2] x",
-    ),
-    (
-        "p = Constant <value_ints = [1, 2]> () a = Constant <value_ints = [-1]> ()"
-        " y = Pad (x, p, , a)",
-        18,
-        17,
-        ["Pad (x, [0, 1, 0, 2])"],
-        "float[2, 3] x",
-    ),
-    (
-        'y = Pad <mode = "edge"> (x, p)',
-        19,
-        18,
-        ["Pad <mode = edge> (x, p)"],
-        "float[2, 3] x, int64[4] p",
-    ),
-]
+    ("p = Constant <value_ints = [1, 1]> () v = Constant <value_float = 2.5> () y = Pad (x, p, v)",
+     12, 10, ["Pad <pads = [1, 1], value = 2.5> (x)"], "float[2] x"),
+    ("p = Constant <value_ints = [1, 2]> () a = Constant <value_ints = [-1]> ()"
+     " y = Pad (x, p, , a)", 18, 17, ["Pad (x, [0, 1, 0, 2])"], "float[2, 3] x"),
+    ('y = Pad <mode = "edge"> (x, p)', 19, 18, ["Pad <mode = edge> (x, p)"],
+     "float[2, 3] x, int64[4] p")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

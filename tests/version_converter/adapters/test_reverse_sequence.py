@@ -65,14 +65,10 @@ def test_lengths_from_run_time(batch, time, sizes, lengths):
 
 @table(
     ("y = ReverseSequence (v, n)", "float[4] x, int64[K] s", "ReverseSequence needs the rank"),
-    (
-        "y = ReverseSequence <batch_axis = 0, time_axis = 0> (x, n)",
-        "float[2, 2] x",
-        "its two axes are not the first two",
-    ),
+    ("y = ReverseSequence <batch_axis = 0, time_axis = 0> (x, n)", "float[2, 2] x",
+     "its two axes are not the first two"),
     ("y = ReverseSequence (x, n)", "float[3, 2] x", "its lengths are not one for each row"),
-    ("y = ReverseSequence (x, n)", "float[1, 2] x", "or longer than these"),
-)
+    ("y = ReverseSequence (x, n)", "float[1, 2] x", "or longer than these"))  # fmt: skip
 def test_undefined_forms_are_refused(body, signature, reason):
     before = "v = Reshape (x, s) " if "(v, n)" in body else ""
     lengths = 3 if "one for" in reason else 2

@@ -148,22 +148,12 @@ def test_axes_of_a_slice_are_counted_from_the_front():
 
 @table(
     ("y = Slice <axes = [1], starts = [-2], ends = [9]> (x)", "float[2, 2]", 9, (7, 10, 13)),
-    (
-        "s = Constant <value_ints = [5]> () e = Constant <value_ints = [-9]> ()"
-        " a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-2]> ()"
-        " y = Slice (x, s, e, a, t)",
-        "float[2, 2]",
-        13,
-        (9, 10, 21),
-    ),
-    (
-        "h = Shape (x) s = Constant <value_ints = [1]> () z = Constant <value_ints = [0]> ()"
-        " t = Constant <value_ints = [2]> () e = Slice (h, s, t, z) y = Slice (x, z, e, s)",
-        "float[2, N]",
-        13,
-        (9, 10, 21),
-    ),
-)
+    ("s = Constant <value_ints = [5]> () e = Constant <value_ints = [-9]> ()"
+     " a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-2]> ()"
+     " y = Slice (x, s, e, a, t)", "float[2, 2]", 13, (9, 10, 21)),
+    ("h = Shape (x) s = Constant <value_ints = [1]> () z = Constant <value_ints = [0]> ()"
+     " t = Constant <value_ints = [2]> () e = Slice (h, s, t, z) y = Slice (x, z, e, s)",
+     "float[2, N]", 13, (9, 10, 21)))  # fmt: skip
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

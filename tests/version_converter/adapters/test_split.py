@@ -16,35 +16,14 @@ from tables import table
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
     ("y, z = Split <axis = -1> (x)", 11, 10, ["Split <axis = 1> (x)"], "float[2, 4] x"),
-    (
-        "y, z = Split <split = [1, 2], axis = 1> (x)",
-        12,
-        13,
-        ["Split <axis = 1> (x, [1, 2])"],
-        "float[2, 3] x",
-    ),
-    (
-        "s = Constant <value_ints = [1, 2]> () y, z = Split <axis = 1> (x, s)",
-        13,
-        12,
-        ["Split <axis = 1, split = [1, 2]> (x)"],
-        "float[2, 3] x",
-    ),
-    (
-        "y, z, w = Split <axis = 1> (x)",
-        17,
-        18,
-        ["Split <axis = 1, num_outputs = 3> (x)"],
-        "float[2, 3] x",
-    ),
-    (
-        "y, z = Split <axis = 1, num_outputs = 2> (x)",
-        18,
-        17,
-        ["Split <axis = 1> (x, [2, 1])"],
-        "float[2, 3] x",
-    ),
-]
+    ("y, z = Split <split = [1, 2], axis = 1> (x)", 12, 13, ["Split <axis = 1> (x, [1, 2])"],
+     "float[2, 3] x"),
+    ("s = Constant <value_ints = [1, 2]> () y, z = Split <axis = 1> (x, s)", 13, 12,
+     ["Split <axis = 1, split = [1, 2]> (x)"], "float[2, 3] x"),
+    ("y, z, w = Split <axis = 1> (x)", 17, 18, ["Split <axis = 1, num_outputs = 3> (x)"],
+     "float[2, 3] x"),
+    ("y, z = Split <axis = 1, num_outputs = 2> (x)", 18, 17, ["Split <axis = 1> (x, [2, 1])"],
+     "float[2, 3] x")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

@@ -12,31 +12,15 @@ from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        "y = Squeeze <axes = [-2, 0, 1]> (x)",
-        11,
-        10,
-        ["Squeeze <axes = [2, 0, 1]> (x)"],
-        "float[1, 1, 1, 4] x",
-    ),
-    (
-        "y = Unsqueeze <axes = [-1, 0, -2]> (x)",
-        11,
-        10,
-        ["Unsqueeze <axes = [4, 0, 3]> (x)"],
-        "float[2, 3] x",
-    ),
+    ("y = Squeeze <axes = [-2, 0, 1]> (x)", 11, 10, ["Squeeze <axes = [2, 0, 1]> (x)"],
+     "float[1, 1, 1, 4] x"),
+    ("y = Unsqueeze <axes = [-1, 0, -2]> (x)", 11, 10, ["Unsqueeze <axes = [4, 0, 3]> (x)"],
+     "float[2, 3] x"),
     ("y = Squeeze <axes = [0]> (x)", 12, 13, ["Squeeze (x, [0])"], "float[1, 3] x"),
     ("y = Unsqueeze <axes = [0]> (x)", 12, 13, ["Unsqueeze (x, [0])"], "float[2, 3] x"),
-    (
-        "a = Constant <value_ints = [0]> () y = Unsqueeze (x, a)",
-        13,
-        12,
-        ["Unsqueeze <axes = [0]> (x)"],
-        "float[2, 3] x",
-    ),
-    ("y = Squeeze (x)", 13, 12, ["Squeeze (x)"], "float[1, 3] x"),
-]
+    ("a = Constant <value_ints = [0]> () y = Unsqueeze (x, a)", 13, 12,
+     ["Unsqueeze <axes = [0]> (x)"], "float[2, 3] x"),
+    ("y = Squeeze (x)", 13, 12, ["Squeeze (x)"], "float[1, 3] x")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

@@ -19,15 +19,10 @@ from tables import table
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
     ("y, i = TopK <k = 2> (x)", 9, 10, ["TopK (x, [2])"], "float[2, 3] x"),
-    (
-        "k = Constant <value = int64[1] {2}> () y, i = TopK (x, k)",
-        10,
-        9,
-        ["TopK <k = 2> (x)"],
-        "float[2, 3] x",
-    ),
-    ("y, i = TopK <sorted = 0> (x, k)", 11, 10, ["TopK (x, k)"], "float[2, 3] x, int64[1] k"),
-]
+    ("k = Constant <value = int64[1] {2}> () y, i = TopK (x, k)", 10, 9, ["TopK <k = 2> (x)"],
+     "float[2, 3] x"),
+    ("y, i = TopK <sorted = 0> (x, k)", 11, 10, ["TopK (x, k)"],
+     "float[2, 3] x, int64[1] k")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
@@ -65,23 +60,10 @@ DRAWN = {
     "float": [NAN, INF, -INF, 0.0, -0.0, 1, 1, NAN, 3.4e38, -3.4e38, 1e-45, -1e-45],
     "double": [NAN, INF, -INF, 0.0, -0.0, 1, 1, NAN, 1.7e308, -1.7e308, 5e-324, -5e-324],
     "float16": [NAN, INF, -INF, 0.0, -0.0, 1, 1, NAN, 65504, -65504, 6e-8, -6e-8],
-    "int64": [
-        0,
-        1,
-        -1,
-        2**63 - 1,
-        -(2**63),
-        2**53,
-        2**53 + 1,
-        -(2**53) - 1,
-        2**32,
-        -(2**32),
-        1,
-        -1,
-    ],
+    "int64": [0, 1, -1, 2**63 - 1, -(2**63), 2**53, 2**53 + 1, -(2**53) - 1, 2**32, -(2**32), 1,
+     -1],
     "uint64": [0, 1, 2**64 - 1, 2**63, 2**63 + 1, 2**53, 2**53 + 1, 2**32, 2**32 - 1, 1, 0, 7],
-    "int32": [0, 1, -1, 2**31 - 1, -(2**31), 5, 5, -5, 7, 3, 1, -1],
-}
+    "int32": [0, 1, -1, 2**31 - 1, -(2**31), 5, 5, -5, 7, 3, 1, -1]}  # fmt: skip
 """Elements that another order could mistake for each other."""
 
 

@@ -29,22 +29,11 @@ OLD_LINEAR = OLD_PLACES.replace("nearest_mode", "mode = linear, nearest_mode")
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        'y = Upsample <scales = [1.0, 2.0], mode = "linear"> (x)',
-        8,
-        9,
-        ["Upsample <mode = linear> (x, [1.0, 2.0])"],
-        "float[2, 3] x",
-    ),
+    ('y = Upsample <scales = [1.0, 2.0], mode = "linear"> (x)', 8, 9,
+     ["Upsample <mode = linear> (x, [1.0, 2.0])"], "float[2, 3] x"),
     ("y = Upsample (x, s)", 9, 10, ["Resize (x, s)"], "float[2, 3] x, float[2] s"),
-    (
-        'y = Resize <mode = "linear"> (x, s)',
-        10,
-        11,
-        [f"Resize <{OLD_LINEAR}> (x, [], s)"],
-        "float[2, 3] x, float[2] s",
-    ),
-]
+    ('y = Resize <mode = "linear"> (x, s)', 10, 11, [f"Resize <{OLD_LINEAR}> (x, [], s)"],
+     "float[2, 3] x, float[2] s")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
@@ -69,24 +58,16 @@ TO_OPSET_10 = [
     ("", 'mode = "linear", ' + OLD, "x, r, s", ["Resize <mode = linear> (x, s)"]),
     (SIZES, 'mode = "linear", ' + OLD, "x, r, e, z", ["Resize <mode = linear> (x, @)"]),
     (SIZES, 'mode = "nearest"', "x, r, e, z", ["Resize <mode = nearest> (x, @)"]),
-    (
-        SIZES,
-        'coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "round_prefer_ceil"',
-        "x, r, e, z",
-        ["Resize (x, @)"],
-    ),
+    (SIZES,
+     'coordinate_transformation_mode = "pytorch_half_pixel", nearest_mode = "round_prefer_ceil"',
+     "x, r, e, z", ["Resize (x, @)"]),
     ("", 'nearest_mode = "floor", ' + OLD, "x, r, s", "nearest_mode = 'floor' does not"),
     ("", 'nearest_mode = "ceil", ' + OLD, "x, r, s", "nearest_mode = 'ceil' does not"),
     (SIZES, 'nearest_mode = "floor"', "x, r, e, z", "'half_pixel' and nearest_mode = 'floor'"),
     (UNEVEN, 'mode = "nearest"', "x, r, e, z", "'half_pixel' and nearest_mode"),
     ("", 'mode = "nearest"', "x, r, s", "'half_pixel' and nearest_mode"),
-    (
-        "",
-        'coordinate_transformation_mode = "align_corners", nearest_mode = "floor"',
-        "x, r, e, t",
-        "'align_corners' and nearest_mode = 'floor' does not exist in opset 10",
-    ),
-]
+    ("", 'coordinate_transformation_mode = "align_corners", nearest_mode = "floor"', "x, r, e, t",
+     "'align_corners' and nearest_mode = 'floor' does not exist in opset 10")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("before", "how", "inputs", "wanted"), TO_OPSET_10)

@@ -27,25 +27,13 @@ BLEND = ["Sub", "Mul", "Mul", "Add"]
 @table(
     ("RNN <clip = 1.0>", "x, w, r", "h fed r", ["MatMul", "Add", "Clip", "Tanh"]),
     ("GRU", "x, w, r, b", "h fed r r_new", [*GATES, "Mul", "MatMul", "Add", "Tanh", *BLEND]),
-    (
-        "GRU <linear_before_reset = 1>",
-        "x, w, r, b",
-        "h fed r b_new",
-        [*GATES, "Split", "Add", "Mul", "Add", "Tanh", *BLEND],
-    ),
-    (
-        "LSTM",
-        "x, w, r",
-        "h c fed r",
-        ["MatMul", "Add", "Split", *["Sigmoid"] * 3, "Tanh", "Mul", "Mul", "Add", "Tanh", "Mul"],
-    ),
-    (
-        "LSTM <input_forget = 1>",
-        'x, w, r, b, "", "", "", p',
-        "h c fed r p_in p_out",
-        ["MatMul", "Split", "Sub", "Tanh", "Tanh", *["Sigmoid"] * 2, *["Mul"] * 5, *["Add"] * 4],
-    ),
-)
+    ("GRU <linear_before_reset = 1>", "x, w, r, b", "h fed r b_new",
+     [*GATES, "Split", "Add", "Mul", "Add", "Tanh", *BLEND]),
+    ("LSTM", "x, w, r", "h c fed r",
+     ["MatMul", "Add", "Split", *["Sigmoid"] * 3, "Tanh", "Mul", "Mul", "Add", "Tanh", "Mul"]),
+    ("LSTM <input_forget = 1>", 'x, w, r, b, "", "", "", p', "h c fed r p_in p_out",
+     ["MatMul", "Split", "Sub", "Tanh", "Tanh", *["Sigmoid"] * 2, *["Mul"] * 5,
+     *["Add"] * 4]))  # fmt: skip
 def test_inputs_and_nodes_of_a_step(node, inputs, names, operators):
     given, used = step(node, inputs)
     assert given == names.split() and sorted(used) == sorted(operators)

@@ -206,12 +206,8 @@ def test_a_masked_cell_before_and_after():
 KEPT = {
     "which tells elements of a row apart": ("Where (mask, hn, h)", "bool[B, 4]", ""),
     "which is not a mask that keeps it": ("Where (mask, hn, e)", "bool[B, 1]", ""),
-    "it holds ReduceSum": (
-        "Where (up, hn, h)",
-        "bool[B, 1]",
-        "s = ReduceSum (h) up = Greater (s, h)",
-    ),
-}
+    "it holds ReduceSum": ("Where (up, hn, h)", "bool[B, 1]",
+     "s = ReduceSum (h) up = Greater (s, h)")}  # fmt: skip
 
 
 @pytest.mark.parametrize("reason", KEPT)

@@ -407,17 +407,10 @@ WHERE = {
     "the last index": ("int64 w w0", f"{WHOLE} w2 = Where (g, i, w)", {"w0": np.array(-1)}),
     "where it is false": ("int64 w w0", f"{WHOLE} w2 = Where (g, w, i)", {"w0": np.array(-1)}),
     "a row": ("float[3] w w0", f"{WHOLE} w2 = Where (g, e, w)", {"w0": recurred.numbers(1)[0]}),
-    "a constant": (
-        "float w w0",
-        f"{WHOLE} w2 = Where (g, half, w)",
-        {"w0": np.array(3, np.float32)},
-    ),
-    "elements": (
-        "float[3] w w0",
-        "g = Less (e, nil) w2 = Where (g, e, w)",
-        {"w0": recurred.numbers(1)[0]},
-    ),
-}
+    "a constant": ("float w w0", f"{WHOLE} w2 = Where (g, half, w)",
+     {"w0": np.array(3, np.float32)}),
+    "elements": ("float[3] w w0", "g = Less (e, nil) w2 = Where (g, e, w)",
+     {"w0": recurred.numbers(1)[0]})}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WHERE)

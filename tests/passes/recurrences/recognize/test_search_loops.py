@@ -29,28 +29,14 @@ FORMS = {
     "rows backward": {**ROWS, "at": "p", "body": "go = Not (hit) r = Neg (e)"},
     "a first index": {**INDEX, "body": "go = Not (hit) j1 = Where (hit, i, j0)"},
     "an index that is tested": {**INDEX, "body": "j1 = Where (hit, i, j0) go = Less (j1, zero)"},
-    "a row, and a flag that is carried": {
-        **PLAIN,
-        "outputs": "bool f, float[3] y",
-        "names": "f, y",
-        "states": ", bool f0, float[3] y0",
-        "initial": ", no, row",
-        "after": ", bool f1, float[3] y1",
-        "body": "f1 = Or (f0, hit) y1 = Where (hit, e, y0) go = Not (f1)",
-    },
-    "an extreme up to the hit, by a counter of its own": {
-        **PLAIN,
-        "outputs": "int32 k, float y",
-        "names": "k, y",
-        "states": ", int32 k0, float y0",
-        "initial": ", zero_32, none",
-        "after": ", int32 k1, float y1",
-        "at": "k0",
-        "body": "k1 = Add (k0, one_32) y1 = Max (y0, m) more = Less (k1, n_32) on = Not (hit)"
-        " go = And (more, on)",
-        "most": "",
-    },
-}
+    "a row, and a flag that is carried": {**PLAIN, "outputs": "bool f, float[3] y", "names": "f, y",
+     "states": ", bool f0, float[3] y0", "initial": ", no, row", "after": ", bool f1, float[3] y1",
+     "body": "f1 = Or (f0, hit) y1 = Where (hit, e, y0) go = Not (f1)"},
+    "an extreme up to the hit, by a counter of its own": {**PLAIN, "outputs": "int32 k, float y",
+     "names": "k, y", "states": ", int32 k0, float y0", "initial": ", zero_32, none",
+     "after": ", int32 k1, float y1", "at": "k0",
+     "body": "k1 = Add (k0, one_32) y1 = Max (y0, m) more = Less (k1, n_32) on = Not (hit)"
+     " go = And (more, on)", "most": ""}}  # fmt: skip
 
 
 def model_of(form):
@@ -100,24 +86,13 @@ def test_nothing_stays_of_a_search(what):
 KEPT = {
     "an absent condition": {**INDEX, "start": "", "body": "go = Not (hit) j1 = Where (hit, i, j0)"},
     "rows that may not be there": {**ROWS, "at": "q", "body": "go = Not (hit) r = Exp (e)"},
-    "a recurrence that decides": {
-        **INDEX,
-        "states": ", float j0",
-        "initial": ", none",
-        "after": ", float j1",
-        "outputs": "float j",
-        "body": "u = Tanh (j0) j1 = Add (u, m) go = Less (j1, t)",
-    },
-    "a recurrence that stays": {
-        **ROWS,
-        "outputs": "float[3] f",
-        "names": "f",
-        "states": ", float[3] f0",
-        "initial": ", row",
-        "body": "u = Mul (f0, f0) r = Add (u, e) go = Not (hit)",
-    },
-    "no end": {**INDEX, "most": "", "body": "go = Not (hit) j1 = Where (hit, i, j0)"},
-}
+    "a recurrence that decides": {**INDEX, "states": ", float j0", "initial": ", none",
+     "after": ", float j1", "outputs": "float j",
+     "body": "u = Tanh (j0) j1 = Add (u, m) go = Less (j1, t)"},
+    "a recurrence that stays": {**ROWS, "outputs": "float[3] f", "names": "f",
+     "states": ", float[3] f0", "initial": ", row",
+     "body": "u = Mul (f0, f0) r = Add (u, e) go = Not (hit)"},
+    "no end": {**INDEX, "most": "", "body": "go = Not (hit) j1 = Where (hit, i, j0)"}}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", KEPT)

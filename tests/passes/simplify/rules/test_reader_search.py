@@ -24,12 +24,8 @@ def search(nodes):
     ("a = Neg (x) y = Exp (a)", True),
     ("a = Abs (x) b = Neg (x) c = Exp (b) y = Add (a, c)", True),
     ("s = Shape (x) c = Cast <to = 1> (s) e = Exp (c) y = Add (x, e)", False),
-    (
-        "y = If (z) <then_branch = t () => (u) { u = Exp (x) }, else_branch = e () => (v) {"
-        " v = Neg (x) }>",
-        False,
-    ),
-)
+    ("y = If (z) <then_branch = t () => (u) { u = Exp (x) }, else_branch = e () => (v) {"
+     " v = Neg (x) }>", False))  # fmt: skip
 def test_readers_of_a_value(nodes, found):
     if "(z)" in nodes:
         nodes = f"m = ReduceMax <keepdims = 0> (x) z = Cast <to = 9> (m) {nodes}"

@@ -342,11 +342,8 @@ CASES = {
     "first": (loop("d = Less (k, n)", "go = Identity (ask)"), "int32"),
     "wide": (loop("d = Less (j, n)", kind="int64"), "int64"),
     "threes": (loop("d = Less (j, n)", "go = Less (seven, n)", **THREES), "int64"),
-    "twos": (
-        loop("d = GreaterOrEqual (j, n)", "go = Identity (ask)", **{**THREES, "step": -2}),
-        "int64",
-    ),
-}
+    "twos": (loop("d = GreaterOrEqual (j, n)", "go = Identity (ask)", **{**THREES, "step": -2}),
+     "int64")}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)

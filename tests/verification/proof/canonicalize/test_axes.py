@@ -11,18 +11,11 @@ from term_values import terms_of
 CASES = [
     ("y = ArgMax <axis = AXIS, keepdims = 1> (x)", "(float[2,3] x) => (int64[2,1] y)", 2),
     ("y = LpNormalization <axis = AXIS> (x)", "(float[2,3] x) => (float[2,3] y)", 2),
-    (
-        "y = OneHot <axis = AXIS> (x, n, v)",
-        "(int64[3] x, int64 n, float[2] v) => (float[3,K] y)",
-        2,
-    ),
+    ("y = OneHot <axis = AXIS> (x, n, v)", "(int64[3] x, int64 n, float[2] v) => (float[3,K] y)",
+     2),
     ("y = Compress <axis = AXIS> (x, c)", "(float[2,3] x, bool[3] c) => (float[2,K] y)", 2),
-    (
-        "y = GatherElements <axis = AXIS> (x, i)",
-        "(float[2,3] x, int64[2,3] i) => (float[2,3] y)",
-        2,
-    ),
-]
+    ("y = GatherElements <axis = AXIS> (x, i)", "(float[2,3] x, int64[2,3] i) => (float[2,3] y)",
+     2)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "signature", "rank"), CASES)
@@ -68,18 +61,10 @@ WRONG = [
     ("z = Flatten <axis = %d> (x)", -5, 1),
     ("k = Constant <value_ints = [%d]> () z = ReduceMax (x, k)", 4, 1),
     ("s = SequenceConstruct (x, x) z = ConcatFromSequence <axis = %d> (s)", -5, 1),
-    (
-        "s = SplitToSequence <axis = %d> (x) k = Constant <value_int = 0> () z = SequenceAt (s, k)",
-        4,
-        1,
-    ),
-    (
-        "a = Constant <value_ints = [%d]> () p = Constant <value_ints = [1, 1]> () "
-        "z = Pad (x, p, , a)",
-        -5,
-        1,
-    ),
-]
+    ("s = SplitToSequence <axis = %d> (x) k = Constant <value_int = 0> () z = SequenceAt (s, k)", 4,
+     1),
+    ("a = Constant <value_ints = [%d]> () p = Constant <value_ints = [1, 1]> () "
+     "z = Pad (x, p, , a)", -5, 1)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("nodes", "wrong", "right"), WRONG)

@@ -109,15 +109,11 @@ OTHERS = {
     "another state": by_run_time("2, n", body="t = Sub (s, e) o = Neg (t)"),
     "another element": by_run_time("2, n", body="t = Sub (e, s) o = Neg (s)"),
     "no lengths": by_run_time("2, n", given=""),
-    "one more": by_run_time(
-        "2, n", lengths="u = Constant <value = int64 {1}> () more = Add (lengths, u)", given="more"
-    ),
-    "other order": by_run_time(
-        "2, n",
-        lengths="u = Constant <value = int64[2] {1, 0}> () more = Gather (lengths, u)",
-        given="more",
-    ),
-}
+    "one more": by_run_time("2, n",
+     lengths="u = Constant <value = int64 {1}> () more = Add (lengths, u)", given="more"),
+    "other order": by_run_time("2, n",
+     lengths="u = Constant <value = int64[2] {1, 0}> () more = Gather (lengths, u)",
+     given="more")}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)

@@ -6,72 +6,36 @@ from proofs import assert_open, assert_proved
 X = "g (float[n, 4] x, float[4, 5] w, float[5] b) => (float[n, %s] y) "
 NUMBERS = "<float half = {0.5}, float one = {1.0}, float two = {2.0}, float three = {3.0}> "
 PAIRS = {
-    "Gelu": (
-        X % 4,
-        "y = Gelu (x)",
-        "s = Sqrt (two) d = Div (x, s) e = Erf (d) p = Add (one, e) h = Mul (half, x) "
-        "y = Mul (h, p)",
-        ("Mul (half, x)", "Mul (two, x)"),
-    ),
-    "Mish": (
-        X % 4,
-        "y = Mish (x)",
-        "s = Softplus (x) t = Tanh (s) y = Mul (x, t)",
-        ("Tanh (s)", "Sigmoid (s)"),
-    ),
-    "HardSwish": (
-        X % 4,
-        "y = HardSwish (x)",
-        "s = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x) y = Mul (x, s)",
-        ("beta = 0.5", "beta = 0.25"),
-    ),
-    "Swish": (
-        X % 4,
-        "y = Swish <alpha = 2.0> (x)",
-        "a = Mul (two, x) s = Sigmoid (a) y = Mul (x, s)",
-        ("Mul (two, x)", "Mul (three, x)"),
-    ),
-    "ThresholdedRelu": (
-        X % 4,
-        "y = ThresholdedRelu <alpha = 2.0> (x)",
-        "c = Greater (x, two) z = Sub (two, two) y = Where (c, x, z)",
-        ("Greater (x", "GreaterOrEqual (x"),
-    ),
-    "LeakyRelu": (
-        X % 4,
-        "y = LeakyRelu <alpha = 0.5> (x)",
-        "z = Sub (two, two) c = Less (x, z) m = Mul (half, x) y = Where (c, m, x)",
-        ("Where (c, m, x)", "Where (c, x, m)"),
-    ),
-    "Softmax": (
-        X % 4,
-        "y = Softmax (x)",
-        "m = ReduceMax <axes = [-1]> (x) d = Sub (x, m) e = Exp (d) "
-        "axis = Constant <value_ints = [1]> () s = ReduceSum (e, axis) y = Div (e, s)",
-        ("Div (e, s)", "Div (s, e)"),
-    ),
-    "LogSoftmax": (
-        X % 4,
-        "y = LogSoftmax (x)",
-        "m = ReduceMax <axes = [-1]> (x) d = Sub (x, m) e = Exp (d) "
-        "axis = Constant <value_ints = [1]> () s = ReduceSum (e, axis) l = Log (s) "
-        "y = Sub (d, l)",
-        ("Sub (d, l)", "Sub (x, l)"),
-    ),
-    "Gemm": (
-        X % 5,
-        "y = Gemm <alpha = 2.0> (x, w, b)",
-        "p = MatMul (x, w) q = Mul (p, two) y = Add (q, b)",
-        ("Add (q, b)", "Sub (q, b)"),
-    ),
-    "ReduceL2": (
-        "g (float[n, 4] x) => (float[n] y) ",
-        "y = ReduceL2 <axes = [-1], keepdims = 0> (x)",
-        "q = Mul (x, x) axis = Constant <value_ints = [-1]> () "
-        "s = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (s)",
-        ("Sqrt (s)", "Abs (s)"),
-    ),
-}
+    "Gelu": (X % 4, "y = Gelu (x)",
+     "s = Sqrt (two) d = Div (x, s) e = Erf (d) p = Add (one, e) h = Mul (half, x) y = Mul (h, p)",
+     ("Mul (half, x)", "Mul (two, x)")),
+    "Mish": (X % 4, "y = Mish (x)", "s = Softplus (x) t = Tanh (s) y = Mul (x, t)",
+     ("Tanh (s)", "Sigmoid (s)")),
+    "HardSwish": (X % 4, "y = HardSwish (x)",
+     "s = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x) y = Mul (x, s)",
+     ("beta = 0.5", "beta = 0.25")),
+    "Swish": (X % 4, "y = Swish <alpha = 2.0> (x)",
+     "a = Mul (two, x) s = Sigmoid (a) y = Mul (x, s)", ("Mul (two, x)", "Mul (three, x)")),
+    "ThresholdedRelu": (X % 4, "y = ThresholdedRelu <alpha = 2.0> (x)",
+     "c = Greater (x, two) z = Sub (two, two) y = Where (c, x, z)",
+     ("Greater (x", "GreaterOrEqual (x")),
+    "LeakyRelu": (X % 4, "y = LeakyRelu <alpha = 0.5> (x)",
+     "z = Sub (two, two) c = Less (x, z) m = Mul (half, x) y = Where (c, m, x)",
+     ("Where (c, m, x)", "Where (c, x, m)")),
+    "Softmax": (X % 4, "y = Softmax (x)",
+     "m = ReduceMax <axes = [-1]> (x) d = Sub (x, m) e = Exp (d) "
+     "axis = Constant <value_ints = [1]> () s = ReduceSum (e, axis) y = Div (e, s)",
+     ("Div (e, s)", "Div (s, e)")),
+    "LogSoftmax": (X % 4, "y = LogSoftmax (x)",
+     "m = ReduceMax <axes = [-1]> (x) d = Sub (x, m) e = Exp (d) "
+     "axis = Constant <value_ints = [1]> () s = ReduceSum (e, axis) l = Log (s) y = Sub (d, l)",
+     ("Sub (d, l)", "Sub (x, l)")),
+    "Gemm": (X % 5, "y = Gemm <alpha = 2.0> (x, w, b)",
+     "p = MatMul (x, w) q = Mul (p, two) y = Add (q, b)", ("Add (q, b)", "Sub (q, b)")),
+    "ReduceL2": ("g (float[n, 4] x) => (float[n] y) ",
+     "y = ReduceL2 <axes = [-1], keepdims = 0> (x)",
+     "q = Mul (x, x) axis = Constant <value_ints = [-1]> () "
+     "s = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (s)", ("Sqrt (s)", "Abs (s)"))}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -11,25 +11,12 @@ DEPTH = (
 )
 NODES = "a = Reshape (x, p) t = Transpose <perm = {}> (a) y = Reshape (t, q)"
 PAIRS = {
-    "DCR": (
-        IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"),
-        "y = DepthToSpace <blocksize = 2> (x)",
-        [0, 3, 4, 1, 5, 2],
-        [0, 3, 4, 2, 5, 1],
-    ),
-    "CRD": (
-        IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"),
-        'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)',
-        [0, 1, 4, 2, 5, 3],
-        [0, 3, 4, 1, 5, 2],
-    ),
-    "SpaceToDepth": (
-        DEPTH.format("0, 2, 2, 2, 3, 2", "0, 8, 2, 3"),
-        "y = SpaceToDepth <blocksize = 2> (x)",
-        [0, 3, 5, 1, 2, 4],
-        [0, 5, 3, 1, 2, 4],
-    ),
-}
+    "DCR": (IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"), "y = DepthToSpace <blocksize = 2> (x)",
+     [0, 3, 4, 1, 5, 2], [0, 3, 4, 2, 5, 1]),
+    "CRD": (IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"),
+     'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)', [0, 1, 4, 2, 5, 3], [0, 3, 4, 1, 5, 2]),
+    "SpaceToDepth": (DEPTH.format("0, 2, 2, 2, 3, 2", "0, 8, 2, 3"),
+     "y = SpaceToDepth <blocksize = 2> (x)", [0, 3, 5, 1, 2, 4], [0, 5, 3, 1, 2, 4])}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAIRS)

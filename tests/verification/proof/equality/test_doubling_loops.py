@@ -56,29 +56,16 @@ STEPS = {
     "minimum": ("s_next = Min (e, s)", "v = Min (late, early)"),
     "product": ("s_next = Mul (s, e)", "v = Mul (early, late)"),
     "sum": ("s_next = Add (s, e)", "v = Add (early, late)"),
-    "linear": (
-        "p = Mul (f, s) s_next = Add (p, e)",
-        "w = Mul (late_q, early) v = Add (w, late)",
-        "v_q = Mul (early_q, late_q)",
-    ),
-    "sum above a bound": (
-        "p = Add (f, s) s_next = Max (p, e)",
-        "w = Add (late_q, early) v = Max (w, late)",
-    ),
-    "sum below a bound": (
-        "p = Add (f, s) s_next = Min (p, e)",
-        "w = Add (late_q, early) v = Min (w, late)",
-    ),
-    "matrix of zeros": (
-        "p = Mul (f, s) s_next = Sub (p, e)",
-        "w = Mul (late_q, early) v = Sub (w, late)",
-        "v_q = Mul (early_q, late_q)",
-    ),
-    "one factor": (
-        "p = Mul (c, s) s_next = Add (p, e)",
-        "f = Cast <to = 1> (d) k = Pow (c, f) w = Mul (k, early) v = Add (w, late)",
-    ),
-}
+    "linear": ("p = Mul (f, s) s_next = Add (p, e)", "w = Mul (late_q, early) v = Add (w, late)",
+     "v_q = Mul (early_q, late_q)"),
+    "sum above a bound": ("p = Add (f, s) s_next = Max (p, e)",
+     "w = Add (late_q, early) v = Max (w, late)"),
+    "sum below a bound": ("p = Add (f, s) s_next = Min (p, e)",
+     "w = Add (late_q, early) v = Min (w, late)"),
+    "matrix of zeros": ("p = Mul (f, s) s_next = Sub (p, e)",
+     "w = Mul (late_q, early) v = Sub (w, late)", "v_q = Mul (early_q, late_q)"),
+    "one factor": ("p = Mul (c, s) s_next = Add (p, e)",
+     "f = Cast <to = 1> (d) k = Pow (c, f) w = Mul (k, early) v = Add (w, late)")}  # fmt: skip
 UNEQUAL = ("matrix of zeros",)
 
 

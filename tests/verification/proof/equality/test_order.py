@@ -24,28 +24,17 @@ def text(nodes, largest, key, kind="float"):
 FULL = "w = IsNaN (x) most = Neg (least) z = Where (w, most, x)"
 SAME = {
     "a key with NaN below all": (text("", 0, "x"), text(KEY, 1, "key")),
-    "both negated": (
-        text("d = Cast <to = 6> (x) y = Neg (d)", 0, "y", "int8"),
-        text("", 1, "x", "int8"),
-    ),
+    "both negated": (text("d = Cast <to = 6> (x) y = Neg (d)", 0, "y", "int8"),
+     text("", 1, "x", "int8")),
     "a wide type": (text("", 1, "x"), text("y = Cast <to = 11> (x)", 1, "y")),
-    "the half that is negative": (
-        text("", 1, "x"),
-        text("c = Less (x, zero) y = Where (c, x, x)", 1, "y"),
-    ),
-    "integers as negative floats": (
-        text("", 0, "x", "uint8"),
-        text("d = Cast <to = 1> (x) y = Neg (d)", 1, "y", "uint8"),
-    ),
-    "a key of a key that is not strict": (
-        text(FULL, 0, "z"),
-        text(f"{FULL} {KEY.replace('(x)', '(z)')}", 1, "key"),
-    ),
-    "integers in a signed type": (
-        text("", 1, "x", "uint8"),
-        text("d = Cast <to = 6> (x) y = Neg (d)", 0, "y", "uint8"),
-    ),
-}
+    "the half that is negative": (text("", 1, "x"),
+     text("c = Less (x, zero) y = Where (c, x, x)", 1, "y")),
+    "integers as negative floats": (text("", 0, "x", "uint8"),
+     text("d = Cast <to = 1> (x) y = Neg (d)", 1, "y", "uint8")),
+    "a key of a key that is not strict": (text(FULL, 0, "z"),
+     text(f"{FULL} {KEY.replace('(x)', '(z)')}", 1, "key")),
+    "integers in a signed type": (text("", 1, "x", "uint8"),
+     text("d = Cast <to = 6> (x) y = Neg (d)", 0, "y", "uint8"))}  # fmt: skip
 OTHER = {
     "a key of another key": (text(FULL, 0, "z"), text(KEY, 1, "key")),
     "a key that is not strict, of a key": (

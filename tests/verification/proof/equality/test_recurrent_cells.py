@@ -231,29 +231,19 @@ CHANGES = {
     "gates in another order": ("GRU", "", swap("z = Sigmoid (tz)", "z = Sigmoid (tr)")),
     "a bias less": ("GRU", "", lambda t: t.replace("uz = Add (Uz0, sz)", "uz = Identity (sz)")),
     "the other bias": ("GRU", "", lambda t: t.replace("th = Add (sh, Uh0)", "th = Add (sh, Ur0)")),
-    "kept and new exchanged": (
-        "GRU",
-        "",
-        lambda t: t.replace("hn = Add (n, zd)", "hn = Sub (h, zd)"),
-    ),
+    "kept and new exchanged": ("GRU", "",
+     lambda t: t.replace("hn = Add (n, zd)", "hn = Sub (h, zd)")),
     "weights of another gate": ("GRU", "", swap("Wz0", "Wr0")),
     "another function": ("GRU", "", lambda t: t.replace("Tanh", "Softsign")),
-    "the cell before it changes": (
-        "LSTM",
-        "",
-        lambda t: t.replace("Mul (cn, Po0)", "Mul (c, Po0)"),
-    ),
+    "the cell before it changes": ("LSTM", "",
+     lambda t: t.replace("Mul (cn, Po0)", "Mul (c, Po0)")),
     "input and forget exchanged": ("LSTM", "P", swap("Mul (i, n)", "Mul (f, n)")),
     "the function of the cell": ("LSTM", "P", lambda t: t.replace("w = Tanh", "w = Identity")),
     "the state before": ("RNN", "", lambda t: t.replace("MatMul (h, Ri0)", "MatMul (e, Wi0)")),
-    "a NaN clamped": (
-        "RNN",
-        "",
-        lambda t: t.replace(
-            "hn =", "ok = IsNaN (ti) ns = Sub (ti, ti) cl = Where (ok, ns, ti) hn ="
-        ).replace("Tanh (ti)", "Tanh (cl)"),
-    ),
-}
+    "a NaN clamped": ("RNN", "",
+     lambda t: t.replace("hn =",
+     "ok = IsNaN (ti) ns = Sub (ti, ti) cl = Where (ok, ns, ti) hn =").replace("Tanh (ti)",
+     "Tanh (cl)"))}  # fmt: skip
 
 
 @pytest.mark.sample(8)

@@ -11,13 +11,10 @@ TEXT = """g (float[a, b] x, float[a, b] w, float[b] v, float[a, 1] u) => (float[
 
 @table(
     ("r = Reshape (x, flat) y = Exp (r)", "e = Exp (x) y = Reshape (e, flat)"),
-    (
-        "r = Reshape (x, flat) s = Reshape (w, flat) y = Add (r, s)",
-        "e = Add (x, w) y = Reshape (e, flat)",
-    ),
+    ("r = Reshape (x, flat) s = Reshape (w, flat) y = Add (r, s)",
+     "e = Add (x, w) y = Reshape (e, flat)"),
     ("r = Reshape (x, flat) y = Mul (r, k)", "e = Mul (x, k) y = Reshape (e, flat)"),
-    ("r = Unsqueeze (x, one) y = Add (r, v)", "e = Add (x, v) y = Unsqueeze (e, one)"),
-)
+    ("r = Unsqueeze (x, one) y = Add (r, v)", "e = Add (x, v) y = Unsqueeze (e, one)"))  # fmt: skip
 def test_a_view_passes_an_elementwise_operator(one, other):
     assert_proved(TEXT.format(one), TEXT.format(other))
     assert_proved(TEXT.format(other), TEXT.format(one))

@@ -179,30 +179,17 @@ g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
 
 
 @table(
-    (
-        17,
-        "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c) => (c, i) {}>",
-        "its body has 2 inputs; the node feeds 3",
-    ),
-    (
-        17,
-        "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c, s) => (c) {}>",
-        "its body has 1 outputs; the node needs 2",
-    ),
-    (
-        17,
-        "z = Scan <num_scan_inputs = 2, body = b (r) => (r) {}> (x)",
-        "has 1 inputs and num_scan_inputs = 2",
-    ),
+    (17, "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c) => (c, i) {}>",
+     "its body has 2 inputs; the node feeds 3"),
+    (17, "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c, s) => (c) {}>",
+     "its body has 1 outputs; the node needs 2"),
+    (17, "z = Scan <num_scan_inputs = 2, body = b (r) => (r) {}> (x)",
+     "has 1 inputs and num_scan_inputs = 2"),
     (8, "z = Scan <num_scan_inputs = 1, body = b (r) => (r) {}> (, a)", "lacks an input"),
-    (
-        8,
-        "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "
-        "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
-        "w = Expand (r, n) }> (k, x)",
-        "Abs and, in the rewrite, Relu",
-    ),
-)
+    (8,
+     "k = Constant <value = int64[2] {1, 4}> () z = Scan <num_scan_inputs = 1, "
+     "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
+     "w = Expand (r, n) }> (k, x)", "Abs and, in the rewrite, Relu"))  # fmt: skip
 def test_bodies_of_functions_that_do_not_fit_their_node_stay_open(opset, nodes, reason):
     before, after = (model(FUNCTION % (opset, last, opset, nodes)) for last in ("Abs", "Relu"))
     proof = prove(before, after)

@@ -27,22 +27,15 @@ def test_sizes_by_which_the_original_divides_are_not_zero(after):
 
 @table(
     # The original divides by another size, or by none.
-    (
-        "y = Reshape (x, copied)",
-        "s = Concat <axis = 0> (n, t, rest) v = Reshape (x, s) y = Reshape (v, copied)",
-    ),
+    ("y = Reshape (x, copied)",
+     "s = Concat <axis = 0> (n, t, rest) v = Reshape (x, s) y = Reshape (v, copied)"),
     # A size of 0 copies 4 in the original.
-    (
-        "s = Concat <axis = 0> (n, t, rest) y = Reshape (x, s)",
-        "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)",
-    ),
+    ("s = Concat <axis = 0> (n, t, rest) y = Reshape (x, s)",
+     "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)"),
     # More than what the original divides by.
-    (
-        "s = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (x, s)",
-        "s = Concat <axis = 0> (n, t, rest) v = Reshape <allowzero = 1> (x, s) "
-        "w = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (v, w)",
-    ),
-)
+    ("s = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (x, s)",
+     "s = Concat <axis = 0> (n, t, rest) v = Reshape <allowzero = 1> (x, s) "
+     "w = Concat <axis = 0> (n, rest, six) y = Reshape <allowzero = 1> (v, w)"))  # fmt: skip
 def test_other_sizes_may_be_zero(before, after):
     assert_open(GIVEN % before, GIVEN % after)
 

@@ -38,12 +38,8 @@ def test_exact_doubles_need_no_assumption():
 @table(
     ("d = Not (c) y = Where (d, x, z)", "y = Where (c, z, x)", (SIGNS,)),
     ("d = Not (c) y = Where (d, x, z)", "d = Not (c) w = Where (d, x, z) y = Identity (w)", ()),
-    (
-        "d = Not (c) e = Exp (x) f = Exp (z) y = Where (d, e, f)",
-        "e = Exp (x) f = Exp (z) y = Where (c, f, e)",
-        (),
-    ),
-)
+    ("d = Not (c) e = Exp (x) f = Exp (z) y = Where (d, e, f)",
+     "e = Exp (x) f = Exp (z) y = Where (c, f, e)", ()))  # fmt: skip
 def test_choices(before, after, assumptions):
     one, other = (f"g {CHOICES} {{ {nodes} }}" for nodes in (before, after))
     assert proof(one, other).assumptions == assumptions

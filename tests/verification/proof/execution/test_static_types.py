@@ -57,20 +57,16 @@ MISFITS = {
 FITTING = {
     "what nobody calls": CALL.format("Neg (s)", "x = Cast <to = 7> (a) c = Add (x, a)"),
     "an untyped body": LOOP.format("i, c, a", "d, e", KEPT),
-    "a call of two types": CALL.format("l.f (s, m)", "z = Abs (b) c = Neg (a)").replace(
-        "y = l.f", "w = l.f (m, s) y = l.f"
-    ),
-    "a condition that is absent": LOOP.format(
-        "int64 i, float c, float[2] a", "d, e", "d = Cast <to = 9> (i) e = Identity (a)"
-    ).replace("(m, t, s)", "(m, , s)"),
-    "a constant": IF.format(
-        "int64[1] u", "u = Constant <value = float[1] {1}> ()", "v", "v = Abs (x)"
-    ),
+    "a call of two types": CALL.format("l.f (s, m)", "z = Abs (b) c = Neg (a)").replace("y = l.f",
+     "w = l.f (m, s) y = l.f"),
+    "a condition that is absent": LOOP.format("int64 i, float c, float[2] a", "d, e",
+     "d = Cast <to = 9> (i) e = Identity (a)").replace("(m, t, s)", "(m, , s)"),
+    "a constant": IF.format("int64[1] u", "u = Constant <value = float[1] {1}> ()", "v",
+     "v = Abs (x)"),
     "an initializer": "g (float[1] x) => (y, int64[1] k) <float[1] k = {1}> { y = Add (x, k) }",
     "two declarations": "g (float[2] x) => (float[2] y, int64[2] y) { y = Neg (x) }",
     "a fitting If": IF.format("u", "u = Cast <to = 7> (x)", "int64[2] v", "v = Identity (k)"),
-    "a fitting Scan": SCAN.format("a, r", "e, w", "e = Neg (a) w = Cast <to = 7> (r)"),
-}
+    "a fitting Scan": SCAN.format("a, r", "e, w", "e = Neg (a) w = Cast <to = 7> (r)")}  # fmt: skip
 
 
 def loads(proto):

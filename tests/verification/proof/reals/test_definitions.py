@@ -236,17 +236,13 @@ BOUNDS = (
     ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, c, b)", True),
     ("t = Relu (x) y = Clip (t, a, b)", "y = Clip (x, z, b)", True),
     ("t = Clip (x, a, b) y = Relu (t)", "y = Clip (x, z, b)", True),
-    (
-        "t = Relu (x) u = Mul (t, two) y = Clip (u, a, four)",
-        "t = Clip (x, z, two) y = Mul (t, two)",
-        True,
-    ),
+    ("t = Relu (x) u = Mul (t, two) y = Clip (u, a, four)", "t = Clip (x, z, two) y = Mul (t, two)",
+     True),
     ("t = Mul (x, two) y = Relu (t)", "t = Relu (x) y = Mul (t, two)", True),
     ("t = Mul (x, a) y = Relu (t)", "t = Relu (x) y = Mul (t, a)", False),
     ("t = Clip (x, a, b) y = Clip (t, c, d)", "y = Clip (x, a, b)", False),
     ("t = Clip (x, a, b) y = Clip (t, e, d)", "y = Clip (x, e, b)", False),
-    ("t = Clip (x, b, a) y = Clip (t, c, d)", "y = Clip (x, b, a)", False),
-)
+    ("t = Clip (x, b, a) y = Clip (t, c, d)", "y = Clip (x, b, a)", False))  # fmt: skip
 def test_bounds_of_bounds(one, other, is_equal):
     head = f'<ir_version: 8, opset_import: ["" : 17]> g {BOUNDS}'
     models = [onnx.parser.parse_model(f"{head} {{ {each} }}") for each in (one, other)]

@@ -156,18 +156,15 @@ CONV = (
     ("t = Conv (x, w) y = Add (t, o)", "u = Reshape (o, flat) y = Conv (x, w, u)", True),
     ("y = Conv (x, w, b)", "t = Conv (x, w) y = Add (t, o)", False),
     ("t = Mul (w, s) y = Conv (x, t)", "u = Conv (x, w) y = Mul (u, o)", False),
-    (
-        "t = Mul (w, s) y = Conv (x, t)",
-        "p = Squeeze (s, first) u = Conv (x, w) y = Mul (u, p)",
-        True,
-    ),
+    ("t = Mul (w, s) y = Conv (x, t)", "p = Squeeze (s, first) u = Conv (x, w) y = Mul (u, p)",
+     True),
     ("t = Mul (w, i) y = Conv (x, t)", "t = Mul (x, i) y = Conv (t, w)", True),
     ("t = Mul (w, k) y = Conv (x, t)", "y = Conv (x, w)", False),
     ("t = Add (w, v) y = Conv (x, t)", "u = Conv (x, w) z = Conv (x, v) y = Add (z, u)", True),
     ("t = Mul (x, two) y = Conv (t, w)", "t = Mul (two, w) y = Conv (x, t)", True),
     ("t = Mul (x, two) y = Conv (t, w)", "y = Conv (x, w)", False),
-    ("t = Mul (x, two) y = Conv (t, w, b)", "u = Conv (x, w, b) y = Mul (u, two)", False),
-)
+    ("t = Mul (x, two) y = Conv (t, w, b)", "u = Conv (x, w, b) y = Mul (u, two)",
+     False))  # fmt: skip
 def test_convolutions(before, after, is_equal):
     constants = "<int64[1] flat = {-1}, int64[1] first = {3}, float two = {2}>"
     one, other = (model(CONV, nodes, constants) for nodes in (before, after))
@@ -226,18 +223,11 @@ TRANSPOSED = """(float[n, c, 7, 6] x, float[c, m, 3, 1] w, float[c, m, 3, 1] v, 
     ("t = Mul (w, i) y = ConvTranspose (x, t)", "u = ConvTranspose (x, w) y = Mul (u, s)", False),
     ("t = Mul (w, k) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
     ("t = Mul (w, s) y = ConvTranspose (x, t)", "y = ConvTranspose (x, w)", False),
-    (
-        "y = ConvTranspose (x, w, b)",
-        "t = ConvTranspose (x, w) o = Reshape (b, shape) y = Add (t, o)",
-        True,
-    ),
+    ("y = ConvTranspose (x, w, b)",
+     "t = ConvTranspose (x, w) o = Reshape (b, shape) y = Add (t, o)", True),
     ("y = ConvTranspose (x, w, b)", "y = ConvTranspose (x, w)", False),
-    (
-        "t = Add (w, v) y = ConvTranspose (x, t)",
-        "t = ConvTranspose (x, w) u = ConvTranspose (x, v) y = Add (t, u)",
-        True,
-    ),
-)
+    ("t = Add (w, v) y = ConvTranspose (x, t)",
+     "t = ConvTranspose (x, w) u = ConvTranspose (x, v) y = Add (t, u)", True))  # fmt: skip
 def test_transposed_convolutions(before, after, is_equal):
     constants = "<int64[3] shape = {-1, 1, 1}>"
     one, other = (model(TRANSPOSED, nodes, constants) for nodes in (before, after))

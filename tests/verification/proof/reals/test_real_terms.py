@@ -67,12 +67,8 @@ MOVED = "(float[n, 4] x, float[n, 4] z) => (float y)"
 MOVES = {
     "Transpose": ("Transpose <perm = [1, 0]> (a)", "Transpose <perm = [1, 0]> (%s)", ""),
     "Reshape": ("Reshape (a, shape)", "Reshape (%s, shape)", "<int64[3] shape = {0, 2, 2}>"),
-    "Slice": (
-        "Slice (a, one, two, one)",
-        "Slice (%s, one, two, one)",
-        "<int64[1] one = {1}, int64[1] two = {2}>",
-    ),
-}
+    "Slice": ("Slice (a, one, two, one)", "Slice (%s, one, two, one)",
+     "<int64[1] one = {1}, int64[1] two = {2}>")}  # fmt: skip
 
 
 @pytest.mark.parametrize("move", MOVES)

@@ -17,41 +17,22 @@ PAIRS = [
     ("2, 3", "o = Mul (w, e)", "z = Mul (w, x)", "z = Mul (v, x)"),
     ("2, 3", "o = Softmax <axis = 0> (e)", "z = Softmax <axis = 1> (x)", "z = Softmax (x)"),
     ("2, 3", "o = Softmax (e)", "z = Softmax <axis = 2> (x)", "z = Softmax <axis = 0> (x)"),
-    (
-        "2, 3",
-        "o = LayerNormalization (e, v)",
-        "z = LayerNormalization (x, v)",
-        "z = LayerNormalization (x, w)",
-    ),
-    (
-        "2, 3",
-        "o = LayerNormalization <axis = 0> (e, w)",
-        "z = LayerNormalization <axis = 1> (x, w)",
-        "z = LayerNormalization <axis = 2> (x, w)",
-    ),
+    ("2, 3", "o = LayerNormalization (e, v)", "z = LayerNormalization (x, v)",
+     "z = LayerNormalization (x, w)"),
+    ("2, 3", "o = LayerNormalization <axis = 0> (e, w)", "z = LayerNormalization <axis = 1> (x, w)",
+     "z = LayerNormalization <axis = 2> (x, w)"),
     ("1, 3", "o = ReduceSum (e, zero)", "z = ReduceSum (x, one)", "z = ReduceMax (x, one)"),
-    (
-        "2",
-        "o = ReduceMax <keepdims = 0> (e, one)",
-        "z = ReduceMax <keepdims = 0> (x, two)",
-        "z = ReduceMin <keepdims = 0> (x, two)",
-    ),
-    (
-        "2",
-        "y = ArgMax <axis = 1, keepdims = 0> (e) o = Cast <to = 1> (y)",
-        "y = ArgMax <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
-        "y = ArgMin <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
-    ),
+    ("2", "o = ReduceMax <keepdims = 0> (e, one)", "z = ReduceMax <keepdims = 0> (x, two)",
+     "z = ReduceMin <keepdims = 0> (x, two)"),
+    ("2", "y = ArgMax <axis = 1, keepdims = 0> (e) o = Cast <to = 1> (y)",
+     "y = ArgMax <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)",
+     "y = ArgMin <axis = -1, keepdims = 0> (x) z = Cast <to = 1> (y)"),
     ("2, 2", "o, p = TopK (e, two)", "z, p = TopK (x, two)", "z, p = TopK <largest = 0> (x, two)"),
-    (
-        "2, 2",
-        "t, p = TopK (e, two) o = Cast <to = 1> (p)",
-        "t, p = TopK (x, two) z = Cast <to = 1> (p)",
-        "t, p = TopK <largest = 0> (x, two) z = Cast <to = 1> (p)",
-    ),
+    ("2, 2", "t, p = TopK (e, two) o = Cast <to = 1> (p)",
+     "t, p = TopK (x, two) z = Cast <to = 1> (p)",
+     "t, p = TopK <largest = 0> (x, two) z = Cast <to = 1> (p)"),
     ("2, 4", "o = MatMul (e, m)", "z = MatMul (x, m)", "k = Neg (m) z = MatMul (x, k)"),
-    ("2", "o = MatMul (e, v)", "z = MatMul (x, v)", "k = Neg (v) z = MatMul (x, k)"),
-]
+    ("2", "o = MatMul (e, v)", "z = MatMul (x, v)", "k = Neg (v) z = MatMul (x, k)")]  # fmt: skip
 
 
 @pytest.mark.sample(7)

@@ -8,13 +8,10 @@ from straightline.reference import run
 IMAGE = "g (float[2, 8, 4, 6] x) => (float[] y) {{ {} }}"
 BLOCKS = {
     "DepthToSpace <blocksize = 2> (x)": ([2, 2, 2, 2, 4, 6], [0, 3, 4, 1, 5, 2], [2, 2, 8, 12]),
-    'DepthToSpace <blocksize = 2, mode = "CRD"> (x)': (
-        [2, 2, 2, 2, 4, 6],
-        [0, 1, 4, 2, 5, 3],
-        [2, 2, 8, 12],
-    ),
-    "SpaceToDepth <blocksize = 2> (x)": ([2, 8, 2, 2, 3, 2], [0, 3, 5, 1, 2, 4], [2, 32, 2, 3]),
-}
+    'DepthToSpace <blocksize = 2, mode = "CRD"> (x)': ([2, 2, 2, 2, 4, 6], [0, 1, 4, 2, 5, 3],
+     [2, 2, 8, 12]),
+    "SpaceToDepth <blocksize = 2> (x)": ([2, 8, 2, 2, 3, 2], [0, 3, 5, 1, 2, 4],
+     [2, 32, 2, 3])}  # fmt: skip
 
 
 @pytest.mark.parametrize("node", BLOCKS)

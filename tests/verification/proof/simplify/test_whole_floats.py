@@ -22,15 +22,12 @@ def test_a_size_stays_exact(nodes, size):
 
 
 @table(
-    COUNT.replace("to = 11", "to = 1")
-    .replace("f1)", "g1)")
-    .replace("f0)", "g0)")
-    .replace("d =", "g0 = Cast <to = 1> (f0) g1 = Cast <to = 1> (f1) d ="),
+    COUNT.replace("to = 11", "to = 1").replace("f1)", "g1)").replace("f0)", "g0)").replace("d =",
+     "g0 = Cast <to = 1> (f0) g1 = Cast <to = 1> (f1) d ="),
     COUNT.replace("(d, f1)", "(d, half)"),
     COUNT.replace("(d, f1)", "(d, two)"),
     "k = Mul (n, m) d = Cast <to = 11> (k) c = Ceil (d) y = Cast <to = 7> (c)",
-    COUNT.replace("(n)", "(m)"),
-)
+    COUNT.replace("(n)", "(m)"))  # fmt: skip
 def test_others_may_be_rounded(nodes):
     assert_open(TEXT.format(nodes), TEXT.format("y = Identity (n)"))
     assert_open(TEXT.format(nodes), TEXT.format("y = Mul (n, m)"))
