@@ -60,6 +60,8 @@ class Worklist:
         self._numbers: dict[Node, int] = {}
         self._graphs: list[Graph] = []
         self._steps: dict[Key, _Steps] = {}
+        # Forms without absent inputs that no later step changes, which are most of a model.
+        self._settled: set[tuple[Operator, int, int]] = set()
         self._enter_graph(root.graph)
 
     def due(self, version: int) -> list[Node]:
@@ -85,7 +87,7 @@ class Worklist:
         self._enter_latest(graph)
 
     def _enter_latest(self, graph: Graph) -> None:
-        numbers, new = self._numbers, []
+        numbers, settled, new = self._numbers, self._settled, list[Node]()
         # The latest nodes are the new ones.
         for node in graph.latest_nodes():
             if node in numbers:
@@ -93,7 +95,9 @@ class Worklist:
             new.append(node)
         for node in reversed(new):
             numbers[node] = len(numbers)
-            self._enter(node)
+            form = node.op, len(node.inputs), len(node.outputs)
+            if form not in settled or None in node.inputs:
+                self._enter(node)
             if node.bodies:
                 for inner in node.graphs():
                     self._enter_graph(inner)
@@ -120,6 +124,8 @@ class Worklist:
         doubtful, certain, by_types = steps
         # The types make no difference.
         if doubtful == certain:
+            if certain is None and None not in inputs:
+                self._settled.add((node.op, len(inputs), len(outputs)))
             return certain
         types = self.types.plain_elem_types((*inputs, *outputs))
         # An unknown type may be one that a version lacks.

@@ -11,7 +11,8 @@ model without its nodes is checked as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple, ParamSpec
 
 import onnx
@@ -117,6 +118,23 @@ def _accepts(check: Callable[P, object], *arguments: P.args, **options: P.kwargs
     return True
 
 
+@functools.lru_cache(maxsize=1 << 10)
+def _types_of(query: bytes) -> Mapping[str, onnx.TypeProto] | None:
+    """Types of the outputs of the last node of a model; None where onnx refuses it."""
+    proto = onnx.ModelProto.FromString(query)
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version = proto.ir_version
+    context.opset_imports = {each.domain: each.version for each in proto.opset_import}
+    if not _accepts(onnx.checker.check_node, proto.graph.node[-1], context):
+        return None
+    try:
+        infer = onnx.shape_inference.infer_shapes
+        answer = ask_onnx("the rewrite", infer, proto, check_type=True, strict_mode=True)
+    except OnnxError:
+        return None
+    return {info.name: info.type for info in answer.graph.value_info}
+
+
 class _Kinds:
     """Types of the values of a program, and the kinds of its nodes.
 
@@ -143,9 +161,6 @@ class _Kinds:
         self._query = onnx.ModelProto(
             ir_version=proto.ir_version, opset_import=proto.opset_import, graph={"name": "kind"}
         )
-        self._context = onnx.checker.C.CheckerContext()
-        self._context.ir_version = proto.ir_version
-        self._context.opset_imports = {each.domain: each.version for each in proto.opset_import}
         self._frame = [_UNKNOWN] * program.size
         self._frame[ABSENT] = _NONE
         self._enter_sources(proto.graph)
@@ -219,8 +234,6 @@ class _Kinds:
         names = [f"i{k}" if at != ABSENT else "" for k, at in enumerate(step.inputs)]
         results = [f"o{k}" if at != ABSENT else "" for k, at in enumerate(step.outputs)]
         node.input[:], node.output[:] = names, results
-        if not _accepts(onnx.checker.check_node, node, self._context):
-            return None
         query = onnx.ModelProto()
         query.CopyFrom(self._query)
         graph = query.graph
@@ -231,12 +244,9 @@ class _Kinds:
             # A declared type of an output is merged by inference, which may refuse it.
             if at in self._declared:
                 graph.value_info.add(name=name, type=self._declared[at])
-        try:
-            infer = onnx.shape_inference.infer_shapes
-            answer = ask_onnx("the rewrite", infer, query, check_type=True, strict_mode=True)
-        except OnnxError:
+        by_name = _types_of(query.SerializeToString(deterministic=True))
+        if by_name is None:
             return None
-        by_name = {info.name: info.type for info in answer.graph.value_info}
         operands = [self._types[self._frame[at]] for at in step.inputs]
         self.first.append(Kind(step, tuple(operands)))
         types = [by_name.get(name) for name in results]

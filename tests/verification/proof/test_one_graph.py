@@ -72,6 +72,18 @@ def test_each_kind_must_mean_the_same(node, opsets, is_proved):
     assert (by_kinds(before, after) is not None) is is_proved
 
 
+def test_a_proof_of_kinds_is_remembered_for_their_types(monkeypatch):
+    monkeypatch.setattr(one_graph, "_equal", set())
+    pair = [model(opset, "Softmax ({})") for opset in (13, 21)]
+    assert by_kinds(*pair) == by_kinds(*pair)
+    ((_, before, _),) = one_graph._equal
+    assert {n.op_type for n in onnx.ModelProto.FromString(before).graph.node} == {"Softmax"}
+    # The same graph, of another type and in other opsets.
+    assert by_kinds(model(12, "Softmax ({})"), pair[1]) is None and len(one_graph._equal) == 1
+    assert by_kinds(*[model(n, "Softmax ({})", "float[4, N] v0") for n in (13, 21)])
+    assert len(one_graph._equal) == 2
+
+
 UNARY = """Abs Acos Asin Atan Ceil Cos Cosh Elu Erf Exp Floor GlobalAveragePool HardSigmoid Hardmax
     Identity IsNaN LeakyRelu Log LogSoftmax LpNormalization Neg Reciprocal ReduceL1 ReduceMax
     ReduceMean ReduceMin ReduceProd ReduceSum Relu Round Selu Sigmoid Sign Sin Sinh Size Softmax
