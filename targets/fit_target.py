@@ -44,9 +44,9 @@ from ..version_converter.kept_signs import FORMS, keep_signs, selects_of
 from .declarations import drop_unused_imports, size_options
 from .legality import Legality
 from .legalize import legalize
-from .mends import mend
 from .outputs import forwarded_inputs, shared_outputs, trim_absent_inputs
 from .raising import raise_loops, raise_operators
+from .repairs import repair
 from .target import ANY_SHAPE, Target, TargetError
 from .write_out import NodeReplacement
 
@@ -282,7 +282,7 @@ class FitTarget(Pass):
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions, captures and names as the target wants them."""
         raised = self.target.raises and raise_operators(model, self.name, context, self.target.name)
-        changed = bool(raised) | mend(model, self.target, self, context)
+        changed = bool(raised) | repair(model, self.target, self, context)
         # Some clients count operands, and take a trailing empty name for one.
         changed |= trim_absent_inputs(model)
         changed |= self.target.standard and drop_unused_imports(model)

@@ -1,8 +1,8 @@
-"""Mends of a whole model: each is a key of targets, changes what it says, and leaves a remark."""
+"""Repairs of a whole model: each is a key of targets, changes what it says, and leaves a remark."""
 
 import numpy as np
 import pytest
-from straightline.targets.mends import _MENDS
+from straightline.targets.repairs import _REPAIRS
 
 from targets import fitted, lacking
 
@@ -26,7 +26,7 @@ CASES = {
     "names_bodies": BRANCH,
     "known_declarations": ("float[n] x", "a = Neg (x) z = Exp (a)"),
 }
-"""By key the inputs and the nodes of a model that the mend changes."""
+"""By key the inputs and the nodes of a model that the repair changes."""
 DECLARED = {"known_declarations": "<float[n] a>", "computes_empty": "<float[0, 2] k = {}>"}
 OUTPUTS = dict.fromkeys(("own_scans", "computes_empty", "names_sizes"), "[r, 2]")
 OUTPUTS["known_declarations"] = "[n]"
@@ -39,15 +39,15 @@ FEEDS = {
 
 
 def test_every_key_has_a_case():
-    assert [mend.key for mend in _MENDS] == list(CASES)
+    assert [each.key for each in _REPAIRS] == list(CASES)
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_a_mend_happens_for_the_targets_that_ask_for_it(key):
+def test_a_repair_happens_for_the_targets_that_ask_for_it(key):
     inputs, nodes = CASES[key]
     output = f"float{OUTPUTS.get(key, '[2]')} y"
     text = f"{HEAD} g ({inputs}) => ({output}) {DECLARED.get(key, '')} {{ {nodes} y = Neg (z) }}"
-    (remark,) = (mend.remark for mend in _MENDS if mend.key == key)
+    (remark,) = (each.remark for each in _REPAIRS if each.key == key)
     feeds = {name: FEEDS[name] for name in FEEDS if f" {name}" in inputs}
     if key in ("computes_empty", "names_sizes"):
         feeds["x"] = np.ones((3, 2), np.float32)

@@ -16,8 +16,8 @@ from .scan_captures import pass_captures
 from .target import Target
 
 
-class _Mend(NamedTuple):
-    """One mend.
+class _Repair(NamedTuple):
+    """One repair.
 
     Attributes:
         key: the key of targets that require it.
@@ -30,48 +30,48 @@ class _Mend(NamedTuple):
     remark: Message
 
 
-_MENDS = (
-    _Mend(
+_REPAIRS = (
+    _Repair(
         *("own_conditions", isolate_conditions),
         Message("own-condition", "{target} requires its body to return a condition of its own"),
     ),
-    _Mend(
+    _Repair(
         *("own_scans", pass_captures),
         Message(
             "own-values",
             "{target} does not support computed values around its body: they became states",
         ),
     ),
-    _Mend(
+    _Repair(
         *("own_outputs", end_in_nodes),
         Message(
             "own-ends",
             "{target} requires bodies that end in nodes: an Identity follows their constants",
         ),
     ),
-    _Mend(
+    _Repair(
         *("computes_empty", compute_empty_constants),
         Message(
             "empty-constants",
             "{count} constants without elements are computed, as {target} needs it",
         ),
     ),
-    _Mend(
+    _Repair(
         *("names_nodes", name_colliding_nodes),
         Message("nodes-named", "{count} unnamed nodes were named, as {target} names them alike"),
     ),
-    _Mend(
+    _Repair(
         *("names_sizes", name_open_sizes),
         Message("sizes-named", "{count} open sizes were named, as {target} requires names"),
     ),
-    _Mend(
+    _Repair(
         *("names_bodies", name_bodies),
         Message(
             "bodies-named",
             "{count} bodies were named, as {target} tells them apart by their names",
         ),
     ),
-    _Mend(
+    _Repair(
         *("known_declarations", drop_open_declarations),
         Message(
             "declarations-dropped",
@@ -82,10 +82,10 @@ _MENDS = (
 )
 
 
-def mend(model: Model, target: Target, fit: Pass, context: PassContext) -> bool:
-    """Mend a model as a target requires it; `fit`: the pass of the remarks on each change."""
+def repair(model: Model, target: Target, fit: Pass, context: PassContext) -> bool:
+    """Repair a model as a target requires it; `fit`: the pass of the remarks on each change."""
     changed = False
-    for key, run, remark in _MENDS:
+    for key, run, remark in _REPAIRS:
         result = run(model) if getattr(target, key) else 0
         changed |= bool(result)
         if not isinstance(result, int):
