@@ -431,7 +431,6 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     plain, lowered = _standard(), _standard(registry.LowerSequences)
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
     chosen = StageKinds((registry.IfsToSelects, *split.kinds))
-    switched = StageKinds((registry.HoistInvariants, registry.UnswitchLoops))
     copied = dataclasses.replace(split, copies=optimize_for)
     longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
@@ -447,7 +446,6 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
         [chosen, raised, split],
-        [switched, lowered, raised, split],
         *([*before, copied] for before in longer),
     ]
 
@@ -471,7 +469,6 @@ _NAMED = (
     *_OPTIONAL,
     registry.LoopsToScans,
     registry.IfsToSelects,
-    registry.UnswitchLoops,
     registry.BlockLoops,
 )
 
