@@ -329,8 +329,7 @@ class ManyArguments:
         parser=parsing.place,
     )
     jobs: int | None = for_many(
-        "Number of models in progress at once; by default the number of processors.",
-        **whole(1),
+        "Number of models in progress at once; by default the number of processors.", **whole(1)
     )
     resume: bool = for_many("Skip models that are done and unchanged.", "--resume", default=False)
     backend: str = for_many(

@@ -13,13 +13,7 @@ import typer
 from ..options.table import options_on
 from . import interrupts, report
 from . import options as shared
-from .arguments import (
-    ComparisonArguments,
-    ModelArguments,
-    TableArguments,
-    of_table,
-    parameter_of,
-)
+from .arguments import ComparisonArguments, ModelArguments, TableArguments, of_table, parameter_of
 from .batching import worst
 from .config_options import Applied, Configured, dict_of
 from .exit_codes import finish

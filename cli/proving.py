@@ -13,13 +13,7 @@ from . import interrupts, report
 from . import options as shared
 from .arguments import field_of
 from .counterexamples import folder_blocks, require_folder, with_folder, write_counterexample
-from .exit_codes import (
-    EXIT_DIFFERENT,
-    EXIT_NOT_REPLAYED,
-    EXIT_NOT_VERIFIED,
-    NOT_REPLAYED,
-    finish,
-)
+from .exit_codes import EXIT_DIFFERENT, EXIT_NOT_REPLAYED, EXIT_NOT_VERIFIED, NOT_REPLAYED, finish
 from .options import argument, choice, option, repeatable
 from .parsing import Given, assignment, contents, dimension, number, shape
 from .piping import read_model

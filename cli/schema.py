@@ -48,9 +48,7 @@ def schema_of(command: str) -> dict[str, Any]:
     return {**parts, "$id": f"{schema['$id']}:{command}", **entry}
 
 
-def show_schema(
-    command: str = COMMAND,
-) -> int:
+def show_schema(command: str = COMMAND) -> int:
     """Print the JSON Schema of what a command prints under --json."""
     try:
         schema = schema_of(command) if command else output_schema()

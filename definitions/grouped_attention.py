@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from .attention import (
-    LOWEST,
-    bias_of,
-    from_heads,
-    length_of,
-    narrowed,
-    scaled,
-    to_heads,
-    widened,
-)
+from .attention import LOWEST, bias_of, from_heads, length_of, narrowed, scaled, to_heads, widened
 from .case import Case
 from .registry import defines
 from .rotations import rotated

@@ -186,11 +186,7 @@ class Outcome(Generic[M]):
         return self.job.request
 
     def verified(
-        self,
-        *,
-        on_progress: OnProgress = silent,
-        workers: Workers | None = None,
-        **options: Any,
+        self, *, on_progress: OnProgress = silent, workers: Workers | None = None, **options: Any
     ) -> Outcome[M]:
         """Return the outcome with a verdict, without what that refutes; the original must be
         unchanged.

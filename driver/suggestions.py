@@ -201,10 +201,7 @@ class Way:
 
 
 def advise(
-    request: Request,
-    after: Model,
-    remarks: Iterable[Remark],
-    on_progress: OnProgress = silent,
+    request: Request, after: Model, remarks: Iterable[Remark], on_progress: OnProgress = silent
 ) -> Advice:
     """Try what could decide the control flow that a rewrite has left.
 

@@ -109,10 +109,7 @@ LIMITS = {
         "each iteration costs about a millisecond in Python",
     ),
     "all_construct_iterations": Limit(
-        50_000,
-        "the same, in all its runs together",
-        "",
-        "an outer loop runs it again and again",
+        50_000, "the same, in all its runs together", "", "an outer loop runs it again and again"
     ),
     "construct_elements": Limit(
         1 << 24,
@@ -146,10 +143,7 @@ LIMITS = {
         "onnx's inference and runtimes expand functions; as for called_nodes",
     ),
     "speculated_calls": Limit(
-        10_000,
-        "calls of functions whose nodes are proved not to fail",
-        "",
-        "as for called_nodes",
+        10_000, "calls of functions whose nodes are proved not to fail", "", "as for called_nodes"
     ),
     "bound_steps": Limit(
         16,

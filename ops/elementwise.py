@@ -24,13 +24,7 @@ from .axis_map import PassesAxes
 from .batching import Batch, Operand, Unbatchable
 from .cost_estimates import EACH, FEW, broadcast_size, elements
 from .partial_axes import fitted
-from .rules import (
-    KeepsShape,
-    OperatorRules,
-    Shapes,
-    Total,
-    describes,
-)
+from .rules import KeepsShape, OperatorRules, Shapes, Total, describes
 from .sliding_windows import window_of_function
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))

@@ -29,14 +29,7 @@ from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batch_axis import multiplied, sizes_of
 from .batching import Batch, Unbatchable
 from .cost_estimates import size_of, times
-from .rules import (
-    Growing,
-    KeepsShape,
-    OperatorRules,
-    Shapes,
-    Total,
-    describes,
-)
+from .rules import Growing, KeepsShape, OperatorRules, Shapes, Total, describes
 
 
 @describes("ConstantOfShape")

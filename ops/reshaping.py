@@ -30,15 +30,7 @@ from .batch_axis import amount, reshaped, reshaped_as_told
 from .batching import Batch, Unbatchable
 from .cost_estimates import broadcast_shapes_size
 from .partial_axes import resized
-from .rules import (
-    Growing,
-    KeepsShape,
-    Moving,
-    RankOfFirst,
-    Shapes,
-    Total,
-    describes,
-)
+from .rules import Growing, KeepsShape, Moving, RankOfFirst, Shapes, Total, describes
 
 
 @describes("Identity")

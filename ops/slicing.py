@@ -30,14 +30,7 @@ from .axis_map import Named, PassesAxes
 from .batching import Batch
 from .gather_batching import moving_slice
 from .partial_axes import part_of
-from .rules import (
-    Growing,
-    KeepsShape,
-    Moving,
-    NoLarger,
-    Shapes,
-    describes,
-)
+from .rules import Growing, KeepsShape, Moving, NoLarger, Shapes, describes
 
 
 @describes("Concat")

@@ -18,13 +18,7 @@ from .axis_map import Rowwise
 from .batch_axis import axis_size, joined, numbered, parted
 from .batching import Batch, Unbatchable
 from .cost_estimates import EACH, SLID, convolution, places, size_of, times
-from .rules import (
-    Growing,
-    OperatorRules,
-    RankOfFirst,
-    Shapes,
-    describes,
-)
+from .rules import Growing, OperatorRules, RankOfFirst, Shapes, describes
 
 
 def _prove_fits(

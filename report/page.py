@@ -44,11 +44,7 @@ def page(report: Report) -> str:
 
 @takes(path=PATH, report=Report)
 def write(
-    path: str | os.PathLike[str],
-    report: Report,
-    taken: Iterable[Path] = (),
-    *,
-    force: bool = False,
+    path: str | os.PathLike[str], report: Report, taken: Iterable[Path] = (), *, force: bool = False
 ) -> None:
     """Write the page of a report, whole or not at all.
 

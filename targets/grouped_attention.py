@@ -21,12 +21,7 @@ from ..ops.axes import ONE
 from ..passes.base import Part
 from ..passes.simplify.raising.attention_operands import Heads, sequences_of
 from ..passes.simplify.raising.attention_scores import guarded
-from ..passes.simplify.raising.raise_attention import (
-    Form,
-    joined_heads,
-    longer_form,
-    with_cache,
-)
+from ..passes.simplify.raising.raise_attention import Form, joined_heads, longer_form, with_cache
 from ..passes.simplify.raising.replacement import Emitted, Match, Operand, Raising, Site
 
 _DOMAIN = "com.microsoft"

@@ -8,11 +8,7 @@ from ..ir import Node
 from ..version_converter.types import Types
 
 _ONES = frozenset(("strides", "dilations"))
-_ACTIVATIONS = {
-    "RNN": ("Tanh",),
-    "GRU": ("Sigmoid", "Tanh"),
-    "LSTM": ("Sigmoid", "Tanh", "Tanh"),
-}
+_ACTIVATIONS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
 """For each direction."""
 _WEIGHTED = ("Conv", "ConvTranspose", "ConvInteger")
 

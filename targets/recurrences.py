@@ -67,11 +67,7 @@ def _refuse(reason: str, _: Model) -> None:
 
 
 def _apart(
-    budget: Budget,
-    folder: Folder,
-    expand: ExpandRecurrences,
-    at: int | None = None,
-    *more: Pass,
+    budget: Budget, folder: Folder, expand: ExpandRecurrences, at: int | None = None, *more: Pass
 ) -> Callable[[Model], None]:
     """Expand by passes, in the opset of the model or in another one and back."""
 

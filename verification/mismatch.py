@@ -51,11 +51,7 @@ class MismatchError(Error):
     """
 
     def __init__(
-        self,
-        verdict: Verdict,
-        culprit: str,
-        remarks: Sequence[Any] = (),
-        violation: Any = None,
+        self, verdict: Verdict, culprit: str, remarks: Sequence[Any] = (), violation: Any = None
     ) -> None:
         where = f"the pass {culprit} changed the outputs" if culprit else "the outputs changed"
         if verdict.fault:

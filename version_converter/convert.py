@@ -112,11 +112,7 @@ def _check_training(model: Model, target: int) -> None:
 
 
 def _carry(
-    model: Model,
-    target: int,
-    progress: Progress | None = None,
-    *,
-    restores: bool = True,
+    model: Model, target: int, progress: Progress | None = None, *, restores: bool = True
 ) -> list[Node]:
     """Convert the nodes of all graphs and functions, or report which cannot be converted.
 

@@ -43,10 +43,7 @@ class CallResults:
     """
 
     def __init__(
-        self,
-        folder: Folder,
-        inference: Callable[[], ShapeInference],
-        memory: Memory | None = None,
+        self, folder: Folder, inference: Callable[[], ShapeInference], memory: Memory | None = None
     ) -> None:
         self.folder = folder
         self.functions = folder.model.functions

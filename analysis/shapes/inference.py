@@ -14,17 +14,7 @@ from ...definitions import Expansion, Unfit, expansion_of, is_foreign
 from ...definitions.signatures import signature_of
 from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, length_of
 from ...facts.types import completed
-from ...ir import (
-    Array,
-    Function,
-    Graph,
-    Model,
-    Node,
-    Operator,
-    Value,
-    captured_by,
-    normal_domain,
-)
+from ...ir import Array, Function, Graph, Model, Node, Operator, Value, captured_by, normal_domain
 from ...ir.copying import without_symbols
 from ...limits import allowed, current, limit
 from ...ops.schema_queries import VersionOf, version_of_root

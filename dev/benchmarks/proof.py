@@ -98,10 +98,7 @@ def chain(nodes: int, op_type: str, opset: int, *, swap: bool = False, **attribu
 def chains() -> None:
     cases = {
         "100,000 nodes, another opset": (chain(100_000, "Add", 17), chain(100_000, "Add", 21)),
-        "100,000 nodes, swapped": (
-            chain(100_000, "Add", 17),
-            chain(100_000, "Add", 17, swap=True),
-        ),
+        "100,000 nodes, swapped": (chain(100_000, "Add", 17), chain(100_000, "Add", 17, swap=True)),
         "2,000 Concats, another opset": (
             chain(2_000, "Concat", 11, axis=0),
             chain(2_000, "Concat", 17, axis=0),

@@ -50,10 +50,7 @@ vad (float[1, 512] audio, int64 sr, float[1, 4] state, float[128, 4] w, float[4,
         }
     >
 }"""
-COMMANDS = (
-    ("inspect", "vad.onnx"),
-    ("rewrite", "vad.onnx", "flat.onnx", "--set", "sr=16000"),
-)
+COMMANDS = (("inspect", "vad.onnx"), ("rewrite", "vad.onnx", "flat.onnx", "--set", "sr=16000"))
 WIDTH = 92
 FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">
 <style>

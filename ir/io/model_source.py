@@ -7,14 +7,7 @@ import dataclasses
 import os
 import sys
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Protocol,
-    TypeAlias,
-    TypeGuard,
-    Union,
-)
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, Union
 
 import onnx
 from google.protobuf.message import DecodeError

@@ -40,11 +40,7 @@ class _Candidate:
     """
 
     def __init__(
-        self,
-        call: Node,
-        function: Function,
-        inference: ShapeInference,
-        settable: bool,
+        self, call: Node, function: Function, inference: ShapeInference, settable: bool
     ) -> None:
         assert call.graph is not None
         self.call = call

@@ -65,8 +65,7 @@ _FEW_ITERATIONS = Message(
     "few-trips", "it may make less than {trips} iterations, for which a Scan may be slower"
 )
 _NO_RANGE = Message(
-    "no-range",
-    "its iterations must be numbered, and the opset lacks Range; convert to opset 11",
+    "no-range", "its iterations must be numbered, and the opset lacks Range; convert to opset 11"
 )
 _MAY_BE_EMPTY = Message(
     "scan-may-be-empty",

@@ -9,17 +9,7 @@ from typing import NamedTuple
 import onnx
 
 from ...analysis.constants.equal import KeyMemory, content_key
-from ...ir import (
-    Function,
-    FunctionKey,
-    Graph,
-    Model,
-    Node,
-    Operator,
-    Tensor,
-    Value,
-    normal_domain,
-)
+from ...ir import Function, FunctionKey, Graph, Model, Node, Operator, Tensor, Value, normal_domain
 from ...ops import OperatorRules, rules_of
 from ...ops.randomness import find_random_in
 from ...ops.schema_queries import Schema, schema_at
@@ -113,10 +103,7 @@ class NodeKeys:
     """
 
     def __init__(
-        self,
-        root: Model | Function,
-        functions: Mapping[FunctionKey, Function],
-        memory: KeyMemory,
+        self, root: Model | Function, functions: Mapping[FunctionKey, Function], memory: KeyMemory
     ) -> None:
         self._opset = root.opset()
         self._memory = memory

@@ -57,10 +57,7 @@ class _Body(NodeBatcher):
 
     def __init__(self, around: NodeBatcher, body: Graph, graph: Graph) -> None:
         super().__init__(
-            around.feeding,
-            Builder(graph, room=around.emit.room),
-            around.extent,
-            around.speculation,
+            around.feeding, Builder(graph, room=around.emit.room), around.extent, around.speculation
         )
         self._around = around
         self.body = body

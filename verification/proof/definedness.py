@@ -535,11 +535,7 @@ class Definedness:
         return alike and self._is_equal(twin, obligation, guards, by_row)
 
     def _is_equal(
-        self,
-        twin: Obligation,
-        obligation: Obligation,
-        guards: tuple[Guards, Guards],
-        by_row: bool,
+        self, twin: Obligation, obligation: Obligation, guards: tuple[Guards, Guards], by_row: bool
     ) -> bool:
         """Test whether two nodes have equal operands whenever their guards hold."""
         one, other = self._wrap(twin, guards[0]), self._wrap(obligation, guards[1])

@@ -94,10 +94,7 @@ class VerifyOptions:
                 raise VerifyError(f"{name} is {value!r}; it must be a number, 0 or more")
         if self.timeout is not None and not (isinstance(self.timeout, _REAL) and self.timeout > 0):
             raise VerifyError(f"timeout is {self.timeout!r}; it must be more than 0 seconds")
-        for name, value, least in (
-            ("samples", self.plain_samples, 1),
-            ("seed", self.seed, 0),
-        ):
+        for name, value, least in (("samples", self.plain_samples, 1), ("seed", self.seed, 0)):
             if not (isinstance(value, _WHOLE) and value >= least):
                 raise VerifyError(
                     f"{name} is {value!r}; it must be a whole number, {least} or more"

@@ -638,12 +638,7 @@ class Trial:
         return compare(before, np.where(is_nan, before, after), self._tolerance)
 
     def _beyond(
-        self,
-        before: Any,
-        after: Any,
-        part: Difference,
-        near: Sequence[Any],
-        accepted: Accepted,
+        self, before: Any, after: Any, part: Difference, near: Sequence[Any], accepted: Accepted
     ) -> Difference:
         """The difference in values beyond the effect of perturbations.
 

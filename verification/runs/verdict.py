@@ -176,11 +176,7 @@ class Verdict:
         for output in self.outputs:
             worst, differs = output.difference, output.status == "different"
             first = f"{worst.kind} {worst.first or ''}".strip() if differs else ""
-            numbers = (
-                f"{worst.max_abs:.3g}",
-                f"{worst.max_rel:.3g}",
-                str(worst.max_ulps),
-            )
+            numbers = (f"{worst.max_abs:.3g}", f"{worst.max_rel:.3g}", str(worst.max_ulps))
             rows.append((output.name, output.status, *numbers, first))
         columns = ("Output", "Verdict", "Largest abs", "Largest rel", "ULPs", "First difference")
         return Table(columns, rows)

@@ -113,11 +113,7 @@ def clip_at_run_time(draft: NodeDraft) -> AdapterResult:
     return [value]
 
 
-move_attributes(
-    11,
-    "Clip",
-    moves=[Move("min", 1, "like data"), Move("max", 2, "like data")],
-)
+move_attributes(11, "Clip", moves=[Move("min", 1, "like data"), Move("max", 2, "like data")])
 
 
 def _or_infinity(draft: NodeDraft, bound: Value, index: int) -> Value:

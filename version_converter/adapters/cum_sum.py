@@ -117,10 +117,7 @@ def _in_a_scan(
 ) -> Value:
     backward = [draft.attribute("reverse")]
     scan_of = Operator.make(
-        "Scan",
-        num_scan_inputs=1,
-        scan_input_directions=backward,
-        scan_output_directions=backward,
+        "Scan", num_scan_inputs=1, scan_input_directions=backward, scan_output_directions=backward
     )
     labels = [draft.label("last"), draft.label("sums")]
     scan = draft.graph.add_node(scan_of, [start, data], labels)

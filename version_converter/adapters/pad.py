@@ -25,9 +25,7 @@ from ..snippets import length_of, numbers_below
 from ..via_wider_type import WORDS, Detour, compute_via
 
 move_attributes(
-    11,
-    "Pad",
-    moves=[Move("pads", 1, "ints"), Move("value", 2, "like data", absent=0.0)],
+    11, "Pad", moves=[Move("pads", 1, "ints"), Move("value", 2, "like data", absent=0.0)]
 )
 compute_via(11, "Pad", row=Detour(WORDS, onnx.TensorProto.DOUBLE, inputs=(0, 2)))
 added_values(19, "Pad", attribute="mode", values=[b"wrap"])

@@ -33,11 +33,7 @@ _FLOATS = (np.float32, np.float64, np.float16)
 _COUNTED = (np.float32, np.float64, np.int32, np.int64)
 _INTEGERS = (np.int32, np.int64, np.uint32, np.uint64)
 
-_ON_ELEMENTS = {
-    "ReduceL1": ("Abs",),
-    "ReduceLogSum": ("Log",),
-    "ReduceLogSumExp": (),
-}
+_ON_ELEMENTS = {"ReduceL1": ("Abs",), "ReduceLogSum": ("Log",), "ReduceLogSumExp": ()}
 
 # Its exponentials overflow, where runtimes subtract the maximum first.
 INEXACT_BODIES.add("ReduceLogSumExp")

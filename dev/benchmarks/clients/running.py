@@ -57,11 +57,7 @@ class Worker:
         module = f"{__package__}.child"
         command = [self._client.python, "-m", module, self._client.adapter, *self._limits]
         self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            text=True,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
         )
         try:
             self._answer()

@@ -121,11 +121,7 @@ frames (float[N] x) => (float[T, $F] y)
    y = Abs (product)
 }""",
     feeds={"x": _signal},
-    weights={
-        "shape": "K",
-        "kernel": "K F",
-        "offsets": lambda s, _: np.arange(s["K"]),
-    },
+    weights={"shape": "K", "kernel": "K F", "offsets": lambda s, _: np.arange(s["K"])},
     sizes=_SIGNAL,
     small=_SIGNAL_SMALL,
     true_recurrence=False,
@@ -172,10 +168,7 @@ stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
    im_2 = Mul (im, im)
    y = Add (re_2, im_2)
 }""",
-    feeds={
-        "x": lambda s, g: np.stack([_signal(s, g) for _ in range(s["B"])]),
-        "count": size("T"),
-    },
+    feeds={"x": lambda s, g: np.stack([_signal(s, g) for _ in range(s["B"])]), "count": size("T")},
     weights={**_WAVES, "shape": "K"},
     sizes={**_SIGNAL, "T": 200, "B": 2},
     small={**_SIGNAL_SMALL, "B": 2},

@@ -107,14 +107,7 @@ gru (float[T, $B, $H] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1]
    y = Squeeze (upper, second)
 }""",
     feeds={"x": "T B H"},
-    weights={
-        **CELL,
-        "w_ih": "G H",
-        "w_ih2": "G H",
-        "w_hh2": "G H",
-        "b_ih2": "G",
-        "b_hh2": "G",
-    },
+    weights={**CELL, "w_ih": "G H", "w_ih2": "G H", "w_hh2": "G H", "b_ih2": "G", "b_hh2": "G"},
     packed=_layers,
     sizes=gated(SIZES),
     small=gated(SMALL),

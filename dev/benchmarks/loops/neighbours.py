@@ -243,13 +243,4 @@ process (float[N, $D] x) => (float[N] y, float[N] spread)
     true_recurrence=False,
 )
 
-CASES = (
-    one_row,
-    many_rows,
-    manhattan,
-    nested_scans,
-    k_means,
-    k_means_columns,
-    process,
-    deviation,
-)
+CASES = (one_row, many_rows, manhattan, nested_scans, k_means, k_means_columns, process, deviation)

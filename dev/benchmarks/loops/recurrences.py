@@ -247,14 +247,7 @@ reservoir (float[T, $B, $D] x) => (float[T, $B, $D] y) <float leak = {0.3}, floa
    y = Sigmoid (biased)
 }""",
     feeds={"x": "T B D"},
-    weights={
-        "gain": "D",
-        "w_in": "D H",
-        "w_res": "H H",
-        "w_out": "H D",
-        "bias": "D",
-        "h0": "B H",
-    },
+    weights={"gain": "D", "w_in": "D H", "w_res": "H H", "w_out": "H D", "bias": "D", "h0": "B H"},
     sizes={"T": 300, "B": 1, "D": 16, "H": 64},
     small=_SMALL,
     true_recurrence=True,

@@ -9,10 +9,7 @@ def doubling(size, first):
     """Each function calls the one before twice."""
     made = [function("f0", ["x"], ["y"], first)]
     for index in range(1, size):
-        calls = [
-            call(f"f{index - 1}", ["x"], ["a"]),
-            call(f"f{index - 1}", ["a"], ["y"]),
-        ]
+        calls = [call(f"f{index - 1}", ["x"], ["a"]), call(f"f{index - 1}", ["a"], ["y"])]
         made.append(function(f"f{index}", ["x"], ["y"], calls))
     return model([call(f"f{size - 1}", ["x"], ["y"])], [("x", [2])], [("y", [2])], (), made)
 
@@ -47,10 +44,7 @@ def given(size):
     turn = loop("n", [make_node("Neg", ["v"], ["w"])], [("x", "v", "w", [2])])
     made = [function("f0", ["x", "n"], ["y"], [turn, make_node("Identity", ["w_out"], ["y"])])]
     for index in range(1, size):
-        calls = [
-            call(f"f{index - 1}", ["x", "n"], ["a"]),
-            call(f"f{index - 1}", ["a", "n"], ["y"]),
-        ]
+        calls = [call(f"f{index - 1}", ["x", "n"], ["a"]), call(f"f{index - 1}", ["a", "n"], ["y"])]
         made.append(function(f"f{index}", ["x", "n"], ["y"], calls))
     top = call(f"f{size - 1}", ["x", "n"], ["y"])
     return model([top], [("x", [2])], [("y", [2])], [tensor("n", 2)], made)

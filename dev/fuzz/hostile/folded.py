@@ -12,10 +12,7 @@ KIND = 100_000
 def iterations(size):
     """400 KB on each of so many iterations, each another content."""
     inner = [make_node("Add", ["v", "one"], ["w"])]
-    nodes = [
-        loop("n", inner, [("k", "v", "w", [KIND])]),
-        make_node("Add", ["x", "w_out"], ["y"]),
-    ]
+    nodes = [loop("n", inner, [("k", "v", "w", [KIND])]), make_node("Add", ["x", "w_out"], ["y"])]
     stored = [
         tensor("k", np.zeros(KIND, np.float32)),
         tensor("one", np.ones(1, np.float32)),
@@ -26,10 +23,7 @@ def iterations(size):
 
 def read_iterations(size):
     """The same, and each of them is read by a node that stays."""
-    inner = [
-        make_node("Add", ["v", "one"], ["w"]),
-        make_node("Mul", ["s", "w"], ["t"]),
-    ]
+    inner = [make_node("Add", ["v", "one"], ["w"]), make_node("Mul", ["s", "w"], ["t"])]
     states = [("k", "v", "w", [KIND]), ("x", "s", "t", [KIND])]
     stored = [
         tensor("k", np.zeros(KIND, np.float32)),

@@ -78,10 +78,7 @@ def resized(size):
         make_node("ReduceMax", ["e"], ["m"], keepdims=0),
         make_node("Add", ["x", "m"], ["y"]),
     ]
-    stored = [
-        tensor("k", np.ones((1, 1, 8, 8), np.float32)),
-        tensor("s", [1, 1, size, size]),
-    ]
+    stored = [tensor("k", np.ones((1, 1, 8, 8), np.float32)), tensor("s", [1, 1, size, size])]
     return model(nodes, [("x", [])], [("y", [])], stored)
 
 

@@ -243,11 +243,7 @@ def _constant_weights(reader: StepReader, steps: Sequence[Step]) -> Array | None
 
 
 def _compose(
-    recurrence: Recurrence,
-    reader: StepReader,
-    steps: Sequence[Step],
-    fact: Fact,
-    nans: NanStates,
+    recurrence: Recurrence, reader: StepReader, steps: Sequence[Step], fact: Fact, nans: NanStates
 ) -> Replacement:
     """Replace states by a parallel prefix of their steps."""
     width, semiring = len(steps), reader.semiring

@@ -170,10 +170,7 @@ def _integral(extent: Extent) -> Interval:
 
 def _widened(new: Interval, old: Interval, limits: Interval) -> Interval:
     """The interval with each end that moved at the limit of its type."""
-    return (
-        limits[0] if new[0] < old[0] else old[0],
-        limits[1] if new[1] > old[1] else old[1],
-    )
+    return (limits[0] if new[0] < old[0] else old[0], limits[1] if new[1] > old[1] else old[1])
 
 
 def _as_bound(node: Node) -> tuple[str, list[Value]]:

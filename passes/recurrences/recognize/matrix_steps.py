@@ -162,10 +162,7 @@ def _is_linear_along(
 
 
 def _lead(
-    node: Node,
-    facts: Sequence[Fact],
-    axis: int,
-    leads: dict[Value | None, tuple[int | None, ...]],
+    node: Node, facts: Sequence[Fact], axis: int, leads: dict[Value | None, tuple[int | None, ...]]
 ) -> int | None:
     """The axis of the state that an axis of a node's outputs follows; None for none."""
     match = axis_map_of(node, facts, axis)

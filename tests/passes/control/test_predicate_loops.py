@@ -97,8 +97,7 @@ def test_greedy_decoding():
     # Without the certainty of a first iteration nothing is known about the first token.
     text = text.replace("bool yes = {1}, ", "").replace("first)", "first, bool yes)", 1)
     kept(
-        text,
-        "Gather 'last/row' may fail there: 'token' may be out of range for an axis of size 4",
+        text, "Gather 'last/row' may fail there: 'token' may be out of range for an axis of size 4"
     )
 
 

@@ -16,12 +16,7 @@ NEGATIVE = Form(nonnegative=("indices",))
 
 
 @pytest.mark.parametrize("is_constant", [False, True])
-@table(
-    [[1, -1], [-2, 0]],
-    [[[-1], [0]]],
-    [[-1]],
-    [[0, -3, -1], [1, 0, 0]],
-)
+@table([[1, -1], [-2, 0]], [[[-1], [0]]], [[-1]], [[0, -3, -1], [1, 0, 0]])
 def test_tuples_become_places_of_rows(tuples, is_constant):
     """MNN computes other numbers where a tuple names some of the axes."""
     places = np.array(tuples)

@@ -130,11 +130,7 @@ def one_of(body: Program, index: int) -> tuple[int, ...]:
 
 
 def _stack(
-    execution: Execution,
-    step: Step,
-    run: Run,
-    values: Sequence[Value],
-    elements: list[list[Value]],
+    execution: Execution, step: Step, run: Run, values: Sequence[Value], elements: list[list[Value]]
 ) -> list[Value]:
     body = step.bodies["body"]
     outputs = list(values)

@@ -76,11 +76,7 @@ def _sum_of(axes: list[int], application: Application) -> str:
 
 
 @defined(
-    "TopK",
-    types=None,
-    attributes=("axis", "largest", "sorted"),
-    is_exact=True,
-    fails_alike=True,
+    "TopK", types=None, attributes=("axis", "largest", "sorted"), is_exact=True, fails_alike=True
 )
 def values_by_place(application: Application) -> str | None:
     """Values at the places that TopK finds."""

@@ -278,11 +278,5 @@ class Folds:
         if not fold.step(fold.starts, self._induction.symbol(fold.rows)):
             return None
         operands = [arg for arg in bare(term).operands if arg.head.name != "sizes"]
-        recurrence = new_recurrence(
-            self._terms,
-            fold.rows,
-            fold.starts,
-            fold.step,
-            operands,
-        )
+        recurrence = new_recurrence(self._terms, fold.rows, fold.starts, fold.step, operands)
         return self._terms.view(recurrence.before(fold.number, fold.joined), term.shape)

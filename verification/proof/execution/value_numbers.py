@@ -256,12 +256,7 @@ class ValueNumbers:
         return number
 
     def _step(
-        self,
-        side: Side,
-        step: Step,
-        args: tuple[Place, ...],
-        frame: Sequence[Place],
-        depth: int,
+        self, side: Side, step: Step, args: tuple[Place, ...], frame: Sequence[Place], depth: int
     ) -> int:
         """Number of a new node, or of one unlike the first with its number."""
         operation = step.operation
@@ -345,12 +340,7 @@ class ValueNumbers:
         return results
 
     def _bodies(
-        self,
-        side: Side,
-        step: Step,
-        args: tuple[Place, ...],
-        frame: Sequence[Place],
-        depth: int,
+        self, side: Side, step: Step, args: tuple[Place, ...], frame: Sequence[Place], depth: int
     ) -> tuple[tuple[Hashable, ...], tuple[Place, ...]]:
         """Key of a node's bodies, or of its function, and their outputs."""
         operation = step.operation

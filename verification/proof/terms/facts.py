@@ -229,11 +229,7 @@ class TermFacts:
         return self._onnx_facts.elem_types(node, facts, self._onnx_facts.kind(node, node.op))
 
     def node(
-        self,
-        head: Head,
-        args: Sequence[object | None],
-        constants: Mapping[int, Tensor],
-        count: int,
+        self, head: Head, args: Sequence[object | None], constants: Mapping[int, Tensor], count: int
     ) -> Node:
         """Node that applies a head, in a graph of its opsets; cached without constants."""
         form = head, count, *[arg is None for arg in args]

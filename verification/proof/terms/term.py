@@ -247,9 +247,7 @@ class Term:
 
 
 def descendants(
-    roots: Sequence[Term | None],
-    visited: set[Term] | None = None,
-    budget: Budget | None = None,
+    roots: Sequence[Term | None], visited: set[Term] | None = None, budget: Budget | None = None
 ) -> Iterator[Term]:
     """Subterms of terms, each once, arguments first; without recursion.
 
