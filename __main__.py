@@ -8,7 +8,7 @@ import sys
 
 from .cli import interrupts
 
-_MANY = 50_000
+_MANY = 300000
 """So many more objects are made before the collector looks for cycles. Imports make many and drop
 few: looking after every 700, as Python does, is a tenth of the time of a small rewrite."""
 

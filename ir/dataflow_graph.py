@@ -114,11 +114,11 @@ class Topology:
 
     def dependents(self, vertices: Iterable[Hashable]) -> set[Any]:
         """Some vertices and all vertices that depend on them."""
-        return _reach(self.users.__getitem__, vertices)
+        return reach(self.users.__getitem__, vertices)
 
     def requirements(self, vertices: Iterable[Hashable]) -> set[Any]:
         """Some vertices and all vertices that they depend on."""
-        return _reach(self.sources.__getitem__, vertices)
+        return reach(self.sources.__getitem__, vertices)
 
     def ordered(self) -> list[Any]:
         """The vertices without the sink in topological order, ties in order of insertion.
@@ -171,19 +171,19 @@ class Topology:
 @takes(graph="networkx.DiGraph", vertices=Iterable)
 def upstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all vertices that they depend on: `networkx.ancestors` of many."""
-    return _reach(graph.predecessors, vertices)
+    return reach(graph.predecessors, vertices)
 
 
 @takes(graph="networkx.DiGraph", vertices=Iterable)
 def downstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
     """Some vertices and all vertices that depend on them: `networkx.descendants` of many."""
-    return _reach(graph.successors, vertices)
+    return reach(graph.successors, vertices)
 
 
-def _reach(
+def reach(
     next_of: Callable[[_Vertex], Iterable[_Vertex]], vertices: Iterable[_Vertex]
 ) -> set[_Vertex]:
-    """Some vertices and all that follow them."""
+    """Some vertices and all that follow them, by the next ones of each."""
     reached = set(vertices)
     waiting = list(reached)
     while waiting:

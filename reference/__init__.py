@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import EvaluationError
-    from .interpreter.evaluator import Evaluator, control_flow_operators, operator_kernel, run
+    from .interpreter.evaluator import Evaluator, control_flow_operators, run
+    from .interpreter.node_kernels import operator_kernel
 
 __all__ = [
     "EvaluationError",
@@ -31,7 +32,7 @@ _HOMES = {
     "VerifyError": "..verification.runs.options",
     "Workers": "..runtimes.workers",
     "control_flow_operators": ".interpreter.evaluator",
-    "operator_kernel": ".interpreter.evaluator",
+    "operator_kernel": ".interpreter.node_kernels",
     "run": ".interpreter.evaluator",
 }
 

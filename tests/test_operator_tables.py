@@ -49,6 +49,7 @@ REMAINING = {
     "passes/iteration/places.py": "operators that repeat one number",
     "passes/vectorize/residual_loop.py": "operators worth computing for all iterations at once",
     "reference/signature.py": "operators that draw random numbers, below `ops/`",
+    "reference/interpreter/node_kernels.py": "kernels in numpy",
     "verification/checker/folding.py": "operators that the checker computes, without `ops/`",
     "verification/checker/meaning.py": "versions that changed what an operator means",
     "verification/checker/inference.py": "operators whose operands broadcast, without `ops/`",

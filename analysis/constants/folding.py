@@ -16,6 +16,7 @@ from ...ir.opaque import OpaqueTensor, Recipe, notes_of, transparent
 from ...limits import current, limit
 from ...ops import OperatorRules, rules_of
 from ...reference.errors import EvaluationError
+from ...reference.interpreter.node_kernels import operator_kernel
 from ..guarded_evaluation import Kernel, Message, run_kernel, size_of
 from ..shapes.onnx_inference_cache import connected_message
 
@@ -159,8 +160,6 @@ def _node_message(
 @functools.lru_cache(maxsize=256)
 def _shared_kernel(text: bytes, opsets: tuple[tuple[str, int], ...]) -> Kernel | None:
     """The kernel of an encoded node, shared by all models."""
-    from ...reference.interpreter.evaluator import operator_kernel  # brings onnx's kernels
-
     try:
         return operator_kernel(onnx.NodeProto.FromString(text), dict(opsets))
     except EvaluationError:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from straightline.reference.overrides.slicing import slice_range
+from straightline.reference.slice_ranges import slice_range
 
 if TYPE_CHECKING:
     from random_flat import Flat

@@ -26,7 +26,7 @@ from straightline.ops import rules_of
 from straightline.ops.agreement import is_float
 from straightline.ops.rules import Moving
 from straightline.reference.errors import EvaluationError
-from straightline.reference.interpreter.evaluator import operator_kernel
+from straightline.reference.interpreter.node_kernels import operator_kernel
 from straightline.runtimes.source import Source
 from straightline.runtimes.workers import RuntimeFailure, Worker
 from straightline.verification.runs.comparison import EXACT, Tolerance, compare

@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 AT_THE_ROOT = ("CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "tests/README.md")
 PAGES = ROOT / "build" / "docs"
+PACKAGE = ROOT / "build" / "api" / "straightline"
 SITE = ROOT / "build" / "site"
 LIVE = {
     "report.md": "[Open a report](examples/report.html) of a loop that becomes straight-line code.",
@@ -65,12 +66,18 @@ def write_examples(folder: Path) -> None:
             subprocess.run(run, cwd=name, check=True, stdout=subprocess.DEVNULL)
 
 
-def link_package() -> None:
-    """Show the package under its name, as the type checker sees it; the root is the package."""
-    link = ROOT / "build" / "types" / "straightline"
-    link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.exists():
-        link.symlink_to(Path("..") / "..")
+def link_package(folder: Path) -> None:
+    """Show the modules of the package under its name, for docstrings.
+
+    The root is the package: a link to it would also show the tests, the tools and the virtual
+    environment, which take ten times as long to walk.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    modules = [ROOT / "__init__.py", *(path.parent for path in ROOT.glob("*/__init__.py"))]
+    for module in modules:
+        if module.name not in ("dev", "tests"):
+            (folder / module.name).symlink_to(module)
 
 
 def from_the_root(text: str) -> str:
@@ -115,7 +122,7 @@ def build(command: list[str], pages: int) -> int:
 
 def main() -> int:
     """Build the site; a warning is an error."""
-    link_package()
+    link_package(PACKAGE)
     print("pages", flush=True)
     copy_pages(PAGES)
     print("examples", flush=True)

@@ -18,6 +18,7 @@ A Reshape whose target holds a size of 0 at run time copies that dimension of it
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Set
 from typing import ClassVar
 
@@ -26,7 +27,8 @@ from ...analysis.iterations.zero_iterations import ElementsOfBodies
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.onnx_inference_cache import Memory
 from ...facts.fact import decided
-from ...ir import Graph, Model, Node, Tensor, Value, downstream
+from ...ir import Graph, Model, Node, Tensor, Value
+from ...ir.dataflow_graph import reach
 from ...ops import OperatorRules, rules_of
 from ..base import Pass, PassContext
 from .infer_shapes import declare_facts
@@ -81,17 +83,13 @@ def _asking_sizes(model: Model, memory: Memory) -> Set[str]:
 
 
 def _search_asking(model: Model) -> set[str]:
-    if not model.functions:
-        return set(_STARTS)
-    import networkx as nx
-
-    users: nx.DiGraph[str] = nx.DiGraph()
-    users.add_nodes_from(_STARTS)
+    users: defaultdict[str, set[str]] = defaultdict(set)
     for (domain, name, _), function in model.functions.items():
         own = f"{domain}::{name}" if domain else name
         for graph in function.graph.walk():
-            users.add_edges_from((kind, own) for kind in graph.kinds())
-    return downstream(users, _STARTS)
+            for kind in graph.kinds():
+                users[kind].add(own)
+    return reach(users.__getitem__, _STARTS)
 
 
 def _is_followed(node: Node, followed: set[Value]) -> bool:

@@ -16,7 +16,6 @@ from ... import ir
 from ...ir.checker import check_well_formed
 from ...ir.did_you_mean import no_input
 from ...ir.io.external_data import fill
-from ...ir.kinds import takes
 from ...ir.places import normal_domain
 from ..bodies import Array, label
 from ..calls import Call, Entered, Turn, in_turn
@@ -197,18 +196,10 @@ def run(
     return evaluator.run(feeds)
 
 
-@takes(node=onnx.NodeProto, opset_imports=Mapping)
-def operator_kernel(
-    node: onnx.NodeProto, opset_imports: Mapping[str, int]
+def kernel_of_onnx(
+    node: onnx.NodeProto, opsets: Mapping[str, int]
 ) -> Callable[[Sequence[Array | None]], list[Any]]:
-    """Make a function that evaluates ``node`` on constants; build once, call many times.
-
-    The function takes one array for each input (None for an absent one) and returns one array
-    for each output. ``opset_imports`` are those of the graph or function that holds the node.
-    Both raise EvaluationError: this one if the operator has no reference implementation or
-    needs more than its inputs, the function it makes if the operator fails on its inputs.
-    """
-    opsets = {normal_domain(domain): version for domain, version in opset_imports.items()}
+    """Make a kernel of `operator_kernel` with onnx.reference and the operators of this package."""
     environment = Environment(opsets, _own_operators(), GraphEvaluator)
     return kernels.operator_kernel(node, environment)
 

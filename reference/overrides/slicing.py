@@ -9,6 +9,7 @@ from onnx.reference.op_run import OpRun
 
 from ..bodies import Array
 from ..errors import EvaluationError
+from ..slice_ranges import slice_range
 
 
 class Slice(OpRun):
@@ -47,11 +48,3 @@ class Split(OpRun):
         if min(sizes, default=0) < 0 or sum(sizes) != size:
             raise EvaluationError(f"Split of {size} elements into parts of {sizes}")
         return tuple(np.split(data, np.cumsum(sizes)[:-1], axis))
-
-
-def slice_range(size: int, start: int, end: int, step: int) -> range:
-    """The numbers of the elements of an axis that a slice takes (specification, Slice 13)."""
-    first, last = (bound + size if bound < 0 else bound for bound in (start, end))
-    if step > 0:
-        return range(min(max(first, 0), size), min(max(last, 0), size), step)
-    return range(min(max(first, 0), size - 1), min(max(last, -1), size - 1), step)

@@ -14,7 +14,7 @@ import onnx
 from straightline.analysis.shapes.onnx_inference_cache import connected_message
 from straightline.facts.fact import PRIVATE, element
 from straightline.facts.polynomial import Dimension
-from straightline.reference.interpreter.evaluator import operator_kernel
+from straightline.reference.interpreter.node_kernels import operator_kernel
 from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.execution.inputs import input_terms, overridable
 from straightline.verification.proof.execution.symbolic_execution import Execution

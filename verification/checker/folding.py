@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array
-from ...reference.interpreter.evaluator import operator_kernel
+from ...reference.interpreter.node_kernels import operator_kernel
 from .signs import names
 from .terms import Head
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import onnx
 
-from ...ir import Operator, downstream
+from ...ir import Operator
+from ...ir.dataflow_graph import reach
 from ...ops import rules_of
 from ...reference.signature import all_nodes
 
@@ -26,7 +27,7 @@ def steering_inputs(model: onnx.ModelProto) -> set[str]:
     Names are shared by all bodies; two values of one name count as one.
     """
     reader = _Reader(model)
-    steering = downstream(reader.comes_from, reader.steering)
+    steering = reach(lambda place: reader.comes_from.get(place, ()), reader.steering)
     return {info.name for info in model.graph.input if (0, info.name) in steering}
 
 
@@ -34,14 +35,12 @@ class _Reader:
     """Reader of a model's dataflow by names.
 
     Attributes:
-        comes_from: an edge leads from each place to its possible sources.
+        comes_from: the possible sources of each place.
         steering: the places that steer an operator directly.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        import networkx as nx
-
-        self.comes_from: nx.DiGraph[Place] = nx.DiGraph()
+        self.comes_from: dict[Place, list[Place]] = {}
         self.steering: set[Place] = set()
         self._functions = {(f.domain, f.name): n for n, f in enumerate(model.functions, 1)}
         self._bodies = list(model.functions)
@@ -99,9 +98,8 @@ class _Reader:
             self._link((scope, name), scope, [*outer, *carried[index : index + 1]])
 
     def _steer(self, scope: int, names: Iterable[str]) -> None:
-        places = [(scope, name) for name in names if name]
-        self.steering.update(places)
-        self.comes_from.add_nodes_from(places)
+        self.steering.update((scope, name) for name in names if name)
 
     def _link(self, place: Place, scope: int, names: Iterable[str]) -> None:
-        self.comes_from.add_edges_from((place, (scope, name)) for name in names if name)
+        sources = self.comes_from.setdefault(place, [])
+        sources += [(scope, name) for name in names if name]

@@ -21,7 +21,7 @@ import onnx
 
 from ...facts.magnitudes import FAR_ENDS
 from ...ir import Array, Value
-from ...reference.overrides.slicing import slice_range
+from ...reference.slice_ranges import slice_range
 from ..attribute_to_input import Move, move_attributes
 from ..flat_indices import as_int64, from_the_front
 from ..node_draft import NodeDraft

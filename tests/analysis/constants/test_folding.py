@@ -179,9 +179,7 @@ def test_a_kernel_is_made_once_for_all_models(monkeypatch):
         made.append(proto.op_type)
         return lambda arrays: [arrays[0] * 2]
 
-    monkeypatch.setattr(
-        "straightline.reference.interpreter.evaluator.operator_kernel", operator_kernel
-    )
+    monkeypatch.setattr("straightline.analysis.constants.folding.operator_kernel", operator_kernel)
     _shared_kernel.cache_clear()
     try:
         for _ in range(3):

@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from operator_cases import cases
 from proofs import model
 from straightline.ir import Tensor
-from straightline.reference.interpreter.evaluator import operator_kernel
+from straightline.reference.interpreter.node_kernels import operator_kernel
 from straightline.verification.checker.inference import RULES, broadcast, fact_of, fact_of_output
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.models import execute

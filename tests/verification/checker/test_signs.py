@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from onnx import helper
-from straightline.reference.interpreter.evaluator import operator_kernel
+from straightline.reference.interpreter.node_kernels import operator_kernel
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.signs import _CARRYING, _CLEAR, carries, is_clear
 from straightline.verification.checker.terms import Fact, Head, Terms

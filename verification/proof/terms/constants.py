@@ -19,6 +19,7 @@ from ....facts.fact import Fact, constant_fact
 from ....ir import Node, Tensor, normal_domain
 from ....limits import current, limit
 from ....ops import rules_of
+from ....reference.interpreter.node_kernels import operator_kernel
 from .term import Head
 
 MOST_ELEMENTS = limit("proof_elements")
@@ -167,8 +168,6 @@ def _kernel(head: Head, node: Node) -> Kernel:
     form = len(node.outputs), tuple([value is None for value in node.inputs])
     kernel = head.kernels.get(form)
     if kernel is None:
-        from ....reference.interpreter.evaluator import operator_kernel  # loads onnx's kernels
-
         kernel = head.kernels[form] = operator_kernel(
             connected_message(node.op, node), head.imports
         )
