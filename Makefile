@@ -102,7 +102,6 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/nested_loops.py
 	$(PY) dev/benchmarks/convert_versions.py
 	$(PY) dev/benchmarks/convert_joins.py
-	$(PY) dev/benchmarks/infer_shapes.py
 	$(PY) dev/benchmarks/many_models.py
 	$(PY) -m straightline.dev.benchmarks.loops
 	$(PY) dev/benchmarks/row_memory.py

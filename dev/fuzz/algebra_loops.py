@@ -216,28 +216,19 @@ BODIES: dict[str, Body] = {
     ),
     "half_linear": Body("float16", "d = Tanh (v) a = Mul (s, d) s2 = Add (a, o)"),
     "lag": Body("float", "s2 = Add (t, e) t2 = Identity (s)", "st"),
-    "argument_of_largest": Body(
-        "float", "h = Greater (e, s) s2 = Where (h, e, s) t2 = Where (h, i, t)", "st", "t=int64"
-    ),
-    "argument_of_least_last": Body(
-        "float", "h = Less (s, e) s2 = Where (h, s, e) t2 = Where (h, t, i)", "st", "t=int64"
-    ),
-    "row_of_largest": Body(
-        "float", "h = GreaterOrEqual (e, s) s2 = Where (h, e, s) t2 = Where (h, f, t)", "st"
-    ),
-    "found_first": Body(
-        "float", "a = Not (t) h = And (a, k) s2 = Where (h, e, s) t2 = Or (t, k)", "st", "t=bool"
-    ),
-    "sum_until": Body(
-        "float", "t2 = Or (t, k) a = Add (s, e) s2 = Where (t2, s, a)", "st", "t=bool"
-    ),
-    "mean_of_some": Body(
-        "float",
-        "a = Add (s, e) s2 = Where (k, a, s) j = Cast <to = 7> (k) t2 = Add (t, j)",
-        "st",
-        "t=int64",
-    ),
-}
+    "argument_of_largest": Body("float",
+     "h = Greater (e, s) s2 = Where (h, e, s) t2 = Where (h, i, t)", "st", "t=int64"),
+    "argument_of_least_last": Body("float",
+     "h = Less (s, e) s2 = Where (h, s, e) t2 = Where (h, t, i)", "st", "t=int64"),
+    "row_of_largest": Body("float",
+     "h = GreaterOrEqual (e, s) s2 = Where (h, e, s) t2 = Where (h, f, t)", "st"),
+    "found_first": Body("float", "a = Not (t) h = And (a, k) s2 = Where (h, e, s) t2 = Or (t, k)",
+     "st", "t=bool"),
+    "sum_until": Body("float", "t2 = Or (t, k) a = Add (s, e) s2 = Where (t2, s, a)", "st",
+     "t=bool"),
+    "mean_of_some": Body("float",
+     "a = Add (s, e) s2 = Where (k, a, s) j = Cast <to = 7> (k) t2 = Add (t, j)", "st", "t=int64"),
+}  # fmt: skip
 
 FROM_ZERO = ("saturated_count", "saturated_up_and_down", "wheel")
 """The counters, which begin at small numbers: sums of any others may wrap."""

@@ -25,17 +25,13 @@ ELEMENTS = (  # nodes that make an element "e" of rank 1 or 2, and types that ma
     ("r = Gather (x, i) e = Neg (r)", ("float[3]", "float[U]", "float[]")),
     ("r = Gather (x, i) e = Unsqueeze (r, v0)", ("float[1, 3]", "float[1, U]", "float[]")),
     ("f = Cast <to = 1> (i) e = Expand (f, two_four)", ("float[2, 4]", "float[U, 4]", "float[]")),
-    (
-        "f = Cast <to = 1> (i) z = Shape (w) e = Expand (f, z)",
-        ("float[U, 3]", "float[U, V]", "float[]"),
-    ),
+    ("f = Cast <to = 1> (i) z = Shape (w) e = Expand (f, z)",
+     ("float[U, 3]", "float[U, V]", "float[]")),
     ("r = Gather (x, i) e = Pad (r, pads)", ("float[5]", "float[U]", "float[]")),
     ("e = ReduceMax <keepdims = 0> (w, v0)", ("float[3]", "float[U]", "float[]")),
     ("e = Exp (c)", ("float[4, 3]", "float[U, 3]", "float[]")),
-    (
-        "p = Shape (w) q = Concat <axis = 0> (v1, v1, p) e = Cast <to = 1> (q)",
-        ("float[4]", "float[]"),
-    ),
+    ("p = Shape (w) q = Concat <axis = 0> (v1, v1, p) e = Cast <to = 1> (q)",
+     ("float[4]", "float[]")),
     ("e = Exp (s)", ("float[4, 3]", "float[U, 3]", "float[]")),
     ("e = Add (s, c)", ("float[4, 3]", "float[U, 3]", "float[]")),
     (
@@ -43,7 +39,7 @@ ELEMENTS = (  # nodes that make an element "e" of rank 1 or 2, and types that ma
             g2 = Identity (g) h = Neg (c) }}>""",
         ("float[U, 4, 3]", "float[]"),
     ),
-)
+)  # fmt: skip
 FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
 READERS = (  # what reads the scan output y; each gives o, of integers where it asks for sizes
     "o = Identity (y)",

@@ -15,14 +15,10 @@ def floats(*shape):
 @pytest.mark.parametrize(("heads", "states"), [(2, 2), (2, 4)])
 @pytest.mark.parametrize(
     ("rule", "settings"),
-    [
-        ("linear", {"scale": 0.5}),
-        ("gated", {}),
-        ("delta", {"qk_l2_norm": 1}),
-        ("gated_delta", {"beta_activation": "sigmoid"}),
-        ("gated_delta", {"gate_activation": "softplus"}),
-    ],
-)
+    [("linear", {"scale": 0.5}), ("gated", {}), ("delta", {"qk_l2_norm": 1}),
+     ("gated_delta", {"beta_activation": "sigmoid"}),
+     ("gated_delta", {"gate_activation": "softplus"})],
+)  # fmt: skip
 def test_rules(heads, states, rule, settings):
     count = B * T
     key = floats(count, heads, K)

@@ -306,14 +306,10 @@ def never_run(monkeypatch):
 
 WAYS = pytest.mark.parametrize(
     "made",
-    [
-        lambda m, passes, **how: sl.transform(m, passes, values=VALUES, **how).model,
-        lambda m, passes, **how: sl.rewrite(m, passes, values=VALUES, **how),
-        lambda m, passes, **how: (
-            sl.Pipeline(passes).run(sl.rewrite(m, (), values=VALUES), **how).model
-        ),
-    ],
-)
+    [lambda m, passes, **how: sl.transform(m, passes, values=VALUES, **how).model, lambda m, passes,
+     **how: sl.rewrite(m, passes, values=VALUES, **how), lambda m, passes,
+     **how: (sl.Pipeline(passes).run(sl.rewrite(m, (), values=VALUES), **how).model)],
+)  # fmt: skip
 
 
 @WAYS

@@ -57,10 +57,8 @@ ALONE = {
     "an initializer that nothing reads": parsed("y = Relu (x)"),
     "an Identity": parsed("a = Identity (x)  y = Add (a, c)"),
     "a size": parsed("s = Shape (x)  a = Add (x, c)  y = Reshape (a, s)"),
-    "a part of a Concat": parsed(
-        "j = Concat <axis = 0> (x, c)  y = Gather (j, i)",
-        "float[2] c = {1, 2}, int64[2] i = {0, 1}",
-    ),
+    "a part of a Concat": parsed("j = Concat <axis = 0> (x, c)  y = Gather (j, i)",
+     "float[2] c = {1, 2}, int64[2] i = {0, 1}"),
     "a part of a Concat by Split": parsed(
         "k = Concat <axis = 0> (x, c)  s, t = Split <axis = 0> (k)  y = Add (s, t)"
     ),
@@ -68,15 +66,12 @@ ALONE = {
         "k = Constant <value_floats = [1.0, 2.0]> ()  a = Add (x, k)  y = Add (a, c)"
     ),
     "nodes out of order": parsed("y = Relu (a)  a = Add (x, c)"),
-    "an If": parsed(
-        "z = ReduceSum <keepdims = 0> (x)  b = Cast <to = 9> (z)  y = If (b) <"
-        "then_branch = t () => (float[2] p) { p = Add (x, c) },"
-        "else_branch = e () => (float[2] q) { q = Sub (x, c) }>"
-    ),
-    "an IR version with all initializers as inputs": parsed(
-        "y = Add (x, c)", head='<ir_version: 3, opset_import: ["": 9]>'
-    ),
-}
+    "an If": parsed("z = ReduceSum <keepdims = 0> (x)  b = Cast <to = 9> (z)  y = If (b) <"
+     "then_branch = t () => (float[2] p) { p = Add (x, c) },"
+     "else_branch = e () => (float[2] q) { q = Sub (x, c) }>"),
+    "an IR version with all initializers as inputs": parsed("y = Add (x, c)",
+     head='<ir_version: 3, opset_import: ["": 9]>'),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ALONE)

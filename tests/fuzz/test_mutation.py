@@ -49,19 +49,12 @@ def test_conditions_that_mutmut_inverts_are_not_negated_again(changed_lines):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "def f(a: int | None) -> list[int]: ...",
-        "raise ValueError(f'{a} is not known here', 3)",
-        "'''What it does.'''",
-        "reason = 'no such value'",
-        "keep = a.reshape(-1)",
-        "assert a is not None and b > 3, c",
-        "keep = cast(int, a)[len(a)]",
-        "if TYPE_CHECKING:\n    from a import b\n    c = 3",
-        "__slots__ = ('a', 'b')",
-        "Shape: TypeAlias = 'tuple[int, ...]'",
-    ],
-)
+    ["def f(a: int | None) -> list[int]: ...", "raise ValueError(f'{a} is not known here', 3)",
+     "'''What it does.'''", "reason = 'no such value'", "keep = a.reshape(-1)",
+     "assert a is not None and b > 3, c", "keep = cast(int, a)[len(a)]",
+     "if TYPE_CHECKING:\n    from a import b\n    c = 3", "__slots__ = ('a', 'b')",
+     "Shape: TypeAlias = 'tuple[int, ...]'"],
+)  # fmt: skip
 def test_code_without_effect_is_not_mutated(changed_lines, text):
     assert changed_lines(text) <= {"keep = None"}
 

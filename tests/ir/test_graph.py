@@ -497,19 +497,13 @@ INNER = """e = Loop <body = w (int64 j, bool k, %s u) => (bool l, %s v) {
 
 
 @table(
-    (
-        "float",
-        "Scan <num_scan_inputs = 1, body = b (float s, float a) => (float t, float e) {"
-        f" t = Add (s, a) {INNER % ('float', 'float', 'a')} }}> (h, x)",
-        [1, 2, 3],
-    ),
-    (
-        "int64",
-        "Loop <body = b (int64 i, bool c, float s) => (bool d, float t, int64 e) {"
-        f" d = Identity (c) t = Sin (s) {INNER % ('int64', 'int64', 'i')} }}> (n, , h)",
-        [0, 1, 2],
-    ),
-)
+    ("float",
+     "Scan <num_scan_inputs = 1, body = b (float s, float a) => (float t, float e) {"
+     f" t = Add (s, a) {INNER % ('float', 'float', 'a')} }}> (h, x)", [1, 2, 3]),
+    ("int64",
+     "Loop <body = b (int64 i, bool c, float s) => (bool d, float t, int64 e) {"
+     f" d = Identity (c) t = Sin (s) {INNER % ('int64', 'int64', 'i')} }}> (n, , h)", [0, 1, 2]),
+)  # fmt: skip
 def test_no_output_of_a_body_is_an_input_that_onnxruntime_does_not_copy(
     kind: str, construct: str, wanted: list[int]
 ) -> None:

@@ -18,10 +18,8 @@ SCALES = "s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()"
 
 IMAGE_RULES = {
     "convolution": ("r = Conv (e, k, b)", "float[2, 3, 4, 4] r"),
-    "convolution with pads": (
-        "r = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (e, k)",
-        "float[2, 3, 3, 3] r",
-    ),
+    "convolution with pads": ("r = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (e, k)",
+     "float[2, 3, 3, 3] r"),
     "transposed convolution": ("r = ConvTranspose (e, t)", "float[2, 3, 8, 8] r"),
     "maximum": ("r = MaxPool <kernel_shape = [2, 2]> (e)", "float[2, 2, 5, 5] r"),
     "average": ("r = AveragePool <kernel_shape = [3, 3]> (e)", "float[2, 2, 4, 4] r"),
@@ -36,11 +34,9 @@ IMAGE_RULES = {
     ),
     "nearest": (f"{SCALES} r = Resize (e, , s)", "float[2, 2, 12, 12] r"),
     "linear": (f'{SCALES} r = Resize <mode = "linear"> (e, , s)', "float[2, 2, 12, 12] r"),
-    "to sizes": (
-        "s = Constant <value_ints = [2, 2, 3, 4]> () r = Resize (e, , , s)",
-        "float[2, 2, 3, 4] r",
-    ),
-}
+    "to sizes": ("s = Constant <value_ints = [2, 2, 3, 4]> () r = Resize (e, , , s)",
+     "float[2, 2, 3, 4] r"),
+}  # fmt: skip
 
 
 @pytest.mark.sample(14)

@@ -18,32 +18,23 @@ AT_RUN_TIME = {
         "h = Shape (e) f = Cast <to = 1> (h) g = ReduceMax <keepdims = 0> (f) r = Mul (e, g)",
         "float[A, B] r",
     ),
-    "reshape to sizes": (
-        f"{K} h = Shape (e) a = Gather (h, k0) b = Gather (h, k1)"
-        " t = Concat <axis = 0> (b, a) r = Reshape (e, t)",
-        "float[B, A] r",
-    ),
+    "reshape to sizes": (f"{K} h = Shape (e) a = Gather (h, k0) b = Gather (h, k1)"
+     " t = Concat <axis = 0> (b, a) r = Reshape (e, t)", "float[B, A] r"),
     "reshape to one size and the rest": (
         f"{K} h = Shape (e) b = Gather (h, k1) t = Concat <axis = 0> (b, km) r = Reshape (e, t)",
         "float[B, A] r",
     ),
     "reshape to the rest": (f"{K} r = Reshape (e, km)", "float[C] r"),
-    "reshape to what is copied": (
-        f"{K} t = Concat <axis = 0> (k0, km, k1) r = Reshape (e, t)",
-        "float[A, B, 1] r",
-    ),
+    "reshape to what is copied": (f"{K} t = Concat <axis = 0> (k0, km, k1) r = Reshape (e, t)",
+     "float[A, B, 1] r"),
     "reshape to what is fed": ("r = Reshape (e, s)", "float[C, D] r"),
     "reshape to more axes that are fed": ("r = Reshape (e, u)", "float[C, D, E] r"),
     "flatten": ("r = Flatten (e)", "float[A, B] r"),
     "flatten all": ("r = Flatten <axis = 0> (e)", "float[1, C] r"),
-    "expand to sizes": (
-        f"{K} h = Shape (e) t = Concat <axis = 0> (two, h) r = Expand (e, t)",
-        "float[2, A, B] r",
-    ),
-    "expand to what is fed": (
-        f"{K} g = ReduceSum <keepdims = 0> (e, k1) r = Expand (g, v)",
-        "float[C, A] r",
-    ),
+    "expand to sizes": (f"{K} h = Shape (e) t = Concat <axis = 0> (two, h) r = Expand (e, t)",
+     "float[2, A, B] r"),
+    "expand to what is fed": (f"{K} g = ReduceSum <keepdims = 0> (e, k1) r = Expand (g, v)",
+     "float[C, A] r"),
     "tile": (f"{K} h = Shape (e) r = Tile (e, h)", "float[C, D] r"),
     "zeros of a shape": ("h = Shape (e) g = ConstantOfShape (h) r = Sub (g, e)", "float[A, B] r"),
     "a range of a size": (
@@ -52,7 +43,7 @@ AT_RUN_TIME = {
         "int64[A] r",
     ),
     "identity matrix": ("g = EyeLike (e) r = Add (g, e)", "float[A, B] r"),
-}
+}  # fmt: skip
 
 
 def feed(a, b):

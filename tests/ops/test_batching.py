@@ -36,35 +36,22 @@ RULES = {
     "matrix by matrix": ("f = Mul (m, e) r = MatMul (f, w)", "float[2, 4] r"),
     "varying matrix by varying vector": ("f = Mul (m, e) r = MatMul (f, e)", "float[2] r"),
     "transpose": ("f = Mul (m, e) r = Transpose (f)", "float[3, 2] r"),
-    "transpose with perm": (
-        "a = Constant <value_ints = [0]> () f = Mul (m, e) g = Unsqueeze (f, a)"
-        " r = Transpose <perm = [1, 0, 2]> (g)",
-        "float[2, 1, 3] r",
-    ),
-    "unsqueeze": (
-        "a = Constant <value_ints = [-1, 0]> () r = Unsqueeze (e, a)",
-        "float[1, 3, 1] r",
-    ),
-    "squeeze": (
-        "a = Constant <value_ints = [0]> () u = Unsqueeze (e, a) r = Squeeze (u, a)",
-        "float[3] r",
-    ),
-    "squeeze of all": (
-        "a = Constant <value_ints = [0]> () u = Unsqueeze (e, a) r = Squeeze (u)",
-        "float[3] r",
-    ),
-    "reshape": (
-        "s = Constant <value_ints = [3, -1]> () f = Mul (m, e) r = Reshape (f, s)",
-        "float[3, 2] r",
-    ),
+    "transpose with perm": ("a = Constant <value_ints = [0]> () f = Mul (m, e) g = Unsqueeze (f, a)"
+     " r = Transpose <perm = [1, 0, 2]> (g)", "float[2, 1, 3] r"),
+    "unsqueeze": ("a = Constant <value_ints = [-1, 0]> () r = Unsqueeze (e, a)",
+     "float[1, 3, 1] r"),
+    "squeeze": ("a = Constant <value_ints = [0]> () u = Unsqueeze (e, a) r = Squeeze (u, a)",
+     "float[3] r"),
+    "squeeze of all": ("a = Constant <value_ints = [0]> () u = Unsqueeze (e, a) r = Squeeze (u)",
+     "float[3] r"),
+    "reshape": ("s = Constant <value_ints = [3, -1]> () f = Mul (m, e) r = Reshape (f, s)",
+     "float[3, 2] r"),
     "flatten": ("f = Mul (m, e) r = Flatten <axis = 0> (f)", "float[1, 6] r"),
     "expand": ("s = Constant <value_ints = [2, 1]> () r = Expand (e, s)", "float[2, 3] r"),
     "tile": ("s = Constant <value_ints = [2]> () r = Tile (e, s)", "float[6] r"),
     "concat": ("r = Concat <axis = 0> (e, y)", "float[6] r"),
-    "split": (
-        "s = Constant <value_ints = [1, 2]> () p, r = Split <axis = -1> (e, s)",
-        "float[2] r",
-    ),
+    "split": ("s = Constant <value_ints = [1, 2]> () p, r = Split <axis = -1> (e, s)",
+     "float[2] r"),
     "slice": (
         "a = Constant <value_ints = [1]> () b = Constant <value_ints = [3]> () r = Slice (e, a, b)",
         "float[2] r",
@@ -83,17 +70,15 @@ RULES = {
     "argmax": ("r = ArgMax <keepdims = 0> (e)", "int64 r"),
     "topk": ("k = Constant <value_ints = [2]> () r, j = TopK (e, k)", "float[2] r"),
     "cumsum": ("a = Constant <value_int = 0> () r = CumSum (e, a)", "float[3] r"),
-    "gather from what varies": (
-        "j = Constant <value_ints = [2, 0]> () r = Gather (e, j)",
-        "float[2] r",
-    ),
+    "gather from what varies": ("j = Constant <value_ints = [2, 0]> () r = Gather (e, j)",
+     "float[2] r"),
     "gather from what does not": (
         "o = Constant <value_int = 1> () j = Mod (i, o) r = Gather <axis = 1> (w, j)",
         "float[3] r",
     ),
     "the number of the iteration": ("r = Mul (i, i)", "int64 r"),
     "what is the same": ("r = Identity (m)", "float[2, 3] r"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.sample(24)

@@ -66,11 +66,8 @@ OTHERS = {
         "float[2, 6] r",
         18,
     ),
-    "crop": (
-        "t = Constant <value = int64[2] {1, 5}> () r = CenterCropPad (e, t)",
-        "float[1, 5] r",
-        18,
-    ),
+    "crop": ("t = Constant <value = int64[2] {1, 5}> () r = CenterCropPad (e, t)", "float[1, 5] r",
+     18),
     "crop an axis": (
         "t = Constant <value = int64[1] {1}> () r = CenterCropPad <axes = [-1]> (e, t)",
         "float[2, 1] r",
@@ -90,11 +87,8 @@ OTHERS = {
     ),
     "least": ("r = ArgMin <axis = 0, keepdims = 1> (e)", "int64[1, 3] r", 11),
     "split in equal parts": ("f, r, g = Split <axis = 1> (e)", "float[2, 1] r", 13),
-    "split in so many parts": (
-        "f, r = Split <axis = -1, num_outputs = 2> (e)",
-        "float[2, 1] r",
-        18,
-    ),
+    "split in so many parts": ("f, r = Split <axis = -1, num_outputs = 2> (e)", "float[2, 1] r",
+     18),
     "shift": (
         """j = Cast <to = 13> (i) k = Constant <value = uint64[2] {1, 70}> ()
         d = BitShift <direction = "LEFT"> (k, j) r = Cast <to = 7> (d)""",
@@ -102,11 +96,8 @@ OTHERS = {
         17,
     ),
     "determinant": ("t = Transpose (e) q = MatMul (e, t) r = Det (q)", "float r", 17),
-    "cumulative product": (
-        "a = Constant <value_int = -1> () r = CumProd (e, a)",
-        "float[2, 3] r",
-        26,
-    ),
+    "cumulative product": ("a = Constant <value_int = -1> () r = CumProd (e, a)", "float[2, 3] r",
+     26),
     "spectrum": (
         """a = Constant <value = int64[1] {-1}> () u = Unsqueeze (e, a)
         r = DFT <axis = 1> (u)""",
@@ -119,7 +110,7 @@ OTHERS = {
         "float[2, 3, 2] r",
         20,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", OTHERS)

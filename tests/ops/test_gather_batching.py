@@ -21,10 +21,8 @@ READS = {
     "along the last axis": (f"{Q} r = Gather <axis = -1> (e, q)", "float[4, 2] r"),
     "one row": (f"{A} {Q} w = Gather (q, a0) v = Squeeze (w, a0) r = Gather (e, v)", "float[3] r"),
     "at a matrix": (f"{A} {Q} w = Unsqueeze (q, a0) r = Gather (e, w)", "float[1, 2, 3] r"),
-    "beside each other": (
-        f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (e, w)",
-        "float[2, 1] r",
-    ),
+    "beside each other": (f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (e, w)",
+     "float[2, 1] r"),
     "beside what is the same": (
         f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (t, w)",
         "float[2, 1] r",
@@ -32,10 +30,8 @@ READS = {
     "tuples": (f"{Q} r = GatherND (t, q)", "float r"),
     "tuples of one": (f"{A} {Q} w = Unsqueeze (q, a1) r = GatherND (e, w)", "float[2, 3] r"),
     "tuples of all": (f"{Q} r = GatherND (e, q)", "float r"),
-    "tuples that are the same": (
-        "j = Constant <value = int64[2, 1] {3, 1}> () r = GatherND (e, j)",
-        "float[2, 3] r",
-    ),
+    "tuples that are the same": ("j = Constant <value = int64[2, 1] {3, 1}> () r = GatherND (e, j)",
+     "float[2, 3] r"),
     "scattered beside": (
         f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, q) b = Slice (g, a0, a1, a1)"
         " r = ScatterElements <axis = 0> (e, w, b)",
@@ -55,7 +51,7 @@ READS = {
         "w = Constant <value = bool[4] {1, 0, 1, 1}> () r = Compress <axis = 0> (e, w)",
         "float[3, 3] r",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.sample(12)
@@ -123,27 +119,17 @@ def windows(iterations, body, out, data="float[N, 2] x"):
 WINDOWS = {
     "of three rows": ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0)", "float[3, 2]"),
     "without axes": ("Sub (m, g1)", "en = Add (i1, k2) r = Slice (x, i1, en)", "float[2, 2]"),
-    "every second row": (
-        "Sub (m, g2)",
-        "en = Add (i1, k3) r = Slice (x, i1, en, k0, k2)",
-        "float[2, 2]",
-    ),
+    "every second row": ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0, k2)",
+     "float[2, 2]"),
     "one row": ("Identity (m)", "en = Add (i1, k1) r = Slice (x, i1, en, k0)", "float[1, 2]"),
-    "from the end": (
-        "Identity (m)",
-        "a = Sub (m, i1) st = Sub (a, k1) r = Slice (x, st, a, k0)",
-        "float[1, 2]",
-    ),
-    "of a product": (
-        "Sub (m, g2)",
-        "j = Cast <to = 1> (i) y = Mul (x, j) en = Add (i1, k3) r = Slice (y, i1, en, k0)",
-        "float[3, 2]",
-    ),
-    "of the sum of two": (
-        "Sub (m, g2)",
-        "en = Add (i1, k3) a = Slice (x, i1, en, k0) r = ReduceSum <keepdims = 0> (a, k0)",
-        "float[2]",
-    ),
+    "from the end": ("Identity (m)", "a = Sub (m, i1) st = Sub (a, k1) r = Slice (x, st, a, k0)",
+     "float[1, 2]"),
+    "of a product": ("Sub (m, g2)",
+     "j = Cast <to = 1> (i) y = Mul (x, j) en = Add (i1, k3) r = Slice (y, i1, en, k0)",
+     "float[3, 2]"),
+    "of the sum of two": ("Sub (m, g2)",
+     "en = Add (i1, k3) a = Slice (x, i1, en, k0) r = ReduceSum <keepdims = 0> (a, k0)",
+     "float[2]"),
     "of a part of each row": (
         "Sub (m, g2)",
         """en = Add (i1, k3) s = Concat <axis = 0> (k1, i1) t = Concat <axis = 0> (k2, en)
@@ -162,7 +148,7 @@ WINDOWS = {
         j = Range (i, en, o) a = Gather (x, j) r = ReduceSum <keepdims = 0> (a, k0)""",
         "float[2]",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.sample(5)

@@ -99,46 +99,22 @@ EXAMPLES = {
         _reduction("ReduceL1", [-_LONG, 2], _LONG + 2, _LONG + 1),
         # (2^53 + 1)^2 = 2^106 + 2^54 + 1 wraps to 2^54 + 1; as a double it saturates.
         _reduction("ReduceSumSquare", [_LONG], 2**54 + 1, 2**63 - 1),
-        Example(
-            'g (int64[n] x) => (int64 y) { y = Einsum <equation = "i->"> (x) }',
-            {"x": ("int64", [_LONG, 2])},
-            [_LONG + 2],
-            [_LONG + 1],
-        ),
-        Example(
-            "g (int32[n] x) => (int32[1] y) { y = ReduceSum (x) }",
-            {"x": ("int32", [2**31 - 1, 1])},
-            [[-(2**31)]],
-            [[2**31 - 1]],
-        ),
+        Example('g (int64[n] x) => (int64 y) { y = Einsum <equation = "i->"> (x) }',
+         {"x": ("int64", [_LONG, 2])}, [_LONG + 2], [_LONG + 1]),
+        Example("g (int32[n] x) => (int32[1] y) { y = ReduceSum (x) }",
+         {"x": ("int32", [2**31 - 1, 1])}, [[-(2**31)]], [[2**31 - 1]]),
     ),
-    "integer-powers": (
-        Example(
-            "g (int64[n] x, int64 k) => (int64[n] y) { y = Pow (x, k) }",
-            {"x": ("int64", [3]), "k": ("int64", 39)},
-            [[3**39]],
-            [[4052555153018976256]],
-        ),
-    ),
+    "integer-powers": (Example("g (int64[n] x, int64 k) => (int64[n] y) { y = Pow (x, k) }",
+     {"x": ("int64", [3]), "k": ("int64", 39)}, [[3**39]], [[4052555153018976256]]),),
     "select-of-negative-zero": (
-        Example(
-            "g (bool[2] c, float[2] x, float[2] z) => (float[2] y)"
-            " { w = Where (c, x, z) y = Reciprocal (w) }",
-            {
-                "c": ("bool", [True, False]),
-                "x": ("float32", [-0.0, 1]),
-                "z": ("float32", [1, -0.0]),
-            },
-            [[-np.inf, -np.inf]],
-            [[np.inf, -np.inf]],
-        ),
-        Example(
-            "g (bool[1] c, float[2] x, float z) => (float[2] y)"
-            " { w = Where (c, x, z) y = Reciprocal (w) }",
-            {"c": ("bool", [False]), "x": ("float32", [1, 1]), "z": ("float32", -0.0)},
-            [[-np.inf, -np.inf]],
-            [[np.inf, np.inf]],
-        ),
+        Example("g (bool[2] c, float[2] x, float[2] z) => (float[2] y)"
+         " { w = Where (c, x, z) y = Reciprocal (w) }",
+         {"c": ("bool", [True, False]), "x": ("float32", [-0.0, 1]), "z": ("float32", [1, -0.0])},
+         [[-np.inf, -np.inf]], [[np.inf, -np.inf]]),
+        Example("g (bool[1] c, float[2] x, float z) => (float[2] y)"
+         " { w = Where (c, x, z) y = Reciprocal (w) }",
+         {"c": ("bool", [False]), "x": ("float32", [1, 1]), "z": ("float32", -0.0)},
+         [[-np.inf, -np.inf]], [[np.inf, np.inf]]),
     ),
     "backward-slice": (
         Example(
@@ -149,42 +125,25 @@ EXAMPLES = {
             [[3, 2, 1, 0]],
         ),
     ),
-    "places-of-scalar": (
-        Example(
-            "g (int64 x) => (int64[r, n] y) { y = NonZero (x) }",
-            {"x": ("int64", 3)},
-            [np.zeros((0, 1))],
-            [[[0]]],
-        ),
-    ),
+    "places-of-scalar": (Example("g (int64 x) => (int64[r, n] y) { y = NonZero (x) }",
+     {"x": ("int64", 3)}, [np.zeros((0, 1))], [[[0]]]),),
     "scale-of-zeros": (
-        Example(
-            "g (float[2] x) => (uint8[2] y, float s) { y, s, z = DynamicQuantizeLinear (x) }",
-            {"x": ("float32", [0, 0])},
-            [[0, 0], np.float32(1 / 255)],
-            [[0, 0], 1],
-        ),
+        Example("g (float[2] x) => (uint8[2] y, float s) { y, s, z = DynamicQuantizeLinear (x) }",
+         {"x": ("float32", [0, 0])}, [[0, 0], np.float32(1 / 255)], [[0, 0], 1]),
     ),
     "dilated-same": (
         _padded("MaxPool", [3, 4, 5, 6, 7, 6, 7], [4, 5, 6, 7, 6], 17),
         _padded("AveragePool", [2, 3, 3, 4, 5, 5, 6], [3, 3, 4, 5, 5], 20),
         _padded("LpPool", [4, 6, 9, 12, 15, 10, 12], [6, 9, 12, 15, 10], 22),
-        Example(
-            "g (float[1, 1, 7] x, float[1, 1, 3] w) => (float[1, 1, 7] y)"
-            ' { y = Conv <dilations = [2], auto_pad = "SAME_UPPER"> (x, w) }',
-            {"x": ("float32", [[_ROW]]), "w": ("float32", [[[1, 1, 1]]])},
-            [[[[4, 6, 9, 12, 15, 10, 12]]]],
-            None,
-        ),
+        Example("g (float[1, 1, 7] x, float[1, 1, 3] w) => (float[1, 1, 7] y)"
+         ' { y = Conv <dilations = [2], auto_pad = "SAME_UPPER"> (x, w) }',
+         {"x": ("float32", [[_ROW]]), "w": ("float32", [[[1, 1, 1]]])},
+         [[[[4, 6, 9, 12, 15, 10, 12]]]], None),
     ),
     "product-of-nothing": (
-        Example(
-            "g (uint8[2, 0] x, uint8[0, 3] w) => (int32[2, 3] y) { y = MatMulInteger (x, w) }",
-            {"x": ("uint8", np.zeros((2, 0))), "w": ("uint8", np.zeros((0, 3)))},
-            [np.zeros((2, 3))],
-            None,
-            is_unwritten=True,
-        ),
+        Example("g (uint8[2, 0] x, uint8[0, 3] w) => (int32[2, 3] y) { y = MatMulInteger (x, w) }",
+         {"x": ("uint8", np.zeros((2, 0))), "w": ("uint8", np.zeros((0, 3)))}, [np.zeros((2, 3))],
+         None, is_unwritten=True),
     ),
     "sequence-of-nothing": tuple(
         Example(
@@ -204,23 +163,13 @@ EXAMPLES = {
         for op_type, gates in (("LSTM", 4), ("RNN", 1))
     ),
     "copied-size": (
-        Example(
-            "g (float[4, n] x) => (float[a, b] y) <int64[1] z = {0}, int64[1] k = {1}>"
-            " { s = Shape (x) c = Gather (s, k) t = Concat <axis = 0> (c, z) y = Reshape (x, t) }",
-            {"x": ("float32", np.zeros((4, 0)))},
-            [np.zeros((4, 0))],
-            None,
-            optimized=True,
-        ),
+        Example("g (float[4, n] x) => (float[a, b] y) <int64[1] z = {0}, int64[1] k = {1}>"
+         " { s = Shape (x) c = Gather (s, k) t = Concat <axis = 0> (c, z) y = Reshape (x, t) }",
+         {"x": ("float32", np.zeros((4, 0)))}, [np.zeros((4, 0))], None, optimized=True),
     ),
     "crossed-bounds": (
-        Example(
-            "g (float[2] x) => (float[2] y) { y = Clip <min = 2.0, max = 0.0> (x) }",
-            {"x": ("float32", [1, 5])},
-            [[0, 0]],
-            None,
-            opset=10,
-        ),
+        Example("g (float[2] x) => (float[2] y) { y = Clip <min = 2.0, max = 0.0> (x) }",
+         {"x": ("float32", [1, 5])}, [[0, 0]], None, opset=10),
     ),
     "zero-point-of-32-bits": (
         Example(
@@ -231,12 +180,9 @@ EXAMPLES = {
         ),
     ),
     "rows-of-texts": (
-        Example(
-            "g (string[2, 2] x, int64[1] i) => (string[1, 2] y) { y = Gather (x, i) }",
-            {"x": ("object", [["a", "b"], ["c", "d"]]), "i": ("int64", [1])},
-            [[["c", "d"]]],
-            [[["c", ""]]],
-        ),
+        Example("g (string[2, 2] x, int64[1] i) => (string[1, 2] y) { y = Gather (x, i) }",
+         {"x": ("object", [["a", "b"], ["c", "d"]]), "i": ("int64", [1])}, [[["c", "d"]]],
+         [[["c", ""]]]),
     ),
     "negative-classes": tuple(
         Example(
@@ -256,5 +202,5 @@ EXAMPLES = {
         _scan("(float r, float e) { r = Add (a, e) }", [11, [1, 2, 3]]),
         _scan("(float r, float r) { r = Add (a, e) }", [11, [6, 8, 11]]),
     ),
-}
+}  # fmt: skip
 """At least one for each operator of a row."""

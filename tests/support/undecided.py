@@ -18,17 +18,12 @@ MODELS = {
         f" c = Equal (sr, wide) y = If (c) {BRANCHES} }}",
         ["--set sr=16000"],
     ),
-    "an If on a size": (
-        f"g (float[N, M] x) => (float[] y) <int64 one = {{1}}> {{"
-        f" s = Shape (x) m = Gather (s, one) c = Equal (m, one) y = If (c) {BRANCHES} }}",
-        ["--shape x=4,4"],
-    ),
-    "an If on data": (
-        f"g (float[2, 3] x, float[2, 3] z) => (float[] y) {{"
-        f" s = ReduceSum <keepdims = 0> (x) t = ReduceSum <keepdims = 0> (z) c = Less (s, t)"
-        f" y = If (c) {BRANCHES} }}",
-        ["--selects"],
-    ),
+    "an If on a size": (f"g (float[N, M] x) => (float[] y) <int64 one = {{1}}> {{"
+     f" s = Shape (x) m = Gather (s, one) c = Equal (m, one) y = If (c) {BRANCHES} }}",
+     ["--shape x=4,4"]),
+    "an If on data": (f"g (float[2, 3] x, float[2, 3] z) => (float[] y) {{"
+     f" s = ReduceSum <keepdims = 0> (x) t = ReduceSum <keepdims = 0> (z) c = Less (s, t)"
+     f" y = If (c) {BRANCHES} }}", ["--selects"]),
     "an If on data, of branches that differ in shape": (
         f"g (float[2, 3] x) => (float[] y) <float zero = {{0}}> {{"
         f" s = ReduceSum <keepdims = 0> (x) c = Less (s, zero)"
@@ -58,34 +53,25 @@ MODELS = {
         " r = Tanh (t) row = Identity (r) }> (h, x) }",
         ["--shape x=4,1,2", "--passes straighten{exact=false}"],
     ),
-    "a Scan over rows": (
-        "g (float[2] h, float[N,2] x) => (float[2] y, float[N,2] rows) {"
-        " y, rows = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e)"
-        " => (float[2] r, float[2] row) { t = Sin (a) r = Exp (t) row = Add (r, e) }> (h, x) }",
-        ["--shape x=4,2"],
-    ),
-    "a Loop over what NonZero finds": (
-        f"g (float[8] x) => (float[] y) {{"
-        f" r = NonZero (x) s = Shape <start = 1> (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
-        ["--assume-max y=16 --selects"],
-    ),
-    "a Loop that data may end early": (
-        "g (float[2] x, float[3] ends) => (float[] y)"
-        " <int64 zero = {0}, int64 one = {1}, bool yes = {1}, int64 five = {5}> {"
-        f" limit = ReduceMax <keepdims = 0> (ends) {WHILE.replace('LAST', 'five')} }}",
-        ["--selects"],
-    ),
+    "a Scan over rows": ("g (float[2] h, float[N,2] x) => (float[2] y, float[N,2] rows) {"
+     " y, rows = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e)"
+     " => (float[2] r, float[2] row) { t = Sin (a) r = Exp (t) row = Add (r, e) }> (h, x) }",
+     ["--shape x=4,2"]),
+    "a Loop over what NonZero finds": (f"g (float[8] x) => (float[] y) {{"
+     f" r = NonZero (x) s = Shape <start = 1> (r) m = Squeeze (s) y = Loop (m, , x) {BODY} }}",
+     ["--assume-max y=16 --selects"]),
+    "a Loop that data may end early": ("g (float[2] x, float[3] ends) => (float[] y)"
+     " <int64 zero = {0}, int64 one = {1}, bool yes = {1}, int64 five = {5}> {"
+     f" limit = ReduceMax <keepdims = 0> (ends) {WHILE.replace('LAST', 'five')} }}", ["--selects"]),
     "a Loop that data may end before an input does": (
         "g (float[2] x, float[3] ends, int64 n) => (float[] y)"
         " <int64 zero = {0}, int64 one = {1}, bool yes = {1}> {"
         f" limit = ReduceMax <keepdims = 0> (ends) {WHILE.replace('LAST', 'n')} }}",
         ["--set n=4 --selects"],
     ),
-    "two constructs that two inputs decide": (
-        f"g (float[2] x, bool q, int64 n) => (float[] y) {{"
-        f" z = If (q) {BRANCHES} y = Loop (n, , z) {BODY} }}",
-        ["--set q=true", "--set n=4", "--set q=true --set n=4"],
-    ),
+    "two constructs that two inputs decide": (f"g (float[2] x, bool q, int64 n) => (float[] y) {{"
+     f" z = If (q) {BRANCHES} y = Loop (n, , z) {BODY} }}",
+     ["--set q=true", "--set n=4", "--set q=true --set n=4"]),
     "a Loop whose condition may count or not": (
         f"g (float[2] x) => (float[2] y) <float limit = {{9}}, int64 n = {{5}}> {{ {UNSAID} }}",
         ["--passes selects{absent_cond=honour}"],
@@ -94,4 +80,4 @@ MODELS = {
         f"g (float[2] x, int64 n) => (float[2] y) <float limit = {{9}}> {{ {UNSAID} }}",
         ["--set n=4 --passes selects{absent_cond=honour}"],
     ),
-}
+}  # fmt: skip

@@ -27,17 +27,11 @@ def test_an_attribute_that_says_its_default_is_dropped():
 
 
 @table(
-    (
-        "AveragePool <kernel_shape = [3], dilations = [9]> (x)",
-        19,
-        r"attribute 'dilations' = \[9\] does not exist in opset 18",
-    ),
-    (
-        "AveragePool <kernel_shape = [1], strides = [9], ceil_mode = 1> (x)",
-        10,
-        "attribute 'ceil_mode' = 1 does not exist in opset 9",
-    ),
-)
+    ("AveragePool <kernel_shape = [3], dilations = [9]> (x)", 19,
+     r"attribute 'dilations' = \[9\] does not exist in opset 18"),
+    ("AveragePool <kernel_shape = [1], strides = [9], ceil_mode = 1> (x)", 10,
+     "attribute 'ceil_mode' = 1 does not exist in opset 9"),
+)  # fmt: skip
 def test_one_that_says_something_else_is_refused(node, source, reason):
     assert_refuses(f"y = {node}", source, source - 1, reason, "float[1, 1, 4] x")
 

@@ -185,13 +185,9 @@ def newer(attributes, wanted, by_size, shape="1, 2, 9, 12"):
 @pytest.mark.parametrize("attributes", NEWER)
 @pytest.mark.parametrize(
     ("wanted", "by_size"),
-    [
-        ((1, 1, 0.3, 0.7), False),
-        ((1, 1, 1.5, 0.2), False),
-        ((1, 2, 4, 5), True),
-        ((1, 2, 13, 6), True),
-    ],
-)
+    [((1, 1, 0.3, 0.7), False), ((1, 1, 1.5, 0.2), False), ((1, 2, 4, 5), True),
+     ((1, 2, 13, 6), True)],
+)  # fmt: skip
 def test_filters_and_fractional_scales(attributes, wanted, by_size):
     """Filters, and scales that are not quotients of lengths."""
     x = np.random.default_rng(0).normal(size=(1, 2, 9, 12)).astype(np.float32)

@@ -73,18 +73,14 @@ shared (float[$B, $D] x) => (float[$B, $D] y) <int64 iterations = {6}, bool alwa
       again = Identity (cond)
    }>
 }""",
-    best=_unrolled(
-        "\nshared (float[$B, $D] x) => (float[$B, $D] y) {\n   s0 = Identity (x)",
-        _RESIDUAL_STEP,
-        6,
-        "\n   y = Identity (s6)",
-    ),
+    best=_unrolled("\nshared (float[$B, $D] x) => (float[$B, $D] y) {\n   s0 = Identity (x)",
+     _RESIDUAL_STEP, 6, "\n   y = Identity (s6)"),
     feeds={"x": "B D"},
     weights={"w1": "D H", "b1": "H", "w2": "H D", "b2": "D", "gain": "D", "bias": "D"},
     sizes={"B": 32, "D": 64, "H": 128},
     small=_SMALL,
     true_recurrence=True,
-)
+)  # fmt: skip
 
 sinkhorn = Case(
     name="sinkhorn_8_iterations",

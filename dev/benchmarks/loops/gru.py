@@ -212,20 +212,13 @@ flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
 }""",
     best=_ROWS,
     feeds={"x": "T B I"},
-    weights={
-        "w_all": "I G",
-        "b_all": "G",
-        "u_r": "H H",
-        "u_z": "H H",
-        "u_n": "H H",
-        "b_n": "H",
-        "h0": "B H",
-    },
+    weights={"w_all": "I G", "b_all": "G", "u_r": "H H", "u_z": "H H", "u_n": "H H", "b_n": "H",
+     "h0": "B H"},
     packed=_flax,
     sizes={**gated(SIZES), "LBR": 1},
     small={**gated(SMALL), "LBR": 1},
     true_recurrence=True,
-)
+)  # fmt: skip
 
 
 def _tensorflow(given: Arrays) -> Arrays:
@@ -280,19 +273,13 @@ gru (float[$B, $T, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
    y = Squeeze (last, first)
 }""",
     feeds={"x": "B T I"},
-    weights={
-        "kernel_gates": "J D",
-        "bias_gates": "D",
-        "kernel_candidate": "J H",
-        "bias_candidate": "H",
-        "h0": "B H",
-        "zero": lambda sizes, _: np.array(0, np.int32),
-    },
+    weights={"kernel_gates": "J D", "bias_gates": "D", "kernel_candidate": "J H",
+     "bias_candidate": "H", "h0": "B H", "zero": lambda sizes, _: np.array(0, np.int32)},
     packed=_tensorflow,
     sizes={**SIZES, "J": 96, "D": 128},
     small={**SMALL, "J": 7, "D": 8},
     true_recurrence=True,
-)
+)  # fmt: skip
 
 
 CASES = (torch_list, torch_last, separate, hoisted, tensorflow)

@@ -176,17 +176,12 @@ heads (float[$T, $W] x) => (float[$T, $W] y) <float scale = {0.25}> {
    y = MatMul (joined, w_o)
 }""",
     feeds={"x": "T W"},
-    weights={
-        "w_q": "N W D",
-        "w_k": "N W D",
-        "w_v": "N W D",
-        "w_o": "W W",
-        "joined_shape": lambda *_: np.array([0, -1]),
-    },
+    weights={"w_q": "N W D", "w_k": "N W D", "w_v": "N W D", "w_o": "W W",
+     "joined_shape": lambda *_: np.array([0, -1])},
     sizes={"T": 32, "W": 128, "N": 8, "D": 16},
     small={"T": 3, "W": 4, "N": 2, "D": 2},
     true_recurrence=False,
-)
+)  # fmt: skip
 
 heads_listed = Case(
     name="attention_by_head_listed",

@@ -65,20 +65,13 @@ mamba (float[T, $D] x) => (float[T, $D] y) <int64[1] second = {1}, int64[1] thir
    y = Add (flat, skip)
 }""",
     feeds={"x": "T D"},
-    weights={
-        "w_low": "D R",
-        "w_wide": "R D",
-        "b_wide": "D",
-        "w_b": "D N",
-        "w_c": "D N",
-        "a": lambda s, _: -np.tile(np.arange(1, s["N"] + 1, dtype=np.float32), (s["D"], 1)),
-        "d": "D",
-        "h0": lambda s, _: np.zeros((s["D"], s["N"]), np.float32),
-    },
+    weights={"w_low": "D R", "w_wide": "R D", "b_wide": "D", "w_b": "D N", "w_c": "D N",
+     "a": lambda s, _: -np.tile(np.arange(1, s["N"] + 1, dtype=np.float32), (s["D"], 1)), "d": "D",
+     "h0": lambda s, _: np.zeros((s["D"], s["N"]), np.float32)},
     sizes={"T": 500, "D": 64, "N": 16, "R": 4},
     small={**_SMALL, "R": 2},
     true_recurrence=True,
-)
+)  # fmt: skip
 
 linear = Case(
     name="linear_recurrence_loop",
@@ -163,16 +156,12 @@ retention (float[$T, $D] x) => (float[$T, $D] y)
    y = Squeeze (out, second)
 }""",
     feeds={"x": "T D"},
-    weights={
-        "w_q": "D D",
-        "w_k": "D D",
-        "w_v": "D D",
-        "s0": lambda s, _: np.zeros((s["D"], s["D"]), np.float32),
-    },
+    weights={"w_q": "D D", "w_k": "D D", "w_v": "D D", "s0": lambda s,
+     _: np.zeros((s["D"], s["D"]), np.float32)},
     sizes={"T": 300, "D": 32},
     small=_SMALL,
     true_recurrence=True,
-)
+)  # fmt: skip
 
 smoothing = Case(
     name="exponential_smoothing",

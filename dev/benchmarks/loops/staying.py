@@ -65,16 +65,12 @@ beam (float[$B, $D] start) => (int64[L, $B] tokens, float[$B] scores)
 }""",
     best=None,
     feeds={"start": "B D"},
-    weights={
-        "begin": lambda s, _: np.zeros(s["B"], np.float32),
-        "table": "V D",
-        "w": "D D",
-        "head": "D V",
-    },
+    weights={"begin": lambda s, _: np.zeros(s["B"], np.float32), "table": "V D", "w": "D D",
+     "head": "D V"},
     sizes={"D": 64, "V": 50, "B": 4},
     small=_SMALL,
     true_recurrence=True,
-)
+)  # fmt: skip
 
 converging = Case(
     name="fixed_point_until_converged",

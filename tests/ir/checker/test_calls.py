@@ -18,19 +18,11 @@ def check(main: str, *functions: str) -> None:
 
 @table(
     (["f (a) => (r) { r = own.f (a) }"], "function 'own::f' calls itself, which ONNX forbids"),
-    (
-        ["f (a) => (r) { r = own.g (a) }", "g (a) => (r) { r = own.f (a) }"],
-        "function 'own::f' calls itself through 'own::g', which",
-    ),
-    (
-        [
-            "f (a) => (r) { r = own.g (a) }",
-            "g (a) => (r) { r = own.h (a) }",
-            "h (a) => (r) { s = own.k (a) r = own.g (s) }",
-            "k (a) => (r) { r = Neg (a) }",
-        ],
-        "function 'own::g' calls itself through 'own::h', which",
-    ),
+    (["f (a) => (r) { r = own.g (a) }", "g (a) => (r) { r = own.f (a) }"],
+     "function 'own::f' calls itself through 'own::g', which"),
+    (["f (a) => (r) { r = own.g (a) }", "g (a) => (r) { r = own.h (a) }",
+     "h (a) => (r) { s = own.k (a) r = own.g (s) }", "k (a) => (r) { r = Neg (a) }"],
+     "function 'own::g' calls itself through 'own::h', which"),
     (
         [
             """f (a) => (r) {
@@ -42,7 +34,7 @@ def check(main: str, *functions: str) -> None:
         ],
         "function 'own::f' calls itself, which",
     ),
-)
+)  # fmt: skip
 def test_circles(functions: list[str], fault: str) -> None:
     with pytest.raises(ModelError, match=fault):
         check("y = own.f (x)", *functions)

@@ -39,15 +39,9 @@ AT_ONCE = HoistInvariants(), VectorizeLoops(max_bytes=1 << 40)
     (COUNTED, AT_ONCE, False),
     (KNOWN, AT_ONCE, False),
     (KNOWN.replace("4000", "200"), AT_ONCE, True),
-    ids=[
-        "all at once",
-        "blocks",
-        "rows",
-        "iterations of an input",
-        "known sizes",
-        "small known sizes",
-    ],
-)
+    ids=["all at once", "blocks", "rows", "iterations of an input", "known sizes",
+     "small known sizes"],
+)  # fmt: skip
 def test_rewrites_within_the_limit(text, passes, allowed):
     before, after, limit = measured(text, *passes)
     assert limit.allows(before) and limit.allows(after) == allowed

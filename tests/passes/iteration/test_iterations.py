@@ -24,13 +24,9 @@ def iterations_of(counts):
 
 @pytest.mark.parametrize(
     ("counts", "most", "exact"),
-    [
-        ("three, yes", "3", "3"),
-        ("rows, yes", "N", "N"),
-        ("rows, go", "N", None),
-        ("n, yes", None, None),
-    ],
-)
+    [("three, yes", "3", "3"), ("rows, yes", "N", "N"), ("rows, go", "N", None),
+     ("n, yes", None, None)],
+)  # fmt: skip
 def test_the_trip_count(counts, most, exact):
     iterations = iterations_of(counts)
     exact_dim = iterations.iteration_dimension

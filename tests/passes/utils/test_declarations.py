@@ -230,13 +230,9 @@ def output_sizes(model):
 
 @pytest.mark.parametrize(
     ("declared", "wanted"),
-    {
-        "float": ["N", 4],
-        "float[N, 4]": ["N", 4],
-        "float[A, B]": ["A", "B"],
-        "float[?, ?]": [0, 4],
-    }.items(),
-)
+    {"float": ["N", 4], "float[N, 4]": ["N", 4], "float[A, B]": ["A", "B"],
+     "float[?, ?]": [0, 4]}.items(),
+)  # fmt: skip
 def test_an_output_is_declared_as_far_as_it_is_known(declared, wanted):
     """OpenCV refuses an output without a shape, and compilers of static shapes an open one."""
     model = onnx.parser.parse_model(

@@ -22,16 +22,10 @@ def choice(condition, yes, no, out="float[3]"):
 CHOICES = {
     "by an element": choice(POSITIVE, "a = Mul (e, y)", "h = Neg (e) b = Exp (h)"),
     "by the number of the iteration": choice(FIRST, "a = Identity (y)", "b = Add (e, y)"),
-    "an element of the iteration before": choice(
-        FIRST,
-        "a = Identity (y)",
-        "one = Constant <value = int64 {1}> () j = Sub (i, one) b = Gather (x, j)",
-    ),
-    "what was read is worked on": choice(
-        FIRST,
-        "a = Identity (y)",
-        "one = Constant <value = int64 {1}> () j = Sub (i, one) g = Gather (x, j) b = Add (g, e)",
-    ),
+    "an element of the iteration before": choice(FIRST, "a = Identity (y)",
+     "one = Constant <value = int64 {1}> () j = Sub (i, one) b = Gather (x, j)"),
+    "what was read is worked on": choice(FIRST, "a = Identity (y)",
+     "one = Constant <value = int64 {1}> () j = Sub (i, one) g = Gather (x, j) b = Add (g, e)"),
     "what is given on as it is": choice(POSITIVE, "a = Identity (e)", "b = Identity (y)"),
     "the same in both": choice(POSITIVE, "a = Identity (y)", "b = Identity (y)"),
     "a condition of rank 1": choice(

@@ -60,24 +60,19 @@ BODIES = {
         " f = MatMul (d, w) r = Exp (f)",
         {"Gather", "Add", "Tanh"},
     ),
-    "an operator without a rule": (
-        "e = Gather (x, i) p = MatMul (e, w) f = Exp (p) k = Celu (f)"
-        " u = If (yes) <then_branch = a () => (float[3] a1) { a1 = Neg (f) },"
-        " else_branch = b () => (float[3] b1) { b1 = Exp (f) }>"
-        " r = Mul (u, k) t = Add (s, u)",
-        {"Gather", "If", "Neg", "Exp", "Add"},
-    ),
-    "a random draw": (
-        "e = Gather (x, i) p = MatMul (e, w) f = Exp (p) u = RandomNormalLike (f)"
-        " g = Mul (u, h0) t = Add (s, f) z = Sub (g, g) r = Add (z, f)",
-        {"Gather", "RandomNormalLike", "Add"},
-    ),
+    "an operator without a rule": ("e = Gather (x, i) p = MatMul (e, w) f = Exp (p) k = Celu (f)"
+     " u = If (yes) <then_branch = a () => (float[3] a1) { a1 = Neg (f) },"
+     " else_branch = b () => (float[3] b1) { b1 = Exp (f) }> r = Mul (u, k) t = Add (s, u)",
+     {"Gather", "If", "Neg", "Exp", "Add"}),
+    "a random draw": ("e = Gather (x, i) p = MatMul (e, w) f = Exp (p) u = RandomNormalLike (f)"
+     " g = Mul (u, h0) t = Add (s, f) z = Sub (g, g) r = Add (z, f)",
+     {"Gather", "RandomNormalLike", "Add"}),
     "a size that is known only at run time": (
         "e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q) d = Mul (t, p)"
         " l = ReduceSum <keepdims = 0> (d) m = Mul (l, o) r = Exp (m)",
         {"Gather", "Add", "Tanh"},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.sample(8)

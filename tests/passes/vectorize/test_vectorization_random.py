@@ -41,44 +41,22 @@ BRANCHES = {
 PLAIN = ("{0} = Add ({1}, {2})", "{0} = Sub ({1}, {2})", "{0} = Max ({1}, {2})", "{0} = Neg ({1})")
 STATES = {
     # initial, type, what gives it on
-    "buffer by rows": (
-        "o",
-        "float[5, 3]",
-        "{0}p = Reshape (i, at1) {1} = ScatterND ({0}, {0}p, {2})",
-    ),
-    "buffer from its end": (
-        "o",
-        "float[5, 3]",
-        "{0}n = Sub (minus, i) {0}p = Reshape ({0}n, at1) {1} = ScatterND ({0}, {0}p, {2})",
-    ),
-    "buffer of elements": (
-        "o",
-        "float[5, 3]",
-        "{0}p = Expand (i, flat) {0}u = Unsqueeze ({2}, at)"
-        " {1} = ScatterElements ({0}, {0}p, {0}u)",
-    ),
-    "buffer by columns": (
-        "q",
-        "float[3, 5]",
-        "{0}d = Expand (i, tall) {0}p = Concat <axis = 1> (down, {0}d)"
-        " {1} = ScatterND ({0}, {0}p, {2})",
-    ),
-    "buffer of sums": (
-        "o",
-        "float[5, 3]",
-        '{0}p = Reshape (i, at1) {1} = ScatterND <reduction = "add"> ({0}, {0}p, {2})',
-    ),
+    "buffer by rows": ("o", "float[5, 3]",
+     "{0}p = Reshape (i, at1) {1} = ScatterND ({0}, {0}p, {2})"),
+    "buffer from its end": ("o", "float[5, 3]",
+     "{0}n = Sub (minus, i) {0}p = Reshape ({0}n, at1) {1} = ScatterND ({0}, {0}p, {2})"),
+    "buffer of elements": ("o", "float[5, 3]",
+     "{0}p = Expand (i, flat) {0}u = Unsqueeze ({2}, at) {1} = ScatterElements ({0}, {0}p, {0}u)"),
+    "buffer by columns": ("q", "float[3, 5]",
+     "{0}d = Expand (i, tall) {0}p = Concat <axis = 1> (down, {0}d)"
+     " {1} = ScatterND ({0}, {0}p, {2})"),
+    "buffer of sums": ("o", "float[5, 3]",
+     '{0}p = Reshape (i, at1) {1} = ScatterND <reduction = "add"> ({0}, {0}p, {2})'),
     "list": ("s0", "seq(float[3])", "{1} = SequenceInsert ({0}, {2})"),
-    "growing": (
-        "none0",
-        "float[?, 3]",
-        "{0}u = Unsqueeze ({2}, at) {1} = Concat <axis = 0> ({0}, {0}u)",
-    ),
-    "growing to the front": (
-        "none0",
-        "float[?, 3]",
-        "{0}u = Unsqueeze ({2}, at) {1} = Concat <axis = 0> ({0}u, {0})",
-    ),
+    "growing": ("none0", "float[?, 3]",
+     "{0}u = Unsqueeze ({2}, at) {1} = Concat <axis = 0> ({0}, {0}u)"),
+    "growing to the front": ("none0", "float[?, 3]",
+     "{0}u = Unsqueeze ({2}, at) {1} = Concat <axis = 0> ({0}u, {0})"),
     "last one's": ("h0", "float[3]", "{1} = Tanh ({2})"),
     "recurrent": ("h0", "float[3]", "{0}w = Add ({0}, {2}) {1} = Tanh ({0}w)"),
 }  # fmt: skip

@@ -47,17 +47,12 @@ def rows(start, count="shape"):
 
 @pytest.mark.parametrize(
     ("nodes", "options", "known"),
-    [
-        (READ, {}, True),
-        (READ.replace("(p, i)", "(p, j)").replace("e =", "j = Add (i, one) e ="), {}, True),
-        (GUARDED, {}, False),
-        (READ, {"on": "d = Less (t, none)"}, False),
-        (READ, {"count": "m"}, False),
-        (NESTED, {"count": "m"}, False),
-        (NESTED, {"count": "one"}, True),
-        (READ.replace("Add (t, e)", "Cos (t)"), {}, False),
-    ],
-)
+    [(READ, {}, True),
+     (READ.replace("(p, i)", "(p, j)").replace("e =", "j = Add (i, one) e ="), {}, True),
+     (GUARDED, {}, False), (READ, {"on": "d = Less (t, none)"}, False),
+     (READ, {"count": "m"}, False), (NESTED, {"count": "m"}, False),
+     (NESTED, {"count": "one"}, True), (READ.replace("Add (t, e)", "Cos (t)"), {}, False)],
+)  # fmt: skip
 def test_positions_in_a_loop_bound_its_iterations(nodes, options, known):
     """All n rows of p [5] are read, so n is at most 5, unless some of them may not be read."""
     before, after = (

@@ -6,15 +6,10 @@ from conversions import assert_becomes, assert_carried_everywhere, assert_refuse
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        "y = Compress <axis = -2> (x, c)",
-        11,
-        10,
-        ["Compress <axis = 1> (x, c)"],
-        "float[2, 3, 4] x, bool[2] c",
-    ),
+    ("y = Compress <axis = -2> (x, c)", 11, 10, ["Compress <axis = 1> (x, c)"],
+     "float[2, 3, 4] x, bool[2] c"),
     ("y = Compress (x, c)", 11, 10, ["Compress (x, c)"], "x, bool[2] c"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

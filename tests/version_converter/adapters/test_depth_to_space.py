@@ -7,14 +7,9 @@ from straightline import convert_version, reference
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        'y = DepthToSpace <blocksize = 2, mode = "DCR"> (x)',
-        11,
-        10,
-        ["DepthToSpace <blocksize = 2> (x)"],
-        "float[1, 8, 2, 3] x",
-    )
-]
+    ('y = DepthToSpace <blocksize = 2, mode = "DCR"> (x)', 11, 10,
+     ["DepthToSpace <blocksize = 2> (x)"], "float[1, 8, 2, 3] x")
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)

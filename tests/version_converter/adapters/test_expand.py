@@ -20,18 +20,9 @@ def test_axes_of_length_1_are_repeated():
 @pytest.mark.parametrize("type_", ["float", "int64", "bool"])
 @pytest.mark.parametrize(
     ("shape", "wanted"),
-    [
-        ((1, 3), (2, 3)),
-        ((2, 3), (1, 1)),
-        ((2, 3), (1,)),
-        ((3,), (2, 1, 3)),
-        ((), (2, 2)),
-        ((), ()),
-        ((1, 3), (0, 3)),
-        ((0, 1), (1, 4)),
-        ((2, 1), (3, 2, 0)),
-    ],
-)
+    [((1, 3), (2, 3)), ((2, 3), (1, 1)), ((2, 3), (1,)), ((3,), (2, 1, 3)), ((), (2, 2)), ((), ()),
+     ((1, 3), (0, 3)), ((0, 1), (1, 4)), ((2, 1), (3, 2, 0))],
+)  # fmt: skip
 def test_numbers(type_, shape, wanted):
     dtype = np.float32 if type_ == "float" else np.dtype(type_)
     x = np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)

@@ -88,12 +88,8 @@ def test_remainders_are_those_of_the_data():
 
 
 @table(
-    (
-        "a = Cast <to = 7> (x) t = Constant <value_int = 3> () y = Mod (a, t)",
-        "int64[2, 3]",
-        13,
-        (9,),
-    )
-)
+    ("a = Cast <to = 7> (x) t = Constant <value_int = 3> () y = Mod (a, t)", "int64[2, 3]", 13,
+     (9,))
+)  # fmt: skip
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)

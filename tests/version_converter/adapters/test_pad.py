@@ -112,14 +112,9 @@ def test_wrapping_pads_are_refused():
 
 @table(
     ("p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)", "float[3, 4]", 13, (7, 10, 19)),
-    (
-        "p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
-        " y = Pad (x, p, , a)",
-        "float[2, 4]",
-        18,
-        (7, 13, 17, 21),
-    ),
-)
+    ("p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
+     " y = Pad (x, p, , a)", "float[2, 4]", 18, (7, 13, 17, 21)),
+)  # fmt: skip
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

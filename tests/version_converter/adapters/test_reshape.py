@@ -89,15 +89,11 @@ ALIGNED = {
         + f"two = Constant <value_ints = [2]> () s = Concat <axis = 0> (n, t, rest, two) {NODE}",
         ["Reshape (x, [0, 1, 0, 3, 2])", "Squeeze (y_reshaped, [1])"],
     ),
-    "float[N, 4, T, 6] x": (
-        JOINED,
-        ["Concat <axis = 0> (h, [1])", "Gather <axis = 0> (y_pool, [0, 3, 1, 2])"],
-    ),
-    "float[N, 4, T, 6] x ": (
-        SPLIT + "y = Reshape <allowzero = 1> (j, s)",
-        ["Unsqueeze (j, [1])", "Reshape (y_Unsqueeze, s)"],
-    ),
-}
+    "float[N, 4, T, 6] x": (JOINED,
+     ["Concat <axis = 0> (h, [1])", "Gather <axis = 0> (y_pool, [0, 3, 1, 2])"]),
+    "float[N, 4, T, 6] x ": (SPLIT + "y = Reshape <allowzero = 1> (j, s)",
+     ["Unsqueeze (j, [1])", "Reshape (y_Unsqueeze, s)"]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("signature", ALIGNED)

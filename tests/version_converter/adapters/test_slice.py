@@ -20,14 +20,9 @@ from tables import table
 
 STEPS = [
     # Body, opset before and after, what it becomes, inputs.
-    (
-        "y = Slice <starts = [1], ends = [2], axes = [1]> (x)",
-        9,
-        10,
-        ["Slice (x, [1], [2], [1])"],
-        "float[2, 3] x",
-    )
-]
+    ("y = Slice <starts = [1], ends = [2], axes = [1]> (x)", 9, 10, ["Slice (x, [1], [2], [1])"],
+     "float[2, 3] x")
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
@@ -162,15 +157,9 @@ def test_there_and_back(body, output, opset, targets):
 @pytest.mark.parametrize("type_", ["int64", "int32"])
 @pytest.mark.parametrize(
     ("axes", "starts", "ends", "steps"),
-    [
-        ([1], [1], [3], None),
-        ([-1, 0], [-2, 0], [9, 1], None),
-        ([0, 1], [1, 3], [-9, -9], [-1, -2]),
-        ([-2], [2**31 - 1], [-(2**31)], [-1]),
-        ([1, -3], [0, 1], [0, 2], [1, 3]),
-        ([], [], [], []),
-    ],
-)
+    [([1], [1], [3], None), ([-1, 0], [-2, 0], [9, 1], None), ([0, 1], [1, 3], [-9, -9], [-1, -2]),
+     ([-2], [2**31 - 1], [-(2**31)], [-1]), ([1, -3], [0, 1], [0, 2], [1, 3]), ([], [], [], [])],
+)  # fmt: skip
 def test_axes_from_run_time(type_, axes, starts, ends, steps):
     given = {"s": starts, "e": ends, "a": axes} | ({} if steps is None else {"t": steps})
     feeds = {name: np.array(numbers, type_) for name, numbers in given.items()}

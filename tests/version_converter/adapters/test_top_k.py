@@ -112,13 +112,9 @@ def test_the_smallest_in_any_order():
 
 @table(
     ("y, i = TopK <k = 2> (x)", "float[2, 2]", 9, (7, 10, 11, 24)),
-    (
-        "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0, axis = 1> (x, k)",
-        "float[2, 2]",
-        13,
-        (7, 9, 10, 24),
-    ),
-)
+    ("k = Constant <value_ints = [2]> () y, i = TopK <largest = 0, axis = 1> (x, k)", "float[2, 2]",
+     13, (7, 9, 10, 24)),
+)  # fmt: skip
 def test_there_and_back(body, output, opset, targets):
     assert_there_and_back(body, output, opset, targets)
 

@@ -255,13 +255,9 @@ def test_a_decayed_maximum_may_start_at_minus_infinity():
 @pytest.mark.parametrize("elem_type", ["int64", "int32"])
 @pytest.mark.parametrize(
     "body",
-    [
-        "a = Add (s, k) s2 = Where (g, k, a)",
-        "a = Sub (s, k) b = Where (g, k, a) s2 = Add (b, k)",
-        "a = Max (s, k) s2 = Where (g, a, s)",
-        "a = Max (s, k) b = Neg (k) s2 = Min (a, b)",
-    ],
-)
+    ["a = Add (s, k) s2 = Where (g, k, a)", "a = Sub (s, k) b = Where (g, k, a) s2 = Add (b, k)",
+     "a = Max (s, k) s2 = Where (g, a, s)", "a = Max (s, k) b = Neg (k) s2 = Min (a, b)"],
+)  # fmt: skip
 def test_resets_and_bounds_of_integers_are_exact(elem_type, body):
     """Sums wrap as in the loop; what replaced the state last, less the sum until then, is exact."""
     number = {"int64": 7, "int32": 6}[elem_type]

@@ -42,22 +42,15 @@ def test_one_product_may_be_a_negative_zero(size):
 
 
 FORMS = {
-    "ellipsis": (
-        "float[b, n, 8] x, float[b, 8, m] z",
-        'y = Einsum <equation = "...ij,...jk->...ik"> (x, z)',
-        "y = MatMul (x, z)",
-    ),
-    "two summed": (
-        "float[2, 3, 5] x, float[3, 5, 4] z",
-        'y = Einsum <equation = "abc,bcd->ad"> (x, z)',
-        "p = Reshape (x, <[2, 15]>) q = Reshape (z, <[15, 4]>) y = MatMul (p, q)",
-    ),
-    "two free": (
-        "float[b, n, m, 8] x, float[b, k, 8] z",
-        'y = Einsum <equation = "bnmi,bki->bnmk"> (x, z)',
-        "t = Transpose <perm = [0, 2, 1]> (z) u = Unsqueeze (t, <[1]>) y = MatMul (x, u)",
-    ),
-}
+    "ellipsis": ("float[b, n, 8] x, float[b, 8, m] z",
+     'y = Einsum <equation = "...ij,...jk->...ik"> (x, z)', "y = MatMul (x, z)"),
+    "two summed": ("float[2, 3, 5] x, float[3, 5, 4] z",
+     'y = Einsum <equation = "abc,bcd->ad"> (x, z)',
+     "p = Reshape (x, <[2, 15]>) q = Reshape (z, <[15, 4]>) y = MatMul (p, q)"),
+    "two free": ("float[b, n, m, 8] x, float[b, k, 8] z",
+     'y = Einsum <equation = "bnmi,bki->bnmk"> (x, z)',
+     "t = Transpose <perm = [0, 2, 1]> (z) u = Unsqueeze (t, <[1]>) y = MatMul (x, u)"),
+}  # fmt: skip
 NEAR = {"ellipsis": ("jk->", "kj->"), "two summed": ("bcd", "cbd"), "two free": ("bki", "kbi")}
 
 

@@ -33,23 +33,17 @@ NARROW = (
     + "i = Reciprocal (r) n = Mul (d, i) t = Cast <to = 10> (n) k = Mul (t, s) y = Add (k, b)"
 )
 PAIRS = {
-    "LayerNormalization": (
-        f"{CUBE}{LAST}{{ y = LayerNormalization (x, s, b) }}",
-        f"{CUBE}{LAST}{{ {LAYER} y = Add (b, k) }}",
-    ),
-    "LayerNormalization of narrow floats": (
-        f"{HALF}{LAST}{{ y = LayerNormalization (x, s, b) }}",
-        f"{HALF}{LAST}{{ {NARROW} }}",
-    ),
-    "RMSNormalization": (
-        f"{CUBE}{LAST}{{ y = RMSNormalization (x, s) }}",
-        f"{CUBE}{LAST}{{ {RMS} }}",
-    ),
+    "LayerNormalization": (f"{CUBE}{LAST}{{ y = LayerNormalization (x, s, b) }}",
+     f"{CUBE}{LAST}{{ {LAYER} y = Add (b, k) }}"),
+    "LayerNormalization of narrow floats": (f"{HALF}{LAST}{{ y = LayerNormalization (x, s, b) }}",
+     f"{HALF}{LAST}{{ {NARROW} }}"),
+    "RMSNormalization": (f"{CUBE}{LAST}{{ y = RMSNormalization (x, s) }}",
+     f"{CUBE}{LAST}{{ {RMS} }}"),
     "GroupNormalization": (
         f"{IMAGE}{GROUPS}{{ y = GroupNormalization <num_groups = 2> (x, s, b) }}",
         f"{IMAGE}{GROUPS}{{ {GROUP} }}",
     ),
-}
+}  # fmt: skip
 
 
 def below_18(before, after):

@@ -37,48 +37,28 @@ SAME = {
      text("d = Cast <to = 6> (x) y = Neg (d)", 0, "y", "uint8"))}  # fmt: skip
 OTHER = {
     "a key of another key": (text(FULL, 0, "z"), text(KEY, 1, "key")),
-    "a key that is not strict, of a key": (
-        text(FULL, 1, "z"),
-        text(f"{FULL} c = Less (z, zero) y = Where (c, zero, z)", 1, "y"),
-    ),
+    "a key that is not strict, of a key": (text(FULL, 1, "z"),
+     text(f"{FULL} c = Less (z, zero) y = Where (c, zero, z)", 1, "y")),
     "NaN stays above": (text("", 0, "x"), text("y = Neg (x)", 1, "y")),
-    "NaN as the lowest of rising keys": (
-        text("", 1, "x"),
-        text("h = IsNaN (x) y = Where (h, least, x)", 1, "y"),
-    ),
-    "infinity and NaN alike": (
-        text("", 0, "x"),
-        text("e = Neg (x) h = IsNaN (x) y = Where (h, least, e)", 1, "y"),
-    ),
+    "NaN as the lowest of rising keys": (text("", 1, "x"),
+     text("h = IsNaN (x) y = Where (h, least, x)", 1, "y")),
+    "infinity and NaN alike": (text("", 0, "x"),
+     text("e = Neg (x) h = IsNaN (x) y = Where (h, least, e)", 1, "y")),
     "doubles above the lowest key": (text("", 0, "x", "double"), text(KEY, 1, "key", "double")),
-    "a part that is turned": (
-        text("", 1, "x"),
-        text("c = Less (x, zero) e = Neg (x) y = Where (c, e, x)", 1, "y"),
-    ),
-    "a part turned in its place": (
-        text("", 1, "x"),
-        text("m = Neg (one) a = Less (m, x) b = Less (x, one) e = Neg (x) p = Where (b, e, x)"
-             " y = Where (a, p, x)", 1, "y"),
-    ),
-    "a part that is one number": (
-        text("", 1, "x"),
-        text("a = Less (zero, x) b = Less (x, one) p = Where (b, zero, x) y = Where (a, p, x)",
-             1, "y"),
-    ),
-    "a jump": (
-        text("", 1, "x"),
-        text("c = Equal (x, zero) y = Where (c, one, x)", 1, "y"),
-    ),
+    "a part that is turned": (text("", 1, "x"),
+     text("c = Less (x, zero) e = Neg (x) y = Where (c, e, x)", 1, "y")),
+    "a part turned in its place": (text("", 1, "x"),
+     text("m = Neg (one) a = Less (m, x) b = Less (x, one) e = Neg (x) p = Where (b, e, x)"
+     " y = Where (a, p, x)", 1, "y")),
+    "a part that is one number": (text("", 1, "x"),
+     text("a = Less (zero, x) b = Less (x, one) p = Where (b, zero, x) y = Where (a, p, x)", 1,
+     "y")),
+    "a jump": (text("", 1, "x"), text("c = Equal (x, zero) y = Where (c, one, x)", 1, "y")),
     "a narrow type": (text("", 1, "x"), text("y = Cast <to = 10> (x)", 1, "y")),
     "the largest": (text("", 0, "x"), text(KEY, 0, "key")),
-    "bytes that wrap": (
-        text("", 0, "x", "int8"),
-        text("y = Neg (x)", 1, "y", "int8"),
-    ),
-    "two numbers": (
-        text("", 1, "x"),
-        text("z = Cast <to = 1> (k) c = Less (z, one) y = Where (c, x, one)", 1, "y"),
-    ),
+    "bytes that wrap": (text("", 0, "x", "int8"), text("y = Neg (x)", 1, "y", "int8")),
+    "two numbers": (text("", 1, "x"),
+     text("z = Cast <to = 1> (k) c = Less (z, one) y = Where (c, x, one)", 1, "y")),
 }  # fmt: skip
 
 

@@ -10,19 +10,15 @@ TEXT = "g (float[n, 4, m] x, float[n, 4, m] w) => (float[n, m, 4] y) {{ {} }}"
 TURN = "Transpose <perm = [0, 2, 1]>"
 PAIRS = {
     "elementwise": (f"a = {TURN} (x) y = Exp (a)", f"a = Exp (x) y = {TURN} (a)"),
-    "two operands": (
-        f"a = {TURN} (x) b = {TURN} (w) y = Sub (a, b)",
-        f"a = Sub (x, w) y = {TURN} (a)",
-    ),
-    "a named axis": (
-        f"a = {TURN} (x) y = Softmax <axis = 2> (a)",
-        f"a = Softmax <axis = 1> (x) y = {TURN} (a)",
-    ),
+    "two operands": (f"a = {TURN} (x) b = {TURN} (w) y = Sub (a, b)",
+     f"a = Sub (x, w) y = {TURN} (a)"),
+    "a named axis": (f"a = {TURN} (x) y = Softmax <axis = 2> (a)",
+     f"a = Softmax <axis = 1> (x) y = {TURN} (a)"),
     "below and above": (
         f"a = {TURN} (x) b = {TURN} (w) c = Mul (a, b) d = Exp (c) y = Softmax <axis = 2> (d)",
         f"a = Mul (x, w) b = Exp (a) c = Softmax <axis = 1> (b) y = {TURN} (c)",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -19,89 +19,63 @@ ZEROS = np.array([[0.0, -0.0, 1.0], [-0.0, 0.0, -2.0]], np.float32)
 PAIRS = {
     "sum": ("y = Add (x, zero)", "y = Identity (x)"),
     "sum with a row": ("y = Add (row, x)", "y = Identity (x)"),
-    "sum of one": (
-        "t = Unsqueeze (x, first) y = ReduceSum <keepdims = 0> (t, first)",
-        "y = Identity (x)",
-    ),
+    "sum of one": ("t = Unsqueeze (x, first) y = ReduceSum <keepdims = 0> (t, first)",
+     "y = Identity (x)"),
     "difference": ("y = Sub (zero, x)", "y = Neg (x)"),
     "swapped": ("t = Sub (x, z) y = Neg (t)", "y = Sub (z, x)"),
     "below": ("t = Add (x, zero) u = Mul (t, z) y = Tanh (u)", "u = Mul (x, z) y = Tanh (u)"),
     "moved": ("t = Add (x, zero) y = Transpose (t)", "y = Transpose (x)"),
     "dividend": ("t = Add (x, zero) y = Div (t, z)", "y = Div (x, z)"),
     "extremes": ("t = Max (x, z) y = Min (t, x)", "t = Max (z, x) y = Min (x, t, x)"),
-    "chosen": (
-        "t = Add (x, zero) c = Less (t, z) y = Where (c, t, z)",
-        "c = Less (x, z) y = Where (c, x, z)",
-    ),
+    "chosen": ("t = Add (x, zero) c = Less (t, z) y = Where (c, t, z)",
+     "c = Less (x, z) y = Where (c, x, z)"),
     "constants": ("y = Max (x, minus)", "y = Max (x, zero)"),
-    "forgotten in a product": (
-        "t = Add (x, zero) u = Mul (t, t) y = Div (z, u)",
-        "u = Mul (x, x) y = Div (z, u)",
-    ),
-    "forgotten in a sum": (
-        "t = Add (x, zero) s = Tanh (t) u = Add (s, one) y = Div (z, u)",
-        "s = Tanh (x) u = Add (s, one) y = Div (z, u)",
-    ),
+    "forgotten in a product": ("t = Add (x, zero) u = Mul (t, t) y = Div (z, u)",
+     "u = Mul (x, x) y = Div (z, u)"),
+    "forgotten in a sum": ("t = Add (x, zero) s = Tanh (t) u = Add (s, one) y = Div (z, u)",
+     "s = Tanh (x) u = Add (s, one) y = Div (z, u)"),
     "forgotten in a normalization": (
         "t = Add (x, zero) u = LayerNormalization (t, ones) y = Mul (u, z)",
         "u = LayerNormalization (x, ones) y = Mul (u, z)",
     ),
     "power": ("t = Add (x, zero) y = Pow (t, three)", "y = Pow (x, three)"),
-    "exponent": (
-        "t = Add (x, zero) u = Pow (z, t) y = Reciprocal (u)",
-        "u = Pow (z, x) y = Reciprocal (u)",
-    ),
-    "sizes": (
-        "t = Add (x, zero) s = Shape (t) c = Expand (one, s) y = Add (t, c)",
-        "s = Shape (x) c = Expand (one, s) y = Add (x, c)",
-    ),
-    "a node that may fail": (
-        "t = Add (x, zero) i = Cast <to = 7> (z) y = Gather (t, i)",
-        "i = Cast <to = 7> (z) y = Gather (x, i)",
-    ),
+    "exponent": ("t = Add (x, zero) u = Pow (z, t) y = Reciprocal (u)",
+     "u = Pow (z, x) y = Reciprocal (u)"),
+    "sizes": ("t = Add (x, zero) s = Shape (t) c = Expand (one, s) y = Add (t, c)",
+     "s = Shape (x) c = Expand (one, s) y = Add (x, c)"),
+    "a node that may fail": ("t = Add (x, zero) i = Cast <to = 7> (z) y = Gather (t, i)",
+     "i = Cast <to = 7> (z) y = Gather (x, i)"),
     "a node whose failures are unknown": (
         "t = Add (x, zero) u = Unsqueeze (t, first) y = LpPool <kernel_shape = [2]> (u)",
         "u = Unsqueeze (x, first) y = LpPool <kernel_shape = [2]> (u)",
     ),
-    "bias": (
-        "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s, row)",
-        "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s)",
-    ),
-}
+    "bias": ("s = Concat <axis = 0> (row, row, row) y = Gemm (x, s, row)",
+     "s = Concat <axis = 0> (row, row, row) y = Gemm (x, s)"),
+}  # fmt: skip
 
 MISSES = {
     "divisor": ("t = Add (z, zero) y = Div (x, t)", "y = Div (x, z)"),
     "reciprocal": ("t = Add (x, zero) y = Reciprocal (t)", "y = Reciprocal (x)"),
     "power": ("t = Add (x, zero) y = Pow (t, z)", "y = Pow (x, z)"),
-    "below a divisor": (
-        "t = Add (z, zero) u = Tanh (t) y = Div (x, u)",
-        "u = Tanh (z) y = Div (x, u)",
-    ),
-    "remembered by a product": (
-        "t = Add (x, zero) u = Mul (t, z) y = Div (x, u)",
-        "u = Mul (x, z) y = Div (x, u)",
-    ),
-    "remembered by a sum": (
-        "t = Add (x, zero) u = Add (t, row) y = Div (z, u)",
-        "u = Add (x, minus) y = Div (z, u)",
-    ),
+    "below a divisor": ("t = Add (z, zero) u = Tanh (t) y = Div (x, u)",
+     "u = Tanh (z) y = Div (x, u)"),
+    "remembered by a product": ("t = Add (x, zero) u = Mul (t, z) y = Div (x, u)",
+     "u = Mul (x, z) y = Div (x, u)"),
+    "remembered by a sum": ("t = Add (x, zero) u = Add (t, row) y = Div (z, u)",
+     "u = Add (x, minus) y = Div (z, u)"),
     "root": ("t = Add (x, zero) y = Pow (t, minus_one)", "y = Pow (x, minus_one)"),
     "a number of elements": (
         "s = ReduceSum <keepdims = 0> (x) t = Add (s, zero) y = Range (zero, one, t)",
         "s = ReduceSum <keepdims = 0> (x) y = Range (zero, one, s)",
     ),
-    "a node that fails": (
-        "t = Add (x, zero) i = Cast <to = 7> (z) y = Gather (t, i)",
-        "i = Cast <to = 7> (x) y = Gather (x, i)",
-    ),
+    "a node that fails": ("t = Add (x, zero) i = Cast <to = 7> (z) y = Gather (t, i)",
+     "i = Cast <to = 7> (x) y = Gather (x, i)"),
     "one": ("y = Add (x, one)", "y = Identity (x)"),
     "sign": ("y = Sub (x, z)", "y = Sub (z, x)"),
     "growing": ("t = ReduceSum (x) y = Add (t, row)", "y = ReduceSum (x)"),
-    "text": (
-        "t = Add (x, zero) s = Cast <to = 8> (t) e = Equal (s, s) y = Cast <to = 1> (e)",
-        "s = Cast <to = 8> (x) t = Cast <to = 8> (z) e = Equal (s, t) y = Cast <to = 1> (e)",
-    ),
-}
+    "text": ("t = Add (x, zero) s = Cast <to = 8> (t) e = Equal (s, s) y = Cast <to = 1> (e)",
+     "s = Cast <to = 8> (x) t = Cast <to = 8> (z) e = Equal (s, t) y = Cast <to = 1> (e)"),
+}  # fmt: skip
 
 
 def model(nodes):

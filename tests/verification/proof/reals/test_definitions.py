@@ -32,17 +32,13 @@ FORMS = {
         "c = Mul (m, m) v = Sub (a, c) e = Add (v, eps) r = Sqrt (e) n = Div (d, r) "
         "k = Mul (n, s) y = Add (k, b)",
     ),
-    "RMSNormalization": (
-        (CUBE, "y = RMSNormalization (x, s)", LAST),
-        "p = Pow (x, two) a = ReduceMean (p, axis) e = Add (a, eps) r = Sqrt (e) i = Div (one, r) "
-        "n = Mul (x, i) y = Mul (s, n)",
-    ),
-    "InstanceNormalization": (
-        (IMAGE, "y = InstanceNormalization (x, s, b)", CHANNELS),
-        "k = ReduceMean (x, axis) d = Sub (x, k) q = Mul (d, d) u = ReduceMean (q, axis) "
-        "e = Add (u, eps) r = Sqrt (e) n = Div (d, r) c = Reshape (s, column) "
-        "f = Reshape (b, column) w = Mul (n, c) y = Add (w, f)",
-    ),
+    "RMSNormalization": ((CUBE, "y = RMSNormalization (x, s)", LAST),
+     "p = Pow (x, two) a = ReduceMean (p, axis) e = Add (a, eps) r = Sqrt (e) i = Div (one, r) "
+     "n = Mul (x, i) y = Mul (s, n)"),
+    "InstanceNormalization": ((IMAGE, "y = InstanceNormalization (x, s, b)", CHANNELS),
+     "k = ReduceMean (x, axis) d = Sub (x, k) q = Mul (d, d) u = ReduceMean (q, axis) "
+     "e = Add (u, eps) r = Sqrt (e) n = Div (d, r) c = Reshape (s, column) "
+     "f = Reshape (b, column) w = Mul (n, c) y = Add (w, f)"),
     "GroupNormalization": (
         (IMAGE, "y = GroupNormalization <num_groups = 2> (x, s, b)", GROUPS),
         "g = Reshape (x, grouped) k = ReduceMean (g, axis) d = Sub (g, k) q = Mul (d, d) "
@@ -53,79 +49,50 @@ FORMS = {
         "z = Reshape (n, image) c = Reshape (s, column) f = Reshape (b, column) "
         "w = Mul (z, c) y = Add (w, f)",
     ),
-    "Transpose": (
-        (IMAGE, "k = Add (x, tall) y = Mul (k, x)", TURNED),
-        "t = Transpose <perm = [2, 0, 1]> (x) a = Add (wide, t) q = Mul (t, t) r = Mul (t, wide) "
-        "c = Add (q, r) y = Transpose <perm = [1, 2, 0]> (c)",
-    ),
-    "BatchNormalization": (
-        (IMAGE, "y = BatchNormalization (x, s, b, m, v)", CHANNELS),
-        "e = Add (v, eps) r = Sqrt (e) k = Div (s, r) a = Mul (m, k) c = Sub (b, a) "
-        "f = Reshape (k, column) h = Reshape (c, column) w = Mul (x, f) y = Add (w, h)",
-    ),
-    "Gelu": (
-        (CUBE, "y = Gelu (x)", "<float root = {1.4142135}, float one = {1.0}, float half = {0.5}>"),
-        "d = Div (x, root) e = Erf (d) f = Add (e, one) g = Mul (x, f) y = Mul (g, half)",
-        "d = Div (x, root) e = Erf (d) g = Mul (x, e) f = Add (x, g) y = Mul (half, f)",
-    ),
+    "Transpose": ((IMAGE, "k = Add (x, tall) y = Mul (k, x)", TURNED),
+     "t = Transpose <perm = [2, 0, 1]> (x) a = Add (wide, t) q = Mul (t, t) r = Mul (t, wide) "
+     "c = Add (q, r) y = Transpose <perm = [1, 2, 0]> (c)"),
+    "BatchNormalization": ((IMAGE, "y = BatchNormalization (x, s, b, m, v)", CHANNELS),
+     "e = Add (v, eps) r = Sqrt (e) k = Div (s, r) a = Mul (m, k) c = Sub (b, a) "
+     "f = Reshape (k, column) h = Reshape (c, column) w = Mul (x, f) y = Add (w, h)"),
+    "Gelu": ((CUBE, "y = Gelu (x)",
+     "<float root = {1.4142135}, float one = {1.0}, float half = {0.5}>"),
+     "d = Div (x, root) e = Erf (d) f = Add (e, one) g = Mul (x, f) y = Mul (g, half)",
+     "d = Div (x, root) e = Erf (d) g = Mul (x, e) f = Add (x, g) y = Mul (half, f)"),
     "Gelu of tanh": (
-        (
-            CUBE,
-            'y = Gelu <approximate = "tanh"> (x)',
-            "<float k = {0.7978846}, float c = {0.044715}, float one = {1.0}, float half = {0.5}, "
-            "float three = {3.0}>",
-        ),
+        (CUBE, 'y = Gelu <approximate = "tanh"> (x)',
+         "<float k = {0.7978846}, float c = {0.044715}, float one = {1.0}, float half = {0.5}, "
+         "float three = {3.0}>"),
         "p = Pow (x, three) q = Mul (c, p) r = Add (x, q) t = Mul (k, r) u = Tanh (t) "
         "w = Add (one, u) z = Mul (half, x) y = Mul (z, w)",
     ),
-    "Softmax": (
-        (CUBE, "y = Softmax (x)", LAST),
-        "m = ReduceMax (x, axis) d = Sub (x, m) e = Exp (d) t = ReduceSum (e, axis) "
-        "i = Reciprocal (t) y = Mul (e, i)",
-    ),
-    "LogSoftmax": (
-        (CUBE, "y = LogSoftmax (x)", LAST),
-        "p = Softmax (x) y = Log (p)",
-        "l = ReduceLogSumExp (x, axis) y = Sub (x, l)",
-    ),
-    "Mish": (
-        (CUBE, "y = Mish (x)", LAST),
-        "e = Exp (x) f = Add (e, one) p = Log (f) t = Tanh (p) y = Mul (x, t)",
-    ),
-    "Swish": (
-        (CUBE, "n = Neg (x) e = Exp (n) f = Add (one, e) y = Div (x, f)", LAST),
-        "y = Swish (x)",
-    ),
-    "HardSwish": (
-        (CUBE, "y = HardSwish (x)", "<float c = {3.0}, float z = {0.0}, float k = {6.0}>"),
-        "a = Add (x, c) f = Clip (a, z, k) g = Mul (x, f) y = Div (g, k)",
-        "a = Add (c, x) f = Clip (a, z, k) g = Div (f, k) y = Mul (g, x)",
-    ),
+    "Softmax": ((CUBE, "y = Softmax (x)", LAST),
+     "m = ReduceMax (x, axis) d = Sub (x, m) e = Exp (d) t = ReduceSum (e, axis) "
+     "i = Reciprocal (t) y = Mul (e, i)"),
+    "LogSoftmax": ((CUBE, "y = LogSoftmax (x)", LAST), "p = Softmax (x) y = Log (p)",
+     "l = ReduceLogSumExp (x, axis) y = Sub (x, l)"),
+    "Mish": ((CUBE, "y = Mish (x)", LAST),
+     "e = Exp (x) f = Add (e, one) p = Log (f) t = Tanh (p) y = Mul (x, t)"),
+    "Swish": ((CUBE, "n = Neg (x) e = Exp (n) f = Add (one, e) y = Div (x, f)", LAST),
+     "y = Swish (x)"),
+    "HardSwish": ((CUBE, "y = HardSwish (x)",
+     "<float c = {3.0}, float z = {0.0}, float k = {6.0}>"),
+     "a = Add (x, c) f = Clip (a, z, k) g = Mul (x, f) y = Div (g, k)",
+     "a = Add (c, x) f = Clip (a, z, k) g = Div (f, k) y = Mul (g, x)"),
     "Sigmoid": ((CUBE, "y = Sigmoid (x)", LAST), "e = Exp (x) f = Add (e, one) y = Div (e, f)"),
     "Softplus": ((CUBE, "y = Softplus (x)", LAST), "e = Exp (x) f = Add (e, one) y = Log (f)"),
-    "Tanh": (
-        (CUBE, "y = Tanh (x)", LAST),
-        "d = Mul (two, x) p = Sigmoid (d) q = Mul (two, p) y = Sub (q, one)",
-    ),
-    "Sinh": (
-        (CUBE, "y = Sinh (x)", LAST),
-        "m = Neg (x) e = Exp (x) f = Exp (m) d = Sub (e, f) y = Div (d, two)",
-        "m = Neg (x) k = Sinh (m) y = Neg (k)",
-    ),
-    "Cosh": (
-        (CUBE, "y = Cosh (x)", LAST),
-        "e = Exp (x) f = Reciprocal (e) d = Add (e, f) y = Div (d, two)",
-        "m = Neg (x) y = Cosh (m)",
-    ),
-    "ReduceL2": (
-        (ROWS, "y = ReduceL2 <keepdims = 0> (x, axis)", LAST),
-        "q = Pow (x, two) t = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (t)",
-    ),
-    "ReduceLogSumExp": (
-        (ROWS, "y = ReduceLogSumExp <keepdims = 0> (x, axis)", LAST),
-        "m = ReduceMax (x, axis) d = Sub (x, m) e = Exp (d) t = ReduceSum (e, axis) l = Log (t) "
-        "r = Add (l, m) y = Squeeze (r, axis)",
-    ),
+    "Tanh": ((CUBE, "y = Tanh (x)", LAST),
+     "d = Mul (two, x) p = Sigmoid (d) q = Mul (two, p) y = Sub (q, one)"),
+    "Sinh": ((CUBE, "y = Sinh (x)", LAST),
+     "m = Neg (x) e = Exp (x) f = Exp (m) d = Sub (e, f) y = Div (d, two)",
+     "m = Neg (x) k = Sinh (m) y = Neg (k)"),
+    "Cosh": ((CUBE, "y = Cosh (x)", LAST),
+     "e = Exp (x) f = Reciprocal (e) d = Add (e, f) y = Div (d, two)", "m = Neg (x) y = Cosh (m)"),
+    "ReduceL2": ((ROWS, "y = ReduceL2 <keepdims = 0> (x, axis)", LAST),
+     "q = Pow (x, two) t = ReduceSum <keepdims = 0> (q, axis) y = Sqrt (t)"),
+    "ReduceLogSumExp": ((ROWS, "y = ReduceLogSumExp <keepdims = 0> (x, axis)", LAST),
+     "m = ReduceMax (x, axis) d = Sub (x, m) e = Exp (d) t = ReduceSum (e, axis) l = Log (t) "
+     "r = Add (l, m) y = Squeeze (r, axis)"),
     "sums": ((CUBE, "a = Add (x, s) y = Add (a, b)", LAST), "a = Add (b, s) y = Sum (a, x)"),
 }  # fmt: skip
 """A signature, nodes and constants, then other nodes that are equal over the reals."""

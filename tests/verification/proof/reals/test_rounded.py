@@ -43,115 +43,68 @@ def proof(before, after):
 
 
 FOLDS = {
-    "a factor along the contracted axis": (
-        product("a = Mul (x, s) y = MatMul (a, w)", s=S, w=W),
-        product("y = MatMul (x, w)", w=S[:, None] * W),
-    ),
-    "a factor along the output axis": (
-        product("a = MatMul (x, w) y = Mul (t, a)", t=T, w=W),
-        product("y = MatMul (x, w)", w=W * T),
-    ),
-    "a number": (
-        product("a = MatMul (x, w) y = Mul (a, c)", c=C, w=W),
-        product("y = MatMul (x, w)", w=W * C),
-    ),
-    "a divisor": (
-        product("a = MatMul (x, w) y = Div (a, c)", c=C, w=W),
-        product("y = MatMul (x, w)", w=W * (np.float32(1) / C)),
-    ),
-    "a root": (
-        product("a = MatMul (x, w) y = Div (a, c)", c=np.float32(8**0.5), w=W),
-        product("y = MatMul (x, w)", w=W * np.float32(8**-0.5)),
-    ),
-    "a bias": (
-        product("a = MatMul (x, w) b = Add (a, t) y = Mul (b, c)", c=C, w=W, t=T),
-        product("a = MatMul (x, w) y = Add (a, t)", w=W * C, t=T * C),
-    ),
-    "output channels": (
-        convolution("a = Conv (x, k) y = Mul (a, t)", k=KERNEL, t=T.reshape(6, 1, 1)),
-        convolution("y = Conv (x, k)", k=KERNEL * T.reshape(6, 1, 1, 1)),
-    ),
-    "output channels of a kernel of one pixel": (
-        convolution("a = Conv (x, k) y = Mul (a, t)", 5, k=PIXEL, t=T.reshape(6, 1, 1)),
-        convolution("y = Conv (x, k)", 5, k=PIXEL * T.reshape(6, 1, 1, 1)),
-    ),
+    "a factor along the contracted axis": (product("a = Mul (x, s) y = MatMul (a, w)", s=S, w=W),
+     product("y = MatMul (x, w)", w=S[:, None] * W)),
+    "a factor along the output axis": (product("a = MatMul (x, w) y = Mul (t, a)", t=T, w=W),
+     product("y = MatMul (x, w)", w=W * T)),
+    "a number": (product("a = MatMul (x, w) y = Mul (a, c)", c=C, w=W),
+     product("y = MatMul (x, w)", w=W * C)),
+    "a divisor": (product("a = MatMul (x, w) y = Div (a, c)", c=C, w=W),
+     product("y = MatMul (x, w)", w=W * (np.float32(1) / C))),
+    "a root": (product("a = MatMul (x, w) y = Div (a, c)", c=np.float32(8**0.5), w=W),
+     product("y = MatMul (x, w)", w=W * np.float32(8**-0.5))),
+    "a bias": (product("a = MatMul (x, w) b = Add (a, t) y = Mul (b, c)", c=C, w=W, t=T),
+     product("a = MatMul (x, w) y = Add (a, t)", w=W * C, t=T * C)),
+    "output channels": (convolution("a = Conv (x, k) y = Mul (a, t)", k=KERNEL, t=T.reshape(6, 1,
+     1)), convolution("y = Conv (x, k)", k=KERNEL * T.reshape(6, 1, 1, 1))),
+    "output channels of a kernel of one pixel": (convolution("a = Conv (x, k) y = Mul (a, t)", 5,
+     k=PIXEL, t=T.reshape(6, 1, 1)),
+     convolution("y = Conv (x, k)", 5, k=PIXEL * T.reshape(6, 1, 1, 1))),
     "output channels of a transposed convolution": (
         convolution("a = ConvTranspose (x, k) y = Mul (a, t)", 6, k=TURNED, t=T.reshape(6, 1, 1)),
         convolution("y = ConvTranspose (x, k)", 6, k=TURNED * T.reshape(6, 1, 1)),
     ),
-    "factors along both axes": (
-        product("a = Mul (x, s) b = MatMul (a, w) y = Mul (b, t)", s=S, w=W, t=T),
-        product("y = MatMul (x, w)", w=S[:, None] * W * T),
-    ),
-    "two vectors": (
-        product("a = MatMul (x, w) b = Mul (a, t) y = Div (b, u)", w=W, t=T, u=AFTER),
-        product("y = MatMul (x, w)", w=W * T / AFTER),
-    ),
-    "numbers": (
-        product("a = MatMul (x, w) b = Div (a, d) y = Mul (b, c)", w=W, c=C, d=D),
-        product("y = MatMul (x, w)", w=W * (C / D)),
-    ),
-}
+    "factors along both axes": (product("a = Mul (x, s) b = MatMul (a, w) y = Mul (b, t)", s=S, w=W,
+     t=T), product("y = MatMul (x, w)", w=S[:, None] * W * T)),
+    "two vectors": (product("a = MatMul (x, w) b = Mul (a, t) y = Div (b, u)", w=W, t=T, u=AFTER),
+     product("y = MatMul (x, w)", w=W * T / AFTER)),
+    "numbers": (product("a = MatMul (x, w) b = Div (a, d) y = Mul (b, c)", w=W, c=C, d=D),
+     product("y = MatMul (x, w)", w=W * (C / D))),
+}  # fmt: skip
 
 _LAYER_NORM = "n = LayerNormalization (x, s, b) m = MatMul (n, w) y = Add (m, t)"
 _BATCH_NORM = "y = BatchNormalization (a, f, o, m, v)"
 
 SUMS = {
-    "a bias before": (
-        product("a = Add (x, b) y = MatMul (a, w)", b=BEFORE, w=W),
-        product("a = MatMul (x, w) y = Add (a, c)", w=W, c=BEFORE @ W),
-    ),
-    "a number before": (
-        product("a = Add (x, c) y = MatMul (a, w)", w=W, c=C),
-        product("a = MatMul (x, w) y = Add (a, t)", w=W, t=C * W.sum(0)),
-    ),
-    "biases before and after": (
-        product("a = Add (x, b) m = MatMul (a, w) y = Add (m, t)", b=BEFORE, w=W, t=T),
-        product("a = MatMul (x, w) y = Add (a, c)", w=W, c=BEFORE @ W + T),
-    ),
-    "a layer normalization": (
-        product(_LAYER_NORM, s=S, b=BEFORE, w=W, t=T),
-        product(
-            "n = LayerNormalization (x, o) m = MatMul (n, w) y = Add (m, c)",
-            o=np.ones(4, np.float32),
-            w=S[:, None] * W,
-            c=BEFORE @ W + T,
-        ),
-    ),
-    "a batch normalization": (
-        convolution(
-            f"a = Conv (x, k, c) {_BATCH_NORM}", k=KERNEL, c=T, f=T, o=AFTER, m=-T, v=VARIANCE
-        ),
-        convolution(
-            "y = Conv (x, k, b)", k=KERNEL * SCALE.reshape(6, 1, 1, 1), b=(T + T) * SCALE + AFTER
-        ),
-    ),
+    "a bias before": (product("a = Add (x, b) y = MatMul (a, w)", b=BEFORE, w=W),
+     product("a = MatMul (x, w) y = Add (a, c)", w=W, c=BEFORE @ W)),
+    "a number before": (product("a = Add (x, c) y = MatMul (a, w)", w=W, c=C),
+     product("a = MatMul (x, w) y = Add (a, t)", w=W, t=C * W.sum(0))),
+    "biases before and after": (product("a = Add (x, b) m = MatMul (a, w) y = Add (m, t)", b=BEFORE,
+     w=W, t=T), product("a = MatMul (x, w) y = Add (a, c)", w=W, c=BEFORE @ W + T)),
+    "a layer normalization": (product(_LAYER_NORM, s=S, b=BEFORE, w=W, t=T),
+     product("n = LayerNormalization (x, o) m = MatMul (n, w) y = Add (m, c)", o=np.ones(4,
+     np.float32), w=S[:, None] * W, c=BEFORE @ W + T)),
+    "a batch normalization": (convolution(f"a = Conv (x, k, c) {_BATCH_NORM}", k=KERNEL, c=T, f=T,
+     o=AFTER, m=-T, v=VARIANCE),
+     convolution("y = Conv (x, k, b)", k=KERNEL * SCALE.reshape(6, 1, 1, 1),
+     b=(T + T) * SCALE + AFTER)),
     "a batch normalization after a transposed convolution": (
-        convolution(
-            f"a = ConvTranspose (x, k) {_BATCH_NORM}",
-            6,
-            **{"k": TURNED, "f": T, "o": AFTER, "m": -T, "v": VARIANCE},
-        ),
-        convolution(
-            "y = ConvTranspose (x, k, b)", 6, k=TURNED * SCALE.reshape(6, 1, 1), b=T * SCALE + AFTER
-        ),
+        convolution(f"a = ConvTranspose (x, k) {_BATCH_NORM}", 6,
+         **{"k": TURNED, "f": T, "o": AFTER, "m": -T, "v": VARIANCE}),
+        convolution("y = ConvTranspose (x, k, b)", 6, k=TURNED * SCALE.reshape(6, 1, 1),
+         b=T * SCALE + AFTER),
     ),
-    "two biases": (
-        product("a = MatMul (x, w) b = Add (a, t) y = Add (b, u)", w=W, t=T, u=AFTER),
-        product("a = MatMul (x, w) y = Add (a, t)", w=W, t=T + AFTER),
-    ),
+    "two biases": (product("a = MatMul (x, w) b = Add (a, t) y = Add (b, u)", w=W, t=T, u=AFTER),
+     product("a = MatMul (x, w) y = Add (a, t)", w=W, t=T + AFTER)),
     "a number times biases": (
-        product(
-            "a = MatMul (x, w) b = Add (a, t) c = Add (b, u) y = Mul (c, k)",
-            **{"w": W, "t": T, "u": AFTER, "k": C},
-        ),
+        product("a = MatMul (x, w) b = Add (a, t) c = Add (b, u) y = Mul (c, k)",
+         **{"w": W, "t": T, "u": AFTER, "k": C}),
         product("a = MatMul (x, w) y = Add (a, t)", w=W * C, t=(T + AFTER) * C),
     ),
-    "a number of numbers": (
-        product("a = MatMul (x, w) b = Mul (a, c) y = Div (b, d)", w=W, c=C, d=D),
-        product("a = MatMul (x, w) y = Mul (a, c)", w=W, c=C / D),
-    ),
-}
+    "a number of numbers": (product("a = MatMul (x, w) b = Mul (a, c) y = Div (b, d)", w=W, c=C,
+     d=D), product("a = MatMul (x, w) y = Mul (a, c)", w=W, c=C / D)),
+}  # fmt: skip
 """Rewrites with constants that are sums, or no arrays."""
 
 
