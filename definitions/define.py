@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import onnx
 
+from ..ir import attribute_message
 from ..ir.io.toml_text import read_text
 from ..ir.kinds import PATH, takes
 from .definition import Definition
-from .pattern import Pattern, RuleError, parse_pattern
+from .expansion import with_lists
+from .pattern import Pattern, PatternNode, RuleError, Variable, parse_pattern
 from .registry import DEFAULT_OPSET, register
 
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_END = {True: "least", False: "most"}
 _KEYWORD = re.compile(r"^\s*(before|since|rows|after)\b", re.MULTILINE)
 
 
@@ -102,16 +107,50 @@ def _check(definition: Definition, place: str) -> None:
     for name in str(definition.rows).replace("*", " ").replace(";", " ").split():
         if name not in definition.places:
             raise RuleError(f"{place}: rows: {definition.name} has no operand '{name}'")
-    _require_operators(after, opset, f"{place}: {definition.name}")
+    values = definition.node.attributes.values()
+    variables = {value.name for value in values if isinstance(value, Variable)}
+    _require_operators(after, opset, variables, f"{place}: {definition.name}")
 
 
-def _require_operators(after: Pattern, opset: int, place: str) -> None:
+def _require_operators(after: Pattern, opset: int, variables: set[str], place: str) -> None:
     for node in after.nodes:
+        read = [value.name for value in node.attributes.values() if isinstance(value, Variable)]
+        read += [operand.name for operand in node.inputs if operand.kind == "attribute"]
+        for name in read:
+            if name not in variables:
+                raise RuleError(f"{place}: there is no '@{name}' in 'before'")
         if not onnx.defs.has(node.op_type, opset, ""):
             raise RuleError(
                 f"{place}: ONNX has no operator {node.op_type} in opset {opset};"
                 " write 'since N' for a newer one"
             )
+        fault = next(_faults(node, opset), None)
+        if fault is not None:
+            raise RuleError(f"{place}: {node.op_type} of opset {opset} {fault}")
         for value in node.attributes.values():
             if isinstance(value, Pattern):
-                _require_operators(value, opset, place)
+                _require_operators(value, opset, variables, place)
+
+
+def _faults(node: PatternNode, opset: int) -> Iterator[str]:
+    """The faults of a node against the schema of its operator, as predicates."""
+    schema: Any = onnx.defs.get_schema(node.op_type, opset, "")
+    attributes = dict(node.attributes)
+    operands = with_lists(node.op_type, opset, attributes, list(node.inputs))
+    for name, value in attributes.items():
+        if name not in schema.attributes:
+            yield f"has no attribute '{name}'"
+        elif not isinstance(value, Variable | Pattern):
+            kind = schema.attributes[name].type
+            message = attribute_message(name, list(value) if isinstance(value, tuple) else value)
+            if message.type != kind.value:
+                yield f"has an attribute '{name}' of kind {kind.name}"
+    for name, attribute in schema.attributes.items():
+        if attribute.required and name not in attributes:
+            yield f"needs an attribute '{name}'"
+    for what, count, least, most in (
+        ("operands", len(operands), schema.min_input, schema.max_input),
+        ("outputs", len(node.outputs), schema.min_output, schema.max_output),
+    ):
+        if not least <= count <= most:
+            yield f"has {least if count < least else most} {what} at {_END[count < least]}"

@@ -212,7 +212,7 @@ class _Writer:
             for o, absent in zip(operands, is_absent, strict=True)
         ]
         formals = _formals(node.op_type, self.opset)
-        sources = _with_lists(node.op_type, self.opset, attributes, sources)
+        sources = with_lists(node.op_type, self.opset, attributes, sources)
         bound = self._bound(sources, formals)
         inputs = []
         for place, operand in enumerate(sources):
@@ -346,10 +346,10 @@ def _constant(name: str, array: Any) -> onnx.NodeProto:
     return helper.make_node("Constant", [], [name], value=tensor)
 
 
-def _with_lists(
+def with_lists(
     op_type: str, opset: int, attributes: dict[str, Any], sources: list[Operand | None]
 ) -> list[Operand | None]:
-    """The operands of a node, with lists that the opset has there."""
+    """The operands of a node, with lists that the opset has there; removed from the attributes."""
     names = _LISTS.get(op_type) or (("axes",) if op_type.startswith("Reduce") else ())
     if not names or not set(names).intersection(attributes):
         return sources
@@ -364,12 +364,13 @@ def _with_lists(
             value = attributes.pop(name)
             if value is None:
                 result.append(None)
-            elif isinstance(value, list):
+            elif isinstance(value, list | tuple):
                 result.append(Operand("integers", value=tuple(value)))
             else:
                 result.append(Operand("number", value=value))
         else:
             result.append(rest.pop(0) if rest else None)
+    result += rest
     while result and result[-1] is None:
         result.pop()
     return result

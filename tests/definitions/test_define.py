@@ -20,6 +20,8 @@ MODEL = """<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
     g (float[N, 3] x) => (float[N, 3] y) {
         t = com.acme.Swish <beta = 2.0> (x)  y = com.acme.Half <mode = "down"> (t) }"""
 
+AFTER = "before (x) => (y) {{ y = a.B (x) }}\nafter (x) => (y) {{ y = {} }}"
+
 
 @pytest.fixture
 def defined():
@@ -79,6 +81,12 @@ def test_definitions_stand_in_a_file_too(tmp_path):
     ("before (x) => (y) { y = a.B (x) }\nafter (x) => (y, x) { y = Neg (x) }", "same number"),
     ("before (x) => (y) { y = a.B (x) }\nsince x\nafter (x) => (y) { y = Neg (x) }", "an opset"),
     ("before (x) => (y) { y = }\nafter (x) => (y) { y = Neg (x) }", "cannot be read"),
+    (AFTER.format("Relu <alpha = 1.0> (x)"), "Relu of opset 17 has no attribute 'alpha'"),
+    (AFTER.format("Cast (x)"), "Cast of opset 17 needs an attribute 'to'"),
+    (AFTER.format("Elu <alpha = 1> (x)"), "has an attribute 'alpha' of kind FLOAT"),
+    (AFTER.format("Mul (x, @b)"), "there is no '@b' in 'before'"),
+    (AFTER.format("Add (x)"), "has 2 operands at least"),
+    (AFTER.format("ReduceSum <axes = [0]> (x, x)"), "has 2 operands at most"),
     ("no-such-file.txt", "cannot read the definitions 'no-such-file.txt'"),
 )
 def test_mistakes_are_one_line(text, why):
