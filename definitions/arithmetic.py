@@ -185,7 +185,8 @@ def crop_and_resize(case: Case) -> str:
 
 
 @defines(
-    """(int32 words, float w, float b, float table) => (y) { y = com.microsoft.WordConvEmbedding
+    """(int32 words[S, L], float w, float b, float table) => (y) {
+    y = com.microsoft.WordConvEmbedding
     <char_embedding_size = @c int ?, conv_window_size = @k int ?, embedding_size = @e int ?>
     (words, w, b, table) }""",
     differs="a word of zeros alone reads memory",

@@ -22,21 +22,21 @@ _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
     **_FACTS,
 )
 def gated_delta_net(case: Case) -> str:
-    """LinearAttention of tokens [T, H, D], with the state transposed."""
-    rule = case["rule"]
+    """LinearAttention of tokens [T, H, D] or [B, T, H, D], with the state transposed."""
+    rule, tokens = case["rule"], case.rank("query") - 2
     needed = ["decay"] * rule.startswith("gated") + ["beta"] * rule.endswith("delta")
-    if rule not in RULES or not all(map(case.has, ("key", "value", "past", *needed))):
+    if rule not in RULES or not all(map(case.has, ("key", "value", *needed))):
         case.unfit("its rule is unknown or lacks an operand, or its input is packed")
     plain = case["gate"] in ("none", "softplus") and case["beta_activation"] in ("none", "sigmoid")
     if case["capacity"] or not plain:
         case.unfit("it records updates, or an activation is unknown")
-    heads, states = case.known_size("key", 1), case.known_size("value", 1)
-    keys, values = case.known_size("key", 2), case.known_size("value", 2)
-    if case.known_size("query", 1) != heads or states % heads:
+    heads, states = case.known_size("key", -2), case.known_size("value", -2)
+    keys, values = case.known_size("key", -1), case.known_size("value", -1)
+    if case.known_size("query", -2) != heads or states % heads:
         case.unfit("the heads of queries are not those of keys, or do not divide those of values")
     scale = case["scale"] or 1 / math.sqrt(keys)
-    return f"""{length_of("past", 0, "batch")}  pastF = Cast <to = 1> (past)
-        first = Transpose <perm = [0, 1, 3, 2]> (pastF) {_PLACES if case.has("cu") else ""}
+    shape = f"{'0, ' * (tokens - 1)}-1, {states}, {values}"
+    return f"""{_first_state(case, [states, keys, values])} {_PLACES if case.has("cu") else ""}
         {_of_unit_length(case, "query", heads, states, keys, "q")}
         {_of_unit_length(case, "key", heads, states, keys, "k")}
         {_in_rows(case, "value")} {_per_state("valueF", states, states, 1, values, "v")}
@@ -44,11 +44,22 @@ def gated_delta_net(case: Case) -> str:
         {_rates(case, states) if "beta" in needed else ""}
         {recurrence(rule, "first")}
         moved = Transpose <perm = [0, 1, 3, 2]> (last)
-        last_state = Cast <to = {case.elem_type("past")}> (moved)
+        last_state = Cast <to = {case.elem_type("past" if case.has("past") else "query")}> (moved)
         scaled = Mul (rows, {scale!r})  ordered = Transpose <perm = [1, 0, 2, 3, 4]> (scaled)
-        flat = Reshape <shape = [-1, {states}, {values}]> (ordered)
-        tokens = {"Gather <axis = 0> (flat, back)" if case.has("cu") else "Identity (flat)"}
+        {"flat" if case.has("cu") else "tokens"} = Reshape <shape = [{shape}]> (ordered)
+        {"tokens = Gather <axis = 0> (flat, back)" if case.has("cu") else ""}
         y = Cast <to = {case.elem_type("query")}> (tokens)"""
+
+
+def _first_state(case: Case, sizes: list[int]) -> str:
+    """Nodes of the state at the beginning, and of the number of sequences."""
+    if case.has("past"):
+        return f"""{length_of("past", 0, "batch")}  pastF = Cast <to = 1> (past)
+            first = Transpose <perm = [0, 1, 3, 2]> (pastF)"""
+    if case.has("cu") or case.rank("query") != 4 or not case.is_typed("query", "float"):
+        case.unfit("it has no state at the beginning")
+    return f"""{length_of("query", 0, "batch")}  stateShape = Concat <axis = 0> (batchV, {sizes})
+        first = ConstantOfShape (stateShape)"""
 
 
 # Sequences of several lengths become rows of the longest one. A key of zeros with a decay of e^0
@@ -99,7 +110,7 @@ def _rates(case: Case, states: int) -> str:
 
 def _gates(case: Case, states: int, keys: int) -> str:
     """Nodes of the factors of decays."""
-    width = keys if case.rank("decay") == 3 else 1
+    width = keys if case.rank("decay") == case.rank("query") else 1
     rows = _per_state("gate", states, states, width, 1, "log")
     masked = "gate = Identity (gateF)"
     if case.has("cu"):
@@ -128,7 +139,7 @@ def _per_state(name: str, heads: int, states: int, rows: int, width: int, result
     copies = states // heads
     split = f"{result}Copies = Identity ({name})"
     if copies > 1:
-        split = f"""{result}One = Reshape <shape = [0, {heads}, 1, -1]> ({name})
+        split = f"""{result}One = Reshape <shape = [-1, {heads}, 1, {rows * width}]> ({name})
             {result}Copies = Tile <repeats = [1, 1, {copies}, 1]> ({result}One)"""
     return f"""{split} {result}Shape = Concat <axis = 0> (batchV, [-1, {states}, {rows}, {width}])
         {result}Rows = Reshape ({result}Copies, {result}Shape)

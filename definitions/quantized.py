@@ -206,6 +206,7 @@ _WINDOW = """auto_pad = @auto_pad ? "NOTSET", kernel_shape = @kernel ints, pads 
         f"<{_WINDOW}, ceil_mode = @ceil ? 0, channels_last = @last ? 0, "
         "count_include_pad = @c ? 0>",
     ),
+    differs="a mean halfway between two steps may go to either",
     **_FACTS,
 )
 def average_pool(case: Case) -> str:

@@ -31,3 +31,12 @@ def test_rules(heads, states, rule, settings):
     for ends in (None, np.array([0, 3, count], np.int32)):  # sequences of other lengths
         inputs = [*tokens, ends, decay, beta, past, *more]
         assert_kernel("com.microsoft.GatedDeltaNet", inputs, 2, update_rule=rule, **settings)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_rows_of_tokens_without_a_state(outputs):
+    inputs = [floats(B, T, 2, K), floats(B, T, 2, K), floats(B, T, 4, V), None]
+    inputs[1] /= np.linalg.norm(inputs[1], axis=-1, keepdims=True)
+    gates = [-abs(floats(B, T, 4)), DRAW.random((B, T, 4)).astype(np.float32)]
+    for past in (None, floats(B, 4, V, K)):
+        assert_kernel("com.microsoft.GatedDeltaNet", [*inputs, *gates, past], outputs)
