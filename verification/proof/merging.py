@@ -68,6 +68,7 @@ class MergingExecution(RecordedExecution):
         # Normal forms of the comparison look beyond cuts, which a few values need.
         settled = SlicePushdown(self.terms).settled
         self._reals = [RealTerms(self.terms, settle) for settle in (self._settled, settled)]
+        self._uncut: list[list[Term]] = [[] for _ in self._reals]
         self._assumptions: set[str] = set()
 
     @property
@@ -99,9 +100,10 @@ class MergingExecution(RecordedExecution):
         return [frame[at] for at in program.outputs]
 
     def _cut(self, value: Term) -> None:
-        self._cuts.add(value)
-        for reals in self._reals:
-            reals.cut(value)
+        if value not in self._cuts:
+            self._cuts.add(value)
+            for uncut in self._uncut:
+                uncut.append(value)
 
     def _settled(self, term: Term) -> Term:
         """Term with its slice pushed down as far as to cuts."""
@@ -114,7 +116,14 @@ class MergingExecution(RecordedExecution):
         kinds = one.fact.elem_type, other.fact.elem_type
         if kinds[0] != kinds[1] or kinds[0] not in FLOATS:
             return False
-        return any(reals.equal(one, other) for reals in self._reals)
+        for reals, uncut in zip(self._reals, self._uncut, strict=True):
+            # Atoms are made for a comparison that reads them: most values have one term.
+            for value in uncut:
+                reals.cut(value)
+            uncut.clear()
+            if reals.equal(one, other):
+                return True
+        return False
 
     def _equal_by_rules(self, one: Term, other: Term) -> bool:
         """Compare two terms by all rules, and assume what these assume."""

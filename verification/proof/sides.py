@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import onnx
 
-from ...definitions import definitions_of
+from ...definitions import Definition, definitions_of
 from ...ir import Model, ModelSource, Operator, load, normal_domain
 from ...ir.checker import check_well_formed
 from ...ir.checker.graphs import Row, rows_of
@@ -63,17 +63,21 @@ class ModelSide(NamedTuple):
         """Test for one graph of ONNX's own operators alone."""
         if self.holds_bodies or self.proto.functions:
             return False
-        kinds = {(op_type, "" if bare else node.domain) for node, op_type, bare, *_ in self.rows}
-        imports = {each.domain: each.version for each in self.proto.opset_import}
         # A name alone is not enough: ONNX has LayerNormalization from opset 17 on.
-        return not any(
-            normal_domain(domain) or definitions_of(Operator(name), imports)
-            for name, domain in kinds
+        return not any(normal_domain(op.domain) or forms for op, forms in self._kinds())
+
+    def rounds_before(self, rewrite: ModelSide) -> bool:
+        """Test for an operator whose kernel rounds unlike the definition that is in its place."""
+        return rewrite.is_standard and any(
+            forms and not any(form.exact for form in forms) for _, forms in self._kinds()
         )
 
-    def standardizes(self, rewrite: ModelSide) -> bool:
-        """Test whether only the rewrite has ONNX's own operators alone."""
-        return rewrite.is_standard and not self.is_standard
+    def _kinds(self) -> Iterator[tuple[Operator, list[Definition]]]:
+        """Yield the operators of the main graph, each with its definitions."""
+        kinds = {(op_type, "" if bare else node.domain) for node, op_type, bare, *_ in self.rows}
+        imports = {each.domain: each.version for each in self.proto.opset_import}
+        for op in (Operator(name, domain=domain) for name, domain in kinds):
+            yield op, definitions_of(op, imports)
 
     def require_well_formed(self) -> None:
         """Check the model, unless it is straightline's own.

@@ -162,11 +162,7 @@ def _operands(step: Step) -> Iterator[int]:
 
 def outputs_of(execution: Execution, step: Step, frame: list[Value]) -> Iterator[tuple[int, Term]]:
     """Slots and values of the outputs of a node."""
-    results = execution.step(step, tuple([frame[at] for at in step.inputs]), frame)
-    for index, at in enumerate(step.outputs):
-        if at == ABSENT:
-            continue
-        result = results[index] if index < len(results) else None
-        if result is None:
-            raise OpenError(f"{label(step.node)} has no output {index}")
-        yield at, result
+    execution.execute((step,), frame)
+    for at in step.outputs:
+        if at != ABSENT and (result := frame[at]) is not None:
+            yield at, result

@@ -84,7 +84,6 @@ class Execution:
         over_reals: whether only real numbers count, so that kernels of operators outside of ONNX
             may round as they like.
         unopened: whether only that kept a node from being executed by its definition.
-        needs_definitions: stop at such a node.
     """
 
     def __init__(
@@ -110,9 +109,10 @@ class Execution:
         self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
-        self.over_reals = self.unopened = self.needs_definitions = False
+        self.over_reals = self.unopened = False
         self._safety = Safety(terms)
         self._definitions: dict[Expansion, Program] = {}
+        self._closures: dict[Program, Callable[[Sequence[Value]], list[Value]]] = {}
         self._expansions: dict[Hashable, Expansion | None] = {}
         self._negated: set[Value] = set()
         self._calls: dict[Hashable, tuple[list[Value], Log, list[str]]] = {}
@@ -155,7 +155,7 @@ class Execution:
             if self._demand_sizes(program, value, dims):
                 certain.add((id(dims), value.fact))
 
-        repeated = None if around is None else RepeatedBody(program, self._execute)
+        repeated = None if around is None else RepeatedBody(program, self.execute)
 
         def call(inputs: Sequence[Value]) -> list[Value]:
             frame = fixed.copy()
@@ -250,14 +250,14 @@ class Execution:
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
         self._count(program)
-        self._execute(program.steps, frame)
+        self.execute(program.steps, frame)
         return [frame[at] for at in program.outputs]
 
     def _count(self, program: Program) -> None:
         """Count the steps of the nodes of a graph."""
         self.terms.budget.step(len(program.steps) * (_INSIDE if self.level else 1))
 
-    def _execute(self, steps: Sequence[Step], frame: Frame) -> None:
+    def execute(self, steps: Sequence[Step], frame: Frame) -> None:
         """Execute nodes one by one."""
         terms, place = self.terms, frame.__getitem__
         for step in steps:
@@ -471,8 +471,6 @@ class Execution:
         if expansion is None or self.over_reals or expansion.definition.exact:
             return expansion
         self.unopened = True
-        if self.needs_definitions:
-            raise OpenError(f"{label(step.node)} may round otherwise than its definition")
         return None
 
     def _kind(self, arg: Term) -> Hashable:
@@ -524,7 +522,9 @@ class Execution:
             return cached[0]
         before, start, loops = self.drawn, len(self.log), len(self.seen)
         missing = [None] * (len(program.inputs) - len(args))
-        results = self.run(program, [*args, *missing])
+        if program not in self._closures:
+            self._closures[program] = self.closure(program, None)
+        results = self._closures[program]([*args, *missing])
         # Each call draws anew.
         if self.drawn == before:
             log = relocate(self.log, start, len(self.guards), ())
