@@ -11,11 +11,15 @@ DRAW = np.random.default_rng(0)
 @pytest.mark.parametrize(("late", "count"), [(0, 1), (3, 2)])
 @pytest.mark.parametrize(
     ("name", "states", "attributes"),
-    [("Adagrad", 1, {"decay_factor": 0.1, "norm_coefficient": 0.01}),
-     ("Adam", 2, {"alpha": 0.8, "norm_coefficient": 0.1, "norm_coefficient_post": 0.05}),
-     *(("Momentum", 1, {"alpha": 0.9, "beta": 0.7, "norm_coefficient": 0.01,
-     "mode": mode}) for mode in ("standard", "nesterov"))],
-)  # fmt: skip
+    [
+        ("Adagrad", 1, {"decay_factor": 0.1, "norm_coefficient": 0.01}),
+        ("Adam", 2, {"alpha": 0.8, "norm_coefficient": 0.1, "norm_coefficient_post": 0.05}),
+        *(
+            ("Momentum", 1, {"alpha": 0.9, "beta": 0.7, "norm_coefficient": 0.01, "mode": mode})
+            for mode in ("standard", "nesterov")
+        ),
+    ],
+)
 def test_a_step_for_each_tensor(name, states, attributes, late, count):
     shapes = [(2, 3), (4,)][:count]
     tensors = [abs(DRAW.standard_normal(s)).astype(np.float32) for s in shapes * (2 + states)]

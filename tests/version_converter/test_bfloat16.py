@@ -11,13 +11,16 @@ from straightline import reference
 IMAGE = np.random.default_rng(0).normal(size=(1, 2, 4, 4)).astype(ml_dtypes.bfloat16)
 ROW = np.array([[0.5, -0.25, 0.75], [1.0, -1.0, 0.0]], ml_dtypes.bfloat16)
 CASES = [
-    *[(22, f"y = {op_type} (x)", {"x": ROW}) for op_type in ("Acos", "Asinh", "Cosh", "Elu",
-     "Mish", "Round", "Selu", "Softplus", "Tan")],
+    *[
+        (22, f"y = {op_type} (x)", {"x": ROW})
+        for op_type in ("Acos", "Asinh", "Cosh", "Elu", "Mish", "Round", "Selu", "Softplus", "Tan")
+    ],
     (22, "y = Conv (x, w)", {"x": IMAGE, "w": IMAGE[:, :, :2, :2]}),
     (22, "y = MaxPool <kernel_shape = [2, 2]> (x)", {"x": IMAGE}),
     (22, "y = GlobalAveragePool (x)", {"x": IMAGE}),
     (22, "y = InstanceNormalization (x, s, b)", {"x": IMAGE, "s": ROW[0, :2], "b": ROW[1, :2]}),
-    (28, 'y = Einsum <equation = "ab,cb"> (x, z)', {"x": ROW, "z": ROW})]  # fmt: skip
+    (28, 'y = Einsum <equation = "ab,cb"> (x, z)', {"x": ROW, "z": ROW}),
+]
 
 
 def test_casts_around():

@@ -150,9 +150,21 @@ STORED = [
     ("k", np.full((2, 2), 0.5, np.float32)),
     ("low", np.float32(0)),
     ("high", np.float32(6)),
-    *((name, np.array(numbers, np.int64)) for name,
-     numbers in {"zero": [0], "one": [1], "minus": [-1], "rest": [2], "far": [2**40],
-     "flat": [4], "square": [2, 2], "places": [1, 0], "pads": [0, 0, 1, 0]}.items())]  # fmt: skip
+    *(
+        (name, np.array(numbers, np.int64))
+        for name, numbers in {
+            "zero": [0],
+            "one": [1],
+            "minus": [-1],
+            "rest": [2],
+            "far": [2**40],
+            "flat": [4],
+            "square": [2, 2],
+            "places": [1, 0],
+            "pads": [0, 0, 1, 0],
+        }.items()
+    ),
+]
 
 LINKS = {
     "ifs": (branch, 1_000, 50, {}),
@@ -193,8 +205,11 @@ LINKS = {
 """Links, the size that took too long once, one that is quick, and options of `chain`."""
 
 CASES = [
-    *(Case(f"chain-of-{name}", chain(link, initializers=STORED, **more), size, quick) for name,
-     (link, size, quick, more) in LINKS.items()),
+    *(
+        Case(f"chain-of-{name}", chain(link, initializers=STORED, **more), size, quick)
+        for name, (link, size, quick, more) in LINKS.items()
+    ),
     Case("wide-concat", wide("Concat", axis=0), 20_000, 500),
     Case("wide-sum", wide("Sum"), 20_000, 500),
-    Case("many-outputs", outputs, 3_000, 100)]  # fmt: skip
+    Case("many-outputs", outputs, 3_000, 100),
+]

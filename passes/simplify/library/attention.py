@@ -148,22 +148,14 @@ _KEY_HEADS = (
 _FACTORS = (
     ("", "plain = MatMul (q, k)"),
     (", const factor", "product0 = MatMul (q, k)  plain = Mul (product0, factor)"),
-    (
-        ", const factor, const other",
-        "qS = Mul (q, factor)  kS = Mul (k, other)  plain = MatMul (qS, kS)",
-    ),
-)
+    (", const factor, const other",
+     "qS = Mul (q, factor)  kS = Mul (k, other)  plain = MatMul (qS, kS)"))  # fmt: skip
 _BIASES = (
     ("", "", "plain", "", ""),
     (", float bias[bb, nn, s, l]", "scores = Add (plain, bias)", "scores", "", "bias"),
-    (
-        ", float bias[bb, nn, s, l], float bias2[bb2, nn2, s, l]",
-        "first = Add (plain, bias)  scores = Add (first, bias2)",
-        "scores",
-        "both = Add (bias, bias2)",
-        "both",
-    ),
-)
+    (", float bias[bb, nn, s, l], float bias2[bb2, nn2, s, l]",
+     "first = Add (plain, bias)  scores = Add (first, bias2)", "scores", "both = Add (bias, bias2)",
+     "both"))  # fmt: skip
 
 
 def _texts(form: _Form, biases: int) -> Iterator[str]:

@@ -198,9 +198,14 @@ FORMS = {
     "resets": [Place(0, 0), Place(0, 1), Place(0, 2), RESET],
     "two states": [Place(row, column) for row in range(2) for column in range(3)],
     "two states and a reset": [*(Place(r, c) for r in range(2) for c in range(3)), RESET],
-    "an element that may be absent": [*(Place(row,
-     column) for row in range(2) for column in range(3)), flag_of(Place(0, 1)),
-     flag_of(Place(1, 1)), flag_of(Place(0, 0)), flag_of(Place(1, 0))]}  # fmt: skip
+    "an element that may be absent": [
+        *(Place(row, column) for row in range(2) for column in range(3)),
+        flag_of(Place(0, 1)),
+        flag_of(Place(1, 1)),
+        flag_of(Place(0, 0)),
+        flag_of(Place(1, 0)),
+    ],
+}
 SIZE = 64
 
 

@@ -74,17 +74,24 @@ CASES = [
     Case("Swish", 24, ((3, 5),), {"alpha": 0.7}),
     Case("SwiGLU", 28, ((3, 5), (3, 5))),
     Case("PRelu", 16, ((3, 5), (5,)), types=INTEGERS),
-    *(Case(name, 13, (shape,), {"axis": axis}) for name in ("Softmax", "LogSoftmax") for shape,
-     axis in (((3, 5), -1), ((2, 3, 4), 1), ((3, 0), 1), ((3, 1), 1))),
+    *(
+        Case(name, 13, (shape,), {"axis": axis})
+        for name in ("Softmax", "LogSoftmax")
+        for shape, axis in (((3, 5), -1), ((2, 3, 4), 1), ((3, 0), 1), ((3, 1), 1))
+    ),
     *(Case("LayerNormalization", 17, (s, s[-1:], s[-1:])) for s in ((2, 3, 5), (2, 1), (0, 4))),
     Case("LayerNormalization", 17, ((2, 3, 5), (3, 5)), {"axis": 1, "epsilon": 0.1}),
     Case("LayerNormalization", 17, ((2, 3, 5), (5,), (5,)), {}, 3, (np.float32,)),
     Case("LayerNormalization", 17, ((2, 5), (5,)), {"stash_type": 11}, types=(np.float64,)),
-    *(Case("RMSNormalization", 23, (s, s[-1:]), kinds=("plain", "special", "zero")) for s in ((2,
-     3, 5), (2, 1), (0, 4))),
+    *(
+        Case("RMSNormalization", 23, (s, s[-1:]), kinds=("plain", "special", "zero"))
+        for s in ((2, 3, 5), (2, 1), (0, 4))
+    ),
     # Runtimes run onnx's function, which subtracts squares and so overflows early.
-    *(Case("GroupNormalization", 21, (s, (4,), (4,)), {"num_groups": 2},
-     kinds=KINDS[:3]) for s in ((2, 4, 5), (1, 4, 2, 3))),
+    *(
+        Case("GroupNormalization", 21, (s, (4,), (4,)), {"num_groups": 2}, kinds=KINDS[:3])
+        for s in ((2, 4, 5), (1, 4, 2, 3))
+    ),
     Case("MeanVarianceNormalization", 13, ((2, 4, 5, 2),), **FINITE),
     Case("InstanceNormalization", 22, ((2, 3, 4, 2), (3,), (3,)), {"epsilon": 0.1}, **FINITE),
     Case("BatchNormalization", 15, ((2, 3, 4), *[(3,)] * 3, VARIANCE), **FINITE),
@@ -94,85 +101,174 @@ CASES = [
     Case("Gemm", 13, ((4, 3), (4, 5), (5,)), {"transA": 1, "beta": 0.3}, types=TYPES[:2]),
     Case("Gemm", 13, ((3, 4), (5, 4)), {"transB": 1, "alpha": 0.5}, types=TYPES[:3]),
     Case("Gemm", 13, ((3, 0), (0, 5), (5,)), types=TYPES[:2]),
-    *(Case("Gemm", 13, (*shapes, *rest), {"alpha": alpha}, types=TYPES[:1]) for shapes in (((1, 1),
-     (1, 1)), ((3, 4), (4, 5))) for rest in ((), (np.zeros((), np.float32),), (np.full((), -0.0,
-     np.float32),)) for alpha in (1.0, -1.0)),
-    *(Case(name, 13, (shape,), attributes, types=types) for name,
-     types in (("ReduceL1", TYPES[:2] + INTEGERS), ("ReduceSumSquare", TYPES[:2] + INTEGERS),
-     ("ReduceL2", TYPES[:2]), ("ReduceLogSum", TYPES[:2])) for shape,
-     attributes in (((3, 5), {"axes": [1]}), ((3, 0), {"axes": [-1]}), ((2, 3), {"keepdims": 0}))),
-    *(Case("DepthToSpace", 13, ((2, 12, 2, 3),), {"blocksize": 2, "mode": mode},
-     types=types) for mode in ("DCR", "CRD") for types in (TYPES, INTEGERS)),
+    *(
+        Case("Gemm", 13, (*shapes, *rest), {"alpha": alpha}, types=TYPES[:1])
+        for shapes in (((1, 1), (1, 1)), ((3, 4), (4, 5)))
+        for rest in ((), (np.zeros((), np.float32),), (np.full((), -0.0, np.float32),))
+        for alpha in (1.0, -1.0)
+    ),
+    *(
+        Case(name, 13, (shape,), attributes, types=types)
+        for name, types in (
+            ("ReduceL1", TYPES[:2] + INTEGERS),
+            ("ReduceSumSquare", TYPES[:2] + INTEGERS),
+            ("ReduceL2", TYPES[:2]),
+            ("ReduceLogSum", TYPES[:2]),
+        )
+        for shape, attributes in (
+            ((3, 5), {"axes": [1]}),
+            ((3, 0), {"axes": [-1]}),
+            ((2, 3), {"keepdims": 0}),
+        )
+    ),
+    *(
+        Case("DepthToSpace", 13, ((2, 12, 2, 3),), {"blocksize": 2, "mode": mode}, types=types)
+        for mode in ("DCR", "CRD")
+        for types in (TYPES, INTEGERS)
+    ),
     Case("SpaceToDepth", 13, ((2, 3, 4, 6),), {"blocksize": 2}, types=TYPES + INTEGERS),
-    *(Case(name, 28, ((2, 4, 4, 6),), {"blocksize": 2, "mode": mode},
-     types=TYPES[:1]) for name in ("DepthToSpace", "SpaceToDepth") for mode in ("DCR", "CRD")),
-    *(Case(name, 18, ((2, 3), np.array([axis])), {"keepdims": axis},
-     types=TYPES[:2]) for name in ("ReduceL1", "ReduceL2", "ReduceLogSum",
-     "ReduceSumSquare") for axis in (0, 1)),
+    *(
+        Case(name, 28, ((2, 4, 4, 6),), {"blocksize": 2, "mode": mode}, types=TYPES[:1])
+        for name in ("DepthToSpace", "SpaceToDepth")
+        for mode in ("DCR", "CRD")
+    ),
+    *(
+        Case(name, 18, ((2, 3), np.array([axis])), {"keepdims": axis}, types=TYPES[:2])
+        for name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
+        for axis in (0, 1)
+    ),
     Case("CausalConvWithState", 27, ((2, 3, 5), (3, 1, 4), (3,), (2, 3, 3)), {}, 2, TYPES[:3]),
     Case("CausalConvWithState", 27, ((2, 3, 5), (3, 1, 2)), {"activation": "silu"}, 2, TYPES[:3]),
-    *(Case("CenterCropPad", 18, ((3, 5), np.array(sizes)),
-     types=TYPES[:2] + INTEGERS[:2]) for sizes in ([4, 3], [2, 7], [3, 5], [1, 1], [8, 2])),
+    *(
+        Case("CenterCropPad", 18, ((3, 5), np.array(sizes)), types=TYPES[:2] + INTEGERS[:2])
+        for sizes in ([4, 3], [2, 7], [3, 5], [1, 1], [8, 2])
+    ),
     Case("CenterCropPad", 18, ((3, 5, 4), np.array([7, 2])), {"axes": [-1, 1]}),
-    *(Case("GatherND", 13, (shape, np.array(indices)), types=TYPES[:2] + INTEGERS[:2]) for shape,
-     indices in (((3, 4), [[0, 3], [-1, -4]]), ((3, 4, 2), [[[2, 1]], [[-3, -1]]]), ((3, 4), [[2],
-     [-1]]), ((3, 4, 2), [[[2]], [[-3]]]), ((3, 0), np.zeros((0, 2), np.int64)))),
-    *(Case("ScatterND", 13, (shape, np.array(indices), rows),
-     types=TYPES[:2] + INTEGERS[:2]) for shape, indices,
-     rows in (((3, 4), [[0, 3], [-1, -4]], (2,)), ((3, 4, 2), [[[2, 1]], [[-3, -1]]], (2, 1, 2)),
-     ((3, 4), [[2], [-2]], (2, 4)), ((3, 0), [[2], [-1]], (2, 0)), ((3, 4), np.zeros((0, 2),
-     np.int64), (0,)))),
-    *(Case("NegativeLogLikelihoodLoss", 13, inputs,
-     {"reduction": reduction}) for reduction in ("mean", "sum", "none") for inputs in (((2, 5, 4),
-     LABELS), ((2, 5), LABELS[:, 0], (5,)))),
+    *(
+        Case("GatherND", 13, (shape, np.array(indices)), types=TYPES[:2] + INTEGERS[:2])
+        for shape, indices in (
+            ((3, 4), [[0, 3], [-1, -4]]),
+            ((3, 4, 2), [[[2, 1]], [[-3, -1]]]),
+            ((3, 4), [[2], [-1]]),
+            ((3, 4, 2), [[[2]], [[-3]]]),
+            ((3, 0), np.zeros((0, 2), np.int64)),
+        )
+    ),
+    *(
+        Case("ScatterND", 13, (shape, np.array(indices), rows), types=TYPES[:2] + INTEGERS[:2])
+        for shape, indices, rows in (
+            ((3, 4), [[0, 3], [-1, -4]], (2,)),
+            ((3, 4, 2), [[[2, 1]], [[-3, -1]]], (2, 1, 2)),
+            ((3, 4), [[2], [-2]], (2, 4)),
+            ((3, 0), [[2], [-1]], (2, 0)),
+            ((3, 4), np.zeros((0, 2), np.int64), (0,)),
+        )
+    ),
+    *(
+        Case("NegativeLogLikelihoodLoss", 13, inputs, {"reduction": reduction})
+        for reduction in ("mean", "sum", "none")
+        for inputs in (((2, 5, 4), LABELS), ((2, 5), LABELS[:, 0], (5,)))
+    ),
     Case("SoftmaxCrossEntropyLoss", 13, ((2, 5, 4), LABELS), {}, 2, **FINITE),
-    *(Case("RotaryEmbedding", 23, ((2, 3, 4, 8), half, half), {"interleaved": n,
-     **attributes}) for n in (0, 1) for half,
-     attributes in (((2, 4, 4), {}), ((2, 4, 2), {"rotary_embedding_dim": 4}))),
+    *(
+        Case("RotaryEmbedding", 23, ((2, 3, 4, 8), half, half), {"interleaved": n, **attributes})
+        for n in (0, 1)
+        for half, attributes in (((2, 4, 4), {}), ((2, 4, 2), {"rotary_embedding_dim": 4}))
+    ),
     Case("Attention", 23, ((2, 3, 4, 8), (2, 3, 6, 8), (2, 3, 6, 8)), **FINITE),
-    Case(*("Attention", 24, ((2, 4, 24), (2, 6, 24), (2, 6, 24))),
-     {"q_num_heads": 3, "kv_num_heads": 3, "is_causal": 1}, **FINITE),
-    *(Case(name, 22, (shape,), **FINITE) for name in ("GlobalAveragePool",
-     "GlobalMaxPool") for shape in ((2, 3, 4, 5), (2, 3, 1), (1, 2, 33))),
-    *(Case("Trilu", 14, (shape, np.array(k)), {"upper": upper}, types=types) for upper in (0,
-     1) for shape,
-     k in (((3, 5), 1), ((2, 4, 3), -2), ((2, 0, 3), 0), ((3, 3), 2**62)) for types in (TYPES[:2],
-     INTEGERS[:2])),
+    Case(
+        *("Attention", 24, ((2, 4, 24), (2, 6, 24), (2, 6, 24))),
+        {"q_num_heads": 3, "kv_num_heads": 3, "is_causal": 1},
+        **FINITE,
+    ),
+    *(
+        Case(name, 22, (shape,), **FINITE)
+        for name in ("GlobalAveragePool", "GlobalMaxPool")
+        for shape in ((2, 3, 4, 5), (2, 3, 1), (1, 2, 33))
+    ),
+    *(
+        Case("Trilu", 14, (shape, np.array(k)), {"upper": upper}, types=types)
+        for upper in (0, 1)
+        for shape, k in (((3, 5), 1), ((2, 4, 3), -2), ((2, 0, 3), 0), ((3, 3), 2**62))
+        for types in (TYPES[:2], INTEGERS[:2])
+    ),
     Case("Trilu", 14, ((4, 3),), types=TYPES[:1]),
-    *(Case(name, 13, (shape,), {"select_last_index": 1, **attributes},
-     types=types) for name in ("ArgMax", "ArgMin") for shape,
-     attributes in (((9, 3), {}), ((2, 9), {"axis": -1, "keepdims": 0})) for types in ((np.int8,
-     np.uint8), INTEGERS[:2])),
-    *(Case("DequantizeLinear", 21, inputs, {"axis": axis, **more}, types=SMALL_INTEGERS) for axis,
-     more,
-     inputs in ((1, {}, ((3, 4), np.array(0.3, np.float32))), (1, {}, ((3, 4), SCALES[0, :1])),
-     (-1, {}, ((2, 3, 4), SCALES[0])), (0, {}, ((4, 3), SCALES[1])), (1, {"block_size": 2}, ((2,
-     7), SCALES)))),
-    *(Case("DequantizeLinear", 21, (numbers(kind)[0], SCALES[0], numbers(kind)[1]),
-     types=(kind,)) for kind in SMALL_INTEGERS),
+    *(
+        Case(name, 13, (shape,), {"select_last_index": 1, **attributes}, types=types)
+        for name in ("ArgMax", "ArgMin")
+        for shape, attributes in (((9, 3), {}), ((2, 9), {"axis": -1, "keepdims": 0}))
+        for types in ((np.int8, np.uint8), INTEGERS[:2])
+    ),
+    *(
+        Case("DequantizeLinear", 21, inputs, {"axis": axis, **more}, types=SMALL_INTEGERS)
+        for axis, more, inputs in (
+            (1, {}, ((3, 4), np.array(0.3, np.float32))),
+            (1, {}, ((3, 4), SCALES[0, :1])),
+            (-1, {}, ((2, 3, 4), SCALES[0])),
+            (0, {}, ((4, 3), SCALES[1])),
+            (1, {"block_size": 2}, ((2, 7), SCALES)),
+        )
+    ),
+    *(
+        Case("DequantizeLinear", 21, (numbers(kind)[0], SCALES[0], numbers(kind)[1]), types=(kind,))
+        for kind in SMALL_INTEGERS
+    ),
     Case("DequantizeLinear", 13, ((3, 4), SCALES[0]), types=INTEGERS[:1]),
-    *(Case("Pow", 15, ((3, 4), numbers(kind)[0][:3] % 5), types=TYPES[:2]) for kind in (np.uint8,
-     np.int16, np.int32)),
-    *(Case("GatherElements", 13, (x, places), {"axis": axis}, types=types) for axis, x,
-     places in ((0, (5,), np.array([4, 0, -1, -5], np.int32)), (0, (3, 4), np.array([[2, -3, 0, 1],
-     [0, 0, -1, 2]])), (-1, (3, 4), np.array([[3, -4], [0, 1], [-1, 2]])), (1, (2, 3, 2),
-     np.array([[[2, -3]], [[0, 1]]])), (0, (3, 4), np.zeros((0, 4),
-     np.int64))) for types in (TYPES[:2], INTEGERS[:2])),
-    *(Case("TopK", 13, ((3, 7), np.array([count])), {"axis": axis, "largest": largest}, types=types,
-     unread=1) for axis, count,
-     largest in ((0, 2, 1), (1, 4, 0), (-1, 7, 1), (1, 0, 0)) for types in (TYPES[:2],
-     INTEGERS[:2])),
-    *(Case("Einsum", 12, shapes, {"equation": equation}, types=types) for shapes,
-     *equations in ((((2, 3),), "ij->ji"), (((2, 3, 4),), "ijk->k"), (((20, 2), (2, 20)),
-     "ij,jk->ik", "ij,jk->ki", "ij,jk"), (((20, 2), (20, 2)), "ij,kj->ik", "ij,ij->j", "ij,ij->i"),
-     (((2, 3, 5, 2), (2, 3, 4, 2)), "bhqd,bhkd->bhqk"), (((2, 3, 4), (4, 2)), "bnd,de->bne"),
-     (((3,), (3,)), "i,i->"), (((2, 3), (3,)),
-     "ij,j")) for equation in equations for types in (TYPES[:2], INTEGERS[:2])),
-    *(Case("Einsum", 12, tuple(shapes), {"equation": equation}, types=INTEGERS[:2]) for equation,
-     *shapes in (("i,j->ij", (3,), (4,)), ("ijs,jt->ij", (2, 3, 2), (3, 4)), ("ij,jk->ik", (2, 1),
-     (3, 4)), ("ij,jk->ik", (9, 1), (1, 9)), ("ij,jk->ik", (2, 0), (0, 4)))),
+    *(
+        Case("Pow", 15, ((3, 4), numbers(kind)[0][:3] % 5), types=TYPES[:2])
+        for kind in (np.uint8, np.int16, np.int32)
+    ),
+    *(
+        Case("GatherElements", 13, (x, places), {"axis": axis}, types=types)
+        for axis, x, places in (
+            (0, (5,), np.array([4, 0, -1, -5], np.int32)),
+            (0, (3, 4), np.array([[2, -3, 0, 1], [0, 0, -1, 2]])),
+            (-1, (3, 4), np.array([[3, -4], [0, 1], [-1, 2]])),
+            (1, (2, 3, 2), np.array([[[2, -3]], [[0, 1]]])),
+            (0, (3, 4), np.zeros((0, 4), np.int64)),
+        )
+        for types in (TYPES[:2], INTEGERS[:2])
+    ),
+    *(
+        Case(
+            "TopK",
+            13,
+            ((3, 7), np.array([count])),
+            {"axis": axis, "largest": largest},
+            types=types,
+            unread=1,
+        )
+        for axis, count, largest in ((0, 2, 1), (1, 4, 0), (-1, 7, 1), (1, 0, 0))
+        for types in (TYPES[:2], INTEGERS[:2])
+    ),
+    *(
+        Case("Einsum", 12, shapes, {"equation": equation}, types=types)
+        for shapes, *equations in (
+            (((2, 3),), "ij->ji"),
+            (((2, 3, 4),), "ijk->k"),
+            (((20, 2), (2, 20)), "ij,jk->ik", "ij,jk->ki", "ij,jk"),
+            (((20, 2), (20, 2)), "ij,kj->ik", "ij,ij->j", "ij,ij->i"),
+            (((2, 3, 5, 2), (2, 3, 4, 2)), "bhqd,bhkd->bhqk"),
+            (((2, 3, 4), (4, 2)), "bnd,de->bne"),
+            (((3,), (3,)), "i,i->"),
+            (((2, 3), (3,)), "ij,j"),
+        )
+        for equation in equations
+        for types in (TYPES[:2], INTEGERS[:2])
+    ),
+    *(
+        Case("Einsum", 12, tuple(shapes), {"equation": equation}, types=INTEGERS[:2])
+        for equation, *shapes in (
+            ("i,j->ij", (3,), (4,)),
+            ("ijs,jt->ij", (2, 3, 2), (3, 4)),
+            ("ij,jk->ik", (2, 1), (3, 4)),
+            ("ij,jk->ik", (9, 1), (1, 9)),
+            ("ij,jk->ik", (2, 0), (0, 4)),
+        )
+    ),
     Case("Celu", 12, ((3, 5),), {"alpha": 1.5}, **FINITE),
-    Case("Selu", 22, ((3, 5),), **FINITE)]  # fmt: skip
+    Case("Selu", 22, ((3, 5),), **FINITE),
+]
 
 
 def random_tensor(shape, dtype, kind, seed):
@@ -324,38 +420,70 @@ SCORES, MATRIX = np.ones((2, 5), np.float32), np.ones((2, 3), np.float32)
 CHANNELS = [np.ones(4, np.float32)] * 2
 NUMBERS = (5, 4, -1, -5, -6, 100)
 FAILING = [
-    *(Case(name, 18, (MATRIX, np.array(axes))) for name in ("ReduceL1", "ReduceL2", "ReduceLogSum",
-     "ReduceSumSquare") for axes in ([2], [-3], [0, 0], [0, -2], [1, 5])),
+    *(
+        Case(name, 18, (MATRIX, np.array(axes)))
+        for name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
+        for axes in ([2], [-3], [0, 0], [0, -2], [1, 5])
+    ),
     *(Case("RotaryEmbedding", 23, (QUERY, CACHE, CACHE, np.array([[0, 1, n]]))) for n in NUMBERS),
-    *(Case(name, 13, (SCORES, np.array([0, n]))) for name in ("NegativeLogLikelihoodLoss",
-     "SoftmaxCrossEntropyLoss") for n in NUMBERS),
-    *(Case("GroupNormalization", 21, (np.ones(s, np.float32), *CHANNELS),
-     {"num_groups": 2}) for s in ((0, 4, 2), (2, 4, 0), (0, 4, 0), (1, 4, 2))),
-    *(Case("CenterCropPad", 18, (MATRIX, np.array(sizes))) for sizes in ([-1, 3], [-5, -5],
-     [1 << 62, 3], [0, 0], [3, 4])),
-    *(Case("GatherElements", 13, (MATRIX, np.array([[0, 1, n]])), {"axis": axis}) for axis in (0,
-     1) for n in (1, 2, 3, -1, -2, -3, -4, 6, -6)),
-    *(Case("GatherND", 13, (MATRIX, np.array(index))) for index in ([[0, 2]], [[-2, -3]], [[2, 0]],
-     [[0, 3]], [[-3, 0]], [[1, 9]], [[5]])),
-    *(Case("ScatterND", 13, (MATRIX, np.array(index), MATRIX[0, :1])) for index in ([[0, 2]], [[-2,
-     -3]], [[2, 0]], [[0, 3]], [[-3, 0]], [[1, 9]])),
-    *(Case("ScatterND", 13, (MATRIX[:, :size], np.array([[n]]), MATRIX[:1, :size])) for n in (0, 1,
-     2, -2, -3) for size in (0, 3)),
-    *(Case("TopK", 13, (MATRIX, np.array([count])), {"axis": axis}, unread=1) for axis,
-     count in ((0, 2), (0, 3), (1, 4), (1, -1), (0, 0))),
-    *(Case("Einsum", 12, (MATRIX, other), {"equation": equation}) for other in (MATRIX, MATRIX.T,
-     MATRIX[:1], MATRIX[:, :1], MATRIX[:, :0]) for equation in ("ij,jk->ik", "ij,kj->ik",
-     "ij,ij->j", "ij,ij->ij")),
+    *(
+        Case(name, 13, (SCORES, np.array([0, n])))
+        for name in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+        for n in NUMBERS
+    ),
+    *(
+        Case("GroupNormalization", 21, (np.ones(s, np.float32), *CHANNELS), {"num_groups": 2})
+        for s in ((0, 4, 2), (2, 4, 0), (0, 4, 0), (1, 4, 2))
+    ),
+    *(
+        Case("CenterCropPad", 18, (MATRIX, np.array(sizes)))
+        for sizes in ([-1, 3], [-5, -5], [1 << 62, 3], [0, 0], [3, 4])
+    ),
+    *(
+        Case("GatherElements", 13, (MATRIX, np.array([[0, 1, n]])), {"axis": axis})
+        for axis in (0, 1)
+        for n in (1, 2, 3, -1, -2, -3, -4, 6, -6)
+    ),
+    *(
+        Case("GatherND", 13, (MATRIX, np.array(index)))
+        for index in ([[0, 2]], [[-2, -3]], [[2, 0]], [[0, 3]], [[-3, 0]], [[1, 9]], [[5]])
+    ),
+    *(
+        Case("ScatterND", 13, (MATRIX, np.array(index), MATRIX[0, :1]))
+        for index in ([[0, 2]], [[-2, -3]], [[2, 0]], [[0, 3]], [[-3, 0]], [[1, 9]])
+    ),
+    *(
+        Case("ScatterND", 13, (MATRIX[:, :size], np.array([[n]]), MATRIX[:1, :size]))
+        for n in (0, 1, 2, -2, -3)
+        for size in (0, 3)
+    ),
+    *(
+        Case("TopK", 13, (MATRIX, np.array([count])), {"axis": axis}, unread=1)
+        for axis, count in ((0, 2), (0, 3), (1, 4), (1, -1), (0, 0))
+    ),
+    *(
+        Case("Einsum", 12, (MATRIX, other), {"equation": equation})
+        for other in (MATRIX, MATRIX.T, MATRIX[:1], MATRIX[:, :1], MATRIX[:, :0])
+        for equation in ("ij,jk->ik", "ij,kj->ik", "ij,ij->j", "ij,ij->ij")
+    ),
     *(Case("Trilu", 14, (x, np.array(1))) for x in (SCORES, SCORES[:0])),
-    *(Case(name, 13, (x,), {"select_last_index": 1, "axis": axis}) for name in ("ArgMax",
-     "ArgMin") for x,
-     axis in ((SCORES, 0), (SCORES[:0], 0), (SCORES[:0], 1), (SCORES, 2), (SCORES, -3))),
-    *(Case("DequantizeLinear", 21, (numbers(np.int8)[0], s, z), more) for s, z,
-     more in ((SCALES[0, :3], np.zeros(3, np.int8), {}), (SCALES[0], np.zeros(3,
-     np.int8), {"axis": 0}), (SCALES, np.zeros((1, 4), np.int8), {"block_size": 2}),
-     (SCALES, np.zeros((2, 4), np.int8), {"block_size": 2, "axis": 0}), (SCALES,
-     np.zeros((2, 4), np.int8), {"block_size": 1, "axis": 0}), (SCALES, np.zeros((2,
-     4), np.int8), {"block_size": 9, "axis": 0})))]  # fmt: skip
+    *(
+        Case(name, 13, (x,), {"select_last_index": 1, "axis": axis})
+        for name in ("ArgMax", "ArgMin")
+        for x, axis in ((SCORES, 0), (SCORES[:0], 0), (SCORES[:0], 1), (SCORES, 2), (SCORES, -3))
+    ),
+    *(
+        Case("DequantizeLinear", 21, (numbers(np.int8)[0], s, z), more)
+        for s, z, more in (
+            (SCALES[0, :3], np.zeros(3, np.int8), {}),
+            (SCALES[0], np.zeros(3, np.int8), {"axis": 0}),
+            (SCALES, np.zeros((1, 4), np.int8), {"block_size": 2}),
+            (SCALES, np.zeros((2, 4), np.int8), {"block_size": 2, "axis": 0}),
+            (SCALES, np.zeros((2, 4), np.int8), {"block_size": 1, "axis": 0}),
+            (SCALES, np.zeros((2, 4), np.int8), {"block_size": 9, "axis": 0}),
+        )
+    ),
+]
 
 
 @pytest.mark.sample(66)
