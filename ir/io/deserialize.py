@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,9 +88,6 @@ class Scope:
             raise ModelError(f"'{value.name}' is defined twice in {graph}; names must be unique")
 
 
-_CUTS = frozenset(("Slice", "Gather", "Split"))
-
-
 class FlatModel(NamedTuple):
     """The content of a model of plain nodes: without bodies, functions, Constants and defaults.
 
@@ -98,13 +95,20 @@ class FlatModel(NamedTuple):
         kinds: the operators of its nodes, by `Operator.qualname`.
         computes_constants: true if a node reads constants alone.
         holds_unread: true if nothing reads an output of a node, or an initializer.
-        cuts_joined: true if a Slice, Gather or Split reads a Concat.
+        rows: the nodes.
     """
 
     kinds: frozenset[str]
     computes_constants: bool
     holds_unread: bool
-    cuts_joined: bool
+    rows: Sequence[NodeRow]
+
+    def reads(self, readers: Collection[str], maker: str) -> bool:
+        """Test for a node of some operators whose first operand another operator makes."""
+        if maker not in self.kinds or self.kinds.isdisjoint(readers):
+            return False
+        results = {result for op, _, result, _ in self.rows if op.qualname == maker}
+        return any(op.qualname in readers and names[0] in results for op, names, *_ in self.rows)
 
 
 class PlainNodes:
@@ -160,12 +164,7 @@ class PlainNodes:
         unread = visible - read - results
         holds_unread = not unread.isdisjoint(constants) or not unread <= sources
         kinds = frozenset([operator.qualname for operator in {row[0] for row in self.rows}])
-        cuts_joined = "Concat" in kinds and not kinds.isdisjoint(_CUTS) and self._cuts_joined()
-        return FlatModel(kinds, computes, holds_unread, cuts_joined)
-
-    def _cuts_joined(self) -> bool:
-        joined = {row[2] for row in self.rows if row[0].qualname == "Concat"}
-        return any(row[1][0] in joined and row[0].qualname in _CUTS for row in self.rows)
+        return FlatModel(kinds, computes, holds_unread, self.rows)
 
 
 @paused_collector

@@ -33,6 +33,7 @@ from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
 _READ = Message("operands-read", "{parts} parts of a Concat are read from its operands")
+_CUTS = ("Gather", "Slice", "Split")
 STEPS_ARE_INPUTS = 10
 """From this opset on, Slice has steps, and its lists are inputs."""
 
@@ -47,7 +48,7 @@ class ReadOperands(Pass):
 
     def is_idle(self, flat: FlatModel) -> bool:
         """Test for a model without parts of a Concat."""
-        return not flat.cuts_joined
+        return not flat.reads(_CUTS, "Concat")
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit the parts in every graph."""
