@@ -8,6 +8,8 @@ Which values there are follows from the bounds of the nodes between a state and 
 wrapping sums, remainders, counters between bounds, choices by the state. The first iteration, which
 may begin at another value, is the constant function of its result; where iterations may keep that
 value, it is one more column.
+
+s' = Gather (row, s), as of a back trace, has such rows from the start.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ....facts.polynomial import Dimension
 from ....ir import Node, Value
 from ....ops.batching import Operand
 from ....ops.builder import Builder
+from ....ops.schema_queries import MIN_OF_INTEGERS
 from ..weights import Unfit
 from .extents import hull
 from .intervals import Interval, Intervals
@@ -40,7 +43,9 @@ _NO_TABLE = "it is not a state of few values"
 
 
 def raise_finite(recurrence: Recurrence) -> Replacement:
-    """Replace integers and truth values of which there are few."""
+    """Replace integers and truth values of which there are few, and places in rows."""
+    if [node.op_type for node in recurrence.nodes] == ["Gather"]:
+        return _look_up(recurrence)
     facts = [recurrence.fact(state.initial).without_content() for state in recurrence.states]
     shape = facts[0].shape
     own = [*(state.result for state in recurrence.states), *_outputs(recurrence.nodes)]
@@ -60,6 +65,45 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
     rows = _Tables(recurrence, ranges, keeps).rows()
     (joined,) = recurrence.prefixes(_compose(len(shape) + 1), [rows], [table])
     return _replacement(recurrence, ranges, joined, facts, keeps)
+
+
+def _look_up(recurrence: Recurrence) -> Replacement:
+    """Replace a place in the row of an iteration, at which the next place stands."""
+    (state,), (node,), emit = recurrence.states, recurrence.nodes, recurrence.emit
+    row, place = node.inputs
+    fact = Fact() if row is None else recurrence.fact(row).without_content()
+    own = recurrence.fact(state.initial).without_content()
+    same = place is state.argument and own.shape == recurrence.fact(state.result).shape
+    if row is None or not same or node.op.references or len(fact.shape or ()) != 1:
+        raise Unfit(_NO_TABLE)
+    size = fact.dims[0].value
+    if not size or not is_small(fact) or emit.opset < MIN_OF_INTEGERS:
+        raise Unfit("its rows are too large for steps, or of no fixed size")
+    recurrence.require_room(fact)
+    places = emit.constant(np.arange(size, dtype=np.int64), "places")
+    first = emit.add("Cast", [emit.unsqueeze(places, 0, "first")], "first", to=fact.elem_type)
+    tables = recurrence.feeding.every(recurrence.iterations.operand(row), "tables")
+    least, most = (emit.number(end, fact.elem_type, "end") for end in (-size, size - 1))
+
+    def join(
+        emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
+    ) -> list[Value]:
+        # A place outside of the rows may stand where no iteration looks.
+        inside = emit.add("Min", [emit.add("Max", [*early, least], "place"), most], "place")
+        return [emit.add("GatherElements", [*late, inside], "tables", axis=1)]
+
+    (joined,) = recurrence.prefixes(join, [emit.concat([first, tables], 0, "rows")], [fact])
+    initial = recurrence.feeding.same(state.initial).value
+    values = emit.add("Gather", [joined, initial], "places", axis=1)
+    rows = emit.concat(
+        [recurrence.first_row(), recurrence.feeding.cut(values, [1], [_END], [0])], 0, "rows"
+    )
+    # Each iteration looks once more, so that a place outside fails as in the loop.
+    before = Operand(recurrence.feeding.cut(rows, [0], [-1], [0]), True, own)
+    (after,) = recurrence.iterations.replay([node], {state.argument: before}, [state.result])
+    last = recurrence.feeding.every(after, "next")
+    rows = emit.concat([recurrence.first_row(), last], 0, "rows")
+    return replace_rows(recurrence, [rows], "tables in steps of doubling distance", True)
 
 
 def _outputs(nodes: Sequence[Node]) -> list[Value]:

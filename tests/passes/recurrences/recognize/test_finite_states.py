@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import as_model
+from harness import as_model, op_types, run_in_onnxruntime
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from straightline import reference
 from tables import table
@@ -93,3 +93,33 @@ def test_two_states_of_one_table():
 def test_more_values_stay(body):
     text = f"{VALUES}{body}".replace("KIND", "int64").replace("TYPE", "7")
     assert "carries 's'" in reason(loop(text, "int64[3] s s0"))
+
+
+TRACE = """<ir_version: 8, opset_import: ["" : 17]> g (KIND[N, 3] x, KINDSHAPE s0)
+    => (KINDSHAPE y, KIND[REST] z) { y, z = Scan <num_scan_inputs = 1, body = b (KINDSHAPE s,
+    KIND[3] e) => (KINDSHAPE t, KINDSHAPE r) { t = Gather (e, s) r = Identity (s) }> (s0, x) }"""
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_places_in_rows(kind, shape):
+    """A back trace; places count from the end, too, and others may stand where nothing looks."""
+    sizes = {(): ("", "N"), (2,): ("[2]", "N, 2")}[shape]
+    text = TRACE.replace("KIND", kind).replace("SHAPE", sizes[0]).replace("REST", sizes[1])
+    model = raised(text, kept=["Scan"])
+    assert op_types(model).count("GatherElements") == 0  # it is in the loop over distances
+    for length in LENGTHS:
+        x = np.random.default_rng(length).integers(-3, 3, (length, 3)).astype(kind)
+        x[1:, 2][x[:-1].max(1, initial=-9) < 2] = 77
+        for start in (0, -1):
+            feeds = {"x": x, "s0": np.full(shape, start, kind)}
+            try:
+                expected = reference.run(as_model(text), feeds)
+            except reference.EvaluationError:
+                continue
+            for run in (reference.run, run_in_onnxruntime)[: 1 + bool(length)]:
+                for one, other in zip(run(model, feeds), expected, strict=True):
+                    np.testing.assert_array_equal(one, other)
+    feeds = {"x": np.full((3, 3), 7, kind), "s0": np.zeros(shape, kind)}
+    with pytest.raises(reference.EvaluationError):
+        reference.run(model, feeds)
