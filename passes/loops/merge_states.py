@@ -104,7 +104,7 @@ def _classes(loop_view: LoopView, keys: NodeKeys) -> list[list[State]]:
 
 
 def _is_settled(loop_view: LoopView, state: State) -> bool:
-    """Test for a state that nothing reads but the body, which may return it as it is."""
+    """Test for a state that nothing reads; a body may return it as it is."""
     if any(user is not loop_view.body for user in loop_view.body.users(state.argument)):
         return False
     return state.final is None or not loop_view.around.is_used(state.final)

@@ -431,6 +431,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     plain, lowered = _standard(), _standard(registry.LowerSequences)
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
     chosen = StageKinds((registry.IfsToSelects, *split.kinds))
+    hoisted = StageKinds((registry.HoistInvariants,))
     copied = dataclasses.replace(split, copies=optimize_for)
     longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
@@ -446,6 +447,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
         [chosen, raised, split],
+        [hoisted, lowered, raised, split],
         *([*before, copied] for before in longer),
     ]
 
