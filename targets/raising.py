@@ -14,9 +14,11 @@ from ..passes.simplify.library import RAISED as RULES
 from ..passes.simplify.rules.rule import Rule
 from ..passes.simplify.rules.worklist import Driver
 from ..passes.utils.fixpoint import run_passes
+from .causal_convolution import RaiseCausalConvolution
 from .grouped_attention import RaiseGroupedAttention
 from .linear_attention import raise_linear_attention
 
+_OPERATORS = (RaiseGroupedAttention(), RaiseCausalConvolution())
 _ROTATIONS = [rule for rule in RULES if rule.name.startswith("rotary")]
 
 
@@ -41,7 +43,7 @@ def raise_operators(model: Model, pass_name: str, context: PassContext, target: 
             changed = True
             context.analyses.invalidate()
         if rules is _ROTATIONS:  # attention reads what it rotates
-            changed |= run_passes((RaiseGroupedAttention(),), model, context, repeat=False)
+            changed |= run_passes(_OPERATORS, model, context, repeat=False)
     if changed:
         context.analyses.invalidate()
         MergeSubexpressions().run(model, context)  # operands that rules made of the same values
