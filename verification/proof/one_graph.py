@@ -88,9 +88,10 @@ def _are_equal(
     shared = numbers.correspondence(*sides)
     if shared is None or not CutPoints(terms, shared, programs).cover_all:
         return False
-    # Constants that a proof computes are computed once more for each proof.
-    is_short = len(one) + len(other) <= _SHORT and not terms.evaluations
-    if is_short and len(_equal) < _MOST_REMEMBERED:
+    # Constants that a proof computes are computed once more for each proof, and a caller may define
+    # an operator of another domain anew.
+    is_lasting = not (terms.evaluations or any(step.node.domain for step, _ in kinds))
+    if is_lasting and len(one) + len(other) <= _SHORT and len(_equal) < _MOST_REMEMBERED:
         _equal.add(question)
     return True
 
