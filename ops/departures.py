@@ -381,7 +381,10 @@ def table() -> tuple[Departure, ...]:
 
 
 def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
-    opset = 0 if node.graph is None else node.graph.root.opset()
+    graph = node.graph
+    while graph is not None and graph.holder is not None:  # a body may outlive its node
+        graph = graph.holder.graph
+    opset = 0 if graph is None else graph.root.opset()
     bodies = node.bodies.get("body", ())
     body = (bodies[0].inputs, bodies[0].outputs) if bodies else None
     return Application(node.op.op_type, node.attribute, operands, opset, body)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir import Model, Value, normal_domain
+from ..ir import Graph, Model, Value, normal_domain
+from ..ir.copying import without_symbols
 
 
 def drop_open_declarations(model: Model) -> int:
     """Remove the declarations of values in the main graph whose sizes are not all numbers.
 
-    Those in bodies stay, since they decide sizes of loops without iterations.
+    Those in bodies lose their names alone: numbers decide sizes of loops without iterations.
 
     Returns:
-        the number of declarations that were removed.
+        the number of declarations that were removed or changed.
     """
+    bodies = (graph for graph in model.graphs() if graph.holder is not None)
+    loosened = sum(_loosen(body) for body in bodies)
     graph = model.graph
     declared = {*graph.inputs, *graph.outputs}
     others = [
@@ -25,7 +28,21 @@ def drop_open_declarations(model: Model) -> int:
     count = len(graph.value_infos) - len(others)
     if count:
         graph.value_infos[:] = others
-    return count
+    return count + loosened
+
+
+def _loosen(body: Graph) -> int:
+    """Drop names of sizes from declarations of a body; count those that had some."""
+    count = 0
+    for value in {*body.inputs, *(v for v in body.value_infos if isinstance(v, Value))}:
+        if value.info is not None and (loose := without_symbols(value.info)) is not value.info:
+            value.info = loose
+            count += 1
+    infos = [without_symbols(info) for info in body.output_infos]
+    changed = sum(new is not old for new, old in zip(infos, body.output_infos, strict=True))
+    if changed:
+        body.set_outputs(body.outputs, infos)
+    return count + changed
 
 
 def _is_known(value: Value) -> bool:

@@ -22,7 +22,7 @@ from ..version_converter.adapters.reshape import drop_allowzero
 from ..version_converter.adapters.reverse_sequence import gather_backwards
 from ..version_converter.flat_indices import tuples_of_elements
 from ..version_converter.node_draft import NodeDraft
-from ..version_converter.snippets import numbers_below
+from ..version_converter.snippets import mean_and_deviations, numbers_below, with_epsilon
 from .classical import CLASSICAL
 from .forms import DECOMPOSITIONS, decomposes, decompositions_of
 from .quantized_products import PRODUCTS
@@ -166,6 +166,19 @@ def start_from_zeros(draft: NodeDraft) -> Sequence[Value | None]:
     for place in absent:
         draft.set_input(place, draft.const(bias, "bias") if place == _BIAS else zeros)
     return draft.repeat()
+
+
+@decomposes("InstanceNormalization")
+def normalize_channels(draft: NodeDraft) -> Sequence[Value | None]:
+    """Deviations of each channel from its mean, divided by the standard deviation."""
+    rank = draft.required_rank("the axes of a channel")
+    if rank < 3:
+        draft.refuse("its channels have no axes")
+    scale, bias = (draft.unsqueeze(draft.required(at), range(1, rank - 1)) for at in (1, 2))
+    _, deviations, variance = mean_and_deviations(draft, draft.data, range(2, rank))
+    root = draft.emit("Sqrt", [with_epsilon(draft, variance)], "deviation")
+    ratio = draft.emit("Mul", [draft.emit("Div", [deviations, root], "normalized"), scale])
+    return [draft.emit("Add", [ratio, bias])]
 
 
 @decomposes("GlobalMaxPool")

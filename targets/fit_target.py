@@ -280,7 +280,7 @@ class FitTarget(Pass):
         return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
     def _finish(self, model: Model, context: PassContext) -> bool:
-        """Write conditions, captures and names as the target wants them."""
+        """Write conditions and names as the target wants them."""
         raised = self.target.raises and raise_operators(model, self.name, context, self.target.name)
         changed = bool(raised) | repair(model, self.target, self, context)
         # Some clients count operands, and take a trailing empty name for one.

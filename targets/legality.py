@@ -83,16 +83,14 @@ class Legality:
                 yield node
 
     def constants_to_hoist(self) -> Iterator[Value]:
-        """Constants of nodes where the target needs initializers."""
-        positions = {
-            name: {i for form in forms for i in form.initializers}
-            for name, forms in self.target.forms.items()
-            if any(form.initializers for form in forms)
-        }
-        for node in self._nodes() if positions else ():
-            inputs = positions.get(name_of(node), set())
-            for name, value in _named_inputs(node, _schema(node)) if inputs else ():
-                if name in inputs and value.constant is not None and value.producer is not None:
+        """Results of nodes where the target needs constants or initializers."""
+        for node in self._nodes_with(lambda form: bool(form.initializers or form.constant)):
+            forms = self.target.forms[name_of(node)]
+            for name, value in _named_inputs(node, _schema(node)):
+                is_other = any(name in form.initializers for form in forms) or (
+                    value.constant is None and any(name in form.constant for form in forms)
+                )
+                if is_other and value.producer is not None:
                     yield value
 
     def numbers_with_axes(self) -> Iterator[tuple[Node, int]]:
@@ -268,6 +266,8 @@ class Legality:
         """The differences of the numbers of an input from a supported form."""
         if name in form.nonnegative and _may_be_negative(value):
             yield f"without negative numbers in '{name}'"
+        if name in form.wide and 1 in (self.types.shape(value) or ())[2:]:
+            yield f"where no axis of '{name}' after the channels has length 1"
         shape = self.types.shape(value) if name in form.filled else ()
         if shape is None or not all(shape):
             yield f"with numbers in '{name}', which may have none"

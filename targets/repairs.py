@@ -1,4 +1,4 @@
-"""Conditions, captures, outputs and names of a whole model, as targets require them."""
+"""Conditions, outputs and names of a whole model, as targets require them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ..passes.utils.loop_conditions import isolate_conditions
 from .declarations import drop_open_declarations
 from .name_repair import name_bodies, name_colliding_nodes, name_open_sizes
 from .outputs import compute_empty_constants, end_in_nodes
-from .scan_captures import pass_captures
 from .target import Target
 
 
@@ -34,13 +33,6 @@ _REPAIRS = (
     _Repair(
         *("own_conditions", isolate_conditions),
         Message("own-condition", "{target} requires its body to return a condition of its own"),
-    ),
-    _Repair(
-        *("own_scans", pass_captures),
-        Message(
-            "own-values",
-            "{target} does not support computed values around its body: they became states",
-        ),
     ),
     _Repair(
         *("own_outputs", end_in_nodes),

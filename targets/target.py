@@ -82,6 +82,7 @@ class Form:
         from_data: inputs that must be neither constants nor computed from sizes alone.
         nonnegative: inputs that must hold no negative number.
         filled: inputs that must hold at least one number.
+        wide: inputs that must have no axis of length 1 after the channels.
         present: inputs and outputs that must be present, though ONNX makes them optional.
         absent: inputs that must be absent.
         ranks: by input or output, the ranks that it may have.
@@ -117,6 +118,7 @@ class Form:
     from_data: tuple[str, ...] = ()
     nonnegative: tuple[str, ...] = ()
     filled: tuple[str, ...] = ()
+    wide: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
@@ -159,7 +161,6 @@ class Target:
         own_outputs: true if each output of the model needs a node without other outputs.
         inner: with own_outputs, operators that must not compute an output.
         own_conditions: true if a Loop's body must not return its condition unchanged.
-        own_scans: true if a Scan's body must not read computed values around it.
         known_sizes: true if it compiles some operators with known sizes only.
         computes_empty: true if it reads no constants without elements of two axes or more.
         names_nodes: true if it names unnamed nodes by operator and number without a check for
@@ -191,7 +192,6 @@ class Target:
     own_outputs: bool = False
     inner: frozenset[str] = frozenset()
     own_conditions: bool = False
-    own_scans: bool = False
     computes_empty: bool = False
     names_nodes: bool = False
     names_sizes: bool = False

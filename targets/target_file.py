@@ -17,14 +17,14 @@ from ..version_converter.schemas import OLDEST
 from .target import ANY_SHAPE, Form, Opsets, Source, Target, TargetError, Tried
 
 _FLAGS = (
-    *("functions", "own_outputs", "own_conditions", "own_scans", "names_nodes", "names_sizes"),
+    *("functions", "own_outputs", "own_conditions", "names_nodes", "names_sizes"),
     *("names_bodies", "computes_empty"),
     *("known_sizes", "known_declarations", "short_integers", "standard", "raises"),
 )
 _ATTRIBUTE_LISTS = ("written", "unwritten")
 _INPUT_LISTS = (
     *("constant", "initializers", "computed", "nonnegative", "absent", "static", "whole"),
-    *("from_sizes", "from_data", "scalars", "filled"),
+    *("from_sizes", "from_data", "scalars", "filled", "wide"),
 )
 _PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {

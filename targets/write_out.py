@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..ir import Node, Operator, Tensor
+from ..analysis.constants.folding import Folder
+from ..ir import Node, Operator, Tensor, Value
 from .legality import Legality
 
 _COMMUTE = ("Add", "Mul")
@@ -44,12 +45,15 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
         labels = [v or f"{name}_unused" for v, name in zip(outputs, names, strict=True)]
         node.graph.set_node_outputs(node, labels)
         yield NodeReplacement(node.op_type, node.path, "all outputs named")
+    folder = Folder(legality.model, keeps=False)
     for value in dict.fromkeys(legality.constants_to_hoist()):
         holder, graph = value.producer, value.graph
-        assert holder is not None and graph is not None and value.constant is not None
-        yield NodeReplacement(holder.op_type, holder.path, "made an initializer")
-        graph.supersede(value, graph.add_initializer(value.name, value.constant))
-        graph.remove(holder)
+        assert holder is not None and graph is not None
+        tensor = _decided(value, folder)
+        if tensor is not None and len(holder.outputs) == 1:
+            yield NodeReplacement(holder.op_type, holder.path, "made an initializer")
+            graph.supersede(value, graph.add_initializer(value.name, tensor))
+            graph.remove(holder)
     for node, index in list(legality.numbers_with_axes()):
         graph, operand = node.graph, node.input(index)
         assert graph is not None and operand is not None and operand.constant is not None
@@ -64,6 +68,19 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
         yield NodeReplacement(node.op_type, node.path, "its constants stand first")
     for node, index in list(legality.fused_operands()):
         yield NodeReplacement(node.op_type, node.path, _set_apart(node, index, legality))
+
+
+def _decided(value: Value, folder: Folder, depth: int = 4) -> Tensor | None:
+    """The tensor of a constant, or of few nodes on constants, such as a DequantizeLinear."""
+    node = value.producer
+    if value.constant is not None or node is None or not depth or node.bodies:
+        return value.constant
+    tensors = [None if v is None else _decided(v, folder, depth - 1) for v in node.inputs]
+    absent = [v is None for v in node.inputs]
+    if [tensor is None for tensor in tensors] != absent or len(node.outputs) != 1:
+        return None
+    results = folder.fold(node, tensors)
+    return results[0] if results else None
 
 
 def _set_apart(node: Node, index: int, legality: Legality) -> str:

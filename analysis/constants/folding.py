@@ -36,10 +36,13 @@ class Folder:
     Args:
         model: the model of the nodes.
         max_bytes: the limit of operands and results in bytes.
+        keeps: keep operators that stand for their constants in less space, such as
+            DequantizeLinear.
     """
 
-    def __init__(self, model: Model, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, model: Model, max_bytes: int = MAX_BYTES, *, keeps: bool = True) -> None:
         self.model = model
+        self.keeps = keeps
         self.max_bytes = max_bytes
         self._kernels: dict[tuple[Operator, Model | Function, int], Kernel | None] = {}
         self._equal: weakref.WeakValueDictionary[Hashable, Tensor] = weakref.WeakValueDictionary()
@@ -49,7 +52,8 @@ class Folder:
         if normal_domain(node.domain) or node.bodies or node.op.references:
             return False
         rules = rules_of(node.op)
-        return not (rules.kept_from_folding or rules.draws_random_numbers(node))
+        is_kept = self.keeps and rules.kept_from_folding
+        return not (is_kept or rules.draws_random_numbers(node))
 
     def fold(
         self, node: Node, tensors: Sequence[Tensor | None], opset: int | None = None

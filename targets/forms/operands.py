@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...ir import Node, Value
 from ...version_converter.node_draft import NodeDraft
 from ...version_converter.types import Types
@@ -69,3 +71,21 @@ def expand_last_choice(draft: NodeDraft) -> Sequence[Value | None]:
     sizes = draft.ints([size for size in shape if size is not None], "shape")
     whole = draft.emit("Expand", [draft.input(2), sizes], "whole")
     return [draft.emit("Where", [draft.data, draft.input(1), whole])]
+
+
+@decomposes("Resize", where=lambda node, _: len(node.inputs) > 3 and node.inputs[3] is not None)
+def scale_to_sizes(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Resize by scales that give the same sizes."""
+    if draft.attributes.get("keep_aspect_ratio_policy") or draft.attributes.get("axes"):
+        draft.refuse("its scales depend on its policy or axes")
+    sizes = draft.required_constant(3, "the sizes")
+    lengths = draft.shape()
+    if lengths is None or None in lengths or 0 in lengths:
+        draft.refuse_unknown("the size that it scales")
+    # Runtimes compute the scale of a size as a float, and the size of a scale, too.
+    old = np.array(lengths, np.float32)
+    scales = sizes.astype(np.float32) / old
+    if (np.floor(scales * old) != sizes).any():
+        draft.refuse("the floats nearest to its scales give other sizes")
+    draft.inputs = [*draft.inputs[:2], draft.const(scales, "scales")]
+    return draft.repeat()

@@ -177,3 +177,34 @@ def add_bias(draft: NodeDraft) -> Sequence[Value | None]:
     rank, bias = draft.required_rank("the axes of its bias"), draft.required(2)
     product = draft.emit(draft.op_type, draft.inputs[:2], "sum", attributes=draft.attributes)
     return [draft.emit("Add", [product, draft.unsqueeze(bias, range(1, rank - 1))])]
+
+
+_CLAMPED = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+"""Ways to count pixels that read none outside of an image, and change nothing at a scale of 1."""
+_OTHERWISE = frozenset(("keep_aspect_ratio_policy", "axes", "antialias", "exclude_outside"))
+
+
+@decomposes("Resize", where=lambda node, types: 1 in (types.shape(node.inputs[0]) or ())[2:])
+def repeat_pixels(draft: NodeDraft) -> Sequence[Value | None]:
+    """An Expand along axes of one pixel, before a Resize of the others."""
+    old, new = draft.shape() or [], draft.inferred_shape(draft.source)
+    if new is None or None in new or None in old:
+        draft.refuse_unknown("the size of its result")
+    if draft.source < 11 or draft.text("mode") == "cubic" or _OTHERWISE & {*draft.attributes}:
+        draft.refuse("it weighs more than the nearest pixels")
+    if draft.text("coordinate_transformation_mode") not in _CLAMPED:
+        draft.refuse("it may read outside of its image")
+    pairs = list(zip(old, new, strict=True))
+    repeated = [m if at > 1 and n == 1 else n for at, (n, m) in enumerate(pairs)]
+    scales, has_sizes = draft.constant(2), draft.input(3) is not None
+    if not has_sizes and scales is None and repeated != new:
+        draft.refuse_unknown("the scale")
+    sizes = [size for size in repeated if size is not None]
+    pixels = draft.emit("Expand", [draft.data, draft.ints(sizes, "sizes")], "pixels")
+    if repeated == new:
+        return [pixels]
+    if not has_sizes and scales is not None:
+        ones = [size == end for size, end in zip(repeated, new, strict=True)]
+        draft.set_input(2, draft.const(np.where(ones, 1, scales).astype(np.float32), "scales"))
+    draft.set_input(0, pixels)
+    return draft.repeat()

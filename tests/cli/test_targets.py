@@ -77,7 +77,8 @@ def test_names_are_completed():
     from straightline.cli.completing import target_names
 
     assert target_names("onnx") == [
-        *("onnx", "onnx2torch", "onnxruntime", "onnxruntime-web", "onnxruntime-webnn")
+        *("onnx", "onnx2pytorch", "onnx2torch", "onnxruntime", "onnxruntime-web"),
+        "onnxruntime-webnn",
     ]
 
 

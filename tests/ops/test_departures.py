@@ -98,3 +98,20 @@ def _array(value: Any, values: dict[str, np.ndarray]) -> Any:
     if value is None:
         return None
     return values.get(value.name) if value.constant is None else value.constant.numpy()
+
+
+def test_a_body_may_outlive_its_node():
+    """A fold of legalization is done again for another node after its own was replaced."""
+    model = ir.load(
+        parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, bool c)
+        => (float[2] y) <float[2] k = {1, 2}, int64[1] i = {-1}> { y = If (c) <then_branch = t ()
+        => (float[2] u) { p = Gather (k, i) u = Add (x, p) }, else_branch = e () => (float[2] v) {
+        v = Neg (x) }> }""")
+    )
+    (holder,) = model.graph.nodes()
+    (gather,) = holder.body("then_branch").nodes_of("Gather")
+    operands = [value.constant.numpy() for value in gather.inputs]
+    assert departures.on_arrays(gather, operands) is None
+    model.graph.replace_uses(holder.output(), model.graph.inputs[0])
+    model.graph.remove(holder)
+    assert gather.graph is not None and departures.on_arrays(gather, operands) is None

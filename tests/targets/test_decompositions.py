@@ -25,6 +25,11 @@ CASES = {
     "Xor": ("y = Xor (t, u)", "bool[2, 4] t, bool[4] u", {"t": T, "u": T[0]}),
     "Less": ("y = Less (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
     "Greater": ("y = Greater (x, k)", "float[2, 4] x, float[4] k", {"k": X[1]}),
+    "InstanceNormalization": (
+        "y = InstanceNormalization <epsilon = 0.1> (i, s, s)",
+        "float[2, 8, 4, 4] i, float[8] s",
+        {"i": IMAGE, "s": IMAGE[0, :, 0, 0].copy()},
+    ),
     "GlobalMaxPool": ("y = GlobalMaxPool (i)", "float[2, 8, 4, 4] i", {"i": IMAGE}),
     "Split": ("y, z = Split <axis = 1> (x, s)", "float[2, 4] x", {}),
     "Compress": ("k = Constant <value = bool[3] {0, 1, 1}> () y = Compress <axis = 1> (x, k)",

@@ -10,12 +10,9 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 BRANCHES = """z = If (c) <then_branch = t () => (float[2] u) {{ {} }},
     else_branch = {} () => (float[2] v) {{ v = Neg (x) }}>"""
 STEP = "<body = b (int64 i, bool k, float[2] a) => (bool {}, float[2] e) {{ {} e = Exp (a) }}>"
-SCAN = """s, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] r)
-    => (float[2] p, float[2] q) { p = Add (a, t) q = Mul (r, t) }> (x, w)"""
 BRANCH = "float[2] x, bool c", BRANCHES.format("u = Exp (x)", "t")
 CASES = {
     "own_conditions": ("float[2] x, int64 n", f"z = Loop (n, , x) {STEP.format('k', '')}"),
-    "own_scans": ("float[2] x, float[N, 2] w", f"t = Exp (x) {SCAN}"),
     "own_outputs": (
         "float[2] x, bool c",
         BRANCHES.format("", "f").replace("u)", "u) <float[2] u = {3, 4}>", 1),
@@ -28,13 +25,12 @@ CASES = {
 }
 """By key the inputs and the nodes of a model that the repair changes."""
 DECLARED = {"known_declarations": "<float[n] a>", "computes_empty": "<float[0, 2] k = {}>"}
-OUTPUTS = dict.fromkeys(("own_scans", "computes_empty", "names_sizes"), "[r, 2]")
+OUTPUTS = dict.fromkeys(("computes_empty", "names_sizes"), "[r, 2]")
 OUTPUTS["known_declarations"] = "[n]"
 FEEDS = {
     "x": np.float32([1, 2]),
     "n": np.array(2),
     "c": np.array(True),
-    "w": np.ones((3, 2), np.float32),
 }
 
 

@@ -66,3 +66,19 @@ def test_constants_of_a_maximum_stand_first():
     text = one_node("k = Constant <value = float {1e-6}> () y = Max (x, k)", "float[8] x")
     outcome = fitted(text, lacking(forms={"Max": (Form(constants_first=True),)}), {"x": X})
     assert reads(outcome, "Max") == ["Constant", None] and not outcome.untaken
+
+
+@table(("DequantizeLinear (q, s)", True), ("Neg (d)", True), ("Add (d, z)", False))
+def test_quantized_weights_are_constants_where_a_client_needs_them(weights, is_decided):
+    """onnx2pytorch makes modules, which hold their weights."""
+    text = one_node(
+        f"""q = Constant <value = int8[2, 1, 1, 1] {{3, -4}}> ()
+            s = Constant <value = float {{0.5}}> () d = DequantizeLinear (q, s)
+            w = {weights} y = Conv (x, w)""",
+        "float[1, 1, 2, 4] x, float z",
+    )
+    target = lacking(forms={"Conv": (Form(initializers=("W",)),)})
+    feed = {"x": X.reshape(1, 1, 2, 4), "z": np.array(1, np.float32)}
+    outcome = fitted(text, target, feed)
+    assert reads(outcome, "Conv") == ([None, None] if is_decided else [None, "Add"])
+    assert bool(outcome.untaken) is not is_decided

@@ -110,7 +110,7 @@ CLIENTS = (
     Client("jaxonnxruntime", _ADAPTERS + "jaxonnxruntime", ("jaxonnxruntime", "jax"),
      ("jaxonnxruntime", "jax"), 17, listed="onnx2torch"),
     Client("onnx2pytorch", _ADAPTERS + "onnx2pytorch", ("onnx2pytorch", "torch"),
-     ("onnx2pytorch", "torch"), 17, listed="onnx2torch"),
+     ("onnx2pytorch", "torch"), 17),
     Client("emx", _ADAPTERS + "emx", ("emx_onnx_cgen",), ("emx-onnx-cgen",), 17, ("cc",)),
     Client("onnxruntime-web", _ADAPTERS + "onnxruntime_web", (), (), 17, ("node",),
      of_node="onnxruntime-web"),

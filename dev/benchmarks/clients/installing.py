@@ -40,9 +40,9 @@ def main() -> None:
         elif name in _ON_TORCH and importlib.util.find_spec("torch") is None:
             reason = "there is no torch for processors"
         else:
-            # onnx2pytorch asks for any torchvision, whose newest brings a torch for graphics cards.
-            torch = [f"torch=={importlib.metadata.version('torch')}"] if name in _ON_TORCH else []
-            reason = None if _pip(requirement, *torch) else f"{requirement} does not install"
+            # onnx2pytorch requires a torchvision, and the registry's does not go with this torch.
+            alone = ["--no-deps"] if name in _ON_TORCH else []
+            reason = None if _pip(*alone, requirement) else f"{requirement} does not install"
         if reason:
             _say(f"{name} is left out: {reason}")
     npm = ("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", sys.prefix, *_NODE)

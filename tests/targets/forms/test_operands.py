@@ -59,3 +59,17 @@ def test_a_broadcast_choice_does_not_stand_last(inputs, expected):
     feed = {"c": X > 1, "x": x, "z": X[1, :1] if "[1]" in inputs else X[1]}
     outcome = fitted(text, only("Where", whole=("Y",)), feed, passes=())
     assert operators(outcome) == expected and not outcome.untaken
+
+
+@table(("2, 4", "3, 8", True), ("3, 10", "3, 7", True), ("2, 7", "2, 31", False))
+def test_sizes_become_scales_that_give_them(shape, sizes, is_exact):
+    """7 * float (31 / 7) rounds to less than 31: such pixels are gathered."""
+    constant = f"s = Constant <value_ints = [{sizes}]> () "
+    x = np.arange(30, dtype=np.float32)
+    rows, columns = map(int, shape.split(", "))
+    feed = {"x": x[: rows * columns].reshape(rows, columns)}
+    for mode in ("nearest", "linear"):
+        resize = f'{constant} y = Resize <mode = "{mode}"> (x, , , s)'
+        text = one_node(resize, f"float[{shape}] x")
+        outcome = fitted(text, only("Resize", absent=("sizes",)), feed, passes=())
+        assert not outcome.untaken and ("Resize" in operators(outcome)) is is_exact

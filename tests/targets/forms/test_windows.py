@@ -116,3 +116,25 @@ def test_groups_pads_and_biases_of_a_transposed_kernel(attributes, form, expecte
     outcome = fitted(text, lacking(forms={"ConvTranspose": forms}), passes=())
     assert operators(outcome) == expected and not outcome.untaken
     assert_as_before(text, outcome, feed)
+
+
+@table(
+    ("1, 1", "<value_floats = [1.0, 1.0, 5.0, 3.0]> () y = RESIZE (x, , s)", ["Expand"]),
+    ("1, 1", "<value_ints = [1, 3, 5, 4]> () y = RESIZE (x, , , s)", ["Expand"]),
+    ("1, 3", "<value_ints = [1, 3, 5, 7]> () y = RESIZE (x, , , s)", ["Expand", "Resize"]),
+    ("3, 1", "<value_floats = [1.0, 1.0, 1.7, 3.0]> () y = RESIZE (x, , s)", ["Expand", "Resize"]),
+    ("2, 3", "<value_ints = [1, 3, 5, 7]> () y = RESIZE (x, , , s)", ["Resize"]),
+)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_single_pixels_are_repeated(mode, sizes, resize, expected):
+    """OpenCV (5.0.0) reads beyond the end of one row or column."""
+    nodes = resize.replace("RESIZE", f'Resize <mode = "{mode}">')
+    text = one_node(f"s = Constant {nodes}", f"float[1, 3, {sizes}] x")
+    height, width = map(int, sizes.split(", "))
+    feed = {"x": IMAGE[:, :, :height, :width].copy()}
+    outcome = fitted(text, lacking(forms={"Resize": (Form(wide=("X",)),)}), feed, passes=())
+    if mode == "cubic" and "Expand" in expected:
+        assert outcome.untaken or "Resize" not in operators(outcome)
+    else:
+        assert [op for op in operators(outcome) if op != "Constant"] == expected
+        assert not outcome.untaken
