@@ -26,6 +26,8 @@ def load(model: bytes) -> Run:
     outputs = [f"out{place}" for place in range(len(proto.graph.output))]
     network = ncnn.Net()
     network.opt.num_threads = 1
+    network.opt.use_fp16_packed = network.opt.use_fp16_storage = False
+    network.opt.use_fp16_arithmetic = network.opt.use_bf16_storage = False
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "model.onnx").write_bytes(model)
