@@ -473,9 +473,11 @@ class FinalValue:
 
 
 def _is_row(element: Shape, buffer: Shape, count: int) -> bool:
-    """Test for the sizes of some rows, up to axes of size 1."""
-    whole = (Dimension.constant(count), *buffer[1:])
-    return _without_ones(element) == _without_ones(whole)
+    """Test for the sizes of some rows, up to axes of size 1; a Scatter of other ones fails."""
+    pair = _without_ones(element), _without_ones((Dimension.constant(count), *buffer[1:]))
+    return len(pair[0]) == len(pair[1]) and all(
+        one.equals(other) is not False for one, other in zip(*pair, strict=True)
+    )
 
 
 def _without_ones(shape: Shape | None) -> list[Dimension]:

@@ -22,6 +22,8 @@ BODIES = {
         " t = ScatterND (s, at, u)"),
     "rows": ("4, 2", f"{AT} o = Gather (s, j) w = Add (o, row) u = Unsqueeze (w, a)"
         " t = ScatterND (s, at, u)"),
+    "rows of an open size": ("4, W", f"{AT} o = Gather (s, j) w = Add (o, row)"
+        " u = Unsqueeze (w, a) t = ScatterND (s, at, u)"),
     "a reduction": ("4", f"{AT} u = Unsqueeze (e, a)"
         ' t = ScatterND <reduction = "add"> (s, at, u)'),
     "elements": ("4", "j1 = Unsqueeze (j, a) o = GatherElements (s, j1) u = Unsqueeze (e, a)"
@@ -58,11 +60,12 @@ def test_one_operator_combines_all_places(case):
     assert "ScatterElements" in types and "ScatterND" not in types
     rng = np.random.default_rng(1)
     for n in (0, 1, 2, 9):
+        sizes = [int(d) for d in size.replace("W", "2").split(",")]
         feed = {
             "x": rng.normal(size=9).astype(np.float32),
             "r": rng.normal(size=(9, 2)).astype(np.float32),
             "p": PLACES,
-            "h0": rng.normal(size=[int(d) for d in size.split(",")]).astype(np.float32),
+            "h0": rng.normal(size=sizes).astype(np.float32),
             "n": np.array(n),
         }
         assert_same(model, result.model, feed, exact=True)
