@@ -101,6 +101,17 @@ def run(
         TargetError: there is no such target.
         SaveError: the folder cannot be written.
         KeyboardInterrupt: what is written is whole; `resume` goes on with the rest.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sl.save(model, os.path.join(folder, "exp.onnx"))
+        ...     records = sl.batch.run(folder, os.path.join(folder, "out"), jobs=1)
+        >>> [(record.status, record.outputs) for record in records]
+        [('written', 'proved')]
     """
     from ..driver.options import RewriteOptions
     from ..verification.runs.options import VerifyOptions

@@ -57,6 +57,15 @@ def as_onnx_ir_pass(
 
     Raises:
         PassOptionError: there is no such pass or option.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> import onnx_ir
+        >>> taken = onnx_ir.from_proto(sl.ir.to_proto(model))
+        >>> sl.interop.as_onnx_ir_pass()(taken).modified
+        False
     """
     frozen: dict[str, Any] = {"freeze_initializers": freeze_initializers, **options}
     pipeline = RewriteOptions.of(passes=passes, **frozen).pipeline

@@ -170,13 +170,41 @@ class Topology:
 
 @takes(graph="networkx.DiGraph", vertices=Iterable)
 def upstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
-    """Some vertices and all vertices that they depend on: `networkx.ancestors` of many."""
+    """Some vertices and all vertices that they depend on: `networkx.ancestors` of many.
+
+    Args:
+        graph: edges lead from a vertex to those that depend on it.
+        vertices: the vertices.
+
+    Raises:
+        KindError: another kind of graph.
+
+    Examples:
+        >>> import networkx as nx
+        >>> from straightline import ir
+        >>> sorted(ir.upstream(nx.DiGraph([(1, 2), (2, 3), (4, 5)]), [2]))
+        [1, 2]
+    """
     return reach(graph.predecessors, vertices)
 
 
 @takes(graph="networkx.DiGraph", vertices=Iterable)
 def downstream(graph: nx.DiGraph[_Vertex], vertices: Iterable[_Vertex]) -> set[_Vertex]:
-    """Some vertices and all vertices that depend on them: `networkx.descendants` of many."""
+    """Some vertices and all vertices that depend on them: `networkx.descendants` of many.
+
+    Args:
+        graph: edges lead from a vertex to those that depend on it.
+        vertices: the vertices.
+
+    Raises:
+        KindError: another kind of graph.
+
+    Examples:
+        >>> import networkx as nx
+        >>> from straightline import ir
+        >>> sorted(ir.downstream(nx.DiGraph([(1, 2), (2, 3), (4, 5)]), [2]))
+        [2, 3]
+    """
     return reach(graph.successors, vertices)
 
 

@@ -19,6 +19,12 @@ def verify(model: Model) -> None:
 
     Raises:
         ModelError: an invariant does not hold; the message names it and the place.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.ir.verify(model)  # raises nothing
     """
     for graph in model.graphs():
         for invariant in INVARIANTS:

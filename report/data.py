@@ -159,6 +159,16 @@ def gather(
         mismatch: the error that names the pass at fault, where outputs differ.
         command_with: makes a command of the options of a hint.
         base_dir: the base folder of external data of models in memory.
+
+    Raises:
+        LoadError: a model cannot be read or is not a model.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.report.gather(model, sl.rewrite(model), names=("exp", "new")).after.name
+        'new'
     """
     models = [m if isinstance(m, Model) else load(m, base_dir) for m in (before, after)]
     one, other = map(Side.of, models, names)
@@ -207,6 +217,16 @@ def of_outcome(
         names: the names of the models.
         stored: the bytes of their files, where there are files.
         command_with: makes a command of the options of a hint.
+
+    Raises:
+        LoadError: external data of a model cannot be read.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.report.of_outcome(sl.transform(model)).verdict.status
+        'proved'
     """
     request = outcome.request
     remarks = [remark for remark in outcome.remarks if remark.action != "kept"]

@@ -30,7 +30,18 @@ _SCRIPTS = (
 
 @takes(report=Report)
 def page(report: Report) -> str:
-    """Render the page. It loads nothing, and its policy forbids other scripts."""
+    """Render the page. It loads nothing, and its policy forbids other scripts.
+
+    Args:
+        report: the data from `gather`.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.report.page(sl.report.gather(model, model))[:15]
+        '<!doctype html>'
+    """
     scripts = [asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
     return Template(asset("page.html")).substitute(
         mark=_MARK,
@@ -56,6 +67,16 @@ def write(
 
     Raises:
         SaveError: the file cannot be written, or another one would be lost.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sl.report.write(os.path.join(folder, "r.html"), sl.report.gather(model, model))
+        ...     os.listdir(folder)
+        ['r.html']
     """
     with replacing(place_of(Path(path), taken, force=force)) as (temporary,):
         temporary.write_text(page(report), encoding="utf-8")

@@ -76,6 +76,16 @@ def control_flow_svg(model: ModelSource, base_dir: BaseDir = None) -> str:
     Args:
         model: the model; unchanged.
         base_dir: the base folder of external data of a model in memory.
+
+    Raises:
+        LoadError: the model cannot be read or is not a model.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.report.control_flow_svg(model)[:4]
+        '<svg'
     """
     read = model if isinstance(model, Model) else load(model, base_dir)
     box = _Drawing(describe(read), constructs_of(read)[0]).whole()
@@ -103,9 +113,25 @@ def write_svg(
 ) -> None:
     """Write the picture, whole or not at all.
 
+    Args:
+        path: the path of the file.
+        model: the model; unchanged.
+        taken: files that must stay.
+        force: overwrite also a file with other content.
+
     Raises:
         SaveError: the file cannot be written, is one of `taken`, or has other content than such a
             picture (unless `force` is set).
+
+    Examples:
+        >>> import os, tempfile
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sl.report.write_svg(os.path.join(folder, "exp.svg"), model)
+        ...     os.listdir(folder)
+        ['exp.svg']
     """
     place = marked_place(Path(path), taken, _MARK, "picture of control flow", force)
     with replacing(place) as (temporary,):

@@ -21,7 +21,13 @@ _SUFFIX = ".toml"
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """The names of the shipped targets, sorted."""
+    """The names of the shipped targets, sorted.
+
+    Examples:
+        >>> import straightline as sl
+        >>> "tvm" in sl.targets.names()
+        True
+    """
     files = [file.name for file in _FOLDER.iterdir()]
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX)))
 
@@ -32,6 +38,11 @@ def find(name: str) -> Target:
 
     Raises:
         TargetError: there is none.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.targets.find("tvm").name
+        'tvm'
     """
     if name not in names():
         raise TargetError(
@@ -47,8 +58,17 @@ def find(name: str) -> Target:
 def load(path: str | os.PathLike[str]) -> Target:
     """Load the target of a file, which is named after the file.
 
+    Args:
+        path: the path of a TOML file.
+
     Raises:
         TargetError: the file cannot be read, or is invalid.
+
+    Examples:
+        >>> from straightline import targets
+        >>> targets.load("mine.toml")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        straightline.targets.target.TargetError: cannot read the target 'mine.toml': No such ...
     """
     file = Path(path)
     try:

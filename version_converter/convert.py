@@ -51,6 +51,13 @@ def convert(
         ConversionError: the versions are out of range, or nodes cannot be carried over; its
             `failures` list every such node with its operator, the two versions and the reason. The
             model is then unusable.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.versions.convert(model, 13).opset()
+        13
     """
     check_whole_number("target_opset", target_opset)
     if ir_version is not None:

@@ -232,8 +232,18 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     """Convert a model to a message. A message is returned itself; external data of a file is not
     read.
 
+    Args:
+        source: the model.
+
     Raises:
         LoadError: it cannot be read or is not a model.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.ir.to_proto(model).graph.node[0].op_type
+        'Exp'
     """
     source = read(source)
     if isinstance(source, onnx.ModelProto):

@@ -27,6 +27,13 @@ def to_text(model: Model, most: int | None = None) -> str:
 
     Raises:
         OnnxError: onnx cannot print it: the syntax allows only UTF-8 text.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> "y = Exp (x)" in sl.ir.to_text(model)
+        True
     """
     proto = serialize(model)
     if most is not None:
@@ -45,6 +52,13 @@ def parse(text: str) -> Model:
     Raises:
         LoadError: the text is not valid.
         ModelError: the model is not well formed.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> [node.op_type for node in model.graph.nodes()]
+        ['Exp']
     """
     try:
         proto = onnx.parser.parse_model(text)

@@ -101,6 +101,12 @@ def step(foreign: Any, name: str | None = None) -> Pass:
 
     Raises:
         PassOptionError: an unsupported object.
+
+    Examples:
+        >>> import straightline as sl
+        >>> from onnxscript import optimizer
+        >>> str(sl.interop.step(optimizer.optimize, "optimize"))
+        'optimize'
     """
     call = _call_of(foreign)
     if call is None:
@@ -119,8 +125,16 @@ def is_foreign(item: Any) -> bool:
 def onnxscript_optimizer(**options: Any) -> Pass:
     """Adapt `onnxscript.optimizer.optimize` with options.
 
+    Args:
+        options: those of onnxscript's function.
+
     Raises:
         PassOptionError: onnxscript is not installed.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.interop.onnxscript_optimizer().name
+        'onnxscript-optimizer'
     """
     try:
         from onnxscript import optimizer

@@ -46,6 +46,12 @@ def straighten(**options: Any) -> Pipeline:
 
     Raises:
         PassOptionError: no pass has such an option.
+
+    Examples:
+        >>> from straightline import passes
+        >>> pipeline = passes.straighten(max_trips=64)
+        >>> "unroll-loops{max_trips=64}" in str(pipeline)
+        True
     """
     return Pipeline(_cached(_standard, options), repeat=True)
 
@@ -58,6 +64,11 @@ def accelerate(**options: Any) -> Pipeline:
 
     Raises:
         PassOptionError: no pass has such an option.
+
+    Examples:
+        >>> from straightline import passes
+        >>> print(passes.accelerate())
+        accelerate
     """
     return Pipeline(_build([(Accelerate, {})], options))
 
@@ -75,6 +86,11 @@ def parse_pipeline(text: str, **options: Any) -> Pipeline:
 
     Raises:
         PassOptionError: a syntax error, or an unknown pass or option.
+
+    Examples:
+        >>> from straightline import passes
+        >>> str(passes.parse_pipeline("unroll-loops{max_trips=64},inline-ifs"))
+        'unroll-loops{max_trips=64},inline-ifs'
     """
     # The named pipeline is run to a fixpoint; within a list it is one stage among others.
     if text.strip() == "straighten":

@@ -55,6 +55,12 @@ def load_file(path: str | Path) -> tuple[type[Pass], ...]:
     Raises:
         PluginError: an error in the file, a name conflict, or an invalid pass; none of its passes
             is registered then.
+
+    Examples:
+        >>> from straightline import passes
+        >>> passes.load_file("missing.py")
+        Traceback (most recent call last):
+        straightline.passes.manager.plugins.PluginError: 'missing.py' is not an existing Python file
     """
     if "\0" in str(path):
         raise PluginError(f"{str(path)!r} is not an existing Python file")

@@ -189,7 +189,27 @@ def run(
     operators: Sequence[type[OpRun]] = (),
     base_dir: ir.BaseDir = None,
 ) -> list[Any]:
-    """The outputs of ``model`` on ``feeds``: :class:`Evaluator`, used once."""
+    """The outputs of ``model`` on ``feeds``: :class:`Evaluator`, used once.
+
+    Args:
+        model: the model.
+        feeds: an array for each input without a default, by name.
+        break_without_cond: end a Loop without a condition by that of its body.
+        operators: implementations that replace those of onnx.reference.
+        base_dir: the base folder of external data of a model in memory.
+
+    Raises:
+        EvaluationError: an operator fails, or nothing implements it.
+        InputNameError: the model has no such input.
+
+    Examples:
+        >>> import numpy as np
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.reference.run(sl.ir.to_proto(model), {"x": np.zeros(2, np.float32)})
+        [array([1., 1.], dtype=float32)]
+    """
     evaluator = Evaluator(
         model, break_without_cond=break_without_cond, operators=operators, base_dir=base_dir
     )
