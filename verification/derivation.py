@@ -10,7 +10,7 @@ from ..ir import Array, BaseDir, ModelError, ModelSource
 from .certificate_check import derivation_of, replayed
 from .checker.replay import Replay
 from .checker.rules import NOTIONS, RULES
-from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Head, Node, Terms
+from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Head, Node
 from .second_opinion import agrees
 
 _WHOLE = (6, 7, 9)
@@ -23,7 +23,11 @@ _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 """Rules that build loops of which others compute the rows, or other rows."""
 _OF_SIZES = ("movement", "known-elements")
 """Rules that derive another term once more of the sizes is known."""
-_MOST_STEPS, _MOST_ROUNDS, _MOST_TWINS = 20_000, 8, 8
+_MOST_ROUNDS, _MOST_TWINS, _MOST_VAIN = 8, 8, 8
+_ATTEMPTS, _ATTEMPTS_OF_TERM = 60_000, 10
+_STEPS, _STEPS_OF_TERM = 4_000, 1
+"""Limits of a search, and what each term of both models adds. A model of a thousand nodes needs up
+to 42,000 attempts and 4,600 steps; 60,000 attempts take three seconds."""
 
 
 def derive(
@@ -42,7 +46,7 @@ def derive(
         bound: values of inputs that the rewrite does not have.
         base_dir: the folder of the external data of models given in memory.
         equality: the notion of equality.
-        most: the most attempts to apply a rule, 20 to 100 us each; any number without it.
+        most: the most attempts to apply a rule, 20 to 100 us each; by the models without it.
     """
     question = before, after, bound, base_dir, equality
     try:
@@ -142,8 +146,11 @@ class Search:
     """
 
     def __init__(self, replay: Replay, most: int | None = None) -> None:
-        self.replay, self._most, self._attempts = replay, most, 0
-        self.terms: Terms = replay.terms
+        self.replay, self._attempts, self.terms = replay, 0, replay.terms
+        executed = len(self.terms.nodes)
+        self._most = _ATTEMPTS + _ATTEMPTS_OF_TERM * executed if most is None else most
+        self._most_steps = _STEPS + _STEPS_OF_TERM * executed
+        self._unrolled: dict[tuple[int, ...], int] = {}
         self.steps: list[tuple[str, int, int]] = []
         self.stuck: tuple[int, int] | None = None
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
@@ -160,7 +167,7 @@ class Search:
     def reason(self) -> str:
         """Reason why there is no derivation."""
         if self._is_over:
-            return f"{self._most} attempts to apply a rule of the checker led to no derivation"
+            return f"{self._attempts} attempts to apply a rule of the checker led to no derivation"
         if self.stuck is not None and self.replay.unequal_outputs():
             one, other = (self.terms.nodes[term].head.name for term in self.stuck)
             return f"the checker has no rule by which {one} and {other} are equal"
@@ -180,7 +187,7 @@ class Search:
 
     @property
     def _is_over(self) -> bool:
-        return self._most is not None and self._attempts >= self._most
+        return self._attempts >= self._most or len(self.steps) >= self._most_steps
 
     def _is_complete(self) -> bool:
         is_equal = not self.replay.unequal_outputs() and not any(self.replay.undefined())
@@ -318,8 +325,7 @@ class Search:
         """
         state = self._notion, self.terms.merges if whole else self._stamp(term)
         is_tried = self._tried.get((term, whole)) == state
-        is_full = self._is_over or len(self.steps) >= _MOST_STEPS
-        if is_tried or is_full or term in self._vain:
+        if is_tried or self._is_over or term in self._vain:
             return
         for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
             self._make(name, term, whole=whole)
@@ -371,9 +377,15 @@ class Search:
     def _derive(self, rule: str, term: int) -> int | None:
         node = self.terms.nodes[term]
         self._attempts += 1
+        variables = self.terms.variables(term) if rule == "iterations" else ()
+        # Each attempt may run all iterations before it fails.
+        if self._unrolled.get(variables, 0) >= _MOST_VAIN:
+            return None
         self.terms.free = {*self._free}  # what other attempts read in vain counts for nothing
         try:
             derived = self.replay.derive(rule, term)
+            if variables and derived is None:
+                self._unrolled[variables] = self._unrolled.get(variables, 0) + 1
             if rule == _ROUNDED:
                 self._free -= {derived}
             elif len(self.terms.free) < len(self._free):

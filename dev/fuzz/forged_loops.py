@@ -448,4 +448,62 @@ g (float[3,2] x, float[2,2] k) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float
 =>(float[2,2] r) { r=Transpose(k) }> }
 ->
 g (float[3,2] x, float[2,2] k) => (y) <int64[3] s={3,2,2}> { y=Expand(k,s) }
+# a dead state of another loop, 17, 17
+g (float[t] x) => (y) <int64 z={0}, int64 o={5}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y,e=Loop(n,c,z,z)<body=b(int64 i, bool d, int64 s, int64 k)=>(bool f, int64 u, int64 m) {
+f=Identity(c) u=Add(s,i) m=Identity(k) w=Gather(x,k) }> }
+->
+g (float[t] x) => (y) <int64 z={0}, int64 o={5}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y,e=Loop(n,c,z,o)<body=b(int64 i, bool d, int64 s, int64 k)=>(bool f, int64 u, int64 m) {
+f=Identity(c) u=Add(s,i) m=Identity(k) w=Gather(x,k) }> }
+# rows that begin with others, 17, 17
+g (float[t,2] x, float[1,2] h) => (y) <int64 z={0}, bool c={1}, int64[1] o={0}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[p,2] s)=>(bool f, float[q,2] u) {
+f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=0>(s,r) }> }
+->
+g (float[t,2] x, float[1,2] h) => (y) { y=Identity(x) w=Neg(h) }
+# rows in front of others, 17, 17
+g (float[3,2] x) => (y) <int64 n={3}, bool c={1}, int64[1] o={0}, int64[2] z={0,2}> {
+h=ConstantOfShape(z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[p,2] s)=>(bool f, float[q,2] u) {
+f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=0>(r,s) }> }
+->
+g (float[3,2] x) => (y) { y=Identity(x) }
+# columns that grow, 17, 17
+g (float[t,2] x) => (y) <int64 z={0}, bool c={1}, int64[1] o={1}, int64[2] k={2,0}> { a=Shape(x)
+n=Gather(a,z) h=ConstantOfShape(k) y=Loop(n,c,h)<body=b(int64 i, bool d, float[2,p] s)=>(bool f,
+float[2,q] u) { f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=1>(s,r) }> }
+->
+g (float[t,2] x) => (y) { y=Identity(x) }
+# a list from its end, 17, 17
+g (float[t,2] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) q=SequenceEmpty()
+l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2]) s)=>(bool f, seq(float[2]) u) { f=Identity(c)
+e=Gather(x,i) u=SequenceInsert(s,e,z) }> y=ConcatFromSequence<axis=0,new_axis=1>(l) }
+->
+g (float[t,2] x) => (y) { y=Identity(x) }
+# a list with a first element, 17, 17
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+q=SequenceConstruct(h) l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2]) s)=>(bool f,
+seq(float[2]) u) { f=Identity(c) e=Gather(x,i) u=SequenceInsert(s,e) }>
+y=ConcatFromSequence<axis=0,new_axis=1>(l) }
+->
+g (float[t,2] x, float[2] h) => (y) { y=Identity(x) w=Neg(h) }
+# a list joined along another axis, 17, 17
+g (float[2,2] x) => (y) <int64 n={2}, bool c={1}> { q=SequenceEmpty()
+l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2]) s)=>(bool f, seq(float[2]) u) { f=Identity(c)
+e=Gather(x,i) u=SequenceInsert(s,e) }> y=ConcatFromSequence<axis=1,new_axis=1>(l) }
+->
+g (float[2,2] x) => (y) { y=Identity(x) }
+# columns for rows, 17, 17
+g (float[t,t] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c) r=Gather<axis=1>(x,i) }> }
+->
+g (float[t,t] x) => (y) { y=Identity(x) }
+# the place of a maximum of no element, 17, 17
+g (float[n,2] x) => (y) { y=Neg(x) }
+->
+g (float[n,2] x) => (y) { y=Neg(x) k=ArgMax<axis=0>(x) }
+# sizes that are alike for one number, 17, 17
+g (float[n] x) => (bool y) <int64 o={1}> { s=Size(x) y=Equal(s,o) }
+->
+g (float[n] x) => (bool y) <bool f={0}> { y=Identity(f) }
 """

@@ -108,9 +108,9 @@ class _Original:
     def has_rank(self, declaration: Declaration) -> bool:
         """Test whether a value has as many axes as a declaration gives it."""
         shape = fact_of(declaration.type_).shape
-        own = self._terms.fact(declaration.term).rank
+        own = self._terms.fact(declaration.term).shape
         place = self._terms.find(declaration.term), len(shape or ())
-        return shape is None or len(shape) == own or place in self._ranks
+        return shape is None or place in self._ranks or (own is not None and len(own) == place[1])
 
 
 def _type(type_: onnx.TypeProto) -> bytes:

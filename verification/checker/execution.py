@@ -13,7 +13,7 @@ from ...ir import Array, Tensor
 from .inference import common, fact_of, fact_of_output
 from .meaning import head_of, schema_of
 from .polynomials import Dim
-from .sizes import whole_numbers
+from .sizes import sizes_in
 from .terms import ABSENT, UNKNOWN, CertificateError, Fact, Head, Terms, require_unique
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -103,10 +103,10 @@ class Body(NamedTuple):
         """Test for an iteration that certainly runs."""
         if self.op_type == "Loop":
             limit, condition = (*self.operands, ABSENT, ABSENT)[:2]
-            counts = None if limit == ABSENT else whole_numbers(terms, limit)
+            counts = sizes_in(terms, limit) or (None,)
             starts = None if condition == ABSENT else terms.tensor(condition)
             is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
-            return is_true and (limit == ABSENT or bool(counts and min(counts) > 0))
+            return is_true and (limit == ABSENT or all(type(n) is int and n > 0 for n in counts))
         sizes = self.lengths(terms, head)
         return any(isinstance(size, int) and size > 0 for size in sizes)
 

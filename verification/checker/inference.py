@@ -63,7 +63,7 @@ class _Output(NamedTuple):
     def sizes(self, place: int) -> Shape:
         """Elements of a list of sizes; None for those that are unknown."""
         fact, sizes = self.terms.fact(self.arg(place)), sizes_in(self.terms, self.arg(place))
-        (count,) = known(fact.shape if fact.rank == 1 else None)
+        (count,) = known(fact.shape if len(fact.shape or ()) == 1 else None)
         return known((None,) * count if sizes is None and isinstance(count, int) else sizes)
 
 
@@ -176,7 +176,8 @@ def _broadcast(o: _Output) -> Shape:
 
 
 def _reduction(o: _Output) -> Sequence[Dim]:
-    shape, axes = o.shape(), o.numbers(1, "axes")
+    shape, is_place = o.shape(), o.head.name.startswith("Arg")
+    axes = [o.axis()] if is_place else o.numbers(1, "axes")
     # Without that attribute an empty list of axes means all of them (ReduceSum from opset 13 on).
     if not axes and o.head.integer("noop_with_empty_axes"):
         return shape
@@ -187,14 +188,6 @@ def _reduced(shape: Shape, axes: Iterable[int], keepdims: int = 0) -> Sequence[D
     places = {_place(axis, len(shape)) for axis in axes}
     sizes = [1 if k in places else dim for k, dim in enumerate(shape)]
     return sizes if keepdims else [dim for k, dim in enumerate(shape) if k not in places]
-
-
-def _arg(o: _Output) -> Sequence[Dim]:
-    return _reduced(o.shape(), [o.axis()], o.head.integer("keepdims", 1))
-
-
-def _global(o: _Output) -> Sequence[Dim]:
-    return (*o.shape()[:2], *[1] * len(o.shape()[2:]))
 
 
 def _with(shape: Shape, axis: int, *sizes: Dim) -> Shape:
@@ -364,8 +357,10 @@ def _transposed(o: _Output) -> Sequence[Dim]:
 
 
 def _pool(o: _Output) -> Sequence[Dim]:
-    shape, kernel = o.shape(), known(o.head.integers("kernel_shape"))
-    return (*shape[:2], *_windows(o.head, shape[2:], kernel))
+    shape, kernel = o.shape(), o.head.integers("kernel_shape")
+    if o.head.name.startswith("Global"):
+        return (*shape[:2], *[1] * len(shape[2:]))
+    return (*shape[:2], *_windows(o.head, shape[2:], known(kernel)))
 
 
 def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Sequence[Dim]:
@@ -443,11 +438,9 @@ _LIKE = ("DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),
     **dict.fromkeys(_BROADCAST, _broadcast),
-    **dict.fromkeys([f"Reduce{name}" for name in _REDUCED], _reduction),
+    **dict.fromkeys(["ArgMax", "ArgMin", *[f"Reduce{name}" for name in _REDUCED]], _reduction),
     **dict.fromkeys(_LIKE, lambda o: (None,) * len(o.shape())),
-    **dict.fromkeys(("AveragePool", "MaxPool", "LpPool"), _pool),
-    **{f"Global{name}Pool": _global for name in ("Average", "Max", "Lp")},
-    **dict.fromkeys(("ArgMax", "ArgMin"), _arg),
+    **{f"{all_}{name}Pool": _pool for all_ in ("", "Global") for name in ("Average", "Lp", "Max")},
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
     "ai.onnx.ml::ArrayFeatureExtractor": _features,
     "Concat": _concat,

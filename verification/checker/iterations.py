@@ -1,10 +1,10 @@
 """Iterations of a Loop whose number is known, as terms without a loop.
 
-    Loop (3, true, x) { s = Tanh (s) }     Tanh (Tanh (Tanh (x)))
-
-A body is terms over variables. An iteration has values in their place, and what follows from
-constants is computed on the way, since the condition of a Loop and the branches of an If may.
+Loop (3, true, x) { s = Tanh (s) }     Tanh (Tanh (Tanh (x)))
 """
+
+# A body is terms over variables. An iteration has values in their place, and what follows from
+# constants is computed on the way, since the condition of a Loop and the branches of an If may.
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .inference import common, fact_of_output
 from .rows import apply
 from .terms import ABSENT, Fact, Head, Node, Parts, Terms, parts
 
-_MOST = 1 << 8
+MOST = 1 << 8
 
 
 class _Open(Exception):
@@ -30,7 +30,7 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Take a Loop that certainly ends as the iterations that it makes."""
     loop, count, own = parts(node), states_of(node) - 1, terms.add(*node[:2], fact, node.output)
     limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
-    limits = terms.numbers(limit) if limit != ABSENT else [_MOST + 1]
+    limits = terms.numbers(limit) if limit != ABSENT else [MOST + 1]
     # onnxruntime passes vectors of one element where the body declares them, and results follow.
     scalars = terms.fact(loop.variables[0]).shape == () and has_scalar(terms, loop)
     if not scalars or limits is None or len(limits) != 1 or len(loop.variables) != 2 + count:
@@ -39,7 +39,7 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
     going = condition == ABSENT or truth(terms, condition)
     for number in range(limits[0]):
         # By ONNX a Loop without a condition goes on, in onnxruntime 1.32 it ends.
-        if going is None or number >= _MOST or (not going and condition == ABSENT):
+        if going is None or number >= MOST or (not going and condition == ABSENT):
             return None
         if not going:
             break
@@ -198,35 +198,6 @@ def states_of(node: Node) -> int:
     """Number of outputs of a body that are states, or the condition of a Loop."""
     count = len(parts(node).operands)
     return count - 1 if node.head.name == "Loop" else count - node.head.integer("num_scan_inputs")
-
-
-def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take what reads a sequence as what reads its elements."""
-    elements, inserted, at = list[int](), list[int](), node.args[0]
-    while at != ABSENT:
-        (each,) = [*terms.operators(at, *_SEQUENCES), None][:1]
-        is_insert = each is not None and each.head.name == "SequenceInsert"
-        if each is None or len(inserted) > _MOST or (is_insert and len(each.args) > 2):
-            return None
-        at = ABSENT
-        if is_insert:
-            at, element = each.args
-            inserted.append(element)
-        elements = [*each.args] if each.head.name == "SequenceConstruct" else []
-    elements += inserted[::-1]
-    axis, head = node.head.integer("axis"), node.head
-    if head.name == "SequenceAt":
-        places = terms.numbers(node.args[1])
-        fits = places is not None and -len(elements) <= places[0] < len(elements)
-        return elements[places[0]] if places and fits else None
-    if not elements or axis < 0:
-        return None
-    if head.integer("new_axis"):
-        return stacked(terms, elements, axis)
-    return apply(terms, "Concat", *elements, axis=axis)
-
-
-_SEQUENCES = ("SequenceConstruct", "SequenceEmpty", "SequenceInsert")
 
 
 def level_of(terms: Terms, node: Node) -> int:

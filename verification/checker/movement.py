@@ -27,8 +27,8 @@ from .terms import ABSENT, Fact, Head, Node, Shape, Terms
 _MOST_ELEMENTS = 1 << 16
 _FIRST = 11
 """First version of operators with axes that count from the back."""
-SINGLE = BROADCASTING - {"Mod"} | names("""Abs Cast Ceil Cos Erf Exp Floor Log Mish Neg Not
-    Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
+SINGLE = BROADCASTING - {"Mod"} | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid Log Mish Neg
+    Not Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
 """Operators on single elements, which fail on none of floats."""
 
 

@@ -152,13 +152,13 @@ class Replay:
 
     def _guards(self, execution: Execution, application: Application) -> Guards | None:
         """Bodies around a node that may not run; None if one of them never runs."""
-        guards = set()
+        guards, is_own = set(), execution is self.models.before.execution
         for number in application.guards:
             term, name = execution.bodies[number]
             condition = self.terms.tensor(term) if name in BRANCHES else None
             if condition is None or condition.size != 1:
-                is_loop = name not in BRANCHES
-                guards.add((loop_of(self.terms, term) if is_loop else self.terms.find(term), name))
+                loop = loop_of(self.terms, term, is_original=is_own)
+                guards.add((self.terms.find(term) if name in BRANCHES else loop, name))
             elif bool(condition.numpy().all()) is not BRANCHES[name]:
                 return None
         return frozenset(guards)

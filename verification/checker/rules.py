@@ -14,14 +14,13 @@ import numpy as np
 import onnx
 
 from ...ir import Array
-from . import movement
+from . import movement, scans
 from .folding import fold, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
-from .iterations import chosen_by, elements_of_list, folded, iterations
+from .iterations import chosen_by, folded, iterations
 from .meaning import FIRST, head_of
 from .polynomials import multiply
 from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
-from .scans import known_variables, row_alone, row_by_row, scan_as_loop
 from .signs import names
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
@@ -78,12 +77,12 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     return f"{head.name} {ending}" if is_known and rounds(head, is_whole=whole) else ""
 
 
-_rule("known-variables", "Loop", kind="spelling")(known_variables)
-_rule("row-alone", "Loop", kind="weaker")(row_alone)
-_rule("scan-as-loop", "Scan", kind="value")(scan_as_loop)
-_rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(row_by_row)
+_rule("known-variables", "Loop", kind="spelling")(scans.known_variables)
+_rule("row-alone", "Loop", kind="weaker")(scans.row_alone)
+_rule("scan-as-loop", "Scan", kind="value")(scans.scan_as_loop)
+_rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(scans.row_by_row)
 _rule("iterations", "Loop", kind="weaker")(iterations)
-_rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(elements_of_list)
+_rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(scans.elements_of_list)
 _rule("movement", *movement.MOVING, kind="safe")(movement.movement)
 _rule("selection-first", "moved", kind="value")(movement.selection_first)
 _rule("movement-where-defined", "Reshape", kind="value")(movement.movement)
@@ -161,15 +160,18 @@ def product_and_sum(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("all-of-operand", "Concat", "Slice", kind="value")
 def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Drop a Concat of one operand, and a Slice from 0 that keeps all sizes."""
-    lists = [terms.numbers(arg) for arg in node.args[1::3] if arg != ABSENT]
-    same = fact.shape is not None and terms.fact(node.args[0]).shape == fact.shape
-    forwards = same and None not in (fact.shape or ()) and len(node.args) > 2
-    forwards &= all(
-        each is not None and not any(n != k for n in each) for k, each in enumerate(lists)
-    )
-    is_all = len(node.args) == 1 if node.head.name == "Concat" else forwards
-    return node.args[0] if is_all else None
+    """Drop empty operands of a Concat, and one or a Slice that keeps all."""
+    args, axis = node.args, node.head.integer("axis")
+    shapes = [terms.fact(arg).shape for arg in args]
+    if node.head.name == "Concat":
+        full = [a for a, s in zip(args, shapes, strict=True) if (s or ())[axis:][:1] != (0,)]
+        full = full if full and axis >= 0 else [*args]
+        derived = apply(terms, "Concat", *full, axis=axis) if full[1:] else full[0]
+        return derived if len(full) < len(args) or len(args) == 1 else None
+    lists = [terms.numbers(arg) for arg in args[1::3] if arg != ABSENT]
+    is_all = None not in (fact.shape or (None,)) and shapes[0] == fact.shape and len(args) > 2
+    is_all &= all(e is not None and not any(n != k for n in e) for k, e in enumerate(lists))
+    return args[0] if is_all else None
 
 
 _FAR = ("Sub", "x", ("ReduceMean", "x", "axes"))
@@ -259,9 +261,6 @@ def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
 
 
-_OF_MATRIX = ("Hardmax", "LogSoftmax", "Softmax")
-
-
 @_rule(
     "plain-attributes",
     *names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax LayerNormalization
@@ -274,7 +273,7 @@ def plain_attributes(terms: Terms, node: Node, fact: Fact) -> int | None:
     numbers = terms.numbers(node.args[1]) if len(node.args) > 1 else None
     inside = shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape)
     # Before opset 13 a Softmax is one of a matrix: the same if axes of size 1 alone follow.
-    if head.name in _OF_MATRIX and head.version == 11:
+    if head.name in ("Hardmax", "LogSoftmax", "Softmax") and head.version == 11:
         ends = axis == -1 or (shape and inside and {*shape[axis % len(shape) + 1 :]} <= {1})
         head = head._replace(version=13) if ends else head
     # Negative indices count from the end from opset 11 on; before, they were out of range.
@@ -333,10 +332,9 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 
 _TOTAL = names("Concat Identity MatMul PRelu Range Reshape Shape Size Unsqueeze declared")
-_ALONG = ("LayerNormalization", "LogSoftmax", "Softmax")
 
 
-@_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, *_ALONG, kind="safe")
+@_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, *scans.ALONG, kind="safe")
 def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Note that an operator fails on no values, since the shapes of its operands fit."""
     name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]
@@ -358,8 +356,8 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits &= all(isinstance(size, int) and size > 0 for size in sizes)
     elif name == "Range":
         fits = shapes == [()] * 3 and bool((terms.numbers(node.args[2]) or [0])[0])
-    elif name in _ALONG:
-        part = shapes[0][axis:] if name == "LayerNormalization" else ()
+    elif name in scans.ALONG:
+        part = shapes[0][axis:][: 0 if "Softmax" in name else 1 if "Arg" in name else None]
         fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
         fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
     elif name == "Reshape":

@@ -1,10 +1,10 @@
 """Rows of loops: those of a function of rows are the function of all rows.
 
-    y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (...) { ... }, c)
-
-A Scan is a Loop first. A step moves one operator of a row out of the body, or all that needs no
-state. The sizes of an empty result are those that the body declares.
+y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (...) { ... }, c)
 """
+
+# A Scan is a Loop first. A step moves one operator of a row out of the body, or all that needs no
+# state. The sizes of an empty result are those that the body declares.
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from .inference import fact_of_output
-from .iterations import has_one_reading, has_scalar, level_of, states_of, truth, values_in
+from .iterations import MOST, has_one_reading, has_scalar, level_of, states_of, truth, values_in
 from .meaning import head_of
 from .movement import SINGLE, in_rows
 from .polynomials import Dim
@@ -23,24 +23,26 @@ from .terms import ABSENT, UNKNOWN, Fact, Head, Node, Terms, parts
 _OF_INPUTS = ("scan_input_axes", "scan_input_directions")
 _ROWS = ("scan_output_axes", "scan_output_directions")
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
-_ALONG = {"ArgMax", "ArgMin", "LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"}
+ALONG = {"ArgMax", "ArgMin", "LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"}
 """Operators along an axis that an attribute names."""
 
 
-def loop_of(terms: Terms, term: int) -> object:
+def loop_of(terms: Terms, term: int, *, is_original: bool = False) -> object:
     """Parts of a loop that determine the variables of its body: no scan outputs."""
+    # A loop of the original alone may stand for one of fewer states: the nodes of the rewrite then
+    # read states of both. A state that both dropped could be another one in each.
     if not terms.variables(term):
         return terms.find(term)
-    node = terms.nodes[_written(terms, term)]
+    node = terms.nodes[_written(terms, term, terms.shorter if is_original else {})]
     states = parts(node)
     ends = (*states.operands, *states.variables, *states.outputs[: states_of(node)])
     roots = [n if n == ABSENT else terms.find(n) for n in ends]
     return node.head.name, node.head.attributes, *roots
 
 
-def _written(terms: Terms, term: int) -> int:
-    while term in terms.written:
-        term = terms.written[term]
+def _written(terms: Terms, term: int, more: dict[int, int]) -> int:
+    while (other := terms.written.get(term, more.get(term))) is not None:
+        term = other
     return term
 
 
@@ -63,7 +65,7 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     row = terms.fact((loop.outputs[node.output :] or (ABSENT,))[0])
     # Scan 8 has another batch of rows; scan inputs of different lengths fail at run time.
     is_odd = head.version < 9 or len({*sizes}) != 1 or not sizes[0] or min(axis, *axes) < 0
-    if is_odd or node.output >= width or axis > (row.rank or 0):
+    if is_odd or node.output >= width or axis > len(row.shape or ()):
         return None
     size = apply(terms, "Gather", apply(terms, "Shape", inputs[0]), _numbers(terms, 0))
     size = _numbers(terms, sizes[0][0]) if isinstance(sizes[0][0], int) else size
@@ -109,21 +111,26 @@ def _numbers(terms: Terms, number: int, *shape: int) -> int:
 
 
 def row_alone(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Drop the scan outputs of other rows."""
-    number, count = node.output + 1, states_of(node)
-    own = tuple(node.head.key[-1][4:][number - count :][:1]) if number >= count else ()
-    rows = parts(node).outputs[number : number + 1] if number >= count else ()
-    return _with(terms, node, rows, own, fact)
+    """Drop the scan outputs of other rows, and the last states that nothing else needs."""
+    number, place = node.output + 1, node.output + 1 - states_of(node)
+    sizes = tuple(node.head.key[-1][4:][place:][: place >= 0])
+    derived = _with(terms, node, parts(node).outputs[number:][: place >= 0], sizes, fact)
+    if derived != (own := terms.add(*node[:2], fact, node.output)):
+        terms.shorter[own] = derived  # in both, the same iterations run
+    return derived
 
 
 def _with(
     terms: Terms, node: Node, rows: tuple[int, ...], sizes: tuple[object, ...], fact: Fact
 ) -> int:
-    """Loop with some scan outputs, and the states if they need any."""
-    loop, count, level = parts(node), states_of(node), level_of(terms, node)
-    ends = loop.outputs[0], *rows
-    is_free = rows and all(terms.is_closed(each, level, loop.variables[0]) for each in ends)
-    count = 1 if is_free else count
+    """Loop with some scan outputs, and the first states that it needs."""
+    loop, count, level = parts(node), 1 if rows else node.output + 2, level_of(terms, node)
+    # Later states need no earlier ones to keep their places.
+    while count < states_of(node) and not all(
+        terms.is_closed(each, level, *loop.variables[: 1 + count])
+        for each in (*loop.outputs[:count], *rows)
+    ):
+        count += 1
     outputs, first = (*loop.outputs[:count], *rows), (*loop.operands, ABSENT)[: 1 + count]
     mark = node.head.key[-1][0], 1 + count, 1 + count, len(outputs), *sizes
     head = node.head._replace(outputs=len(outputs) - 1, key=(mark,))
@@ -140,14 +147,64 @@ def _rows(terms: Terms, node: Node, row: int, count: Dim) -> int | None:
     return _with(terms, node, (row,), sizes, Fact(elem_type, (count, *shape)))
 
 
-def source_of(terms: Terms, node: Node, term: int) -> int | None:
-    """Tensor of which a term is the row of an iteration of a Loop: its Gather is in range."""
+def _appended(terms: Terms, node: Node) -> tuple[int, int] | None:
+    """First value of a list that a Loop returns, and the rows that its iterations append."""
+    loop, place = parts(node), node.output + 1
+    count = _count(terms, node) if place < states_of(node) else None
+    for each in terms.operators(loop.outputs[place], "SequenceInsert") if count is not None else ():
+        own, start = loop.variables[place + 1], loop.operands[place + 1]
+        if len(each.args) == 2 and terms.find(each.args[0]) == terms.find(own):
+            rows = _rows(terms, node, each.args[1], count)
+            return None if rows is None else (start, rows)
+    return None
+
+
+def _joined(terms: Terms, term: int, axis: int) -> int | None:
+    """Term with one axis in the place of two; None where sizes are unknown."""
+    shape = terms.fact(term).shape or ()
+    sizes = [n for n in (*shape[:axis], -1, *shape[axis + 2 :]) if isinstance(n, int) and n]
+    target = terms.constant(np.array(sizes, np.int64))
+    return apply(terms, "Reshape", term, target) if len(sizes) == len(shape) - 1 > 0 else None
+
+
+_SEQUENCES = ("SequenceConstruct", "SequenceEmpty", "SequenceInsert")
+
+
+def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take what reads a list as what reads its elements, and the rows that loops append."""
+    head, at, every, lines = node.head, node.args[0], terms.nodes, list[int | None]()
+    axis, is_new = head.integer("axis"), bool(head.integer("new_axis"))
+    while at != ABSENT and len(lines) <= MOST:
+        loops = [every[n] for n in terms.members(at) if every[n].head.name == "Loop"]
+        (own,) = [*filter(None, [_appended(terms, n) for n in loops]), None][:1]
+        (each,) = [*terms.operators(at, *_SEQUENCES), None][:1]
+        if own is not None and head.name != "SequenceAt":
+            at, moved = own[0], _moved_axis(terms, own[1], 0, axis)
+            lines.append(moved if is_new else _joined(terms, moved, axis))
+            continue
+        is_insert = each is not None and each.head.name == "SequenceInsert"
+        if each is None or (is_insert and len(each.args) > 2):
+            return None
+        elements, at = (each.args[1:], each.args[0]) if is_insert else (each.args[::-1], ABSENT)
+        place = _numbers(terms, axis, 1)
+        lines += [apply(terms, "Unsqueeze", e, place) if is_new else e for e in elements]
+    whole = [line for line in lines[::-1] if line is not None]
+    if at != ABSENT or axis < 0 or not 0 < len(lines) == len(whole):
+        return None
+    if head.name == "SequenceAt":
+        places = terms.numbers(node.args[1])
+        return whole[places[0]] if places and -len(whole) <= places[0] < len(whole) else None
+    return apply(terms, "Concat", *whole, axis=axis) if whole[1:] else whole[0]
+
+
+def source_of(terms: Terms, node: Node, term: int) -> tuple[int, int] | None:
+    """Tensor and axis of which a term is an iteration's row in a Loop: its Gather is in range."""
     (head, args, *_), loop = terms.nodes[term], parts(node)
-    (count,) = (sizes_in(terms, loop.operands[0]) or (None,))[:1]
-    shape = terms.fact(args[0]).shape if head.name == "Gather" else None
-    is_row = (shape or ())[:1] == (count,) != (None,) and not head.integer("axis")
+    (count,), axis = (sizes_in(terms, loop.operands[0]) or (None,))[:1], head.integer("axis")
+    shape = terms.fact(args[0]).shape if head.name == "Gather" and axis >= 0 else None
+    is_row = (shape or ())[axis:][:1] == (count,) != (None,)
     is_row = is_row and terms.find(args[1]) == terms.find(loop.variables[0])
-    return args[0] if is_row and terms.is_closed(args[0], level_of(terms, node)) else None
+    return (args[0], axis) if is_row and terms.is_closed(args[0], level_of(terms, node)) else None
 
 
 def _count(terms: Terms, node: Node) -> Dim:
@@ -161,11 +218,9 @@ def _count(terms: Terms, node: Node) -> Dim:
 
 
 def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write what is known in each iteration in its place.
-
-    An iteration of a Loop runs where its condition holds. What keeps its value has the first one.
-    What depends on the number of the iteration alone is the row of what all iterations compute.
-    """
+    """Write what is known in each iteration in its place."""
+    # An iteration of a Loop runs where its condition holds. What keeps its value has the first one.
+    # What depends on the number of the iteration alone is the row of what all iterations compute.
     loop, level, count = parts(node), level_of(terms, node), _count(terms, node)
     own, values = terms.add(*node[:2], fact, node.output), {each: each for each in loop.variables}
     if has_scalar(terms, loop) and has_one_reading(terms, loop):
@@ -182,7 +237,7 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
         if not terms.is_closed(at, level, loop.variables[0]):
             is_sure &= terms.nodes[at].head.key is None  # no part of a branch, or of a loop inside
             stack += [(arg, is_sure) for arg in terms.nodes[at].args]
-        elif source_of(terms, node, at) is None and (rows := _rows(terms, node, at, count)):
+        elif (source_of(terms, node, at) or (at, 1))[1] and (rows := _rows(terms, node, at, count)):
             values |= {at: apply(terms, "Gather", rows, loop.variables[0])} if rows != own else {}
             terms.implied += [(own, rows)] if is_sure else []
     outputs = values_in(terms, loop, loop.outputs, values)
@@ -190,7 +245,7 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
         return None
     args = (*loop.operands, *loop.variables, *outputs)
     derived = terms.add(node.head, args, fact, node.output)
-    if args != node.args and own != (end := _written(terms, derived)):
+    if args != node.args and own != (end := _written(terms, derived, {})):
         terms.written[own] = end
     return derived
 
@@ -207,10 +262,10 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     if terms.find(row) == terms.find(loop.variables[0]):
         return apply(terms, "Range", _numbers(terms, 0), loop.operands[0], _numbers(terms, 1))
     for member in terms.members(row):
-        derived = source_of(terms, node, member)
-        if derived is None:
-            whole = Fact(elem_type, (size, *shape))
-            derived = _moved_out(terms, node, terms.nodes[member], whole)
+        source, whole = source_of(terms, node, member), Fact(elem_type, (size, *shape))
+        if source is not None:
+            return _moved_axis(terms, *source, 0)
+        derived = _moved_out(terms, node, terms.nodes[member], whole)
         if derived is not None:
             return derived
     return None
@@ -261,7 +316,7 @@ def _head(terms: Terms, each: Node, dim: Dim, level: int) -> Head | None:
     if head.name == "moved":
         move = in_rows(head.key, terms.fact(each.args[0]).shape, dim)
         return None if move is None else head._replace(key=move)
-    if head.name in _ALONG and head.version >= 13:
+    if head.name in ALONG and head.version >= 13:
         return head.changed(axis=axis + (axis >= 0))
     is_same = head.name.startswith("Reduce") and head.version >= 13
     is_same |= head.name == "Gather" and not axis and terms.is_closed(each.args[0], level)

@@ -66,14 +66,6 @@ def sizes_in(terms: Terms, term: int) -> Shape | None:
     return tuple([n if isinstance(n, int) or terms.is_size(n) else None for n in elements.flat])
 
 
-def whole_numbers(terms: Terms, term: int) -> list[int] | None:
-    """Elements of a tensor of int64 that are all known."""
-    elements = sizes_in(terms, term)
-    if elements is None or not all(isinstance(element, int) for element in elements):
-        return None
-    return [int(element) for element in elements if isinstance(element, int)]
-
-
 def part_of_shape(shape: Sequence[Dim], start: int, end: int) -> Shape:
     """Sizes that a Shape returns."""
     rank = len(shape)

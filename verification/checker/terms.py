@@ -74,11 +74,6 @@ class Fact(NamedTuple):
     elem_type: int = 0
     shape: Shape | None = None
 
-    @property
-    def rank(self) -> int | None:
-        """Number of axes."""
-        return None if self.shape is None else len(self.shape)
-
     def text(self) -> str:
         """Text of the fact in a certificate."""
         name = onnx.TensorProto.DataType.Name(self.elem_type).lower() if self.elem_type else "?"
@@ -142,13 +137,12 @@ class Terms:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.merges, self.changed = 0, set[int]()
-        self.elements: dict[int, Array] = {}
         self.known: set[Dim] = set()
-        self.constants: dict[int, Tensor] = {}
+        self.elements, self.constants = dict[int, Array](), dict[int, Tensor]()
         self.free, self.closed = set[int](), set[int]()
         self.ran: dict[tuple[int, ...], list[Any]] = {}
         self.implied: list[tuple[int, int]] = []
-        self.written: dict[int, int] = {}
+        self.written, self.shorter = dict[int, int](), dict[int, int]()
         self.infer: Callable[[Terms, int], None] = lambda terms, number: None
         self._stale: list[int] = []
         self.is_exact, self.is_frozen, self.is_real = True, False, False
@@ -338,8 +332,8 @@ class Terms:
             self.infer(self, self._stale.pop())
 
     def is_size(self, dim: Dim) -> bool:
-        """Test for a number that a tensor can have as a size. Sums and products may wrap, unless a
-        tensor of the original has them as a size."""
+        """Test for a number that a tensor can have as a size."""
+        # Sums and products may wrap, unless a tensor of the original has them as a size.
         if isinstance(dim, tuple):
             return dim in map(self.dim, self.known)
         return dim is not None and (isinstance(dim, str) or dim >= 0)
@@ -355,8 +349,8 @@ class Terms:
             return all(self.nodes[number].head.name == "input" for number in numbers)
         return all(self.is_closed(number, level) for number in numbers)
 
-    def is_closed(self, term: int, level: int, number: int = ABSENT) -> bool:
-        """Test for a term without variables of a body, but for one."""
+    def is_closed(self, term: int, level: int, *numbers: int) -> bool:
+        """Test for a term without variables of a body, but for some."""
         # A loop binds the variables of its level, wherever it is used.
         visited, stack = set[tuple[int, int]](), [(term, MOST_TERMS)]
         while stack:
@@ -365,8 +359,8 @@ class Terms:
                 continue
             visited.add((at, bound))
             head, args, *_ = self.nodes[at]
-            is_free = head.name == "variable" and level <= head.key[0] < bound and at != number
-            if head.name == "elements" or is_free:
+            is_free = head.name == "variable" and level <= head.key[0] < bound
+            if head.name == "elements" or (is_free and at not in numbers):
                 return False
             own = [self.nodes[arg].head.key[0] for arg in self.variables(at)]
             first = head.key[-1][2] if own else len(args)
@@ -393,7 +387,7 @@ class Terms:
         dims = zip(shapes[0], shapes[-1], strict=True) if shapes else ()
         joined = tuple([self.join(one, other) for one, other in dims])
         self._stale += self._users[root] if (len(shapes) == 1) else []
-        self.merges += (old.elem_type, old.rank) != (elem_type, len(joined) if shapes else None)
+        self.merges += (old.elem_type, old.shape is None) != (elem_type, not shapes)
         self._facts[root] = Fact(elem_type, joined if shapes else None)
         self.changed.add(root)
 

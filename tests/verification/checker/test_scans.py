@@ -4,6 +4,7 @@ import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text
 from straightline.verification.certificate_check import check
+from tables import table
 
 ROW = """{ y = Scan (x) <num_scan_inputs = 1, body = b (float[2, 3] e) => (float[%s] r) { %s }> }"""
 OPERATORS = {
@@ -53,3 +54,40 @@ def test_rows_of_no_iteration_have_the_sizes_that_are_declared():
         of_text(SUMS % ("y", "m", "Mul (u, k)", ""), 18),
         of_text(SUMS % ("r0", "2", "Identity (u)", "y = Mul (r0, k)"), 18),
     )
+
+
+APPENDED = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s) <int64 z = {0}, bool c = {1}> {
+    a = Shape (x) n = Gather (a, z) q = SequenceEmpty () s, l = Loop (n, c, h, q) <body = b
+    (int64 i, bool d, float[2, 2] k, seq(float[1, 2]) l) => (bool f, float[2, 2] m,
+    seq(float[1, 2]) u) { f = Identity (c) m = Tanh (k) e = Gather (x, i) o = MatMul (e, m)
+    u = SequenceInsert (l, o) } > y = ConcatFromSequence <READ> (l) }"""
+SCANNED = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s)
+    <int64 z = {0}, bool c = {1}, int64[2] two = {-1, 2}, int64[2] one = {1, -1}> {
+    a = Shape (x) n = Gather (a, z) s, r = Loop (n, c, h) <body = b (int64 i, bool d,
+    float[2, 2] k) => (bool f, float[2, 2] m, float[1, 2] o) { f = Identity (c) m = Tanh (k)
+    e = Gather (x, i) o = MatMul (e, m) }> READ }"""
+
+
+@table(
+    ("axis = 0", "y = Reshape (r, two)"),
+    ("axis = 1", "p = Transpose <perm = [1, 0, 2]> (r) y = Reshape (p, one)"),
+    ("axis = 0, new_axis = 1", "y = Identity (r)"),
+    ("axis = 2, new_axis = 1", "y = Transpose <perm = [1, 2, 0]> (r)"),
+)
+def test_a_list_to_which_iterations_append_is_a_scan_output(read, scanned):
+    """Beside a state that iterations change; the list is no state any more."""
+    before, after = APPENDED.replace("READ", read), SCANNED.replace("READ", scanned)
+    pair = of_text(before, 18), of_text(after, 18)
+    assert {"elements-of-list", "row-alone"} <= {*check(certificate(*pair), *pair).rules}
+    assert sl.verify(*pair, prove=False).equal
+    assert_none(pair[0], of_text(after.replace("MatMul (e, m)", "MatMul (e, k)"), 18))
+
+
+def test_columns_of_iterations_are_rows_of_a_transposition():
+    column = """g (float[2, t] x) => (y) <int64 o = {1}, bool c = {1}> { a = Shape (x)
+        n = Gather (a, o) y = Loop (n, c) <body = b (int64 i, bool d) => (bool f, float[2] r) {
+        f = Identity (c) e = Gather <axis = 1> (x, i) r = Tanh (e) }> }"""
+    whole = "g (float[2, t] x) => (y) { k = Transpose (x) y = Tanh (k) }"
+    pair = of_text(column, 18), of_text(whole, 18)
+    assert "known-variables" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
