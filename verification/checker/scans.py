@@ -148,7 +148,7 @@ def _rows(terms: Terms, node: Node, row: int, count: Dim) -> int | None:
 
 
 def _appended(terms: Terms, node: Node) -> tuple[int, int] | None:
-    """First value of a list that a Loop returns, and the rows that its iterations append."""
+    """First value of a list that a Loop returns, and the rows of its iterations."""
     loop, place = parts(node), node.output + 1
     count = _count(terms, node) if place < states_of(node) else None
     for each in terms.operators(loop.outputs[place], "SequenceInsert") if count is not None else ():
@@ -171,7 +171,7 @@ _SEQUENCES = ("SequenceConstruct", "SequenceEmpty", "SequenceInsert")
 
 
 def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take what reads a list as what reads its elements, and the rows that loops append."""
+    """Take what reads a list as what reads elements, and rows of loops."""
     head, at, every, lines = node.head, node.args[0], terms.nodes, list[int | None]()
     axis, is_new = head.integer("axis"), bool(head.integer("new_axis"))
     while at != ABSENT and len(lines) <= MOST:
@@ -198,7 +198,7 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 
 def source_of(terms: Terms, node: Node, term: int) -> tuple[int, int] | None:
-    """Tensor and axis of which a term is an iteration's row in a Loop: its Gather is in range."""
+    """Tensor and axis of a Gather that reads an iteration of a Loop, in range."""
     (head, args, *_), loop = terms.nodes[term], parts(node)
     (count,), axis = (sizes_in(terms, loop.operands[0]) or (None,))[:1], head.integer("axis")
     shape = terms.fact(args[0]).shape if head.name == "Gather" and axis >= 0 else None
