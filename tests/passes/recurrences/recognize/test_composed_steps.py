@@ -13,16 +13,11 @@ from tables import table
 
 STEPS = [
     "t = Mul (s, half) s2 = Add (t, e)",
-    "d = Sub (e, s) t = Mul (d, half) s2 = Add (s, t)",
     "t = Sigmoid (e) u = Mul (t, s) v = Tanh (e) s2 = Sub (v, u)",
-    "i1 = Add (i, one) f = Cast <to = 1> (i1) d = Sub (e, s) t = Div (d, f) s2 = Add (s, t)",
     "q = ReduceMean <keepdims = 0> (e) t = Sigmoid (q) u = Mul (s, t) s2 = Add (e, u)",
-    "m = Neg (s) s2 = Add (m, e)",
-    "g = Sigmoid (e) t = Tanh (e) d = Sub (s, t) p = Mul (g, d) s2 = Add (t, p)",
 ]
 
 
-@pytest.mark.sample(7)
 @pytest.mark.parametrize("body", STEPS)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_linear_recurrences(body, is_all):
@@ -95,20 +90,14 @@ def test_large_states_stay():
 FLAG = "g = Greater (e, nil) k = Less (e, half) "
 TRUTH_VALUES = [
     "t = Not (g) o = And (t, s) s2 = Or (g, o)",
-    "o = And (s, k) s2 = Or (o, g)",
-    "s2 = Xor (s, g)",
     "t = Not (s) s2 = Xor (g, t)",
     "s2 = Not (s)",
-    "t = Not (s) s2 = And (t, g)",
     "t = Xor (s, k) s2 = Or (t, g)",
-    "t = And (s, g) u = Not (s) v = And (u, k) s2 = Or (t, v)",
-    "t = Xor (s, g) u = Or (s, k) s2 = And (t, u)",
     "t = And (s, g) u = Or (t, k) v = Equal (u, s) s2 = Or (v, g)",
-    "s2 = And (s, g)",
 ]
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("body", TRUTH_VALUES)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_truth_values(body, is_all):
@@ -117,7 +106,7 @@ def test_truth_values(body, is_all):
         "bool[3] s s0",
         "bool[3] r" if is_all else "",
     )
-    steps = is_all or TRUTH_VALUES.index(body) in (7, 8, 9)
+    steps = is_all or "Equal" in body
     model = raised(text, kept=["Scan"] if steps else ["Loop", "Scan"])
     for length in LENGTHS:
         for start in ([True, False, True], [False] * 3):
@@ -142,32 +131,16 @@ def test_a_next_value_that_cancels_the_state(body):
         assert_same(text, model, numbers(length), exact=True, s0=np.array([True, False, True]))
 
 
-# The algebra -------------------------------------------------------------------------------------
+# The algebra, beside `algebra_loops` -------------------------------------------------------------
 
 ALGEBRA = {
-    "guarded maximum": "a = Max (s, e) s2 = Where (g, a, s)",
-    "guarded minimum, by element": "a = Min (s, e) s2 = Where (k, s, a)",
-    "CUSUM": "a = Add (s, e) s2 = Max (a, nil)",
-    "CUSUM by Relu": "a = Sub (s, e) s2 = Relu (a)",
-    "max-plus": "a = Add (s, e) s2 = Max (f, a)",
-    "min-plus, negated": "a = Sub (e, s) s2 = Min (a, f)",
     "decayed maximum": "a = Mul (s, half) s2 = Max (a, e)",
-    "decayed by a gate": "a = Mul (s, p) s2 = Max (a, e)",
-    "clamped sum": "a = Add (s, e) b = Max (a, nil) s2 = Min (b, half)",
-    "clipped sum": "a = Add (s, e) s2 = Clip (a, nil, half)",
-    "maximum, then minimum": "a = Max (s, e) s2 = Min (a, f)",
-    "resettable sum": "a = Add (s, e) s2 = Where (g, e, a)",
-    "resettable decay, by element": "a = Mul (s, half) b = Add (a, e) s2 = Where (k, b, f)",
-    "reset, clamped, guarded": "a = Add (s, e) b = Max (a, nil) d = Where (g, f, b)"
-    " s2 = Where (k, d, s)",
-    "the better of two sums": "a = Add (s, e) b = Add (s, f) s2 = Max (a, b)",
     "the better by a comparison": "g2 = Greater (e, s) h = And (g2, k) s2 = Where (h, e, s)",
     "CUSUM by a choice": "a = Add (s, e) h = Greater (a, nil) s2 = Where (h, a, nil)",
     "clamped by choices, reset": "a = Sub (s, e) h = Less (a, nil) b = Where (h, nil, a)"
     " l = Greater (b, half) d = Where (l, half, b) s2 = Where (k, f, d)",
     "decayed below a bound": "a = Mul (s, half) b = Sub (a, e) h = GreaterOrEqual (half, b)"
     " s2 = Where (h, b, half)",
-    "a peak that decays": "a = Mul (s, half) g2 = Less (a, e) s2 = Where (g2, e, a)",
     "a select as onnxruntime needs it": "a = Add (s, e) n2 = Xor (k, yes) b = Where (n2, least, a)"
     " d = Where (k, least, s) s2 = Max (b, d)",
     "negated between bounds": "a = Clip (s, nil, half) b = Neg (a) s2 = Add (b, e)",
@@ -183,7 +156,7 @@ ROWS = (
 )
 
 
-@pytest.mark.sample(18)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", ALGEBRA)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_steps_that_compose(name, is_all):

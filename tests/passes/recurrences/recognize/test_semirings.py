@@ -28,12 +28,10 @@ ROWS = "f = Sigmoid (e) h = Neg (e) k = Less (e, nil) "
 BODIES = {
     "Viterbi of two labels": "a = Add (s, e) b = Add (t, f) s2 = Max (a, b)"
     " c3 = Add (s, h) d = Add (t, e) t2 = Max (c3, d)",
-    "a shortest path, with a bound": "a = Add (t, f) s2 = Min (a, e) t2 = Min (s, t)",
     "a rotation by the input": "a = Mul (s, e) b = Mul (t, f) s2 = Sub (a, b)"
     " c3 = Mul (s, f) d = Mul (t, e) t2 = Add (c3, d)",
     "second order, by the input": "a = Mul (s, f) b = Mul (t, e) d = Add (a, b) s2 = Add (d, e)"
     " t2 = Identity (s)",
-    "a bottleneck": "a = Min (s, e) s2 = Max (a, t) b = Min (s, f) t2 = Max (b, h)",
     "each from the other": "s2 = Add (t, e) p = Mul (s, f) t2 = Add (p, e)",
     "an exchange with a sum": "s2 = Where (k, t, s) a = Where (k, s, t) t2 = Add (a, e)",
     "a swap that a condition makes": "s2 = Where (k, s, t) t2 = Where (k, t, s)",
@@ -68,7 +66,7 @@ def test_a_state_that_nothing_reads_after_some_iterations(kind):
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("seed", range(len(SEMIRINGS)))
+@pytest.mark.parametrize("seed", range(len(SEMIRINGS) - 1))  # the last one is no operator
 def test_combinations_of_each_row(seed):
     """Random combinations over one pair of operations, each element type of it."""
     dice, semiring = random.Random(seed), SEMIRINGS[seed]
