@@ -108,7 +108,7 @@ CLIENTS = (
     Client("tract", _ADAPTERS + "tract", ("tract",), ("tract",), 17),
     Client("ncnn", _ADAPTERS + "ncnn", ("ncnn", "pnnx"), ("ncnn", "pnnx"), 17),
     Client("jaxonnxruntime", _ADAPTERS + "jaxonnxruntime", ("jaxonnxruntime", "jax"),
-     ("jaxonnxruntime", "jax"), 17, listed="onnx2torch"),
+     ("jaxonnxruntime", "jax"), 17),
     Client("onnx2pytorch", _ADAPTERS + "onnx2pytorch", ("onnx2pytorch", "torch"),
      ("onnx2pytorch", "torch"), 17),
     Client("emx", _ADAPTERS + "emx", ("emx_onnx_cgen",), ("emx-onnx-cgen",), 17, ("cc",)),

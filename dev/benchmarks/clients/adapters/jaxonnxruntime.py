@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import onnx
 from jaxonnxruntime.backend import Backend
 
 from ..client import Arrays, Run
+
+jax.config.update("jax_enable_x64", True)  # else its int64 are int32
 
 
 def load(model: bytes) -> Run:
