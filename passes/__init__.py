@@ -18,3 +18,10 @@ from .manager.plugins import load_file as load_file
 from .manager.registry import *  # noqa: F403 - every pass, under its name
 from .remarks import Remark as Remark
 from .vetoes import StrictError as StrictError
+
+
+def __getattr__(name: str) -> type[Pass]:
+    """Find a former pass by the name of its class, with a warning."""
+    from .manager.pipeline_parser import former_class
+
+    return former_class(name)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import re
 import typing
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +23,13 @@ from .autotune import Accelerate, StageKinds, Stages, alternatives, blocked_alte
 from .pipeline import Pipeline
 from .simplify_pipeline import SIMPLIFIERS, Simplify
 
+_CONVERSIONS = "version_converter.former_passes"
+_FORMER = {
+    "scan-8-to-9": (_CONVERSIONS, "Scan8To9", "convert to opset 9 (opset=9, --opset 9)"),
+    "scan-9-to-8": (_CONVERSIONS, "Scan9To8", "convert to opset 8 (opset=8, --opset 8)"),
+    "unswitch-loops": ("passes", "VectorizeLoops", "name 'vectorize-loops'"),
+}
+"""By former name of a pass its module, its class and what to name instead."""
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
 Item = tuple[type[Pass], dict[str, Any]]
@@ -117,11 +126,40 @@ def find_pass(name: str) -> type[Pass]:
         PassOptionError: an unknown name.
     """
     kinds = {kind.name: kind for kind in (*registry.PASSES, *_PIPELINES)}
-    match = kinds[name] if name in kinds else plugins.find(name)
+    match = kinds[name] if name in kinds else plugins.find(name) or _former(name)
     if match is None:
         others = instead(name, names(), listing="'straightline passes'")
         raise PassOptionError(f"there is no pass '{name}'; {others}")
     return match
+
+
+def _former(name: str) -> type[Pass] | None:
+    """Find what a former name of a pass stands for, with a warning; None for another name."""
+    if name not in _FORMER:
+        return None
+    place, kind, instead_of_it = _FORMER[name]
+    warnings.warn(
+        f"the pass '{name}' goes with straightline 0.3; {instead_of_it}",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    # Conversions are floors above: a former name alone asks for one from here.
+    pass_: type[Pass] = getattr(importlib.import_module(f"straightline.{place}"), kind)
+    return pass_
+
+
+def former_class(name: str) -> type[Pass]:
+    """Find the former pass of a class name.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    for former in _FORMER:
+        if name == "".join(map(str.capitalize, former.split("-"))):
+            pass_ = _former(former)
+            assert pass_ is not None
+            return pass_
+    raise AttributeError(f"module 'straightline.passes' has no attribute {name!r}")
 
 
 def names() -> list[str]:
