@@ -74,19 +74,6 @@ def number_of(pushdown: SlicePushdown, term: Term) -> Dimension | None:
     return single_number(pushdown.terms, pushdown.settled(pushdown.terms.view(term, ())))
 
 
-def rows_of(pushdown: SlicePushdown, indices: Term) -> list[Tuple]:
-    """Indices along the only axis, or the one index of a row; empty if they are not known."""
-    shape = indices.fact.shape or ()
-    below = source_of(indices)
-    if shape and shape[0].value == 1 and product(below.shape).value == 1:
-        number = number_of(pushdown, below)
-        return [] if number is None else [(number,)]
-    content = indices.fact.content
-    if content is None or content.ndim != 1 or not 0 < content.size <= _MOST_PLACES:
-        return []
-    return [(each,) if isinstance(each, Dimension) else () for each in content]
-
-
 def _moves(number: Dimension, iteration: Iteration) -> bool:
     """Test whether a number is another place on each iteration."""
     index, iterations = iteration

@@ -18,7 +18,7 @@ from ..terms.free_variables import binding
 from ..terms.term import Head, Pair, Term, descendants
 from ..terms.term_manager import ZERO
 from .induction import Induction
-from .places import Iteration, are_distinct, rows_of, source_of, tuples_of
+from .places import Iteration, are_distinct, source_of, tuples_of
 from .substitution import Substitution, instantiate_iteration
 
 _OPSET = 18
@@ -174,12 +174,10 @@ class ScatterLoops:
 
     def _are_distinct(self, writes: _Writes, iteration: Iteration | None = None) -> bool:
         """Test whether each index is another place."""
-        # Indices along another axis may coincide in some rows and not in others.
-        if writes.axis:
+        # Indices of elements may coincide in some rows and not in others.
+        if writes.name != "ScatterND":
             return False
-        if writes.name == "ScatterND":
-            return are_distinct(tuples_of(self._induction.pushdown, writes.indices), iteration)
-        return are_distinct(rows_of(self._induction.pushdown, writes.indices), iteration)
+        return are_distinct(tuples_of(self._induction.pushdown, writes.indices), iteration)
 
     def _writes(self, scatter: Term, iterations: Dimension | None = None) -> _Writes | None:
         """Indices and updates of a scatter, one for each iteration of a loop, if any."""

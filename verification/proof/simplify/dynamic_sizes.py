@@ -15,7 +15,6 @@ from ..arithmetic.trip_counts import quotient as divided
 from ..terms.axis_maps import broadcast
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, rule
-from .zero_sizes import at_least_ones
 
 _MOST = Dimension.constant((1 << 63) - 1)
 
@@ -28,8 +27,7 @@ def most(terms: Terms, head: Head, args: Args) -> Sequence[Term | None] | None:
     if len(args) != 2 or args[0] is None or args[1] is None or shape is None:
         return None
     if any(dim.value != 1 for dim in shape):
-        sizes = at_least_ones(terms, args[0], args[1])
-        return None if sizes is None else [sizes]
+        return None
     for number, other in (args, args[::-1]):
         if number is None or not is_one_integer(number) or terms.tensor(other) is None:
             continue

@@ -10,7 +10,6 @@ from ..terms.axis_maps import broadcast, covers
 from ..terms.term import Head, Operands, Term
 from ..terms.term_manager import Terms, rule
 from .dynamic_sizes import select_count
-from .zero_sizes import ones_for_zeros
 
 
 @rule("Where", constants=True)
@@ -27,8 +26,7 @@ def where(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | N
         if counted is not None:
             return [counted]
         return [choose(terms, terms.view(condition, ()), x, y)]
-    sizes = ones_for_zeros(terms, condition, x, y)
-    return None if sizes is None else [sizes]
+    return None
 
 
 def _decide(terms: Terms, condition: Term, x: Term, y: Term) -> Term | None:

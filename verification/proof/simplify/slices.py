@@ -24,7 +24,6 @@ from ..terms.constants import MOST_ELEMENTS
 from ..terms.term import Args, Head, Operands, Term, rank_of
 from ..terms.term_manager import ZERO, Terms, rule
 from .select import choose
-from .zero_sizes import uncut
 
 
 def is_index(terms: Terms, place: Dimension, size: Dimension) -> bool:
@@ -87,9 +86,6 @@ def narrow(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None]:
         raise OpenError("a node reads after the end of an axis on all inputs")
     if start.less(0) is True:  # -1, from the front of an axis of size 0
         raise OpenError("a node reads before the start of an axis on all inputs")
-    whole = uncut(terms, x, _part_shape(x, axis, size)) if start == 0 else None
-    if whole is not None:
-        return [whole]
     if x.head.name == "narrow":
         return [_of_narrow(terms, x, axis, start, size)]
     if x.is_op("Concat") and x.head.attribute("axis") == axis:
