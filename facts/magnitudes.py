@@ -67,16 +67,6 @@ class Magnitudes:
         if sizes and (whole := product(sizes).terms) and min(whole.values()) > 0:
             self._together.update(whole)
 
-    def exists_without_zeros(
-        self, shape: tuple[Dimension, ...], ones: tuple[Dimension, ...]
-    ) -> None:
-        """Record a shape with ones in the place of zeros, if the tensor exists.
-
-        Sizes of 0 do not count.
-        """
-        if shape in self._shapes:
-            self.exists(ones)
-
     def hold(self, element: Dimension, elem_type: int) -> bool:
         """Test whether an integer type holds a polynomial of sizes for all sizes."""
         least, greatest, bits = _range_of(elem_type)

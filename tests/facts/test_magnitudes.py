@@ -47,15 +47,6 @@ def test_sizes_of_one_tensor_multiply_to_what_memory_holds():
     assert not sizes.hold(N * N, INT64) and not sizes.hold(N * M, INT32)
 
 
-def test_ones_in_the_place_of_zeros_are_no_elements():
-    sizes = Magnitudes()
-    sizes.exists_without_zeros((N, M), (K + 1, M))
-    assert not sizes.hold(K * M, INT64)
-    sizes.exists((N, M))
-    sizes.exists_without_zeros((N, M), (K + 1, M))
-    assert sizes.hold(K * M, INT64) and not sizes.hold(K * N, INT64)
-
-
 def test_sizes_in_32_bits_are_taken_to_be_small():
     sizes = Magnitudes()
     assert sizes.hold(N, INT64) and sizes.hold(Dimension.constant(3), INT32) and not sizes.narrow

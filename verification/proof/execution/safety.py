@@ -19,7 +19,6 @@ from ....ops.elementwise import Elementwise
 from ....ops.rules import OLDEST_OPSET, Total
 from ..arithmetic.exact_integers import is_one_integer, linear_sum, without_counts
 from ..arithmetic.inequalities import is_never_negative
-from ..arithmetic.padded_sizes import is_filled
 from ..arithmetic.trip_counts import known_number, not_negative
 from ..terms.constants import present
 from ..terms.facts import largest
@@ -102,8 +101,6 @@ class Safety:
         """
         # Many terms share their facts, and one answer; bounds are those of each term.
         if self.holds_by_facts(head, args, count):
-            return ""
-        if head.name == "Reshape" and is_filled(self._terms, args, facts):
             return ""
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
         fault = self._fault(head, args, count, operands, facts)

@@ -70,8 +70,6 @@ class Terms:
         inside: tags of the loops inside a loop, by its tag.
         axes: term and axis of a size that only run time determines, by symbol.
         sized: operand that determines the size of a node's output, by symbol.
-        choices: condition of a size and the size that it has then, else 0, by symbol.
-        floors: size that may be 0, by the size with 1 in the place of 0.
         counts: linear sum of a trip count where that is not negative, by symbol.
         positive: trip counts that are taken to be 1 or more for the shapes of scan outputs.
         heeds_condition: whether the condition of a body ends a Loop that has no condition input.
@@ -117,8 +115,6 @@ class Terms:
         self.used: set[str] = set()
         self.axes: dict[str, tuple[Term, int]] = {}
         self.sized: dict[str, Term] = {}
-        self.choices: dict[str, tuple[Term, Dimension]] = {}
-        self.floors: dict[Dimension, Dimension] = {}
         self.counts: dict[str, LinearSum] = {}
         self.positive: set[Dimension] = set()
         self.heeds_condition = self.has_two_readings = False
@@ -230,10 +226,7 @@ class Terms:
         tensor = self.tensor(condition)
         if iterations.value == 0 or tensor is not None:
             return iterations if tensor is None or bool(tensor.numpy().all()) else ZERO
-        size = self.dependent_size("if", condition, iterations)
-        if size.only_symbol is not None and size == Dimension.symbol(size.only_symbol):
-            self.choices.setdefault(size.only_symbol, (condition, iterations))
-        return size
+        return self.dependent_size("if", condition, iterations)
 
     def dependent_size(self, kind: str, term: Term, size: Dimension | None) -> Dimension:
         """Size that follows from a term. It has one name in all cases of a proof, unless the term
