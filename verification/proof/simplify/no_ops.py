@@ -1,4 +1,4 @@
-"""Operators that return their input: Tile by 1, Pad by 0, reductions of one element and the like."""
+"""Operators that return their input: Tile by 1, Pad by 0, reductions of one number and the like."""
 
 from __future__ import annotations
 
