@@ -87,5 +87,8 @@ def scale_to_sizes(draft: NodeDraft) -> Sequence[Value | None]:
     scales = sizes.astype(np.float32) / old
     if (np.floor(scales * old) != sizes).any():
         draft.refuse("the floats nearest to its scales give other sizes")
-    draft.inputs = [*draft.inputs[:2], draft.const(scales, "scales")]
+    # Only tf_crop_and_resize reads a region, which opset 13 made optional.
+    is_read = draft.text("coordinate_transformation_mode") == "tf_crop_and_resize"
+    roi = draft.input(1) if is_read or draft.source < 13 else None
+    draft.inputs = [draft.data, roi, draft.const(scales, "scales")]
     return draft.repeat()

@@ -64,12 +64,13 @@ def test_a_broadcast_choice_does_not_stand_last(inputs, expected):
 @table(("2, 4", "3, 8", True), ("3, 10", "3, 7", True), ("2, 7", "2, 31", False))
 def test_sizes_become_scales_that_give_them(shape, sizes, is_exact):
     """7 * float (31 / 7) rounds to less than 31: such pixels are gathered."""
-    constant = f"s = Constant <value_ints = [{sizes}]> () "
+    constant = f"s = Constant <value_ints = [{sizes}]> () r = Constant <value_floats = [0.0]> ()"
     x = np.arange(30, dtype=np.float32)
     rows, columns = map(int, shape.split(", "))
     feed = {"x": x[: rows * columns].reshape(rows, columns)}
     for mode in ("nearest", "linear"):
-        resize = f'{constant} y = Resize <mode = "{mode}"> (x, , , s)'
+        resize = f'{constant} y = Resize <mode = "{mode}"> (x, r, , s)'
         text = one_node(resize, f"float[{shape}] x")
         outcome = fitted(text, only("Resize", absent=("sizes",)), feed, passes=())
         assert not outcome.untaken and ("Resize" in operators(outcome)) is is_exact
+        assert all(node.input(1) is None for node in outcome.ir.graph.nodes_of("Resize"))
