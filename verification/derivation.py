@@ -195,12 +195,17 @@ class Search:
 
     def _saturate(self, notion: str) -> bool:
         """Apply the rules of a notion to all terms, operands first."""
-        self._notion = notion
+        self._notion, is_open = notion, bool(self.replay.unequal_outputs())
         for _ in range(0 if self._is_over else _MOST_ROUNDS):
             merges = self.terms.merges
             for whole in (False, True):
                 for term in range(len(self.terms.nodes)):
                     self._apply(term, whole=whole)
+                    # The rest of a round would triple the steps of a certificate.
+                    if is_open and not self.replay.unequal_outputs():
+                        is_open = False
+                        if self._descend():
+                            return True
                 if self.terms.merges != merges:
                     break
             else:
