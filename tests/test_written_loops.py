@@ -9,10 +9,7 @@ from straightline.reference import EvaluationError
 from written_loops import CASES
 
 LENGTHS = (0, 1, 2, 7, 37)
-KEPT = {
-    "frames_split": "a Split of a frame that may be short",
-    "two_rnn_steps": "two steps of a cell in an iteration",
-}
+KEPT = {"frames_split": "a Split of a frame that may be short"}
 """The loops that stay, and what stands in the way."""
 
 

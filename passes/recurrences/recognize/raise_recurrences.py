@@ -126,9 +126,10 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         from .observations import raise_observed
         from .recurrence import AllIterations
         from .registers import raise_register
+        from .repeated_steps import raise_repeated
 
         steps = (raise_step, raise_finite, raise_observed, raise_register, raise_matrices)
-        raisers = [*steps, raise_cell]
+        raisers = [*steps, raise_repeated, raise_cell]
         iterations = AllIterations(loop_view, inference, self, certain, raisers)
         if not iterations.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
