@@ -12,6 +12,9 @@ from ...version_converter.node_draft import NodeDraft
 from ...version_converter.types import Types
 from .registered import decomposes
 
+_ZEROS = 14
+"""The first opset whose Reshape can make an empty axis."""
+
 
 @decomposes("Max", "Min", "Sum", where=lambda node, _: len(node.inputs) != 2)
 def take_two_at_a_time(draft: NodeDraft) -> Sequence[Value | None]:
@@ -28,6 +31,22 @@ def transpose_rows(draft: NodeDraft) -> Sequence[Value | None]:
     draft.set_input(0, draft.emit("Transpose", [draft.data], "rows", perm=[1, 0]))
     draft.set("transA", 0)
     return draft.repeat()
+
+
+@decomposes("Tile", where=lambda node, types: types.shape(node.inputs[0]) is not None)
+def expand_copies(draft: NodeDraft) -> Sequence[Value | None]:
+    """Copies along axes of their own, joined to those of the data."""
+    rank, repeats = draft.required_rank("the axes of copies"), draft.required(1)
+    if draft.source < _ZEROS or not rank or draft.constant(1) is not None:
+        draft.refuse("its repeats are known, or the opset has no Reshape to an empty axis")
+    ones = draft.const(np.ones((rank, 1), np.int64), "ones")
+    column = draft.emit("Reshape", [repeats, draft.ints([rank, 1], "column")], "counts")
+    pairs = draft.emit("Concat", [column, ones], "pairs", axis=1)
+    wide = draft.emit("Reshape", [pairs, draft.ints([2 * rank], "flat")], "wide")
+    apart = draft.unsqueeze(draft.data, range(0, 2 * rank, 2))
+    copies = draft.emit("Expand", [apart, wide], "copies")
+    sizes = draft.emit("Mul", [draft.emit("Shape", [draft.data], "shape"), repeats], "sizes")
+    return [draft.emit("Reshape", [copies, sizes], allowzero=1)]
 
 
 @decomposes("OneHot", where=lambda node, _: node.attribute("axis", -1) < 0)

@@ -25,6 +25,16 @@ def test_extremes_of_two_at_a_time(name, operands):
     assert len(list(outcome.ir.graph.nodes())) == (3 if many else 1)
 
 
+@pytest.mark.parametrize("repeats", [[2, 3], [1, 1], [0, 2]])
+def test_copies_of_a_number_that_is_computed(repeats):
+    target, feed = only("Tile", constant=("repeats",)), {"x": X, "r": np.array(repeats)}
+    node = "y = Tile (x, r)", "float[N, M] x, int64[2] r"
+    outcome = fitted(one_node(*node), target, feed, passes=())
+    assert not outcome.untaken and "Expand" in operators(outcome)
+    # A Reshape before opset 14 takes a 0 for the size that the axis had.
+    assert fitted(one_node(*node, opset=13), target, feed, passes=()).untaken
+
+
 def test_a_transposed_matrix_stands_before_a_product():
     text = one_node("y = Gemm <transA = 1, alpha = 0.5> (x, w)", "float[2, 4] x, float[2, 3] w")
     outcome = fitted(

@@ -40,6 +40,26 @@ def _parts(application: Application) -> str:
     return _PARTS.format(blocksize=blocksize, area=blocksize**2)
 
 
+@defined("Tile", types=None, attributes=(), is_exact=True, fails_alike=True)
+def tile(application: Application) -> str | None:
+    """Copies along axes of their own, joined to those of the data."""
+    rank = application.rank()
+    # With another number of repeats, our reference computes what the definition refuses.
+    if not rank or _numbers(application, 1) != [rank]:
+        return None
+    ones, axes = ", ".join(["1"] * rank), list(range(0, 2 * rank, 2))
+    return f"""(X, R) => (Y) {{
+        Column = Constant <value_ints = [{rank}, 1]> ()
+        Flat = Constant <value_ints = [{2 * rank}]> ()
+        Ones = Constant <value = int64[{rank}, 1] {{{ones}}}> ()
+        Axes = Constant <value_ints = {axes}> ()  Counts = Reshape (R, Column)
+        Pairs = Concat <axis = 1> (Counts, Ones)  Wide = Reshape (Pairs, Flat)
+        Apart = Unsqueeze (X, Axes)  Copies = Expand (Apart, Wide)
+        Shape = Shape (X)  Sizes = Mul (Shape, R)
+        Y = Reshape <allowzero = 1> (Copies, Sizes)
+    }}"""
+
+
 @defined("DepthToSpace", types=None, attributes=("blocksize", "mode"), is_exact=True)
 def depth_to_space(application: Application) -> str | None:
     """Reshape, Transpose and Reshape, as the specification writes them."""

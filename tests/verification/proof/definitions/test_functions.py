@@ -126,6 +126,8 @@ CASES = [
         for mode in ("DCR", "CRD")
         for types in (TYPES, INTEGERS)
     ),
+    Case("Tile", 13, ((2, 3), np.array([2, 0])), types=TYPES + INTEGERS),
+    Case("Tile", 13, ((2, 3), np.array([1, 4])), types=TYPES + INTEGERS),
     Case("SpaceToDepth", 13, ((2, 3, 4, 6),), {"blocksize": 2}, types=TYPES + INTEGERS),
     *(
         Case(name, 28, ((2, 4, 4, 6),), {"blocksize": 2, "mode": mode}, types=TYPES[:1])
@@ -420,6 +422,10 @@ SCORES, MATRIX = np.ones((2, 5), np.float32), np.ones((2, 3), np.float32)
 CHANNELS = [np.ones(4, np.float32)] * 2
 NUMBERS = (5, 4, -1, -5, -6, 100)
 FAILING = [
+    *(
+        Case("Tile", 13, (MATRIX, np.array(repeats)))
+        for repeats in ([-1, 1], [1, -2], [0, -1], [-1, -1], [0, 2])
+    ),
     *(
         Case(name, 18, (MATRIX, np.array(axes)))
         for name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")

@@ -27,6 +27,17 @@ def test_blocks_are_moved(name):
     assert_open(texts[0], texts[2])
 
 
+def test_copies():
+    head = "g (float[2, m] x, int64[2] r) => (float[a, b] y) <int64[2] c = {2, 1}, int64[2, 1] one"
+    head += " = {1, 1}, int64[2] axes = {0, 2}, int64[1] flat = {4}>"
+    nodes = """i = Reshape (r, c) j = Concat <axis = 1> (%s) k = Reshape (j, flat)
+        u = Unsqueeze (x, axes) e = Expand (u, k) s = Shape (x) z = Mul (s, r)
+        y = Reshape <allowzero = 1> (e, z)"""
+    before = f"{head} {{ y = Tile (x, r) }}"
+    assert assert_proved(before, f"{head} {{ {nodes % 'i, one'} }}").assumptions == ()
+    assert_open(before, f"{head} {{ {nodes % 'one, i'} }}")
+
+
 def test_center_crop_pad():
     head = "g (float[5, 6] x) => (float[4, 8] y) <int64[2] s = {4, 8}, int64[4] p = {0, 1, 0, 1}, "
     head += "int64[1] a = {%d}, int64[1] e = {%d}, int64[1] axis = {0}>"
