@@ -6,7 +6,7 @@ that of protobuf for the whole message.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Iterator
 
 import onnx
@@ -47,7 +47,7 @@ class Withheld:
             stand_in = _bare(tensor)
             if stand_in is not None:
                 # Random, so that nothing else in the message is equal.
-                token = stand_in.raw_data = secrets.token_bytes(_TOKEN_BYTES)
+                token = stand_in.raw_data = os.urandom(_TOKEN_BYTES)
                 self._tensors[token] = tensor
                 return stand_in
         return tensor.message()
@@ -68,7 +68,7 @@ class Withheld:
         pieces, size = self._splice(graph, self._stand_ins(proto.graph))
         rest = copy_without(proto, {"graph"})
         # The name finds the place of the graph in the encoding.
-        rest.graph.name = secrets.token_hex(_TOKEN_BYTES)
+        rest.graph.name = os.urandom(_TOKEN_BYTES).hex()
         standing = _GRAPH + delimit(rest.graph.SerializeToString())
         before, tag, after = rest.SerializeToString().partition(standing)
         assert tag

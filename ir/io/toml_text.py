@@ -9,11 +9,6 @@ from typing import Any
 from ..errors import LoadError, reason
 from ..file_reader import open_regular, similar_file
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _MOST_BYTES = 1 << 20
 """Limit of a file in bytes."""
 _TOO_DEEP = "its tables or lists are nested too deep"
@@ -50,6 +45,10 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: the text is malformed; the message is a clause for the end of a sentence.
     """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...ir import Node, Value, captured_by
@@ -58,14 +59,13 @@ class DependenceGraph:
     Attributes:
         writes: the accumulators.
         roots: the direct producers of outputs.
-        graph: the graph, with edges from producers to readers.
+        readers: the vertices that read each vertex.
+        sources: the vertices that each vertex reads.
     """
 
     def __init__(
         self, loop_view: LoopView, writes: Sequence[Write], independent: Iterable[State]
     ) -> None:
-        import networkx as nx
-
         self._body = loop_view.body
         self.writes = writes
         self._writes = {write.state: write for write in writes}
@@ -73,7 +73,8 @@ class DependenceGraph:
         for state in loop_view.states:
             self._makers[state.argument] = self._writes.get(state, state)
         self._independent = frozenset(independent)
-        self.graph: nx.DiGraph[Vertex] = nx.DiGraph()
+        self.readers: dict[Vertex, dict[Vertex, None]] = {}
+        self.sources: dict[Vertex, dict[Vertex, None]] = {}
         self.roots = dict.fromkeys(self._find_roots(loop_view))
         self._include()
 
@@ -98,17 +99,67 @@ class DependenceGraph:
 
     def _include(self) -> None:
         waiting = list(self.roots)
-        self.graph.add_nodes_from(waiting)
-        visited = set(waiting)
+        for vertex in waiting:
+            self.readers[vertex], self.sources[vertex] = {}, {}
         while waiting:
             vertex = waiting.pop()
             for value in self.reads(vertex):
                 source = self.maker(value)
                 if source is not None:
-                    self.graph.add_edge(source, vertex)
-                    if source not in visited:
-                        visited.add(source)
+                    if source not in self.readers:
+                        self.readers[source], self.sources[source] = {}, {}
                         waiting.append(source)
+                    self.readers[source][vertex] = self.sources[vertex][source] = None
+
+    def components(self) -> list[set[Vertex]]:
+        """The strongly connected components, each after those that depend on it (Tarjan)."""
+        number: dict[Vertex, int] = {}
+        low: dict[Vertex, int] = {}
+        open_: dict[Vertex, None] = {}
+        components = []
+        for root in self.readers:
+            waiting = [] if root in number else [(root, iter(self.readers[root]))]
+            while waiting:
+                vertex, rest = waiting[-1]
+                if vertex not in number:
+                    number[vertex] = low[vertex] = len(number)
+                    open_[vertex] = None
+                for reader in rest:
+                    if reader not in number:
+                        waiting.append((reader, iter(self.readers[reader])))
+                        break
+                    if reader in open_:
+                        low[vertex] = min(low[vertex], number[reader])
+                else:
+                    waiting.pop()
+                    if waiting:
+                        outer = waiting[-1][0]
+                        low[outer] = min(low[outer], low[vertex])
+                    if low[vertex] == number[vertex]:
+                        members: set[Vertex] = set()
+                        while vertex not in members:
+                            members.add(open_.popitem()[0])
+                        components.append(members)
+        return components
+
+    def components_in_order(self) -> Iterator[set[Vertex]]:
+        """The components, each after those that it depends on; the nearest to the inputs first."""
+        components = self.components()
+        place = {vertex: k for k, members in enumerate(components) for vertex in members}
+        readers: list[dict[int, None]] = [{} for _ in components]
+        for vertex, others in self.readers.items():
+            own = place[vertex]
+            readers[own].update(dict.fromkeys(place[r] for r in others if place[r] != own))
+        awaited = [0] * len(components)
+        for other in itertools.chain(*readers):
+            awaited[other] += 1
+        ready = [k for k, count in enumerate(awaited) if not count]
+        for own in ready:
+            yield components[own]
+            for other in readers[own]:
+                awaited[other] -= 1
+                if not awaited[other]:
+                    ready.append(other)
 
     def reads(self, vertex: Vertex) -> Iterable[Value | None]:
         """The values that a node reads, or the next value of a state."""

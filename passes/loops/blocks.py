@@ -86,11 +86,9 @@ class Carried(NamedTuple):
             inference: the facts of the model's values.
             exact: keep the order of additions of floats.
         """
-        import networkx as nx
-
-        graph = DependenceGraph(loop_view, [], []).graph
-        states = [state for state in loop_view.states if state in graph]
-        components = nx.strongly_connected_components(graph)
+        graph = DependenceGraph(loop_view, [], [])
+        states = [state for state in loop_view.states if state in graph.readers]
+        components = graph.components()
         # A component of one vertex is no recurrence: a node that reads only itself cannot exist.
         members = {vertex for some in components if len(some) > 1 for vertex in some}
         nodes = {vertex for vertex in members if isinstance(vertex, Node)}
@@ -442,7 +440,7 @@ class BlockLoop:
         )
         inside = self._distribution.inside
         # Every node is in the residual loop: blocks would only wrap it.
-        if not any(isinstance(v, Node) and v not in inside for v in self._dependences.graph):
+        if not any(isinstance(v, Node) and v not in inside for v in self._dependences.readers):
             raise Unbatchable(next(iter(self._distribution.reasons), "computes nothing"))
         if inside and not residual:
             raise NeedsResidual

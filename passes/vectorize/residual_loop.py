@@ -55,7 +55,7 @@ class Distribution:
         is_partial: Callable[[Vertex], bool],
         is_stackable: Callable[[Vertex], bool] = lambda vertex: False,
     ) -> None:
-        self._graph = dependences.graph
+        self._dependences = dependences
         self._roots = dependences.roots
         self._compute = compute
         self._is_partial = is_partial
@@ -68,15 +68,11 @@ class Distribution:
 
     def _divide(self) -> list[Vertex]:
         """Batch all vertices without an obstacle, and return the topological order."""
-        import networkx as nx
-
-        condensed = nx.condensation(self._graph)
         order: list[Vertex] = []
-        for number in nx.topological_sort(condensed):
-            members = condensed.nodes[number]["members"]
+        for members in self._dependences.components_in_order():
             order += members
             vertex = next(iter(members))
-            if len(members) > 1 or self._graph.has_edge(vertex, vertex):
+            if len(members) > 1 or vertex in self._dependences.sources[vertex]:
                 self._stay(members, _recurrence_reason(members))
                 continue
             try:
@@ -84,7 +80,7 @@ class Distribution:
             except (Unbatchable, RewriteError) as reason:
                 self._stay(members, str(reason))
                 continue
-            if any(v in self.inside or v in self.after for v in self._graph.predecessors(vertex)):
+            if any(v in self.inside or v in self.after for v in self._dependences.sources[vertex]):
                 self.after.add(vertex)
         return order
 
@@ -111,7 +107,7 @@ class Distribution:
     def _only_names(self, vertex: Vertex) -> bool:
         """Test for an Identity of values of the residual loop, which may be its output."""
         is_name = isinstance(vertex, Node) and vertex.is_op("Identity")
-        return is_name and all(v in self.inside for v in self._graph.predecessors(vertex))
+        return is_name and all(v in self.inside for v in self._dependences.sources[vertex])
 
     def _is_read_iteration_by_iteration(self, vertex: Vertex) -> bool:
         """Test for a partial value that is an output or that the residual loop reads."""
@@ -119,14 +115,14 @@ class Distribution:
             return False
         if vertex in self._roots and not self._is_stackable(vertex):
             return True
-        return any(user in self.inside for user in self._graph.successors(vertex))
+        return any(user in self.inside for user in self._dependences.readers[vertex])
 
     def _leads_inside(self, vertex: Vertex) -> bool:
-        if any(user in self.inside for user in self._graph.successors(vertex)):
+        if any(user in self.inside for user in self._dependences.readers[vertex]):
             return True
         # A state that is only an output costs nothing where its values are computed.
-        only_final = isinstance(vertex, State) and not self._graph.out_degree(vertex)
-        return only_final and any(v in self.inside for v in self._graph.predecessors(vertex))
+        only_final = isinstance(vertex, State) and not self._dependences.readers[vertex]
+        return only_final and any(v in self.inside for v in self._dependences.sources[vertex])
 
 
 def _recurrence_reason(members: set[Vertex]) -> str:
@@ -364,7 +360,7 @@ def _only_indices_leave(plan: ResidualPlan, dependences: DependenceGraph) -> boo
     The residual loop would read the results row by row, which costs as much.
     """
     inside, inference = set(plan.nodes), plan.residual.feeding.inference
-    nodes = [v for v in dependences.graph if isinstance(v, Node) and v not in inside]
+    nodes = [v for v in dependences.readers if isinstance(v, Node) and v not in inside]
     nodes = [node for node in nodes if weight(node)]
     return bool(nodes) and all(_is_index(node, inference) for node in nodes)
 

@@ -98,7 +98,7 @@ class Vectorization:
         assert self.plan is not None
         residual_nodes = set(self.plan.nodes)
         nodes = [
-            v for v in self.dependences.graph if isinstance(v, Node) and v not in residual_nodes
+            v for v in self.dependences.readers if isinstance(v, Node) and v not in residual_nodes
         ]
         count = sum(weight(node) > 0 for node in nodes)
         if not count:

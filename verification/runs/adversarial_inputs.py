@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 Array = NDArray[Any]
-Change = Callable[[Array, np.random.Generator], Array]
+Change = Callable[[Array, "np.random.Generator"], Array]
 
 _WIDE = ("float32", "float64", "complex64", "complex128")
 _NARROW = ("float16", "bfloat16")

@@ -10,6 +10,7 @@ from ....analysis.shapes.inference import ShapeInference
 from ....facts.fact import Fact
 from ....facts.reason import Message
 from ....ir import Node, Value, captured_by
+from ....ir.dataflow_graph import reach
 from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
@@ -236,27 +237,24 @@ class AllIterations(Batcher):
         Raises:
             Unbatchable: the first obstacle of each state that depends on no other one with one.
         """
-        import networkx as nx
-
-        graph = DependenceGraph(self.loop_view, (), self.enter_independent()).graph
+        graph = DependenceGraph(self.loop_view, (), self.enter_independent())
         nodes = self.loop_view.body.nodes()
         obstacles: list[str] = []
         blocked = set[Vertex]()
-        # Tarjan's algorithm finds a component after those that depend on it.
-        for members in reversed(list(nx.strongly_connected_components(graph))):
+        for members in reversed(graph.components()):
             states = tuple([state for state in self.loop_view.states if state in members])
             solved = self.operands.keys() | {state.argument for state in self._finals}
             if not states or states[0].argument in solved or states[0] in blocked:
                 continue
             try:
-                if len(members) > 1 or graph.has_edge(states[0], states[0]):
+                if len(members) > 1 or states[0] in graph.sources[states[0]]:
                     own = tuple([node for node in nodes if node in members])
                     self._solve(Recurrence(states, own, self))
                 else:
                     self.compute(states[0])
             except Unbatchable as obstacle:
                 obstacles.append(str(obstacle))
-                blocked |= members | nx.descendants(graph, states[0])
+                blocked |= reach(graph.readers.__getitem__, members)
         if obstacles:
             raise Unbatchable("; it ".join(obstacles))
 

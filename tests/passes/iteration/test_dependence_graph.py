@@ -1,6 +1,9 @@
 """What a body computes of what."""
 
+import networkx as nx
 from harness import as_model
+from hypothesis import given
+from hypothesis import strategies as st
 from loops import HEAD
 from straightline.ir import load
 from straightline.passes.iteration.dependence_graph import DependenceGraph
@@ -15,12 +18,27 @@ TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
 def test_only_what_outputs_are_made_of():
     loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
     wanted, _ = loop_view.states
-    found = DependenceGraph(loop_view, [], []).graph
+    found = DependenceGraph(loop_view, [], [])
     exp, neg = (loop_view.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
-    assert set(found.edges) == {(wanted, exp), (exp, neg), (neg, wanted)}
+    edges = {(wanted, exp), (exp, neg), (neg, wanted)}
+    assert {(v, r) for v, readers in found.readers.items() for r in readers} == edges
+    assert {(s, v) for v, sources in found.sources.items() for s in sources} == edges
+    assert found.components() == [{wanted, exp, neg}] == list(found.components_in_order())
 
 
 def test_a_state_that_is_known_comes_after_nothing():
     loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
     state = loop_view.states[0]
-    assert not DependenceGraph(loop_view, [], [state]).graph.in_degree(state)
+    assert not DependenceGraph(loop_view, [], [state]).sources[state]
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
+def test_components_are_those_of_networkx(edges):
+    """In its order, too: the names of new nodes follow it."""
+    graph = nx.DiGraph(edges)
+    found = object.__new__(DependenceGraph)
+    found.readers = {vertex: dict.fromkeys(graph.successors(vertex)) for vertex in graph}
+    assert found.components() == list(nx.strongly_connected_components(graph))
+    condensed = nx.condensation(graph)
+    expected = [condensed.nodes[k]["members"] for k in nx.topological_sort(condensed)]
+    assert list(found.components_in_order()) == expected

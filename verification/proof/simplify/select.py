@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....ir import Tensor
 from ..terms.axis_maps import broadcast, covers
 from ..terms.term import Head, Operands, Term
 from ..terms.term_manager import Terms, rule
@@ -74,10 +75,9 @@ def connective(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None
     """Rewrite And(x, true), And(x, false), And(x, x), and the same of Or."""
     x, y = args
     for one, other in ((x, y), (y, x)):
-        tensor = terms.tensor(one)
-        uniform = np.unique([] if tensor is None else tensor.numpy())
-        if len(uniform) == 1:
-            neutral = bool(uniform[0]) is (head.name == "And")
+        uniform = _uniform(terms.tensor(one))
+        if uniform is not None:
+            neutral = uniform is (head.name == "And")
             result, dropped = (other, one) if neutral else (one, other)
             if covers(result, dropped):
                 return [result]
@@ -88,8 +88,13 @@ def connective(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None
 def exclusive(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | None:
     """Rewrite Xor(x, false) to x and Xor(x, true) to Not(x)."""
     for one, other in (args, args[::-1]):
-        tensor = terms.tensor(one)
-        uniform = np.unique([] if tensor is None else tensor.numpy())
-        if len(uniform) == 1 and covers(other, one):
-            return [terms.op("Not", head, other) if uniform[0] else other]
+        uniform = _uniform(terms.tensor(one))
+        if uniform is not None and covers(other, one):
+            return [terms.op("Not", head, other) if uniform else other]
     return None
+
+
+def _uniform(tensor: Tensor | None) -> bool | None:
+    """The element that fills a constant; None where there are several or none."""
+    array = np.zeros(0, bool) if tensor is None else tensor.numpy()
+    return bool(array.all()) if array.size and array.all() == array.any() else None
