@@ -24,7 +24,7 @@ from .axis_map import PassesAxes
 from .batching import Batch, Operand, Unbatchable
 from .cost_estimates import EACH, FEW, broadcast_size, elements
 from .partial_axes import fitted
-from .rules import KeepsShape, OperatorRules, Shapes, Total, describes
+from .rules import OLDEST_OPSET, KeepsShape, OperatorRules, Shapes, Total, describes
 from .sliding_windows import window_of_function
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
@@ -39,6 +39,7 @@ class Elementwise(OperatorRules):
 
     steps: ClassVar[int] = FEW
     elementwise: ClassVar[bool] = True
+    broadcasts_from: ClassVar[int] = OLDEST_OPSET
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         present = [array for array in arrays if array is not None]
@@ -56,7 +57,10 @@ class Elementwise(OperatorRules):
 
     def prove_safe(self, premises: Premises) -> None:
         operands = zip(premises.inputs, premises.node.inputs, strict=True)
-        broadcast([operand.fact.shape for operand, value in operands if value])
+        shapes = [operand.fact.shape for operand, value in operands if value]
+        broadcast(shapes)
+        is_same = premises.opset >= self.broadcasts_from or len(set(shapes)) == 1
+        require(is_same, f"its operands need one shape before opset {self.broadcasts_from}")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
@@ -383,7 +387,13 @@ def _quotient(a: int, b: int) -> int:
 @describes("Mod")
 class Mod(Division):
     """Mod, from opset 10 on: the remainder has the sign of the divisor, or with fmod=1 that of the
-    dividend."""
+    dividend. Floats require fmod=1."""
+
+    def prove_safe(self, premises: Premises) -> None:
+        super().prove_safe(premises)
+        kind = onnx.helper.tensor_dtype_to_np_dtype(premises.elem_type(0)).kind
+        is_valid = kind in "iu" or premises.node.attribute("fmod", 0) == 1
+        require(is_valid, "fmod must be 1 for floats")
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
         return each_known(_c_remainder if node.attribute("fmod", 0) else _remainder, inputs)
@@ -447,6 +457,8 @@ class BitShift(Elementwise):
 @describes("Sum", "Mean")
 class Sum(Elementwise):
     """Sum and Mean of any number of operands, which broadcast from opset 8 on."""
+
+    broadcasts_from: ClassVar[int] = 8
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return broadcast_size(arrays)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
+import numpy as np
+
+from ..facts.safety_context import Premises, require
 from ..ir import Function, Graph, Node
 from .axis_map import PassesAxes
 from .rules import KeepsShape, OperatorRules, Total, describes, rules_of
@@ -30,9 +34,20 @@ class Draw(OperatorRules):
 
 
 @describes("Dropout")
-class Dropout(KeepsShape, PassesAxes, Total):
+class Dropout(KeepsShape, PassesAxes):
     """Dropout draws where it trains: unless is_test says otherwise before opset 7, never from 7 to
-    11, and by an input from opset 12 on."""
+    11, and by an input from opset 12 on. Its ratio is at least 0 and below 1: onnxruntime 1.32
+    refuses others, also in inference."""
+
+    steps: ClassVar[int] = Total.steps
+
+    def prove_safe(self, premises: Premises) -> None:
+        """Require a valid ratio."""
+        ratio = premises.node.input(1)
+        if ratio is not None:
+            constant = ratio.constant
+            number = constant.numpy() if constant is not None and constant.is_readable else -1
+            require(bool(np.all((number >= 0) & (number < 1))), "its ratio may be out of range")
 
     def draws_random_numbers(self, node: Node) -> bool:
         """Test for a node that may be in training mode."""

@@ -20,7 +20,6 @@ from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.axes import ONE
 from ...ops.elementwise import Elementwise
-from ...ops.rules import OLDEST_OPSET
 from ...reference.bodies import label
 from .canonicalize.casts import in_type
 from .execution.certain_failures import must_fail
@@ -323,7 +322,7 @@ class Definedness:
         """Test whether operands fit each other pair by pair, which elementwise operators need."""
         head = obligation.head
         rules = None if head.op is None else rules_of(head.op)
-        if not isinstance(rules, Elementwise) or head.opset < OLDEST_OPSET:
+        if not isinstance(rules, Elementwise) or head.opset < rules.broadcasts_from:
             return False
         # Before opset 7 `broadcast` and `axis` align the operands, by another rule than that of
         # numpy.

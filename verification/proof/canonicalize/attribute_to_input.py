@@ -187,10 +187,13 @@ def _bounded(
 
 @canonical_form("Dropout")
 def dropout(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
-    """Dropout in inference: its input, whatever the ratio (7). Its mask is true everywhere (12)."""
-    training = args[2] if len(args) > 2 else None
-    mode = terms.tensor(training)
+    """Dropout in inference: its input, for a valid ratio (7). Its mask is true everywhere (12)."""
+    ratio, training = (*args[1:], None, None)[:2]
+    number, mode = terms.tensor(ratio), terms.tensor(training)
     if training is not None and (mode is None or mode.numpy().any()):
+        return None
+    # onnxruntime 1.32 refuses other ratios in inference, too.
+    if ratio is not None and (number is None or not 0 <= number.numpy().max(initial=-1) < 1):
         return None
     mask = [] if count == 1 else terms.raw(head, args, terms.facts_of(head, args, count))[1:]
     return [args[0], *mask]

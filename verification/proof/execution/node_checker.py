@@ -128,6 +128,8 @@ _FLAGS = frozenset([
 
 
 _NEVER = 1 << 31
+_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+"""Types of which onnxruntime refuses a Mod without fmod, as the specification has it."""
 
 
 class _Restriction(NamedTuple):
@@ -219,6 +221,9 @@ def require_valid(node: onnx.NodeProto, version: int, types: tuple[Type, ...]) -
         InvalidError: it has not.
     """
     fault = _type_fault(node.op_type, version, normal_domain(node.domain), types)
+    is_of_floats = node.op_type == "Mod" and not node.domain and types and types[0] in _FLOATS
+    if is_of_floats and not any(each.i or each.ref_attr_name for each in node.attribute):
+        fault = "requires fmod = 1 for floats"
     if fault:
         raise InvalidError(f"{label(node)} {fault}")
 

@@ -32,7 +32,7 @@ _NESTED = 4
 """Limit of substitutions for trip counts that depend on other loops."""
 _SAME_ELEMENTS = ("view", "narrow", "reversed")
 _DRAWS_FROM_ANYTHING = (
-    *("Bernoulli", "Dropout", "RandomNormal", "RandomNormalLike", "RandomUniform"),
+    *("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform"),
     "RandomUniformLike",
 )
 """Operators that draw random numbers and never fail."""
@@ -84,9 +84,10 @@ class Safety:
 
     def _fits(self, head: Head, args: Args) -> bool:
         """Test for an elementwise operator that fails for its sizes only, which fit."""
-        if head.op is None or head.opset < OLDEST_OPSET:
+        rules = None if head.op is None else rules_of(head.op)
+        if not isinstance(rules, Elementwise) or head.opset < rules.broadcasts_from:
             return False
-        if type(rules_of(head.op)).prove_safe is not Elementwise.prove_safe:
+        if type(rules).prove_safe is not Elementwise.prove_safe:
             return False
         return largest([arg.fact.shape for arg in args if arg is not None]) is not None
 

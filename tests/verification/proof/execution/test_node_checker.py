@@ -1,7 +1,9 @@
 """Nodes that their opset does not have are no part of a proof."""
 
+import numpy as np
 import onnx
 import pytest
+from harness import assert_equal_outputs, run_in_onnxruntime
 from proofs import model as parsed
 from spelled import model
 from straightline.verification.proof import prove
@@ -197,6 +199,28 @@ def test_an_operand_has_a_type_that_the_original_asks_for(one, other):
 )
 def test_another_operator_accepts_fewer_types(one, other):
     assert not prove(*onnx_models(UNREAD % one, UNREAD % other)).proved
+
+
+OWN = "g (float[3] x) => (float[3] y) <float r = {{{0}}}> {{ y = Neg (x) {1} }}"
+
+
+@table(
+    ("0.5", "d = Dropout (x, r)", True),
+    ("2.0", "d = Dropout (x, r)", False),  # onnxruntime: "ratio must be in the range [0, 1)"
+    ("1.0", "d = Mod <fmod = 1> (x, r)", True),
+    ("1.0", "d = Mod (x, r)", False),  # the specification and onnxruntime require fmod = 1
+    ("1.0", "d = Mod <fmod = 0> (x, r)", False),
+)
+def test_a_rewrite_may_not_hold_a_node_whose_value_runtimes_refuse(number, node, is_proved):
+    before, after = onnx_models(OWN.format(number, ""), OWN.format(number, node))
+    assert prove(before, after).proved is is_proved
+    feeds = {"x": np.float32([1, 2, 3])}
+    if is_proved:
+        assert_equal_outputs(before, after, feeds)
+    else:
+        with pytest.raises(Exception, match=r"ratio|fmod"):
+            run_in_onnxruntime(after, feeds)
+    assert prove(after, before).proved or not is_proved
 
 
 def onnx_models(*texts):
