@@ -145,7 +145,7 @@ def test_integers_are_divided_by_what_is_neither_zero_nor_less_by_one(op_type):
         may_fail("'i1' may be -1 where 'i0' is the smallest integer", op_type, smallest, divisor)
         cannot_fail(op_type, between(least + 1, 0, elem_type=elem_type), divisor)
         cannot_fail(op_type, smallest, between(-5, -2, elem_type=elem_type))
-    cannot_fail(op_type, tensor(2), tensor(2))
+    cannot_fail(op_type, tensor(2), tensor(2), **({"fmod": 1} if op_type == "Mod" else {}))
 
 
 def test_powers_of_integers():
@@ -187,3 +187,8 @@ def test_arrays_that_a_runtime_refuses_to_divide_by(op_type):
     assert is_settled(least, np.array([1, -1])) is False
     assert is_settled(-np.ones(2, np.int64), np.array([1, -1]))
     assert is_settled(np.ones(2, np.float32), np.array([2, 0], np.float32))
+
+
+def test_a_remainder_of_floats_is_that_of_the_dividend():
+    may_fail("fmod must be 1 for floats", "Mod", tensor(2), tensor(2))
+    may_fail("fmod must be 1 for floats", "Mod", tensor(2), tensor(2), fmod=0)

@@ -1,9 +1,10 @@
-"""Operators that return their input: Tile by 1, Pad by 0, reductions of one number and the like."""
+"""Operators that return their input: Tile by 1, Pad by 0, Split into one part and the like."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....facts.fact import vector
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import REDUCTIONS
 from ..terms.term import Args, Head, Term, rank_of
@@ -65,6 +66,21 @@ def resize(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | 
     tensor = terms.tensor(scales)
     same = tensor is not None and list(tensor.dims) == [rank] and bool((tensor.numpy() == 1).all())
     return [x] if same else None
+
+
+@canonical_form("Split")
+def split(terms: Terms, head: Head, args: Args, count: int) -> Sequence[Term | None] | None:
+    """Drop a Split into one part, which must be as long as the axis."""
+    sizes = args[1] if len(args) > 1 else None
+    if head.outputs != 1 or head.attribute("num_outputs", 1) != 1 or args[0] is None:
+        return None
+    shape, axis = args[0].fact.shape, head.attribute("axis")
+    if not shape or not -len(shape) <= axis < len(shape):
+        return None
+    listed = None if sizes is None else vector(sizes.fact)
+    same = sizes is None or (listed is not None and list(listed) == [shape[axis]])
+    # Before opset 13 the lengths are an attribute, which is not compared with the axis here.
+    return [args[0]] if same and not head.attribute("split") else None
 
 
 @canonical_form(*REDUCTIONS)
