@@ -12,7 +12,7 @@ from ..analysis.iterations.constructs import control_flow
 from ..analysis.iterations.trip_count import always_holds
 from ..ir import Error, Model, Node, Operator, Value, instead
 from ..ops.builder import Builder
-from ..verification.violations import MARK, Claim
+from ..verification.mismatch import MARK, Claim
 
 Maxima = Mapping[str, int]
 """The most iterations of Loops, by path."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,8 @@ from ..ir import Error
 from ..ir.option_names import by
 from .runs.verdict import Verdict
 
+MARK = "violated_assumption_"
+"""The name of a guard, before the number of its claim."""
 _TO_THE_CALLER = 5
 """Frames between a warning and the caller of a public function."""
 
@@ -38,6 +41,25 @@ def _input_text(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{name} of {value.dtype}{list(value.shape)}"
     return f"{name} with {len(value)} parts" if isinstance(value, list) else f"no {name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """One assumption.
+
+    Attributes:
+        path: the Loop or If.
+        content: what is assumed, a noun.
+        violation: what an input makes the construct do that violates it.
+        remedy: what a message says then.
+        most: the largest trip count that it allows; None for a branch.
+    """
+
+    path: str
+    content: str
+    violation: str
+    remedy: str
+    most: int | None = None
 
 
 class MismatchError(Error):

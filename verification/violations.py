@@ -7,7 +7,6 @@ endless Loops end, and a Loop or If is watched in every graph.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ from ..ir import Array, BaseDir, Model, ModelSource
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.workers import RuntimeFailure, Workers
-from .mismatch import feeds_text
+from .mismatch import MARK, Claim, feeds_text
 from .runs.input_generator import Drawer, DrawError
 from .runs.many_iterations import long_running
 from .runs.options import VerifyOptions, has_onnxruntime
@@ -27,31 +26,10 @@ from .runs.shape_inputs import steering_inputs
 from .runs.trial import Pair
 from .runs.verify import run
 
-MARK = "violated_assumption_"
-"""The name of a guard, before the number of its claim."""
 _LONGER = 4
 """Trip count to exceed where an If is watched: its condition may count as Loops do."""
 _PATIENCE = 10.0
 """Seconds that a run may take while inputs are looked for; one that takes longer is the last."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """One assumption.
-
-    Attributes:
-        path: the Loop or If.
-        content: what is assumed, a noun.
-        violation: what an input makes the construct do that violates it.
-        remedy: what a message says then.
-        most: the largest trip count that it allows; None for a branch.
-    """
-
-    path: str
-    content: str
-    violation: str
-    remedy: str
-    most: int | None = None
 
 
 class Violation(NamedTuple):
