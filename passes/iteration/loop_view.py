@@ -171,14 +171,9 @@ def _read_loop(node: Node) -> LoopView:
     )
 
 
-def check_scan(node: Node) -> None:
-    """Raise the obstacle to reading the layout of a Scan from opset 9 on."""
+def _read_scan(node: Node) -> LoopView:
     assert node.graph is not None
     require_none(_OLD_SCAN() if node.graph.root.opset() < 9 else unreadable(node, 9))
-
-
-def _read_scan(node: Node) -> LoopView:
-    check_scan(node)
     layout = read_scan(node, 9)
     count = len(layout.states)
     arguments, results = layout.body.inputs[count:], layout.body.outputs[count:]

@@ -431,7 +431,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     plain, lowered = _standard(), _standard(registry.LowerSequences)
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
     chosen = StageKinds((registry.IfsToSelects, *split.kinds))
-    hoisted = StageKinds((registry.HoistInvariants,))
+    switched = StageKinds((registry.HoistInvariants, registry.UnswitchLoops))
     copied = dataclasses.replace(split, copies=optimize_for)
     longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
@@ -447,7 +447,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
         [split, raised, split, scans, lowered],
         [lowered, raised, lowered, scans, lowered],
         [chosen, raised, split],
-        [hoisted, lowered, raised, split],
+        [switched, lowered, raised, split],
         *([*before, copied] for before in longer),
     ]
 
@@ -471,6 +471,7 @@ _NAMED = (
     *_OPTIONAL,
     registry.LoopsToScans,
     registry.IfsToSelects,
+    registry.UnswitchLoops,
     registry.BlockLoops,
 )
 

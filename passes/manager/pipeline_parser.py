@@ -27,7 +27,6 @@ _CONVERSIONS = "version_converter.former_passes"
 _FORMER = {
     "scan-8-to-9": (_CONVERSIONS, "Scan8To9", "convert to opset 9 (opset=9, --opset 9)"),
     "scan-9-to-8": (_CONVERSIONS, "Scan9To8", "convert to opset 8 (opset=8, --opset 8)"),
-    "unswitch-loops": ("passes", "VectorizeLoops", "name 'vectorize-loops'"),
 }
 """By former name of a pass its module, its class and what to name instead."""
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")

@@ -55,6 +55,7 @@ from ..loops.mask_prefixes import MaskPrefixes as MaskPrefixes
 from ..loops.scans_to_loops import ScansToLoops as ScansToLoops
 from ..functions.simplify_bodies import SimplifyBodies as SimplifyBodies
 from ..control.ifs_to_selects import IfsToSelects as IfsToSelects
+from ..loops.unswitch_loops import UnswitchLoops as UnswitchLoops
 from ..recurrences.expand.expand_recurrences import ExpandRecurrences as ExpandRecurrences
 
 PASSES: tuple[type[Pass], ...] = tuple(

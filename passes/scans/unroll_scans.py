@@ -11,8 +11,10 @@
     r_1_row = Unsqueeze (r_1, axes)
     y = Concat <axis = 0> (r_0_row, r_1_row)
 
-Kept: Scans of opset 8, lengths that only run time determines, random numbers, and types that Split,
-Squeeze, Unsqueeze or Concat lack.
+In opset 8 each row of the batch is unrolled on its own.
+
+Kept: lengths that only run time determines, random numbers, and types that Split, Squeeze,
+Unsqueeze or Concat lack.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import onnx
 from ...analysis.constants.provenance import origins
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
-from ...ir import Template, Value, count_nodes
+from ...ir import Array, Template, Value, count_nodes
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
@@ -35,24 +37,26 @@ from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import refuses_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
-from ..iteration.loop_view import ScanLayout, check_scan, replace_outputs
+from ..iteration.loop_view import ScanLayout, replace_outputs, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, random_body
 from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.sites import Site, SitePass
 from .shapes import ScanShapes
 
-_LENGTH_UNKNOWN = Message("scan-length-unknown", "its length depends on {cause}")
+_ROWS_UNKNOWN = Message("row-lengths-unknown", "the lengths of its rows depend on {cause}")
+_SIZE_UNKNOWN = Message("scan-size-unknown", "its {size} depends on {cause}")
 
 _UNROLLED = Message("scan-unrolled", "unrolled, {trips} iteration{s}")
 
 
 @dataclasses.dataclass(frozen=True)
 class UnrollScans(SitePass):
-    """Unroll every Scan of a constant length.
+    """Unroll every Scan of a constant length (and batch, in opset 8).
 
     Options:
-        max_trips: the trip count above which a Scan stays; no limit by default.
+        max_trips: the trip count, of all rows together, above which a Scan stays; no limit by
+            default.
         max_nodes: the limit of nodes that the whole rewrite may add.
         costs: the table of costs by which a Scan stays if its copies load too long.
         copies: the goal that says how long: "load" no longer than the Scan.
@@ -80,16 +84,22 @@ class _Plan:
     """A Scan that can be unrolled.
 
     Attributes:
-        scan: the Scan.
-        shapes: its sizes.
-        iterations: its trip count.
+        rows: its rows.
         template: its body, ready to be copied.
     """
 
-    scan: ScanLayout
-    shapes: ScanShapes
-    iterations: int
+    rows: Rows
     template: Template
+
+    @property
+    def scan(self) -> ScanLayout:
+        """The Scan."""
+        return self.rows.scan
+
+    @property
+    def iterations(self) -> int:
+        """The trip count of all rows together."""
+        return sum(self.rows.lengths)
 
     @property
     def used_outputs(self) -> dict[int, Value]:
@@ -100,7 +110,10 @@ class _Plan:
     @property
     def moves(self) -> int:
         """The maximum number of nodes that split the inputs and stack the outputs."""
-        return (len(self.scan.scan_inputs) + len(self.used_outputs)) * (self.iterations + 2)
+        rows = len(self.rows.lengths) + 1
+        moved = len(self.scan.scan_inputs) + len(self.used_outputs)
+        states = 2 * len(self.scan.states) * rows if self.rows.batched else 0
+        return moved * (self.iterations + rows) + states
 
     @property
     def cost(self) -> int:
@@ -122,18 +135,20 @@ class _ScanUnroller:
         """
         site, node, graph = self.site, self.site.node, self.site.graph
         version = graph.root.opset()
-        check_scan(node)
-        require_none(externally_named(node) or random_body(node, site.model.functions))
+        unnamed = unreadable(node, version) or externally_named(node)
+        require_none(unnamed or random_body(node, site.model.functions))
         shapes = ScanShapes(node, version, site.inference)
         # Scan, attribute scan_input_axes: a negative axis is allowed from opset 11 on; any other
         # one outside of the rank fails at run time, and an unrolled Scan would hide that.
         outside = shapes.axis_outside()
         require_none(outside and f"{outside}, so it fails at run time")
-        scan, length = shapes.with_writable_axes(), shapes.length()
-        if length is None:
-            raise Obstacle(_LENGTH_UNKNOWN(origins(scan.scan_inputs[0], sizes=True)))
+        scan, longest = shapes.with_writable_axes(), shapes.length()
+        if longest is None:
+            raise Obstacle(_size_obstacle("length", scan))
+        # Opset 8 has a batch axis and `sequence_lens`; opset 9 dropped both.
+        lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
-        plan = _Plan(scan, shapes, length, template)
+        plan = _Plan(Rows(scan, shapes, lengths, longest), template)
         require_none(
             self.budget.refuses_iterations(plan.iterations, plan.cost, replaced=count_nodes(node))
         )
@@ -142,7 +157,7 @@ class _ScanUnroller:
             rows = len(scan.scan_inputs) + len(plan.used_outputs)
             copies = self.options.copies
             require_none(refuses_copies(scan.body, plan.iterations, rows, table, copies))
-        require_none(_unsayable(plan, version) if length else _unknown_empty(plan))
+        require_none(_unknown_zeros(plan) or _unsayable(plan, version))
         return plan
 
     def unroll(self, plan: _Plan) -> None:
@@ -153,7 +168,7 @@ class _ScanUnroller:
         # Before the node is gone: afterwards nothing says what types its outputs had.
         facts = settled_outputs(site.inference, node, plan.iterations)
         results = (
-            self._copy(emitter, plan) if plan.iterations else _without_iterations(emitter, plan)
+            self.run_rows(emitter, plan) if plan.iterations else _without_iterations(emitter, plan)
         )
         record_facts(site.context, site.inference, node, facts, results)
         replace_outputs(site.graph, node, results[: len(node.outputs)])
@@ -161,52 +176,108 @@ class _ScanUnroller:
         site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.iterations), nodes))
         self.budget.spend(plan.template.added + moves, plan.template.growth(node) + moves)
 
-    def _copy(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
-        """Copy the body for every iteration, and return the Scan's outputs."""
-        scan, count, rows = plan.scan, len(plan.scan.states), list[Sequence[Value]]()
-        state: Sequence[Value] = scan.states
-        for iteration, element in enumerate(elements(emitter, scan, plan.iterations)):
-            results = plan.template.instantiate([*state, *element], f"_{iteration}")
-            state = results[:count]
-            rows.append(results[count:])
-            what = f"unrolling {scan.node.label}"
-            self.site.context.instrumentation.report_step(what, iteration, plan.iterations)
+    def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
+        """Copy the body for every iteration of every row, and return the Scan's outputs."""
+        scan, count = plan.scan, len(plan.scan.states)
+        finals, rows, iterations = [], [], 0
+        parts = zip(plan.rows.states(emitter), plan.rows.elements(emitter), strict=True)
+        for row, (state, elements) in enumerate(parts):
+            row_results = []
+            for iteration, element in enumerate(elements):
+                suffix = f"_{row}_{iteration}" if len(plan.rows.lengths) > 1 else f"_{iteration}"
+                results = plan.template.instantiate([*state, *element], suffix)
+                state = results[:count]
+                row_results.append(results[count:])
+                what = f"unrolling {scan.node.label}"
+                self.site.context.instrumentation.report_step(what, iterations, plan.iterations)
+                iterations += 1
+            finals.append(state)
+            rows.append(row_results)
         stacked: list[Value | None] = [None] * len(scan.scan_outputs)
         for index, old in plan.used_outputs.items():
-            stacked[index] = stack(emitter, scan, index, [row[index] for row in rows], old.name)
-        return [*state[: len(scan.final_states)], *stacked]
+            column = [[results[index] for results in row] for row in rows]
+            stacked[index] = plan.rows.stack(emitter, index, column, old.name)
+        return [*_final_states(emitter, plan, finals), *stacked]
+
+
+def _final_states(
+    emitter: Builder, plan: _Plan, finals: Sequence[Sequence[Value]]
+) -> list[Value | None]:
+    """The states after the last iteration of each row."""
+    old_states = plan.scan.final_states
+    if not plan.rows.batched:
+        return list(finals[0][: len(old_states)])
+    results: list[Value | None] = [None] * len(old_states)
+    for index, old in enumerate(old_states):
+        if old is not None and emitter.graph.is_used(old):
+            labels = zip(finals, row_labels(old.name, len(finals)), strict=True)
+            rows = [emitter.unsqueeze(row[index], 0, label) for row, label in labels]
+            results[index] = emitter.concat(rows, 0, old.name)
+    return results
 
 
 def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value | None]:
-    """The outputs of a Scan without iterations: initial states, and empty tensors."""
-    scan, stacked = plan.scan, list[Value | None]([None] * len(plan.scan.scan_outputs))
+    """The outputs of a Scan without iterations: initial states, and zeros, or empty tensors."""
+    scan, rows = plan.scan, plan.rows
+    stacked: list[Value | None] = [None] * len(scan.scan_outputs)
     for index, old in plan.used_outputs.items():
-        shape = _element_shape(plan.shapes, index) or []
-        # A negative scan_output_axis counts axes of the stacked output, which has one more than an
-        # element.
-        shape.insert(scan.output_axes[index] % (len(shape) + 1), 0)
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(plan.shapes.element(index).elem_type)
-        stacked[index] = emitter.constant(np.empty(shape, dtype), old.name)
+        shape = list(element_shape(rows.shapes, index) or ())
+        if rows.batched:
+            shape[:0] = [len(rows.lengths), rows.longest]
+        else:
+            # A negative scan_output_axis counts axes of the stacked output, which has one more than
+            # an element.
+            shape.insert(scan.output_axes[index] % (len(shape) + 1), 0)
+        zeros = zeros_of(rows.shapes, index, tuple(shape))
+        stacked[index] = emitter.constant(zeros, old.name)
     return [*scan.states[: len(scan.final_states)], *stacked]
 
 
-def _unknown_empty(plan: _Plan) -> str | None:
-    """The obstacle to an empty tensor for a scan output."""
+def _row_lengths(scan: ScanLayout, shapes: ScanShapes, longest: int) -> tuple[int, ...]:
+    """The length of each row of a Scan 8."""
+    batch, lengths = shapes.batch(), scan.sequence_lens
+    if batch is None:
+        raise Obstacle(_size_obstacle("batch", scan))
+    if lengths is None:
+        return (longest,) * batch
+    if lengths.constant is None:
+        raise Obstacle(_ROWS_UNKNOWN(origins(lengths)))
+    numbers = tuple([int(length) for length in lengths.constant.numpy().reshape(-1)])
+    if len(numbers) != batch or not all(0 <= number <= longest for number in numbers):
+        raise Obstacle(
+            f"its sequence_lens {list(numbers)} do not fit {batch} rows of length {longest}, so it"
+            " fails at run time"
+        )
+    return numbers
+
+
+def _size_obstacle(what: str, scan: ScanLayout) -> str:
+    return _SIZE_UNKNOWN(origins(scan.scan_inputs[0], sizes=True), size=what)
+
+
+def _unknown_zeros(plan: _Plan) -> str | None:
+    """The obstacle to zeros, or an empty tensor, for a scan output."""
+    # Every position is written by an iteration, so nothing is filled up.
+    if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.iterations:
+        return None
     for index, output in plan.used_outputs.items():
-        shape = _element_shape(plan.shapes, index)
-        if shape is None or not plan.shapes.element(index).elem_type:
+        enough = element_shape(plan.rows.shapes, index) is not None or plan.iterations
+        if not enough or not plan.rows.shapes.element(index).elem_type:
+            why = "it has short rows" if plan.iterations else "it makes no iterations"
             return (
-                "it makes no iterations, and the type and shape of an element of its scan output"
-                f" '{output.name}' are not known; declare them in the body, or fix the shapes of"
-                f" the inputs with {by('--shape')}"
+                f"{why}, and the type and shape of an element of its scan output '{output.name}'"
+                " are not known; declare them in the body, or fix the shapes of the inputs with"
+                f" {by('--shape')}"
             )
     return None
 
 
 def _unsayable(plan: _Plan, opset: int) -> str | None:
     """The obstacle of an element type to Split or Concat; None without one."""
-    scan, several = plan.scan, plan.iterations > 1
-    facts = plan.shapes.input_facts[-len(scan.scan_inputs) :]
+    if not plan.iterations:
+        return None
+    scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
+    facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]
     # Only types are in question that a node is really emitted for: a Scan over strings of one
     # element needs no Split.
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
@@ -215,7 +286,7 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     parts = [
         *(("input", v, apart, fact) for v, fact, inner in inputs if scan.body.is_used(inner)),
         *(
-            ("output", v, together, plan.shapes.element(index))
+            ("output", v, together, plan.rows.shapes.element(index))
             for index, v in plan.used_outputs.items()
         ),
     ]
@@ -226,43 +297,132 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     return None
 
 
-def elements(emitter: Builder, scan: ScanLayout, length: int) -> list[list[Value | None]]:
-    """Emit the elements of the scan inputs by iteration; None without a reader."""
-    columns = list[Sequence[Value | None]]()
-    forward: dict[tuple[Value, int], list[Value]] = {}
-    arguments = scan.body.inputs[len(scan.states) :]
-    scanned = zip(arguments, scan.scan_inputs, scan.input_axes, scan.input_backward, strict=True)
-    for argument, value, axis, backward in scanned:
-        if not scan.body.is_used(argument):
-            columns.append([None] * length)
-            continue
-        # Two scan inputs over one value, as in bidirectional models, share the Split; the backward
-        # one reads the same parts in reverse.
-        if (value, axis) not in forward:
-            labels = [f"{value.name}_{index}" for index in range(length)]
-            # A Split into one part would be a copy.
-            parts = [value] if length == 1 else emitter.split(value, [1] * length, axis, labels)
-            forward[value, axis] = [
-                emitter.squeeze(part, (axis,), f"{part.name}_element") for part in parts
-            ]
-        columns.append(forward[value, axis][:: -1 if backward else 1])
-    return [list(row) for row in zip(*columns, strict=True)]
+def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:
+    """Emit one Split for the first `count` slices of length 1; the axis has `rest` more."""
+    # A Split into one part would be a copy.
+    if count == 1 and not rest:
+        return [value]
+    labels = [f"{value.name}_{index}" for index in range(count)]
+    sizes = [1] * count
+    if rest:
+        labels, sizes = [*labels, f"{value.name}_rest"], [*sizes, rest]
+    return emitter.split(value, sizes, axis, labels)[:count]
 
 
-def stack(
-    emitter: Builder, scan: ScanLayout, index: int, rows: Sequence[Value], label: str
-) -> Value:
-    """Emit a scan output from the elements of all iterations."""
-    axis = scan.output_axes[index]
-    extended = [emitter.unsqueeze(v, (axis,), f"{v.name}_row") for v in rows]
-    # Direction 1 prepends: the last iteration's element comes first (Scan,
-    # scan_output_directions).
-    return emitter.concat(extended[:: -1 if scan.output_backward[index] else 1], axis, label)
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """The rows of a Scan: those of the batch of a Scan 8, a single one from version 9 on.
+
+    Attributes:
+        scan: the Scan.
+        shapes: its sizes.
+        lengths: the length of each row.
+        longest: the length of a full row.
+    """
+
+    scan: ScanLayout
+    shapes: ScanShapes
+    lengths: Sequence[int]
+    longest: int
+
+    @property
+    def batched(self) -> bool:
+        """True for a Scan 8."""
+        return self.shapes.version == 8
+
+    def states(self, emitter: Builder) -> list[list[Value]]:
+        """The initial states of each row."""
+        if not self.batched:
+            return [list(self.scan.states)]
+        count = len(self.lengths)
+        columns = [
+            [emitter.squeeze(v, 0, f"{v.name}_row") for v in slices(emitter, state, count, 0)]
+            for state in self.scan.states
+        ]
+        return [[column[row] for column in columns] for row in range(count)]
+
+    def elements(self, emitter: Builder) -> list[list[list[Value | None]]]:
+        """The elements of the scan inputs, by row and iteration; None without a reader."""
+        scan, columns = self.scan, list[Sequence[Sequence[Value | None]]]()
+        forward: dict[tuple[Value, int], list[list[Value]]] = {}
+        arguments = scan.body.inputs[len(scan.states) :]
+        scanned = zip(
+            arguments, scan.scan_inputs, scan.input_axes, scan.input_backward, strict=True
+        )
+        for argument, value, axis, backward in scanned:
+            if not scan.body.is_used(argument):
+                columns.append([[None] * length for length in self.lengths])
+                continue
+            # Two scan inputs over one value, as in bidirectional models, share the Split; the
+            # backward one reads the same parts in reverse.
+            if (value, axis) not in forward:
+                count = len(self.lengths) if self.batched else 1
+                rows = slices(emitter, value, count, 0)
+                pairs = zip(rows, self.lengths, strict=True)
+                forward[value, axis] = [self._row(emitter, row, axis, n) for row, n in pairs]
+            columns.append([row[:: -1 if backward else 1] for row in forward[value, axis]])
+        return [
+            [[column[row][iteration] for column in columns] for iteration in range(length)]
+            for row, length in enumerate(self.lengths)
+        ]
+
+    def _row(self, emitter: Builder, row: Value, axis: int, length: int) -> list[Value]:
+        """Emit the elements of one row, in the order of the axis."""
+        if not length:
+            return []
+        axes = (0, 1) if self.batched else (axis,)
+        parts = slices(emitter, row, length, axes[-1], self.longest - length)
+        return [emitter.squeeze(part, axes, f"{part.name}_element") for part in parts]
+
+    def stack(
+        self, emitter: Builder, index: int, rows: Sequence[Sequence[Value]], label: str
+    ) -> Value:
+        """Emit a scan output from the elements of each row; at least one has some."""
+        axis = self.scan.output_axes[index]
+        axes = (0, 1) if self.batched else (axis,)
+        extended = [[emitter.unsqueeze(v, axes, f"{v.name}_row") for v in row] for row in rows]
+        if not self.batched:
+            # Direction 1 prepends: the last iteration's element comes first (Scan,
+            # scan_output_directions).
+            backward = self.scan.output_backward[index]
+            return emitter.concat(extended[0][:: -1 if backward else 1], axis, label)
+        sample = next(row[0] for row in extended if row)
+        # Scan 8 leaves the elements after the end of a row open; onnxruntime writes zeros, and the
+        # original may have been used with them.
+        padded = [[*row, *self._zeros(emitter, index, len(row), sample)] for row in extended]
+        labels = row_labels(label, len(rows))
+        parts = [emitter.concat(row, 1, own) for row, own in zip(padded, labels, strict=True)]
+        return emitter.concat(parts, 0, label)
+
+    def _zeros(self, emitter: Builder, index: int, length: int, sample: Value) -> list[Value]:
+        """Emit zeros after the end of a row of some length."""
+        count, shape = self.longest - length, element_shape(self.shapes, index)
+        if not count:
+            return []
+        if shape is not None:
+            zeros = zeros_of(self.shapes, index, (1, count, *shape))
+            return [emitter.constant(zeros, "zeros")]
+        # The sizes are known at run time only: those of an element that was computed.
+        zero = emitter.constant(zeros_of(self.shapes, index, ()), "zero")
+        like = emitter.add("Shape", [sample], f"{sample.name}_shape")
+        return [emitter.add("Expand", [zero, like], f"{sample.name}_zeros")] * count
 
 
-def _element_shape(shapes: ScanShapes, index: int) -> list[int] | None:
+def row_labels(label: str, count: int) -> list[str]:
+    """The labels of the rows of a value."""
+    return [label] if count == 1 else [f"{label}_{number}" for number in range(count)]
+
+
+def element_shape(shapes: ScanShapes, index: int) -> tuple[int, ...] | None:
     """The shape of an element of a scan output in numbers; None if known only at run time."""
-    dims = shapes.element(index).shape
-    if dims is None or any(dim.value is None for dim in dims):
+    sizes = shapes.element_sizes(index)
+    if sizes is None:
         return None
-    return [dim.value or 0 for dim in dims]
+    numbers = tuple([size for size in sizes if isinstance(size, int)])
+    return numbers if len(numbers) == len(sizes) else None
+
+
+def zeros_of(shapes: ScanShapes, index: int, shape: tuple[int, ...]) -> Array:
+    """Zeros (empty strings) of the element type of a scan output, which must be known."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(shapes.element(index).elem_type)
+    return np.full(shape, "" if dtype.kind in "OUS" else 0, dtype)

@@ -421,8 +421,9 @@ def test_the_passes_say_why_a_loop_that_the_conversion_made_stays():
     outcome = sl.transform(loop_and_if, opset=13, verify=False)
     (kept,) = outcome.left
     assert kept.reason.startswith("its length depends on the shape of input 'x'")
-    shapes = {"x": (1, 4, 2)}
-    assert not sl.transform(loop_and_if, opset=13, verify=False, shapes=shapes).left
+    (hint,) = outcome.hints
+    assert hint.options == ("--shape", "x=1,4,2")
+    assert not sl.transform(loop_and_if, opset=13, verify=False, **hint.arguments).left
 
 
 def test_strict_raises_before_anything_is_compared(loop_and_if, monkeypatch):

@@ -46,11 +46,6 @@ def test_classes_keep_their_names():
         _ = passes.Scan7To8
 
 
-def test_unswitching_is_batching():
-    with pytest.warns(DeprecationWarning, match="name 'vectorize-loops'"):
-        assert str(passes.parse_pipeline("unswitch-loops").passes[0]) == "vectorize-loops"
-
-
 def test_the_command_warns_in_a_line(tmp_path):
     (tmp_path / "in.onnx").write_bytes(SCAN_8.SerializeToString())
     words = ["rewrite", "in.onnx", "out.onnx", "--passes", "scan-8-to-9"]

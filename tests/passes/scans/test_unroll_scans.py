@@ -1,4 +1,5 @@
 import numpy as np
+import onnx
 import pytest
 from depth import examples
 from harness import (
@@ -10,9 +11,11 @@ from harness import (
     run_passes,
 )
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from straightline import reference
 from straightline.passes import Pipeline
 from straightline.passes.scans.unroll_scans import UnrollScans
-from strategies import model_and_feeds
+from strategies import model_and_feeds, scan_8_model_and_feeds
 from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -80,7 +83,69 @@ def test_axes_and_directions():
     )
 
 
-@given(model_and_feeds(static_only=True))
+def test_short_rows_of_a_batch_are_filled_up():
+    assert_rewrites(
+        UnrollScans(),
+        HEAD_8
+        + f"""
+        g (float[2,3] x) => (float[2,3] y) <int64[2] n = {{1, 2}}> {{
+           y = {NEG.replace("1,", "1, directions = [1],")} (n, x)
+        }}""",
+        HEAD_8
+        + """
+        g (float[2,3] x) => (float[2,3] y)
+        <int64[2] n = {1, 2}, float[1,2] zeros = {0, 0}, float[1,1] zeros_1 = {0}> {
+           x_0, x_1 = Split <axis = 0, split = [1, 1]> (x)
+           x_0_0, x_0_rest = Split <axis = 1, split = [1, 2]> (x_0)
+           x_0_0_element = Squeeze <axes = [0, 1]> (x_0_0)
+           x_1_0, x_1_1, x_1_rest = Split <axis = 1, split = [1, 1, 1]> (x_1)
+           x_1_0_element = Squeeze <axes = [0, 1]> (x_1_0)
+           x_1_1_element = Squeeze <axes = [0, 1]> (x_1_1)
+           r_0_0 = Neg (x_0_0_element)
+           r_1_0 = Neg (x_1_1_element)
+           r_1_1 = Neg (x_1_0_element)
+           r_0_0_row = Unsqueeze <axes = [0, 1]> (r_0_0)
+           r_1_0_row = Unsqueeze <axes = [0, 1]> (r_1_0)
+           r_1_1_row = Unsqueeze <axes = [0, 1]> (r_1_1)
+           y_0 = Concat <axis = 1> (r_0_0_row, zeros)
+           y_1 = Concat <axis = 1> (r_1_0_row, r_1_1_row, zeros_1)
+           y = Concat <axis = 0> (y_0, y_1)
+        }""",
+        [{"x": np.array([[1, 2, 3], [4, 5, 6]], np.float32)}],
+    )
+
+
+@given(
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from(["", ", directions = [0, 1]", ", directions = [1, 0]"]),
+    st.sampled_from(["k", "2"]),
+    st.data(),
+)
+@settings(max_examples=examples(15), deadline=None)
+def test_any_batch_length_and_direction(batch, longest, directions, size, data):
+    lengths = data.draw(st.lists(st.integers(0, longest), min_size=batch, max_size=batch))
+    if not any(lengths):
+        lengths[-1] = longest
+    text = f"""{HEAD_8} g (float[{batch},{size}] s, float[{batch},{longest},{size}] x)
+        => (float[{batch},{size}] f, float[{batch},{longest},{size}] y, float[{batch},{longest}] z)
+        <int64[{batch}] n = {{{", ".join(map(str, lengths))}}}> {{
+      f, y, z = Scan <num_scan_inputs = 2 {directions},
+        body = b (float[{size}] a, float[{size}] e, float[{size}] h)
+          => (float[{size}] r, float[{size}] v, float m)
+        {{ p = Sub (e, h)  r = Add (a, p)  v = Neg (r)
+           m = ReduceSum <axes = [0], keepdims = 0> (r) }}>
+        ({data.draw(st.sampled_from(["n", '""']))}, s, x, x) }}"""
+    feeds = {
+        "s": np.arange(2 * batch, dtype=np.float32).reshape(batch, 2),
+        "x": np.arange(2 * batch * longest, dtype=np.float32).reshape(batch, longest, 2) ** 2,
+    }
+    result = run_passes(text, UnrollScans())
+    assert scans_in(result.model) == 0
+    assert_equal_outputs(text, result.model, feeds)
+
+
+@given(st.one_of(model_and_feeds(static_only=True), scan_8_model_and_feeds(static_only=True)))
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_models(drawn):
     before, feeds = drawn
@@ -129,6 +194,21 @@ def test_no_iterations_give_the_states_and_nothing_collected():
     )
 
 
+def test_no_iterations_in_opset_8():
+    text = (
+        HEAD_8
+        + """g (float[2] s, float[2,3] x) => (float[2] f, float[2,3,2] y) <int64[2] n = {0, 0}> {
+          f, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => (float r, float[2] q) {
+               r = Add (a, e)
+               u = Unsqueeze <axes = [0]> (r)
+               q = Concat <axis = 0> (u, u) }> (n, s, x) }"""
+    )
+    result = run_passes(text, UnrollScans())
+    feeds = {"s": np.ones(2, np.float32), "x": np.ones((2, 3), np.float32)}
+    assert scans_in(result.model) == 0
+    assert_equal_outputs(text, result.model, feeds)
+
+
 def test_inner_scans_are_unrolled_too():
     text = """g (float[2,3] x) => (float[2,3] y) {
           y = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] v) {
@@ -158,8 +238,12 @@ def test_budgets(options, reason):
 KEPT = {
     "g (float[t] x) => (float[t] y) { y = NEG (x) }": (HEAD,
      "its length depends on the shape of input 'x'; decide it with --shape x=..."),
-    "g (float[1,2] x) => (float[1,2] y) { y = NEG (, x) }": (HEAD_8,
-     "it is a Scan of opset 8; convert to opset 9 first")}  # fmt: skip
+    "g (float[b,2] x) => (float[b,2] y) { y = NEG (, x) }": (HEAD_8,
+     "its batch depends on the shape of input 'x'; decide it with --shape x=..."),
+    "g (int64[2] n, float[2,2] x) => (float[2,2] y) { y = NEG (n, x) }": (HEAD_8,
+     "the lengths of its rows depend on input 'n'"),
+    "g (float[1,2] x) => (float[1,2] y) <int64[1] n = {3}> { y = NEG (n, x) }": (HEAD_8,
+     "its sequence_lens [3] do not fit 1 rows of length 2, so it fails at run time")}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", KEPT)
@@ -171,6 +255,32 @@ def test_kept_scans_and_their_reasons(text):
 def test_random_operators_are_kept():
     text = f"g (float[2] x) => (float[2] y) {{ y = {NEG} (x) }}"
     assert_keeps(UnrollScans(), text.replace("Neg", "RandomUniformLike"), "draws random numbers")
+
+
+def test_a_size_that_varies_is_computed_for_the_zeros():
+    text = (
+        HEAD_8
+        + """g (float[2,3,k] x) => (float[2,3,d] y) <int64[2] n = {0, 2}> {
+          y = Scan <num_scan_inputs = 1, body = b (float[k] e) => (float[d] r) {
+            r = Concat <axis = 0> (e, e) }> (n, x) }"""
+    )
+    result = run_passes(text, UnrollScans())
+    assert "Expand" in op_types(result.model)
+    x = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    assert_equal_outputs(text, result.model, {"x": x})
+
+
+def test_strings_are_filled_up_with_empty_ones():
+    text = (
+        HEAD_8
+        + """g (string[1,3] x) => (string[1,3] y) <int64[1] n = {2}> {
+          y = Scan <num_scan_inputs = 1, body = b (string e) => (string r) {
+            r = Identity (e) }> (n, x) }"""
+    )
+    result = run_passes(text, UnrollScans())
+    onnx.checker.check_model(result.model)
+    x = np.array([["a", "b", "c"]], dtype=object)
+    assert reference.run(result.model, {"x": x})[0].tolist() == [["a", "b", ""]]
 
 
 @pytest.mark.parametrize("length", [1, 2])
