@@ -43,6 +43,8 @@ def is_part(terms: Terms, start: Dimension, length: Dimension, size: Dimension) 
 
 def _never_negative(terms: Terms, number: Dimension) -> bool:
     """Test whether a number is at least 0 on every iteration."""
+    if number.value is not None:
+        return number.value >= 0
     # A limit may name symbols of loops around, which have limits of their own.
     while falling := [name for name in number.symbols if _falls(terms, number, name)]:
         symbol = min(falling)
@@ -572,7 +574,7 @@ def gather(terms: Terms, head: Head, args: Operands) -> Sequence[Term | None] | 
     places = [place + shape[axis] if place.less(0) is True else place for place in places]
     if len(shape_of_index) == 1 and places == list(range(len(places)))[::-1] and len(places) > 1:
         return [backward(terms, x, axis)] if shape[axis] == len(places) else None
-    if any(place != places[0] + n for n, place in enumerate(places)):
+    if len(places) > 1 and any(place != places[0] + n for n, place in enumerate(places)):
         return None
     if not is_index(terms, places[0], shape[axis]):
         return None

@@ -315,7 +315,8 @@ def reach(root: Term | None, visited: set[Term | None]) -> None:
             visited.add(term)
             assert term is not None
             stack += term.args
-            stack += term.head.parts
+            if term.head.parts:
+                stack += term.head.parts
 
 
 def added_terms(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
