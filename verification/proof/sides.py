@@ -37,7 +37,7 @@ class ModelSide(NamedTuple):
     @classmethod
     def of(cls, source: ModelSource, proto: onnx.ModelProto, folder: Path | None) -> ModelSide:
         """Read the nodes of a model."""
-        rows = list(rows_of(proto.graph.node))
+        rows = rows_of(proto.graph.node)
         return cls(source, proto, folder, rows, _hold_bodies(rows, bool(proto.functions)))
 
     @classmethod
