@@ -23,12 +23,11 @@ from .autotune import Accelerate, StageKinds, Stages, alternatives, blocked_alte
 from .pipeline import Pipeline
 from .simplify_pipeline import SIMPLIFIERS, Simplify
 
-_CONVERSIONS = "version_converter.former_passes"
 _FORMER = {
-    "scan-8-to-9": (_CONVERSIONS, "Scan8To9", "convert to opset 9 (opset=9, --opset 9)"),
-    "scan-9-to-8": (_CONVERSIONS, "Scan9To8", "convert to opset 8 (opset=8, --opset 8)"),
+    "scan-8-to-9": ("Scan8To9", "convert to opset 9 (opset=9, --opset 9)"),
+    "scan-9-to-8": ("Scan9To8", "convert to opset 8 (opset=8, --opset 8)"),
 }
-"""By former name of a pass its module, its class and what to name instead."""
+"""By former name of a pass its class, now a conversion, and what to name instead."""
 _ITEM = re.compile(r"\s*([\w-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
 
 Item = tuple[type[Pass], dict[str, Any]]
@@ -136,14 +135,15 @@ def _former(name: str) -> type[Pass] | None:
     """Find what a former name of a pass stands for, with a warning; None for another name."""
     if name not in _FORMER:
         return None
-    place, kind, instead_of_it = _FORMER[name]
+    kind, instead_of_it = _FORMER[name]
     warnings.warn(
         f"the pass '{name}' goes with straightline 0.3; {instead_of_it}",
         DeprecationWarning,
         stacklevel=2,
     )
     # Conversions are floors above: a former name alone asks for one from here.
-    pass_: type[Pass] = getattr(importlib.import_module(f"straightline.{place}"), kind)
+    conversions = importlib.import_module("straightline.version_converter.former_passes")
+    pass_: type[Pass] = getattr(conversions, kind)
     return pass_
 
 
@@ -153,11 +153,10 @@ def former_class(name: str) -> type[Pass]:
     Raises:
         AttributeError: there is none.
     """
-    for former in _FORMER:
-        if name == "".join(map(str.capitalize, former.split("-"))):
-            pass_ = _former(former)
-            assert pass_ is not None
-            return pass_
+    former = {kind: former for former, (kind, _) in _FORMER.items()}
+    pass_ = _former(former.get(name, ""))
+    if pass_ is not None:
+        return pass_
     raise AttributeError(f"module 'straightline.passes' has no attribute {name!r}")
 
 

@@ -18,12 +18,14 @@ TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
 def test_only_what_outputs_are_made_of():
     loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
     wanted, _ = loop_view.states
-    found = DependenceGraph(loop_view, [], [])
+    dependences = DependenceGraph(loop_view, [], [])
     exp, neg = (loop_view.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
     edges = {(wanted, exp), (exp, neg), (neg, wanted)}
-    assert {(v, r) for v, readers in found.readers.items() for r in readers} == edges
-    assert {(s, v) for v, sources in found.sources.items() for s in sources} == edges
-    assert found.components() == [{wanted, exp, neg}] == list(found.components_in_order())
+    assert {(v, r) for v, readers in dependences.readers.items() for r in readers} == edges
+    assert {(s, v) for v, sources in dependences.sources.items() for s in sources} == edges
+    assert (
+        dependences.components() == [{wanted, exp, neg}] == list(dependences.components_in_order())
+    )
 
 
 def test_a_state_that_is_known_comes_after_nothing():
@@ -36,9 +38,9 @@ def test_a_state_that_is_known_comes_after_nothing():
 def test_components_are_those_of_networkx(edges):
     """In its order, too: the names of new nodes follow it."""
     graph = nx.DiGraph(edges)
-    found = object.__new__(DependenceGraph)
-    found.readers = {vertex: dict.fromkeys(graph.successors(vertex)) for vertex in graph}
-    assert found.components() == list(nx.strongly_connected_components(graph))
+    dependences = object.__new__(DependenceGraph)
+    dependences.readers = {vertex: dict.fromkeys(graph.successors(vertex)) for vertex in graph}
+    assert dependences.components() == list(nx.strongly_connected_components(graph))
     condensed = nx.condensation(graph)
     expected = [condensed.nodes[k]["members"] for k in nx.topological_sort(condensed)]
-    assert list(found.components_in_order()) == expected
+    assert list(dependences.components_in_order()) == expected

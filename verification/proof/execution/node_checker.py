@@ -128,7 +128,10 @@ _FLAGS = frozenset([
 
 
 _NEVER = 1 << 31
-_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+_FLOATS = (
+    *(onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE),
+    *(onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16),
+)
 """Types of which onnxruntime refuses a Mod without fmod, as the specification has it."""
 
 
