@@ -16,6 +16,8 @@ PLAIN_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
 """The element types of floats in which runtimes compute."""
 IEEE_FLOATS = (onnx.TensorProto.FLOAT16, *PLAIN_FLOATS)
 """The element types of floats that numpy has, too."""
+FLOATS = (*IEEE_FLOATS, onnx.TensorProto.BFLOAT16)
+"""The element types of floats in which models compute."""
 PLAIN_INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 """The element types of integers for which most operators have kernels."""
 PLAIN_NUMBERS = (*PLAIN_FLOATS, *PLAIN_INTEGERS)

@@ -16,13 +16,12 @@ import onnx
 from ..facts.fact import Shape
 from ..facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS
 from ..facts.polynomial import Dimension
-from ..facts.types import INTEGER_BITS
+from ..facts.types import FLOATS, INTEGER_BITS
 from ..ir import Array, Value
 from .agreement import has_negative_zero, is_float
 from .schema_queries import ElementTypes
 
 _T = onnx.TensorProto
-FLOATS = frozenset((_T.FLOAT, _T.DOUBLE, _T.FLOAT16, _T.BFLOAT16))
 _UNSIGNED = frozenset((_T.BOOL, _T.UINT8, _T.UINT16, _T.UINT32, _T.UINT64))
 
 _MOST_READ = 1 << 12

@@ -197,6 +197,11 @@ def _read_table() -> dict[str, dict[str, Any]]:
 _TRAITS = _read_table()
 
 
+def operators_with(trait: str) -> list[str]:
+    """The operators that have a trait by the table."""
+    return [name for name, traits in _TRAITS.items() if traits.get(trait)]
+
+
 def traits_of(name: str) -> Mapping[str, Any]:
     """The traits that the table has of an operator, by `Operator.qualname`."""
     return _TRAITS.get(name, {})

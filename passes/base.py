@@ -33,13 +33,15 @@ Progress = Callable[[str, int, int], None]
 
 
 _MANY_NODES = 500
-"""The nodes from which copies of bodies ran at 0.4 to 1.1 of the loop's speed in onnxruntime 1.32.
+"""The nodes from which copies of bodies run slower than the loop, measured in onnxruntime 1.32.
 
 Each copy has kernels of its own, which leave the cache before the next run; a loop reuses one set.
 """
 INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}")
 _MANY = Message(
-    "many-copies", "onnxruntime may run {nodes} nodes slower than the loop; {option} compares forms"
+    "many-copies",
+    "onnxruntime runs so many nodes ({nodes}) at 0.4 to 1.1 of the loop's speed; {option} keeps the"
+    " loop or finds a faster form",
 )
 
 

@@ -15,6 +15,7 @@ import onnx
 from ..analysis.constants.equal import content_key
 from ..facts.fact import is_named
 from ..facts.polynomial import Dimension
+from ..facts.types import FLOATS
 from ..ir import Graph, Node, Operator, Template, Tensor, Value
 from ..ir.copying import dims_of, without_symbols
 from ..ir.opaque import OpaqueTensor, Reads, recompute, transparent
@@ -22,15 +23,6 @@ from ..ir.read_names import named_tensors
 from ..version_converter.constants import Constants
 from ..version_converter.subgraph_extraction import Cut, Gap, as_input, decided_tensor
 from ..version_converter.types import Types
-
-_FLOATS = frozenset(
-    {
-        onnx.TensorProto.FLOAT,
-        onnx.TensorProto.DOUBLE,
-        onnx.TensorProto.FLOAT16,
-        onnx.TensorProto.BFLOAT16,
-    }
-)
 
 
 class NodeForm(NamedTuple):
@@ -70,7 +62,7 @@ class OpaqueConstants(Constants):
     def tensor(self, value: Value) -> Tensor | None:
         """Return the tensor of a value; None where constants do not decide it."""
         tensor = self._constants.tensor(value)
-        if tensor is None or tensor.elem_type not in _FLOATS:
+        if tensor is None or tensor.elem_type not in FLOATS:
             return tensor
         return OpaqueTensor(tensor, (self._note,))
 
@@ -105,12 +97,12 @@ def form_of(
     results = [v and (node.graph.is_used(v), _declared(v, names)) for v in node.outputs]
     operator = node.op.qualname, *attributes, extra is None
     like = (within, node.graph.root.opset(), operator, (*wiring,), (*kinds,), (*results,))
-    floats = [transparent(t) for t in tensors if t is not None and t.elem_type in _FLOATS]
+    floats = [transparent(t) for t in tensors if t is not None and t.elem_type in FLOATS]
     return NodeForm(like, (like, *floats), tensors)
 
 
 def _constant_key(tensor: Tensor) -> Hashable:
-    if tensor.elem_type in _FLOATS:
+    if tensor.elem_type in FLOATS:
         return tensor.elem_type, tensor.dims, tensor.is_sparse, tensor.is_readable
     return content_key(tensor) or transparent(tensor)
 

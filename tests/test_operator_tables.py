@@ -42,7 +42,6 @@ REMAINING = {
     "passes/simplify/library/broadcasting.py": "operators that the rules are about",
     "passes/simplify/library/chains.py": "operators that the rules are about",
     "passes/simplify/library/movement.py": "operators that the rules are about",
-    "passes/simplify/rules/matcher.py": "laws of arithmetic",
     "passes/simplify/rules/normal_form.py": "forms of older opsets",
     "passes/simplify/rules/replacement.py": "relative costs of nodes that rules weigh",
     "passes/utils/zero_signs.py": "operators that forget the sign of a zero",

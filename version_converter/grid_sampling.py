@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
+from ..facts.types import PLAIN_FLOATS
 from ..ir import Value
 from .node_draft import NodeDraft
 from .snippets import length_of, pick, polynomial, range_below, scalar
 
 _T = onnx.TensorProto
-_FLOATS = (_T.FLOAT, _T.DOUBLE)
 _MODES = ("bilinear", "bicubic", "nearest")
 _PADDING = ("zeros", "border", "reflection")
 _A = -0.75
@@ -82,12 +82,12 @@ def sample(draft: NodeDraft) -> Value:
     """
     mode, elem_type, grid_type = draft.text("mode"), draft.elem_type(0), draft.elem_type(1)
     rank = draft.required_rank("a GridSample")
-    if rank != 4 or elem_type is None or grid_type not in _FLOATS:
+    if rank != 4 or elem_type is None or grid_type not in PLAIN_FLOATS:
         draft.refuse("pixel by pixel needs an image and a grid of floats or doubles")
     padding = draft.text("padding_mode")
     if mode not in _MODES or padding not in _PADDING:
         draft.refuse(f"there is no mode '{mode}', or no padding_mode '{padding}'")
-    if mode != "nearest" and elem_type not in _FLOATS:
+    if mode != "nearest" and elem_type not in PLAIN_FLOATS:
         draft.refuse(f"mode = '{mode}' has a longer form for floats and doubles only")
     if padding == "zeros" and elem_type == _T.STRING:
         draft.refuse("strings have no zero")

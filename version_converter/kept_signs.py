@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
 from ..analysis.shapes.inference import ShapeInference
+from ..facts.types import FLOATS
 from ..ir import Fold, Model, Node, Operator, Value
 from ..ops.builder import Builder
-from ..ops.operand_view import FLOATS, ValueOperand, may_hold_negative_zero
+from ..ops.operand_view import ValueOperand, may_hold_negative_zero
 from ..ops.schema_queries import ElementTypes
 from ..passes.cleanup.eliminate_dead_nodes import sweep, unread
 from ..passes.utils.zero_signs import tells_signs

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 
+from ..facts.types import FLOATS
 from ..ir import Array, Graph, Model, Node, Operator, Tensor, Value, load
 from ..ir.attributes import value_of
 from ..ops.builder import Builder
@@ -29,8 +30,7 @@ from .subgraph_extraction import drop_unread
 from .types import Types
 
 _T = onnx.TensorProto
-_FLOATS = (_T.FLOAT, _T.FLOAT16, _T.DOUBLE, _T.BFLOAT16)
-_NUMBERS = (*_FLOATS, _T.INT64, _T.INT32)
+_NUMBERS = (*FLOATS, _T.INT64, _T.INT32)
 _GROUPS, _STEP = 7919, 7907
 """Sample values that no form has in another place."""
 
@@ -61,7 +61,7 @@ class Sample(NamedTuple):
     path: tuple[str, str]
     inputs: int
     attributes: Mapping[str, Any] = MappingProxyType({})
-    elem_types: tuple[int, ...] = _FLOATS
+    elem_types: tuple[int, ...] = FLOATS
     constants: tuple[int, ...] = ()
     rank: int = 0
     before: tuple[str, ...] = ()

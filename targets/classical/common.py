@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from onnx import TensorProto
 
+from ...facts.types import PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_NUMBERS
 from ...ir import Array, Value
 from ...version_converter.engine import Decomposition
 from ...version_converter.node_draft import NodeDraft
@@ -16,8 +17,6 @@ CLASSICAL: dict[str, Decomposition] = {}
 """Decompositions by operator, with its domain."""
 _COMPARES_ALL = 12
 """The first opset with LessOrEqual and with Equal for floats."""
-_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
-_INTEGERS = (TensorProto.INT32, TensorProto.INT64)
 
 
 def decomposes(op_type: str) -> Callable[[Decomposition], Decomposition]:
@@ -57,7 +56,7 @@ def floats(draft: NodeDraft) -> Value:
         Refused: it holds doubles, texts, or values of an unknown type.
     """
     elem_type = draft.required_elem_type(0, "arithmetic of features")
-    if elem_type != TensorProto.FLOAT and elem_type not in _INTEGERS:
+    if elem_type != TensorProto.FLOAT and elem_type not in PLAIN_INTEGERS:
         draft.refuse("clients disagree about the precision of its features")
     return draft.as_type(draft.data, TensorProto.FLOAT)
 
@@ -69,9 +68,9 @@ def kind(draft: NodeDraft, index: int = 0) -> str:
         Refused: it holds anything else.
     """
     elem_type = draft.required_elem_type(index, "a choice of its attributes")
-    if elem_type not in (*_FLOATS, *_INTEGERS):
+    if elem_type not in PLAIN_NUMBERS:
         draft.refuse("it holds neither floats nor integers")
-    return "f" if elem_type in _FLOATS else "i"
+    return "f" if elem_type in PLAIN_FLOATS else "i"
 
 
 def numbers(draft: NodeDraft, name: str, dtype: Any = np.float32) -> Array:

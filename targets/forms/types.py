@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+from ...facts.types import IEEE_FLOATS, INTEGER_BITS
 from ...ir import Node, Value
 from ...ops.schema_queries import formals
 from ...version_converter.node_draft import NodeDraft
@@ -20,12 +21,6 @@ _MOVES = (
     *("ReverseSequence", "ScatterElements", "ScatterND", "Trilu", "Unsqueeze", "Where"),
 )
 """Operators that only move elements, but for reductions of ScatterElements and ScatterND."""
-_INTEGERS = frozenset(
-    getattr(TensorProto, sign + str(bits)) for sign in ("INT", "UINT") for bits in (8, 16, 32, 64)
-)
-
-
-_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16)
 
 
 def _moved(draft: NodeDraft, elem_type: int) -> list[Value | None]:
@@ -50,7 +45,7 @@ def _is_flag(node: Node, types: Types) -> bool:
 
 
 def _reads_integers(node: Node, types: Types) -> bool:
-    return types.elem_type(node.inputs[0]) in _INTEGERS
+    return types.elem_type(node.inputs[0]) in INTEGER_BITS
 
 
 @decomposes(*_MOVES, where=_is_flag)
@@ -71,7 +66,7 @@ def negate_xor(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.emit("Not", [draft.emit("Xor", draft.inputs, "differ")])]
 
 
-@decomposes("Equal", where=lambda node, types: types.elem_type(node.inputs[0]) in _FLOATS)
+@decomposes("Equal", where=lambda node, types: types.elem_type(node.inputs[0]) in IEEE_FLOATS)
 def compare_both_ways(draft: NodeDraft) -> Sequence[Value | None]:
     """Neither a greater nor a lower number: MNN (3.6.1) tells zeros of two signs apart."""
     if draft.source < 12:

@@ -6,16 +6,16 @@ from typing import Any
 
 import onnx
 
+from ....facts.types import IEEE_FLOATS
 from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
 
 _Type = onnx.TensorProto
-_FLOATS = (_Type.FLOAT16, _Type.FLOAT, _Type.DOUBLE)
 _SIGNED = (_Type.INT8, _Type.INT16, _Type.INT32, _Type.INT64)
 _UNSIGNED = (_Type.UINT8, _Type.UINT16, _Type.UINT32, _Type.UINT64)
 _WIDER: dict[int, set[int]] = {
-    **{t: set(_FLOATS[n + 1 :]) for n, t in enumerate(_FLOATS)},
+    **{t: set(IEEE_FLOATS[n + 1 :]) for n, t in enumerate(IEEE_FLOATS)},
     **{t: set(_SIGNED[n + 1 :]) for n, t in enumerate(_SIGNED)},
     **{t: {*_UNSIGNED[n + 1 :], *_SIGNED[n + 1 :]} for n, t in enumerate(_UNSIGNED)},
 }
@@ -32,10 +32,10 @@ class CastOfWiderCast(Rule):
     def where(self, match: Match) -> bool:
         """Require a wider type in between, and no integers of floats."""
         source = match.elem_type("x")
-        keeps = source not in _FLOATS or match["n"] in _FLOATS
+        keeps = source not in IEEE_FLOATS or match["n"] in IEEE_FLOATS
         return keeps and match["w"] in _WIDER.get(source, ())
 
     def cases(self, ranks: Any) -> list[dict[str, Any]]:
         """Take pairs of types."""
-        types = (*_FLOATS, *_SIGNED, *_UNSIGNED, _Type.BOOL)
+        types = (*IEEE_FLOATS, *_SIGNED, *_UNSIGNED, _Type.BOOL)
         return [{"w": w, "n": n} for w in types for n in types]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....facts.types import IEEE_FLOATS
 from ....ir import Node, Value
-from .reading import FLOATS, is_plain, uniform_number
+from .reading import is_plain, uniform_number
 from .replacement import Site
 
 _MOST_STEPS = 8
@@ -57,7 +58,7 @@ def stripped(site: Site, value: Value) -> tuple[Value, float]:
         below, number = _factor(node)
         if below is None or site.shape(below) != site.shape(value):
             break
-        if site.elem_type(below) not in FLOATS:
+        if site.elem_type(below) not in IEEE_FLOATS:
             break
         value, factor = below, factor * number
     return value, factor

@@ -10,17 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container
 
-import onnx
-
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.attribute_or_input import listed_numbers
 from ....facts.fact import Fact, Shape
+from ....facts.types import IEEE_FLOATS
 from ....ir import Node, Value
 from ....ops.axes import reduced
 from ....ops.schema_queries import version_of_root
 from .algebra import ONE, Algebra, Sum, Unreadable
-
-FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 
 _LARGEST = 1 << 16
 """Most elements of a constant that is tested for equal ones."""
@@ -129,7 +126,7 @@ def reduced_axes(inference: ShapeInference, node: Node) -> tuple[int, ...] | Non
 def uniform_number(value: Value) -> float | None:
     """The number that all elements of a float constant equal; None for other values."""
     tensor = value.constant
-    if tensor is None or tensor.elem_type not in FLOATS:
+    if tensor is None or tensor.elem_type not in IEEE_FLOATS:
         return None
     if not 0 < tensor.size <= _LARGEST or not tensor.is_readable:
         return None
@@ -214,7 +211,7 @@ def constant_exponent(node: Node) -> float | None:
 def _same(reading: Reading, node: Node) -> Sum | None:
     """The operand: a float is one number in every type, and sums broadcast."""
     source = node.input(0)
-    if source is None or reading.fact(source).elem_type not in FLOATS:
+    if source is None or reading.fact(source).elem_type not in IEEE_FLOATS:
         return None
     return reading.of(source)
 

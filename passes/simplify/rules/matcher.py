@@ -12,15 +12,14 @@ from ....facts.fact import Shape
 from ....ir import Graph, Node, Value
 from ....ir.lazy import lazy_property
 from ....ops.schema_queries import data_types
+from ....ops.traits import operators_with
 from .match import Bound, Match
 from .normal_form import FREE_OUTPUTS, LISTS, UNKNOWN, NormalForms, equal, integers_of
 from .rule import Rule
 from .types import TypeClasses
 
-COMMUTATIVE = frozenset(
-    ("Add", "Mul", "And", "Or", "Xor", "Equal", "Max", "Min", "Sum", "BitwiseAnd", "BitwiseOr")
-)
-"""Operators of two operands that may come in either order."""
+COMMUTATIVE = frozenset((*operators_with("commutative"), "Max", "Min", "Sum"))
+"""Operators of two operands that may come in either order, up to the sign of a zero."""
 
 
 _FLAT = frozenset(("value", "number", "integers", "attribute"))

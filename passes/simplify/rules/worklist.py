@@ -14,9 +14,10 @@ from itertools import chain
 
 from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
+from ....facts.types import FLOATS
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import Builder
-from ....ops.operand_view import FLOATS, ValueOperand, may_hold_negative_zero
+from ....ops.operand_view import ValueOperand, may_hold_negative_zero
 from ....ops.schema_queries import ElementTypes
 from ...utils.zero_signs import divides_by, ignored_signs
 from .integer_steps import rounds
