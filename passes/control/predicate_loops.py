@@ -34,7 +34,7 @@ from ...ir import Graph, Node, Template, Value, count_nodes
 from ...ops.builder import Builder
 from ...ops.randomness import find_random
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.legality import caller_attribute, externally_named, unstackable_output
+from ..utils.legality import caller_attribute, externally_named, require_stackable
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 from ..utils.sites import Site, SitePass
@@ -87,12 +87,10 @@ class _Predicator:
         self.check_outside()
         most = self.maximum()
         template = Template(loop.body("body"), graph, fold=self.folder.fold, keep_infos=False)
-        require_none(
-            self.budget.refuses_iterations(most, _cost(loop, template, most), maximum=True)
-        )
+        self.budget.require_iterations(most, _cost(loop, template, most), maximum=True)
         iterations = predict(self.site.visits.speculation, loop, most)
         cut = not all(iteration.certain for iteration in iterations)
-        require_none(unstackable_output(graph, loop, len(iterations), ["Slice"] if cut else ()))
+        require_stackable(graph, loop, len(iterations), ["Slice"] if cut else ())
         self.predicate(template, iterations)
 
     def check_outside(self) -> None:

@@ -31,16 +31,16 @@ from ...ir import Graph, Node, Template, Tensor, Value, count_nodes
 from ...limits import limit
 from ...ops.builder import Builder
 from ..base import MAY_BE_CONTROL_FLOW
-from ..costs.cost_model import refuses_copies
+from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import (
     caller_attribute,
     externally_named,
-    random_body,
+    require_no_draws,
+    require_stackable,
     unnameable_output,
-    unstackable_output,
 )
 from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.replace_all_uses import replace_values
@@ -100,10 +100,9 @@ class _LoopUnroller:
             Obstacle: unrolling is not possible.
         """
         loop, folder = self.loop, self.site.visits.folder
-        require_none(
-            caller_attribute(loop) or random_body(loop, self.site.model.functions),
-            externally_named(loop),
-        )
+        require_none(caller_attribute(loop))
+        require_no_draws(loop, self.site.model.functions)
+        require_none(externally_named(loop))
         body, scanned = loop.body("body"), _scan_outputs(loop)
         template = Template(body, self.graph, fold=folder.fold, keep_infos=False)
         most = self.budget.most_iterations(template.cost(2) - template.cost(1) + scanned)
@@ -113,41 +112,36 @@ class _LoopUnroller:
             more = f", more than {self.budget.exceeded_limit(most)}" if iterations.exceeded else ""
             raise Obstacle(iterations.reason + more)
         cost = template.cost(iterations.count) + scanned * (iterations.count + 1)
-        require_none(
-            self.budget.refuses_iterations(iterations.count, cost, replaced=count_nodes(loop))
-        )
-        require_none(self._refuses_written(iterations.count, cost))
-        table = cost_table(self.options.costs)
-        if table is not None:
-            copies = self.options.copies
-            require_none(refuses_copies(body, iterations.count, scanned, table, copies))
-        require_none(self.unwritable_output(iterations.count))
-        return template, iterations.count
+        options, count = self.options, iterations.count
+        self.budget.require_iterations(count, cost, replaced=count_nodes(loop))
+        self._require_unwritten(count, cost)
+        require_copies(body, count, scanned, cost_table(options.costs), options.copies)
+        self._require_outputs(count)
+        return template, count
 
-    def _refuses_written(self, iterations: int, cost: int) -> str | None:
-        """The reason to keep a Loop that a conversion wrote; None where a client lacks Loop."""
+    def _require_unwritten(self, iterations: int, cost: int) -> None:
+        """Raise the reason to keep a Loop that a conversion wrote."""
         supports, opset = self.site.context.supports, self.graph.root.opset()
-        if cost <= _MOST_WRITTEN or not is_written(self.loop):
-            return None
-        if supports is not None and not supports("Loop", opset):
-            return None
-        return _WRITTEN(trips=iterations, nodes=cost, most=_MOST_WRITTEN)
+        has_loop = supports is None or supports("Loop", opset)
+        if cost > _MOST_WRITTEN and is_written(self.loop) and has_loop:
+            raise Obstacle(_WRITTEN(trips=iterations, nodes=cost, most=_MOST_WRITTEN))
 
-    def unwritable_output(self, iterations: int) -> str | None:
-        """The obstacle to an output without the Loop; None without one."""
+    def _require_outputs(self, iterations: int) -> None:
+        """Raise the obstacle to an output without the Loop."""
         loop = self.loop
         body, first = loop.body("body"), len(loop.inputs) - 2
         if iterations:
-            unnameable = unnameable_output(loop, body.outputs[1 : 1 + first])
-            return unnameable or unstackable_output(self.graph, loop, iterations)
+            require_none(unnameable_output(loop, body.outputs[1 : 1 + first]))
+            require_stackable(self.graph, loop, iterations)
+            return
         elements = ScanElements(loop, self.site.model)
         for index in range(first, len(loop.outputs)):
             if loop.outputs[index] is not None and elements.of(index + 1) is None:
-                return (
+                raise Obstacle(
                     "it makes no iterations, and the element type or the sizes of its scan output"
                     f" '{body.outputs[index + 1].name}' are not certain; declare them in the body"
                 )
-        return unnameable_output(loop, [value for value in loop.inputs[2:] if value is not None])
+        require_none(unnameable_output(loop, [v for v in loop.inputs[2:] if v is not None]))
 
     def unroll(self, template: Template, iterations: int) -> None:
         """Replace the Loop by `iterations` copies of the body."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.shapes.inference import ShapeInference
+from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
 from ..utils.loop_conditions import forwarded_conditions
@@ -183,20 +184,25 @@ class _Runs:
         return self._calls[key]
 
 
-def refuses_copies(
-    body: Graph, iterations: int, rows: int, table: CostTable, goal: GoalName
-) -> str | None:
-    """The reason why copies of a body load too long; None if they do not.
+def require_copies(
+    body: Graph, iterations: int, rows: int, table: CostTable | None, goal: GoalName
+) -> None:
+    """Check that copies of a body do not load too long.
 
     Args:
         body: the body.
         iterations: the trip count.
         rows: the number of rows that an iteration reads or writes.
-        table: the costs.
+        table: the costs; None for no limit.
         goal: the goal that says how long they may load.
+
+    Raises:
+        Obstacle: they do.
     """
-    if iterations > 1 and computes_blocks(body):
-        return _BLOCKS(trips=iterations)
+    if table is None or iterations <= 1:
+        return
+    if computes_blocks(body):
+        raise Obstacle(_BLOCKS(trips=iterations))
     nodes = [node for node in body.unordered_nodes() if not node.is_op(*FREE)]
     count = len(nodes) + sum(len(graph) for node in nodes for graph in node.graphs())
     reads = sum(node.is_op("Gather") and node.input(1) in body.inputs for node in nodes)
@@ -205,5 +211,5 @@ def refuses_copies(
     row = load["node"] + load["constant"]  # an index or an axis is a constant
     copy = count * load["node"] + (rows + reads) * row + packed
     loop = load["node"] + load["Loop"] + count * (load["node"] + load["inside"]) + packed
-    few = iterations <= 1 or iterations * copy <= GOALS[goal].most_load(loop)
-    return None if few else _SLOWER(trips=iterations)
+    if iterations * copy > GOALS[goal].most_load(loop):
+        raise Obstacle(_SLOWER(trips=iterations))

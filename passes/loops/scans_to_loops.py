@@ -95,7 +95,8 @@ class _Conversion:
     def plan(self, loop_view: LoopView) -> _Plan:
         """The plan for a Scan as a Loop."""
         shapes = ScanShapes(loop_view.node, self.opset, self.inference)
-        require_none(shapes.axis_outside() or self._unsayable(loop_view, self.opset))
+        shapes.require_axes()
+        self._check_writable(loop_view, self.opset)
         sizes: list[Sequence[Size] | None] = []
         certain = self.site.is_certain
         for index, one in enumerate(loop_view.scan_outputs):
@@ -104,29 +105,27 @@ class _Conversion:
         elements = [shapes.element(index) for index in range(len(loop_view.scan_outputs))]
         return _Plan(loop_view, shapes.length(), elements, sizes)
 
-    def _unsayable(self, loop_view: LoopView, opset: int) -> str | None:
-        """The obstacle to reading scan inputs and moving axes of scan outputs; None without one."""
+    def _check_writable(self, loop_view: LoopView, opset: int) -> None:
+        """Raise the obstacle to reading scan inputs and moving axes of scan outputs."""
         for scanned in loop_view.scan_inputs:
             fact = self.inference.fact(scanned.source)
             reason = type_obstacle(("Gather",), fact.elem_type, opset, "Scan")
-            if reason is not None:
-                return f"its scan input '{scanned.source.name}' {reason}"
+            require_none(reason and f"its scan input '{scanned.source.name}' {reason}")
             if scanned.axis < 0 and fact.shape is None:
-                return f"it scans '{scanned.source.name}', whose rank is not known"
+                raise Obstacle(f"it scans '{scanned.source.name}', whose rank is not known")
         for one in loop_view.scan_outputs:
             fact = self.inference.fact(one.result)
             if one.axis and fact.shape is None:
-                return f"it returns '{one.result.name}', whose rank is not known"
+                raise Obstacle(f"it returns '{one.result.name}', whose rank is not known")
             if one.backward and opset < _SLICE_BACKWARD:
-                return f"it fills '{one.result.name}' backward; convert to opset {_SLICE_BACKWARD}"
+                what = f"it fills '{one.result.name}' backward"
+                raise Obstacle(f"{what}; convert to opset {_SLICE_BACKWARD}")
         values = [state.argument for state in loop_view.states]
         for value in (*values, *(one.result for one in loop_view.scan_outputs)):
             elem_type = self.inference.fact(value).elem_type
             operators = ("Loop", "Identity", "Transpose", "Slice", "Reshape")
             reason = type_obstacle(operators, elem_type, opset, "Scan")
-            if reason is not None:
-                return f"its '{value.name}' {reason}"
-        return None
+            require_none(reason and f"its '{value.name}' {reason}")
 
     # Rewriting -----------------------------------------------------------------------------------
 

@@ -91,7 +91,7 @@ class StoreRows(SitePass):
         loop_view = read(site.node)
         moved = carry_rows_first(loop_view, site.inference)
         if moved is not None:
-            site.rewritten(_MOVED(state=moved))
+            site.rewritten(_MOVED(state=moved.argument.name))
             return
         places = Places(Iterations(loop_view, site.inference), site.is_certain)
         for name in _Stores(loop_view, places).rewrite():
@@ -461,13 +461,13 @@ class _Writes:
         return emit.add("Slice", [buffer, *ends, emit.vector((axis,), "axis")], label)
 
 
-def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> str | None:
-    """Carry one state in another layout, and return its name; None without such a state."""
+def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> State | None:
+    """Carry one state in another layout, and return it; None without such a state."""
     for position, state in enumerate(loop_view.states):
         perm = _layout(loop_view, state, inference)
         if perm is not None:
             _Layout(loop_view, position, perm, inference).carry()
-            return state.argument.name
+            return state
     return None
 
 

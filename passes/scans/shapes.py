@@ -88,14 +88,16 @@ class ScanShapes:
         pairs = zip(self._scan_facts(), self.scan.input_axes, strict=True)
         return _first_known([_size(fact, self._before + axis) for fact, axis in pairs])
 
-    def axis_outside(self) -> str | None:
-        """The obstacle of a scan input without its scanned axis; None if all have it."""
+    def require_axes(self) -> None:
+        """Raise the obstacle of a scan input without its scanned axis."""
         axes = self.scan.input_axes
         for value, fact, axis in zip(self.scan.scan_inputs, self._scan_facts(), axes, strict=True):
             place, rank = self._before + axis, None if fact.shape is None else len(fact.shape)
             if rank is not None and not -rank <= place < rank:
-                return f"its scan input '{value.name}' has rank {rank}, which has no axis {place}"
-        return None
+                raise Obstacle(
+                    f"its scan input '{value.name}' has rank {rank}, which has no axis {place}, so"
+                    " it fails at run time"
+                )
 
     def with_writable_axes(self) -> ScanLayout:
         """The Scan with axes that its opset's operators accept.

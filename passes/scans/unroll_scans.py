@@ -34,12 +34,12 @@ from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..base import MAY_BE_CONTROL_FLOW
-from ..costs.cost_model import refuses_copies
+from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
 from ..iteration.loop_view import ScanLayout, replace_outputs, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.legality import externally_named, random_body
+from ..utils.legality import externally_named, require_no_draws
 from ..utils.loop_facts import record_facts, settled_outputs
 from ..utils.sites import Site, SitePass
 from .shapes import ScanShapes
@@ -135,13 +135,12 @@ class _ScanUnroller:
         """
         site, node, graph = self.site, self.site.node, self.site.graph
         version = graph.root.opset()
-        unnamed = unreadable(node, version) or externally_named(node)
-        require_none(unnamed or random_body(node, site.model.functions))
+        require_none(unreadable(node, version) or externally_named(node))
+        require_no_draws(node, site.model.functions)
         shapes = ScanShapes(node, version, site.inference)
         # Scan, attribute scan_input_axes: a negative axis is allowed from opset 11 on; any other
         # one outside of the rank fails at run time, and an unrolled Scan would hide that.
-        outside = shapes.axis_outside()
-        require_none(outside and f"{outside}, so it fails at run time")
+        shapes.require_axes()
         scan, longest = shapes.with_writable_axes(), shapes.length()
         if longest is None:
             raise Obstacle(_size_obstacle("length", scan))
@@ -149,15 +148,12 @@ class _ScanUnroller:
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
         plan = _Plan(Rows(scan, shapes, lengths, longest), template)
-        require_none(
-            self.budget.refuses_iterations(plan.iterations, plan.cost, replaced=count_nodes(node))
-        )
-        table = cost_table(self.options.costs)
-        if table is not None:
-            rows = len(scan.scan_inputs) + len(plan.used_outputs)
-            copies = self.options.copies
-            require_none(refuses_copies(scan.body, plan.iterations, rows, table, copies))
-        require_none(_unknown_zeros(plan) or _unsayable(plan, version))
+        self.budget.require_iterations(plan.iterations, plan.cost, replaced=count_nodes(node))
+        rows, table = len(scan.scan_inputs) + len(plan.used_outputs), cost_table(self.options.costs)
+        require_copies(scan.body, plan.iterations, rows, table, self.options.copies)
+        _require_zeros(plan)
+        if plan.iterations:
+            _require_types(plan, version)
         return plan
 
     def unroll(self, plan: _Plan) -> None:
@@ -255,27 +251,24 @@ def _size_obstacle(what: str, scan: ScanLayout) -> str:
     return _SIZE_UNKNOWN(origins(scan.scan_inputs[0], sizes=True), size=what)
 
 
-def _unknown_zeros(plan: _Plan) -> str | None:
-    """The obstacle to zeros, or an empty tensor, for a scan output."""
+def _require_zeros(plan: _Plan) -> None:
+    """Raise the obstacle to zeros, or an empty tensor, for a scan output."""
     # Every position is written by an iteration, so nothing is filled up.
     if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.iterations:
-        return None
+        return
     for index, output in plan.used_outputs.items():
         enough = element_shape(plan.rows.shapes, index) is not None or plan.iterations
         if not enough or not plan.rows.shapes.element(index).elem_type:
             why = "it has short rows" if plan.iterations else "it makes no iterations"
-            return (
+            raise Obstacle(
                 f"{why}, and the type and shape of an element of its scan output '{output.name}'"
                 " are not known; declare them in the body, or fix the shapes of the inputs with"
                 f" {by('--shape')}"
             )
-    return None
 
 
-def _unsayable(plan: _Plan, opset: int) -> str | None:
-    """The obstacle of an element type to Split or Concat; None without one."""
-    if not plan.iterations:
-        return None
+def _require_types(plan: _Plan, opset: int) -> None:
+    """Raise the obstacle of an element type to Split or Concat."""
     scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
     facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]
     # Only types are in question that a node is really emitted for: a Scan over strings of one
@@ -292,9 +285,7 @@ def _unsayable(plan: _Plan, opset: int) -> str | None:
     ]
     for what, value, operators, fact in parts:
         why = type_obstacle(operators, fact.elem_type, opset, "Scan")
-        if why is not None:
-            return f"its scan {what} '{value.name}' {why}"
-    return None
+        require_none(why and f"its scan {what} '{value.name}' {why}")
 
 
 def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0) -> list[Value]:

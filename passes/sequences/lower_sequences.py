@@ -36,7 +36,7 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import types_of
 from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
-from ..utils.legality import caller_attribute, externally_named, random_body
+from ..utils.legality import caller_attribute, externally_named, require_no_draws
 from ..utils.replace_all_uses import replace_value
 
 _UNUSED = Message("unused", "removed, nothing needs it")
@@ -216,7 +216,7 @@ class _Lowering:
         if (len(body.inputs), len(body.outputs)) != (len(node.inputs), len(node.outputs)):
             raise Obstacle(_BODY_DIFFERS())
         require_none(externally_named(node))
-        require_none(random_body(node, self.model.functions, whose="its body"))
+        require_no_draws(node, self.model.functions, whose="its body")
         if not count:
             self._map_empty(graph, node)
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.iterations.trip_count_bound import NO_MAXIMUM
 from ...analysis.shapes.onnx_inference_cache import Memory
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Model, copy_model, load
 from ...ir.option_names import by
@@ -76,28 +77,31 @@ class Budget:
             option=by(f"--max-nodes {needed}"),
         )
 
-    def refuses_iterations(
+    def require_iterations(
         self, iterations: int, cost: int, maximum: bool = False, replaced: int = 0
-    ) -> str | None:
-        """The reason why copies of a body exceed a limit; None if they fit.
+    ) -> None:
+        """Check that copies of a body fit the limits.
 
         Args:
             iterations: the number of copies.
             cost: the number of nodes that they add.
             maximum: true if the loop may end earlier at run time.
             replaced: the number of nodes of the loop.
+
+        Raises:
+            Obstacle: they exceed one.
         """
         if iterations >= NO_MAXIMUM:
-            return _TOO_MANY_TO_WRITE(trips=iterations)
+            raise Obstacle(_TOO_MANY_TO_WRITE(trips=iterations))
         what, are = (
             (f"its maximum of {iterations}", "is") if maximum else (f"its {iterations}", "are")
         )
         if self.max_trips is not None and iterations > self.max_trips:
-            what = f"{what} iterations {are}"
-            return _OVER_MAXIMUM(
-                what=what, trips=iterations, max_trips=self.max_trips, needed=iterations
+            most, what = self.max_trips, f"{what} iterations {are}"
+            raise Obstacle(
+                _OVER_MAXIMUM(what=what, trips=iterations, max_trips=most, needed=iterations)
             )
-        return self.refuses(cost, f"{what} iterations", weight=iterations, replaced=replaced)
+        require_none(self.refuses(cost, f"{what} iterations", iterations, replaced))
 
     def most_iterations(self, each: int = 1) -> int:
         """The maximum allowed trip count for `each` nodes per iteration."""

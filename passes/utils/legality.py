@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Function, FunctionKey, Graph, Node, Value
 from ...ir.read_names import named_tensors
@@ -42,14 +43,11 @@ def caller_attribute(node: Node) -> str | None:
     return None
 
 
-def random_body(
-    node: Node, functions: dict[FunctionKey, Function], whose: str = "it"
-) -> str | None:
-    """The obstacle to copies of a body that draws random numbers; None without one."""
+def require_no_draws(node: Node, functions: dict[FunctionKey, Function], whose: str = "it") -> None:
+    """Raise the obstacle to copies of a body that draws random numbers."""
     random = find_random(node.body("body"), functions)
-    if random is None:
-        return None
-    return _RANDOM(whose=whose, node=str(random))
+    if random is not None:
+        raise Obstacle(_RANDOM(whose=whose, node=str(random)))
 
 
 def externally_named(node: Node) -> str | None:
@@ -117,10 +115,8 @@ def _is_tensor(graph: Graph, output: Value) -> bool:
     return all(type_ is None or type_.HasField("tensor_type") for type_ in types)
 
 
-def unstackable_output(
-    graph: Graph, loop: Node, iterations: int, also: Sequence[str] = ()
-) -> str | None:
-    """The obstacle to stacking a scan output's rows; None without one.
+def require_stackable(graph: Graph, loop: Node, iterations: int, also: Sequence[str] = ()) -> None:
+    """Raise the obstacle to stacking a scan output's rows.
 
     Args:
         graph: the graph of the Loop.
@@ -133,9 +129,7 @@ def unstackable_output(
     for old in loop.outputs[len(loop.inputs) - 2 :]:
         if old is not None and graph.is_used(old):
             reason = type_obstacle(operators, types.of(old), graph.root.opset(), "Loop")
-            if reason is not None:
-                return f"its scan output '{old.name}' {reason}"
-    return None
+            require_none(reason and f"its scan output '{old.name}' {reason}")
 
 
 def can_be_output(graph: Graph, source: Value) -> bool:

@@ -16,7 +16,7 @@ from ...analysis.safety.speculation import Hazard
 from ...facts.bounds import Known
 from ...facts.bounds import known as known_from
 from ...facts.fact import UNKNOWN, Fact
-from ...ir import Function, Graph, Node, Value
+from ...ir import Graph, Node, Value
 from ...limits import allowed, current, limit
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
@@ -275,9 +275,12 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
     assert function is not None
     if node.op.function_key not in functions:
         feeding.defined[node.op.qualname] = None
-    reason = semantic_difference(function, node, functions) or _excess(
-        function, node, feeding.depth
-    )
+    reason = semantic_difference(function, node, functions)
+    # Functions that call others twice grow exponentially.
+    if reason is None and feeding.depth >= _DEEPEST:
+        reason = f"it is nested deeper in calls than {allowed('call_depth')}"
+    elif reason is None and not current().may_work(_INLINE_STEPS * len(function.graph), node):
+        reason = "computing it for all iterations needs more steps than max_work allows"
     if reason is not None:
         raise Unbatchable(f"holds {node}, which cannot be entered: {reason}")
     bound, batcher = bind(function, node), InlineBatcher(around, around.mask)
@@ -294,15 +297,3 @@ def compute_call(node: Node, around: NodeBatcher) -> Sequence[Fact]:
     pairs = zip(node.outputs, results, strict=False)
     around.operands.update((value, result) for value, result in pairs if value is not None)
     return [batcher.fact(value) for value in bound.graph.outputs]
-
-
-def _excess(function: Function, call: Node, depth: int) -> str | None:
-    """The limit that a call exceeds; None without one.
-
-    Functions that call others twice grow exponentially.
-    """
-    if depth >= _DEEPEST:
-        return f"it is nested deeper in calls than {allowed('call_depth')}"
-    if not current().may_work(_INLINE_STEPS * len(function.graph), call):
-        return "computing it for all iterations needs more steps than max_work allows"
-    return None

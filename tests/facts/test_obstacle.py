@@ -1,11 +1,15 @@
 """Obstacles: a reason with its code, raised before anything changes."""
 
+import ast
 import pickle
+from pathlib import Path
 
 import pytest
+from straightline import passes
 from straightline.facts.obstacle import Obstacle, require_none
 from straightline.facts.reason import Message
 
+PASSES = Path(passes.__file__).parent
 _WIDE = Message("test-too-wide", "it is {width} wide")
 
 
@@ -31,3 +35,22 @@ def test_the_first_reason_is_raised():
     require_none(None, None)
     with pytest.raises(Obstacle, match="first"):
         require_none(None, "first", "second")
+
+
+ROOMS = ("control", "iteration", "loops", "recurrences", "scans", "sequences", "vectorize")
+NO_REFUSAL = ["IterationMemory.growth", "CopyOutputs.violation", "unreadable"]
+"""Descriptions: of memory, of a broken condition, and of a Scan that a conversion may keep."""
+
+
+def test_planners_of_loop_passes_raise_instead_of_returning_a_text():
+    texts = []
+    for path in sorted(path for room in ROOMS for path in Path(PASSES, room).rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        owners = {function: f"{one.name}." for one in classes for function in one.body}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                parts = ast.unparse(node.returns).split(" | ")
+                if len(parts) > 1 and not {"str", "Reason"}.isdisjoint(parts):
+                    texts.append(owners.get(node, "") + node.name)
+    assert sorted(texts) == sorted(NO_REFUSAL)

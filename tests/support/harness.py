@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import onnx.checker
 import onnx.parser
 import onnx.printer
 from straightline import ir, reference
+from straightline.facts.obstacle import Obstacle
 from straightline.passes import Pass, Pipeline, Result
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -94,6 +95,15 @@ def assert_keeps(pass_: Pass, text: str, reason: str) -> None:
 
 _NAME = re.compile(r"^(\s*)\[\w+\] ")
 """The name of a node before it."""
+
+
+def refusal(check: Callable[..., object], *arguments: Any) -> str | None:
+    """Return the obstacle that a check raises; None without one."""
+    try:
+        check(*arguments)
+    except Obstacle as obstacle:
+        return obstacle.reason
+    return None
 
 
 def assert_same_text(one: str | onnx.ModelProto, other: str | onnx.ModelProto) -> None:

@@ -27,7 +27,7 @@ from typing import ClassVar
 
 from ....analysis.constants.folding import Folder
 from ....analysis.constants.provenance import origins
-from ....facts.obstacle import Obstacle, require_none
+from ....facts.obstacle import Obstacle
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import RewriteError
@@ -103,9 +103,9 @@ class Expander:
         path, before = node.path, len(graph)
         try:
             of = Expansion(read_layer(node, self.inference), self.folder.fold)
-            reason = self.not_straight(of)
-            if self.options.straight or of.emit.opset < OLDEST_SCAN:
-                require_none(reason)
+            reason = self._obstacle_to_steps(of)
+            if reason is not None and (self.options.straight or of.emit.opset < OLDEST_SCAN):
+                raise reason
         except (Obstacle, RewriteError) as why:
             sentence = f"it {why}" if isinstance(why, Unfit) else why.args[0]
             self.context.kept(self.options, node, sentence)
@@ -117,15 +117,19 @@ class Expander:
             results: Sequence[Value | None] = UnrolledSteps(of, steps, progress).outputs()
             what = f"unrolled, {steps} step{'' if steps == 1 else 's'}"
         else:
-            results, what = emit_scans(of), _AS_SCAN(reason)
+            results, what = emit_scans(of), _AS_SCAN(reason.reason)
         replace_outputs(graph, node, results[: len(node.outputs)])
         self.budget.spend(len(graph) - before)
         self.context.rewritten(self.options, node, path, what)
         return True
 
-    def not_straight(self, of: Expansion) -> str | None:
+    def _obstacle_to_steps(self, of: Expansion) -> Obstacle | None:
         """The obstacle to unrolled steps; None without one."""
         steps = of.layer.length
         if steps is None:
-            return LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True))
-        return self.budget.refuses_iterations(steps, straight_cost(of, steps))
+            return Obstacle(LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True)))
+        try:
+            self.budget.require_iterations(steps, straight_cost(of, steps))
+        except Obstacle as obstacle:
+            return obstacle
+        return None

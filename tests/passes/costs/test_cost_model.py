@@ -3,13 +3,13 @@
 import dataclasses
 
 import pytest
-from harness import as_model
+from harness import as_model, refusal
 from straightline import ir
 from straightline.passes.costs.cost_model import (
     load_units,
     loading,
     packed_numbers,
-    refuses_copies,
+    require_copies,
     run_units,
     running,
 )
@@ -157,27 +157,27 @@ def body_of(text):
 def test_copies_may_load_as_long_as_the_goal_allows(goal, most):
     """The loop costs 10 and its node 2."""
     body = body_of(LOOP.format(most="five", body="r = Neg (a)"))
-    assert refuses_copies(body, int(most), 0, TABLE, goal) is None
-    refusal = refuses_copies(body, int(most) + 1, 0, TABLE, goal)
-    assert f"one for each of {int(most) + 1} iterations" in refusal
+    assert refusal(require_copies, body, int(most), 0, TABLE, goal) is None
+    slower = refusal(require_copies, body, int(most) + 1, 0, TABLE, goal)
+    assert f"one for each of {int(most) + 1} iterations" in slower
 
 
 def test_rows_and_matrices_count():
     body = body_of(LOOP.format(most="five", body="r = Neg (a)"))
-    assert refuses_copies(body, 5, 0, TABLE, "load") is None
-    assert refuses_copies(body, 5, 1, TABLE, "load") is not None
+    assert refusal(require_copies, body, 5, 0, TABLE, "load") is None
+    assert refusal(require_copies, body, 5, 1, TABLE, "load") is not None
     body = body_of(LOOP.format(most="five", body="e = Gather (x, i) r = Add (a, e)"))
-    assert refuses_copies(body, 4, 0, TABLE, "load") is not None
+    assert refusal(require_copies, body, 4, 0, TABLE, "load") is not None
     product = "w = Constant <value = float[2, 2] {1, 2, 3, 4}> () r = MatMul (a, w)"
     heavy = dataclasses.replace(TABLE, load={**TABLE.load, "packed": 3.0 * (1 << 15)})
     body = body_of(LOOP.format(most="five", body=product))
-    assert refuses_copies(body, 2, 0, TABLE, "load") is None
-    assert refuses_copies(body, 3, 0, heavy, "load") is not None
+    assert refusal(require_copies, body, 2, 0, TABLE, "load") is None
+    assert refusal(require_copies, body, 3, 0, heavy, "load") is not None
 
 
 def test_one_iteration_always_pays():
     body = body_of(LOOP.format(most="five", body="r = Neg (a)"))
-    assert refuses_copies(body, 1, 100, TABLE, "load") is None
+    assert refusal(require_copies, body, 1, 100, TABLE, "load") is None
 
 
 def test_functions_that_call_each_other_twice_are_looked_into_once():
@@ -211,5 +211,5 @@ def test_copies_of_blocks_are_none():
             s = Mul (i, k) p = Add (s, j) q = Min (p, last) r = Gather (x, q) }> }"""
     (node,) = model(text).graph.nodes_of("Loop")
     body = node.body("body")
-    assert "2 blocks would run no faster" in refuses_copies(body, 2, 1, TABLE, "run")
-    assert refuses_copies(body, 1, 1, TABLE, "run") is None
+    assert "2 blocks would run no faster" in refusal(require_copies, body, 2, 1, TABLE, "run")
+    assert refusal(require_copies, body, 1, 1, TABLE, "run") is None

@@ -1,6 +1,6 @@
 """What is known about the sizes of a Scan before it runs."""
 
-from harness import as_model
+from harness import as_model, refusal
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.facts.polynomial import Dimension
@@ -106,7 +106,7 @@ def test_sizes_that_only_the_body_knows():
     unknown = shapes_of(scan(signature="x, float[5] s", inner="e"))
     assert unknown.element_sizes(0) is None
     assert unknown.output_rank(0) is None and unknown.input_rank(0) is None
-    assert unknown.axis_outside() is None and unknown.length() is None
+    assert refusal(unknown.require_axes) is None and unknown.length() is None
 
 
 def test_ranks():
@@ -125,14 +125,15 @@ def test_ranks():
 
 
 def test_axes_that_are_not_there():
-    assert shapes_of(scan(", scan_input_axes = [2]")).axis_outside() is None
-    assert shapes_of(scan(", scan_input_axes = [-3]")).axis_outside() is None
+    assert refusal(shapes_of(scan(", scan_input_axes = [2]")).require_axes) is None
+    assert refusal(shapes_of(scan(", scan_input_axes = [-3]")).require_axes) is None
     text = scan(", scan_input_axes = [3]", inner="e")
-    assert shapes_of(text).axis_outside() == "its scan input 'x' has rank 3, which has no axis 3"
+    said = "its scan input 'x' has rank 3, which has no axis 3, so it fails at run time"
+    assert refusal(shapes_of(text).require_axes) == said
     text = scan(", scan_input_axes = [-4]", inner="e")
-    assert "rank 3, which has no axis -4" in shapes_of(text).axis_outside()
+    assert "rank 3, which has no axis -4" in refusal(shapes_of(text).require_axes)
     flat = scan_8("float[B] x, float[B,5] s", inner="e")
-    assert "rank 1, which has no axis 1" in shapes_of(flat, 8).axis_outside()
+    assert "rank 1, which has no axis 1" in refusal(shapes_of(flat, 8).require_axes)
 
 
 def test_last_outputs_that_are_left_out():

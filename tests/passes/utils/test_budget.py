@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from harness import as_model, op_types
+from harness import as_model, op_types, refusal
 from straightline import ir, passes
 from straightline.passes import PassContext
 from straightline.passes.base import Meter
@@ -38,22 +38,16 @@ def test_growth_without_nodes_counts():
     (True, "its maximum of 4 iterations is more than max_trips=3 allows"),
 )
 def test_iterations(maximum, said):
-    assert budget(max_trips=3).refuses_iterations(3, 9, maximum) is None
-    assert budget(max_trips=3).refuses_iterations(4, 9, maximum) == said
+    assert refusal(budget(max_trips=3).require_iterations, 3, 9, maximum) is None
+    assert refusal(budget(max_trips=3).require_iterations, 4, 9, maximum) == said
 
 
 def test_iterations_cost_nodes_and_count_as_one_at_least():
-    assert budget(used=1).refuses_iterations(2, 9) is None
-    assert (
-        budget(used=2)
-        .refuses_iterations(2, 9)
-        .startswith("its 2 iterations would add 9 nodes to the 2")
-    )
-    assert (
-        budget()
-        .refuses_iterations(11, 0, True)
-        .startswith("its maximum of 11 iterations would add 0")
-    )
+    assert refusal(budget(used=1).require_iterations, 2, 9) is None
+    said = refusal(budget(used=2).require_iterations, 2, 9)
+    assert said.startswith("its 2 iterations would add 9 nodes to the 2")
+    said = refusal(budget().require_iterations, 11, 0, True)
+    assert said.startswith("its maximum of 11 iterations would add 0")
 
 
 @table(
@@ -159,10 +153,12 @@ def test_no_family_of_passes_imports_from_another():
 def test_iterations_from_which_on_there_is_no_maximum():
     """2^31 and more stand for no maximum, which no option allows."""
     at = budget(max_nodes=2**40, max_trips=2**40)
-    assert at.refuses_iterations(2**31 - 1, 1) is None
-    assert at.refuses_iterations(2**31, 1) == "2147483648 iterations are too many to unroll"
+    assert refusal(at.require_iterations, 2**31 - 1, 1) is None
+    assert (
+        refusal(at.require_iterations, 2**31, 1) == "2147483648 iterations are too many to unroll"
+    )
 
 
 def test_impossible_trip_counts_are_not_offered():
-    refused = Budget(Meter(), 100).refuses_iterations(2**63 - 1, 2**63)
+    refused = refusal(Budget(Meter(), 100).require_iterations, 2**63 - 1, 2**63)
     assert refused == "9223372036854775807 iterations are too many to unroll"
