@@ -394,148 +394,129 @@ def _values(values: Sequence[Value | None], types: ElementTypes) -> list[Operand
     return [None if value is None else ValueOperand(value, types) for value in values]
 
 
-_SUMS = Departure(
-    "integer-sums",
-    ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceSumSquare", "Einsum"),
-    sums_integers,
-    "integers are added and multiplied as integers, which wrap",
-    "they are computed as doubles, which round from 2^53 on, and saturate in the end",
-    "onnxruntime computed {} of integers exactly",
-)
-
-_POWERS = Departure(
-    "integer-powers",
-    ("Pow",),
-    powers_integers,
-    "a power of integers is an integer, which wraps",
-    "it is computed as a double, which rounds from 2^53 on",
-    "onnxruntime computed {} of integers exactly",
-)
-
-_SELECTS = Departure(
-    "select-of-negative-zero",
-    ("Where",),
-    loses_sign,
-    "a chosen -0.0 stays -0.0",
-    "a -0.0 of the first value becomes 0.0; so does one of the second, if that is broadcast;"
-    " optimizations swap both where the condition is a Not",
-    "onnxruntime's {} kept the sign of -0.0",
-    changes_numbers=False,
-)
-
-_SLICES = Departure(
-    "backward-slice",
-    ("Slice",),
-    slices_backward,
-    "an end after the last element is the last element: nothing lies before it",
-    "it is the end before the first element: the rest of the axis",
-    "onnxruntime's {} backward from a far end were empty",
-)
-
-_PLACES = Departure(
-    "places-of-scalar",
-    ("NonZero",),
-    is_scalar,
-    "a scalar has no axis, and its place no coordinate",
-    "a scalar is a vector of one element",
-    "onnxruntime's {} of a scalar had no rows",
-)
-
-_RANGES = Departure(
-    "scale-of-zeros",
-    ("DynamicQuantizeLinear",),
-    is_all_zero,
-    "the scale of zeros is 0; the reference returns 1 / 255",
-    "it is 1",
-    "onnxruntime's {} had the specified scale for zeros",
-)
-
-
-_PADS = Departure(
-    "dilated-same",
-    ("MaxPool", "AveragePool", "LpPool", "Conv"),
-    pads_same,
-    "SAME pads for the dilated kernel, so that the size of the input stays",
-    "it pads for a kernel without dilations; Conv fails",
-    "onnxruntime padded {} for its dilations",
-)
-
-_PRODUCTS = Departure(
-    "product-of-nothing",
-    ("MatMulInteger",),
-    multiplies_nothing,
-    "the sum of no products is 0",
-    "the result is uninitialized memory",
-    "onnxruntime's {} of nothing were 0",
-)
-
-_CELLS = Departure(
-    "sequence-of-nothing",
-    ("LSTM", "GRU", "RNN"),
-    runs_no_step,
-    "without a step the last state is the initial one",
-    "it is uninitialized memory; GRU ends the process",
-    "onnxruntime's {} returned its initial state for no step",
-)
-
-_SHAPES = Departure(
-    "copied-size",
-    ("Reshape",),
-    copies_size,
-    "a 0 copies the size of the operand",
-    "a Concat of one computed size and constants is taken for -1 and these, by an optimization",
-    "onnxruntime read the shape of {} as it is",
-)
-
-_BOUNDS = Departure(
-    "crossed-bounds",
-    ("Clip",),
-    crosses_bounds,
-    "below opset 11 bounds are attributes of any value",
-    "it refuses a NaN, or a minimum above the maximum",
-    "onnxruntime accepted the bounds of {}",
-)
-
-_DIFFERENCES = Departure(
-    "zero-point-of-32-bits",
-    ("DequantizeLinear",),
-    subtracts_zero_point,
-    "the zero point is subtracted, then the difference is scaled",
-    "the difference wraps in 32 bits",
-    "onnxruntime's {} did not wrap",
-)
-
-_TEXTS = Departure(
-    "rows-of-texts",
-    ("Gather",),
-    gathers_texts,
-    "rows of texts are copied",
-    "the first text of each row is copied, and the others are empty",
-    "onnxruntime's {} copied all texts of a row",
-)
-
-_CLASSES = Departure(
-    "negative-classes",
-    ("OneHot",),
-    counts_from_the_back,
-    "below opset 11 a negative index is out of range, and its row is off",
-    "it counts from the back, as it does from opset 11 on",
-    "onnxruntime's {} had no class for a negative index below opset 11",
-)
-
-
-_OUTPUTS = Departure(
-    "uncopied-outputs",
-    ("Loop", "Scan"),
-    copies_nothing,
-    "an output of a body may be one of its inputs, or also another output",
-    "in a Scan it is uninitialized memory; the iteration number of a Loop is the last one",
-    "onnxruntime copied the outputs of the body of {}",
-)
-
 _TABLE = (
-    *(_SUMS, _POWERS, _SELECTS, _SLICES, _PLACES, _RANGES, _PADS, _PRODUCTS),
-    *(_CELLS, _SHAPES, _BOUNDS, _DIFFERENCES, _TEXTS, _CLASSES, _OUTPUTS),
+    Departure(
+        "integer-sums",
+        ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceSumSquare", "Einsum"),
+        sums_integers,
+        "integers are added and multiplied as integers, which wrap",
+        "they are computed as doubles, which round from 2^53 on, and saturate in the end",
+        "onnxruntime computed {} of integers exactly",
+    ),
+    Departure(
+        "integer-powers",
+        ("Pow",),
+        powers_integers,
+        "a power of integers is an integer, which wraps",
+        "it is computed as a double, which rounds from 2^53 on",
+        "onnxruntime computed {} of integers exactly",
+    ),
+    Departure(
+        "select-of-negative-zero",
+        ("Where",),
+        loses_sign,
+        "a chosen -0.0 stays -0.0",
+        "a -0.0 of the first value becomes 0.0; so does one of the second, if that is broadcast;"
+        " optimizations swap both where the condition is a Not",
+        "onnxruntime's {} kept the sign of -0.0",
+        changes_numbers=False,
+    ),
+    Departure(
+        "backward-slice",
+        ("Slice",),
+        slices_backward,
+        "an end after the last element is the last element: nothing lies before it",
+        "it is the end before the first element: the rest of the axis",
+        "onnxruntime's {} backward from a far end were empty",
+    ),
+    Departure(
+        "places-of-scalar",
+        ("NonZero",),
+        is_scalar,
+        "a scalar has no axis, and its place no coordinate",
+        "a scalar is a vector of one element",
+        "onnxruntime's {} of a scalar had no rows",
+    ),
+    Departure(
+        "scale-of-zeros",
+        ("DynamicQuantizeLinear",),
+        is_all_zero,
+        "the scale of zeros is 0; the reference returns 1 / 255",
+        "it is 1",
+        "onnxruntime's {} had the specified scale for zeros",
+    ),
+    Departure(
+        "dilated-same",
+        ("MaxPool", "AveragePool", "LpPool", "Conv"),
+        pads_same,
+        "SAME pads for the dilated kernel, so that the size of the input stays",
+        "it pads for a kernel without dilations; Conv fails",
+        "onnxruntime padded {} for its dilations",
+    ),
+    Departure(
+        "product-of-nothing",
+        ("MatMulInteger",),
+        multiplies_nothing,
+        "the sum of no products is 0",
+        "the result is uninitialized memory",
+        "onnxruntime's {} of nothing were 0",
+    ),
+    Departure(
+        "sequence-of-nothing",
+        ("LSTM", "GRU", "RNN"),
+        runs_no_step,
+        "without a step the last state is the initial one",
+        "it is uninitialized memory; GRU ends the process",
+        "onnxruntime's {} returned its initial state for no step",
+    ),
+    Departure(
+        "copied-size",
+        ("Reshape",),
+        copies_size,
+        "a 0 copies the size of the operand",
+        "a Concat of one computed size and constants is taken for -1 and these, by an optimization",
+        "onnxruntime read the shape of {} as it is",
+    ),
+    Departure(
+        "crossed-bounds",
+        ("Clip",),
+        crosses_bounds,
+        "below opset 11 bounds are attributes of any value",
+        "it refuses a NaN, or a minimum above the maximum",
+        "onnxruntime accepted the bounds of {}",
+    ),
+    Departure(
+        "zero-point-of-32-bits",
+        ("DequantizeLinear",),
+        subtracts_zero_point,
+        "the zero point is subtracted, then the difference is scaled",
+        "the difference wraps in 32 bits",
+        "onnxruntime's {} did not wrap",
+    ),
+    Departure(
+        "rows-of-texts",
+        ("Gather",),
+        gathers_texts,
+        "rows of texts are copied",
+        "the first text of each row is copied, and the others are empty",
+        "onnxruntime's {} copied all texts of a row",
+    ),
+    Departure(
+        "negative-classes",
+        ("OneHot",),
+        counts_from_the_back,
+        "below opset 11 a negative index is out of range, and its row is off",
+        "it counts from the back, as it does from opset 11 on",
+        "onnxruntime's {} had no class for a negative index below opset 11",
+    ),
+    Departure(
+        "uncopied-outputs",
+        ("Loop", "Scan"),
+        copies_nothing,
+        "an output of a body may be one of its inputs, or also another output",
+        "in a Scan it is uninitialized memory; the iteration number of a Loop is the last one",
+        "onnxruntime copied the outputs of the body of {}",
+    ),
 )
 _BY_OPERATOR: dict[str, list[Departure]] = {}
 for _row in _TABLE:

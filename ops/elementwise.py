@@ -460,9 +460,6 @@ class Sum(Elementwise):
 
     broadcasts_from: ClassVar[int] = 8
 
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return broadcast_size(arrays)
-
 
 def _least(a: Dimension, b: Dimension) -> Dimension | None:
     for size, number in ((a, b.value), (b, a.value)):
@@ -563,9 +560,6 @@ class Where(Elementwise):
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [join(inputs[1].bounds, inputs[2].bounds)]
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return broadcast_size(arrays)
 
 
 def _chosen(condition: bool | None, a: Any, b: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -170,14 +170,6 @@ class EyeLike(KeepsShape):
         return [batch.unvarying(matrix)]
 
 
-@describes("HannWindow", "HammingWindow", "BlackmanWindow")
-class SignalWindow(OperatorRules):
-    """HannWindow, HammingWindow and BlackmanWindow, from opset 17 on."""
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return size_of(arrays[0])
-
-
 @describes("DFT")
 class DFT(PassesAxes):
     """DFT, from opset 17 on: along an axis that is an attribute, from 20 on an input."""
@@ -196,20 +188,16 @@ class DFT(PassesAxes):
         return super().passed(node, rank, {*axes, rank - 1})
 
 
-@describes("MelWeightMatrix")
-class MelWeightMatrix(OperatorRules):
-    """MelWeightMatrix, from opset 17 on."""
+@describes("HannWindow", "HammingWindow", "BlackmanWindow", size=lambda n: size_of(n[0]))
+@describes("MelWeightMatrix", size=lambda n: size_of(n[0]) * size_of(n[1]))
+@describes("AffineGrid", size=lambda n: 3 * size_of(n[1]))
+class OfNumbers(OperatorRules):
+    """Windows of signals and MelWeightMatrix, from opset 17 on, and AffineGrid, from 20 on."""
+
+    size: Callable[[Sequence[Any]], float]
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return size_of(arrays[0]) * size_of(arrays[1])
-
-
-@describes("AffineGrid")
-class AffineGrid(OperatorRules):
-    """AffineGrid, from opset 20 on: for each place of a plane or a volume its coordinates."""
-
-    def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        return 3 * size_of(arrays[1])
+        return self.size(arrays)
 
 
 @describes("Shape")

@@ -268,17 +268,8 @@ def may_be_negative(operand: Operand | None, depth: int = _DEEPEST) -> bool:
 
 _WITHOUT = frozenset(
     [
-        "Abs",
-        "Exp",
-        "Sigmoid",
-        "Softmax",
-        "Softplus",
-        "Cosh",
-        "ReduceL1",
-        "ReduceL2",
-        "ReduceSumSquare",
-        "HardSigmoid",
-        "ReduceLogSumExp",
+        *("Abs", "Cosh", "Exp", "HardSigmoid", "ReduceL1", "ReduceL2", "ReduceLogSumExp"),
+        *("ReduceSumSquare", "Sigmoid", "Softmax", "Softplus"),
     ]
 )
 """Operators that return no -0, in any kernel."""

@@ -255,6 +255,11 @@ class QLinearMatMul(QuantizedProduct):
         return False
 
 
+def _turned(node: Node) -> list[bool]:
+    """The flags of the two matrices that a Gemm transposes."""
+    return [bool(node.attribute(flag, 0)) for flag in ("transA", "transB")]
+
+
 @describes("Gemm")
 class Gemm(OperatorRules):
     """Gemm: the bias is stretched from opset 7 on, and may be left out from 11 on."""
@@ -262,25 +267,25 @@ class Gemm(OperatorRules):
     def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
         open_ = symbols.fresh(), symbols.fresh()
         matrices = [open_ if fact.shape is None else fact.shape for fact in inputs[:2]]
-        turned = [node.attribute(flag, 0) for flag in ("transA", "transB")]
-        lhs, rhs = (m[::-1] if turn else m for m, turn in zip(matrices, turned, strict=True))
+        lhs, rhs = (
+            m[::-1] if turned else m for m, turned in zip(matrices, _turned(node), strict=True)
+        )
         (rows, inner), (same, columns) = lhs, rhs
         return [(rows, columns)] if may_equal(inner, same) else None
 
     def prove_safe(self, premises: Premises) -> None:
-        one, other = premises.shape(0, 2), premises.shape(1, 2)
-        if premises.node.attribute("transA", 0):
-            one = one[::-1]
-        if premises.node.attribute("transB", 0):
-            other = other[::-1]
+        one, other = (
+            premises.shape(index, 2)[:: -1 if turned else 1]
+            for index, turned in enumerate(_turned(premises.node))
+        )
         premises.equal(one[1], other[0], "the inner sizes")
         if premises.has(2):
             broadcast_to(premises.shape(2), (one[0], other[1]), "the bias")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
-        turned = [node.attribute(flag, 0) for flag in ("transA", "transB")]
+        turned = _turned(node)
         places: list[int | None] = [None] * len(inputs)
-        places[axis] = int(bool(turned[0])) if axis == 0 else int(not turned[1])
+        places[axis] = int(turned[0] if axis == 0 else not turned[1])
         if node.input(2) is not None:
             places[2] = aligned(inputs[2].dims, axis, 2)
         return AxisMap(tuple(places), stretches=True)
@@ -291,28 +296,24 @@ class Gemm(OperatorRules):
         bias = batch.shape(2) if batch.operand(2) is not None else ()
         # A bias for rows would have to repeat in each iteration.
         for_columns = len(bias) < 2 or bias[0] == 1
-        turned = batch.node.attribute("transA", 0)
-        if batch.varies(1) or batch.varies(2) or turned or not for_columns:
+        if batch.varies(1) or batch.varies(2) or _turned(batch.node)[0] or not for_columns:
             return [self._product(batch)]
         return by_rows(batch, (0,))
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
-        rows = math.prod(
-            arrays[0].shape[1:] if node.attribute("transA", 0) else arrays[0].shape[:1]
-        )
-        turned = node.attribute("transB", 0)
-        return float(rows * math.prod(arrays[1].shape[:1] if turned else arrays[1].shape[1:]))
+        (lhs, rhs), (first, second) = (array.shape for array in arrays[:2]), _turned(node)
+        rows, columns = lhs[1:] if first else lhs[:1], rhs[:1] if second else rhs[1:]
+        return float(math.prod(rows) * math.prod(columns))
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
-        inner = math.prod(
-            arrays[0].shape[:1] if node.attribute("transA", 0) else arrays[0].shape[1:]
-        )
+        shape, (turned, _) = arrays[0].shape, _turned(node)
+        inner = math.prod(shape[:1] if turned else shape[1:])
         return EACH * elements(arrays) + 4 * inner * self.growth(node, arrays)
 
     def _product(self, batch: Batch) -> Value:
         operands = [batch.spread(0), batch.require(1).value]
-        for index, flag in enumerate(("transA", "transB")):
-            if batch.node.attribute(flag, 0):
+        for index, turned in enumerate(_turned(batch.node)):
+            if turned:
                 perm = (0, 2, 1) if index == 0 or batch.varies(index) else (1, 0)
                 label = batch.label("_turned")
                 operands[index] = batch.emit.transpose(operands[index], perm, label)

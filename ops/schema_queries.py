@@ -59,7 +59,7 @@ def data_types(op_type: str, opset: int) -> frozenset[str]:
     An operator that moves tensors takes them, too. Empty where the opset does not have it.
     """
     schema = schema_at(op_type, opset)
-    types = () if schema is None else types_of(schema, schema.outputs[0])
+    types = () if schema is None else allowed_types(schema, schema.outputs[0].type_str)
     return frozenset(text for text in types if text.startswith("tensor("))
 
 
@@ -74,9 +74,9 @@ def formal_inputs(op_type: str, opset: int) -> int | None:
 def takes(op_type: str, position: int, elem_type: int, opset: int) -> bool:
     """Test that an operator of the default domain takes an element type at an input."""
     schema = schema_at(op_type, opset)
-    return schema is not None and tensor_text(elem_type) in types_of(
-        schema, schema.inputs[position]
-    )
+    if schema is None:
+        return False
+    return tensor_text(elem_type) in allowed_types(schema, schema.inputs[position].type_str)
 
 
 @functools.cache
@@ -128,7 +128,10 @@ def default_of(schema: Schema, name: str) -> Any:
 
 @functools.cache
 def allowed_types(schema: Schema, type_str: str) -> frozenset[str]:
-    """The types that a formal parameter takes, such as "tensor(float)"."""
+    """The types that a formal parameter takes, such as "tensor(float)".
+
+    `FormalParameter.types` would do from onnx 1.22 on; before, Python cannot read it.
+    """
     for constraint in schema.type_constraints:
         if constraint.type_param_str == type_str:
             return frozenset(constraint.allowed_type_strs)
@@ -234,15 +237,6 @@ def _type_faults(
                         f"{other} is a {' or '.join(others)} and {parameter.name} a"
                         f" {' or '.join(types)}, which opset {version} requires to be of one type"
                     )
-
-
-def types_of(schema: onnx.defs.OpSchema, formal: onnx.defs.OpSchema.FormalParameter) -> set[str]:
-    """The types of an input or output, as schemas write them.
-
-    `formal.types` would do from onnx 1.22 on; before, Python cannot read it.
-    """
-    constraints = {one.type_param_str: one.allowed_type_strs for one in schema.type_constraints}
-    return set(constraints.get(formal.type_str, [formal.type_str]))
 
 
 _BODIES = {"If": ("then_branch", 0), "Loop": ("body", 1), "Scan": ("body", 0)}
@@ -406,7 +400,7 @@ def _lasting_output_type(op_type: str, domain: str, position: int) -> OutputType
 @functools.cache
 def _output_type(op_type: str, domain: str, version: int, position: int) -> OutputType:
     """The type of an output in one version of an operator."""
-    schema = _schema(op_type, domain, version)
+    schema = schema_at(op_type, version, normal_domain(domain))
     return (None, None) if schema is None else _type_by_schema(schema, position)
 
 
@@ -422,25 +416,18 @@ def _type_by_schema(schema: Any, position: int) -> OutputType:
 
 
 def _only_type(schema: Any, output: Any) -> int | None:
-    types = sorted(types_of(schema, output))
-    if len(types) != 1 or not types[0].startswith("tensor("):
+    text, *others = allowed_types(schema, output.type_str)
+    if others or not text.startswith("tensor("):
         return None
-    return int(onnx.TensorProto.DataType.Value(types[0][len("tensor(") : -1].upper()))
+    return int(onnx.TensorProto.DataType.Value(text[len("tensor(") : -1].upper()))
 
 
 @functools.cache
 def _versions(op_type: str, domain: str) -> list[Any]:
     """All versions of an operator, the newest first."""
     schemas: list[Any] = []
-    schema = _schema(op_type, domain, _NEWEST)
+    domain, schema = normal_domain(domain), schema_at(op_type, _NEWEST, normal_domain(domain))
     while schema is not None:
         schemas.append(schema)
-        schema = _schema(op_type, domain, schema.since_version - 1)
+        schema = schema_at(op_type, schema.since_version - 1, domain)
     return schemas
-
-
-def _schema(op_type: str, domain: str, version: int) -> Any:
-    domain = normal_domain(domain)
-    if not version or not onnx.defs.has(op_type, domain=domain, max_inclusive_version=version):
-        return None
-    return onnx.defs.get_schema(op_type, version, domain)

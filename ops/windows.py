@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,22 +21,40 @@ from .cost_estimates import EACH, SLID, convolution, places, size_of, times
 from .rules import Growing, OperatorRules, RankOfFirst, Shapes, describes
 
 
+class _Side(NamedTuple):
+    """How a kernel moves along one axis: all pads of the axis together, stride and dilation."""
+
+    pads: int
+    stride: int
+    dilation: int
+
+    def reach(self, width: Any) -> Any:
+        """The elements between the ends of a kernel."""
+        return (width - 1) * self.dilation + 1
+
+
+def _sides(node: Node, rank: int) -> list[_Side] | None:
+    """The movement of a kernel; None where its attributes do not fit the rank."""
+    pads = node.attribute("pads", [0] * (2 * rank))
+    strides, dilations = (node.attribute(n, [1] * rank) for n in ("strides", "dilations"))
+    if not len(strides) == len(dilations) == rank == len(pads) / 2:
+        return None
+    return [_Side(pads[n] + pads[n + rank], strides[n], dilations[n]) for n in range(rank)]
+
+
 def _prove_fits(
     premises: Premises, sizes: Sequence[Dimension], kernel: Sequence[Dimension]
 ) -> None:
     """Prove that a kernel fits into padded axes at least once."""
-    count, node = len(sizes), premises.node
-    pads = node.attribute("pads", [0] * 2 * count)
-    strides, dilations = (node.attribute(n, [1] * count) for n in ("strides", "dilations"))
-    fits = len(kernel) == len(strides) == len(dilations) == count == len(pads) / 2
-    sane = min([1, *strides, *dilations]) == 1 and min([0, *pads]) == 0
+    sides, pads = _sides(premises.node, len(sizes)) or (), premises.node.attribute("pads") or ()
+    fits = len(kernel) == len(sides) == len(sizes)
+    sane = all(min(side.stride, side.dilation) >= 1 for side in sides) and min([0, *pads]) == 0
     require(fits and sane, "the strides, dilations or pads do not fit the kernel")
-    for axis, (size, width) in enumerate(zip(sizes, kernel, strict=True)):
+    for axis, (size, width, side) in enumerate(zip(sizes, kernel, sides, strict=True), 2):
         at_least(width, 1, "the kernel")
-        reach = (width - 1) * dilations[axis] + 1
-        padded = size + pads[axis] + pads[axis + count]
-        at_least(size, 1, f"axis {axis + 2}")
-        require(padded.less(reach) is False, f"the kernel may not fit {shown(size)} elements")
+        at_least(size, 1, f"axis {axis}")
+        fits = (size + side.pads).less(side.reach(width)) is False
+        require(fits, f"the kernel may not fit {shown(size)} elements")
 
 
 def _windows(
@@ -45,22 +63,17 @@ def _windows(
     """Number of places of a window on each axis; None where onnx infers it."""
     if node.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", "NOTSET"):
         return None
-    rank = len(image)
-    pads = node.attribute("pads") or [0] * (2 * rank)
-    strides = node.attribute("strides") or [1] * rank
-    dilations = node.attribute("dilations") or [1] * rank
-    if len(pads) != 2 * rank or len(strides) != rank or len(dilations) != rank:
+    sides, sizes = _sides(node, len(image)), []
+    if sides is None:
         return None
-    sizes = []
-    for axis, (size, width) in enumerate(zip(image, kernel, strict=True)):
-        if width is None or strides[axis] < 1:
+    for size, width, side in zip(image, kernel, sides, strict=True):
+        if width is None or side.stride < 1:
             return None
-        spread = dilations[axis] * (width - 1) + 1
-        room = size + (pads[axis] + pads[axis + rank] - spread)
+        room = size + (side.pads - side.reach(width))
         # The kernel does not fit: such a node fails.
         if room.value is not None and room.value < 0:
             return None
-        sizes.append(_places(room, strides[axis]) or symbols.fresh())
+        sizes.append(_places(room, side.stride) or symbols.fresh())
     return tuple(sizes)
 
 
@@ -153,21 +166,16 @@ def _spread(node: Node, image: Shape, kernel: Shape) -> Shape | None:
     rank = len(image)
     if node.attribute("auto_pad", b"NOTSET") not in (b"NOTSET", "NOTSET"):
         return None
-    pads, more = (node.attribute(n) for n in ("pads", "output_padding"))
-    pads, more = pads or [0] * (2 * rank), more or [0] * rank
-    strides, dilations = (node.attribute(n) or [1] * rank for n in ("strides", "dilations"))
-    if node.attribute("output_shape") or len(pads) != 2 * rank or min(pads) < 0:
-        return None
-    if not len(strides) == len(dilations) == len(more) == rank or min(*strides, *dilations) < 1:
-        return None
-    if any(
-        not 0 <= extra < max(s, d) for extra, s, d in zip(more, strides, dilations, strict=True)
-    ):
+    sides, more = _sides(node, rank), node.attribute("output_padding") or [0] * rank
+    is_free = not node.attribute("output_shape") and min([0, *(node.attribute("pads") or ())]) == 0
+    if sides is None or not is_free or len(more) != rank:
         return None
     sizes = []
-    for axis, (size, width) in enumerate(zip(image, kernel, strict=True)):
-        spread = (width - 1) * dilations[axis] + 1 + more[axis]
-        sizes.append((size - 1) * strides[axis] + spread - (pads[axis] + pads[axis + rank]))
+    for size, width, side, extra in zip(image, kernel, sides, more, strict=True):
+        least, most = sorted((side.stride, side.dilation))
+        if least < 1 or not 0 <= extra < most:
+            return None
+        sizes.append((size - 1) * side.stride + side.reach(width) + extra - side.pads)
     return tuple(sizes)
 
 

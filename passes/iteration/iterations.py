@@ -113,6 +113,18 @@ class Iterations:
         return shape
 
 
+def shape_of_row(stacked: ScanOutput, inference: ShapeInference) -> Shape:
+    """The shape of one element of a scan output.
+
+    Raises:
+        Unbatchable: an unknown rank.
+    """
+    shape = inference.fact(stacked.result).shape
+    if shape is None:
+        raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
+    return shape
+
+
 class ZeroIterationSizes:
     """The axes of scan output elements that are empty without iterations.
 
@@ -136,9 +148,7 @@ class ZeroIterationSizes:
         if self._loop_view.maximum is None:
             return []  # a Scan reads the sizes from its inputs
         element = self._elements.of(self._slots[stacked.result])
-        shape = self._inference.fact(stacked.result).shape
-        if shape is None:
-            raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
+        shape = shape_of_row(stacked, self._inference)
         if element is None or len(element.shape) != len(shape):
             raise Unbatchable(
                 f"returns '{stacked.result.name}', whose sizes are not certain if there are no"

@@ -10,7 +10,9 @@ import onnx
 
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.iterations.trip_count import always_holds
+from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...facts.fact import Shape, integers
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
@@ -117,6 +119,11 @@ class LoopView:
     def body(self) -> Graph:
         """The graph that runs in each iteration."""
         return self.node.body("body")
+
+    def runs_certainly(self, inference: ShapeInference) -> bool:
+        """Test for a first iteration for any feeds."""
+        facts_of = Speculation(inference, inference.model.functions).outside
+        return runs_certainly(self.node, facts_of)
 
 
 def read(node: Node) -> LoopView:

@@ -109,6 +109,7 @@ def _keeps_within(step: int, fact: Fact) -> bool:
 
 
 _ONE_ELEMENT = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
+"""The operators that keep all elements in their order."""
 
 
 def _transfer(node: Node, indices: dict[Value, Index], inference: ShapeInference) -> Index | None:
@@ -459,13 +460,21 @@ def with_sizes(
     return inner
 
 
-def unmoved(value: Value) -> Value:
-    """The value before nodes that only move its elements."""
-    while (node := value.producer) is not None and node.is_op(*_MOVES[:-1], "Identity"):
-        if node.inputs[0] is None:
+def moves_before(value: Value | None, body: Graph | None = None) -> list[Node]:
+    """The nodes before a value, in a body or anywhere, that only move its elements."""
+    nodes = []
+    while value is not None and (node := value.producer) is not None:
+        if not node.is_op(*_ONE_ELEMENT) or body not in (None, node.graph):
             break
-        value = node.inputs[0]
-    return value
+        nodes.append(node)
+        value = node.input(0)
+    return nodes
+
+
+def unmoved(value: Value, body: Graph | None = None) -> Value:
+    """The value before nodes, in a body or anywhere, that only move its elements."""
+    nodes = moves_before(value, body)
+    return (nodes[-1].input(0) if nodes else value) or value
 
 
 def counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool:

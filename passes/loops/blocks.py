@@ -20,9 +20,7 @@ import numpy as np
 import onnx
 
 from ...analysis.peak_memory import bytes_of
-from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
@@ -35,7 +33,7 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import ALLOWZERO, MIN_OF_INTEGERS
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
-from ..iteration.iterations import IterationMemory, MemoryBounds, ZeroIterationSizes
+from ..iteration.iterations import IterationMemory, MemoryBounds, ZeroIterationSizes, shape_of_row
 from ..iteration.loop_view import (
     LoopView,
     ScanInput,
@@ -426,8 +424,7 @@ class BlockLoop:
         if loop_view.body.annotations:
             raise Unbatchable("has quantization annotations in its body")
         self._loop_view, self._inference = loop_view, inference
-        facts_of = Speculation(inference, inference.model.functions).outside
-        self._certain = runs_certainly(loop_view.node, facts_of)
+        self._certain = loop_view.runs_certainly(inference)
         self._zero_iterations = ZeroIterationSizes(loop_view, inference)
         carried = Carried.of(loop_view, inference, exact)
         shorter = residual or bool(carried.states)
@@ -470,7 +467,7 @@ class BlockLoop:
         infos += [fact_declaration(s.argument, self._inference) for s in feeding.inner.states]
         for one in used_outputs(feeding.inner):
             results.append(feeding.padded(self._block_rows(one)))
-            infos.append(_rows_info(one, self._inference.fact(one.result)))
+            infos.append(_rows_info(one, self._inference))
         if self._distribution.inside:
             sources = [one.source for one in feeding.inner.scan_inputs]
             length = [] if feeding.length is None else [feeding.length]
@@ -498,9 +495,7 @@ class BlockLoop:
     def _rows(self, stacked: ScanOutput, blocks: Value) -> Value:
         """The scan output of the original from the rows of all blocks."""
         feeding, emit = self.feeding, self.feeding.emit
-        shape = self._inference.fact(stacked.result).shape
-        if shape is None:
-            raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
+        shape = shape_of_row(stacked, self._inference)
         dropped = [] if self._certain else self._zero_iterations.of(stacked)
         label = stacked.result.name
         rows = self._joined(blocks, shape, dropped)
@@ -552,12 +547,13 @@ def _large_bytes(size: Dimension) -> int:
     return large.value or 0
 
 
-def _rows_info(stacked: ScanOutput, fact: Fact) -> onnx.ValueInfoProto:
+def _rows_info(stacked: ScanOutput, inference: ShapeInference) -> onnx.ValueInfoProto:
     """The declaration of the rows of a block."""
-    shape = None if fact.shape is None else [None, *(dim.value for dim in fact.shape)]
-    if not fact.elem_type or shape is None:
-        raise Unbatchable(f"returns '{stacked.result.name}', whose rank is not known")
-    type_ = onnx.helper.make_tensor_type_proto(fact.elem_type, shape)
+    elem_type = inference.fact(stacked.result).elem_type
+    if not elem_type:
+        raise Unbatchable(f"returns '{stacked.result.name}', whose type is not known")
+    sizes = [None, *(dim.value for dim in shape_of_row(stacked, inference))]
+    type_ = onnx.helper.make_tensor_type_proto(elem_type, sizes)
     return declaration(stacked.result.name, type_)
 
 

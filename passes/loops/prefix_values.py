@@ -16,9 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import onnx
 
-from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...facts.fact import Fact, element
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value, captured_by
@@ -131,9 +129,7 @@ def emit_all_rows(
         Unbatchable: rows whose size varies, or is not known.
     """
     feeding = Feeding(loop_view, inference)
-    speculation = Speculation(inference, inference.model.functions)
-    certain = runs_certainly(loop_view.node, speculation.outside)
-    residual = ResidualOutputs(loop_view, feeding, certain)
+    residual = ResidualOutputs(loop_view, feeding, loop_view.runs_certainly(inference))
     stacked = [residual.operand(each.row) for each in growing]
     needed = _needed(loop_view, growing)
     shared = dict(_shared(loop_view, needed, residual))

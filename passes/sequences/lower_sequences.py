@@ -33,7 +33,7 @@ from ...ir import Array, Graph, Model, Node, Template, Tensor, Value, count_node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ...ops.builder import Builder
-from ...ops.schema_queries import types_of
+from ...ops.schema_queries import allowed_types, schema_at
 from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, require_no_draws
@@ -538,13 +538,11 @@ def _kinds_by_operator(value: Value) -> frozenset[str]:
     if node is None or node.graph is None:
         return _ALL_KINDS
     domain = normal_domain(node.domain)
-    try:
-        version = node.graph.root.opset(domain) or 0
-        schema = onnx.defs.get_schema(node.op_type, version, domain)
-    except onnx.defs.SchemaError:
+    schema = schema_at(node.op_type, node.graph.root.opset(domain) or 0, domain)
+    if schema is None:
         return _ALL_KINDS
-    index = min(node.outputs.index(value), len(schema.outputs) - 1)
-    return frozenset(text.partition("(")[0] for text in types_of(schema, schema.outputs[index]))
+    output = schema.outputs[min(node.outputs.index(value), len(schema.outputs) - 1)]
+    return frozenset(text.partition("(")[0] for text in allowed_types(schema, output.type_str))
 
 
 def plain(value: Value) -> LazyValue:

@@ -30,7 +30,7 @@ from ...ops.views import read_slice
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
 from ..iteration.loop_view import LoopView, State
-from ..iteration.places import Index, Places
+from ..iteration.places import Index, Places, moves_before, unmoved
 from ..iteration.row_accesses import reduction_of
 from ..utils.stacked_rows import concat_rows
 
@@ -162,8 +162,6 @@ _REDUCTIONS = {"Add": "add", "Mul": "mul", "Max": "max", "Min": "min"}
 _OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18}
 """The first opset of each reduction."""
 
-_MOVEMENTS = ("Identity", "Unsqueeze", "Squeeze", "Reshape")
-
 
 def _reduced(body: Graph, state: State, places: Places) -> Write | None:
     """The write by which every iteration combines places of a state with an element."""
@@ -192,16 +190,16 @@ def _combined(body: Graph, state: State, node: Node, places: Places) -> Write | 
     inference = places.inference
     _, index, update = node.inputs
     assert index is not None and update is not None
-    combine = _skip(update, body).producer
+    combine = unmoved(update, body).producer
     if combine is None or not combine.is_op(*_REDUCTIONS) or len(combine.inputs) != 2:
         return None
     if combine.is_op("Max", "Min") and inference.fact(update).elem_type not in PLAIN_INTEGERS:
         return None  # runtimes differ on NaN in a ScatterElements
     for old, element in (combine.inputs, combine.inputs[::-1]):
-        read = None if old is None else _skip(old, body).producer
+        read = None if old is None else unmoved(old, body).producer
         if read is None or element is None or not _reads_place(read, state, node, body, places):
             continue
-        path = (*_path(update, body), combine, *_path(old, body), read)
+        path = (*moves_before(update, body), combine, *moves_before(old, body), read)
         users = [use.user for use in body.uses(state.argument)]
         # Another reader of the path needs the buffer of each iteration.
         alone = all(len(body.uses(each.output())) == 1 for each in path)
@@ -214,24 +212,6 @@ def _combined(body: Graph, state: State, node: Node, places: Places) -> Write | 
 
 def _outputs(nodes: tuple[Node, ...]) -> list[Value]:
     return [node.output() for node in nodes]
-
-
-def _path(value: Value | None, body: Graph) -> tuple[Node, ...]:
-    """The nodes that only move elements before a value."""
-    nodes = []
-    while value is not None and value.producer is not None and value.producer.graph is body:
-        if not value.producer.is_op(*_MOVEMENTS):
-            break
-        nodes.append(value.producer)
-        value = value.producer.input(0)
-    return tuple(nodes)
-
-
-def _skip(value: Value, body: Graph) -> Value:
-    """The value before nodes of a body that only move elements."""
-    nodes = _path(value, body)
-    source = nodes[-1].input(0) if nodes else value
-    return source or value
 
 
 def _reads_place(read: Node, state: State, node: Node, body: Graph, places: Places) -> bool:
@@ -248,13 +228,13 @@ def _reads_place(read: Node, state: State, node: Node, body: Graph, places: Plac
         if not by_row and not read.is_op("GatherElements"):
             return False
         axes = [each.attribute("axis", 0) for each in (read, node)]
-        return axes[0] == axes[1] and _skip(own, body) is _skip(index, body)
+        return axes[0] == axes[1] and unmoved(own, body) is unmoved(index, body)
     if read.is_op("Slice", "GatherND"):
         span = _places_of(read, places)
         return span is not None and span == places.consecutive(index)
     if not read.is_op("Gather") or read.attribute("axis", 0) != 0:
         return False
-    return _skip(own, body) is _skip(index, body)
+    return unmoved(own, body) is unmoved(index, body)
 
 
 def _places_of(read: Node, places: Places) -> tuple[Index, int] | None:

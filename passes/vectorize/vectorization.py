@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
-from ...analysis.shapes.nonzero_iterations import runs_certainly
 from ...facts.fact import Fact, is_settled
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
@@ -63,11 +61,10 @@ class Vectorization:
         self.loop_view = loop_view
         self.graph = loop_view.around
         self._inference = inference
-        facts_of = Speculation(inference, inference.model.functions).outside
         self.feeding = Feeding(loop_view, inference, memory, exact)
         most = self.feeding.most_dimension if loop_view.node.is_op("SequenceMap") else None
         certain = most is not None and most.less(1) is False
-        self._certain = certain or runs_certainly(loop_view.node, facts_of)
+        self._certain = certain or loop_view.runs_certainly(inference)
         self.residual = ResidualOutputs(loop_view, self.feeding, self._certain)
         self.batcher = Batcher(
             loop_view, self.feeding, self.residual.operand, self._certain, compute_nested
