@@ -21,14 +21,12 @@ _PASS = '''"""{title}.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...ir import Graph, Model
 from ..base import Pass, PassContext
 
 
-@dataclasses.dataclass(frozen=True)
 class {kind}(Pass):
     """{title}."""
 

@@ -29,7 +29,6 @@ _HEAD = 8
 """The size of a head is a multiple of it."""
 
 
-@dataclasses.dataclass(frozen=True)
 class RaiseGroupedAttention(Raising):
     """Replace attention to a cache by an operator of com.microsoft that has groups of heads."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ..facts.reason import Message
@@ -16,7 +15,6 @@ _CONVERTED = Message("scan-converted", "converted to opset {opset}")
 _REFUSED = Message("scan-not-converted", "{cause}")
 
 
-@dataclasses.dataclass(frozen=True)
 class _ConvertScans(Pass):
     """Convert a model between opsets 8 and 9, if every node can be carried over."""
 
@@ -45,7 +43,6 @@ class _ConvertScans(Pass):
         return True
 
 
-@dataclasses.dataclass(frozen=True)
 class Scan8To9(_ConvertScans):
     """Convert a model with Scans from opset 8 to opset 9."""
 
@@ -53,7 +50,6 @@ class Scan8To9(_ConvertScans):
     versions: ClassVar[tuple[int, int]] = (8, 9)
 
 
-@dataclasses.dataclass(frozen=True)
 class Scan9To8(_ConvertScans):
     """Convert a model with Scans from opset 9 to opset 8."""
 

@@ -15,7 +15,6 @@ and shapes with two run-time sizes that do not keep their axes.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
@@ -36,7 +35,6 @@ _HALF = ("Abs", "Cast", "Ceil", "Cos", "Elu", "Erf", "Exp", "Floor", "Identity",
 _UNARY = (*_HALF, "Neg", "Not", "Reciprocal", "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh")
 
 
-@dataclasses.dataclass(frozen=True)
 class CancelMovement(Pass):
     """Cancel reshapes that undo each other, and reshape by constants where shapes are known."""
 

@@ -6,7 +6,6 @@ unused = Exp(x)     ->
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Set
 from typing import ClassVar
 
@@ -15,7 +14,6 @@ from ...ir.io.deserialize import FlatModel
 from ..base import Pass, PassContext
 
 
-@dataclasses.dataclass(frozen=True)
 class EliminateDeadNodes(Pass):
     """Remove nodes and initializers that nothing uses; inputs and externally named values stay."""
 

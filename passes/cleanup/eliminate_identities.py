@@ -7,7 +7,6 @@ w = Add(z, z)
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Value
@@ -15,7 +14,6 @@ from ..base import Pass, PassContext
 from ..utils.legality import can_be_output
 
 
-@dataclasses.dataclass(frozen=True)
 class EliminateIdentities(Pass):
     """Remove Identity nodes, except those that give an output its name."""
 

@@ -17,7 +17,6 @@ A Reshape whose target holds a size of 0 at run time copies that dimension of it
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Set
 from typing import ClassVar
@@ -36,7 +35,6 @@ from .infer_shapes import declare_facts
 _STARTS = ("Shape", "Size")
 
 
-@dataclasses.dataclass(frozen=True)
 class FoldShapes(Pass):
     """Fold values that shapes decide: sizes, sums and products of sizes, comparisons."""
 

@@ -10,14 +10,12 @@ override, so no other pass treats it as a constant. Opt-in, because it changes t
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...ir import Array, Model, Value
 from ..base import Part, Pass, PassContext
 
 
-@dataclasses.dataclass(frozen=True)
 class FreezeInitializers(Pass):
     """Remove inputs with a default from the signature, so that the default is a constant."""
 

@@ -5,7 +5,6 @@ y = Concat <axis = 0> (x, five)     ->     float[N + 5] y = Concat <axis = 0> (x
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import onnx
@@ -17,7 +16,6 @@ from ...reference.signature import is_static
 from ..base import Pass, PassContext
 
 
-@dataclasses.dataclass(frozen=True)
 class InferShapes(Pass):
     """Write types and shapes to value_info, in every graph, with symbols for unknown sizes."""
 

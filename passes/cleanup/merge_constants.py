@@ -14,7 +14,6 @@ outputs or below IR version 4.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable
 from typing import ClassVar
 
@@ -24,7 +23,6 @@ from ..base import Pass, PassContext
 from ..utils.value_numbering import merge_constants
 
 
-@dataclasses.dataclass(frozen=True)
 class MergeConstants(Pass):
     """Merge equal constants, Constant nodes among them, and remove constants without a reader."""
 

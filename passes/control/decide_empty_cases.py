@@ -15,7 +15,6 @@ Kept: a branch with a node that may fail on such a tensor (ArgMax), or that draw
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import numpy as np
@@ -38,7 +37,6 @@ _DECIDED = Message("empty-case-served", "its {branch} serves a tensor without el
 _BRANCHES = ("then_branch", "else_branch")
 
 
-@dataclasses.dataclass(frozen=True)
 class DecideEmptyCases(SitePass):
     """Decide an If on a tensor without elements, where one branch gives both results.
 

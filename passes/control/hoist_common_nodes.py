@@ -18,7 +18,6 @@ data flow.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
@@ -39,7 +38,6 @@ _Keyed = dict[Hashable, list[Node]]
 """The nodes of a branch by their keys, producers first."""
 
 
-@dataclasses.dataclass(frozen=True)
 class HoistCommonNodes(SitePass):
     """Hoist nodes that both branches of an If compute."""
 

@@ -15,7 +15,6 @@ an If before an LSTM, Gemm or Conv.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -53,7 +52,6 @@ Decide = Callable[[Node], Decision]
 """Function that returns the decision of an If, or raises the obstacle."""
 
 
-@dataclasses.dataclass(frozen=True)
 class InlineIfs(Pass):
     """Inline the taken branch of every If whose condition is constant."""
 

@@ -12,7 +12,6 @@ y, z = Loop (n, yes, x, w) <              y, z_unused = Loop (n, yes, x, w) <
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator
 from typing import ClassVar
 
@@ -26,7 +25,6 @@ from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_value, replace_values
 
 
-@dataclasses.dataclass(frozen=True)
 class ForwardInvariants(Pass):
     """Bypass Loops, Scans, Ifs and calls for values that these only pass on."""
 

@@ -6,7 +6,6 @@ agraph (float[2] x) => (float[2] y) { y = Relu (x) }        agraph (float[2] x) 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...ir import Model
@@ -14,7 +13,6 @@ from ..base import Part, Pass, PassContext
 from .calls import live_functions
 
 
-@dataclasses.dataclass(frozen=True)
 class EliminateDeadFunctions(Pass):
     """Remove functions that the main graph does not reach."""
 

@@ -8,7 +8,6 @@ onnxruntime 1.32 leaves such an output as it stands in memory (`ops.departures`)
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...facts.reason import Message
@@ -23,7 +22,6 @@ _COPIED = Message(
 )
 
 
-@dataclasses.dataclass(frozen=True)
 class CopyOutputs(SitePass):
     """Copy outputs of loop bodies that are inputs or other outputs of them."""
 

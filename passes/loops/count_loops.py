@@ -12,7 +12,6 @@ y = Loop (, less, zero, x) <                         body = b (i, c, k, a) => (c
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -42,7 +41,6 @@ _INT64 = onnx.TensorProto.INT64
 COUNTED = Message("counted", "its condition only counts: its iterations are computed before it")
 
 
-@dataclasses.dataclass(frozen=True)
 class CountLoops(SitePass):
     """Compute the trip counts of Loops before them, where their conditions only count."""
 

@@ -49,7 +49,6 @@ _FILLED = (
 """The element types of which a row stands for one that is not there."""
 
 
-@dataclasses.dataclass(frozen=True)
 class ForwardStores(SitePass):
     """Forward what a Loop writes to a buffer or list to the reads of it."""
 

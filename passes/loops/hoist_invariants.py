@@ -13,7 +13,6 @@ other domains, and Constants and Identities, which cost nothing there.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -37,7 +36,6 @@ _HOISTED = Message("hoisted", "{nodes} nodes run once, before it, instead of on 
 _ONE_HOISTED = Message("node-hoisted", "1 node runs once, before it, instead of on every iteration")
 
 
-@dataclasses.dataclass(frozen=True)
 class HoistInvariants(SitePass):
     """Hoist loop-invariant nodes out of Loops and Scans."""
 

@@ -15,7 +15,6 @@ Such a state is the cache of attention. The rows must not depend on it, or on an
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference
@@ -35,7 +34,6 @@ _OLDEST = 11
 """The first opset with CumSum, and a Pad with inputs."""
 
 
-@dataclasses.dataclass(frozen=True)
 class MaskPrefixes(SitePass):
     """Read states that grow by rows as masked prefixes of all rows."""
 

@@ -20,7 +20,6 @@ ends.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterable
 from typing import ClassVar
 
@@ -39,7 +38,6 @@ _SPLIT = Message("state-split", "a state is now the {count} that it joined")
 _MASKED = Message("masked-reads", "{count} masked values are read from their state")
 
 
-@dataclasses.dataclass(frozen=True)
 class MergeStates(SitePass):
     """Merge equal loop-carried states, split joined ones, read what masks keep from them."""
 

@@ -48,7 +48,6 @@ _SLICE_BACKWARD = 10
 _LOOP = Message("scan-to-loop", "is a Loop now")
 
 
-@dataclasses.dataclass(frozen=True)
 class ScansToLoops(SitePass):
     """Convert Scans to Loops."""
 

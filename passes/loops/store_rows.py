@@ -26,7 +26,6 @@ state that a body transposes, changes and transposes back is carried transposed.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -70,7 +69,6 @@ class _Store(NamedTuple):
     updates: Sequence[Value]
 
 
-@dataclasses.dataclass(frozen=True)
 class StoreRows(SitePass):
     """Write rows of a buffer by one ScatterND in each iteration."""
 

@@ -17,7 +17,6 @@ Kept: a condition of several elements, which only a loop with iterations tests; 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import numpy as np
@@ -43,7 +42,6 @@ _UNSWITCHED = Message("unswitched", "'{condition}' is tested once, before it")
 _LARGE = Message("loop-too-large", "two copies of its {nodes} nodes would need too much space")
 
 
-@dataclasses.dataclass(frozen=True)
 class UnswitchLoops(SitePass):
     """Move Ifs on loop-invariant conditions out of Loops and Scans."""
 

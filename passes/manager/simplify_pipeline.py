@@ -39,7 +39,6 @@ SIMPLIFIERS: tuple[type[Pass], ...] = (
 """The passes after `straighten`, in their order; they run to a fixed point."""
 
 
-@dataclasses.dataclass(frozen=True)
 class Simplify(Repeated):
     """Straighten, then make the flat graph smaller, to a fixed point.
 

@@ -28,7 +28,6 @@ from ..utils.replace_all_uses import replace_value
 _FLAT = Message("flat-stack", "readers of stacked tensors that read the tensors: {readers}")
 
 
-@dataclasses.dataclass(frozen=True)
 class FlattenStacks(Pass):
     """Concatenate or read tensors that are stacked along an axis that goes again."""
 

@@ -17,7 +17,6 @@ of each operand into an attention; one of all heads takes 1.04 to 1.18 of the ti
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -42,7 +41,6 @@ time where a head has 8 elements; where it has 16 or 64, 0.95 to 1.0."""
 _HOISTED = Message("hoisted-before-split", "operators of all parts that run once, before: {times}")
 
 
-@dataclasses.dataclass(frozen=True)
 class HoistBeforeSplits(Pass):
     """Reshape, transpose or map a tensor once before a Split, instead of each part."""
 

@@ -17,7 +17,6 @@ single scalar index; slices of a part along the axis of the part, or with bounds
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
@@ -42,7 +41,6 @@ _FAR_END = (1 << 31) - 1
 """The least end that exporters write for the end of an axis."""
 
 
-@dataclasses.dataclass(frozen=True)
 class MergeSlices(Pass):
     """Split once where slices cover an axis, and join no parts that were cut before."""
 

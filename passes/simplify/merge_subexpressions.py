@@ -15,7 +15,6 @@ numbers, and operators of unknown domains, stay.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import ChainMap
 from collections.abc import Hashable, MutableMapping
 from typing import ClassVar
@@ -31,7 +30,6 @@ from ..utils.value_numbering import NodeKeys
 _MERGED = Message("merged", "nodes merged into others that compute the same: {nodes}")
 
 
-@dataclasses.dataclass(frozen=True)
 class MergeSubexpressions(Pass):
     """Merge nodes that compute equal values, in bodies with nodes around them, too."""
 

@@ -8,7 +8,6 @@ Kept: states that hold -0.0 or another number, and states that a caller may over
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...facts.reason import Message
@@ -26,7 +25,6 @@ _MOVES = (
 _MOST_ELEMENTS = 1 << 16
 
 
-@dataclasses.dataclass(frozen=True)
 class OmitZeroStates(Pass):
     """Omit initial states of zeros, which are the default of recurrent layers."""
 

@@ -15,7 +15,6 @@ operands.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -38,7 +37,6 @@ STEPS_ARE_INPUTS = 10
 """From this opset on, Slice has steps, and its lists are inputs."""
 
 
-@dataclasses.dataclass(frozen=True)
 class ReadOperands(Pass):
     """Read operands of a Concat in place of its parts."""
 

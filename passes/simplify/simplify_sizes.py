@@ -16,7 +16,6 @@ data.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import ChainMap
 from collections.abc import Hashable, Iterable, MutableMapping, Sequence
 from typing import ClassVar, NamedTuple
@@ -40,7 +39,6 @@ _PARTS = 15
 _SHORTER = Message("sizes", "sizes in constants: {constants}; in other nodes: {nodes}")
 
 
-@dataclasses.dataclass(frozen=True)
 class SimplifySizes(Pass):
     """Compute sizes in fewest nodes, and let constants replace them where these suffice."""
 

@@ -15,7 +15,6 @@ with a name of its own keeps these apart; opsets 9 and 11 need none.
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
@@ -30,7 +29,6 @@ from ...reference.signature import type_text
 from ..base import Pass, PassContext
 
 
-@dataclasses.dataclass(frozen=True)
 class CorrectDeclarations(Pass):
     """Replace declarations that contradict inference; pipelines end with this pass.
 

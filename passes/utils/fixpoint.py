@@ -189,7 +189,6 @@ class Repeated(Pass):
         return run_passes(self.passes, model, context, repeat=True)
 
 
-@dataclasses.dataclass(frozen=True)
 class Selects(Repeated):
     """Straighten, then convert run-time control flow to selects, to a fixed point.
 

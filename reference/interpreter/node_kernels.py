@@ -125,13 +125,39 @@ def _concat(*parts: Array, axis: int) -> Array:
     return np.concatenate(parts, axis)
 
 
+def _cast(data: Array, *, to: int, saturate: int = 1) -> Array:
+    element = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to))
+    _expect(data.dtype.kind in "biu" and element.kind in _NUMBERS)
+    return data.astype(element)
+
+
+def _divide(x: Array, y: Array) -> Array:
+    if x.dtype.kind == "f":
+        return np.divide(x, y)
+    _expect(bool((x >= 0).all() and (y > 0).all()))  # so that no sign rounds it
+    return np.floor_divide(x, y)
+
+
+def _mod(x: Array, y: Array, *, fmod: int = 0) -> Array:
+    _expect(fmod == 1 or (fmod == 0 and x.dtype.kind != "f"))
+    _expect(x.dtype.kind == "f" or bool(y.all()))
+    return np.fmod(x, y) if fmod else np.mod(x, y)
+
+
+def _gather_elements(data: Array, indices: Array, *, axis: int = 0) -> Array:
+    _expect(data.ndim == indices.ndim)
+    places: list[Array] = list(np.indices(indices.shape, sparse=True))
+    places[axis] = indices
+    return data[tuple(places)]
+
+
 def _each(function: Callable[..., Any], kinds: str) -> Callable[..., Any]:
     """Apply a function of numpy to operands of one type, of some kinds."""
 
-    def apply(*operands: Array) -> Any:
+    def apply(*operands: Array, **attributes: Any) -> Any:
         _expect(operands[0].dtype.kind in kinds)
         _expect(all(operand.dtype == operands[0].dtype for operand in operands))
-        return function(*operands)
+        return function(*operands, **attributes)
 
     return apply
 
@@ -139,17 +165,25 @@ def _each(function: Callable[..., Any], kinds: str) -> Callable[..., Any]:
 _PLAIN: Mapping[str, Callable[..., Any]] = {
     "Add": _each(np.add, "fiu"),
     "And": _each(np.logical_and, "b"),
+    "Cast": _cast,
     "Concat": _concat,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
-    "Div": _each(np.divide, "f"),
+    "Div": _each(_divide, "fiu"),
     "Equal": _each(np.equal, _NUMBERS),
     "Exp": _each(np.exp, "f"),
     "Expand": _expand,
     "Gather": lambda data, indices, *, axis=0: np.take(data, indices, axis),
+    "GatherElements": _gather_elements,
+    "Greater": _each(np.greater, "fiu"),
+    "GreaterOrEqual": _each(np.greater_equal, "fiu"),
+    "Less": _each(np.less, "fiu"),
     "LessOrEqual": _each(np.less_equal, "fiu"),
+    "Mod": _each(_mod, "fiu"),
     "Mul": _each(np.multiply, "fiu"),
     "Neg": _each(np.negative, "fi"),
+    "Not": _each(np.logical_not, "b"),
+    "Or": _each(np.logical_or, "b"),
     "Reshape": _reshape,
     "Shape": _shape,
     "Slice": _slice,

@@ -32,7 +32,6 @@ _MOST_VIEWS = 4
 """Most nodes that join heads."""
 
 
-@dataclasses.dataclass(frozen=True)
 class RaiseAttention(Raising):
     """Replace two products with a Softmax in between by Attention, from opset 23 on."""
 

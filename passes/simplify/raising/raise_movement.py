@@ -9,7 +9,6 @@ Kept: blocks that are not square, and shapes that are not known.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 from ....facts.fact import Shape
@@ -25,7 +24,6 @@ _MODES = 11
 """First opset with the attribute mode."""
 
 
-@dataclasses.dataclass(frozen=True)
 class RaiseMovement(Raising):
     """Replace a transposition between two reshapes by DepthToSpace or SpaceToDepth."""
 

@@ -12,7 +12,6 @@ than one open size.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -32,7 +31,6 @@ _MOST_NODES = 64
 """The most nodes of a chain of products."""
 
 
-@dataclasses.dataclass(frozen=True)
 class RaiseProducts(Raising):
     """Replace products with biases by Gemm on rows, where reshapes around them cost less."""
 

@@ -7,7 +7,6 @@ Kept: reductions along an axis that may be empty, or along run-time axes.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -20,7 +19,6 @@ from .reading import constant_exponent, is_plain, reduced_axes
 from .replacement import Match, Operand, Raising, Site
 
 
-@dataclasses.dataclass(frozen=True)
 class RaiseReductions(Raising):
     """Replace sums with functions around them by ReduceL2 and ReduceLogSumExp."""
 

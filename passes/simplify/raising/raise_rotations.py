@@ -12,7 +12,6 @@ another batch, which onnxruntime does not broadcast.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +30,6 @@ _LARGEST = 1 << 20
 """Most elements of a constant that is compared."""
 
 
-@dataclasses.dataclass(frozen=True)
 class RaiseRotations(Raising):
     """Replace rotations of pairs of elements by RotaryEmbedding, from opset 23 on."""
 

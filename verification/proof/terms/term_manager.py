@@ -494,9 +494,8 @@ class Terms:
         if tensors is None:
             return None
         self.budget.step(_FOLD)
-        # Recorded for `recompute`: onnxruntime may compute this fold otherwise. Copies and
-        # comparisons are evident.
-        if not is_evident(head.name, (*constants, *tensors)):
+        # Recorded for `recompute`: onnxruntime may compute this fold otherwise.
+        if not is_evident(head.name, constants, tensors):
             self.evaluations.append(Evaluation(head, node, constants, tensors))
         results: Results = [self.constant(tensor) for tensor in tensors]
         if any(tensor.size for tensor in tensors) and not is_exact(head.name, (*args, *results)):
