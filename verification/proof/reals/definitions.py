@@ -128,7 +128,7 @@ def _hard_sigmoid(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | 
     """alpha * x + beta between 0 and 1."""
     field, (alpha, beta) = reals.field, (_attribute(reals, term, *a) for a in _OF_HARD_SIGMOID)
     line = field.add(field.multiply(alpha, args[0]), beta)
-    return _between(reals, line, Fraction(0), Fraction(1))
+    return reals.between(line, Fraction(0), Fraction(1))
 
 
 _OF_HARD_SIGMOID = (("alpha", 0.2), ("beta", 0.5))
@@ -142,55 +142,13 @@ def _clip(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     # An absent bound is none in the specification, and the largest finite number in onnxruntime.
     if not is_whole or len(numbers) != 2 or None in numbers:
         return None
-    return _between(reals, args[0], *numbers)
+    return reals.between(args[0], *numbers)
 
 
 @defined("Relu")
 def _relu(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """Function of at least 0."""
-    return _between(reals, args[0], Fraction(0), None)
-
-
-def _between(
-    reals: RealTerms, real: Real, low: Fraction | None, high: Fraction | None
-) -> Real | None:
-    """min(max(x, low), high) as an atom, divided by the size of the leading coefficient.
-
-    Bounds of bounds are the narrower ones, if a number lies between all of them.
-    """
-    field = reals.field
-    inner = _bounded(reals, real)
-    if inner is not None:
-        lows, highs = (
-            [b for b in pair if b is not None] for pair in zip(inner[1:], (low, high), strict=True)
-        )
-        least, most = max(lows, default=None), min(highs, default=None)
-        # Clips of disjoint ranges end at the nearer bound of the outer one, and have no
-        # common range.
-        if least is None or most is None or least <= most:
-            return _between(reals, inner[0], least, most)
-    size = abs(field.leading(real))
-    if not size:
-        return None
-    scaled = field.scale(real, 1 / size)
-    shape = broadcast_shape([field.shape_of(monomial) for monomial in scaled.monomials])
-    if shape is None:
-        return None
-    bounds = tuple([None if bound is None else bound / size for bound in (low, high)])
-    return field.scale(field.atom(("between", field.identify(scaled), *bounds), shape), size)
-
-
-def _bounded(reals: RealTerms, real: Real) -> tuple[Real, Fraction | None, Fraction | None] | None:
-    """Function and its bounds of which a function is the bounded one; None for another one."""
-    if len(real.monomials) != 1:
-        return None
-    ((monomial, factor),) = real.monomials.items()
-    key = reals.field.atoms[monomial[0][0]].key if len(monomial) == 1 else None
-    # A negative factor would exchange the bounds.
-    if not isinstance(key, tuple) or key[0] != "between" or monomial[0][1] != 1 or factor < 0:
-        return None
-    low, high = (None if bound is None else bound * factor for bound in key[2:])
-    return reals.field.scale(reals.field.functions[key[1]], factor), low, high
+    return reals.between(args[0], Fraction(0), None)
 
 
 @defined("ReduceSum", "ReduceMean")

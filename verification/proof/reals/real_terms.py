@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence, Set
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import onnx
@@ -49,6 +50,7 @@ _OF_ZEROS = frozenset(["Concat", "CumSum", "Gather", "GatherElements", "GatherND
 """Operators of whose zeros all results are 0."""
 
 _STRUCTURE = "structure"
+_BETWEEN = "between"
 """Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
 term written out."""
 
@@ -429,6 +431,45 @@ class RealTerms:
         """Elementwise operator of the default domain on a function."""
         return self.elementwise(self.terms.heads.like(op_type, like), [real])
 
+    def between(self, real: Real, low: Fraction | None, high: Fraction | None) -> Real | None:
+        """min(max(x, low), high) as an atom, divided by the size of the leading coefficient.
+
+        Bounds of bounds are the narrower ones, if a number lies between all of them.
+        """
+        field = self.field
+        inner = self._bounded(real)
+        if inner is not None:
+            lows, highs = (
+                [b for b in pair if b is not None]
+                for pair in zip(inner[1:], (low, high), strict=True)
+            )
+            least, most = max(lows, default=None), min(highs, default=None)
+            # Clips of disjoint ranges end at the nearer bound of the outer one, and have no
+            # common range.
+            if least is None or most is None or least <= most:
+                return self.between(inner[0], least, most)
+        size = abs(field.leading(real))
+        if not size:
+            return None
+        scaled = field.scale(real, 1 / size)
+        shape = broadcast_shape([field.shape_of(monomial) for monomial in scaled.monomials])
+        if shape is None:
+            return None
+        bounds = tuple([None if bound is None else bound / size for bound in (low, high)])
+        return field.scale(field.atom((_BETWEEN, field.identify(scaled), *bounds), shape), size)
+
+    def _bounded(self, real: Real) -> tuple[Real, Fraction | None, Fraction | None] | None:
+        """Function and its bounds of which a function is the bounded one; None for another one."""
+        if len(real.monomials) != 1:
+            return None
+        ((monomial, factor),) = real.monomials.items()
+        key = self.field.atoms[monomial[0][0]].key if len(monomial) == 1 else None
+        # A negative factor would exchange the bounds.
+        if not isinstance(key, tuple) or key[0] != _BETWEEN or monomial[0][1] != 1 or factor < 0:
+            return None
+        low, high = (None if bound is None else bound * factor for bound in key[2:])
+        return self.field.scale(self.field.functions[key[1]], factor), low, high
+
     def size(self, dim: Dimension) -> Real:
         """Size as a function of the symbols of sizes."""
         field = self.field
@@ -594,12 +635,15 @@ class RealTerms:
         if isinstance(atom.key, tuple) and atom.key[0] == "exp":
             exponent = self.moved(Real({atom.key[1]: Fraction(1)}), move)
             return None if exponent is None else field.exp(exponent)
+        below = atom.key if isinstance(atom.key, tuple) else (None,)
+        inner = self._moved_below(below, move)
+        if inner is not None:
+            return inner
         assert atom.shape is not None
         result = move(atom.shape)
         if result is None:
             return None
         kind, target = result
-        below = atom.key if isinstance(atom.key, tuple) else (None,)
         if kind == "view":
             if below[0] == "view":
                 number = below[1]
@@ -610,6 +654,22 @@ class RealTerms:
             if not kind:
                 return _alone(number)
         return field.atom((kind, number), strip(target), atom.is_positive)
+
+    def _moved_below(self, key: tuple[Any, ...], move: Movement) -> Real | None:
+        """Atom of an elementwise operator on moved functions; None for another atom."""
+        head, *others = key
+        numbers = others[:1] if head == _BETWEEN else ()
+        if isinstance(head, Head) and len(others) == 2 and isinstance(others[1], tuple):
+            numbers = others[1]
+        if not numbers or not all(isinstance(number, int) for number in numbers):
+            return None
+        functions = [self.moved(self.field.functions[number], move) for number in numbers]
+        moved = [each for each in functions if each is not None]
+        if len(moved) < len(numbers):
+            return None
+        if head == _BETWEEN:
+            return self.between(moved[0], *others[1:])
+        return self.elementwise(head, moved, others[0])
 
 
 def reads_bits(term: Term) -> bool:

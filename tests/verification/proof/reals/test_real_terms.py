@@ -3,6 +3,7 @@
 import onnx
 import pytest
 from straightline import prove
+from tables import table
 
 
 def model(signature, nodes, constants):
@@ -27,6 +28,23 @@ def test_operands_of_unknown_rank_are_atoms():
     before = model(signature, "v = Reshape (x, s) y = Add (v, one)", one)
     after = model(signature, "v = Reshape (x, s) y = Add (one, v)", one)
     assert prove(before, after, equality="reals", search=False)
+
+
+@table(
+    ("Relu (b)", "Relu (u)"),
+    ("Sigmoid (b)", "Sigmoid (u)"),
+    ("Max (b, row)", "Max (column, u)"),
+)
+def test_movement_goes_through_elementwise_operators(inside, outside):
+    """Transpose, Reshape and Slice apply to what an elementwise operator is applied to."""
+    numbers = "<float two = {2}, float six = {6}, float[3] row = {1, 2, 3}, "
+    numbers += "float[3, 1] column = {1, 2, 3}>"
+    signature = "(float[2, 3] x) => (float[3, 2] y)"
+    first = f"a = Mul (x, two) d = Add (a, x) b = Add (d, d) f = {inside} y = Transpose (f)"
+    for factor, status in (("six", "proved"), ("two", "open")):
+        after = model(signature, f"t = Transpose (x) u = Mul (t, {factor}) y = {outside}", numbers)
+        before = model(signature, first, numbers)
+        assert prove(before, after, equality="reals", search=False).status == status, factor
 
 
 def test_bits_that_are_read_stay_apart():
