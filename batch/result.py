@@ -46,6 +46,11 @@ class Record:
         left: the control flow that is left, each with the reason, as in JSON.
         seconds: the time that the work took; of a skipped model, the time when it was done.
         report: the page that shows the rewrite; "" without one.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.batch.Record("a.onnx", "in/a.onnx", "out/a.onnx", "written").problem
+        ''
     """
 
     name: str

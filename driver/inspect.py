@@ -50,6 +50,10 @@ class Construct:
         reason: what would be done, or why it stays and what the user can do.
         remaining: how many copies of it the rewritten model holds.
         brief: the reason with only what decides it.
+
+    >>> import straightline as sl
+    >>> sl.Construct("Loop", "y", "input 'n'", "kept", "n is not known", 1, "n").outcome
+    'kept'
     """
 
     op_type: str
@@ -82,6 +86,10 @@ class Inspection:
         memory_before: an upper bound of the bytes of computed values that are alive at a time; None
             for a large model.
         memory_after: the same after the rewrite.
+
+    >>> import straightline as sl
+    >>> sl.Inspection((), nodes_before=5, nodes_after=2, left=0).straight_line
+    True
     """
 
     constructs: tuple[Construct, ...]

@@ -70,6 +70,12 @@ class Outcome(Generic[M]):
         seconds: the time for all of it, but for the comparison.
         verdict: whether the outputs are the original's; None where that was not asked.
         message: the message of the result, where that was made to compare it.
+
+    >>> import straightline as sl
+    >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+    >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+    >>> sl.transform(model, opset=18).opset
+    Change(before=17, after=18)
     """
 
     source: ModelSource = dataclasses.field(repr=False)

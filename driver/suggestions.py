@@ -65,6 +65,10 @@ class Hint:
         arguments: as `transform` takes them beside those that were given: {"values": {"n": 4}}.
         decides: the constructs that go, such as "Loop 'y'".
         stand_ins: the inputs whose values or sizes are the user's to choose, or "maximum".
+
+    >>> import straightline as sl
+    >>> sl.Hint(("--set", "n=4"), ("Loop 'y'",), ("n",), {"values": {"n": 4}}).call
+    "values={'n': 4}"
     """
 
     options: tuple[str, ...]

@@ -109,6 +109,15 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
 
     Attributes:
         remarks: of the last run: what was rewritten, and why anything was kept.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> import onnx_ir
+        >>> converted = onnx_ir.from_proto(sl.ir.to_proto(model))
+        >>> sl.interop.as_onnx_ir_pass()(converted).modified
+        False
     """
 
     def __init__(

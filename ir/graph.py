@@ -45,6 +45,13 @@ class Graph(GraphQueries):
         annotations: the quantization annotations.
         reserved: names in declarations or annotations without a value, which no other value may
             take.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> [node.op_type for node in model.graph.nodes()], [v.name for v in model.graph.outputs]
+        (['Exp'], ['y'])
     """
 
     __slots__ = ()

@@ -32,6 +32,13 @@ class Model:
         was_unsorted: nodes of the file stand before what they read; they are written in order.
         settled: functions are final: `roots` and `graphs` leave them out.
         minima: the least sizes of named dimensions that a caller assumes.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> model.opset_imports, len(list(model.graphs())), model.functions
+        ({'': 17}, 1, {})
     """
 
     name = ""
@@ -150,6 +157,14 @@ class Function:
         graph: its body; inputs have no types.
         opset_imports: the opset versions of the body, independent of the model's.
         base_dir: the model's folder.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> text = '<domain: "a", opset_import: ["" : 17]> Twice (x) => (y) { y = Add (x, x) }'
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) } " + text)
+        >>> [[node.op_type for node in f.graph.nodes()] for f in model.functions.values()]
+        [['Add']]
     """
 
     __slots__ = ("_header", "base_dir", "graph", "opset_imports")

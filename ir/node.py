@@ -32,6 +32,14 @@ class Value:
             override and no training updates, or the output of a Constant node), else None.
         pinned: named from outside the data flow (by a quantization annotation, training
             information, an attribute with tensor names), so that it must stay and keep its name.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> (value,) = model.graph.outputs
+        >>> value.name, value.producer.op_type, value.constant
+        ('y', 'Exp', None)
     """
 
     __slots__ = ("constant", "info", "name", "owner", "pinned", "producer")
@@ -147,6 +155,14 @@ class Node(_Fields):
         bodies: its graphs by attribute name.
         graph: the graph that contains it; None once removed.
         name: the node's own label, may be empty.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> (node,) = model.graph.nodes()
+        >>> node.op_type, [value.name for value in node.inputs]
+        ('Exp', ['x'])
     """
 
     __slots__ = ()

@@ -40,6 +40,11 @@ class Operator:
         encoding: the bytes of a node of it without names, for a small one from a message.
         qualname: "Loop" for operators of the default domain, "domain::Name" for others.
         references: true where an attribute refers to one of the enclosing function.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.ir.Operator("Gelu", domain="com.microsoft").qualname
+        'com.microsoft::Gelu'
     """
 
     __slots__ = (

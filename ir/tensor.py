@@ -45,6 +45,12 @@ class Tensor:
 
     A tensor is immutable; clones of a node and several graphs share it. External data stays on disk
     until `numpy()` reads it.
+
+    Examples:
+        >>> import numpy as np
+        >>> import straightline as sl
+        >>> sl.ir.Tensor(array=np.ones((2, 3), np.float32)).dims
+        (2, 3)
     """
 
     __slots__ = ("__weakref__", "_array", "_dims", "_elem_type", "_message", "base_dir")

@@ -74,6 +74,17 @@ class Pass(abc.ABC):
         needs_graphs: true if it works on bodies and functions of the model alone.
         adds: the operators of control flow that it may add to a model without them.
         changes: the parts of a model that it may change; it keeps all others.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> class Nothing(sl.passes.Pass):
+        ...     name = "nothing"
+        ...     def run(self, model, context):
+        ...         return False
+        >>> sl.rewrite(model, [Nothing()], verify=False) is model
+        False
     """
 
     name: ClassVar[str]
@@ -269,6 +280,14 @@ class PassContext:
         default_passes: the default pipeline, for a pass that tries it on copies.
         offers: the result of another option for a construct and its copies, by operator.
         supports: tests whether the client has an operator in an opset; None for any client.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> context = sl.passes.PassContext()
+        >>> sl.passes.FoldConstants().run(model, context), list(context.remarks)
+        (False, [])
     """
 
     analyses: Analyses = dataclasses.field(default_factory=Analyses)

@@ -31,6 +31,11 @@ class Remark:
         path: the labels of the nodes around it and its own.
         action: "rewritten", "kept", or "noted" for information without a construct that stays.
         reason: the change, or the obstacle to one and its remedy.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.Remark("unroll-loops", "Loop", "y", "kept", "n is not known").action
+        'kept'
     """
 
     pass_name: str

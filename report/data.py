@@ -87,6 +87,17 @@ class Report:
         timings: the time of each pass.
         verdict: the verdict of a comparison of outputs.
         viewers: commands that open each model in a viewer.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> one, other = (
+        ...     sl.ir.parse(head + f"g (float[2] x) => (float[2] y) {{ y = {op} (x) }}")
+        ...     for op in ("Relu", "Abs")
+        ... )
+        >>> report = sl.report.gather(one, other)
+        >>> report.differences.none, report.verdict
+        (False, None)
     """
 
     before: Side

@@ -14,7 +14,13 @@ _CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap")
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """An entry and its values in both models; "" where it is absent."""
+    """An entry and its values in both models; "" where it is absent.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.report.Change("Loop", "1", "").before
+        '1'
+    """
 
     name: str
     before: str
@@ -32,6 +38,17 @@ class Differences:
         versions: different opsets and versions of the file format.
         inputs: inputs of different types, or of one model only.
         outputs: outputs of different types, or of one model only.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> one, other = (
+        ...     sl.ir.parse(head + f"g (float[2] x) => (float[2] y) {{ y = {op} (x) }}")
+        ...     for op in ("Relu", "Abs")
+        ... )
+        >>> differences = sl.report.gather(one, other).differences
+        >>> [(row.name, row.before, row.after) for row in differences.changed_operators]
+        [('Abs', '0', '1'), ('Relu', '1', '0')]
     """
 
     sizes: tuple[Change, ...]

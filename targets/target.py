@@ -20,7 +20,13 @@ class TargetError(Error):
 
 
 class Opsets(NamedTuple):
-    """A range of opsets, both ends included."""
+    """A range of opsets, both ends included.
+
+    Examples:
+        >>> import straightline as sl
+        >>> 13 in sl.targets.Opsets(7, 17), sl.targets.Opsets(7, 17).nearest(20)
+        (True, 17)
+    """
 
     first: int
     last: int
@@ -46,6 +52,11 @@ class Source:
         version: the version of the client.
         date: the date of that version.
         url: its address.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.targets.find("onnxruntime").source.url.startswith("https:")
+        True
     """
 
     list: str
@@ -106,6 +117,12 @@ class Form:
         element_types: the types that inputs and outputs may have.
         lacks_element_types: the types that none of them may have.
         why: further explanation.
+
+    Examples:
+        >>> import straightline as sl
+        >>> form = sl.targets.Form(ranks={"X": (3, 4)}, why="there is no kernel for more")
+        >>> form.ranks["X"]
+        (3, 4)
     """
 
     attributes: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
@@ -177,6 +194,12 @@ class Target:
         passes: its pipeline, if it differs from the default one.
         source: the source of the lists.
         tried: the client that ran each listed operator, if one did.
+
+    Examples:
+        >>> import straightline as sl
+        >>> target = sl.targets.find("onnxruntime")
+        >>> target.name, target.lists("Exp", 17)
+        ('onnxruntime', True)
     """
 
     name: str

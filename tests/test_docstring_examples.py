@@ -1,4 +1,4 @@
-"""Examples in docstrings of public functions run as they stand."""
+"""Examples in docstrings of public functions and classes run as they stand."""
 
 import doctest
 import importlib
@@ -21,10 +21,16 @@ def named(name):
     return getattr(importlib.import_module(module), attribute)
 
 
+PUBLIC = {name: named(name) for name in sorted({*sl.__all__, *DOCUMENTED})}
+CLASSES = {
+    name: PUBLIC[name]
+    for name in sorted(DOCUMENTED)
+    if inspect.isclass(PUBLIC[name]) and not issubclass(PUBLIC[name], BaseException)
+}
 FUNCTIONS = {
     name: one
-    for name in sorted({*sl.__all__, *DOCUMENTED})
-    if inspect.isroutine(one := named(name)) or hasattr(one, "__wrapped__")
+    for name, one in PUBLIC.items()
+    if inspect.isroutine(one) or hasattr(one, "__wrapped__")
 }
 WITHOUT = {"rule"}
 """Functions whose examples are those of a page of the documentation."""
@@ -36,9 +42,9 @@ def test_the_reference_documents_functions_of_modules():
     assert {"batch.run", "ir.parse", "passes.straighten", "report.write"} <= {*FUNCTIONS}
 
 
-@pytest.mark.parametrize("name", sorted({*FUNCTIONS} - WITHOUT))
-def test_the_examples_of_a_function_run(name):
-    tests = doctest.DocTestFinder(recurse=False).find(FUNCTIONS[name], name, globs={})
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS, *CLASSES} - WITHOUT))
+def test_the_examples_of_a_function_or_class_run(name):
+    tests = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name, globs={})
     runner = doctest.DocTestRunner()
     results = [runner.run(test) for test in tests]
     assert sum(result.attempted for result in results) > 1

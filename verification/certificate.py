@@ -43,6 +43,13 @@ class Certificate:
         proof: the proof.
             Its derivation is what `check-certificate` replays.
         bound: values of inputs; the claim names them.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> sl.Certificate.of(model, model, sl.prove(model, model)).proof.status
+        'proved'
     """
 
     before: str

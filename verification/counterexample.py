@@ -39,6 +39,17 @@ class Counterexample:
         outputs: those of the original, in order; empty if no runtime runs it.
         types: the declared types of inputs and outputs, by name.
         bound: names of inputs that were set.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> one, other = (
+        ...     sl.ir.parse(head + f"g (float[2] x) => (float[2] y) {{ y = {op} (x) }}")
+        ...     for op in ("Relu", "Abs")
+        ... )
+        >>> proof = sl.prove(one, other)
+        >>> sl.Counterexample.of(one, proof.feeds, proof.reason).inputs["x"].shape
+        (2,)
     """
 
     reason: str

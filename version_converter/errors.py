@@ -22,6 +22,11 @@ class Failure:
         from_version: the opset version up to which the conversion came.
         to_version: the next version, to which the node cannot be converted.
         reason: why not.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.versions.Failure(("y",), "Loop", 16, 15, "optional states").op_type
+        'Loop'
     """
 
     path: str

@@ -51,6 +51,14 @@ class Result(Generic[M]):
         timings: the time of each pass.
         verdict: the comparison with the original's outputs; None without one.
         vetoes: constructs that passes had to leave alone.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+        >>> result = sl.Pipeline([]).run(model)
+        >>> result.changed, result.kept
+        (False, ())
     """
 
     model: M

@@ -128,6 +128,16 @@ class Evaluator:
     ------
     EvaluationError
         If an operator of the model has no reference implementation, or data cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import straightline as sl
+    >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+    >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
+    >>> evaluator = sl.reference.Evaluator(model)
+    >>> [result.tolist() for result in evaluator.run({"x": np.zeros(2, np.float32)})]
+    [[1.0, 1.0]]
     """
 
     def __init__(

@@ -31,6 +31,11 @@ class Condition:
         text: the condition in words, to stand after "if".
         options: the options of `straightline prove` that state it; none for some.
         arguments: the same as arguments of `straightline.prove`.
+
+    Examples:
+        >>> import straightline as sl
+        >>> sl.Condition("n is at least 1", ("--dim", "n>=1"), {"dims": {"n": 1}}).text
+        'n is at least 1'
     """
 
     text: str
@@ -60,6 +65,17 @@ class Proof:
         derivation: what the checker replayed, as JSON, or the reason why it cannot replay the
             proof; None if it was not asked.
         seconds: time spent.
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> one, other = (
+        ...     sl.ir.parse(head + f"g (float[2] x) => (float[2] y) {{ y = {op} (x) }}")
+        ...     for op in ("Relu", "Abs")
+        ... )
+        >>> proof = sl.prove(one, other)
+        >>> bool(proof), proof.status, sorted(proof.feeds)
+        (False, 'refuted', ['x'])
     """
 
     status: Status

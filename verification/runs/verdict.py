@@ -86,6 +86,17 @@ class Verdict:
         proof: the result of the proof that they are equal, where one was tried.
         feeds: where the outputs differ, an input on which they do.
         fault: the complaint about a rewrite that is no valid model, whose status is "different".
+
+    Examples:
+        >>> import straightline as sl
+        >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
+        >>> one, other = (
+        ...     sl.ir.parse(head + f"g (float[2] x) => (float[2] y) {{ y = {op} (x) }}")
+        ...     for op in ("Relu", "Abs")
+        ... )
+        >>> verdict = sl.verify(one, other)
+        >>> bool(verdict), verdict.status, [output.name for output in verdict.outputs]
+        (False, 'different', ['y'])
     """
 
     status: Status

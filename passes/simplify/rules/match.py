@@ -28,6 +28,14 @@ class Match:
         sizes: the size of each name in a shape.
         stars: the sizes of each `*S`.
         opset: the version of the operators.
+
+    Examples:
+        >>> import straightline as sl
+        >>> class Twice(sl.Rule):
+        ...     before = "(x[*S]) => (y) { a = Neg (x) y = Neg (a) }"
+        ...     after = "(x[*S]) => (y) { y = Identity (x) }"
+        ...     def where(self, match):
+        ...         return match.opset > 12
     """
 
     graph: Graph

@@ -36,6 +36,14 @@ class Rule:
         since: the first opset that the rule is for.
         until: the opset after the last one; None for all.
         trusted: true for a rule that is not proved; models rewritten with it are run.
+
+    Examples:
+        >>> import straightline as sl
+        >>> class Twice(sl.Rule):
+        ...     before = "(x[*S]) => (y) { a = Neg (x) y = Neg (a) }"
+        ...     after = "(x[*S]) => (y) { y = Identity (x) }"
+        >>> Twice().exactness
+        'bits'
     """
 
     before: ClassVar[str | tuple[str, ...]]
