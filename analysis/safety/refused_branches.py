@@ -8,6 +8,8 @@ Inputs on which a model fails are no concern of a rewrite, so such an If takes i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...facts.fact import UNKNOWN, Fact
 from ...ir import Graph, Node, Value
 from ...ops import rules_of
@@ -56,22 +58,17 @@ def _refusing(
         visited += 1
         if visited > _MOST_NODES:
             break
-        inputs = [
-            UNKNOWN if value is None else facts.get(value) or inference.fact(value)
-            for value in user.inputs
-        ]
-        if _refuses(user, inputs, inference) and graph in graph.dependents([user]):
+        if _refuses(user, facts, inference) and graph in graph.dependents([user]):
             return user
-        open_ = bool(user.bodies) or user.op.references
-        outputs = [] if open_ else inference.infer(user, inputs)
+        outputs = [] if user.op.references else inference.supposing(user, facts)
         for index, value in enumerate(user.outputs):
             if value is not None:
                 facts[value] = outputs[index] if index < len(outputs) else UNKNOWN
     return None
 
 
-def _refuses(node: Node, inputs: list[Fact], inference: ShapeInference) -> bool:
+def _refuses(node: Node, facts: Mapping[Value, Fact], inference: ShapeInference) -> bool:
     if node.op.references or node.op.function_key in inference.model.functions:
         return False
-    ranks = [None if fact.shape is None else len(fact.shape) for fact in inputs]
-    return rules_of(node.op).refuses(node.op, ranks)
+    shapes = [None if v is None else (facts.get(v) or inference.fact(v)).shape for v in node.inputs]
+    return rules_of(node.op).refuses(node.op, [None if s is None else len(s) for s in shapes])

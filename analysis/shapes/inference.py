@@ -238,6 +238,16 @@ class ShapeInference:
             inner.assume(value, fact)
         return inner
 
+    def supposing(self, node: Node, facts: Mapping[Value, Fact]) -> list[Fact]:
+        """Infer the outputs of a node from facts that may not hold of values that it reads."""
+        if node.op.qualname not in _BODIED:
+            inputs = [None if v is None else facts.get(v) or self.fact(v) for v in node.inputs]
+            return self.infer(node, [UNKNOWN if fact is None else fact for fact in inputs])
+        inner = copy.copy(self)
+        read = (v for v in (*node.inputs, *captured_by(node)) if v is not None)
+        inner._facts = {value: facts.get(value) or self.fact(value) for value in read}
+        return leave_bodies(inner, node)
+
     def infer(self, node: Node, inputs: Sequence[Fact]) -> list[Fact]:
         """Infer the outputs of a node without bodies from facts of its inputs."""
         if not is_foreign(node.op) or self._calling is not None or node.graph is None:

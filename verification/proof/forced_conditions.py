@@ -7,13 +7,16 @@ LSTM (t, w, r)            # refuses 4, so c holds wherever the model has outputs
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Container, Hashable, Iterator
 
 from .equality.substitution import Substitution
 from .execution.certain_failures import must_fail
 from .execution.obligations import Log, Obligation
 from .terms.term import Term, descendants
 from .terms.term_manager import Terms
+
+Forced = dict[tuple[Hashable, ...], dict[Term, bool]]
+"""Truth values of conditions, by the keys of the branches in which they hold."""
 
 MOST_FORCED = 8
 """Limit of runs of the original, each with more conditions that its nodes force."""
@@ -25,23 +28,24 @@ _MOST_CHOICES = 16
 """Limit of choices below an operand that are decided on trial."""
 
 
-def forced_conditions(terms: Terms, log: Log) -> dict[Term, bool]:
-    """Conditions with the truth values that nodes of the original force on them.
+def forced_conditions(terms: Terms, log: Log) -> Forced:
+    """Conditions with the truth values that nodes of the original force where they run.
 
     Args:
         terms: the terms of the original.
         log: its obligations.
     """
-    forced: dict[Term, bool] = {}
+    forced: Forced = {}
     choices = set(_choices(terms))
     for each in log if choices else ():
-        if each.guards or each.head.op is None:
+        if each.head.op is None or any(guard.is_loop for guard in each.guards):
             continue
+        place = tuple([guard.key for guard in each.guards])
         for choice in itertools.islice(_below(each, choices), _MOST_CHOICES):
             condition, *branches = choice.operands
             refused = [_fails_with(terms, each, choice, branch) for branch in branches]
             if refused[0] is not refused[1]:
-                forced[condition] = refused[1]
+                forced.setdefault(place, {})[condition] = refused[1]
     return forced
 
 

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import onnx
@@ -55,7 +54,7 @@ from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, SizesExecution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
-from .forced_conditions import MOST_FORCED, forced_conditions
+from .forced_conditions import MOST_FORCED, Forced, forced_conditions
 from .full_check import accepted_kinds
 from .merging import MergingExecution, RecordedExecution
 from .one_graph import counts_by_kinds
@@ -578,11 +577,13 @@ class _Question:
                     self._run(1, (execution, runs[1][1]), inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
+            forced: Forced = {}
             for _ in range(MOST_FORCED):
-                forced = forced_conditions(terms, runs[0][0].log)
-                if not forced:
+                more = forced_conditions(terms, runs[0][0].log)
+                if not more:
                     break
-                runs = self._executions(inputs, {**runs[0][0].assumed, **forced})
+                forced = {at: forced.get(at, {}) | more.get(at, {}) for at in {**forced, **more}}
+                runs = self._executions(inputs, forced)
                 one = self._run(0, runs[0], inputs)
             terms.end_original()
             other = self._run(1, runs[1], inputs)
@@ -655,11 +656,12 @@ class _Question:
         return comparison.positive | terms.positive | definedness.positive
 
     def _executions(
-        self, inputs: Mapping[str, Term], assumed: Mapping[Term, bool] = MappingProxyType({})
+        self, inputs: Mapping[str, Term], forced: Forced | None = None
     ) -> list[tuple[Execution, Program]]:
         """Executions of both models. A fault of the original precedes one of the rewrite."""
         first = self._execution(0), self._program(0)
-        first[0].assumed = dict(assumed)
+        first[0].forced = forced or {}
+        first[0].assumed = first[0].forced.get((), {})
         try:
             return [first, (self._execution(1, first[0]), self._program(1))]
         except InvalidError:
@@ -694,7 +696,7 @@ class _Question:
             execution = RecordedExecution(*arguments)
         execution.over_reals = self.notion == "reals"
         if original is not None:
-            execution.assumed = dict(original.assumed)
+            execution.assumed, execution.forced = dict(original.assumed), original.forced
         return execution
 
     def _sources(self, side: int) -> tuple[Path | None, ElementTypes]:

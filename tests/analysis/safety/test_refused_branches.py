@@ -70,3 +70,35 @@ def test_a_cell_behind_a_squeeze_of_unknown_size():
         o = Unsqueeze (q, zero) z, h = LSTM <hidden_size = 4> (o, w, u) y = Squeeze (h, zero) }}""")
     result = sl.transform(before)
     assert "If" not in op_types(result.model) and result.verdict.proved
+
+
+CHAIN = """ s = Shape (x) n = Gather (s, last) c = Equal (n, single)
+    q = If (c) <then_branch = a () => (float[p, v] k) { k = Squeeze (x, last) },
+        else_branch = b () => (float[d, e, f] l) { l = Identity (x) }>
+    qs = Shape (q) rank = Size (qs) flat = Equal (rank, two) deep = Not (flat)
+    u = If (deep) <then_branch = o () => (float[g, h, i] m) { m = Unsqueeze (q, zero) },
+        else_branch = w () => (float[j, r] t) { t = Identity (q) }>
+    v = Unsqueeze (u, zero) y = Transpose <perm = [2, 1, 0]> (v) """
+SIGNATURE = """ g (float[batch, 3, t] x, bool loud) => (float[A, B, C] z) <int64[1] zero = {0},
+    int64 two = {2}, int64[1] single = {1}, int64[1] last = {2}> """
+
+
+def test_a_rank_passes_through_the_ifs_that_ask_for_it():
+    """Silero's decoder: what an If on the rank makes of the refused result, LSTM refuses."""
+    result = sl.transform(as_model(f"{SIGNATURE} {{ {CHAIN} z = Identity (y) }}"))
+    assert "If" not in op_types(result.model) and result.verdict.proved
+
+
+@pytest.mark.parametrize("after", ["z = Relu (y)", "z = Identity (y)"])
+def test_a_branch_decides_the_ifs_inside(after):
+    """In a branch that may not run, and proved there."""
+    inner = f"""z = If (loud) <then_branch = yes () => (float[D, E, F] z1) {{
+        {CHAIN} {after.replace("z", "z1")} }}, else_branch = no () => (float[G, H, I] z2) {{
+        z2 = Exp (x) }}>"""
+    before = as_model(f"{SIGNATURE} {{ {inner} }}")
+    result = sl.transform(before, target="onnx")
+    assert op_types(result.model).count("If") <= 1 and result.verdict.proved
+    for loud, size in ((True, 1), (False, 1), (False, 2)):
+        feeds = {"x": np.ones((2, 3, size), np.float32), "loud": np.array(loud)}
+        expected, got = (sl.reference.run(proto, feeds) for proto in (before, result.model))
+        np.testing.assert_array_equal(got[0], expected[0])

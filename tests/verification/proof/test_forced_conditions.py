@@ -14,7 +14,15 @@ def text(nodes):
     return f"{SIGNATURE} {{ {nodes} }}"
 
 
+IN_A_BRANCH = """y = If (s) <then_branch = o () => (k) {{ {} k = Identity (y) }},
+    else_branch = p () => (l) {{ {} }}>"""
+IF_L = IF.replace("q =", "l =").replace(" a)", " c)").replace(" a =", " c =")
+IF_L = IF_L.replace(" b)", " d)").replace(" b =", " d =")
+
+
 @table(
+    (IN_A_BRANCH.format(IF + THREE + "(q)", "l = Exp (x)"),
+     IN_A_BRANCH.format(SQUEEZED + THREE + "(v)", "l = Exp (x)")),
     (IF + THREE + "(q)", SQUEEZED + THREE + "(v)"),
     (IF + FOUR + "(q)", FOUR + "(x)"),
     (IF + "p = Exp (q) " + THREE + "(p)", SQUEEZED + "p = Exp (v) " + THREE + "(p)"),
@@ -31,6 +39,10 @@ def test_the_other_branch_is_the_only_one_where_the_original_runs(before, after)
     (IF + "y = Exp (q)", IF + "p = Exp (q) y = Transpose <perm = [0, 1, 2]> (p)"),
     (IF + f"y = If (s) <then_branch = o () => (k) {{ {THREE.replace('y', 'k')} (q) }},"
      " else_branch = p () => (l) { l = Exp (q) }>", SQUEEZED + THREE + "(v)"),
-    (SQUEEZED + THREE + "(v)", IF + THREE + "(q)"))  # fmt: skip
+    (SQUEEZED + THREE + "(v)", IF + THREE + "(q)"),
+    (IN_A_BRANCH.format(IF + THREE + "(q)", "l = Exp (x)"),
+     IN_A_BRANCH.format(SQUEEZED + THREE + "(v)", "l = Exp (x) ").replace("Exp (x)", "Neg (x)")),
+    (IN_A_BRANCH.format(IF + THREE + "(q)", IF_L),
+     IN_A_BRANCH.format(SQUEEZED + THREE + "(v)", "l = Squeeze (x, two)")))  # fmt: skip
 def test_nothing_is_forced_by_the_rewrite_or_by_what_may_not_run(before, after):
     assert_open(text(before), text(after))

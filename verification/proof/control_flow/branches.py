@@ -68,8 +68,9 @@ def _under(
     execution: Execution, branch: Program, condition: Term, holds: bool, frame: Frame
 ) -> list[Value]:
     before, around = execution.assumed, execution.guards
-    execution.assumed = {**before, condition: holds}
     execution.guards = (*around, Guard.of_branch(condition, holds))
+    forced = execution.forced.get(tuple([guard.key for guard in execution.guards]), {})
+    execution.assumed = {**before, condition: holds, **forced}
     try:
         return execution.run(branch, [], frame)
     finally:

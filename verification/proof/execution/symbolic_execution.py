@@ -71,6 +71,7 @@ class Execution:
         level: number of loops of unknown trip count around the current node.
         iteration: iteration numbers of those loops: random numbers differ by iteration.
         assumed: values of conditions in the current branch of an If.
+        forced: those that nodes of the original force, by the keys of the branches around them.
         drawn: number of random or unknown operators so far.
         folded: operators folded although their bits depend on the kernel.
         departing: nodes of which onnxruntime may depart from the specification.
@@ -100,6 +101,7 @@ class Execution:
         self.level = 0
         self.iteration: tuple[Term, ...] = ()
         self.assumed: dict[Term, bool] = {}
+        self.forced: dict[tuple[Hashable, ...], dict[Term, bool]] = {}
         self.drawn = 0
         self.compared: frozenset[str] | None = None
         self.seen: list[str] = []
