@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import onnx
@@ -204,8 +204,10 @@ class Legality:
 
     def _wrong_operands(self, node: Node, form: Form) -> Iterator[str]:
         """The differences of operands and bodies, taken together, from a supported form."""
-        if form.same_ranks and not self._has_same_ranks(node):
+        if form.same_ranks and not _branches_agree(node, self.types.rank):
             yield "with branches whose outputs have the same ranks"
+        if form.same_shapes and not _branches_agree(node, self.types.dimensions):
+            yield "with branches whose outputs have the same shapes"
         if form.depthwise and not self._is_depthwise(node):
             yield "with groups of one channel"
         if form.max_tuple is not None and (self._tuple_length(node) or 0) > form.max_tuple:
@@ -214,16 +216,6 @@ class Legality:
             yield "with indices of all axes"
         if form.constants_first and _has_late_constant(node):
             yield "with its constants first"
-
-    def _has_same_ranks(self, node: Node) -> bool:
-        """Test whether no bodies of a node return outputs of different known ranks."""
-        for values in zip(*(graph.outputs for graph in node.graphs()), strict=False):
-            ranks = {self.types.rank(value) for value in values} - {None}
-            # Unknown ranks count as equal: a list of operators is no reason to refuse what may be
-            # right.
-            if len(ranks) > 1:
-                return False
-        return True
 
     def _is_depthwise(self, node: Node) -> bool:
         """Test for a convolution of single channels."""
@@ -325,6 +317,13 @@ def _is_long(value: Value | None) -> bool:
     # A client that saturates has the same order of all numbers and such bounds.
     is_short = (numbers >= -(2**31)) & (numbers < 2**31)
     return not (is_short | (numbers > 2**62) | (numbers < -(2**62))).all()
+
+
+def _branches_agree(node: Node, of: Callable[[Value], Hashable]) -> bool:
+    """Test whether no bodies of a node return outputs that differ in a known property."""
+    pairs = zip(*(graph.outputs for graph in node.graphs()), strict=False)
+    # Unknown ones count as equal: a list of operators is no reason to refuse what may be right.
+    return all(len({of(value) for value in values} - {None}) <= 1 for values in pairs)
 
 
 def _count_outputs(node: Node) -> int:

@@ -113,6 +113,7 @@ class Form:
         depthwise: true if each group must have one channel, of the input and of the output.
         even_pads: true if the attribute pads must be the same at both ends of each axis.
         same_ranks: true if the branches of an If must give outputs of the same ranks.
+        same_shapes: true if they must give outputs of the same shapes.
         max_rank: the highest rank of an input.
         element_types: the types that inputs and outputs may have.
         lacks_element_types: the types that none of them may have.
@@ -154,6 +155,7 @@ class Form:
     depthwise: bool = False
     even_pads: bool = False
     same_ranks: bool = False
+    same_shapes: bool = False
     max_rank: int | None = None
     element_types: frozenset[str] | None = None
     lacks_element_types: frozenset[str] = frozenset()

@@ -54,7 +54,8 @@ _FORM_KEYS = {
     **dict.fromkeys(_PLACE_TABLES, "a table"),
     **dict.fromkeys(("max_inputs", "max_outputs", "max_uses", "max_tuple"), "a number"),
     **dict.fromkeys(
-        ("same_ranks", "even_pads", "depthwise", "constants_first", "whole_tuples"), "true or false"
+        ("same_ranks", "same_shapes", "even_pads", "depthwise", "constants_first", "whole_tuples"),
+        "true or false",
     ),
     "max_rank": "a number",
     "element_types": "a list of texts",

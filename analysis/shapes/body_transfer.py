@@ -121,10 +121,10 @@ def _loop_inputs(inference: Inference, node: Node) -> list[Fact]:
 
 
 def _if_outputs(inference: Inference, node: Node) -> list[Fact]:
-    taken = fact_of(inference, node.inputs[0]).content
+    holds = fact_of(inference, node.inputs[0]).content
     names = ["then_branch", "else_branch"]
-    if taken is not None and taken.size == 1 and isinstance(taken.item(), bool):
-        names = names[:1] if taken.item() else names[1:]
+    if holds is not None and holds.size == 1 and isinstance(holds.item(), bool):
+        names = names[:1] if holds.item() else names[1:]
     branches = [[inference.fact(value) for value in node.body(name).outputs] for name in names]
     if len(branches) == 1:
         return branches[0]

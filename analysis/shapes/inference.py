@@ -239,7 +239,7 @@ class ShapeInference:
         return inner
 
     def supposing(self, node: Node, facts: Mapping[Value, Fact]) -> list[Fact]:
-        """Infer the outputs of a node from facts that may not hold of values that it reads."""
+        """Infer the outputs of a node from facts that may not hold of its inputs."""
         if node.op.qualname not in _BODIED:
             inputs = [None if v is None else facts.get(v) or self.fact(v) for v in node.inputs]
             return self.infer(node, [UNKNOWN if fact is None else fact for fact in inputs])

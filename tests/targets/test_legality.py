@@ -176,6 +176,18 @@ def test_outputs_count_where_they_are_read():
     assert "only with 1 output" in reason
 
 
+@pytest.mark.parametrize(("length", "is_legal"), [("N", True), ("3", False), ("1", True)])
+def test_branches_of_different_shapes(length, is_legal):
+    """tract unifies the shapes of both branches."""
+    value = {"N": "Exp (x)", "3": "Pad (x, ends)", "1": "Expand (one, size)"}[length]
+    body = f"""ends = Constant <value_ints = [1, 1]> () one = Constant <value_float = 1.0> ()
+        size = Shape (x) y = If (c) <then_branch = t () => (float[A] u) {{ u = Neg (x) }},
+        else_branch = e () => (float[B] v) {{ v = {value} }}>"""
+    told = {"lacks": {}, "forms": {"If": (Form(same_shapes=True),)}}
+    left = reasons(body, "float[N] x, bool c", **told)
+    assert bool(left) != is_legal and all("the same shapes" in reason for reason in left)
+
+
 @pytest.mark.parametrize(("other", "is_legal"), [("float[3] v", True), ("float v", False)])
 def test_branches_of_different_ranks(other, is_legal):
     """OpenVINO and IREE compile no If whose branches give outputs of different ranks."""

@@ -49,6 +49,11 @@ def forced_conditions(terms: Terms, log: Log) -> Forced:
     return forced
 
 
+def joined(one: Forced, other: Forced) -> Forced:
+    """Conditions that either forces."""
+    return {at: one.get(at, {}) | other.get(at, {}) for at in (*one, *other)}
+
+
 def _choices(terms: Terms) -> Iterator[Term]:
     """Yield the choices between different ranks."""
     for head in terms.heads:

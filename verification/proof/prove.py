@@ -54,7 +54,7 @@ from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, SizesExecution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import needed, places, users
-from .forced_conditions import MOST_FORCED, Forced, forced_conditions
+from .forced_conditions import MOST_FORCED, Forced, forced_conditions, joined
 from .full_check import accepted_kinds
 from .merging import MergingExecution, RecordedExecution
 from .one_graph import counts_by_kinds
@@ -577,13 +577,11 @@ class _Question:
                     self._run(1, (execution, runs[1][1]), inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
-            forced: Forced = {}
             for _ in range(MOST_FORCED):
                 more = forced_conditions(terms, runs[0][0].log)
                 if not more:
                     break
-                forced = {at: forced.get(at, {}) | more.get(at, {}) for at in {**forced, **more}}
-                runs = self._executions(inputs, forced)
+                runs = self._executions(inputs, joined(runs[0][0].forced, more))
                 one = self._run(0, runs[0], inputs)
             terms.end_original()
             other = self._run(1, runs[1], inputs)
