@@ -56,8 +56,8 @@ def list_targets(
         source, (first, last) = target["source"], target["opsets"]
         control_flow = ", ".join(target["control_flow"]) or "none"
         about = [target["about"], f"{source['list']}, {source['version']}, {source['date']}"]
-        if target["tried"] is not None:
-            about.append(f"tried in {target['tried']['version']}, {target['tried']['date']}")
+        tried = target["tried"]
+        about.append(f"tried in {tried['version']}, {tried['date']}" if tried else "not tried")
         count = f"all but {target['lacks']}" if target["operators"] is None else target["operators"]
         rows.append((target["name"], f"{first} to {last}", str(count), control_flow, about))
     columns = ("Target", "Opsets", "Operators", "Control flow", "Client; its list")

@@ -322,7 +322,7 @@ class Outcome(Generic[M]):
         if self.untaken:
             yield Line(self.untaken_sum, "left")
         elif self.target is not None:
-            yield Line(f"{self.target.name} supports every node, according to its operator list")
+            yield Line(f"{self.target.name} supports every node, {self.target.basis}")
         yield from hint_blocks(self.hints, hint)
         yield from note_lines(self.remarks)
         if self.verdict is not None:

@@ -247,6 +247,14 @@ class Target:
         """The operators with bodies that it supports in its newest opset."""
         return tuple(name for name in CONTROL_FLOW if self.lists(name, self.opsets.last))
 
+    @property
+    def basis(self) -> str:
+        """The ground on which a node counts as supported."""
+        text = "according to its operator list"
+        if self.standard:
+            return text
+        return text + (", not tried" if self.tried is None else f", tried in {self.tried.version}")
+
     def to_dict(self) -> dict[str, Any]:
         """The target's entry in lists, for JSON."""
         return {
