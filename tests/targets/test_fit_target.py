@@ -5,7 +5,7 @@ import onnx
 import pytest
 import straightline as sl
 from depth import examples
-from harness import assert_equal_outputs, op_types
+from harness import as_model, assert_equal_outputs, op_types
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from straightline import ir
@@ -14,6 +14,7 @@ from straightline.passes import InlineIfs, PassContext, Remark, UnrollLoops
 from straightline.passes.utils.trial import take_over
 from straightline.targets import Form
 from strategies import model_and_feeds
+from undecided import MODELS
 
 from targets import fitted, lacking, one_node, operators
 
@@ -294,3 +295,16 @@ def test_all_values_are_declared_for_a_client_of_known_sizes():
     infos = outcome.model.graph.value_info
     sizes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in infos}
     assert inner <= sizes.keys() and sizes["a"] == [3, 4] and not outcome.untaken
+
+
+@pytest.mark.parametrize(("lacks", "is_offered"), [("Loop", True), ("RNN", False)])
+def test_a_recurrence_is_offered_only_to_a_target_that_has_it(lacks, is_offered):
+    """An RNN that the target lacks would be left in the place of the Scan."""
+    text, _ = MODELS["a Scan over rows that is an RNN"]
+    model = as_model(text)
+    outcome = sl.transform(model, target=lacking("Scan", "Loop", lacks), verify=False)
+    hints = [" ".join(hint.options) for hint in outcome.hints]
+    assert ("--passes straighten{exact=false}" in hints) is is_offered
+    if is_offered:
+        pasted = sl.transform(model, target=lacking("Scan", "Loop"), **outcome.hints[-1].arguments)
+        assert operators(pasted) == ["RNN"] or not pasted.untaken

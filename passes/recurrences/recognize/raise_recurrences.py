@@ -38,6 +38,7 @@ _NO_CELL = Message("no-recurrence", "it {cause}")
 _NO_SHORTER = Message(
     "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its iterations"
 )
+_UNSUPPORTED = Message("recurrence-unsupported", "it could be {recurrence}, which the target lacks")
 _RAISED = Message("recurrence-raised", "is now {recurrence}")
 _STRAIGHT = Message(
     "straight-steps",
@@ -84,6 +85,9 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         if bounded and most is not None and size >= most * len(loop_view.body):
             raise Obstacle(_NO_SHORTER(recurrence=what))
         if self.exact and not all(raised.exact for raised in iterations.replacements):
+            cells, opset = iterations.emit.graph.nodes_of("RNN", "GRU", "LSTM"), graph.root.opset()
+            if context.supports and not all(context.supports(n.op_type, opset) for n in cells):
+                raise Obstacle(_UNSUPPORTED(recurrence=what))
             way = by(f"--passes '{self._inexact()}'")
             context.offers[node.op] = INEXACT(recurrence=what, option=way)
             raise Obstacle(context.offers[node.op])
