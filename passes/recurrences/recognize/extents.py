@@ -173,13 +173,13 @@ def _magnitude(one: Extent) -> Extent:
     return (0 if one[0] <= 0 <= one[1] else min(ends)), max(ends)
 
 
-_ELEMENTS = (
+ELEMENTS = (
     *("Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
     *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Cast"),
 )
 """The operators whose results are elements of the first operand."""
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(_ELEMENTS, lambda one, *others: one),
+    **dict.fromkeys(ELEMENTS, lambda one, *others: one),
     **dict.fromkeys(("Exp", "Softplus", "Sqrt"), lambda one: (0.0, math.inf)),
     **dict.fromkeys(("HardSigmoid", "Sigmoid", "Softmax"), lambda one: (0.0, 1.0)),
     **dict.fromkeys(("Cos", "Erf", "Sin", "Softsign", "Tanh"), lambda one: (-1.0, 1.0)),

@@ -4,8 +4,9 @@ s' = Mod (s + e, 3)         rows of [f (0), f (1), f (2)], of which two are join
 
 (late after early)[v] = late[early[v]]
 
-Which values there are follows from the bounds of the nodes between a state and its next value:
-wrapping sums, remainders, counters between bounds, choices by the state. The first iteration, which
+Which values there are follows from the bounds of the nodes between a state and its next value, for
+each value and each truth value that they read: wrapping sums, remainders, counters between bounds,
+choices by the state, elements of a table, floats that were truth values. The first iteration, which
 may begin at another value, is the constant function of its result; where iterations may keep that
 value, it is one more column.
 
@@ -38,6 +39,8 @@ _MOST = 16
 """The largest number of values, which are the columns of a table."""
 _MOST_NODES = 64
 """The limit of nodes that compute tables."""
+_MOST_FLAGS = 4
+"""The limit of truth values whose combinations are told apart."""
 _END = np.iinfo(np.int64).max
 _NO_TABLE = "it is not a state of few values"
 
@@ -48,23 +51,27 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
         return _look_up(recurrence)
     facts = [recurrence.fact(state.initial).without_content() for state in recurrence.states]
     shape = facts[0].shape
-    own = [*(state.result for state in recurrence.states), *_outputs(recurrence.nodes)]
+    own = [state.result for state in recurrence.states]
+    if shape is None or any(dim != 1 for dim in shape):  # elements must not mix
+        own += _outputs(recurrence.nodes)
     if shape is None or any(recurrence.fact(value).shape != shape for value in own):
         raise Unfit(_NO_TABLE)
     if any(fact.shape != shape for fact in facts):
         raise Unfit(_NO_TABLE)
     try:
-        ranges, keeps = _closed(recurrence)
+        ranges, keeps, misses = _closed(recurrence)
     except Unfit as reason:
         raise Unfit(f"{_NO_TABLE}: {reason}") from reason
     count = _count(ranges) + keeps
     table = Fact(_TYPES.INT32, (*shape, Dimension.constant(count)))
+    if misses and recurrence.emit.opset < MIN_OF_INTEGERS:
+        raise Unfit("a place may be outside of what it reads")
     if not is_small(table) or count * len(recurrence.nodes) > _MOST_NODES:
         raise Unfit("its few values need tables that are too large for steps")
     recurrence.require_room(table)
-    rows = _Tables(recurrence, ranges, keeps).rows()
+    rows = _Tables(recurrence, ranges, keeps, misses).rows()
     (joined,) = recurrence.prefixes(_compose(len(shape) + 1), [rows], [table])
-    return _replacement(recurrence, ranges, joined, facts, keeps)
+    return _replacement(recurrence, ranges, joined, facts, keeps, bool(misses))
 
 
 def _look_up(recurrence: Recurrence) -> Replacement:
@@ -98,12 +105,8 @@ def _look_up(recurrence: Recurrence) -> Replacement:
     rows = emit.concat(
         [recurrence.first_row(), recurrence.feeding.cut(values, [1], [_END], [0])], 0, "rows"
     )
-    # Each iteration looks once more, so that a place outside fails as in the loop.
-    before = Operand(recurrence.feeding.cut(rows, [0], [-1], [0]), True, own)
-    (after,) = recurrence.iterations.replay([node], {state.argument: before}, [state.result])
-    last = recurrence.feeding.every(after, "next")
-    rows = emit.concat([recurrence.first_row(), last], 0, "rows")
-    return replace_rows(recurrence, [rows], "tables in steps of doubling distance", True)
+    joined = _look_again(recurrence, [rows], [own])
+    return replace_rows(recurrence, joined, "tables in steps of doubling distance", True)
 
 
 def _outputs(nodes: Sequence[Node]) -> list[Value]:
@@ -128,10 +131,18 @@ class _Tables:
         recurrence: the states.
         ranges: their values.
         keeps: true if the initial value is one more column.
+        misses: the reads that may be outside of axes for a value that no run reaches.
     """
 
-    def __init__(self, recurrence: Recurrence, ranges: Sequence[Interval], keeps: bool) -> None:
+    def __init__(
+        self,
+        recurrence: Recurrence,
+        ranges: Sequence[Interval],
+        keeps: bool,
+        misses: Mapping[Node, Sequence[int]],
+    ) -> None:
         self._keeps = keeps
+        self._misses = misses
         self._recurrence = recurrence
         self._ranges = ranges
         self._emit = recurrence.emit
@@ -165,13 +176,26 @@ class _Tables:
 
     def _column(self, states: Mapping[Value, Operand]) -> Value:
         """Emit the number of the next values, with an axis of size 1."""
-        own = self._recurrence
+        own, states = self._recurrence, dict(states)
+        for node, sizes in self._misses.items():
+            place = node.inputs[1]
+            assert place is not None
+            (operand,) = own.iterations.replay(own.nodes, states, [place])
+            states[place] = self._inside(operand, sizes)
         results = own.iterations.replay(own.nodes, states, [one.result for one in own.states])
         values = [own.iterations.feeding.every(operand, "next") for operand in results]
         code = _code(self._emit, values, self._ranges)
         if self._keeps:
             code = self._or_beyond(values[0], code)
         return self._emit.unsqueeze(code, self._axis, "column")
+
+    def _inside(self, places: Operand, sizes: Sequence[int]) -> Operand:
+        """Emit places within axes; a run that reaches another one fails, as the loop does."""
+        emit, dtype = self._emit, onnx.helper.tensor_dtype_to_np_dtype(places.fact.elem_type)
+        ends = np.array(sizes if len(sizes) > 1 else sizes[0], dtype)
+        least, most = (emit.constant(end, "end") for end in (-ends, ends - 1))
+        value = emit.add("Min", [emit.add("Max", [places.value, least], "place"), most], "place")
+        return Operand(value, places.batched, places.fact.without_content())
 
     def _or_beyond(self, value: Value, code: Value) -> Value:
         """Emit the number of a value, one more than all for the initial one."""
@@ -196,6 +220,7 @@ def _replacement(
     joined: Value,
     facts: Sequence[Fact],
     keeps: bool,
+    misses: bool,
 ) -> Replacement:
     """Replace states by the values in constant tables."""
     emit, rows = recurrence.emit, []
@@ -208,7 +233,25 @@ def _replacement(
                 "Where", [emit.add("Equal", [value, beyond], "kept"), first, value], "value"
             )
         rows.append(emit.concat([first, value], 0, "rows"))
+    rows = _look_again(recurrence, rows, facts) if misses else rows
     return replace_rows(recurrence, rows, "tables in steps of doubling distance", True)
+
+
+def _look_again(
+    recurrence: Recurrence, rows: Sequence[Value], facts: Sequence[Fact]
+) -> list[Value]:
+    """Emit the states once more from those before, so that a read outside fails as in the loop."""
+    emit, feeding, states = recurrence.emit, recurrence.feeding, recurrence.states
+    before = {
+        state.argument: Operand(feeding.cut(own, [0], [-1], [0]), True, fact)
+        for state, own, fact in zip(states, rows, facts, strict=True)
+    }
+    results = [state.result for state in states]
+    after = recurrence.iterations.replay(recurrence.nodes, before, results)
+    return [
+        emit.concat([recurrence.first_row(index), feeding.every(own, "next")], 0, "rows")
+        for index, own in enumerate(after)
+    ]
 
 
 def _decode(
@@ -277,27 +320,41 @@ def _code(emit: Builder, values: Sequence[Value], ranges: Sequence[Interval]) ->
 # Values that a state may have --------------------------------------------------------------------
 
 
-def _closed(recurrence: Recurrence) -> tuple[list[Interval], bool]:
+def _closed(recurrence: Recurrence) -> tuple[list[Interval], bool, dict[Node, list[int]]]:
     """The values of each state from the first iteration on.
 
     Returns:
-        their intervals, and true if a single state may keep its initial value as well.
+        their intervals, true if a single state may keep its initial value as well, and the reads
+        that may be outside of axes, with the sizes of these.
 
     Raises:
         Unfit: no few values.
     """
     intervals = Intervals(recurrence)
+    flags = intervals.flags()
+    flags = flags if len(flags) <= _MOST_FLAGS else []
+    worlds = [dict(zip(flags, ends, strict=True)) for ends in _products([(0, 1)] * len(flags))]
     # From the tightest start to the widest: constants, any next value, a kept initial value.
-    starts = [intervals.begins(), intervals.next(intervals.limits), intervals.replaced()]
+    starts = [intervals.begins(), intervals.next(intervals.limits)]
+    starts += [] if intervals.are_floats else [intervals.replaced()]
     for index, ranges in enumerate(starts):
         while ranges is not None and _count(ranges) <= _MOST:
-            values = itertools.product(*(range(first, last + 1) for first, last in ranges))
-            after = [intervals.next([(v, v) for v in value]) for value in values]
+            intervals.misses.clear()
+            values = _products(ranges)
+            after = [intervals.next(value, world) for value in values for world in worlds]
             whole = [hull(ends) for ends in zip(ranges, *after, strict=True)]
             if whole == ranges:
-                return ranges, index == 2
+                if index:
+                    intervals.next(intervals.limits)
+                return ranges, index == 2, intervals.misses
             ranges = whole
     raise Unfit(f"it may have more than {_MOST}")
+
+
+def _products(ranges: Sequence[Interval]) -> list[list[Interval]]:
+    """All combinations of numbers, as intervals of one number each."""
+    numbers = [[(n, n) for n in range(first, last + 1)] for first, last in ranges]
+    return [list(each) for each in itertools.product(*numbers)]
 
 
 def _count(ranges: Sequence[Interval]) -> int:

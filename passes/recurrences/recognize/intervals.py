@@ -1,16 +1,19 @@
-"""Bounds of the integers and truth values between states and their next values."""
+"""Bounds of the whole numbers and truth values between states and their next values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
-from ....facts.types import INTEGER_BITS
+from ....facts.fact import Fact
+from ....facts.types import IEEE_FLOATS, INTEGER_BITS
 from ....ir import Node, Value
 from ..weights import Unfit
-from .extents import Extent, Extents, hull
+from .extents import ELEMENTS, Extent, Extents, hull
 from .recurrence import Recurrence
 from .semirings import COMPARISONS, FAR, OPPOSITE
 
@@ -29,14 +32,15 @@ class Intervals(Extents):
     """Bounds of the values of an iteration.
 
     Args:
-        recurrence: the states, integers or truth values.
+        recurrence: the states: integers, truth values, or floats that iterations make whole.
 
     Attributes:
         limits: the bounds of each state by its element type.
         wraps: true after a result that its element type may not hold.
+        misses: the reads that may be outside of what they read, with the sizes of that.
 
     Raises:
-        Unfit: another element type.
+        Unfit: other states.
     """
 
     def __init__(self, recurrence: Recurrence) -> None:
@@ -45,32 +49,93 @@ class Intervals(Extents):
         for state in recurrence.states:
             elem_type = recurrence.fact(state.initial).elem_type
             # The largest uint64 is beyond int64, in which the results are computed.
-            if elem_type not in (*INTEGER_BITS, _TYPES.BOOL) or elem_type == _TYPES.UINT64:
+            is_whole = elem_type in (*INTEGER_BITS, _TYPES.BOOL) and elem_type != _TYPES.UINT64
+            if not is_whole and not self._makes_whole(state.result):
                 raise Unfit("it is not an integer")
-        self.limits = [_integral(self._limits(state.initial)) for state in recurrence.states]
+        self.are_floats = any(
+            recurrence.fact(state.initial).elem_type in IEEE_FLOATS for state in recurrence.states
+        )
+        self.limits = [self._limits(state.initial) for state in recurrence.states]
         self.wraps = False
+        self.misses: dict[Node, list[int]] = {}
+
+    def _makes_whole(self, value: Value) -> bool:
+        """Test for a float that is whole, and no -0, if the states are."""
+        tensor, node = value.constant, value.producer
+        if tensor is not None:
+            array = tensor.numpy() if tensor.is_readable else np.array(np.nan)
+            return bool(np.all((array == np.trunc(array)) & ~((array == 0) & np.signbit(array))))
+        if node is None or node.domain or node.op.references:
+            return any(value is state.argument for state in self._recurrence.states)
+        if node.is_op("Cast"):
+            source = node.inputs[0]
+            assert source is not None
+            elem_type = self._recurrence.fact(source).elem_type
+            return elem_type in (*INTEGER_BITS, _TYPES.BOOL) or self._makes_whole(source)
+        if not node.is_op("Where", "Add", "Sub", *_SELECTIONS):
+            return False
+        read = node.inputs[1:] if node.is_op("Where") else node.inputs
+        return all(v is not None and self._makes_whole(v) for v in read)
 
     def begins(self) -> list[Interval] | None:
-        """The bounds of the initial values; None if one is no constant."""
+        """The bounds of the initial values; None if one is no constant, or no integer."""
         initial = [state.initial for state in self._recurrence.states]
-        constant = all(value.constant is not None for value in initial)
+        constant = all(value.constant is not None for value in initial) and not self.are_floats
         return [_integral(self.of(value)) for value in initial] if constant else None
 
-    def next(self, states: Sequence[Interval]) -> list[Interval]:
+    def next(
+        self, states: Sequence[Extent], outside: Mapping[Value, Extent] | None = None
+    ) -> list[Interval]:
         """The bounds of the next values of states within others.
+
+        Args:
+            states: the bounds of the states.
+            outside: tighter ones of values that no state changes.
 
         Raises:
             Unfit: an operator without a rule.
         """
         pairs = zip(self._recurrence.states, states, strict=True)
         own: dict[Value, Extent] = {state.argument: each for state, each in pairs}
+        own.update(outside or {})
         self._own = own
         for node in self._recurrence.nodes:
             kind, values = _as_bound(node)
             operands = [own[v] if v in own else self.of(v) for v in values]
             own[node.output()], wraps = self.result(node, operands, kind)
             self.wraps |= wraps
+            if any(v in own for v in values[1:]):
+                self._look(node, operands)
         return [self._bounds(state.result) for state in self._recurrence.states]
+
+    def _look(self, node: Node, operands: Sequence[Extent]) -> None:
+        """Note a read of elements that may be outside of an axis.
+
+        Raises:
+            Unfit: no read along axes of known sizes.
+        """
+        if not node.is_op(*ELEMENTS):
+            return
+        data, places = (Fact() if v is None else self._recurrence.fact(v) for v in node.inputs[:2])
+        axes = data.dims
+        if node.is_op("GatherND") and not node.attribute("batch_dims", 0) and places.shape:
+            axes = data.dims[: places.shape[-1].value]
+        elif node.is_op("Gather", "GatherElements") and axes:
+            axes = (axes[node.attribute("axis", 0)],)
+        else:
+            axes = ()
+        sizes = [dim.value for dim in axes if dim.value]
+        if not sizes or len(sizes) < len(axes):
+            raise Unfit(f"{node} reads by it")
+        if not -min(sizes) <= operands[1][0] <= operands[1][1] < min(sizes):
+            self.misses[node] = sizes
+
+    def flags(self) -> list[Value]:
+        """The truth values that the nodes read and no state changes."""
+        own = {value for node in self._recurrence.nodes for value in node.outputs}
+        own |= {state.argument for state in self._recurrence.states}
+        read = dict.fromkeys(v for node in self._recurrence.nodes for v in node.inputs)
+        return [v for v in read if v is not None and v not in own and self.of(v) == (0, 1)]
 
     def _bounds(self, value: Value) -> Interval:
         return _integral(self._own[value] if value in self._own else self.of(value))
@@ -165,6 +230,8 @@ class Intervals(Extents):
 
 
 def _integral(extent: Extent) -> Interval:
+    if not all(map(math.isfinite, extent)):
+        raise Unfit("it may be any number")
     return int(extent[0]), int(extent[1])
 
 
@@ -189,6 +256,7 @@ def _as_bound(node: Node) -> tuple[str, list[Value]]:
     return (kind if sides == branches else OPPOSITE[kind]), branches
 
 
+_SELECTIONS = ("Identity", "Min", "Max", "Clip", "Relu", "Abs")
 _BOUNDING = (
     *("Identity", "Cast", "Min", "Max", "Clip", "Where", "Relu", "Mod"),
     *("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Xor"),

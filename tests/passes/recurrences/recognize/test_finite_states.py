@@ -123,3 +123,89 @@ def test_places_in_rows(kind, shape):
     feeds = {"x": np.full((3, 3), 7, kind), "s0": np.zeros(shape, kind)}
     with pytest.raises(reference.EvaluationError):
         reference.run(model, feeds)
+
+
+LOOKED_UP = "table = Constant <value = int64[4] {1, 2, 0, 7}> () g = Greater (e, nil) "
+
+
+@pytest.mark.parametrize("shape", ["", "[3]"])
+@pytest.mark.parametrize("start", ["s0", "zero"])
+def test_places_that_no_run_reaches(shape, start):
+    """Column 7 of the table reads beyond it, and fails only for a run that looks there."""
+    body = LOOKED_UP + "a = Gather (table, s) s2 = Where (g, a, s) r = Identity (s)"
+    if not shape:
+        body = body.replace("g = Greater (e, nil)", "h = ReduceSum (e, no) g = Greater (h, nil)")
+    text = loop(body, f"int64{shape} s {start}", f"int64{shape} r")
+    text = text.replace("h = ReduceSum (e, no)", "h = ReduceSum <keepdims = 0> (e)")
+    if start == "zero":
+        ends = "int64 zero = {0}" if not shape else "int64[3] zero = {0, 0, 0}"
+        text = text.replace(f", int64{shape} zero)", ")").replace("<bool yes", f"<{ends}, bool yes")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        fed = {"s0": np.zeros(shape and (3,), np.int64)} if start == "s0" else {}
+        assert_same(text, model, numbers(length), exact=True, **fed)
+    if start == "s0":
+        feeds = {"x": np.ones((2, 3), np.float32), "s0": np.full(shape and (3,), 3)}
+        for each in (as_model(text), model):
+            with pytest.raises(reference.EvaluationError):
+                reference.run(each, {**feeds, "n": np.array(2)})
+            few = reference.run(each, {**feeds, "x": feeds["x"][:0], "n": np.array(0)})
+            np.testing.assert_array_equal(few[0], feeds["s0"])
+
+
+AUTOMATA = {
+    "element of a row": "row = Gather (words, s) s2 = Gather (row, k)",
+    "element at two places": "a = Unsqueeze (s, at) b = Unsqueeze (k, at) p = Concat <axis = 0>"
+    " (a, b) s2 = GatherND (words, p)",
+    "element at a computed place": "a = Mul (s, two) p = Add (a, k) l = Reshape (words, flat)"
+    " s2 = Gather (l, p)",
+}
+
+
+@pytest.mark.parametrize("name", AUTOMATA)
+def test_automata(name):
+    body = """words = Constant <value = int64[3, 2] {1, 0, 2, 0, 2, 1}> () two = Constant <value =
+        int64 {2}> () at = Constant <value = int64[1] {0}> () flat = Constant <value = int64[1]
+        {-1}> () h = ReduceMax <keepdims = 0> (e) g = Greater (h, half) k = Cast <to = 7> (g) """
+    text = loop(f"{body}{AUTOMATA[name]} r = Identity (s)", "int64 s s0", "int64 r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, s0=np.array(1))
+    few = reference.run(model, {"x": numbers(0), "n": np.array(0), "s0": np.array(9)})
+    np.testing.assert_array_equal(few[0], 9)
+
+
+@table(
+    "m = Greater (s, half) t = Where (m, nil, half) g = Greater (e, t) s2 = Cast <to = 1> (g)",
+    "t = Sub (half, s) g = Greater (e, t) one1 = Cast <to = 1> (one) s2 = Where (g, one1, nil)",
+)
+def test_floats_that_are_truth_values(body):
+    text = loop(f"{body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        for start in (0, 1, -0.25, np.nan, np.inf):
+            fed = np.full(3, start, np.float32)
+            assert_same(text, model, numbers(length), exact=True, s0=fed)
+
+
+@table(
+    "g = Greater (e, s) f = Cast <to = 1> (g) s2 = Neg (f)",
+    "g = Greater (e, s) s2 = Where (g, half, nil)",
+    "g = Greater (e, s) f = Cast <to = 1> (g) h = Less (e, nil) s2 = Where (h, f, s)",
+)
+def test_floats_that_are_none_stay(body):
+    """A -0, a half, a float that is kept."""
+    assert "carries 's'" in reason(loop(body, "float[3] s s0"))
+
+
+def test_a_counter_that_a_test_clears():
+    """With the truth values that it reads told apart, a counter is cleared before 3."""
+    body = """three = Constant <value = int64 {3}> () zero = Constant <value = int64 {0}> ()
+        m = ReduceMax <keepdims = 0> (e) x1 = Greater (m, half) d = Xor (x1, t)
+        a = Add (s, one) b = Where (d, a, zero) h = Equal (b, three) t2 = Xor (t, h)
+        s2 = Where (h, zero, b) r = Identity (t2)"""
+    text = loop(body, "int64 s nought; bool t no", "bool r").replace(", int64 nought, bool no", "")
+    text = text.replace("<bool yes", "<int64 nought = {0}, bool no = {0}, bool yes")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True)
