@@ -93,6 +93,11 @@ class Feeding(Iterations):
             self._same[value] = self._enter(value)
         return self._same[value]
 
+    def enter(self, value: Value, operand: Operand) -> None:
+        """Record the loop-invariant operand of a value that no graph has."""
+        self._same[value] = operand
+        self.inference.assume(value, operand.fact)
+
     def _enter(self, value: Value) -> Operand:
         graph = self.graph
         # An initializer of the body is not visible outside, and comes along as a copy.

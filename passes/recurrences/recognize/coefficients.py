@@ -65,6 +65,9 @@ _NUMPY: dict[str, Callable[..., Array]] = {
     "And": np.logical_and,
     "Or": np.logical_or,
     "LogSumExp": np.logaddexp,
+    "BitwiseXor": np.bitwise_xor,
+    "BitwiseAnd": np.bitwise_and,
+    "BitwiseOr": np.bitwise_or,
 }
 """The operators on constants; integers are never divided."""
 

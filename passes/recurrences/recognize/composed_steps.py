@@ -42,6 +42,7 @@ from .semirings import (
     TRUTH,
     Place,
     Product,
+    Semiring,
     flag_of,
     products,
 )
@@ -72,9 +73,15 @@ def raise_step(recurrence: Recurrence) -> Replacement:
             f"states too large for steps of doubling distance, {most}, depend on each other"
         )
     recurrence.require_room(whole)
+    return _raise_over(recurrence, fact, NanStates(recurrence, fact), SEMIRINGS)
+
+
+def _raise_over(
+    recurrence: Recurrence, fact: Fact, nans: NanStates, semirings: Sequence[Semiring]
+) -> Replacement:
+    """Replace states over the first pair of operations that holds them."""
     obstacles = [((-1, False), "its element type has no sums and products")]
-    nans = NanStates(recurrence, fact)
-    for semiring in SEMIRINGS:
+    for semiring in semirings:
         if fact.elem_type not in semiring.types:
             continue
         is_log = semiring is LOGARITHMS
@@ -97,6 +104,9 @@ def _raise_one(recurrence: Recurrence, fact: Fact) -> Replacement:
     try:
         (step,) = reader.read()
     except Unfit as reason:
+        bits = [row for row in SEMIRINGS if row.act.startswith("Bitwise")]
+        if any(node.is_op(row.join) for node in recurrence.nodes for row in bits):
+            return _raise_over(recurrence, fact, nans, bits)
         logarithm = _raise_logarithm(recurrence, fact)
         if logarithm is None:
             raise Unfit(f"it is not a linear recurrence: {reason}") from reason
@@ -215,6 +225,8 @@ def _raise_several(
     obstacle = _obstacle_to_wide(recurrence, reader, steps)
     if obstacle:
         raise Unfit(obstacle)
+    if not is_small(fact):
+        raise Unfit("it is a state too large for steps of doubling distance")
     is_plain = reader.semiring is SUMS and reader.modulus is None
     matrix = _constant_weights(reader, steps) if is_plain else None
     if matrix is not None and len(matrix) <= WIDEST and not steps[0].is_reset:
@@ -332,7 +344,8 @@ def _parts(
         assert weight is not None
         if weight.number is None and not weight.batched and reader.semiring is SUMS:
             power = reader.value_of(weight) if reader.is_float else None
-        if weight.number == reader.one.number or power is not None:
+        is_one = weight is reader.one or weight.number == reader.one.number is not None
+        if is_one or power is not None:
             del parts[Place(0, 0)]
         if plain.is_bounded and is_zero(plain.offset):
             del parts[Place(0, 1)]

@@ -113,7 +113,8 @@ class Extents:
         # A NaN compares false, and becomes any integer.
         if is_whole and source is not None and not math.isfinite(self._limits(source)[0]):
             return (least, most), not node.is_op(*COMPARISONS, "Equal")
-        first, last = rule(*operands)
+        is_square = node.is_op("Mul") and node.inputs[0] is node.inputs[1]
+        first, last = _square(operands[0]) if is_square else rule(*operands)
         if node.is_op("Cast") and (least, most) == (0, 1):
             return (int(not first <= 0 <= last), int((first, last) != (0, 0))), False
         fits = least <= first and last <= most
@@ -173,6 +174,15 @@ def _magnitude(one: Extent) -> Extent:
     return (0 if one[0] <= 0 <= one[1] else min(ends)), max(ends)
 
 
+def _square(one: Extent) -> Extent:
+    least, most = _magnitude(one)
+    return least * least, most * most
+
+
+def _power(one: Extent, other: Extent) -> Extent:
+    return _square(one) if other == (2, 2) else (0, math.inf) if one[0] >= 0 else _ALL
+
+
 ELEMENTS = (
     *("Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape"),
     *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Cast"),
@@ -196,6 +206,7 @@ _RULES: dict[str, Rule] = {
     "Div": _corners(_quotient),
     "Mod": _mod,
     "Abs": _magnitude,
+    "Pow": _power,
     "Where": _where,
     "Equal": _equal,
     "Less": _corners(lambda a, b: int(a < b)),

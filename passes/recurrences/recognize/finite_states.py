@@ -105,8 +105,8 @@ def _look_up(recurrence: Recurrence) -> Replacement:
     rows = emit.concat(
         [recurrence.first_row(), recurrence.feeding.cut(values, [1], [_END], [0])], 0, "rows"
     )
-    joined = _look_again(recurrence, [rows], [own])
-    return replace_rows(recurrence, joined, "tables in steps of doubling distance", True)
+    looked = _look_again(recurrence, [rows], [own])
+    return replace_rows(recurrence, looked, "tables in steps of doubling distance", True)
 
 
 def _outputs(nodes: Sequence[Node]) -> list[Value]:
@@ -240,7 +240,7 @@ def _replacement(
 def _look_again(
     recurrence: Recurrence, rows: Sequence[Value], facts: Sequence[Fact]
 ) -> list[Value]:
-    """Emit the states once more from those before, so that a read outside fails as in the loop."""
+    """Emit the states from those before; a read outside fails as in the loop."""
     emit, feeding, states = recurrence.emit, recurrence.feeding, recurrence.states
     before = {
         state.argument: Operand(feeding.cut(own, [0], [-1], [0]), True, fact)

@@ -212,8 +212,9 @@ class Intervals(Extents):
         Args:
             wraps: true if results may wrap.
         """
-        starts = [start for start in (self.begins(), self.next(self.limits)) if start is not None]
-        for states in starts:
+        for states in (self.begins(), self.next(self.limits)):
+            if states is None:
+                continue
             for attempt in range(_ROUNDS):
                 self.wraps = False
                 after = self.next(states)
@@ -235,9 +236,10 @@ def _integral(extent: Extent) -> Interval:
     return int(extent[0]), int(extent[1])
 
 
-def _widened(new: Interval, old: Interval, limits: Interval) -> Interval:
+def _widened(new: Interval, old: Interval, limits: Extent) -> Interval:
     """The interval with each end that moved at the limit of its type."""
-    return (limits[0] if new[0] < old[0] else old[0], limits[1] if new[1] > old[1] else old[1])
+    least, most = _integral(limits)
+    return (least if new[0] < old[0] else old[0], most if new[1] > old[1] else old[1])
 
 
 def _as_bound(node: Node) -> tuple[str, list[Value]]:

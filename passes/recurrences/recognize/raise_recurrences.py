@@ -126,13 +126,21 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         from .cell_emission import raise_cell
         from .composed_steps import raise_step
         from .finite_states import raise_finite
+        from .images import raise_image
         from .matrix_steps import raise_matrices
         from .observations import raise_observed
         from .recurrence import AllIterations
         from .registers import raise_register
         from .repeated_steps import raise_repeated
 
-        steps = (raise_step, raise_finite, raise_observed, raise_register, raise_matrices)
+        steps = (
+            raise_step,
+            raise_finite,
+            raise_observed,
+            raise_register,
+            raise_matrices,
+            raise_image,
+        )
         raisers = [*steps, raise_repeated, raise_cell]
         iterations = AllIterations(loop_view, inference, self, certain, raisers)
         if not iterations.replacements:

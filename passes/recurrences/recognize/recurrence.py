@@ -342,6 +342,7 @@ class AllIterations(Batcher):
         Raises:
             Unbatchable: no batching rule.
         """
+        before = {value: self.operands[value] for value in operands if value in self.operands}
         self.operands.update(operands)
         try:
             for node in nodes:
@@ -352,6 +353,7 @@ class AllIterations(Batcher):
             computed = [v for node in nodes for v in node.outputs if v is not None]
             for value in (*operands, *computed):
                 self.operands.pop(value, None)
+            self.operands.update(before)
 
     def _missing(self, value: Value) -> Node | None:
         """The node of the body that must still be computed for a value."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
+from ....facts.types import IEEE_FLOATS, INTEGER_BITS, PLAIN_INTEGERS
 from ....ir import Array, Value
 from ....ops.builder import Builder
 from ...utils.select import select
@@ -57,6 +57,9 @@ SEMIRINGS = (
     Semiring("Min", "Max", NUMBERS),
     TRUTH,
     Semiring("Or", "And", (_TYPES.BOOL,)),
+    Semiring("BitwiseXor", "BitwiseAnd", tuple(INTEGER_BITS)),
+    Semiring("BitwiseOr", "BitwiseAnd", tuple(INTEGER_BITS)),
+    Semiring("BitwiseAnd", "BitwiseOr", tuple(INTEGER_BITS)),
     SUMS,
     Semiring("Max", "Add", (*IEEE_FLOATS, _TYPES.INT64), rounds=True),
     Semiring("Min", "Add", (*IEEE_FLOATS, _TYPES.INT64), rounds=True),
@@ -85,6 +88,8 @@ def neutral(operator: str, dtype: np.dtype[np.generic], is_added: bool = False) 
             return np.array(-np.inf if is_least else np.inf, dtype)
         limits = np.iinfo(dtype.name)
         return np.array(limits.min if is_least else limits.max, dtype)
+    if operator == "BitwiseAnd":
+        return np.invert(np.array(0, dtype))
     return np.array(operator in ("Mul", "And"), dtype)
 
 

@@ -147,7 +147,7 @@ class StepReader(Coefficients):
         return self._neutral(self.semiring.join)
 
     def _neutral(self, operator: str) -> Coefficient:
-        if operator in ("Max", "Min", "LogSumExp"):
+        if operator in ("Max", "Min", "LogSumExp", "BitwiseAnd"):
             array = neutral(operator, self._dtype, self.semiring.act == "Add")
             return Coefficient(None, self._emit.constant(array, "nothing"), array=array)
         return ONE if neutral(operator, self._dtype) else ZERO
@@ -354,7 +354,7 @@ class StepReader(Coefficients):
         return self._with(product, part)
 
     def _is_nothing(self, part: Coefficient) -> bool:
-        return part.number == 0.0 and self.semiring.join in ("Add", "Xor", "Or")
+        return part.number == 0.0 and self.semiring.join in _ADDING
 
     @staticmethod
     def _with(product: Coefficient, part: Coefficient) -> Coefficient:
@@ -381,6 +381,11 @@ class StepReader(Coefficients):
         if self.semiring.act != "Mul" and not step.is_constant:
             raise Unfit(f"{node} computes the next value")
         return self._negative(step)
+
+    def _complement(self, node: Node) -> Step:
+        ones = np.invert(np.array(0, self._dtype))
+        own = Coefficient(None, self._emit.constant(ones, "ones"), array=ones)
+        return self._binary(node, "BitwiseXor", self._of(node.inputs[0]), self._constant(own))
 
     def _negation(self, node: Node, step: Step) -> Step:
         return self._binary(node, "Xor", step, self._constant(ONE))
@@ -747,6 +752,8 @@ def _folded(kind: str) -> Callable[[StepReader, Node], Step]:
     return lambda reader, node: reader._fold(node, kind)
 
 
+_ADDING = ("Add", "Xor", "Or", "BitwiseXor", "BitwiseOr")
+"""The operators of which 0 is the neutral element."""
 _REDUCTIONS = {"ReduceSum": "Add", "ReduceProd": "Mul", "ReduceMax": "Max", "ReduceMin": "Min"}
 _OF_TRUTH = ("Not", "Xor", "And", "Or", "Equal")
 _RULES: dict[str, Callable[[StepReader, Node], Step]] = {
@@ -771,5 +778,7 @@ _RULES: dict[str, Callable[[StepReader, Node], Step]] = {
     "And": StepReader._gate,
     "Or": StepReader._select,
     "Equal": StepReader._equal,
+    **{kind: _folded(kind) for kind in ("BitwiseXor", "BitwiseAnd", "BitwiseOr")},
+    "BitwiseNot": StepReader._complement,
 }
 """The rules of operators; those of numbers hold where the sum or the product is theirs."""

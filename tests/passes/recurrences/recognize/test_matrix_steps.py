@@ -28,11 +28,21 @@ BODIES = {
     " t = Sum (b, f)",
     "a sum of products": "u = Unsqueeze (s, last) g = Unsqueeze (e, first) h = Mul (w, g)"
     " a = Mul (u, h) t = ReduceSum <keepdims = 0> (a, first)",
+    "a shift and an insertion": "a, b = Split <axis = 0> (s, parts) g = Neg (b)"
+    " h = Slice (e, one1, two) p = Sub (h, g) t = Concat <axis = 0> (p, a)",
+    "elements put together": "a, b = Split <axis = 0> (s, parts) h = Slice (e, one1, two)"
+    " p = Max (h, b) q0 = Add (a, m2) t = Concat <axis = 0> (p, q0)",
+    "a row of a table of distances": "a, b = Split <axis = 0> (s, parts) h = Concat <axis = 0>"
+    " (f0, a) g = Add (h, e) t = Min (g, s)",
+    "a choice of elements": "u = Unsqueeze (e, first) d = MatMul (u, w) c = Squeeze (d, first)"
+    " h = Mul (s, c) t = Where (k, h, f)",
     "masked": VITERBI.replace("t =", "n =") + " t = Where (k, n, s)",
     "kept": VITERBI.replace("t =", "n =") + " o = Max (n, f) t = Where (k, s, o)",
 }
 TEXT = """g (float[N, 3] x, float[N, 3] y, bool[N, 1] k0, float[3] s0)
     => (float[3] r, float[N, 3] z) <int64[1] first = {0}, int64[1] last = {1},
+    int64[2] parts = {2, 1}, int64[1] one1 = {1}, int64[1] two = {2}, float[2] m2 = {1, -1},
+    float[1] f0 = {0.5},
     float[3, 3] m = {0.5, -1, 0.25, 0.75, -0.5, 1, -1.25, 0.5, 0},
     float[3, 3] w = {0.5, 0.25, 0.25, 0.125, 0.5, 0.375, 0.25, 0.25, 0.5}> {
     r, z = Scan <num_scan_inputs = 3, body = b (float[3] s, float[3] e, float[3] f, bool[1] k)
