@@ -168,9 +168,9 @@ def _addends_along(
                 return None
             leads[value] = tuple(axes)
     shapes = {recurrence.fact(value).shape for value in (result, state.argument)}
-    known = all(dim.value is not None for v in addends for dim in recurrence.fact(v).dims)
+    fixed = all(dim.value is not None for v in addends for dim in recurrence.fact(v).dims)
     # An addend of which one iteration makes a factor, too, cannot be left out alone.
-    if not known or not factors.isdisjoint(addends) or (addends and semiring is LOGARITHMS):
+    if not fixed or not factors.isdisjoint(addends) or (addends and semiring is LOGARITHMS):
         return None
     return list(addends) if leads.get(result) == own and len(shapes) == 1 else None
 
@@ -306,8 +306,8 @@ class _Emission:
         if self._is_sparse:  # an infinity stays out of elements that do not read it
             dtype = onnx.helper.tensor_dtype_to_np_dtype(self._fact.elem_type)
             nothing = emit.constant(neutral(semiring.join, dtype), "nothing")
-            gone = [emit.add("Equal", [factor, nothing], "gone") for factor in factors]
-            absent = emit.add("Or", gone, "absent")
+            absences = [emit.add("Equal", [factor, nothing], "gone") for factor in factors]
+            absent = emit.add("Or", absences, "absent")
             terms = emit.add("Where", [absent, nothing, terms], "terms")
         if semiring is not LOGARITHMS:
             return emit.reduce(f"Reduce{_SUMS[semiring.join]}", terms, (1,), "product")
