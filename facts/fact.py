@@ -83,6 +83,14 @@ class Fact:
             raise ValueError("the elements are not followed")
         return self.content
 
+    @property
+    def truth(self) -> bool | None:
+        """The truth value of its one element; None where it is not known."""
+        number = (
+            self.content.item() if self.content is not None and self.content.size == 1 else None
+        )
+        return number if isinstance(number, bool) else None
+
     def without_content(self) -> Fact:
         """The same without the elements."""
         return self if self.content is None else dataclasses.replace(self, content=None)

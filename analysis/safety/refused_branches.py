@@ -21,7 +21,7 @@ _MOST_NODES = 64
 
 
 def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | None:
-    """The branch whose results a node certainly refuses, and that node.
+    """The branch in which, or whose results, a node certainly refuses, and that node.
 
     None if there is none, or if both are refused.
 
@@ -29,11 +29,16 @@ def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | 
         node: an If.
         inference: facts about values.
     """
-    graph = node.graph
-    results = [[inference.fact(v) for v in node.body(name).outputs] for name in _BRANCHES]
-    if graph is None or not any(map(_differ, *results)):
+    graph, bodies = node.graph, [node.body(name) for name in _BRANCHES]
+    # A known condition decides by itself, also where all fails after it.
+    condition = node.inputs[0]
+    if graph is None or condition is None or inference.fact(condition).truth is not None:
         return None
-    refusing = [_refusing(graph, node, facts, inference) for facts in results]
+    results = [[inference.fact(value) for value in body.outputs] for body in bodies]
+    refusing = [_failing(body, inference) for body in bodies]
+    if any(map(_differ, *results)):
+        after = [_refusing(graph, node, facts, inference) for facts in results]
+        refusing = [one or other for one, other in zip(refusing, after, strict=True)]
     pairs = [(name, one) for name, one in zip(_BRANCHES, refusing, strict=True) if one is not None]
     return pairs[0] if len(pairs) == 1 else None
 
@@ -41,6 +46,12 @@ def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | 
 def _differ(one: Fact, other: Fact) -> bool:
     """Test for different ranks."""
     return one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape)
+
+
+def _failing(body: Graph, inference: ShapeInference) -> Node | None:
+    """The first node of a branch that refuses what it reads there."""
+    nodes = (node for node in body.nodes() if _refuses(node, {}, inference))
+    return next((node for node in nodes if body in body.dependents([node])), None)
 
 
 def _refusing(

@@ -121,10 +121,8 @@ def _loop_inputs(inference: Inference, node: Node) -> list[Fact]:
 
 
 def _if_outputs(inference: Inference, node: Node) -> list[Fact]:
-    holds = fact_of(inference, node.inputs[0]).content
-    names = ["then_branch", "else_branch"]
-    if holds is not None and holds.size == 1 and isinstance(holds.item(), bool):
-        names = names[:1] if holds.item() else names[1:]
+    holds = fact_of(inference, node.inputs[0]).truth
+    names = ["then_branch"] * (holds is not False) + ["else_branch"] * (holds is not True)
     branches = [[inference.fact(value) for value in node.body(name).outputs] for name in names]
     if len(branches) == 1:
         return branches[0]

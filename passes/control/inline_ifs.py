@@ -8,9 +8,9 @@
 ->
     y = Relu(x)
 
-An If on a run-time condition is inlined where another node certainly refuses the rank that one
-branch returns, since inputs on which the original fails are outside of the claim: `squeeze(-1)` as
-an If before an LSTM, Gemm or Conv.
+An If on a run-time condition is inlined where a node certainly refuses a rank in one branch or
+after it, since inputs on which the original fails are outside of the claim: `squeeze(-1)` as an If
+before an LSTM, Gemm or Conv.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONDITION_SIZE = Message(
 )
 _INLINED = Message("branch-inlined", "inlined, its condition is always {condition}")
 _REFUSED = Message(
-    "branch-refused", "inlined, since {node} refuses the rank that its {branch} returns"
+    "branch-refused", "inlined, since {node} refuses a rank that its {branch} brings"
 )
 _INLINED_WITH = Message("inlined-with-branch", "inlined with the branch around it")
 

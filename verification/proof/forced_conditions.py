@@ -37,10 +37,15 @@ def forced_conditions(terms: Terms, log: Log) -> Forced:
     """
     forced: Forced = {}
     choices = set(_choices(terms))
-    for each in log if choices else ():
+    for each in log:
         if each.head.op is None or any(guard.is_loop for guard in each.guards):
             continue
         place = tuple([guard.key for guard in each.guards])
+        if each.guards and must_fail(each.head, each.args):
+            guard = each.guards[-1]
+            assert guard.condition is not None
+            forced.setdefault(place[:-1], {})[guard.condition] = not guard.holds
+            continue
         for choice in itertools.islice(_below(each, choices), _MOST_CHOICES):
             condition, *branches = choice.operands
             refused = [_fails_with(terms, each, choice, branch) for branch in branches]
