@@ -46,6 +46,22 @@ def reduce_then_squeeze(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.along("Squeeze", reduced, axes)]
 
 
+def _mirrors_matrix(node: Node, types: Types) -> bool:
+    return types.rank(node.inputs[0]) == 2 and node.attribute("mode", "constant") != "constant"
+
+
+@decomposes("Pad", where=_mirrors_matrix)
+def pad_as_image(draft: NodeDraft) -> Sequence[Value | None]:
+    """A matrix padded as an image of one channel."""
+    if draft.source < 11 or draft.input(3) is not None:
+        draft.refuse("its lengths are an attribute, or of axes that it names")
+    lengths = draft.required_constant(1, "the lengths").tolist()
+    image = draft.unsqueeze(draft.data, [0, 1])
+    lengths = draft.ints([0, 0, *lengths[:2], 0, 0, *lengths[2:]], "lengths")
+    padded = draft.emit("Pad", [image, lengths], "padded", attributes=draft.attributes)
+    return [draft.along("Squeeze", padded, [0, 1])]
+
+
 def _has_no_numbers(node: Node, types: Types) -> bool:
     """Test for a second input that is absent or empty."""
     return len(node.inputs) < 2 or node.inputs[1] is None or types.shape(node.inputs[1]) == [0]

@@ -60,3 +60,14 @@ def test_axes_and_shapes_without_numbers(name, attributes, left):
     target = lacking(forms={name: (form,)})
     outcome = fitted(text, target, {"x": NUMBERS}, passes=())
     assert not outcome.untaken and operators(outcome) == ["Neg", *left]
+
+
+@table(("reflect", "1, 2, 0, 1"), ("edge", "0, -1, 0, 3"))
+def test_a_matrix_is_padded_as_an_image(mode, lengths):
+    """onnx2torch reflects images alone; Silero pads a row of sound."""
+    node = f'p = Constant <value_ints = [{lengths}]> () y = Pad <mode = "{mode}"> (x, p)'
+    text = one_node(node, "float[n, 4] x", 17)
+    target = lacking(forms={"Pad": (Form(ranks={"data": (3, 4)}),)})
+    outcome = fitted(text, target, {"x": X}, passes=())
+    assert "Pad" in operators(outcome) and not outcome.untaken
+    assert not fitted(text, lacking(), passes=()).changed
