@@ -48,7 +48,7 @@ def find_cell(of: Interpretation) -> Cell:
         Unfit: no cell matches.
     """
     states = of.recurrence.states
-    results = {state: of.result(state.result) for state in states}
+    results = of.nexts
     if len(states) == 2:
         cell = _lstm(of.atoms, results)
     elif len(states) == 1:

@@ -74,7 +74,8 @@ def _companions(
         better, value, before = node.inputs
         own = iterations.inference.fact(other.initial).shape
         fits = own is not None and fact.shape in (own, ())
-        alone = body.users(other.argument) == [node] and other.result not in names
+        own_users = [*body.users(other.argument), *body.users(other.result)]
+        alone = all(user in (node, body) for user in own_users) and other.result not in names
         if better is not comparison.flag or before is not other.argument or not alone:
             return None
         if value is None or not fits or own != iterations.inference.fact(other.result).shape:

@@ -1,4 +1,4 @@
-"""Masked cells: h = Where (mask, new, h) keeps the state of some rows.
+"""Masked cells: h = Where (mask, new, h) keeps the state of some rows, as h + m (new - h) does.
 
 Operators have no mask, but rows may have different lengths. So the live elements of each row are
 packed first, in their order, and the row runs as many steps. The state after iteration t is the
@@ -10,10 +10,12 @@ rows = Concat (h0, h_all), counts = CumSum (mask), h = GatherElements (rows, cou
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
+from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
@@ -57,6 +59,22 @@ def _mask_of(recurrence: Recurrence, state: State) -> Mask | None:
         if branch is not None and skip_identities(branch) is state.argument:
             return Mask(condition, keeps)
     return None
+
+
+def truth_of(value: Value, fact: Callable[[Value], Fact]) -> Mask | None:
+    """The condition that makes a value 1, or with `keeps` 0; None for other values."""
+    node = skip_identities(value).producer
+    source = None if node is None or not node.inputs else node.inputs[-1]
+    if node is None or source is None or node.domain or node.op.references:
+        return None
+    if node.is_op("Cast"):
+        is_truth = fact(source).elem_type == onnx.TensorProto.BOOL
+        return Mask(source, False) if is_truth else None
+    inner = truth_of(source, fact) if node.is_op("Sub") else None
+    tensor = None if node.inputs[0] is None else node.inputs[0].constant
+    if inner is None or tensor is None or not tensor.is_readable or tensor.size != 1:
+        return None
+    return Mask(inner.value, not inner.keeps) if float(tensor.numpy().reshape(())) == 1.0 else None
 
 
 def mask_aliases(state: State) -> list[Value]:

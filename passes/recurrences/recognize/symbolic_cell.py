@@ -13,12 +13,13 @@ import numpy as np
 
 from ....facts.fact import Shape, integers
 from ....ir import Node, Value
+from ....ir.lazy import lazy_property
 from ....ops.batching import Unbatchable
 from ...iteration.loop_view import State
 from ..weights import Matrix, Unfit
 from .column_sums import Row, align, map_parts
 from .finiteness import Finiteness
-from .masked_sequences import find_mask, mask_aliases
+from .masked_sequences import Mask, find_mask, mask_aliases, truth_of
 from .polynomials import Activation, Atoms, Free, Product, StateAtom, Sum, number
 from .recurrence import Recurrence
 
@@ -105,6 +106,33 @@ class Interpretation:
         if len(row) != 1:
             raise Unfit("is joined of several parts")
         return row[0][0]
+
+    @lazy_property
+    def nexts(self) -> dict[State, Sum]:
+        """The sums of the next values in live iterations.
+
+        Raises:
+            Unfit: no sum describes one.
+        """
+        totals = {state: self.result(state.result) for state in self.recurrence.states}
+        if self.mask is not None:
+            return totals
+        used = {i for total in totals.values() for monomial in total.terms for i in monomial}
+        frees = {index: self.atoms[index] for index in sorted(used)}
+        fact = self.recurrence.fact
+        truths = {
+            i: truth_of(free.value, fact) for i, free in frees.items() if isinstance(free, Free)
+        }
+        for condition in dict.fromkeys(truth.value for truth in truths.values() if truth):
+            own = {
+                i: truth.keeps for i, truth in truths.items() if truth and truth.value is condition
+            }
+            for keeps in (False, True):
+                still = {s: _at(total, own, keeps) for s, total in totals.items()}
+                if all(total == self.atoms.of(StateAtom(s)) for s, total in still.items()):
+                    self.mask = Mask(condition, keeps)
+                    return {s: _at(total, own, not keeps) for s, total in totals.items()}
+        return totals
 
     def aliases(self, state: State) -> list[Value]:
         """The values of the cycle that equal a state in the next iteration."""
@@ -315,3 +343,19 @@ class Interpretation:
         """Combine two rows, column by column."""
         parts = align(self.atoms, one, other)
         return tuple([(make(mine, right), width) for mine, right, width in parts])
+
+
+def _at(total: Sum, flags: Mapping[int, bool], truth: bool) -> Sum:
+    """A sum where a condition holds, or not: each atom of flags is 1 or 0.
+
+    Args:
+        total: the sum.
+        flags: the atoms that the condition makes, with true for those that are 1 without it.
+        truth: true where the condition holds.
+    """
+    left = Sum({})
+    for monomial, factor in total.terms.items():
+        if all(flags.get(index, not truth) != truth for index in monomial):
+            rest = tuple([index for index in monomial if index not in flags])
+            left = left + Sum({rest: factor})
+    return left

@@ -29,6 +29,16 @@ def test_the_best_and_its_index(compare, start):
         assert_same(text, model, x, exact=True, s0=np.array(start, np.float32), **STARTS)
 
 
+def test_all_indices_of_the_best():
+    """A copy of the index in each iteration, which the last one alone does not tell."""
+    body = "g = Greater (e, s) s2 = Where (g, e, s) w2 = Where (g, i, w) r = Identity (w2)"
+    text = loop(body, "float[3] s s0; int64[3] w w0", "int64[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        fed = {"s0": numbers(1)[0], "w0": np.array([5, 6, 7])}
+        assert_same(text, model, numbers(length), exact=True, **fed)
+
+
 @pytest.mark.parametrize("compare", ["GreaterOrEqual (q, s)", "LessOrEqual (q, s)"])
 def test_the_last_of_equal_ones(compare):
     text = (

@@ -131,6 +131,48 @@ def test_masked_states(kind):
     check(scan(kind, "Where (no, {0}, {0}n)", more="no = Not (mask)"), op_type=kind, masks=of_rows)
 
 
+FACTORS = {
+    "a difference": "{0}d = Sub ({0}n, {0}) {0}k = Mul (k, {0}d) {0}2 = Add ({0}, {0}k)",
+    "two products": "{0}j = Sub (unit, k) {0}d = Mul (k, {0}n) {0}k = Mul ({0}, {0}j)"
+    " {0}2 = Add ({0}d, {0}k)",
+    "two products, where it does not hold": "{0}j = Sub (unit, k) {0}d = Mul ({0}n, {0}j)"
+    " {0}k = Mul (k, {0}) {0}2 = Add ({0}d, {0}k)",
+}
+
+
+def by_factor(kind, spelling):
+    """The masked loop with a mask of ones and zeros in place of the choices."""
+    choices = " ".join(FACTORS[spelling].format(s) for s in ("hc" if kind == "LSTM" else "h"))
+    model = scan(kind, "XX ({0}n)", more="unit = Constant <value_float = 1.0> ()"
+                 f" k = Cast <to = 1> (mask) {choices}")  # fmt: skip
+    body = model.graph.node[0].attribute
+    (graph,) = [one.g for one in body if one.HasField("g")]
+    nodes = [node for node in graph.node if node.op_type != "XX"]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return model
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("spelling", FACTORS)
+def test_factors_of_ones_and_zeros(kind, spelling):
+    check(by_factor(kind, spelling), op_type=kind, masks=of_rows)
+
+
+def test_a_factor_of_the_run_time_is_no_mask():
+    model = by_factor("RNN", "a difference")
+    text = as_model(model)
+    (graph,) = [one.g for one in text.graph.node[0].attribute if one.HasField("g")]
+    (cast,) = [node for node in graph.node if node.op_type == "Cast"]
+    for value in (*text.graph.input, *graph.input):
+        if value.name in ("masks", "mask"):
+            value.type.tensor_type.elem_type = 1
+    del cast.attribute[:]
+    cast.op_type = "Identity"
+    assert_keeps(RaiseRecurrences(spread_nan=True), text, "neither an activation nor a blend")
+
+
 @pytest.mark.parametrize("shape", ["bool", "bool[1]", "bool[1, 1]"])
 def test_a_mask_of_whole_iterations(shape):
     rest = {"bool": (), "bool[1]": (1,), "bool[1, 1]": (1, 1)}[shape]
