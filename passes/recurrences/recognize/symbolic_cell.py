@@ -353,9 +353,9 @@ def _at(total: Sum, flags: Mapping[int, bool], truth: bool) -> Sum:
         flags: the atoms that the condition makes, with true for those that are 1 without it.
         truth: true where the condition holds.
     """
-    left = Sum({})
+    own = Sum({})
     for monomial, factor in total.terms.items():
         if all(flags.get(index, not truth) != truth for index in monomial):
             rest = tuple([index for index in monomial if index not in flags])
-            left = left + Sum({rest: factor})
-    return left
+            own = own + Sum({rest: factor})
+    return own
