@@ -117,8 +117,8 @@ class Interpretation:
         totals = {state: self.result(state.result) for state in self.recurrence.states}
         if self.mask is not None:
             return totals
-        used = {i for total in totals.values() for monomial in total.terms for i in monomial}
-        frees = {index: self.atoms[index] for index in sorted(used)}
+        indices = {i for total in totals.values() for monomial in total.terms for i in monomial}
+        frees = {index: self.atoms[index] for index in sorted(indices)}
         fact = self.recurrence.fact
         truths = {
             i: truth_of(free.value, fact) for i, free in frees.items() if isinstance(free, Free)
