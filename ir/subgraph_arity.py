@@ -78,8 +78,9 @@ def body_arity(
     return inputs, output_count
 
 
+BRANCHES = ("then_branch", "else_branch")
 BODIES = {
-    "If": ("then_branch", "else_branch"),
+    "If": BRANCHES,
     "Loop": ("body",),
     "Scan": ("body",),
     "SequenceMap": ("body",),

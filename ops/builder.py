@@ -295,6 +295,11 @@ class Builder:
         self._require_axes("Concat", (axis,))
         return self.add("Concat", values, label, axis=axis)
 
+    def stack(self, values: Sequence[Value], axis: int, label: str) -> Value:
+        """Values stacked along a new axis."""
+        rows = [self.unsqueeze(value, axis, f"{value.name}_row") for value in values]
+        return self.concat(rows, axis, label)
+
     def new_shape(
         self, first: Value, rest: Value, numbers: Sequence[int] | None, label: str
     ) -> Value:

@@ -120,20 +120,29 @@ class Wrapper(OperatorRules):
         return float(EACH * (1 + elements(arrays)))
 
 
-_GATES = {"RNN": (1, 1), "GRU": (3, 2), "LSTM": (4, 3)}
-"""Numbers of gates and of activations in one direction."""
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+"""The number of gates of each recurrent operator."""
 
-_DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
+ACTIVATIONS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
+"""The default activations of one direction."""
 
-_ACTIVATIONS = frozenset(
-    [
-        *("Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh"),
-        *("HardSigmoid", "Elu", "Softsign", "Softplus"),
-    ]
-)
+PARAMETERS: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"), ()),
+    "Affine": (1.0, 0.0),
+    "ScaledTanh": (1.0, 1.0),
+    "LeakyRelu": (0.01,),
+    "ThresholdedRelu": (1.0,),
+    "Elu": (1.0,),
+    "HardSigmoid": (0.2, 0.5),
+}
+"""The activations of the operators, with the defaults of their parameters."""
+
+DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+"""For each direction, true if it runs from the last element to the first."""
 
 
-def _text(value: str | bytes) -> str:
+def text_of(value: str | bytes) -> str:
+    """The text of an attribute."""
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -144,14 +153,14 @@ class Recurrent(OperatorRules):
     def prove_safe(self, premises: Premises) -> None:
         """Sizes must fit, and there must be a step: runtimes refuse an empty sequence."""
         node = premises.node
-        gates, functions = _GATES[node.op_type]
-        direction = _text(node.attribute("direction", "forward"))
-        require(direction in _DIRECTIONS, "its direction is unknown")
-        directions = _DIRECTIONS[direction]
+        gates, functions = GATES[node.op_type], len(ACTIVATIONS[node.op_type])
+        direction = text_of(node.attribute("direction", "forward"))
+        require(direction in DIRECTIONS, "its direction is unknown")
+        directions = len(DIRECTIONS[direction])
         require(node.input(4) is None, "lengths of rows may be out of range")
         require(node.attribute("clip") is None, "its clip may not be positive")
-        names = [_text(name) for name in node.attribute("activations") or ()]
-        require(set(names) <= _ACTIVATIONS, "it has unknown activations")
+        names = [text_of(name) for name in node.attribute("activations") or ()]
+        require(set(names) <= set(PARAMETERS), "it has unknown activations")
         # The default of RNN names two activations, whatever its directions.
         counts = {0, functions * directions, 2 if node.op_type == "RNN" else 0}
         require(len(names) in counts, "it has activations for another number of directions")

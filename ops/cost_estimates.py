@@ -20,6 +20,9 @@ EACH = 500
 FEW = 5
 """The same where numpy computes or moves all of them at once."""
 
+FREE = ("Constant", "Identity")
+"""Operators without a noticeable cost at run time."""
+
 SLID = 40
 """Steps for each element that a window sees, at each place of it."""
 

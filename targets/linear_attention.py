@@ -19,7 +19,6 @@ import onnx
 
 from ..analysis.iterations.zero_iterations import ScanElements
 from ..analysis.shapes.inference import ShapeInference
-from ..facts.fact import element
 from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
 from ..ir import Node, Operator, Value
@@ -133,8 +132,8 @@ class _Reading:
             yield scanned.argument, scanned.source, scanned.axis % rank
         if view.maximum is None:
             return
-        count, start = element(self._inference.fact(view.maximum)), view.start
-        if not isinstance(count, Dimension) or not _is_true(start):
+        count, start = self._inference.number(view.maximum), view.start
+        if count is None or not _is_true(start):
             raise Unreadable
         self._require_sizes_of_nothing(count)
         for read in element_reads(view, self._inference):

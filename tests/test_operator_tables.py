@@ -22,7 +22,6 @@ REMAINING = {
     "passes/costs/cost_model.py": "operators whose cost is measured",
     "passes/costs/table.py": "measured costs, of control flow above all",
     "passes/recurrences/expand/expansion.py": "operators that the pass emits",
-    "passes/recurrences/functions.py": "activations that attributes of LSTM, GRU and RNN name",
     "passes/recurrences/recognize/extents.py": "ranges of the results of operators",
     "passes/recurrences/recognize/recurrence.py": "operators by which a state looks like a cell",
     "passes/recurrences/recognize/rules.py": "rules of cells, one function each",

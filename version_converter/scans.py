@@ -50,11 +50,11 @@ from ..passes.iteration.loop_view import (
     map_unique,
     move_axis,
     output_labels,
-    replace_outputs,
     row_type,
     unreadable,
 )
 from ..passes.scans.shapes import ScanShapes, Size, ValueAxis, emit_sizes
+from ..passes.utils.replace_all_uses import replace_outputs
 from ..passes.utils.traversal import inside_out
 from .types import Types
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 from ...facts.fact import UNKNOWN, Fact
 from ...ir import Graph, Node, Value
+from ...ir.subgraph_arity import BRANCHES
 from ...ops import rules_of
 from ..shapes.inference import ShapeInference
 
-_BRANCHES = ("then_branch", "else_branch")
 _MOST_NODES = 64
 """Limit of nodes after an If that are inferred anew."""
 
@@ -29,7 +29,7 @@ def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | 
         node: an If.
         inference: facts about values.
     """
-    graph, bodies = node.graph, [node.body(name) for name in _BRANCHES]
+    graph, bodies = node.graph, [node.body(name) for name in BRANCHES]
     # A known condition decides by itself, also where all fails after it.
     condition = node.inputs[0]
     if graph is None or condition is None or inference.fact(condition).truth is not None:
@@ -39,7 +39,7 @@ def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | 
     if any(map(_differ, *results)):
         after = [_refusing(graph, node, facts, inference) for facts in results]
         refusing = [one or other for one, other in zip(refusing, after, strict=True)]
-    pairs = [(name, one) for name, one in zip(_BRANCHES, refusing, strict=True) if one is not None]
+    pairs = [(name, one) for name, one in zip(BRANCHES, refusing, strict=True) if one is not None]
     return pairs[0] if len(pairs) == 1 else None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import onnx
 
 from ...facts.bounds import Bounds, Known, known
-from ...facts.fact import PRIVATE, Content, Fact, element
+from ...facts.fact import PRIVATE, Content, Fact
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
 from ..shapes.inference import ShapeInference
@@ -124,11 +124,11 @@ class _Reader:
 
     def _compared(self, node: Node, holds: bool, sizes: Sizes) -> Sequence[Sizes]:
         """Cases of a comparison of two numbers, or of a number with 0."""
-        numbers = [None if v is None else element(self._inference.fact(v)) for v in node.inputs]
+        numbers = list(map(self._inference.number, node.inputs))
         # Cast to bool tests for a number other than 0.
         if node.is_op("Cast"):
             numbers.append(_ZERO)
-        if len(numbers) != 2 or not all(isinstance(number, Dimension) for number in numbers):
+        if len(numbers) != 2 or None in numbers:
             return [sizes]
         one, other = (number.replaced(sizes) for number in numbers if number is not None)
         if node.is_op("Equal", "Cast"):

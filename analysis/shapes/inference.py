@@ -12,7 +12,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from ...definitions import Expansion, Unfit, expansion_of, is_foreign
 from ...definitions.signatures import signature_of
-from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, length_of
+from ...facts.fact import UNKNOWN, Fact, Symbols, constant_fact, element, length_of
+from ...facts.polynomial import Dimension
 from ...facts.types import completed
 from ...ir import Array, Function, Graph, Model, Node, Operator, Value, captured_by, normal_domain
 from ...ir.copying import without_symbols
@@ -113,6 +114,11 @@ class ShapeInference:
             self._require([value])
             fact = self._facts[value]
         return fact
+
+    def number(self, value: Value | None) -> Dimension | None:
+        """The one integer of a value, with symbols for sizes; None for others."""
+        number = None if value is None else element(self.fact(value))
+        return number if isinstance(number, Dimension) else None
 
     def assume(self, value: Value, fact: Fact) -> None:
         """Assume a fact: the hypothesis of a body, or the result of a rewrite."""

@@ -26,6 +26,7 @@ from ...facts.bounds import Known
 from ...facts.polynomial import product
 from ...facts.reason import Message
 from ...ir import Model, Node
+from ...ir.subgraph_arity import BRANCHES
 from ...ops.builder import Builder
 from ..utils.legality import caller_attribute
 from ..utils.sites import Site, SitePass
@@ -34,7 +35,6 @@ _HAZARD = Message(
     "empty-case-may-fail", "its {branch} cannot serve a tensor without elements: {cause}"
 )
 _DECIDED = Message("empty-case-served", "its {branch} serves a tensor without elements as well")
-_BRANCHES = ("then_branch", "else_branch")
 
 
 class DecideEmptyCases(SitePass):
@@ -54,7 +54,7 @@ class DecideEmptyCases(SitePass):
         condition = node.input(0)
         if condition is None or condition.constant is not None or caller_attribute(node):
             return
-        for empty, other in (_BRANCHES, _BRANCHES[::-1]):
+        for empty, other in (BRANCHES, BRANCHES[::-1]):
             cases = size_cases([(condition, empty == "then_branch")], inference)
             # A case with elements needs the branch that it takes.
             if not cases or not all(0 in case.values() for case in cases):
@@ -77,7 +77,7 @@ def _serves(node: Node, branch: str, inference: ShapeInference, model: Model, ca
     Raises:
         Hazard: it may fail there.
     """
-    (other,) = {*_BRANCHES} - {branch}
+    (other,) = {*BRANCHES} - {branch}
     run = Speculation(inference, model.functions, case)
     results = run.run(node.body(branch))
     return all(map(_are_alike_and_empty, results, run.run(node.body(other), certain=True)))

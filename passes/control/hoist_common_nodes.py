@@ -18,20 +18,22 @@ data flow.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import ClassVar
 
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
-from ...ir.copying import captured_by, copy_node
+from ...ir.copying import copy_node
+from ...ir.subgraph_arity import BRANCHES
+from ...ops.cost_estimates import FREE
 from ..base import MAY_BE_CONTROL_FLOW
 from ..utils.legality import can_carry, externally_named
+from ..utils.replace_all_uses import enter_constants, remove_hoisted
 from ..utils.sites import Site, SitePass
 from ..utils.value_numbering import NodeKeys
 
 _HOISTED = Message("common-hoisted", "nodes that both branches compute run before it: {nodes}")
-_BRANCHES = ("then_branch", "else_branch")
-_FREE = ("Constant", "Identity")
 """Operators that move only for nodes that need them."""
 
 _Keyed = dict[Hashable, list[Node]]
@@ -66,7 +68,7 @@ class _Common:
 
     def __init__(self, node: Node, keys: NodeKeys) -> None:
         self._keys = keys
-        self._branches = [node.body(name) for name in _BRANCHES]
+        self._branches = [node.body(name) for name in BRANCHES]
         one, other = (self._number(branch) for branch in self._branches)
         self._pairs: dict[Hashable, tuple[list[Node], list[Node]]] = {}
         moving: set[Node] = set()
@@ -80,7 +82,7 @@ class _Common:
 
         Dead nodes of its bodies, of which keys say nothing, may read others.
         """
-        inside = [value for value in _reads(node) if value.graph is self._branches[0]]
+        inside = [value for value in reads_of(node) if value.graph is self._branches[0]]
         return all(value.producer is None or value.producer in moving for value in inside)
 
     def _number(self, branch: Graph) -> _Keyed:
@@ -105,7 +107,7 @@ class _Common:
         moving = self._needed()
         values: dict[Value, Value] = {}
         for key in moving:
-            self._enter_constants(graph, self._pairs[key][0][0], values)
+            enter_constants(graph, self._pairs[key][0][0], values)
             first, *others = [node for nodes in self._pairs[key] for node in nodes]
             copy = copy_node(first, graph, values)
             for node in (first, *others):
@@ -115,8 +117,8 @@ class _Common:
             _declare(copy, self._pairs[key])
         for branch, position in zip(self._branches, (0, 1), strict=True):
             nodes = [node for key in moving for node in self._pairs[key][position]]
-            _remove(branch, nodes, values)
-        return sum(not self._pairs[key][0][0].is_op(*_FREE) for key in moving)
+            remove_hoisted(branch, nodes, values)
+        return sum(not self._pairs[key][0][0].is_op(*FREE) for key in moving)
 
     def _needed(self) -> list[Hashable]:
         """The keys of nodes to move, producers first."""
@@ -124,27 +126,13 @@ class _Common:
         for key, (nodes, _) in pairs.items():
             key_of.update(dict.fromkeys(nodes, key))
         # Constants and Identities move only for what reads them.
-        needed = {key for key, (nodes, _) in pairs.items() if not nodes[0].is_op(*_FREE)}
+        needed = {key for key, (nodes, _) in pairs.items() if not nodes[0].is_op(*FREE)}
         for key in reversed(list(pairs)):
             if key in needed:
                 node = pairs[key][0][0]
-                producers = [value.producer for value in _reads(node)]
+                producers = [value.producer for value in reads_of(node)]
                 needed |= {key_of[one] for one in producers if one in key_of}
         return [key for key in pairs if key in needed]
-
-    def _enter_constants(self, graph: Graph, node: Node, values: dict[Value, Value]) -> None:
-        """Copy the initializers of its branch that a node reads."""
-        assert node.graph is not None
-        for value in _reads(node):
-            tensor = node.graph.initializers.get(value)
-            if tensor is not None and value not in values:
-                values[value] = graph.add_initializer(value.name, tensor)
-
-
-def _reads(node: Node) -> Iterator[Value]:
-    for value in (*node.inputs, *captured_by(node)):
-        if value is not None:
-            yield value
 
 
 def _may_move(branch: Graph, node: Node) -> bool:
@@ -166,15 +154,3 @@ def _declare(copy: Node, pair: tuple[list[Node], list[Node]]) -> None:
             new.info = None
         elif copy.graph is not None:
             copy.graph.value_infos.append(new)
-
-
-def _remove(branch: Graph, nodes: list[Node], values: dict[Value, Value]) -> None:
-    """Remove nodes from a branch, whose readers read the hoisted ones."""
-    for node in reversed(nodes):
-        # Other nodes of the branch read it, which keep their own one.
-        if node.is_op("Constant") and branch.is_used(node.output()):
-            continue
-        for old in node.outputs:
-            if old is not None and branch.is_used(old):
-                branch.replace_uses(old, values[old])
-        branch.remove(node)

@@ -28,13 +28,12 @@ from ...facts.fact import Fact
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Graph, Template, Value, copy_node
+from ...ir.subgraph_arity import BRANCHES
 from ...ops.builder import Builder
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
 from ..utils.sites import Site, SitePass
-
-_BRANCHES = ("then_branch", "else_branch")
 
 _CONSTANT = Message(
     "condition-constant", "its condition is constant; inline-ifs takes the branch that it decides"
@@ -94,7 +93,7 @@ def _compute_before(site: Site) -> bool:
         true after a change.
     """
     graph, node = site.graph, site.node
-    for adds, keeps in (_BRANCHES, _BRANCHES[::-1]):
+    for adds, keeps in (BRANCHES, BRANCHES[::-1]):
         branch, state = node.body(adds), skip_identities(node.body(keeps).outputs[0])
         last = skip_identities(branch.outputs[0]).producer
         if state not in graph.inputs or last is None or last.graph is not branch:
@@ -129,7 +128,7 @@ def _store_after(site: Site) -> bool:
         true after a change.
     """
     graph, node = site.graph, site.node
-    one, other = (skip_identities(node.body(name).outputs[0]).producer for name in _BRANCHES)
+    one, other = (skip_identities(node.body(name).outputs[0]).producer for name in BRANCHES)
     if one is None or other is None or one.op != other.op or not one.is_op(*_ADDING):
         return False
     pairs = enumerate(zip(one.inputs, other.inputs, strict=True))
@@ -143,7 +142,7 @@ def _store_after(site: Site) -> bool:
     if None in types:
         return False
     copy, inputs = copy_node(node, graph, {}), list(one.inputs)
-    for name, kind in zip(_BRANCHES, types, strict=True):
+    for name, kind in zip(BRANCHES, types, strict=True):
         branch = copy.body(name)
         old = branch.outputs[0]
         last = skip_identities(old).producer
@@ -172,7 +171,7 @@ def _outputs(site: Site) -> list[Fact]:
         Obstacle: a branch may fail, or there is no select between outputs.
     """
     graph, node, results = site.graph, site.node, []
-    for name in _BRANCHES:
+    for name in BRANCHES:
         try:
             results.append(site.visits.speculation.run_untaken(node, name))
         except Hazard as hazard:
@@ -192,7 +191,7 @@ def _convert(site: Site, facts: Sequence[Fact]) -> None:
     # Declarations of a branch hold only where it is selected.
     yes, no = [
         Template(node.body(name), graph, fold=fold, keep_infos=False).instantiate([])
-        for name in _BRANCHES
+        for name in BRANCHES
     ]
     shape = site.visits.speculation.outside(flag).fact.shape
     rank = min((len(fact.shape or ()) for fact in facts), default=0)

@@ -35,7 +35,7 @@ from ...ops.builder import Builder
 from ...ops.randomness import find_random
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, require_stackable
-from ..utils.replace_all_uses import replace_values
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.select import broadcasting, select
 from ..utils.sites import Site, SitePass
 from .unroll_loops import IterationInputs
@@ -131,9 +131,7 @@ class _Predicator:
             writer.write_iteration(number, iteration, last=number + 1 == len(iterations))
             report = site.context.instrumentation.report_step
             report(f"predicating {site.path}", number, len(iterations))
-        pairs = zip(loop.outputs, writer.outputs(), strict=False)
-        replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
-        graph.remove(loop)
+        replace_outputs(graph, loop, writer.outputs()[: len(loop.outputs)])
         writer.inputs.drop_unused()
         site.rewritten(_PREDICATED(trips=len(iterations)))
         added = len(graph) - before + 1
@@ -208,10 +206,9 @@ class _IterationWriter:
         """The live rows of a scan output along a new first axis."""
         if name is None:
             return None
-        rows = [self.emitter.unsqueeze(value, 0, f"{value.name}_row") for value in column]
+        stacked = self.emitter.stack(column, 0, name if count is None else f"{name}_all")
         if count is None:
-            return self.emitter.concat(rows, 0, name)
-        stacked = self.emitter.concat(rows, 0, f"{name}_all")
+            return stacked
         return self.emitter.add("Slice", [stacked, self.start, count], name)
 
     def count(self) -> Value:

@@ -43,7 +43,7 @@ from ..utils.legality import (
     unnameable_output,
 )
 from ..utils.loop_facts import record_facts, settled_outputs
-from ..utils.replace_all_uses import replace_values
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.sites import Site, SitePass
 
 UNROLLED = Message("unrolled", "unrolled, {trips} iteration{s}")
@@ -167,9 +167,7 @@ class _LoopUnroller:
         final = [template.place(value) if value is not None else None for value in carried]
         outputs = [*final, *self.stack(scanned)]
         record_facts(context, inference, loop, facts, outputs)
-        pairs = zip(loop.outputs, outputs, strict=False)
-        replace_values(graph, {o: v for o, v in pairs if o is not None and v is not None})
-        graph.remove(loop)
+        replace_outputs(graph, loop, outputs[: len(loop.outputs)])
         inputs.drop_unused()
         nodes = template.added if self.options.costs == "none" else 0
         site.rewritten(context.with_offer(loop, UNROLLED(trips=iterations), nodes))
@@ -195,9 +193,7 @@ class _LoopUnroller:
                 assert element is not None
                 stacked.append(graph.add_initializer(old.name, element.none()))
             else:
-                rows = [emitter.unsqueeze(v, 0, f"{v.name}_row") for v in column]
-                one = len(rows) == 1
-                stacked.append(rows[0] if one else emitter.add("Concat", rows, old.name, axis=0))
+                stacked.append(emitter.stack(column, 0, old.name))
         return stacked
 
 

@@ -10,6 +10,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
+from ...ops.cost_estimates import FREE
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
@@ -18,8 +19,6 @@ from .trip_counts import USUAL, TripCounts, known_iterations
 Units = dict[str, float]
 """The number of each item that costs."""
 
-FREE = ("Constant", "Identity")
-"""The operators without a noticeable cost."""
 PACKED = 1 << 15
 """The number of elements of a constant matrix in a unit of "packed": kernels rearrange them."""
 

@@ -11,7 +11,6 @@ import onnx
 from ...analysis.constants.folding import Folder
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Model, Node, Tensor, Value
 
@@ -160,10 +159,8 @@ class TripCounts:
 def known_iterations(node: Node, inference: ShapeInference) -> int | None:
     """The maximum trip count of a Loop, or of a Scan from opset 9 on; None if unknown."""
     if node.is_op("Loop"):
-        maximum = node.input(0)
-        number = None if maximum is None else element(inference.fact(maximum))
-        count: int | None = number.value if isinstance(number, Dimension) else None
-        return None if count is None else max(count, 0)
+        number = inference.number(node.input(0))
+        return None if number is None or number.value is None else max(number.value, 0)
     length = _scanned_length(node, inference)
     return None if length is None else length.value
 

@@ -80,10 +80,8 @@ class Iterations:
         node = None if maximum is None else skip_identities(maximum).producer
         if node is None or not node.is_op("Div"):
             return None
-        dividend, divisor = (
-            None if value is None else element(self.inference.fact(value)) for value in node.inputs
-        )
-        if not isinstance(dividend, Dimension) or not isinstance(divisor, Dimension):
+        dividend, divisor = map(self.inference.number, node.inputs)
+        if dividend is None or divisor is None:
             return None
         # A quotient of a size is no polynomial of it, so it is a symbol with a bound of its own.
         most = self.most_dimension or self.inference.symbols.fresh()

@@ -18,9 +18,10 @@ from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph, empty_header
+from ...ir.subgraph_arity import BRANCHES
 from ...ops.builder import Builder
 from ..utils.legality import caller_attribute, externally_named
-from ..utils.replace_all_uses import replace_value, replace_values
+from ..utils.replace_all_uses import replace_value
 
 _OUTPUT_NAMED = Message("loop-output-named", "an output of it is named from outside the data flow")
 _ENDS_ITSELF = Message("body-decides-end", "its body decides when it ends")
@@ -89,24 +90,24 @@ class LoopView:
 
     Attributes:
         node: the Loop, Scan or SequenceMap.
+        states: the loop-carried states.
+        scan_inputs: the scan inputs.
+        scan_outputs: the scan outputs.
         maximum: the maximum trip count of a Loop; None for the others.
         start: the initial condition of a Loop; None if it is true.
         iteration: the body's iteration number; None but for a Loop.
         condition: the body's condition input, which is true; None but for a Loop.
-        states: the loop-carried states.
-        scan_inputs: the scan inputs.
-        scan_outputs: the scan outputs.
         same: the loop-invariant operands of a SequenceMap, outside and in the body.
     """
 
     node: Node
-    maximum: Value | None
-    start: Value | None
-    iteration: Value | None
-    condition: Value | None
-    states: tuple[State, ...]
-    scan_inputs: tuple[ScanInput, ...]
-    scan_outputs: tuple[ScanOutput, ...]
+    states: tuple[State, ...] = ()
+    scan_inputs: tuple[ScanInput, ...] = ()
+    scan_outputs: tuple[ScanOutput, ...] = ()
+    maximum: Value | None = None
+    start: Value | None = None
+    iteration: Value | None = None
+    condition: Value | None = None
     same: tuple[tuple[Value, Value], ...] = ()
 
     @property
@@ -166,16 +167,9 @@ def _read_loop(node: Node) -> LoopView:
     rest = list(zip(body.outputs[1 + count :], node.outputs[count:], strict=False))
     # A node may have fewer outputs than its body.
     unasked = [(result, None) for result in body.outputs[1 + count + len(rest) :]]
-    return LoopView(
-        node,
-        maximum,
-        node.input(1),
-        body.inputs[0],
-        body.inputs[1],
-        states,
-        (),
-        tuple([ScanOutput(result, output, 0, False) for result, output in [*rest, *unasked]]),
-    )
+    stacked = [ScanOutput(result, output, 0, False) for result, output in [*rest, *unasked]]
+    number, condition = body.inputs[:2]
+    return LoopView(node, states, (), tuple(stacked), maximum, node.input(1), number, condition)
 
 
 def _read_scan(node: Node) -> LoopView:
@@ -188,10 +182,6 @@ def _read_scan(node: Node) -> LoopView:
     stacked = layout.output_axes, layout.output_backward
     return LoopView(
         node,
-        None,
-        None,
-        None,
-        None,
         _states(node, 0, 0, 0, count),
         tuple(map(ScanInput, layout.scan_inputs, arguments, *scanned)),
         tuple(map(ScanOutput, results, layout.scan_outputs, *stacked)),
@@ -327,9 +317,8 @@ def add_choice(
     name: str = "",
 ) -> tuple[Node, Graph, Graph]:
     """Add an If with two empty branches, whose names and labels of outputs are passed."""
-    attributes = ["then_branch", "else_branch"]
-    choice = add_holder(graph, Operator("If"), {}, attributes, [condition], outputs, name)
-    pairs = zip(attributes, branches, strict=True)
+    choice = add_holder(graph, Operator("If"), {}, BRANCHES, [condition], outputs, name)
+    pairs = zip(BRANCHES, branches, strict=True)
     then, other = (graph.add_body(choice, key, empty_header(own)) for key, own in pairs)
     return choice, then, other
 
@@ -357,24 +346,6 @@ def move_axis(rank: int, source: int, target: int) -> list[int]:
 def output_labels(node: Node, suffix: str) -> list[str]:
     """Labels derived from a node's outputs; empty where one is omitted."""
     return ["" if value is None else value.name + suffix for value in node.outputs]
-
-
-def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -> None:
-    """Replace the outputs of a node by equal values, and remove the node.
-
-    A result inherits a name from outside the data flow. None may stand for an output that is
-    omitted or unused.
-    """
-    replaced: dict[Value, Value] = {}
-    for old, new in zip(node.outputs, results, strict=True):
-        if old is None or new is None:
-            continue
-        if old.pinned:
-            graph.supersede(old, new)
-        else:
-            replaced[old] = new
-    replace_values(graph, replaced)
-    graph.remove(node)
 
 
 def add_states(
@@ -456,7 +427,7 @@ def read_map(node: Node, inference: ShapeInference) -> LoopView:
         ScanOutput(result, output, 0, False)
         for result, output in zip(body.outputs, node.outputs, strict=True)
     ]
-    return LoopView(node, None, None, None, None, (), tuple(scanned), tuple(stacked), tuple(same))
+    return LoopView(node, (), tuple(scanned), tuple(stacked), same=tuple(same))
 
 
 def _count(one: ScanInput, inference: ShapeInference) -> Dimension:

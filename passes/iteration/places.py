@@ -15,7 +15,7 @@ import onnx
 
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Content, Fact, content_from, decided, element, integers
+from ...facts.fact import Content, Fact, content_from, decided, integers
 from ...facts.magnitudes import LAST_OF_32_BITS
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
@@ -94,8 +94,8 @@ def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value
 
 def _counters(loop_view: LoopView, inference: ShapeInference) -> Iterator[tuple[Value, Index]]:
     for state in loop_view.states:
-        start, node = element(inference.fact(state.initial)), skip_identities(state.result).producer
-        if not isinstance(start, Dimension) or node is None or node.graph is not loop_view.body:
+        start, node = inference.number(state.initial), skip_identities(state.result).producer
+        if start is None or node is None or node.graph is not loop_view.body:
             continue
         after = _transfer(node, {state.argument: Index(start, 1)}, inference)
         step = None if after is None or after.step != 1 else (after.start - start).value
@@ -123,15 +123,15 @@ def _transfer(node: Node, indices: dict[Value, Index], inference: ShapeInference
         return None
     if node.is_op("Mul"):
         own, other = (first, second) if first in indices else (second, first)
-        factor = element(inference.fact(other))
-        by = factor.value if isinstance(factor, Dimension) else None
+        factor = inference.number(other)
+        by = None if factor is None else factor.value
         # Larger products of iteration numbers may wrap.
         if not by or abs(by) >= LAST_OF_32_BITS:
             return None
         return Index(indices[own].start * by, indices[own].step * by)
     sign = 1 if node.is_op("Add") else -1
-    number = element(inference.fact(second if first in indices else first))
-    if not isinstance(number, Dimension):
+    number = inference.number(second if first in indices else first)
+    if number is None:
         return None
     if first in indices:
         return Index(indices[first].start + number * sign, indices[first].step)
@@ -485,7 +485,7 @@ def counts_all(value: Value, size: Dimension, inference: ShapeInference) -> bool
         return size.value == numbers.size and numbers.reshape(-1).tolist() == [*range(numbers.size)]
     if node is None or not node.is_op("Range") or node.op.references:
         return False
-    first, end, step = (None if v is None else element(inference.fact(v)) for v in node.inputs)
+    first, end, step = map(inference.number, node.inputs)
     return first == 0 and step == 1 and (end == size or inference.fact(value).shape == (size,))
 
 

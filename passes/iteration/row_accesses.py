@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
@@ -240,8 +239,8 @@ class RowAccesses:
         bounded = self._places.at_least_zero(at)
         if bounded is not None:
             return Row(bounded, at, from_zero=True)
-        place = element(self._inference.fact(at))
-        number = place.value if isinstance(place, Dimension) else None
+        place = self._inference.number(at)
+        number = None if place is None else place.value
         # Of a state of fixed length -1 is the same row in each iteration; only where it grows is
         # that the newest.
         if number is None or not store.grows or number >= 0:

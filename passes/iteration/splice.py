@@ -8,9 +8,10 @@ import onnx
 
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, is_named, is_settled
 from ...facts.polynomial import Dimension
-from ...ir import Graph, Node, Template, Value, captured_by
+from ...ir import Graph, Node, Template, Value
 from ...ops.builder import Builder
 from .batched_inputs import Feeding
 from .loop_view import declaration
@@ -31,7 +32,7 @@ def drop_dead_nodes(scratch: Graph) -> None:
     waiting = [node for node in scratch.unordered_nodes() if not scratch.is_needed(node)]
     while waiting:
         node = waiting.pop()
-        read = [v.producer for v in (*node.inputs, *captured_by(node)) if v is not None]
+        read = [value.producer for value in reads_of(node)]
         scratch.remove(node)
         for producer in dict.fromkeys(read):
             if (

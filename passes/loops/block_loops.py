@@ -16,8 +16,9 @@ from ...facts.notions import Equality
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ..costs.table import BLOCK_BYTES
-from ..iteration.loop_view import read, replace_outputs
+from ..iteration.loop_view import read
 from ..iteration.splice import propagate_facts, splice
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.sites import Site, SitePass
 
 _NOT_BLOCKED = Message("not-blocked", "it {cause}")

@@ -25,6 +25,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
+from ...ops.cost_estimates import FREE
 from ...ops.schema_queries import takes
 from ..utils.legality import caller_attribute
 from ..utils.sites import Site, SitePass
@@ -156,7 +157,7 @@ def _pays(loop: Node, reader: ConditionReader) -> bool:
     deciding = body.requirements([condition]) if condition is not None else set()
     carried = body.dependents(reader.carried_inputs())
     free = [n for n in body.unordered_nodes() if n not in carried and n not in deciding]
-    return any(not node.is_op("Constant", "Identity") for node in free)
+    return any(not node.is_op(*FREE) for node in free)
 
 
 def _deciding(body: Graph, condition: Value) -> Iterator[Part]:

@@ -19,13 +19,12 @@ from typing import ClassVar
 from ...analysis.iterations.zero_iterations import declare_elements
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value, normal_domain
-from ...ir.copying import captured_by, copy_node
+from ...ir.copying import copy_node
+from ...ops.cost_estimates import FREE
 from ...ops.randomness import find_random_in
 from ..base import MAY_BE_CONTROL_FLOW
+from ..utils.replace_all_uses import enter_constants, remove_hoisted
 from ..utils.sites import Site, SitePass
-
-_FREE = ("Constant", "Identity")
-"""Operators without a cost per iteration: they move only for nodes that need them."""
 
 _STAYS = Message(
     "invariant-stays",
@@ -55,7 +54,8 @@ class HoistInvariants(SitePass):
         certain = site.is_certain
         hazards = {} if certain else site.visits.speculation.survey(candidates)
         staying = body.dependents(hazards) if hazards else set()
-        worth = [n for n in candidates if n not in staying and not n.is_op(*_FREE)]
+        # Operators without a cost move only for nodes that need them.
+        worth = [n for n in candidates if n not in staying and not n.is_op(*FREE)]
         needed = body.requirements(worth) if worth else set()
         moving = [node for node in candidates if node in needed]
         if hazards:
@@ -73,7 +73,7 @@ def _candidates(body: Graph, model: Model) -> list[Node]:
     """The loop-invariant nodes that may move, producers first."""
     varying = body.dependents(body.inputs)
     fixed = [node for node in body.nodes() if node not in varying]
-    if all(node.is_op(*_FREE) for node in fixed):
+    if all(node.is_op(*FREE) for node in fixed):
         return []
     fixtures = [node for node in fixed if _is_pinned(node, model)]
     staying = body.dependents(fixtures) if fixtures else set()
@@ -92,24 +92,14 @@ def _is_pinned(node: Node, model: Model) -> bool:
 def _move(nodes: Sequence[Node], body: Graph, graph: Graph, certain: bool) -> None:
     """Move loop-invariant nodes to the graph around the body.
 
-    Their declarations hold there only if the body certainly runs. A Constant that other nodes read
-    stays as well, since runtimes infer sizes from constants of the body.
+    Their declarations hold there only if the body certainly runs.
     """
     values: dict[Value, Value] = {}
     for node in nodes:
-        for value in (*node.inputs, *captured_by(node)):
-            tensor = None if value is None else body.initializers.get(value)
-            if value is not None and tensor is not None and value not in values:
-                values[value] = graph.add_initializer(value.name, tensor)
+        enter_constants(graph, node, values)
         for value in copy_node(node, graph, values).outputs:
             if value is not None and not certain:
                 value.info = None
             elif value is not None and value.info is not None:
                 graph.value_infos.append(value)
-    for node in reversed(nodes):
-        if node.is_op("Constant") and body.is_used(node.output()):
-            continue
-        for old in node.outputs:
-            if old is not None and body.is_used(old):
-                body.replace_uses(old, values[old])
-        body.remove(node)
+    remove_hoisted(body, nodes, values)

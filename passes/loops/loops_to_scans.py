@@ -28,7 +28,7 @@ from ...analysis.iterations.body_inputs import condition_tensor
 from ...analysis.iterations.zero_iterations import ScanElements, in_doubt
 from ...analysis.shapes.scan_elements import ScanElement
 from ...facts.attribute_or_input import listed_numbers
-from ...facts.fact import UNKNOWN, Fact, constant_fact, decided, element
+from ...facts.fact import UNKNOWN, Fact, constant_fact, decided
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
@@ -37,14 +37,7 @@ from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ..costs.table import Costs, cost_table
-from ..iteration.loop_view import (
-    LoopView,
-    add_choice,
-    add_holder,
-    move_axis,
-    read_replaceable,
-    replace_outputs,
-)
+from ..iteration.loop_view import LoopView, add_choice, add_holder, move_axis, read_replaceable
 from ..iteration.places import ElementRead, Selection, element_reads
 from ..iteration.splice import (
     add_input,
@@ -54,6 +47,7 @@ from ..iteration.splice import (
     fact_declaration,
     set_own_outputs,
 )
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.sites import Site, SitePass
 
 _SCAN = Message("loop-to-scan", "is a Scan now")
@@ -142,9 +136,7 @@ class _Conversion:
     def plan(self, loop_view: LoopView) -> _Plan:
         """The plan for a Loop as a Scan."""
         self._check_scannable(loop_view)
-        assert loop_view.maximum is not None
-        number = element(self.inference.fact(loop_view.maximum))
-        iterations = number if isinstance(number, Dimension) else None
+        iterations = self.inference.number(loop_view.maximum)
         least = None if iterations is None else iterations.at_least
         is_block = is_in_block(loop_view.around)
         # Measured: below this count an If and a Gather cost more than a Scan saves.

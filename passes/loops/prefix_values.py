@@ -17,9 +17,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Fact, element
+from ...analysis.shapes.single_node_model import reads_of
+from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
-from ...ir import Graph, Node, Value, captured_by
+from ...ir import Graph, Node, Value
 from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Partial, Unbatchable
@@ -164,7 +165,8 @@ def _shared(
     for node in body.nodes():
         if node not in needed:
             continue
-        if node.bodies or node.is_op(*PRODUCTS, "Softmax") or any(v in heavy for v in reads(node)):
+        is_heavy = node.bodies or node.is_op(*PRODUCTS, "Softmax")
+        if is_heavy or not heavy.isdisjoint(reads_of(node)):
             heavy.update(value for value in node.outputs if value is not None)
         for value in node.outputs:
             others = [use for use in body.uses(value) if use.user not in needed] if value else ()
@@ -172,11 +174,6 @@ def _shared(
                 continue
             with contextlib.suppress(Unbatchable):  # its size varies
                 yield value, residual.operand(value).value
-
-
-def reads(node: Node) -> list[Value]:
-    """The values that a node reads, also in its bodies."""
-    return [value for value in (*node.inputs, *captured_by(node)) if value is not None]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -297,13 +294,11 @@ class PrefixBody:
 
     def _length_of(self, value: Value | None) -> Length | None:
         """The length that a value of one element holds; None for another one."""
-        if value is None:
-            return None
-        index = self._indices.get(value)
+        index = None if value is None else self._indices.get(value)
         if index is not None:
             return self._lengths.get((index.start, index.step))
-        size = element(self._fact(value))
-        return self._sizes.get(size) if isinstance(size, Dimension) else None
+        size = self._inference.number(value)
+        return None if size is None else self._sizes.get(size)
 
     # Nodes ---------------------------------------------------------------------------------------
 
@@ -320,7 +315,7 @@ class PrefixBody:
             return
         if not reads_prefix and node.is_op("Slice", "Range"):
             self._enter_cut(node)
-        for value in reads(node):
+        for value in reads_of(node):
             self._slice(value)
 
     def _slice(self, value: Value) -> None:
@@ -395,8 +390,8 @@ class PrefixBody:
         if length is None or node.op.references:
             return
         if node.is_op("Range"):
-            bounds = [None if v is None else element(self._fact(v)) for v in node.inputs[::2]]
-            if bounds == [0, 1] and self._fact(node.output()).elem_type == onnx.TensorProto.INT64:
+            ends = [self._inference.number(value) for value in node.inputs[::2]]
+            if ends == [0, 1] and self._fact(node.output()).elem_type == onnx.TensorProto.INT64:
                 self._enter(node.output(), length.of.places, 0, length, varies=False, own=True)
             return
         view = read_slice(node, self._fact)

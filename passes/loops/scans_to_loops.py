@@ -35,10 +35,10 @@ from ..iteration.loop_view import (
     declaration,
     move_axis,
     read_replaceable,
-    replace_outputs,
 )
 from ..iteration.splice import add_input, all_labels, is_used, set_own_outputs
 from ..scans.shapes import ScanShapes, Size, emit_sizes
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.sites import Site, SitePass
 
 _SLICE_BACKWARD = 10

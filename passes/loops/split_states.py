@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.attribute_or_input import listed_numbers
-from ...facts.fact import element
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
@@ -105,10 +104,9 @@ class _Joined:
         at = node.input(1) if node.is_op("Gather") else None
         if at is None or node.attribute("axis", 0) % len(self.shape) != self.axis:
             return None
-        fact = self._inference.fact(at)
-        place = element(fact) if fact.shape in ((), (Dimension.constant(1),)) else None
-        number = place.value if isinstance(place, Dimension) else None
-        total = self._starts[-1]
+        is_one = self._inference.fact(at).shape in ((), (Dimension.constant(1),))
+        place, total = self._inference.number(at) if is_one else None, self._starts[-1]
+        number = None if place is None else place.value
         return number % total if number is not None and -total <= number < total else None
 
     def bare(self, part: int) -> Value | None:

@@ -33,7 +33,7 @@ import numpy as np
 import onnx
 
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import Shape, element
+from ...facts.fact import Shape
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
@@ -390,8 +390,8 @@ class _Writes:
         index = self._indices.get(value)
         if index is not None:
             return index.start, index.step
-        number = element(self._inference.fact(value))
-        return (number, 0) if isinstance(number, Dimension) else None
+        number = self._inference.number(value)
+        return None if number is None else (number, 0)
 
     # Masks ---------------------------------------------------------------------------------------
 

@@ -20,9 +20,7 @@ import onnx
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.iterations.trip_count_bound import Part
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.fact import element
 from ...facts.magnitudes import LAST_OF_32_BITS
-from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import ElementTypes
@@ -460,8 +458,8 @@ class ConditionReader:
 
     def _is_near(self, counter: Counter) -> bool:
         """Test for a falling counter from a size or the like, not far below 0."""
-        start = None if counter.start is None else element(self.inference.fact(counter.start))
-        low = isinstance(start, Dimension) and (start + LAST_OF_32_BITS).less(0) is False
+        start = self.inference.number(counter.start)
+        low = start is not None and (start + LAST_OF_32_BITS).less(0) is False
         return counter.step < 0 and low
 
     def is_wide(self, comparison: Comparison) -> bool:

@@ -26,11 +26,12 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.obstacle import require_none
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value, copy_node, count_nodes
+from ...ir.subgraph_arity import BRANCHES
 from ...ops.builder import Builder
 from ..iteration.loop_view import add_choice
 from ..iteration.splice import fact_declaration
 from ..utils.legality import caller_attribute, externally_named
-from ..utils.replace_all_uses import replace_values
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.sites import Site, SitePass
 
 _MOST_NODES = 1_000
@@ -94,12 +95,11 @@ def _unswitch(graph: Graph, loop: Node, condition: Value, inference: ShapeInfere
     outputs = [value for value in loop.outputs if value is not None]
     infos = [fact_declaration(value, inference) for value in outputs]
     shape = tuple(1 for _ in inference.fact(condition).shape or ())
-    labels, names = [value.name for value in outputs], ("then_branch", "else_branch")
+    labels, names = [value.name for value in outputs], BRANCHES
     choice, *branches = add_choice(graph, condition, labels, names, loop.name)
     for branch, holds in zip(branches, (True, False), strict=True):
         truth = Builder(branch).constant(np.full(shape, holds), condition.name)
         copy = copy_node(loop, branch, {condition: truth})
         branch.set_outputs([value for value in copy.outputs if value is not None], infos)
-    pairs = zip(outputs, choice.outputs, strict=True)
-    replace_values(graph, {old: new for old, new in pairs if new is not None})
-    graph.remove(loop)
+    chosen = iter(choice.outputs)
+    replace_outputs(graph, loop, [value and next(chosen) for value in loop.outputs])

@@ -6,30 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...ir import Node
+from ...ops.composite import ACTIVATIONS, DIRECTIONS, PARAMETERS, text_of
 from .weights import Unfit
 
 Function = tuple[str, float, float]
 """The name of an activation, and its two parameters, 0 for a missing one."""
 
-PARAMETERS: dict[str, tuple[float, ...]] = {
-    "Sigmoid": (),
-    "Tanh": (),
-    "Relu": (),
-    "Softsign": (),
-    "Softplus": (),
-    "Affine": (1.0, 0.0),
-    "ScaledTanh": (1.0, 1.0),
-    "LeakyRelu": (0.01,),
-    "ThresholdedRelu": (1.0,),
-    "Elu": (1.0,),
-    "HardSigmoid": (0.2, 0.5),
-}
-"""The activations of the operators, with the defaults of their parameters."""
-
 _DISPUTED = ("Affine", "ScaledTanh", "ThresholdedRelu")
 """The activations whose parameters default to 0 in onnxruntime."""
-
-_DEFAULTS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
 
 OVERFLOWING = "Softplus"
 """The activation that overflows in onnxruntime's kernels of RNN, GRU and LSTM.
@@ -53,7 +37,7 @@ def loses_nan(op_type: str, functions: Sequence[Function]) -> bool:
 def attributes_of(op_type: str, functions: Sequence[Function]) -> dict[str, Any]:
     """The attributes for activations; empty for the operator's defaults."""
     names = tuple(kind for kind, *_ in functions)
-    if names == _DEFAULTS[op_type]:
+    if names == ACTIVATIONS[op_type]:
         return {}
     attributes: dict[str, Any] = {"activations": list(names)}
     for name, position in (("activation_alpha", 1), ("activation_beta", 2)):
@@ -70,14 +54,14 @@ def functions_of(node: Node) -> list[Function]:
         Unfit: unknown activations; the message continues a sentence about the node.
     """
     directions = len(directions_of(node))
-    names = node.attribute("activations") or _DEFAULTS[node.op_type] * directions
-    if len(names) != len(_DEFAULTS[node.op_type]) * directions:
+    names = node.attribute("activations") or ACTIVATIONS[node.op_type] * directions
+    if len(names) != len(ACTIVATIONS[node.op_type]) * directions:
         raise Unfit(f"has {len(names)} activations for {directions} directions")
     kinds = {kind.lower(): kind for kind in PARAMETERS}
     parameters = [list(node.attribute(f"activation_{name}") or ()) for name in ("alpha", "beta")]
     functions: list[Function] = []
     for name in names:
-        text = name.decode() if isinstance(name, bytes) else str(name)
+        text = text_of(name)
         kind = kinds.get(text.lower())
         if kind is None:
             raise Unfit(f"has the activation {text}, which ONNX does not know")
@@ -99,9 +83,7 @@ def directions_of(node: Node) -> tuple[bool, ...]:
     Raises:
         Unfit: an unknown direction.
     """
-    attribute = node.attribute("direction", b"forward")
-    text = attribute.decode() if isinstance(attribute, bytes) else str(attribute)
-    directions = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-    if text not in directions:
+    text = text_of(node.attribute("direction", b"forward"))
+    if text not in DIRECTIONS:
         raise Unfit(f"has the direction {text}, which ONNX does not know")
-    return directions[text]
+    return DIRECTIONS[text]

@@ -7,15 +7,13 @@ import dataclasses
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
+from ...ops.composite import GATES
 from ..utils.legality import caller_attribute
 from .functions import Function, directions_of, functions_of
 from .weights import Unfit
 
 OLDEST_OPSET = 7
 """The first opset whose operators have these outputs."""
-
-GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-"""The number of gates of each operator."""
 
 (INPUT, WEIGHTS, RECURRENT, BIAS, LENGTHS, HIDDEN, CELL, PEEPHOLES) = range(8)
 """The positions of their operands."""

@@ -37,10 +37,11 @@ from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
 from ..costs.table import Costs, cost_table
-from ..iteration.loop_view import ScanLayout, replace_outputs, unreadable
+from ..iteration.loop_view import ScanLayout, unreadable
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import externally_named, require_no_draws
 from ..utils.loop_facts import record_facts, settled_outputs
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.sites import Site, SitePass
 from .shapes import ScanShapes
 

@@ -25,6 +25,7 @@ from ...facts.fact import Fact, Shape
 from ...facts.polynomial import Dimension
 from ...facts.types import PLAIN_INTEGERS
 from ...ir import Graph, Node, Operator, Value
+from ...ir.subgraph_arity import BRANCHES
 from ...ops.batching import Operand, Unbatchable
 from ...ops.views import read_slice
 from ..iteration.batched_inputs import Feeding
@@ -120,7 +121,7 @@ _Way = tuple[Value | None, Node | None]
 def _branches(body: Graph, chooser: Node) -> list[_Way]:
     """The ways of an If."""
     ways: list[_Way] = []
-    for name in ("then_branch", "else_branch"):
+    for name in BRANCHES:
         graph = chooser.body(name)
         result = skip_identities(graph.outputs[0])
         others = [node for node in graph.nodes() if not node.is_op("Identity")]

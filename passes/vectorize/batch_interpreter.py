@@ -20,6 +20,7 @@ from ...ir import Node, Operator, Value, normal_domain
 from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
+from ...ops.cost_estimates import FREE
 from ...ops.outputs import content_of
 from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
@@ -267,7 +268,7 @@ class NodeBatcher(abc.ABC):
 
     def may_run(self, node: Node) -> bool:
         """Test whether a loop-invariant node may run without iterations."""
-        free = node.is_op("Constant", "Identity")
+        free = node.is_op(*FREE)
         return free or self.extent.certain or not self.speculation.survey([node])
 
     def _reuse(self, node: Node, operands: Sequence[Operand | None]) -> None:

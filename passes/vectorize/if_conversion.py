@@ -17,14 +17,14 @@ from ...facts.bounds import Known
 from ...facts.bounds import known as known_from
 from ...facts.fact import UNKNOWN, Fact
 from ...ir import Graph, Node, Value
+from ...ir.subgraph_arity import BRANCHES
 from ...limits import allowed, current, limit
 from ...ops.batching import Operand, Unbatchable
 from ...ops.builder import Builder
+from ...ops.cost_estimates import FREE
 from ..functions.binding import bind, semantic_difference
 from ..utils.select import select
 from .batch_interpreter import NodeBatcher
-
-_BRANCHES = ("then_branch", "else_branch")
 
 _DEEPEST = limit("call_depth")
 """The limit of nested calls that are inlined."""
@@ -125,7 +125,7 @@ class InlineBatcher(NodeBatcher):
 
     def may_run(self, node: Node) -> bool:
         """Test whether a loop-invariant node may run."""
-        if self.mask is not None or self.extent.certain or node.is_op("Constant", "Identity"):
+        if self.mask is not None or self.extent.certain or node.is_op(*FREE):
             return True
         try:
             self.speculation.run_node(node, self._known_inputs(node), certain=False)
@@ -204,7 +204,7 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
         Unbatchable: a branch that may fail where it does not run, or an output without a select.
     """
     flags = _condition(node, around)
-    branches, results = [node.body(name) for name in _BRANCHES], []
+    branches, results = [node.body(name) for name in BRANCHES], []
     for branch, mask in zip(branches, _masks(flags, around), strict=True):
         batcher = InlineBatcher(around, mask)
         operands = batcher.run(branch)

@@ -27,6 +27,7 @@ from ...facts.bounds import known
 from ...facts.fact import Fact
 from ...facts.obstacle import Obstacle, require_none
 from ...ir import Graph, Node, Value, empty_header
+from ...ir.subgraph_arity import BRANCHES
 from ...ops.batch_axis import joined, parted
 from ...ops.batching import Batch, Operand, Unbatchable
 from ...ops.builder import Builder
@@ -138,7 +139,7 @@ def _compute_if(node: Node, around: NodeBatcher) -> None:
         compute_choice(node, around)
         return
     labels = ["unread" if value is None else value.name for value in node.outputs]
-    inputs, branches = [around.operand(condition).value], ("then_branch", "else_branch")
+    inputs, branches = [around.operand(condition).value], BRANCHES
     choice = add_holder(around.emit.graph, node.op, {}, branches, inputs, labels, node.name)
     for name in branches:
         graph = around.emit.graph.add_body(choice, name, empty_header(node.body(name).header.name))

@@ -12,10 +12,11 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
 from ...facts.types import PLAIN_INTEGERS
-from ...ir import Node, Operator, Value, captured_by, copy_node, empty_header
+from ...ir import Node, Operator, Value, copy_node, empty_header
 from ...ir.lazy import lazy_property
 from ...ops.batching import DIFFERING, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
+from ...ops.cost_estimates import FREE
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
 from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State, add_holder, declaration
@@ -25,7 +26,6 @@ from ..iteration.splice import drop_dead_nodes, is_used, own_output, set_results
 _PLACEHOLDER = Operator("Output", domain="straightline.remainder")
 """The placeholder of an output of the residual loop, until its outputs are known."""
 
-_FREE = ("Constant", "Identity")
 PRODUCTS = ("MatMul", "Gemm", "Conv", "Einsum", "MatMulInteger", "ConvTranspose")
 """The operators whose time exceeds that of all others by far."""
 
@@ -270,14 +270,14 @@ class ResidualPlan:
 
     def _reads(self) -> dict[Value, None]:
         """The values that it reads or returns without computing them."""
-        read: dict[Value | None, None] = {}
+        read: dict[Value, None] = {}
         for node in self.nodes:
-            read |= dict.fromkeys((*node.inputs, *captured_by(node)))
+            read |= dict.fromkeys(reads_of(node))
         read |= dict.fromkeys(state.result for state in self.states)
         read |= dict.fromkeys(one.result for one in self.residual.scan_outputs)
         own = {value for node in self.nodes for value in node.outputs}
         own |= {state.argument for state in self.states}
-        return {value: None for value in read if value is not None and value not in own}
+        return {value: None for value in read if value not in own}
 
     def _boundary(self) -> list[Value]:
         # Rows of these reach the loop as scan inputs, or by the iteration number, and need no
@@ -378,7 +378,7 @@ def _is_index(node: Node, inference: ShapeInference) -> bool:
 
 def weight(node: Node) -> int:
     """The cost of a node in an iteration."""
-    if node.is_op(*_FREE):
+    if node.is_op(*FREE):
         return 0
     return _PRODUCT_WEIGHT if node.is_op(*PRODUCTS) or node.bodies else 1
 
@@ -474,9 +474,8 @@ class _LoopBuilder:
 
     def _copy(self) -> None:
         for node in self.plan.nodes:
-            for value in (*node.inputs, *captured_by(node)):
-                if value is not None:
-                    self._in_body(value)
+            for value in reads_of(node):
+                self._in_body(value)
             copy = copy_node(node, self.body, self.values)
             self.body.value_infos += [v for v in copy.outputs if v is not None and v.info]
 

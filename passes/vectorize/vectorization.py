@@ -12,10 +12,11 @@ from ...ops.batching import Unbatchable
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Write
 from ..iteration.iterations import IterationMemory, ZeroIterationSizes
-from ..iteration.loop_view import LoopView, ScanOutput, State, replace_outputs
+from ..iteration.loop_view import LoopView, ScanOutput, State
 from ..iteration.places import Places
 from ..iteration.splice import is_used, propagate_facts, set_results, splice
 from ..utils.legality import can_carry
+from ..utils.replace_all_uses import replace_outputs
 from ..utils.stacked_rows import read_rows
 from .accumulators import as_sequence, find_writes
 from .batch_interpreter import Batcher

@@ -40,6 +40,7 @@ FORMS = {
     "squeeze": (lambda e, x: [e.squeeze(x, 0, "r")], [X[0]]),
     "transpose": (lambda e, x: [e.transpose(x, [2, 0, 1], "r")], [X.transpose(2, 0, 1)]),
     "concat": (lambda e, x: [e.concat([x, x], 2, "r")], [np.concatenate([X, X], 2)]),
+    "stack": (lambda e, x: [e.stack([x, x], 1, "r")], [np.stack([X, X], 1)]),
     "split": (lambda e, x: e.split(x, [1, 2], 2, ["r", "s"]), [X[..., :1], X[..., 1:]]),
     "slice": (lambda e, x: [e.slice(x, 0, 1, "r")], [X[:1]]),
     "sum": (lambda e, x: [e.reduce("ReduceSum", x, (1,), "r")], [X.sum(1)]),

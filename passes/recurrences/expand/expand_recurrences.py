@@ -32,8 +32,8 @@ from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import RewriteError
 from ...base import Pass, PassContext
-from ...iteration.loop_view import replace_outputs
 from ...utils.budget import DEFAULT_MAX_NODES, Budget
+from ...utils.replace_all_uses import replace_outputs
 from ...utils.value_numbering import identity_key, merge_constants
 from ..layers import INPUT, read_layer
 from ..weights import Unfit

@@ -199,15 +199,10 @@ class Expansion:
         shape = self.emit.once("Shape", [self.input(INPUT)], "shape")
         return self.emit.slice(shape, axis, axis + 1, label)
 
-    def stack(self, values: Sequence[Value], axis: int, label: str) -> Value:
-        """Stack the values of all directions along a new axis."""
-        rows = [self.emit.unsqueeze(value, axis, f"{value.name}_row") for value in values]
-        return self.emit.concat(rows, axis, label)
-
     def last_states(self, states: Sequence[Sequence[Value]]) -> list[Value | None]:
         """Emit the outputs for the last states, from the states by direction."""
         node, axis = self.layer.node, 1 if self.layer.batch_first else 0
         return [
-            self.stack(column, axis, node.output(index).name) if self.is_used(index) else None
+            self.emit.stack(column, axis, node.output(index).name) if self.is_used(index) else None
             for index, column in enumerate(zip(*states, strict=True), 1)
         ]

@@ -26,7 +26,7 @@ def emit_scans(of: Expansion) -> list[Value | None]:
     whole = None
     if of.is_used(0):
         every = [scan.outputs[-1] for scan in scans]
-        whole = of.stack(every, axis, of.layer.node.output().name)
+        whole = of.emit.stack(every, axis, of.layer.node.output().name)
     return [whole, *of.last_states([scan.outputs[: len(of.layer.states)] for scan in scans])]
 
 

@@ -18,8 +18,9 @@ import onnx
 
 from ....ir import Graph, Model, Value
 from ....ops.builder import Builder
+from ....ops.composite import PARAMETERS
 from ...iteration.loop_view import declaration
-from ..functions import PARAMETERS, Function
+from ..functions import Function
 from ..layers import BIAS, PEEPHOLES, Layer
 from ..weights import Unfit
 

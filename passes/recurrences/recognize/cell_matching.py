@@ -7,8 +7,9 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ....ops.composite import PARAMETERS
 from ...iteration.loop_view import State
-from ..functions import LINEAR, OVERFLOWING, PARAMETERS, Function
+from ..functions import LINEAR, OVERFLOWING, Function
 from ..weights import Unfit
 from .affine import Affine, affine, describe, require_affine
 from .polynomials import Activation, Atoms, Monomial, Product, StateAtom, Sum, number

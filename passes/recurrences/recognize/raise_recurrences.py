@@ -24,10 +24,11 @@ from ....ir.option_names import by
 from ....ops.batching import Unbatchable
 from ...base import INEXACT
 from ...iteration.iterations import ZeroIterationSizes
-from ...iteration.loop_view import LoopView, read, replace_outputs
+from ...iteration.loop_view import LoopView, read
 from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
 from ...loops.count_loops import COUNTED, count_loop
 from ...scans.parallel_prefix import joins_rows
+from ...utils.replace_all_uses import replace_outputs
 from ...utils.sites import Site, SitePass
 from .options import RaiseOptions
 

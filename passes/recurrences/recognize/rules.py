@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ....facts.fact import Shape
 from ....facts.magnitudes import LAST_OF_32_BITS
 from ....ir import Node, Value
-from ..functions import PARAMETERS
+from ....ops.composite import PARAMETERS
 from ..layers import required_input
 from ..weights import Unfit
 from .column_sums import Row, cut, is_broad, map_parts

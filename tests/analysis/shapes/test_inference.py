@@ -1,5 +1,6 @@
 """Facts on demand: functions, declarations, long chains."""
 
+from harness import as_model
 from inferred import shapes
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
@@ -72,3 +73,14 @@ def test_facts_inside_bodies_are_inferred_again():
         body.set_input(inner, 0, graph.inputs[2])
     inference.refresh()
     assert str(inference.fact(node.output()).shape) == "(2,)"
+
+
+def test_the_one_integer_of_a_value():
+    text = """g (float[N,3] x, bool c) => (y) <int64 k = {4}> {
+        s = Shape <start = 0, end = 1> (x) t = Add (s, k) all = Shape (x) y = Neg (x) }"""
+    model = ir.load(as_model(text))
+    inference, named = ShapeInference(model), {}
+    for node in model.graph.nodes():
+        named[node.output().name] = inference.number(node.output())
+    assert (named["t"] - named["s"]).value == 4 and named["all"] is named["y"] is None
+    assert inference.number(None) is None and inference.number(model.graph.inputs[1]) is None

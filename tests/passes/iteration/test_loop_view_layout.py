@@ -10,10 +10,10 @@ from straightline.passes.iteration.loop_view import (
     map_unique,
     output_labels,
     read_scan,
-    replace_outputs,
     row_type,
     unreadable,
 )
+from straightline.passes.utils.replace_all_uses import replace_outputs
 from tables import table
 
 BODY = (

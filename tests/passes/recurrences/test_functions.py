@@ -2,7 +2,8 @@
 
 import pytest
 from straightline import ir
-from straightline.passes.recurrences.functions import PARAMETERS, attributes_of, functions_of
+from straightline.ops.composite import PARAMETERS
+from straightline.passes.recurrences.functions import attributes_of, functions_of
 from straightline.passes.recurrences.weights import Unfit
 
 
