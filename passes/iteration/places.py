@@ -68,10 +68,19 @@ class ElementRead:
 
 
 def element_reads(loop_view: LoopView, inference: ShapeInference) -> list[ElementRead]:
-    """The nodes of a Loop's body that read one element of an outside value."""
-    indices = moving_indices(loop_view, inference)
-    reader = _Reader(loop_view, inference, indices)
-    return list(reader.reads()) if indices else []
+    """The nodes of a Loop's body that read one element of an outside value, and are read."""
+    indices, reads, body = moving_indices(loop_view, inference), list[ElementRead](), loop_view.body
+    for node in body.nodes() if indices else ():
+        source = node.inputs[0] if node.is_op("Gather", "Slice") else None
+        if source is None or node.op.references or node.output().pinned:
+            continue
+        outside = source.graph is not body or source in body.initializers
+        shape = inference.fact(source).shape if outside else None
+        if shape and body.is_used(node.output()):
+            match = _gathered if node.is_op("Gather") else _sliced
+            read = match(node, source, len(shape), indices, inference)
+            reads += [] if read is None else [read]
+    return reads
 
 
 def moving_indices(loop_view: LoopView, inference: ShapeInference) -> dict[Value, Index]:
@@ -138,55 +147,34 @@ def _transfer(node: Node, indices: dict[Value, Index], inference: ShapeInference
     return Index(number + indices[second].start * sign, indices[second].step * sign)
 
 
-class _Reader:
-    def __init__(
-        self, loop_view: LoopView, inference: ShapeInference, indices: dict[Value, Index]
-    ) -> None:
-        self.body = loop_view.body
-        self.inference = inference
-        self.indices = indices
+def _gathered(
+    node: Node, source: Value, rank: int, indices: Mapping[Value, Index], inference: ShapeInference
+) -> ElementRead | None:
+    """Match a Gather of one element."""
+    at, axis = node.inputs[1], node.attribute("axis", 0)
+    if at is None or at not in indices or not -rank <= axis < rank:
+        return None
+    shape, index = inference.fact(at).shape, indices[at]
+    # Rows in the order of iteration: a Scan reads each, forward or backward.
+    if shape is None or len(shape) > 1 or abs(index.step) != 1:
+        return None
+    selection = Selection(source, axis % rank, index.start, index.step)
+    return ElementRead(node, selection, len(shape) == 1, checked=True)
 
-    def reads(self) -> Iterator[ElementRead]:
-        """Yield the reads with a used output."""
-        for node in self.body.nodes():
-            if not node.is_op("Gather", "Slice") or node.op.references:
-                continue
-            source = node.inputs[0]
-            if source is None or node.output().pinned:
-                continue
-            outside = source.graph is not self.body or source in self.body.initializers
-            shape = self.inference.fact(source).shape if outside else None
-            if shape and self.body.is_used(node.output()):
-                match = self._gather if node.is_op("Gather") else self._slice
-                read = match(node, source, len(shape))
-                if read is not None:
-                    yield read
 
-    def _gather(self, node: Node, source: Value, rank: int) -> ElementRead | None:
-        at, axis = node.inputs[1], node.attribute("axis", 0)
-        if at is None or at not in self.indices or not -rank <= axis < rank:
-            return None
-        shape = self.inference.fact(at).shape
-        if shape is None or len(shape) > 1:
-            return None
-        index = self.indices[at]
-        # Rows in the order of iteration: a Scan reads each, forward or backward.
-        if abs(index.step) != 1:
-            return None
-        selection = Selection(source, axis % rank, index.start, index.step)
-        return ElementRead(node, selection, len(shape) == 1, checked=True)
-
-    def _slice(self, node: Node, source: Value, rank: int) -> ElementRead | None:
-        """Match a Slice of length 1; below opset 10 its bounds are constant attributes."""
-        bounds = [self.indices.get(value) if value else None for value in node.inputs[1:3]]
-        start, end = bounds or (None, None)
-        if start is None or end is None or start.step != end.step or abs(start.step) != 1:
-            return None
-        view = read_slice(node, self.inference.fact)
-        if view is None or end.start - start.start != 1:
-            return None
-        selection = Selection(source, view.axis, start.start, start.step)
-        return ElementRead(node, selection, keeps_axis=True, checked=False)
+def _sliced(
+    node: Node, source: Value, rank: int, indices: Mapping[Value, Index], inference: ShapeInference
+) -> ElementRead | None:
+    """Match a Slice of length 1; below opset 10 its bounds are constant attributes."""
+    bounds = [indices.get(value) if value else None for value in node.inputs[1:3]]
+    start, end = bounds or (None, None)
+    if start is None or end is None or start.step != end.step or abs(start.step) != 1:
+        return None
+    view = read_slice(node, inference.fact)
+    if view is None or end.start - start.start != 1:
+        return None
+    selection = Selection(source, view.axis, start.start, start.step)
+    return ElementRead(node, selection, keeps_axis=True, checked=False)
 
 
 _REPEATED = ("Identity", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Tile", "Cast", "Transpose")

@@ -80,56 +80,14 @@ class UnrollScans(SitePass):
         site.visit_new(plan.template.holders)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Plan:
-    """A Scan that can be unrolled.
-
-    Attributes:
-        rows: its rows.
-        template: its body, ready to be copied.
-    """
-
-    rows: Rows
-    template: Template
-
-    @property
-    def scan(self) -> ScanLayout:
-        """The Scan."""
-        return self.rows.scan
-
-    @property
-    def iterations(self) -> int:
-        """The trip count of all rows together."""
-        return sum(self.rows.lengths)
-
-    @property
-    def used_outputs(self) -> dict[int, Value]:
-        """The scan outputs in use, by position."""
-        graph, outputs = self.template.into, enumerate(self.scan.scan_outputs)
-        return {i: value for i, value in outputs if value is not None and graph.is_used(value)}
-
-    @property
-    def moves(self) -> int:
-        """The maximum number of nodes that split the inputs and stack the outputs."""
-        rows = len(self.rows.lengths) + 1
-        moved = len(self.scan.scan_inputs) + len(self.used_outputs)
-        states = 2 * len(self.scan.states) * rows if self.rows.batched else 0
-        return moved * (self.iterations + rows) + states
-
-    @property
-    def cost(self) -> int:
-        """The maximum number of nodes that unrolling adds."""
-        return self.template.cost(self.iterations) + self.moves
-
-
 class _ScanUnroller:
     def __init__(self, options: UnrollScans, site: Site) -> None:
         self.options = options
         self.site = site
         self.budget = Budget(site.context.meter, options.max_nodes, options.max_trips)
 
-    def plan(self) -> _Plan:
-        """The plan for a Scan.
+    def plan(self) -> Rows:
+        """The rows of the Scan, with the body to copy.
 
         Raises:
             Obstacle: unrolling is not possible.
@@ -148,16 +106,16 @@ class _ScanUnroller:
         # Opset 8 has a batch axis and `sequence_lens`; opset 9 dropped both.
         lengths = _row_lengths(scan, shapes, longest) if version == 8 else (longest,)
         template = Template(scan.body, graph, fold=site.visits.folder.fold, keep_infos=False)
-        plan = _Plan(Rows(scan, shapes, lengths, longest), template)
-        self.budget.require_iterations(plan.iterations, plan.cost, replaced=count_nodes(node))
-        rows, table = len(scan.scan_inputs) + len(plan.used_outputs), cost_table(self.options.costs)
-        require_copies(scan.body, plan.iterations, rows, table, self.options.copies)
-        _require_zeros(plan)
-        if plan.iterations:
-            _require_types(plan, version)
-        return plan
+        rows = Rows(scan, shapes, lengths, longest, template)
+        self.budget.require_iterations(rows.iterations, rows.cost, replaced=count_nodes(node))
+        each, table = len(scan.scan_inputs) + len(rows.used_outputs), cost_table(self.options.costs)
+        require_copies(scan.body, rows.iterations, each, table, self.options.copies)
+        _require_zeros(rows)
+        if rows.iterations:
+            _require_types(rows, version)
+        return rows
 
-    def unroll(self, plan: _Plan) -> None:
+    def unroll(self, plan: Rows) -> None:
         """Replace the Scan by copies of the body."""
         site, node = self.site, self.site.node
         emitter = Builder(site.graph, site.visits.folder.fold)
@@ -173,15 +131,15 @@ class _ScanUnroller:
         site.rewritten(site.context.with_offer(node, _UNROLLED(trips=plan.iterations), nodes))
         self.budget.spend(plan.template.added + moves, plan.template.growth(node) + moves)
 
-    def run_rows(self, emitter: Builder, plan: _Plan) -> list[Value | None]:
+    def run_rows(self, emitter: Builder, plan: Rows) -> list[Value | None]:
         """Copy the body for every iteration of every row, and return the Scan's outputs."""
         scan, count = plan.scan, len(plan.scan.states)
         finals, rows, iterations = [], [], 0
-        parts = zip(plan.rows.states(emitter), plan.rows.elements(emitter), strict=True)
+        parts = zip(plan.states(emitter), plan.elements(emitter), strict=True)
         for row, (state, elements) in enumerate(parts):
             row_results = []
             for iteration, element in enumerate(elements):
-                suffix = f"_{row}_{iteration}" if len(plan.rows.lengths) > 1 else f"_{iteration}"
+                suffix = f"_{row}_{iteration}" if len(plan.lengths) > 1 else f"_{iteration}"
                 results = plan.template.instantiate([*state, *element], suffix)
                 state = results[:count]
                 row_results.append(results[count:])
@@ -193,16 +151,16 @@ class _ScanUnroller:
         stacked: list[Value | None] = [None] * len(scan.scan_outputs)
         for index, old in plan.used_outputs.items():
             column = [[results[index] for results in row] for row in rows]
-            stacked[index] = plan.rows.stack(emitter, index, column, old.name)
+            stacked[index] = plan.stack(emitter, index, column, old.name)
         return [*_final_states(emitter, plan, finals), *stacked]
 
 
 def _final_states(
-    emitter: Builder, plan: _Plan, finals: Sequence[Sequence[Value]]
+    emitter: Builder, plan: Rows, finals: Sequence[Sequence[Value]]
 ) -> list[Value | None]:
     """The states after the last iteration of each row."""
     old_states = plan.scan.final_states
-    if not plan.rows.batched:
+    if not plan.batched:
         return list(finals[0][: len(old_states)])
     results: list[Value | None] = [None] * len(old_states)
     for index, old in enumerate(old_states):
@@ -213,19 +171,19 @@ def _final_states(
     return results
 
 
-def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value | None]:
+def _without_iterations(emitter: Builder, plan: Rows) -> list[Value | None]:
     """The outputs of a Scan without iterations: initial states, and zeros, or empty tensors."""
-    scan, rows = plan.scan, plan.rows
+    scan = plan.scan
     stacked: list[Value | None] = [None] * len(scan.scan_outputs)
     for index, old in plan.used_outputs.items():
-        shape = list(element_shape(rows.shapes, index) or ())
-        if rows.batched:
-            shape[:0] = [len(rows.lengths), rows.longest]
+        shape = list(element_shape(plan.shapes, index) or ())
+        if plan.batched:
+            shape[:0] = [len(plan.lengths), plan.longest]
         else:
             # A negative scan_output_axis counts axes of the stacked output, which has one more than
             # an element.
             shape.insert(scan.output_axes[index] % (len(shape) + 1), 0)
-        zeros = zeros_of(rows.shapes, index, tuple(shape))
+        zeros = zeros_of(plan.shapes, index, tuple(shape))
         stacked[index] = emitter.constant(zeros, old.name)
     return [*scan.states[: len(scan.final_states)], *stacked]
 
@@ -252,14 +210,14 @@ def _size_obstacle(what: str, scan: ScanLayout) -> str:
     return _SIZE_UNKNOWN(origins(scan.scan_inputs[0], sizes=True), size=what)
 
 
-def _require_zeros(plan: _Plan) -> None:
+def _require_zeros(plan: Rows) -> None:
     """Raise the obstacle to zeros, or an empty tensor, for a scan output."""
     # Every position is written by an iteration, so nothing is filled up.
-    if all(length == plan.rows.longest for length in plan.rows.lengths) and plan.iterations:
+    if all(length == plan.longest for length in plan.lengths) and plan.iterations:
         return
     for index, output in plan.used_outputs.items():
-        enough = element_shape(plan.rows.shapes, index) is not None or plan.iterations
-        if not enough or not plan.rows.shapes.element(index).elem_type:
+        enough = element_shape(plan.shapes, index) is not None or plan.iterations
+        if not enough or not plan.shapes.element(index).elem_type:
             why = "it has short rows" if plan.iterations else "it makes no iterations"
             raise Obstacle(
                 f"{why}, and the type and shape of an element of its scan output '{output.name}'"
@@ -268,10 +226,10 @@ def _require_zeros(plan: _Plan) -> None:
             )
 
 
-def _require_types(plan: _Plan, opset: int) -> None:
+def _require_types(plan: Rows, opset: int) -> None:
     """Raise the obstacle of an element type to Split or Concat."""
-    scan, several = plan.scan, len(plan.rows.lengths) > 1 or plan.rows.longest > 1
-    facts = plan.rows.shapes.input_facts[-len(scan.scan_inputs) :]
+    scan, several = plan.scan, len(plan.lengths) > 1 or plan.longest > 1
+    facts = plan.shapes.input_facts[-len(scan.scan_inputs) :]
     # Only types are in question that a node is really emitted for: a Scan over strings of one
     # element needs no Split.
     apart = ["Squeeze", "Split"] if several else ["Squeeze"]
@@ -280,7 +238,7 @@ def _require_types(plan: _Plan, opset: int) -> None:
     parts = [
         *(("input", v, apart, fact) for v, fact, inner in inputs if scan.body.is_used(inner)),
         *(
-            ("output", v, together, plan.rows.shapes.element(index))
+            ("output", v, together, plan.shapes.element(index))
             for index, v in plan.used_outputs.items()
         ),
     ]
@@ -310,17 +268,42 @@ class Rows:
         shapes: its sizes.
         lengths: the length of each row.
         longest: the length of a full row.
+        template: the body, ready to be copied.
     """
 
     scan: ScanLayout
     shapes: ScanShapes
     lengths: Sequence[int]
     longest: int
+    template: Template
 
     @property
     def batched(self) -> bool:
         """True for a Scan 8."""
         return self.shapes.version == 8
+
+    @property
+    def iterations(self) -> int:
+        """The trip count of all rows together."""
+        return sum(self.lengths)
+
+    @property
+    def used_outputs(self) -> dict[int, Value]:
+        """The scan outputs in use, by position."""
+        graph, outputs = self.template.into, enumerate(self.scan.scan_outputs)
+        return {i: value for i, value in outputs if value is not None and graph.is_used(value)}
+
+    @property
+    def moves(self) -> int:
+        """The maximum number of nodes that split the inputs and stack the outputs."""
+        rows, moved = len(self.lengths) + 1, len(self.scan.scan_inputs) + len(self.used_outputs)
+        states = 2 * len(self.scan.states) * rows if self.batched else 0
+        return moved * (self.iterations + rows) + states
+
+    @property
+    def cost(self) -> int:
+        """The maximum number of nodes that unrolling adds."""
+        return self.template.cost(self.iterations) + self.moves
 
     def states(self, emitter: Builder) -> list[list[Value]]:
         """The initial states of each row."""

@@ -472,22 +472,14 @@ class Structures:
         self.reasons: dict[Node, Obstacle] = {}
 
     def sequence(self, value: Value | None) -> KnownSequence:
-        """The elements of a sequence.
-
-        Raises:
-            Obstacle: the elements are unknown.
-        """
+        """The elements of a sequence, or the obstacle to them."""
         structure = None if value is None else self.contents.get(value)
         if isinstance(structure, KnownSequence):
             return structure
         raise self._obstacle(value, "sequence")
 
     def optional(self, value: Value) -> OptionalContent:
-        """The content of an optional.
-
-        Raises:
-            Obstacle: the content is unknown.
-        """
+        """The content of an optional, or the obstacle to it."""
         structure = self.contents.get(value)
         if isinstance(structure, OptionalContent):
             return structure

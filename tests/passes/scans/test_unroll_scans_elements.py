@@ -24,6 +24,10 @@ def scan_of(attributes, signature, version=9, used="e", body="float[3] a, float[
     return model, read_scan(node, version), ScanShapes(node, version, ShapeInference(model))
 
 
+def rows_of(model, scan, shapes, lengths):
+    return Rows(scan, shapes, lengths, 4, ir.Template(scan.body, model.graph))
+
+
 def run(model, values, **feeds):
     infos = [onnx.helper.make_tensor_value_info(v.name, 1, None) for v in values]
     model.graph.set_outputs(values, infos)
@@ -40,7 +44,7 @@ def test_elements_in_the_order_of_the_iterations(axis, backward):
     attributes = f", scan_input_axes = [{axis}], scan_input_directions = [{backward}]"
     dims = "float[4,2]" if axis == 0 else "float[2,4]"
     model, scan, shapes = scan_of(attributes, f"float[3] s, {dims} x")
-    parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
+    parts, emitter = rows_of(model, scan, shapes, [4]), Builder(model.graph)
     assert parts.states(emitter) == [list(scan.states)]
     (iterations,) = parts.elements(emitter)
     x = X if axis == 0 else X.T
@@ -51,7 +55,7 @@ def test_elements_in_the_order_of_the_iterations(axis, backward):
 def test_rows_of_a_batch_end_where_their_lengths_say():
     signature = "float[2,3] s, float[2,4,2] x"
     model, scan, shapes = scan_of(", directions = [1]", signature, version=8, lens=",")
-    parts, emitter = Rows(scan, shapes, [4, 1], 4), Builder(model.graph)
+    parts, emitter = rows_of(model, scan, shapes, [4, 1]), Builder(model.graph)
     states, rows = parts.states(emitter), parts.elements(emitter)
     assert [len(row) for row in rows] == [4, 1]
     values = [value for (value,) in (*rows[0], *rows[1])]
@@ -63,7 +67,7 @@ def test_rows_of_a_batch_end_where_their_lengths_say():
 
 def test_unread_elements_are_not_emitted():
     model, scan, shapes = scan_of("", "float[3] s, float[4,2] x", used="a")
-    parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
+    parts, emitter = rows_of(model, scan, shapes, [4]), Builder(model.graph)
     assert parts.elements(emitter) == [[[None]] * 4]
     assert len(model.graph) == 1
 
@@ -80,7 +84,7 @@ def test_one_slice_is_the_value_itself():
 def test_outputs_are_put_together_along_their_axis(axis, backward):
     attributes = f", scan_output_axes = [{axis}], scan_output_directions = [{backward}]"
     model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
-    parts, emitter = Rows(scan, shapes, [4], 4), Builder(model.graph)
+    parts, emitter = rows_of(model, scan, shapes, [4]), Builder(model.graph)
     (iterations,) = parts.elements(emitter)
     (found,) = run(model, [parts.stack(emitter, 0, [[v for (v,) in iterations]], "r")], s=S, x=X)
     np.testing.assert_array_equal(found, np.stack(X[::-1] if backward else X, axis))
@@ -92,7 +96,7 @@ def test_short_rows_end_in_zeros(inner):
     signature = "float[2,3] s, float[2,4,2] x" if inner != "e" else "float[2,3] s, float[2,4,K] x"
     model, scan, shapes = scan_of("", signature, version=8, lens=",", body=f"float[3] a, {inner}")
     assert (element_shape(shapes, 0) == (2,)) == (inner != "e")
-    parts, emitter = Rows(scan, shapes, [2, 4], 4), Builder(model.graph)
+    parts, emitter = rows_of(model, scan, shapes, [2, 4]), Builder(model.graph)
     rows = parts.elements(emitter)
     joined = parts.stack(emitter, 0, [[v for (v,) in row] for row in rows], "r")
     (found,) = run(model, [joined], s=S8, x=X8)
