@@ -68,7 +68,7 @@ class ElementRead:
 
 
 def element_reads(loop_view: LoopView, inference: ShapeInference) -> list[ElementRead]:
-    """The nodes of a Loop's body that read one element of an outside value, and are read."""
+    """The used nodes of a Loop's body that read one element of an outside value."""
     indices, reads, body = moving_indices(loop_view, inference), list[ElementRead](), loop_view.body
     for node in body.nodes() if indices else ():
         source = node.inputs[0] if node.is_op("Gather", "Slice") else None
