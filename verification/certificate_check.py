@@ -115,7 +115,7 @@ def replayed(
     sources = read(before), read(after)
     folders = base_dir_of(sources[0], base_dir), base_dir_of(sources[1], base_dir)
     protos = to_proto(sources[0]), to_proto(sources[1])
-    return Replay(execute(*protos, bound, folders), equality)
+    return Replay(execute(protos, bound, folders), equality)
 
 
 def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str, Any]:

@@ -506,4 +506,193 @@ g (float[n,2] x) => (y) { y=Neg(x) k=ArgMax<axis=0>(x) }
 g (float[n] x) => (bool y) <int64 o={1}> { s=Size(x) y=Equal(s,o) }
 ->
 g (float[n] x) => (bool y) <bool f={0}> { y=Identity(f) }
+# an operator before rows that are turned, 18, 18
+g (float[3,3] x, float[3] b) => (y) { r=Transpose(x) y=Add(r,b) }
+->
+g (float[3,3] x, float[3] b) => (y) { r=Add(x,b) y=Transpose(r) }
+# a product before rows that are turned, 18, 18
+g (float[3,3] x, float[3,3] w) => (y) { r=Transpose(x) y=MatMul(r,w) }
+->
+g (float[3,3] x, float[3,3] w) => (y) { r=MatMul(x,w) y=Transpose(r) }
+# an operand for each row before regrouped rows, 18, 18
+g (float[4,1,3] x, float[2,2,1] b) => (y) <int64[3] s={2,2,3}, int64[3] l={4,1,3}> { r=Reshape(x,s)
+k=Add(r,b) y=Reshape(k,l) }
+->
+g (float[4,1,3] x, float[2,2,1] b) => (y) <int64[3] s={1,4,1}> { k=Reshape(b,s)
+u=Transpose<perm=[1,2,0]>(k) v=Transpose<perm=[2,0,1]>(b) y=Add(x,v) }
+# rows of a Scan backwards, 18, 18
+g (float[t,2] x) => (y) { y=Scan(x)<num_scan_inputs=1, scan_input_directions=[1],body=b(float[2] e)
+=> (float[2] r) { r=Tanh(e) }> }
+->
+g (float[t,2] x) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e) => (float[2] r) {
+r=Tanh(e) }> }
+# all rows but the last one backwards, 18, 18
+g (float[t,2] x) => (y) <int64[1] a={-2}, int64[1] b={-9223372036854775808}, int64[1] k={0},
+int64[1] m={-1}> { r=Slice(x,a,b,k,m) y=Shape(r) }
+->
+g (float[t,2] x) => (y) { y=Shape(x) }
+# every second row backwards, 18, 18
+g (float[t,2] x) => (y) <int64[1] a={-1}, int64[1] b={-9223372036854775808}, int64[1] k={0},
+int64[1] m={-2}> { r=Slice(x,a,b,k,m) y=Shape(r) }
+->
+g (float[t,2] x) => (y) { y=Shape(x) }
+# rows below a limit, 18, 18
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, bool c={1}> {  y=Loop(n,c)<body=b(int64 i, bool d) =>
+(bool f, float[2] r) { f=Identity(d) e=Gather(x,i) r=Tanh(e) }>  }
+->
+g (float[t,2] x, int64 n) => (y) { y=Tanh(x) }
+# rows below a limit of at least one, 18, 18
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, bool c={1}> {  y=Loop(n,c)<body=b(int64 i, bool d) =>
+(bool f, float[2] r) { f=Identity(d) e=Gather(x,i) r=Tanh(e) }>  }
+->
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}> { l=Max(n,o) k=Range(z,l,o)
+e=Gather(x,k) y=Tanh(e) }
+# rows of a loop that a row ends, 18, 18
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, bool c={1}> {  y=Loop(n,c)<body=b(int64 i, bool d) =>
+(bool f, float[2] r) { e=Gather(x,i) q=Gather(e,z) f=Cast<to=9>(q) r=Tanh(e) }>  }
+->
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}> { l=Max(n,z) k=Range(z,l,o)
+e=Gather(x,k) y=Tanh(e) }
+# the last row of none, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) e=Slice(r,m,l,z) y=Squeeze(e,z) }
+# the row before the last one, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r)
+a=Shape<end=1>(x) p=Sub(a,o) e=Gather(c,p) y=Squeeze(e,z) }
+# states after for states before, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+v,y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u, float[2] r) { f=Identity(d) e=Gather(x,i) u=Tanh(e) r=Identity(s) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) y=Tanh(x) }
+# all rows for states before, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+v,y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u, float[2] r) { f=Identity(d) e=Gather(x,i) u=Tanh(e) r=Identity(s) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r)
+y=Slice(c,o,l,z) }
+# states before a condition that ends, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+v,y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u, float[2] r) { e=Gather(x,i) q=Gather(e,z) f=Cast<to=9>(q) u=Tanh(e)
+r=Identity(s) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r)
+y=Slice(c,z,m,z) }
+# a sum without its start, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Add(s,e) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) c=CumSum(x,k) a=Shape<end=1>(x) p=Sub(a,o)
+e=Gather(c,p) y=Squeeze(e,z) }
+# a sum with its state in the row, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) p=Mul(s,e) u=Add(s,p) }>  }
+->
+g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
+int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) p=Mul(x,h) f=Concat<axis=0>(w,p) c=CumSum(f,k)
+a=Shape<end=1>(x) e=Gather(c,a) y=Squeeze(e,z) }
+# any for all, 18, 18
+g (float[t,2] x, bool[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, bool[2] s) =>
+(bool f, bool[2] u) { f=Identity(d) e=Gather(x,i) k=Constant<value_float=0.>() g=Greater(e,k)
+u=And(s,g) }>  }
+->
+g (float[t,2] x, bool[2] h) => (y) <int64[1] z={0}, float k={0}> { w=Unsqueeze(h,z) r=Greater(x,k)
+f=Concat<axis=0>(w,r) n=Cast<to=6>(f) m=ReduceMax<keepdims=0>(n,z) y=Cast<to=9>(m) }
+# a row added in front, 18, 18
+g (float[t,2] x, float[p,2] h) => (y) <int64 z={0}, bool c={1}, int64[1] l={0}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[m,2] s) =>
+(bool f, float[q,2] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l) u=Concat<axis=0>(r,s) }>  }
+->
+g (float[t,2] x, float[p,2] h) => (y) { y=Concat<axis=0>(h,x) }
+# rows added before the start, 18, 18
+g (float[t,2] x, float[p,2] h) => (y) <int64 z={0}, bool c={1}, int64[1] l={0}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[m,2] s) =>
+(bool f, float[q,2] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l) u=Concat<axis=0>(s,r) }>  }
+->
+g (float[t,2] x, float[p,2] h) => (y) { y=Concat<axis=0>(x,h) }
+# a state from another start, 18, 18
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) =>
+(bool f, float[2] u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Tanh(s) v=Mul(k,e) }>  }
+->
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) =>
+(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+# a state that another one needs, 18, 18
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) =>
+(bool f, float[2] u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Tanh(s) v=Mul(k,u) }>  }
+->
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,w)<body=b(int64 i, bool d, float[2] k) =>
+(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+# states that are exchanged, 18, 18
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) =>
+(bool f, float[2] u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Tanh(k) v=Identity(s) }>  }
+->
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
+n=Gather(a,z) y=Loop(n,c,w)<body=b(int64 i, bool d, float[2] k) =>
+(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Tanh(k) }>  }
+# a counter from another start, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}, int64 o={1}, int64 q={2}> {
+a=Shape(x) n=Gather(a,z) p,y=Loop(n,c,o,h)<body=b(int64 i, bool d, int64 s, float[2] k) =>
+(bool f, int64 u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Add(s,o) w=Gather(x,s) v=Mul(k,w) }>
+}
+->
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) =>
+(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+# a counter of steps by iteration, 18, 18
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}, int64 o={1}, int64 q={2}> {
+a=Shape(x) n=Gather(a,z) p,y=Loop(n,c,z,h)<body=b(int64 i, bool d, int64 s, float[2] k) =>
+(bool f, int64 u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Add(s,i) w=Gather(x,s) v=Mul(k,w) }>
+}
+->
+g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) =>
+(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+# a Slice of no step that nothing reads, 18, 18
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
+->
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
+r=Slice(x,z,o,z,z) }
+# a CumSum of a missing axis that nothing reads, 18, 18
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
+->
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
+r=CumSum(x,k) }
+# a row after the last one that nothing reads, 18, 18
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
+->
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
+s=Shape<end=1>(x) r=Gather(x,s) }
+# a second row that nothing reads, 18, 18
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
+->
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
+r=Gather(x,o) }
+# a Slice of two starts that nothing reads, 18, 18
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
+->
+g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
+t=Concat<axis=0>(z,z) r=Slice(x,t,o,z,o) }
 """

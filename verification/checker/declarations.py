@@ -5,7 +5,7 @@ A name of a size ties all values that have it: runtimes let one use the memory o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import onnx
 
@@ -15,14 +15,14 @@ from .polynomials import Dim
 from .terms import ABSENT, Terms
 
 _Place = tuple[int, int]
+_Types = Iterable[Declaration]
+_Tie = tuple[Declaration, _Place, Dim]
 
 
-def wrong_declarations(
-    terms: Terms, before: Iterable[Declaration], after: Iterable[Declaration]
-) -> Iterator[str]:
+def wrong_declarations(terms: Terms, before: _Types, after: _Types) -> Iterator[str]:
     """Names of values of which the rewrite declares what is not derived."""
     original = _Original(terms, before)
-    ties: dict[str, list[tuple[Declaration, _Place, Dim]]] = {}
+    ties: dict[str, list[_Tie]] = {}
     for each in after:
         refine(terms, each.term)  # more may be known than when the term was built
         if not original.has_type(each) or not original.has_rank(each):
@@ -40,9 +40,7 @@ def wrong_declarations(
         yield from _untied(original, name, values)
 
 
-def same_below(
-    terms: Terms, roots: Iterable[int], before: Iterable[Declaration], after: Iterable[Declaration]
-) -> bool:
+def same_below(terms: Terms, roots: Iterable[int], before: _Types, after: _Types) -> bool:
     """Test for the same declared sizes of all terms that some are made of."""
     reach, stack = {ABSENT}, list(roots)
     while stack:
@@ -63,9 +61,7 @@ def _numbers(type_: onnx.TypeProto) -> list[Dim]:
     return dims if any(dim is not None for dim in dims) else []
 
 
-def _untied(
-    original: _Original, name: str, values: list[tuple[Declaration, _Place, Dim]]
-) -> Iterator[str]:
+def _untied(original: _Original, name: str, values: Sequence[_Tie]) -> Iterator[str]:
     """Names of values that share the name of a size without reason."""
     new = [value for value in values if name not in original.names.get(value[1], ())]
     places = {place for _, place, _ in values}

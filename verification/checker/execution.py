@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Tensor
-from .inference import common, fact_of, fact_of_output
+from .inference import Args, common, fact_of, fact_of_output
 from .meaning import head_of, schema_of
 from .polynomials import Dim
 from .sizes import sizes_in
@@ -127,6 +127,10 @@ class Body(NamedTuple):
         return int(self.op_type == "Scan" and head.version < 9)
 
 
+_Ran = tuple[Body, Sequence[int]]
+_Messages = Sequence[onnx.AttributeProto]
+
+
 class _Scope(dict[str, int]):
     """Terms of a graph by name; those of the graph around it are visible."""
 
@@ -225,7 +229,7 @@ class Execution:
             return [self._constant(_constant(attributes, self._folder))]
         head = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
-        own, operands, ran = [], args, list[tuple[Body, Sequence[int]]]()
+        own, operands, ran = [], args, list[_Ran]()
         # By name: the order of attributes in a file has no meaning, and numbers of terms depend on
         # it.
         for name in sorted(bodies):
@@ -265,13 +269,7 @@ class Execution:
             if len(state) == len(shapes[0]) == 3:
                 self._terms.join(state[1], shapes[0][1])
 
-    def _fact(
-        self,
-        head: Head,
-        args: tuple[int, ...],
-        ran: Sequence[tuple[Body, Sequence[int]]],
-        output: int,
-    ) -> Fact:
+    def _fact(self, head: Head, args: Args, ran: Sequence[_Ran], output: int) -> Fact:
         """Fact of an output. The sizes of states and scan outputs may differ by iteration."""
         if not ran:
             return fact_of_output(self._terms, head, args, output)
@@ -338,12 +336,7 @@ class Execution:
                 attributes.append(bare)
         return attributes
 
-    def _call(
-        self,
-        function: onnx.FunctionProto,
-        attributes: Sequence[onnx.AttributeProto],
-        args: tuple[int, ...],
-    ) -> list[int]:
+    def _call(self, function: onnx.FunctionProto, attributes: _Messages, args: Args) -> list[int]:
         """Outputs of a function, run by its definition."""
         self._depth += 1
         if self._depth > MOST_DEPTH or len(args) > len(function.input):
@@ -366,9 +359,7 @@ class Execution:
         custom = "::" in head.name and not head.name.startswith("ai.onnx.ml::")
         return not has_body and (head.name in _DRAWS or custom)
 
-    def _body(
-        self, head: Head, args: tuple[int, ...], body: Body, scope: _Scope
-    ) -> tuple[Head, tuple[int, ...]]:
+    def _body(self, head: Head, args: Args, body: Body, scope: _Scope) -> tuple[Head, Args]:
         """Head and arguments with the outputs of a body, for any values of its variables."""
         names, deep = {info.name for info in body.graph.input}, len(self._guards) >= MOST_DEPTH
         if deep or any(tensor.name in names for tensor in body.graph.initializer):

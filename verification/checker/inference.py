@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import onnx
 
 from .meaning import FIRST, schema_of
-from .polynomials import Dim, add, divide, multiply, rename, smaller, wider
+from .polynomials import LIMIT, Dim, add, divide, multiply, rename, smaller, wider
 from .signs import names
 from .sizes import part_of_shape, sizes_in
 from .terms import ABSENT, UNKNOWN, Fact, Head, Shape, Terms
@@ -291,6 +291,8 @@ def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
         number, other = (dim, end) if isinstance(dim, int) else (end, dim)
         if isinstance(number, int) and number >= 0 and not isinstance(other, int):
             return smaller(number, other)
+    if (start, step) == (-1, -1) and end == -LIMIT:
+        return dim
     if not (isinstance(start, int) and isinstance(step, int) and isinstance(end, int)):
         return None
     if not isinstance(dim, int) or not (step > 0 or -_NO_END * 2 < end <= dim):

@@ -15,7 +15,7 @@ import numpy as np
 from ...ir import Array
 from .execution import BRANCHES
 from .folding import fold, is_real, rounds
-from .inference import common, fact_of_output
+from .inference import Args, common, fact_of_output
 from .rows import apply
 from .terms import ABSENT, Fact, Head, Node, Parts, Terms, parts
 
@@ -182,14 +182,12 @@ def folded(terms: Terms, head: Head, args: tuple[int, ...]) -> list[Array] | Non
     return results if is_exact else None
 
 
-def values_in(
-    terms: Terms, loop: Parts, outputs: Sequence[int], replaced: dict[int, int]
-) -> list[int] | None:
+def values_in(terms: Terms, loop: Parts, ends: Args, new: dict[int, int]) -> list[int] | None:
     """Outputs of a body with other terms in place of known ones; None where a variable has none."""
     inner = _Values(terms, dict.fromkeys(loop.variables, ABSENT), ends=False)
-    inner.terms_of = dict(replaced)
+    inner.terms_of = dict(new)
     try:
-        return [inner.into(output) for output in outputs]
+        return [inner.into(output) for output in ends]
     except _Open:
         return None
 

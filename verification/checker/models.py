@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from .polynomials import Dim
 from .terms import CertificateError, Fact, Head, Terms, is_own, require_unique
 
 Types = Mapping[str, onnx.TypeProto]
+_Protos = tuple[onnx.ModelProto, onnx.ModelProto]
 
 
 class Side(NamedTuple):
@@ -39,15 +40,9 @@ class Models(NamedTuple):
     assumptions: set[str]
 
 
-def execute(
-    before: onnx.ModelProto,
-    after: onnx.ModelProto,
-    bound: Mapping[str, Array],
-    folders: tuple[Path | None, Path | None],
-) -> Models:
+def execute(protos: _Protos, bound: Mapping[str, Array], folders: Sequence[Path | None]) -> Models:
     """Execute two models on the same inputs, of which the bound ones have their values."""
-    terms = Terms()
-    protos, types = (before, after), (_inputs(before), _inputs(after))
+    terms, types = Terms(), [_inputs(proto) for proto in protos]
     assumptions = _compare(types[0], types[1], bound)
     facts = _facts(types[0], {name: types[1][name] for name in types[1] if name not in bound})
     defaults, sides = [], []
@@ -58,8 +53,10 @@ def execute(
         own = [name for name in types[0] if name in _inputs(proto)]
         values = {n: terms.add(Head("input", key=n), fact=facts[n]) for n in own if n not in bound}
         values |= {name: terms.constant(bound[name]) for name in own if name in bound}
-        defaults.append(_defaults(terms, proto, values, folder))
-        execution = Execution(terms, proto, folder, is_original=proto is before)
+        initial = [t for t in proto.graph.initializer if t.name in values]
+        initial = [t for t in initial if terms.tensor(values[t.name]) is None]
+        defaults.append({t.name: terms.constant(Tensor(t, base_dir=folder)) for t in initial})
+        execution = Execution(terms, proto, folder, is_original=proto is protos[0])
         names = [info.name for info in proto.graph.output]
         require_unique(names, "outputs")
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
@@ -76,17 +73,6 @@ def _inputs(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     fixed = {t.name for t in model.graph.initializer} if model.ir_version < 4 else set()
     require_unique([info.name for info in model.graph.input], "inputs")
     return {info.name: info.type for info in model.graph.input if info.name not in fixed}
-
-
-def _defaults(
-    terms: Terms, model: onnx.ModelProto, values: Mapping[str, int], folder: Path | None
-) -> dict[str, int]:
-    """Values of the inputs that a caller may leave out."""
-    return {
-        tensor.name: terms.constant(Tensor(tensor, base_dir=folder))
-        for tensor in model.graph.initializer
-        if tensor.name in values and terms.tensor(values[tensor.name]) is None
-    }
 
 
 def _compare(before: Types, after: Types, bound: Mapping[str, Array]) -> set[str]:
@@ -174,8 +160,8 @@ def require_valid(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto]) 
     try:
         infer_strictly(query)
     except OnnxError as error:
-        detail = one_line(error.__cause__ or error)
-        raise CertificateError(f"onnx refuses a node: {detail}") from error
+        text = f"onnx refuses a node: {one_line(error.__cause__ or error)}"
+        raise CertificateError(text) from error
 
 
 def _forget_inputs(graph: onnx.GraphProto) -> None:

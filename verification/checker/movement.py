@@ -41,6 +41,7 @@ class Axis(NamedTuple):
 Digit = Axis | Dim
 """Open axis, number of positions, or size along which elements are repeated."""
 Digits = tuple[Digit, ...]
+_Origins = list[int | None]
 
 
 class Move(NamedTuple):
@@ -190,7 +191,7 @@ def _regrouped(terms: Terms, source: int, move: Move, shape: Shape) -> list[Digi
     return None if rest else axes
 
 
-def _origins(terms: Terms, node: Node, old: Shape, new: Shape) -> list[int | None]:
+def _origins(terms: Terms, node: Node, old: Shape, new: Shape) -> _Origins:
     """Axis of the operand for each axis of the result; None for one that is touched."""
     rank, more, axis = len(old), len(new) - len(old), node.head.integer("axis") % max(len(old), 1)
     if node.head.name == "Transpose":
@@ -206,9 +207,7 @@ def _origins(terms: Terms, node: Node, old: Shape, new: Shape) -> list[int | Non
     return [None if k in touched else k for k in range(rank)]
 
 
-def _run(
-    terms: Terms, node: Node, data: Array, origins: list[int | None], new: Shape
-) -> Array | None:
+def _run(terms: Terms, node: Node, data: Array, origins: _Origins, new: Shape) -> Array | None:
     """Positions after an operator, which runs on those before."""
     if len(origins) != len(new):
         return None
@@ -238,6 +237,25 @@ def movement_of_operands(terms: Terms, node: Node, fact: Fact) -> int | None:
         is_whole = len(operands) == len(args) > 0
         if is_whole and fact_of_output(terms, each.head, operands, 0).shape == fact.shape:
             return terms.add(each.head, operands, fact)
+    return None
+
+
+def operator_first(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Movement of an operator on each row, in place of an operator on moved rows."""
+    is_product, shapes = node.head.name == "MatMul", [terms.fact(arg).shape for arg in node.args]
+    ranks = [3 if shape is None else len(shape) for shape in shapes]
+    for place, arg in enumerate(node.args[: 1 if is_product else None]):
+        rest = ranks[:place] + ranks[place + 1 :]
+        for each in terms.operators(arg, "moved") if max(rest, default=0) < 2 + is_product else ():
+            (source,), move, shape = each.args, each.head.key, terms.fact(each.args[0]).shape or ()
+            whole, args = _nothing(shape), (*node.args[:place], source, *node.args[place + 1 :])
+            inner = fact_of_output(terms, node.head, args, 0)
+            rows = _nothing(inner.shape)
+            # All rows stay as they are, and so do the positions in them.
+            same = whole and whole.places == move.places and whole.axes[-1:] == move.axes[-1:]
+            if same and shape and rows and rows.axes and (inner.shape or ())[:-1] == shape[:-1]:
+                outer = Move((*move.axes[:-1], rows.axes[-1]), rows.places)
+                return _put(terms, terms.add(node.head, args, inner), outer, fact)
     return None
 
 

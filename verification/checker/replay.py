@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, product
 
 from .declarations import same_below, wrong_declarations
 from .execution import BRANCHES, Application, Execution
@@ -107,18 +107,17 @@ class Replay:
         twins = dict[object, list[Guards]]()
         terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
         closure = self._closures()
-        for application in before.log:
-            guards = self._guards(before, application)
+        for application, is_short in product(before.log, (False, True)):
+            guards = self._guards(before, application, is_short)
             if guards is not None:
                 for key in closure(application.term):
                     twins.setdefault(key, []).append(guards)
         safe = {key for term in self._safe for key in closure(term)}
         for application in after.log:
-            around = self._guards(after, application)
-            key = self._key(application.term)
+            around = self._guards(after, application, False)
+            key, own = self._key(application.term), application.term
             bodies = [terms.nodes[after.bodies[number][0]] for number in application.guards]
-            loops = [node for node in bodies if node.head.name == "Loop"]
-            is_row = any(source_of(terms, loop, application.term) is not None for loop in loops)
+            is_row = any(n.head.name == "Loop" and source_of(terms, n, own) for n in bodies)
             if around is None or key in safe or is_row:
                 continue
             if not any(guards <= around for guards in twins.get(key, ())):
@@ -150,14 +149,14 @@ class Replay:
         loop = loop_of(self.terms, term)
         return (loop, *rows_of_any_size(self.terms, term)) if type(loop) is tuple else (head, args)
 
-    def _guards(self, execution: Execution, application: Application) -> Guards | None:
+    def _guards(self, execution: Execution, node: Application, is_short: bool) -> Guards | None:
         """Bodies around a node that may not run; None if one of them never runs."""
-        guards, is_own = set(), execution is self.models.before.execution
-        for number in application.guards:
+        guards = set()
+        for number in node.guards:
             term, name = execution.bodies[number]
             condition = self.terms.tensor(term) if name in BRANCHES else None
             if condition is None or condition.size != 1:
-                loop = loop_of(self.terms, term, is_original=is_own)
+                loop = loop_of(self.terms, term, is_short=is_short)
                 guards.add((self.terms.find(term) if name in BRANCHES else loop, name))
             elif bool(condition.numpy().all()) is not BRANCHES[name]:
                 return None

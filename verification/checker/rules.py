@@ -87,6 +87,8 @@ _rule("movement", *movement.MOVING, kind="safe")(movement.movement)
 _rule("selection-first", "moved", kind="value")(movement.selection_first)
 _rule("movement-where-defined", "Reshape", kind="value")(movement.movement)
 _rule("movement-of-part", "moved", kind="value")(movement.movement_of_part)
+_OUT = "MatMul", *movement.SINGLE
+_rule("operator-first", *_OUT, kind="value", assumes=OF_ROWS)(movement.operator_first)
 _rule("movement-of-operands", "moved", kind="value", assumes=OF_ROWS)(movement.movement_of_operands)
 
 
@@ -331,7 +333,7 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head, args, fact, node.output) if args != node.args else None
 
 
-_TOTAL = names("Concat Identity MatMul PRelu Range Reshape Shape Size Unsqueeze declared")
+_TOTAL = names("Concat Identity MatMul PRelu Range Reshape Shape Size Slice Unsqueeze declared")
 
 
 @_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, *scans.ALONG, kind="safe")
@@ -352,14 +354,18 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits = False
     elif name in _REDUCTIONS:
         sizes = [shapes[0][axis] for axis in {*numbers} if 0 <= axis < rank]
-        fits = len(sizes) == len(numbers)
-        fits &= all(isinstance(size, int) and size > 0 for size in sizes)
+        fits = len(sizes) == len(numbers) and all(isinstance(n, int) and n > 0 for n in sizes)
     elif name == "Range":
         fits = shapes == [()] * 3 and bool((terms.numbers(node.args[2]) or [0])[0])
     elif name in scans.ALONG:
         part = shapes[0][axis:][: 0 if "Softmax" in name else 1 if "Arg" in name else None]
         fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
         fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
+    elif name == "Slice":
+        axes, steps = [terms.numbers(arg) or [] for arg in (*node.args, ABSENT, ABSENT)[3:5]]
+        places = {axis % rank for axis in axes if -rank <= axis < rank}
+        fits = {*shapes[1:]} == {(len(axes),)} == {(len(places),)} and 0 not in steps
+        fits &= len(steps) == len(axes) or len(node.args) < 5
     elif name == "Reshape":
         fits = _reshapes(terms, node, shapes[0])
     elif name == "Concat":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from .inference import fact_of_output
+from .inference import Args, fact_of_output
 from .iterations import MOST, has_one_reading, has_scalar, level_of, states_of, truth, values_in
 from .meaning import head_of
 from .movement import SINGLE, in_rows
@@ -27,13 +27,13 @@ ALONG = {"ArgMax", "ArgMin", "LayerNormalization", "LogSoftmax", "RMSNormalizati
 """Operators along an axis that an attribute names."""
 
 
-def loop_of(terms: Terms, term: int, *, is_original: bool = False) -> object:
+def loop_of(terms: Terms, term: int, *, is_short: bool = False) -> object:
     """Parts of a loop that determine the variables of its body: no scan outputs."""
     # A loop of the original alone may stand for one of fewer states: the nodes of the rewrite then
     # read states of both. A state that both dropped could be another one in each.
     if not terms.variables(term):
         return terms.find(term)
-    node = terms.nodes[_written(terms, term, terms.shorter if is_original else {})]
+    node = terms.nodes[_written(terms, term, terms.shorter if is_short else {})]
     states = parts(node)
     ends = (*states.operands, *states.variables, *states.outputs[: states_of(node)])
     roots = [n if n == ABSENT else terms.find(n) for n in ends]
@@ -72,19 +72,20 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     keys = (0, Fact(_INT64, ()), ""), (1, Fact(_BOOL, ()), "")
     keys += tuple([(k + 2, *terms.nodes[v].head.key[2:]) for k, v in enumerate(loop.variables)])
     variables = [terms.add(Head("variable", key=(level, *k)), fact=k[1]) for k in keys[: 2 + count]]
-    last = apply(terms, "Sub", size, _numbers(terms, 1))
-    places = variables[0], apply(terms, "Sub", last, variables[0])
+    ends = [_numbers(terms, n, 1) for n in (-1, -(1 << 63), 0, -1)]
     rows = zip(inputs, flags, strict=True)
-    values = [*variables[2:], *[apply(terms, "Gather", x, places[f], axis=0) for x, f in rows]]
+    turned = [apply(terms, "Slice", x, *ends) if is_turned else x for x, is_turned in rows]
+    values = [*variables[2:], *[apply(terms, "Gather", x, variables[0], axis=0) for x in turned]]
     ran = terms.ran.get((*loop.variables, *loop.outputs), [])
-    every = [*loop.outputs, *[n for term, around in ran for n in (term, *[k for k, _ in around])]]
+    every = (*loop.outputs, *[n for term, around in ran for n in (term, *[k for k, _ in around])])
     built = values_in(terms, loop, every, dict(zip(loop.variables, values, strict=True)))
     if built is None:
         return None
     new, true = dict(zip(every, built, strict=True)), terms.constant(np.array(True))
-    outputs = true, *built[: len(loop.outputs)]
-    ran = [(new[term], tuple([(new[k], name) for k, name in around])) for term, around in ran]
-    if terms.ran.setdefault((*variables, *outputs), ran) != ran:
+    outputs, find = (true, *built[: len(loop.outputs)]), terms.find
+    ran = [(find(new[n]), tuple([(find(new[k]), name) for k, name in rest])) for n, rest in ran]
+    others = terms.ran.setdefault((*variables, *outputs), ran)
+    if [(find(n), tuple([(find(k), name) for k, name in rest])) for n, rest in others] != ran:
         return None  # another loop with these outputs has other dead nodes
     mark = "Loop body", len(variables), len(variables), len(outputs), *head.key[-1][4:]
     head = head_of("Loop", "", 11, (), head.outputs)._replace(key=(mark,))
@@ -94,7 +95,6 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
         head, (*args, *variables, *outputs), terms.outside(inner, level), node.output
     )
     terms.implied += [(own, derived), (derived, own)]
-    ends = [_numbers(terms, n, 1) for n in (-1, -(1 << 63), 0, -1)]
     derived = apply(terms, "Slice", derived, *ends) if is_back else derived
     return _moved_axis(terms, derived, 0, axis)
 
@@ -120,9 +120,7 @@ def row_alone(terms: Terms, node: Node, fact: Fact) -> int | None:
     return derived
 
 
-def _with(
-    terms: Terms, node: Node, rows: tuple[int, ...], sizes: tuple[object, ...], fact: Fact
-) -> int:
+def _with(terms: Terms, node: Node, rows: Args, sizes: tuple[object, ...], fact: Fact) -> int:
     """Loop with some scan outputs, and the first states that it needs."""
     loop, count, level = parts(node), 1 if rows else node.output + 2, level_of(terms, node)
     # Later states need no earlier ones to keep their places.
@@ -200,17 +198,32 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
 def source_of(terms: Terms, node: Node, term: int) -> tuple[int, int] | None:
     """Tensor and axis of a Gather that reads an iteration of a Loop, in range."""
     (head, args, *_), loop = terms.nodes[term], parts(node)
-    (count,), axis = (sizes_in(terms, loop.operands[0]) or (None,))[:1], head.integer("axis")
+    count, axis = _size(terms, loop.operands[0]), head.integer("axis")
     shape = terms.fact(args[0]).shape if head.name == "Gather" and axis >= 0 else None
     is_row = (shape or ())[axis:][:1] == (count,) != (None,)
     is_row = is_row and terms.find(args[1]) == terms.find(loop.variables[0])
     return (args[0], axis) if is_row and terms.is_closed(args[0], level_of(terms, node)) else None
 
 
+def _range(terms: Terms, limit: int) -> int:
+    """Numbers of the iterations below a limit."""
+    last = limit if sizes_in(terms, limit) else apply(terms, "Max", limit, _numbers(terms, 0))
+    return apply(terms, "Range", _numbers(terms, 0), last, _numbers(terms, 1))
+
+
+def _size(terms: Terms, limit: int) -> Dim:
+    """Size of what all iterations below a limit compute; None if it is unknown."""
+    sizes = sizes_in(terms, limit)
+    if not sizes and terms.fact(limit) == (_INT64, ()):
+        sizes = terms.fact(_range(terms, limit)).shape
+    (size,) = (sizes or (None,))[:1]
+    return size if not isinstance(size, int) or size >= 0 else None
+
+
 def _count(terms: Terms, node: Node) -> Dim:
     """Number of the iterations of a Loop whose condition always holds; None if it is unknown."""
     loop, (limit, condition) = parts(node), (*parts(node).operands, ABSENT, ABSENT)[:2]
-    (count,) = (sizes_in(terms, limit) or (None,))[:1]
+    count = _size(terms, limit)
     # A condition of the body that is its variable is a constant by `known-variables`.
     ends = [loop.outputs[0], *([condition] if condition != ABSENT else [])]
     is_plain = len(loop.variables) > 1 and terms.fact(loop.variables[0]).shape == ()
@@ -222,7 +235,7 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     # An iteration of a Loop runs where its condition holds. What keeps its value has the first one.
     # What depends on the number of the iteration alone is the row of what all iterations compute.
     loop, level, count = parts(node), level_of(terms, node), _count(terms, node)
-    own, values = terms.add(*node[:2], fact, node.output), {each: each for each in loop.variables}
+    own, values = terms.add(*node[:2], fact, node.output), {v: v for v in loop.variables}
     if has_scalar(terms, loop) and has_one_reading(terms, loop):
         values[loop.variables[1]] = terms.constant(np.array(True))
     states = zip(loop.operands[2:], loop.variables[2:], loop.outputs[1:], strict=False)
@@ -247,7 +260,7 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     derived = terms.add(node.head, args, fact, node.output)
     if args != node.args and own != (end := _written(terms, derived, {})):
         terms.written[own] = end
-    return derived
+    return None if derived == own else derived
 
 
 def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
@@ -260,7 +273,7 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     if shape is None or None in (size, *shape) or is_odd:
         return None
     if terms.find(row) == terms.find(loop.variables[0]):
-        return apply(terms, "Range", _numbers(terms, 0), loop.operands[0], _numbers(terms, 1))
+        return _range(terms, loop.operands[0])
     for member in terms.members(row):
         source, whole = source_of(terms, node, member), Fact(elem_type, (size, *shape))
         if source is not None:

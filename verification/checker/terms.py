@@ -116,8 +116,7 @@ class Parts(NamedTuple):
 def parts(node: Node) -> Parts:
     """Operands of a loop, and the variables and outputs of its body."""
     _, count, first, _, *_ = node.head.key[-1]
-    last = first + count
-    args = node.args
+    last, args = first + count, node.args
     return Parts(args[:first], args[first:last], args[last:])
 
 
@@ -215,16 +214,14 @@ class Terms:
 
     def arrays(self, args: tuple[int, ...]) -> list[Array | None]:
         """Values of arguments that are constants."""
-        tensors = map(self.tensor, args)
-        return [None if tensor is None else tensor.numpy() for tensor in tensors]
+        return [None if (t := self.tensor(arg)) is None else t.numpy() for arg in args]
 
     def numbers(self, term: int) -> list[int] | None:
         """Elements of a small constant of integers."""
         tensor = self.tensor(term)
-        if tensor is None or tensor.size > 1 << 12:
-            return None
-        array = tensor.numpy()
-        return [int(n) for n in array.reshape(-1)] if array.dtype.kind in "iu" else None
+        array = None if tensor is None or tensor.size > 1 << 12 else tensor.numpy()
+        is_list = array is not None and array.dtype.kind in "iu"
+        return [int(n) for n in array.reshape(-1)] if array is not None and is_list else None
 
     def key(self, node: Node) -> _Key:
         """Key that equal applications share."""

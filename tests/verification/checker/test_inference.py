@@ -22,7 +22,7 @@ from tables import table
 def facts(text, opset=18):
     """Facts of the outputs of a model."""
     proto = text if isinstance(text, onnx.ModelProto) else model(text, opset)
-    models = execute(proto, proto, {}, (None, None))
+    models = execute((proto, proto), {}, (None, None))
     return [models.terms.fact(term) for term in models.before.outputs.values()]
 
 

@@ -72,7 +72,7 @@ def test_bound_inputs_are_constants():
     for wrong in ({"k": np.array([2], np.int64)}, {"k": np.array(1, np.int64)}, {"z": bound["k"]}):
         assert isinstance(certificate(before, after, wrong)["derivation"], str)
     with pytest.raises(CertificateError, match="different inputs"):
-        execute(before, after, {}, (None, None))
+        execute((before, after), {}, (None, None))
 
 
 def check_types(text):

@@ -208,6 +208,26 @@ PAIRS = {
         "<int64[2] i = {2, 0}> {"
         " g = Gather <axis = 1> (x, i) y = Transpose <perm = [0, 2, 1]> (g) }",
     ),
+    "operator-first": (
+        "float[n, 2, 4] x, float[4, 3] w, float[3] b",
+        "<int64[2] a = {-1, 4}, int64[3] c = {-1, 2, 3}> {"
+        " f = Reshape (x, a) m = MatMul (f, w) s = Add (b, m) y = Reshape (s, c) }",
+        "{ m = MatMul (x, w) y = Add (b, m) }",
+    ),
+    "row-by-row: below a limit that is no size": (
+        "float[n, 2] x, int64 t",
+        """<bool c = {1}> { y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[2] r) {
+        e = Identity (d) k = Gather (x, i) r = Tanh (k) }> }""",
+        """<int64 z = {0}, int64 o = {1}> { l = Max (t, z) i = Range (z, l, o) k = Gather (x, i)
+        y = Tanh (k) }""",
+    ),
+    "row-by-row: backwards": (
+        "float[n, 2] x",
+        """{ y = Scan (x) <num_scan_inputs = 1, scan_input_directions = [1],
+        body = b (float[2] e) => (float[2] r) { r = Tanh (e) }> }""",
+        """<int64[1] z = {0}, int64[1] m = {-1}, int64[1] l = {-9223372036854775808}> {
+        r = Slice (x, m, l, z, m) y = Tanh (r) }""",
+    ),
     "movement-of-operands": (
         "float[n, 4] x, float[4, 4] w",
         "<int64[1] a = {1}, int64[1] b = {3}> {"

@@ -28,7 +28,7 @@ def content(nodes):
 
 def content_of(text):
     proto = model(text)
-    models = execute(proto, proto, {}, (None, None))
+    models = execute((proto, proto), {}, (None, None))
     return models.terms, models.before.outputs["y"]
 
 
