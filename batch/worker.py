@@ -167,7 +167,8 @@ def _show(page: Path | None, outcome: Outcome, mismatch: MismatchError | None = 
     if page is not None:
         from ..report import of_outcome, write
 
-        write(page, of_outcome(outcome, mismatch=mismatch))
+        name = outcome.ir.file.name if outcome.ir.file else page.stem
+        write(page, of_outcome(outcome, mismatch=mismatch, names=(name, name)))
 
 
 def _transformed(original: ModelFile, how: JobConfig, page: Path | None) -> tuple[Outcome, Problem]:

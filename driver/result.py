@@ -297,7 +297,7 @@ class Outcome(Generic[M]):
         hint: Callable[[Hint], str] | None = None,
         more: str = ".remarks",
         *,
-        brief: bool = False,
+        brief: bool = True,
     ) -> Iterator[Block]:
         """Yield the content for people.
 
