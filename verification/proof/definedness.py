@@ -613,7 +613,9 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     if head.name in ("Squeeze", "Split"):
         demands.append((terms.heads.own(head.name, _axes_or_sizes(terms, obligation)), args[:1]))
     renamed = head.name in NEWER_NAMES and result.head.op is not None
-    if (result.head.name == head.name or renamed) and result.args and result.args[0] is args[0]:
+    if head.name == "Concat":
+        demands += [(form.head, form.args) for form in forms_of(terms, obligation)]
+    elif (result.head.name == head.name or renamed) and result.args[:1] == args[:1]:
         demands.append((result.head, result.args))  # in the form of another opset
     if head.name in _TAKING_PARTS:
         part = without_views(result)

@@ -20,6 +20,13 @@ def forms_of(terms: Terms, obligation: Obligation) -> list[Obligation]:
         same = result.args[1] is args[1] and not result.head.attribute("axis", 0)
         rows = obligation._replace(head=result.head, args=result.args)
         return [obligation, rows] if same else [obligation]
+    if head.name == "Concat":
+        # It joins the operands of Concats, which have run. A form that lacks one of its operands,
+        # such as an empty one, does not ask whether that fits.
+        flat = result is not None and result.is_op("Concat") and result
+        whole = flat and all(a and (a in flat.args or a.is_op("Concat")) for a in args)
+        joined = [obligation._replace(head=flat.head, args=flat.args)] if flat and whole else []
+        return [obligation, *joined]
     if head.attribute("layout") and result is not None:
         while result is not None and result.is_op("Transpose", "view"):
             result = result.args[0]
