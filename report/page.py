@@ -43,10 +43,12 @@ def page(report: Report) -> str:
         '<!doctype html>'
     """
     scripts = [asset(name) for name in (*_LIBRARIES, *_SCRIPTS)]
+    before, after = report.before.name, report.after.name
+    title = f"{before}: before → after" if before == after else f"{before} → {after}"
     return Template(asset("page.html")).substitute(
         mark=_MARK,
         policy=policy_of(scripts),
-        title=html.escape(visible(f"{report.before.name} → {report.after.name}")),
+        title=html.escape(visible(title)),
         style=asset("page.css"),
         data=_embed(report.to_dict()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),

@@ -57,7 +57,7 @@ def test_a_report_stands_in_its_folder(job):
     done = work(job, how, "key")
     page = Path("pages", "w.html")
     assert done.record.report == str(page) and "straightline report" in page.read_text()
-    assert '"w.onnx"' in page.read_text(), "tabs of several reports are told apart by their names"
+    assert "<title>w.onnx: before → after<" in page.read_text(), "tabs have names"
     known = dataclasses.replace(job, earlier=done.entry)
     assert work(known, how, "key").record == dataclasses.replace(done.record, status="skipped")
     failed_one = work(
