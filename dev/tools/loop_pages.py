@@ -42,7 +42,8 @@ def pairs(_: Sequence[str]) -> str:
 
 def _pair(semiring: Semiring) -> str:
     names = [onnx.TensorProto.DataType.Name(each).lower() for each in semiring.types]
-    dtype = np.dtype(bool if names == ["bool"] else np.float32)
+    is_float = "float" in names
+    dtype = np.dtype(np.float32 if is_float else bool if names == ["bool"] else np.int64)
     both = ", ".join(f"{neutral(name, dtype)}" for name in (semiring.join, semiring.act))
     kept = "up to rounding; integers bits" if "int64" in names else "up to rounding"
     kept = kept if semiring.rounds else "bits"
