@@ -17,6 +17,7 @@ from ..graph import Graph, NodeRow
 from ..graph_queries import Annotation
 from ..model import Function, Model
 from ..node import Node, Value
+from ..operator import Operator
 from ..read_names import (
     in_order,
     named_tensors,
@@ -101,7 +102,24 @@ class FlatModel(NamedTuple):
     kinds: frozenset[str]
     computes_constants: bool
     holds_unread: bool
-    rows: Sequence[NodeRow]
+    rows: Sequence[tuple[Operator, Sequence[object], object, object]]
+
+    @classmethod
+    def of(cls, model: Model) -> FlatModel | None:
+        """The content of a model; None for one that is not flat."""
+        graph = model.graph
+        if model.functions or model.training_info or graph.holders() or graph.annotations:
+            return None
+        rows, computes = [], False
+        for node in graph.unordered_nodes():
+            inputs = node.inputs
+            rows.append((node.op, inputs, node.outputs[0], node))
+            computes = computes or all(v is None or v.constant is not None for v in inputs)
+        unused = any(not (graph.is_used(v) or v.pinned) for v in graph.initializers)
+        kinds = frozenset(graph.kinds())
+        if "Constant" in kinds:
+            return None
+        return cls(kinds, computes, unused or bool(graph.unneeded()), rows)
 
     def reads(self, readers: Collection[str], maker: str) -> bool:
         """Test for a node of some operators whose first operand another operator makes."""

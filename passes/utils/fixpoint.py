@@ -11,7 +11,7 @@ from ...analysis.constants.equal import ContentKeys
 from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
 from ...facts.notions import Equality, weakest
 from ...ir import Model, Node
-from ...ir.io.deserialize import PlainNodes
+from ...ir.io.deserialize import FlatModel, PlainNodes
 from ...ir.lazy import lazy_property
 from ...limits.stage_clock import StageClock
 from ..base import Pass, PassContext, current_watcher
@@ -183,6 +183,10 @@ class Repeated(Pass):
     def exactness(self) -> Equality:
         """Weakest notion of the passes."""
         return weakest(each.exactness for each in self.passes)
+
+    def is_idle(self, flat: FlatModel) -> bool:
+        """Test that no pass changes a flat model."""
+        return all(each.is_idle(flat) for each in self.passes)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Run them to a fixed point."""

@@ -54,10 +54,11 @@ def accepted_kinds(program: Program, proto: onnx.ModelProto) -> list[Kind] | Non
         proto: the model.
     """
     most = len(program.steps) // _NODES_OF_KIND
-    return kinds_of(program, proto, most) if len(program.operations) <= most else None
+    kinds = kinds_of(program, proto, most) if len(program.operations) <= most else None
+    return None if kinds is None else kinds.first
 
 
-def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] | None:
+def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> Kinds | None:
     """Ask onnx about each kind of node, and about the model without its nodes.
 
     Returns:
@@ -72,13 +73,13 @@ def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] 
     declared = _declared(program)
     if declared is None:
         return None
-    kinds = _Kinds(program, proto, declared)
+    kinds = Kinds(program, proto, declared)
     if not kinds.pass_all(most):
         return None
     weights = [tensor for tensor in graph.initializer if is_large(tensor)]
     frame = with_inputs(proto, weights, {"node", "output"})
     frame.graph.input.extend(graph.output)  # checked alike, and no node has to define them
-    return kinds.first if _accepts(onnx.checker.check_model, frame, full_check=True) else None
+    return kinds if _accepts(onnx.checker.check_model, frame, full_check=True) else None
 
 
 def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
@@ -93,7 +94,7 @@ def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
     sources = {ABSENT, *program.inputs, *weights}
     declared: dict[int, onnx.TypeProto] = {}
     for at, message in program.infos:
-        if at in weights and message == _type_of(weights[at]):
+        if at in weights and message == type_of_weight(weights[at]):
             continue
         if at in sources or declared.setdefault(at, message) is not message:
             return None
@@ -102,7 +103,7 @@ def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
     return None if any(at not in declared for at in program.outputs) else declared
 
 
-def _type_of(tensor: onnx.TensorProto | onnx.SparseTensorProto) -> onnx.TypeProto:
+def type_of_weight(tensor: onnx.TensorProto | onnx.SparseTensorProto) -> onnx.TypeProto:
     """Type of a weight, which is dense."""
     assert isinstance(tensor, onnx.TensorProto)
     sizes = [{"dim_value": size} for size in tensor.dims]
@@ -135,7 +136,7 @@ def _types_of(query: bytes) -> Mapping[str, onnx.TypeProto] | None:
     return {info.name: info.type for info in answer.graph.value_info}
 
 
-class _Kinds:
+class Kinds:
     """Types of the values of a program, and the kinds of its nodes.
 
     Args:
@@ -168,12 +169,20 @@ class _Kinds:
     def _enter_sources(self, graph: onnx.GraphProto) -> None:
         """Enter the types of inputs and initializers; the type of an input precedes."""
         for at, tensor in self._program.constants:
-            self._frame[at] = self._number(_type_of(tensor))
+            self._frame[at] = self._number(type_of_weight(tensor))
             if isinstance(tensor, onnx.TensorProto) and not is_large(tensor):
                 self._constants[at] = tensor
         by_name = {info.name: info.type for info in graph.input}
         for name, at in zip(self._program.names, self._program.inputs, strict=True):
             self._frame[at] = self._number(by_name[name])
+
+    def number_of(self, at: int) -> int:
+        """Number of the type of a value, by slot."""
+        return self._frame[at]
+
+    def type_of(self, at: int) -> onnx.TypeProto | None:
+        """Type of a value, by slot; None for an unknown one."""
+        return self._types[self._frame[at]]
 
     def pass_all(self, most: int) -> bool:
         """Test whether onnx accepts all kinds; false if there are more than so many."""

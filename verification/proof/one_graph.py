@@ -66,7 +66,7 @@ def counts_by_kinds(
     except OpenError:  # a comparison of all nodes has a reason of its own
         return None
     terms.budget.step(len(program.steps))
-    return _counts(program)
+    return counts_of(program)
 
 
 def _are_equal(
@@ -114,7 +114,7 @@ def _model_of(kinds: Sequence[Kind], proto: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _counts(program: Program) -> list[int]:
+def counts_of(program: Program) -> list[int]:
     """Number of nodes, inputs and constants that each output adds to those before it.
 
     A value belongs to the first output that needs it, and its users tell which that is.

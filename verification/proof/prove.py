@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import onnx
 
@@ -26,6 +26,7 @@ from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
 from ...reference.refused_nodes import refused_node
 from ...reference.signature import Signature, mismatches, output_mismatches
+from .blocks import Pair, pairs_of
 from .cases import (
     Case,
     case_by_demands,
@@ -57,10 +58,17 @@ from .explanation import needed, places, users
 from .forced_conditions import MOST_FORCED, Forced, forced_conditions, joined
 from .full_check import accepted_kinds
 from .merging import MergingExecution, RecordedExecution
-from .one_graph import counts_by_kinds
+from .one_graph import counts_by_kinds, counts_of
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .result import Condition, Proof, failed_proof
+from .result import (
+    Condition,
+    Failure,
+    Proof,
+    explained_proof,
+    failed_proof,
+    invalid_proof,
+)
 from .sides import ModelSide, Ran, node_count
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of
@@ -176,6 +184,7 @@ def prove(
             sides[0].require_well_formed()
         budget = budget or Budget.of_size(sum(side.size for side in sides))
         question = _Question(sides, fixed, minima or {}, budget)
+        question.recompute = recompute
         # Bits cannot be equal where a kernel rounds otherwise: the attempts are saved.
         question.is_hasty = equality == "reals" and sides[0].rounds_before(sides[1])
         if brief:
@@ -184,7 +193,7 @@ def prove(
             answer = question.answer()
             if answer.status == "open" and (equality != "bits" or not brief):
                 answer = question.weaker(answer, equality)
-            answer = _explained(answer)
+            answer = explained_proof(answer)
             if answer.proved and not brief:
                 answer = question.of_valid_models(answer)
             if answer.proved and recompute is not None:
@@ -243,6 +252,8 @@ class _Question:
         self.places: WeightFiles | None = WeightFiles()
         self.rewrite: Program | None = None
         self.passes_full_check = False
+        self.blocks: Sequence[Pair] | None = None
+        self.recompute: Recompute | None = None
 
     def release(self) -> None:
         """Free the terms after the answer."""
@@ -254,7 +265,7 @@ class _Question:
         self.is_brief = True
         self.budget = self.whole = self.budget.brief(sum(map(node_count, self.protos)))
 
-    def answer(self) -> Proof | _Failure:
+    def answer(self) -> Proof | Failure:
         """Answer to the question; reads weights in files only if it depends on their content."""
         answer = self._answer()
         # Weights in files were compared by their place. Two places may hold the same content, so an
@@ -265,7 +276,7 @@ class _Question:
             answer = self._answer()
         return answer
 
-    def weaker(self, answer: Proof | _Failure, equality: Equality) -> Proof | _Failure:
+    def weaker(self, answer: Proof | Failure, equality: Equality) -> Proof | Failure:
         """Answer by a weaker notion of equality to an open question."""
         if not self.is_comparable:
             return answer
@@ -285,14 +296,14 @@ class _Question:
             notion, words = self.notion, EQUAL[self.notion]
             if demanded:
                 return dataclasses.replace(second, equality=notion, reason=words)
-            answer = _explained(answer)
+            answer = explained_proof(answer)
             reason = f"{words}, not proved bit for bit: {answer.reason}"
             return dataclasses.replace(answer, equality=notion, reason=reason)
         if self.is_hasty:  # once more, for the first difference
             self.is_hasty, self.notion, self.trace, self.taken = False, "bits", None, 0
             self.budget = dataclasses.replace(self.whole)
             answer = self.answer()
-        answer = _explained(answer)
+        answer = explained_proof(answer)
         if last.endswith(f": {answer.reason}"):
             return answer
         return dataclasses.replace(answer, reason=answer.reason + last)
@@ -329,7 +340,7 @@ class _Question:
             # reaches, such as those of a branch that is never selected.
             fault = refused_node(proto)
             if fault:
-                return _invalid(fault, side)
+                return invalid_proof(fault, side)
         return answer
 
     def is_accepted(self) -> bool:
@@ -338,11 +349,11 @@ class _Question:
             self.passes_full_check = accepted_kinds(self.rewrite, self.protos[1]) is not None
         return self.passes_full_check
 
-    def _answer(self) -> Proof | _Failure:
+    def _answer(self) -> Proof | Failure:
         try:
             self.sides[1].require_well_formed()
         except ModelError as error:
-            return _invalid(str(error), 1)
+            return invalid_proof(str(error), 1)
         before, after = map(Signature.of, self.protos)
         problems = mismatches(before, after, self.bound) or output_mismatches(before, after)
         if problems:
@@ -361,7 +372,7 @@ class _Question:
         proved = isinstance(answer, Proof) and answer.proved
         if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
             answer = self._by_definition(answer)
-        return answer if isinstance(answer, Proof) else _Failure(copy.copy(self), answer)
+        return answer if isinstance(answer, Proof) else Failure(copy.copy(self).explained, answer)
 
     @lazy_property
     def few_loop_steps(self) -> int:
@@ -409,7 +420,7 @@ class _Question:
         except (Mismatch, UndefinedError) as error:
             return error
         except InvalidError as error:
-            return _invalid(str(error), self.side)
+            return invalid_proof(str(error), self.side)
         # Terms are compared recursively, and Python's limit is that of the caller's stack: this is
         # not a fault of the prover, unlike any other exception.
         except RecursionError:
@@ -564,7 +575,7 @@ class _Question:
         self.operations: dict[Hashable, Operation] = {}
         self.defaults: tuple[dict[str, Term], ...] = {}, {}
         try:
-            counts = self._by_one_graph()
+            counts = self._by_one_graph() or self._by_blocks()
             if counts is not None:
                 return counts, set()
             before, after = self.protos
@@ -711,6 +722,26 @@ class _Question:
         names = [info.name for info in self.protos[0].graph.output]
         return None if counts is None else dict(zip(names, counts, strict=True))
 
+    def _by_blocks(self) -> dict[str, int] | None:
+        """Number of values of each output if each kind of block is equal in both models."""
+        if self.bound or self.trace is not None or any(map(overridable, self.protos)):
+            return None
+        programs = [self._program(side) for side in (0, 1)]
+        if self.blocks is None:
+            self.blocks, accepts = ((), False) if self.declares else pairs_of(programs, self.sides)
+            self.passes_full_check |= accepts
+        for pair in self.blocks:
+            options: dict[str, Any] = {"equality": self.notion, "recompute": self.recompute}
+            proof = prove(
+                *pair, base_dir=self.sides[0].folder, brief=True, messages=pair, **options
+            )
+            if not proof.proved or NOTIONS.index(proof.equality) > NOTIONS.index(self.notion):
+                return None
+            self.used.update(proof.rules)
+            self.assumptions.update(proof.assumptions)
+        names = [info.name for info in self.protos[0].graph.output]
+        return dict(zip(names, counts_of(programs[0]), strict=True)) if self.blocks else None
+
     @property
     def _shares_values(self) -> bool:
         """Test whether equal nodes make equal values, as they do unless initializers are free."""
@@ -766,35 +797,3 @@ class _Question:
                 self.defaults[side][name] = execution.constant(by_place[place])
             arguments.append(execution.constant(by_place[place]) if default else inputs[name])
         return execution.run(program, arguments)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Failure:
-    """Open answer whose explanation takes another run.
-
-    Attributes:
-        question: the question in the state of the failure.
-        error: the reason.
-    """
-
-    question: _Question
-    error: Mismatch | UndefinedError
-
-    status: ClassVar = "open"
-    proved: ClassVar = False
-
-    def explanation(self) -> Proof:
-        """Answer with the nodes that differ."""
-        return self.question.explained(self.error)
-
-
-def _explained(answer: Proof | _Failure) -> Proof:
-    """Answer, with the nodes that differ."""
-    return answer.explanation() if isinstance(answer, _Failure) else answer
-
-
-def _invalid(fault: str, side: int) -> Proof:
-    """Answer for an invalid model: against the rewrite only if the original is valid."""
-    if side:
-        return Proof("refuted", f"the rewrite is not a valid model: {fault}")
-    return Proof("open", f"the original is not a valid model: {fault}")

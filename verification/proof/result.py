@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ...display import Block, Code, Line, as_html, time_of
 from ...facts.notions import EQUAL, Equality
@@ -194,6 +194,34 @@ _NAMED = 3
 
 _ENDINGS = (OF_ROWS, FOLDED, LONGER, GIVEN)
 """Endings of assumptions that one clause states for many subjects."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """Open answer whose explanation takes another run.
+
+    Attributes:
+        explain: returns the answer with the nodes that differ, by the reason.
+        error: the reason.
+    """
+
+    explain: Callable[[Any], Proof]
+    error: Exception
+
+    status: ClassVar = "open"
+    proved: ClassVar = False
+
+
+def explained_proof(answer: Proof | Failure) -> Proof:
+    """Answer, with the nodes that differ."""
+    return answer.explain(answer.error) if isinstance(answer, Failure) else answer
+
+
+def invalid_proof(fault: str, side: int) -> Proof:
+    """Answer for an invalid model: against the rewrite only if the original is valid."""
+    if side:
+        return Proof("refuted", f"the rewrite is not a valid model: {fault}")
+    return Proof("open", f"the original is not a valid model: {fault}")
 
 
 def failed_proof(error: Exception) -> Proof:

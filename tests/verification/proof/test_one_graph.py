@@ -41,7 +41,7 @@ def test_each_value_counts_for_the_first_output_that_needs_it():
         c = Neg (v) a = Add (c, k) d = Exp (a) e = Sum (d, c) b = Clip (e, , k)
         unread = Abs (z) w = Abs (v) }"""
     made = onnx.parser.parse_model(HEADER.format(13) + text)
-    assert one_graph._counts(Compiler(Terms(Budget()).heads, made).main) == [4, 3, 1, 0]
+    assert one_graph.counts_of(Compiler(Terms(Budget()).heads, made).main) == [4, 3, 1, 0]
 
 
 @pytest.fixture

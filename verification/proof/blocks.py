@@ -1,0 +1,322 @@
+"""Models between the values that both name: they are equal if each kind of block is.
+
+    a = Gelu (x)   b = Gelu (a)      e = Erf (..) .. a = Mul (..)   f = Erf (..) .. b = Mul (..)
+
+Both models have `a` and `b`, so the rewrite has two blocks of one kind, and `Gelu (v)` is compared
+with the nodes of a block once, for all `v` of its type. By induction in the order of the rewrite,
+the operands of each block are values of the original (A. Kuehlmann and F. Krohm, "Equivalence
+Checking Using Cuts and Heaps", DAC 1997). `one_graph.py` is the case in which each block is a node.
+
+Nothing is known of an operand of a block but its type in the rewrite. Where more is needed, the
+models are compared as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import onnx
+
+from ...facts.types import FLOATS
+from .execution.compile_graph import ABSENT, Operation, Program, Step
+from .execution.symbolic_execution import is_function
+from .full_check import Kinds, kinds_of, type_of_weight
+from .sides import ModelSide
+
+_COPIES = 32
+"""The least nodes of the rewrite for each kind of block, on average."""
+_SHARE = 4
+"""Divisor of the nodes of a model, for those of a block."""
+_NODES = 4
+"""The most nodes of all blocks, as a multiple of those of the rewrite: blocks may share nodes."""
+_CONTENT = 1 << 12
+"""The most bytes of a constant that is compared by content; a larger one has its name, too."""
+_ALONE = -1
+"""Slot in the other model of a value that it does not have."""
+
+Pair = tuple[onnx.ModelProto, onnx.ModelProto]
+
+
+class _UnsuitedError(Exception):
+    """Signal that blocks do not cover a rewrite, or spare nothing."""
+
+
+def pairs_of(
+    programs: Sequence[Program], sides: Sequence[ModelSide]
+) -> tuple[Sequence[Pair], bool]:
+    """Collect the kinds of blocks in which two models differ, each as two models of its own.
+
+    Args:
+        programs: the main graphs, compiled over the same operations.
+        sides: the models.
+
+    Returns:
+        the kinds, none where blocks do not cover the rewrite or spare nothing; and whether ONNX's
+        full check accepts the rewrite, as far as that is known.
+    """
+    rewrite, operations = programs[1], [each for one in programs for each in one.operations]
+    most = len(rewrite.steps) // _COPIES
+    if len(operations) > 2 * most or not all(map(_is_plain, operations)):
+        return (), False
+    kinds = kinds_of(rewrite, sides[1].proto, len(rewrite.steps))
+    # A declaration is a promise of the caller, which a run may break.
+    declared = {at for at, _ in rewrite.infos}
+    if kinds is None or any(not declared.isdisjoint(step.inputs) for step in rewrite.steps):
+        return (), kinds is not None
+    contents: dict[Hashable, int] = {}
+    before, after = [_Side(*one, contents) for one in zip(programs, sides, strict=True)]
+    try:
+        return [*_Blocks(before, after, kinds).pairs(most)], True
+    except _UnsuitedError:
+        return (), True
+
+
+def _is_plain(operation: Operation) -> bool:
+    """Test for a function of its operands without bodies."""
+    return operation.head is not None and not operation.bodies and is_function(operation.head)
+
+
+class _Side:
+    """Main graph of one model.
+
+    Args:
+        program: the graph.
+        model: its model.
+        contents: numbers of the contents of constants, shared by both models.
+
+    Attributes:
+        steps: its nodes.
+        outputs: the slots of its outputs.
+        proto: the model.
+        names: the names of the values that are not constants, by slot.
+        makers: the indices of the nodes that compute them; None for others.
+        constants: the constants by slot, with the numbers of their contents.
+    """
+
+    def __init__(self, program: Program, model: ModelSide, contents: dict[Hashable, int]) -> None:
+        self.steps, self.outputs, self.proto = program.steps, program.outputs, model.proto
+        self.names = [""] * program.size
+        self.makers: list[int | None] = [None] * program.size
+        self.constants: dict[int, tuple[onnx.TensorProto, int]] = {}
+        for at, tensor in program.constants:
+            assert isinstance(tensor, onnx.TensorProto)  # sparse ones have no kinds
+            content = contents.setdefault(_content(tensor), len(contents))
+            self.constants[at] = tensor, content
+        for name, at in zip(program.names, program.inputs, strict=True):
+            self.names[at] = "" if at in self.constants else name
+        for index, (step, row) in enumerate(zip(self.steps, model.rows, strict=True)):
+            for at, name in zip(step.outputs, row[4], strict=True):
+                if at != ABSENT:
+                    self.names[at], self.makers[at] = name, index
+
+    def block(self, outputs: Sequence[int], partners: Sequence[int]) -> tuple[list[int], set[int]]:
+        """Nodes that compute values from shared ones and constants, and slots of what they read.
+
+        Raises:
+            _UnsuitedError: these are a large part of the model.
+        """
+        needed, leaves, most = set[int](), set[int](), len(self.steps) // _SHARE
+        stack = [self.makers[at] for at in outputs]
+        while stack:
+            index = stack.pop()
+            if index is None or index in needed:
+                continue
+            needed.add(index)
+            if len(needed) > most + 1:
+                raise _UnsuitedError
+            for at in self.steps[index].inputs:
+                maker = self.makers[at]
+                if partners[at] == _ALONE and maker is not None:
+                    stack.append(maker)
+                elif at != ABSENT:
+                    leaves.add(at)
+        return sorted(needed), leaves
+
+
+def _content(tensor: onnx.TensorProto) -> Hashable:
+    """Key of a constant: its content, or for a large one the name with it."""
+    is_large = tensor.ByteSize() > _CONTENT
+    bare = onnx.TensorProto()
+    bare.CopyFrom(tensor)
+    bare.ClearField("name")
+    return bare.SerializeToString(), is_large and tensor.name
+
+
+def _partners(before: _Side, after: _Side) -> tuple[list[int], list[int]]:
+    """Slots of each model for those of the other: computed values and inputs of one name."""
+    slots = {name: at for at, name in enumerate(after.names) if name}
+    to_after, to_before = [_ALONE] * len(before.names), [_ALONE] * len(after.names)
+    for at, name in enumerate(before.names):
+        other = slots.get(name)
+        if other is not None and (before.makers[at] is None) == (after.makers[other] is None):
+            to_after[at], to_before[other] = other, at
+    to_after[ABSENT] = to_before[ABSENT] = ABSENT
+    return to_after, to_before
+
+
+class _Block(NamedTuple):
+    """Nodes of both models that compute the same values.
+
+    Attributes:
+        nodes: the indices of the nodes, by model.
+        names: the names of the values that they read and compute, by model and slot.
+        operands: the slots in the rewrite of computed values and inputs that they read.
+        weights: the weights that both models read here, by the numbers of their contents.
+        outputs: the slots of the values that they compute, by model.
+    """
+
+    nodes: tuple[list[int], list[int]]
+    names: tuple[dict[int, str], dict[int, str]]
+    operands: list[int]
+    weights: dict[int, onnx.TensorProto]
+    outputs: tuple[list[int], list[int]]
+
+
+class _Blocks:
+    """Blocks of two models.
+
+    Args:
+        before: the original.
+        after: the rewrite.
+        kinds: the types of the values of the rewrite.
+    """
+
+    def __init__(self, before: _Side, after: _Side, kinds: Kinds) -> None:
+        self._sides = before, after
+        self._kinds = kinds
+        self._partners = _partners(before, after)
+
+    def pairs(self, most: int) -> Iterator[Pair]:
+        """Yield the first block of each kind as two models.
+
+        Raises:
+            _UnsuitedError: a node of the rewrite is in no block, or there are many kinds.
+        """
+        before, after = self._sides
+        to_after, to_before = self._partners
+        if [to_after[at] for at in before.outputs] != after.outputs:
+            raise _UnsuitedError
+        kinds, covered, room = set[Hashable](), set[int](), _NODES * len(after.steps)
+        for index, step in enumerate(after.steps):
+            if self._is_same(step):
+                covered.add(index)
+                continue
+            outputs = [at for at in step.outputs if at != ABSENT and to_before[at] != _ALONE]
+            if not outputs:
+                continue
+            block = self._block(index, outputs)
+            covered.update(block.nodes[1])
+            room -= sum(map(len, block.nodes))
+            kind = self._kind(block)
+            if kind not in kinds:
+                kinds.add(kind)
+                yield self._model(block, 0), self._model(block, 1)
+            if room < 0 or len(kinds) > most:
+                raise _UnsuitedError
+        # A node that nothing reads may fail, too.
+        if len(covered) < len(after.steps):
+            raise _UnsuitedError
+
+    def _is_same(self, step: Step) -> bool:
+        """Test for a node that the original has, on the same values."""
+        before, after = self._sides
+        to_after, to_before = self._partners
+        one = to_before[step.outputs[0]]
+        maker = None if one == _ALONE else before.makers[one]
+        if maker is None:
+            return False
+        operation, inputs, outputs, _ = before.steps[maker]
+        if operation is not step.operation or [to_after[at] for at in outputs] != [*step.outputs]:
+            return False
+        for at, other in zip(inputs, step.inputs, strict=True):
+            if to_after[at] != other:
+                constants = before.constants.get(at), after.constants.get(other)
+                if None in constants or constants[0][1] != constants[1][1]:
+                    return False
+        return True
+
+    def _block(self, index: int, outputs: list[int]) -> _Block:
+        """Block that ends in a node of the rewrite."""
+        before, after = self._sides
+        to_after, to_before = self._partners
+        originals = [to_before[at] for at in outputs]
+        nodes, leaves = before.block(originals, to_after)
+        others, reads = after.block(outputs, to_before)
+        operands = {at for at in reads if at not in after.constants}
+        operands |= {to_after[at] for at in leaves if at not in before.constants}
+        # The induction knows the types of what the rewrite computed up to here.
+        makers = [maker for at in operands if (maker := after.makers[at]) is not None]
+        if _ALONE in operands or max(makers, default=-1) >= index:
+            raise _UnsuitedError
+        own = {before.constants[at][1] for at in leaves if at in before.constants}
+        both = [after.constants[at] for at in reads if at in after.constants]
+        weights = {n: tensor for tensor, n in both if n in own and _is_weight(tensor)}
+        block = _Block((nodes, others), ({}, {}), sorted(operands), weights, (originals, outputs))
+        for number, (side, slots) in enumerate(((before, leaves), (after, reads))):
+            self._name(block, number, side, slots)
+        return block
+
+    def _name(self, block: _Block, number: int, side: _Side, leaves: Iterable[int]) -> None:
+        """Name the values of a block: those that both models share have one name."""
+        names = block.names[number]
+        for k, at in enumerate(block.operands):
+            names[at if number else self._partners[1][at]] = f"i{k}"
+        places = {content: k for k, content in enumerate(block.weights)}
+        for at in leaves:
+            if at in side.constants:
+                content = side.constants[at][1]
+                k = places.get(content)
+                names[at] = f"c{content}" if k is None else f"w{k}"
+        for k, at in enumerate(block.outputs[number]):
+            names[at] = f"o{k}"
+        for index in block.nodes[number]:
+            for at in side.steps[index].outputs:
+                names.setdefault(at, f"v{len(names)}")
+        names[ABSENT] = ""
+
+    def _kind(self, block: _Block) -> Hashable:
+        """Key of all of a block."""
+        number_of = self._kinds.number_of
+        words: list[Hashable] = [tuple(map(number_of, block.operands))]
+        words += [(tensor.data_type, *tensor.dims) for tensor in block.weights.values()]
+        for side, nodes, names in zip(self._sides, block.nodes, block.names, strict=True):
+            for index in nodes:
+                operation, inputs, outputs, _ = side.steps[index]
+                values = [names[at] for at in inputs], [names[at] for at in outputs]
+                words.append((operation, *values[0], "", *values[1]))
+            words.append("")
+        return tuple(words)
+
+    def _model(self, block: _Block, number: int) -> onnx.ModelProto:
+        """Model of the nodes of a block in one of both models."""
+        side, names = self._sides[number], block.names[number]
+        proto = side.proto
+        model = onnx.ModelProto(
+            ir_version=proto.ir_version, opset_import=proto.opset_import, graph={"name": "block"}
+        )
+        graph = model.graph
+        for k, at in enumerate(block.operands):
+            graph.input.add(name=f"i{k}", type=self._kinds.type_of(at))
+        for k, tensor in enumerate(block.weights.values()):
+            graph.input.add(name=f"w{k}", type=type_of_weight(tensor))
+        constants = {names[at]: side.constants[at][0] for at in names if at in side.constants}
+        for name, tensor in constants.items():
+            if name.startswith("c"):
+                graph.initializer.add().CopyFrom(tensor)
+                graph.initializer[-1].name = name
+        for index in block.nodes[number]:
+            step = side.steps[index]
+            node = graph.node.add()
+            node.CopyFrom(step.node)
+            node.input[:] = [names[at] for at in step.inputs]
+            node.output[:] = [names[at] for at in step.outputs]
+        for k in range(len(block.outputs[number])):
+            graph.output.add(name=f"o{k}")
+        return model
+
+
+def _is_weight(tensor: onnx.TensorProto) -> bool:
+    """Test for a constant whose content decides no shape and, most often, no form."""
+    return tensor.data_type in FLOATS and math.prod(tensor.dims) > 1
