@@ -58,7 +58,7 @@ def pairs_of(
     """
     rewrite, operations = programs[1], [each for one in programs for each in one.operations]
     most = len(rewrite.steps) // _COPIES
-    if len(operations) > 2 * most or not all(map(_is_plain, operations)):
+    if len(operations) > 2 * most or not all(map(_is_plain, operations)) or rewrite.sizes:
         return (), False
     kinds = kinds_of(rewrite, sides[1].proto, len(rewrite.steps))
     # A declaration is a promise of the caller, which a run may break.

@@ -8,6 +8,12 @@ from .terms.printing import in_a_line, name_of, type_of
 from .terms.provenance import Trace
 from .terms.term import Pair, Term
 
+TWIN = (
+    "the same operator on equal operands in the original, wherever this node runs; or types, sizes"
+    " and bounds that exclude a failure"
+)
+"""Missing rule where a node of the rewrite may fail."""
+
 _OF_LOOPS = ("state", "final", "fresh", "bound")
 _LEAVES = ("input", "constant", "sizes")
 

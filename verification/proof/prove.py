@@ -54,7 +54,7 @@ from .execution.obligations import Log, with_operands
 from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, SizesExecution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
-from .explanation import needed, places, users
+from .explanation import TWIN, needed, places, users
 from .forced_conditions import MOST_FORCED, Forced, forced_conditions, joined
 from .full_check import accepted_kinds
 from .merging import MergingExecution, RecordedExecution
@@ -110,12 +110,6 @@ iterations become one operator (GRU, LSTM, RNN)."""
 
 MOST_CASES = 16
 """Limit of cases in which loops have no iteration."""
-
-_TWIN = (
-    "the same operator on equal operands in the original, wherever this node runs; or types, sizes"
-    " and bounds that exclude a failure"
-)
-"""Missing rule where a node of the rewrite may fail."""
 
 InputSizes = Mapping[str, Sequence["int | None"]]
 Recompute = Callable[[Sequence[Evaluation]], str]
@@ -224,6 +218,7 @@ class _Question:
         self.assumed = case_of_minima(minima)
         self.sides = sides
         self.protos = [side.proto for side in sides]
+        self.names = [info.name for info in sides[0].proto.graph.output]
         self.element_types = [ElementTypes(proto) for proto in self.protos]
         self.bound: Mapping[str, Array] = {}
         if bound:
@@ -450,7 +445,7 @@ class _Question:
             except OpenError as traced:
                 error = traced if isinstance(traced, type(error)) else error
         if isinstance(error, UndefinedError):
-            node, rule = error.obligation, _TWIN
+            node, rule = error.obligation, TWIN
             first, paths = (shown(None), applied(node.head, node.args)), ("", node.path)
         else:
             one, other, compared = error.before, error.after, error.compared
@@ -573,6 +568,7 @@ class _Question:
         """Outcome of the current case: both models run, and the comparison of their outputs."""
         terms = self.terms
         self.operations: dict[Hashable, Operation] = {}
+        self.programs: dict[int, Program] = {}
         self.defaults: tuple[dict[str, Term], ...] = {}, {}
         try:
             counts = self._by_one_graph() or self._by_blocks()
@@ -626,9 +622,8 @@ class _Question:
             least = MERGED_LOOP_STEPS if self.iterates else MERGED_STEPS
             most = max(MERGED_SHARE * (self.begin - self.budget.steps), least)
             self.budget.steps = min(self.budget.steps, most)
-        names = [info.name for info in self.protos[0].graph.output]
-        pairs = list(zip(names, one, other, strict=True))
-        return added_terms(names, one), self._compare(pairs, executions, logs)
+        pairs = list(zip(self.names, one, other, strict=True))
+        return added_terms(self.names, one), self._compare(pairs, executions, logs)
 
     def _compare(
         self,
@@ -681,6 +676,8 @@ class _Question:
     def _program(self, side: int) -> Program:
         """Main graph of a model."""
         self.side = side
+        if side in self.programs:
+            return self.programs[side]
         proto, rows = self.protos[side], self.sides[side].rows
         original = self.declarations if side else None
         compiler = Compiler(self.terms.heads, proto, self.operations, rows, original)
@@ -692,6 +689,7 @@ class _Question:
         if side not in self.typed:
             require_types(compiler.main)
             self.typed.add(side)
+        self.programs[side] = compiler.main
         return compiler.main
 
     def _execution(self, side: int, original: Execution | None = None) -> Execution:
@@ -719,16 +717,19 @@ class _Question:
         self.made.append(terms := Terms(self.budget))
         counts = counts_by_kinds(self._program(0), self.protos, terms, self.sides[0].folder)
         self.passes_full_check |= counts is not None
-        names = [info.name for info in self.protos[0].graph.output]
-        return None if counts is None else dict(zip(names, counts, strict=True))
+        return None if counts is None else dict(zip(self.names, counts, strict=True))
 
     def _by_blocks(self) -> dict[str, int] | None:
         """Number of values of each output if each kind of block is equal in both models."""
-        if self.bound or self.trace is not None or any(map(overridable, self.protos)):
+        is_fixed = bool(self.bound) or self.trace is not None
+        if self.iterates or is_fixed or any(map(overridable, self.protos)):
             return None
-        programs = [self._program(side) for side in (0, 1)]
+        try:
+            programs = [self._program(side) for side in (0, 1)]
+        except InvalidError:  # a run of the original tells whether that fails first
+            return None
         if self.blocks is None:
-            self.blocks, accepts = ((), False) if self.declares else pairs_of(programs, self.sides)
+            self.blocks, accepts = pairs_of(programs, self.sides)
             self.passes_full_check |= accepts
         for pair in self.blocks:
             options: dict[str, Any] = {"equality": self.notion, "recompute": self.recompute}
@@ -739,8 +740,7 @@ class _Question:
                 return None
             self.used.update(proof.rules)
             self.assumptions.update(proof.assumptions)
-        names = [info.name for info in self.protos[0].graph.output]
-        return dict(zip(names, counts_of(programs[0]), strict=True)) if self.blocks else None
+        return dict(zip(self.names, counts_of(programs[0]), strict=True)) if self.blocks else None
 
     @property
     def _shares_values(self) -> bool:
@@ -768,9 +768,8 @@ class _Question:
         cuts = CutPoints(self.terms, shared, programs)
         if not (cuts.cover_all or self._holds_between(cuts)):
             return None
-        names = [info.name for info in self.protos[0].graph.output]
         places = [shared.before[at] for at in programs[0].outputs]
-        return dict(zip(names, numbers.sizes_of(places), strict=True))
+        return dict(zip(self.names, numbers.sizes_of(places), strict=True))
 
     def _holds_between(self, cuts: CutPoints) -> bool:
         """Test whether models are equal between cut points."""
