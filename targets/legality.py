@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto
 
-from ..ir import Function, Model, Node, Value, normal_domain
+from ..ir import Function, Model, Node, Operator, Value, normal_domain
 from ..ir.attributes import value_of
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
@@ -32,6 +32,7 @@ class Legality:
         self.target = target
         self.model = model
         self._is_part = is_part
+        self._listed: set[Operator] = set()  # whose nodes are all supported, in any form
 
     @lazy_property
     def types(self) -> Types:
@@ -132,6 +133,8 @@ class Legality:
 
     def reason(self, node: Node) -> str | None:
         """The reason why a node is unsupported; None where it is supported."""
+        if node.op in self._listed:
+            return None
         # A call has no schema and stands in no list: a client reads functions of the model or does
         # not.
         if node.op.function_key in self.model.functions:
@@ -143,6 +146,11 @@ class Legality:
             return self._not_listed(name, opset)
         if self.target.short_integers and any(map(_is_long, node.inputs)) and name != "Slice":
             return f"{self.target.name} supports {name} only with constants of up to 32 bits"
+        is_conditional = self.target.short_integers or name in self.target.forms
+        has_form = is_conditional or self._anywhere is not None
+        if not (has_form or self.model.functions):  # whose nodes are of other opsets
+            self._listed.add(node.op)
+            return None
         misfit = None if self._anywhere is None else self._misfit(node, self._anywhere)
         misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]
         # One of the alternatives suffices, beside the form of all operators.
