@@ -232,8 +232,8 @@ class _Blocks:
             return False
         for at, other in zip(inputs, step.inputs, strict=True):
             if to_after[at] != other:
-                constants = before.constants.get(at), after.constants.get(other)
-                if None in constants or constants[0][1] != constants[1][1]:
+                constant = before.constants.get(at)
+                if constant is None or constant[1] != after.constants.get(other, (None, None))[1]:
                     return False
         return True
 
@@ -267,8 +267,7 @@ class _Blocks:
         for at in leaves:
             if at in side.constants:
                 content = side.constants[at][1]
-                k = places.get(content)
-                names[at] = f"c{content}" if k is None else f"w{k}"
+                names[at] = f"w{places[content]}" if content in places else f"c{content}"
         for k, at in enumerate(block.outputs[number]):
             names[at] = f"o{k}"
         for index in block.nodes[number]:
