@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from ..facts.fact import Fact
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
 from ..ir import Model, Node, Value, load
@@ -132,7 +131,6 @@ class FitTarget(Pass):
             model.become(best.result.model)
             context.remarks.follow(model)
             changed = True
-        context.analyses.facts |= best.result.facts
         result = self._straightened(best, model, context, search)
         self._keep_constants(model, context)
         changed |= self._finish(model, context)
@@ -280,12 +278,10 @@ class FitTarget(Pass):
         # Passes and legalization share one limit of nodes, or a fit could double what the
         # user allowed.
         budget = Budget(Meter(added), self.max_nodes)
-        replaced, untaken, facts = legalize(copy, self.target, budget)
+        replaced, untaken = legalize(copy, self.target, budget)
         if all(self._lists(op_type, opset) for op_type in FORMS):
             keep_signs(copy, selects_of(model))
-        return FitResult(
-            copy, before, untaken, replaced, straightened, changes=changes, facts=facts
-        )
+        return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""
@@ -348,7 +344,6 @@ class FitResult:
         straightened: remarks on constructs that had to be rewritten for the opset.
         stuck: the error that keeps the model from an opset that the target reads.
         changes: the operators that the conversion has changed, for people.
-        facts: types of outputs, as far as sizes have numbers or names.
     """
 
     model: Model
@@ -358,7 +353,6 @@ class FitResult:
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
     changes: str = ""
-    facts: Mapping[Value, Fact] = dataclasses.field(default_factory=dict)
 
     @property
     def is_as_before(self) -> bool:

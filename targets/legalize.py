@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from ..analysis.constants.folding import Folder
-from ..facts.fact import Fact, is_settled
 from ..ir import Graph, Model, Node, Value, normal_domain
 from ..ir.lazy import lazy_property
 from ..ir.opaque import Reads
@@ -65,7 +64,7 @@ _OPSET = 17
 
 def legalize(
     model: Model, target: Target, budget: Budget
-) -> tuple[list[NodeReplacement], Mapping[Node, str], Mapping[Value, Fact]]:
+) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
     """Replace unsupported nodes in place, where the target supports all replacements.
 
     Args:
@@ -74,7 +73,7 @@ def legalize(
         budget: limit of added nodes.
 
     Returns:
-        the replacements, the other unsupported nodes with reasons, and settled facts of outputs.
+        the replacements, and the other unsupported nodes with reasons.
     """
     # A client that reads no functions may still support every node in them.
     if model.functions and not target.functions:
@@ -91,12 +90,11 @@ def legalize(
             at for at, value in enumerate(model.graph.outputs) if identity_source(value) in behind
         }
         within = ("Identity",) if places and places <= positions else ()
-        legalizer = _Legalizer(model, target, budget, within)
-        more, unsupported = legalizer.run()
+        more, unsupported = _Legalizer(model, target, budget, within).run()
         replaced += more
         positions |= places
         if not (target.own_outputs and any(shared_outputs(model, constants, target.inner))):
-            return replaced, unsupported, legalizer.facts() if replaced else {}
+            return replaced, unsupported
 
 
 def _identity_outputs(values: Iterable[Value]) -> Iterator[NodeReplacement]:
@@ -158,11 +156,6 @@ class _Legalizer:
         self._templates = {} if templates is None else templates
         self._folder = Folder(model)
         self._old_constants: dict[Graph, set[Value]] = {}  # before recurrences were expanded
-
-    def facts(self) -> dict[Value, Fact]:
-        """The facts of outputs that have a type, and sizes that are numbers or names."""
-        facts = {value: self.legality.types.fact(value) for value in self.model.graph.outputs}
-        return {value: fact for value, fact in facts.items() if fact and is_settled(fact)}
 
     def run(self) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
         """Replace until every unsupported node was tried. Replacements are supported, so that this

@@ -46,7 +46,7 @@ class _UnsuitedError(Exception):
 def pairs_of(
     programs: Sequence[Program], sides: Sequence[ModelSide]
 ) -> tuple[Sequence[Pair], bool]:
-    """Collect the kinds of blocks in which two models differ, each as two models of its own.
+    """Collect the kinds of blocks in which two models differ, each as two models.
 
     Args:
         programs: the main graphs, compiled over the same operations.
