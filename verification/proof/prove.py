@@ -720,7 +720,7 @@ class _Question:
         return None if counts is None else dict(zip(self.names, counts, strict=True))
 
     def _by_blocks(self) -> dict[str, int] | None:
-        """Number of values of each output if each kind of block is equal in both models."""
+        """Number of values of each output if all kinds of blocks are equal; else None."""
         is_fixed = bool(self.bound) or self.trace is not None
         if self.iterates or is_fixed or any(map(overridable, self.protos)):
             return None
