@@ -24,7 +24,7 @@ from .axis_map import PassesAxes
 from .batching import Batch, Operand, Unbatchable
 from .cost_estimates import EACH, FEW, broadcast_size, elements
 from .partial_axes import fitted
-from .rules import OLDEST_OPSET, KeepsShape, OperatorRules, Shapes, Total, describes
+from .rules import KeepsShape, OperatorRules, Shapes, Total, describes
 from .sliding_windows import window_of_function
 
 _TRUTH = Bounds(Dimension.constant(0), Dimension.constant(1))
@@ -39,7 +39,6 @@ class Elementwise(OperatorRules):
 
     steps: ClassVar[int] = FEW
     elementwise: ClassVar[bool] = True
-    broadcasts_from: ClassVar[int] = OLDEST_OPSET
 
     def work(self, node: Node, arrays: Sequence[Any]) -> float:
         present = [array for array in arrays if array is not None]
@@ -59,8 +58,14 @@ class Elementwise(OperatorRules):
         operands = zip(premises.inputs, premises.node.inputs, strict=True)
         shapes = [operand.fact.shape for operand, value in operands if value]
         broadcast(shapes)
-        is_same = premises.opset >= self.broadcasts_from or len(set(shapes)) == 1
-        require(is_same, f"its operands need one shape before opset {self.broadcasts_from}")
+
+    def require_older_form(self, premises: Premises) -> None:
+        shapes = [premises.shape(index) for index in range(len(premises.inputs))]
+        if premises.node.attribute("broadcast", 0):
+            broadcast_to(shapes[1], shapes[0], premises.name(1))
+            return
+        is_same = all(shape == shapes[0] for shape in shapes)
+        require(is_same, f"its operands need one shape before opset {self.accepts_more_from}")
 
     def axis_map(self, node: Node, inputs: Sequence[Fact], axis: int) -> AxisMap | None:
         return None if "broadcast" in node.op.attributes else broadcast_map(inputs, axis)
@@ -458,7 +463,7 @@ class BitShift(Elementwise):
 class Sum(Elementwise):
     """Sum and Mean of any number of operands, which broadcast from opset 8 on."""
 
-    broadcasts_from: ClassVar[int] = 8
+    accepts_more_from: ClassVar[int] = 8
 
 
 def _least(a: Dimension, b: Dimension) -> Dimension | None:

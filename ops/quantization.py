@@ -13,7 +13,7 @@ from ..facts.fact import Fact
 from ..facts.safety_context import Premises, require, same, same_shape
 from ..ir import Node, Value
 from .agreement import are_finite, fits, is_float, tensors
-from .axes import AxisMap
+from .axes import ONE, AxisMap
 from .axis_map import Named, PassesAxes
 from .batching import Batch, Unbatchable
 from .rules import KeepsShape, OperatorRules, describes
@@ -37,15 +37,19 @@ class Quantization(KeepsShape, PassesAxes):
 
     def prove_safe(self, premises: Premises) -> None:
         scale = premises.shape(1)
+        is_plain = len(scale) < 2 and not premises.node.attribute("block_size", 0)
+        require(is_plain, f"{premises.name(1)} may scale blocks")
         if scale:
             image = premises.shape(0)
-            require(
-                premises.opset >= 13 and len(scale) == 1, f"{premises.name(1)} may scale blocks"
-            )
             same(scale[0], image[premises.axis(len(image), 1)], "scales and the axis")
         if premises.has(2):
             same_shape(premises.shape(2), scale, premises.name(2))
 
+    def require_older_form(self, premises: Premises) -> None:
+        scale = premises.shape(1)
+        require(scale in ((), (ONE,)), f"{premises.name(1)} may scale positions of an axis")
+
+    accepts_more_from: ClassVar[int] = 13
     why_unbatchable: ClassVar[str] = "scales blocks, or by a run-time number of scales"
 
     def named_axes(self, node: Node, inputs: Sequence[Fact]) -> Named:

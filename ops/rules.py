@@ -117,7 +117,16 @@ class OperatorRules(Traits):
         for index, ranks in self.operand_ranks.items():
             if premises.has(index):
                 premises.require_rank(index, ranks)
+        if premises.opset < self.accepts_more_from:
+            self.require_older_form(premises)
         self.prove_safe(premises)
+
+    def require_older_form(self, premises: Premises) -> None:
+        """Require operands that versions before `accepts_more_from` accept.
+
+        Raises:
+            Unproven: that is not certain.
+        """
 
     def fixed_roundings(self) -> int | None:
         """0 or 1 where every kernel gives the same bits (see `roundings`)."""

@@ -51,6 +51,9 @@ class Traits:
     specification wants a scalar is allowed (`ONE_NUMBER`) if onnxruntime and onnx's reference read
     both alike."""
 
+    accepts_more_from: ClassVar[int] = 7
+    """The first opset that accepts operands of sizes that earlier ones refuse."""
+
     required_ranks: ClassVar[OperandRanks] = MappingProxyType({})
     """The ranks of operands with which alone it runs, by the specification and in onnxruntime."""
 

@@ -88,7 +88,16 @@ def _places(room: Dimension, stride: int) -> Dimension | None:
 
 
 describes("GlobalLpPool", "LRN")(Rowwise)
-describes("GridSample", batches=(0, 1))(Rowwise)  # a grid for each image
+
+
+@describes("GridSample", batches=(0, 1))
+class GridSample(Rowwise):
+    """GridSample, with a grid for each image; of more than two dimensions from opset 20 on."""
+
+    accepts_more_from: ClassVar[int] = 20
+
+    def require_older_form(self, premises: Premises) -> None:
+        premises.require_rank(0, (4,))
 
 
 @describes("ConvInteger")
@@ -259,7 +268,9 @@ class GlobalPool(Rowwise):
         return None if len(image) < 2 else [(*image[:2], *[ONE] * (len(image) - 2))]
 
     def prove_safe(self, premises: Premises) -> None:
-        for axis, dim in enumerate(premises.shape(0)[2:], 2):
+        image = premises.shape(0)
+        require(len(image) > 2, f"{premises.name(0)} may have fewer than three axes")
+        for axis, dim in enumerate(image[2:], 2):
             at_least(dim, 1, f"axis {axis}")
 
 

@@ -19,7 +19,8 @@ def test_quantised_by_a_scale_for_each_position_of_an_axis(op_type):
     cannot_fail(op_type, tensor(2, N), tensor(2), tensor(2), axis=-2)
     may_fail("scales and the axis may not fit: 2 and N", op_type, tensor(2, N), tensor(2))
     may_fail("'i1' may scale blocks", op_type, tensor(2, 4), tensor(2, 2), axis=-2)
-    may_fail("'i1' may scale blocks", op_type, tensor(2, N), tensor(N), opset=12)
+    may_fail("'i1' may scale blocks", op_type, tensor(2, 4), tensor(4), axis=-1, block_size=2)
+    may_fail("'i1' may scale positions", op_type, tensor(2, N), tensor(N), opset=12)
 
 
 @pytest.mark.parametrize("op_type", ["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"])

@@ -32,6 +32,8 @@ _MOST_SIZES = 3
 """Limit of sizes that are decided at once."""
 
 _COMPARISONS = ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
+_BOUNDS = ("Max", "Min")
+"""Operators whose result is a number that a small size falls below."""
 
 
 def with_sizes(case: Mapping[str, Dimension], more: Mapping[str, Dimension]) -> Case:
@@ -131,12 +133,15 @@ def _compared(terms: Terms) -> Iterator[str]:
     """Symbols of sizes that an operator compares with a number from 0 on."""
     for head in terms.heads:
         to_bool = head.name == "Cast" and head.attribute("to") == onnx.TensorProto.BOOL
-        if not to_bool and head.name not in _COMPARISONS:
+        is_bound = head.name in _BOUNDS
+        if not to_bool and not is_bound and head.name not in _COMPARISONS:
             continue
         for args in list(head.applications):
             most = 0 if to_bool else _compared_with(terms, args)
             if most is not None:
-                yield from _sizes(terms, args, most)
+                yield from _sizes(
+                    terms, args, range(-_MOST_COMPARED, 0) if is_bound else range(most + 1)
+                )
 
 
 def _compared_with(terms: Terms, args: Args) -> int | None:
@@ -146,14 +151,15 @@ def _compared_with(terms: Terms, args: Args) -> int | None:
     return max(map(max, small)) if small else None
 
 
-def _sizes(terms: Terms, args: Args, most: int) -> Iterator[str]:
-    """Symbols in operands that a case may fix: sizes, and sums of their products."""
+def _sizes(terms: Terms, args: Args, least_ones: range) -> Iterator[str]:
+    """Symbols in operands that a case may fix: sizes, and sums of their products, which are one of
+    some numbers if all symbols are 0."""
     for arg in args:
         content = None if arg is None else arg.fact.content
         for element in () if content is None else content.reshape(-1):
             if isinstance(element, Dimension) and element.value is None:
                 least = element.replaced(_none(element)).value
-                if least is not None and 0 <= least <= most:
+                if least is not None and least in least_ones:
                     yield from sorted(name for name in element.symbols if may_fix(terms, name))
 
 

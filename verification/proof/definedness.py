@@ -39,6 +39,7 @@ from .execution.obligations import (
     ENDS,
     HAS_RANK,
     HAS_TYPES,
+    IS_ACCEPTED,
     IS_PART,
     IS_SIZE,
     ONE_ELEMENT,
@@ -100,6 +101,7 @@ _FAULTS = {
     IS_PART: "a length may exceed the size of the axis",
     HAS_TYPES: "an operand may have a type that the operator does not accept",
     HAS_RANK: "an operand may have a rank that the operator does not accept",
+    IS_ACCEPTED: "its opset accepts fewer operands than later ones",
     AS_DECLARED: "a value may have other sizes than it declares",
 }
 """Reasons of failure for demands that are no operators."""
@@ -322,7 +324,7 @@ class Definedness:
         """Test whether operands fit each other pair by pair, which elementwise operators need."""
         head = obligation.head
         rules = None if head.op is None else rules_of(head.op)
-        if not isinstance(rules, Elementwise) or head.opset < rules.broadcasts_from:
+        if not isinstance(rules, Elementwise) or head.opset < rules.accepts_more_from:
             return False
         # Before opset 7 `broadcast` and `axis` align the operands, by another rule than that of
         # numpy.

@@ -194,12 +194,12 @@ class FoldForms:
             # A maximum may be written as a choice by a comparison; for a NaN the two differ in
             # bits, which the reals and integers do not know.
             if like.head.name in CHOICES and self.reorders(values.fact.elem_type):
-                if join in COMPARED:
-                    better = self.terms.op(COMPARED[join], _OPSET, row, state)
-                    return like, self.choice(better, row, state)
                 operand = self._operand(join, state, like)
                 if operand is not None:
                     return operand, row
+                if join in COMPARED:
+                    better = self.terms.op(COMPARED[join], _OPSET, row, state)
+                    return like, self.choice(better, row, state)
             return like, step([state], index)[0]
 
         total = values.shape[0]
@@ -295,6 +295,7 @@ def _product(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     sides = [terms.view(*each) for each in zip((columns, other), places, strict=True)]
     values = terms.op("Mul", _OPSET, *sides)
     if one.shape[-1] == count and values.fact.shape == (count, *lines, *ends):
+        yield from _powers(forms, values)
         yield forms.of_rows("Add", *prefix_of(values))
 
 
@@ -318,33 +319,46 @@ def _weighted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
             base = _base(forms, power, count)
             if base is None or start.fact.shape != shape or not are_aligned(bare(begin), start):
                 continue
-            yield _powers(forms, values, base, start)
+            yield from _powers(forms, values, base, start)
 
 
-def _powers(forms: FoldForms, values: Term, base: Term, start: Term) -> Fold:
-    """Fold of rows that are multiplied by powers of a factor."""
+def _powers(
+    forms: FoldForms, values: Term, base: Term | None = None, start: Term | None = None
+) -> Iterator[Fold]:
+    """Fold of rows that are multiplied by powers of a factor: that of the start, if there is one,
+    or that of a row."""
     shape, count, terms = values.shape[1:], values.shape[0], forms.terms
 
-    def summand(index: Dimension) -> Term | None:
+    def summand(index: Dimension) -> Pair | None:
         row = forms.pushdown.of(values, 0, index, ONE)
         if row.fact.shape != (ONE, *shape) or not are_aligned(bare(row), row):
             return None
         for power, value in both_ways(bare(row), "Mul"):
             own = _base(forms, power, count - 1 - index)
             # A factor that depends on the row is not the fixed one.
-            if own is base and not depends_on(own, index):
-                return value
+            if own is not None and own is (base or own) and not depends_on(own, index):
+                return own, value
         return None
 
     def step(states: Sequence[Term], index: Dimension) -> list[Term]:
-        value = summand(index)
-        if value is None:
+        pair = summand(index)
+        if pair is None:
             return []
-        scaled = terms.op("Mul", _OPSET, base, terms.view(states[0], (ONE, *shape)))
-        expected = terms.op("Add", _OPSET, scaled, value)
+        scaled = terms.op("Mul", _OPSET, pair[0], terms.view(states[0], (ONE, *shape)))
+        expected = terms.op("Add", _OPSET, scaled, pair[1])
         return [terms.view(expected, shape)] if expected.fact.shape == (ONE, *shape) else []
 
-    return Fold(0, count, count, [start], step)
+    def form(state: Term, index: Dimension, like: Term) -> Pair | None:
+        parts = [bare(part) for part in like.args if part is not None]
+        factors = [bare(each) for part in parts if part.is_op("Mul") for each in part.operands]
+        after = step([state], index) if bare(state) in factors else []
+        return (like, after[0]) if after else None
+
+    if start is not None:
+        yield Fold(0, count, count, [start], step)
+    elif any(each.is_op("Pow") for each in descendants([values])):
+        zero = forms.neutral("Add", values.fact.elem_type, shape)
+        yield Fold(0, count, count, [zero], step, form)
 
 
 def _base(forms: FoldForms, power: Term, exponent: Dimension) -> Term | None:
@@ -424,6 +438,55 @@ def _shifted(forms: FoldForms, whole: Term) -> Iterator[Fold]:
         yield forms.of_rows("Add", prefix_of(sums.operands[0])[0], element(start.fact))
 
 
+_IMAGES = {
+    **{("Neg", "Add"): "Add", ("Neg", "Max"): "Min", ("Neg", "Min"): "Max"},
+    **{("Not", "And"): "Or", ("Not", "Or"): "And"},
+}
+"""Joins of the images of rows under an operator, by that and the join of the rows."""
+
+
+@reads_fold("Neg", "Not")
+def _image(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Image of a fold: -max (x) is min (-x). The least integer has no opposite."""
+    name, kind = whole.head.name, whole.fact.elem_type
+    for fold in forms.of(whole.operands[0]):
+        join = _IMAGES.get((name, fold.join))
+        is_exact = kind == _BOOL or (forms.reorders(kind) and (join == "Add" or kind in FLOATS))
+        if join is not None and fold.values is not None and is_exact:
+            yield forms.of_rows(join, forms.terms.op(name, _OPSET, fold.values), fold.joined)
+
+
+@reads_fold("Sub")
+def _without_last(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Sum without its last row, that of one row fewer."""
+    total, row = whole.operands
+    for fold in forms.of(total) if forms.reorders(whole.fact.elem_type) else ():
+        before, last = fold.joined - 1, bare(forms.pushdown.settled(row))
+        if fold.values is None or fold.join != "Add" or before.less(0) is not False:
+            continue
+        if bare(forms.row(fold.values, before, fold.values.shape[1:])) is last:
+            yield forms.of_rows("Add", fold.values, before)
+
+
+@reads_fold("Cast")
+def _count(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Number of iterations as a float: a sum of ones."""
+    fact, terms = whole.operands[0].fact, forms.terms
+    number = None if fact.content is None or fact.content.size != 1 else element(fact)
+    kind = whole.fact.elem_type
+    if not forms.over_reals or kind not in FLOATS or not isinstance(number, Dimension):
+        return
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
+    one = terms.constant(np.array(1, dtype))
+
+    def step(states: Sequence[Term], index: Dimension) -> list[Term]:
+        return [terms.op("Add", _OPSET, states[0], one)]
+
+    for first in {0, int(number.terms.get((), 0))}:
+        start = forms.spread(np.array(first, dtype), whole.shape)
+        yield Fold(0, number - first, number - first, [start], step)
+
+
 class Place(NamedTuple):
     """Element of a CumSum.
 
@@ -483,14 +546,24 @@ def both_ways(term: Term, op_type: str) -> Iterator[Pair]:
 
 def reduced(forms: FoldForms, whole: Term) -> Term | None:
     """Rows that a reduction along the first axis longer than 1 reduces; None for another term."""
-    axes = list(whole.head.attribute("axes") or ())
-    shape = whole.operands[0].fact.shape
-    if len(whole.args) != 1 or len(axes) != 1 or shape is None:
+    values = whole.operands[0]
+    axes, shape = list(whole.head.attribute("axes") or ()), values.fact.shape
+    if len(whole.args) != 1 or not axes or shape is None:
         return None
-    axis = axes[0] % len(shape) if -len(shape) <= axes[0] < len(shape) else None
-    if axis is None or any(dim.value != 1 for dim in shape[:axis]):
+    if not all(-len(shape) <= axis < len(shape) for axis in axes):
         return None
-    return forms.terms.view(whole.operands[0], shape[axis:])
+    axis, *others = sorted(axis % len(shape) for axis in axes)
+    if any(dim.value != 1 for dim in shape[:axis]):
+        return None
+    if others:  # a reduction of rows that are reduced along the other axes
+        if whole.head.name not in REDUCTIONS or axis in others:
+            return None
+        head = forms.terms.heads.with_attributes(whole.head, axes=others, keepdims=0)
+        (inner,) = forms.terms.apply(head, (values,))
+        if inner is None or inner.fact.shape is None:
+            return None
+        values, shape = inner, inner.fact.shape
+    return forms.terms.view(values, shape[axis:])
 
 
 def joined_rows(joined: Term) -> Pair | None:

@@ -13,7 +13,7 @@ from ....facts.polynomial import Dimension, product
 from ..terms.free_variables import binding
 from ..terms.term import Head, Pair, Term, descendants
 from ..terms.term_manager import Terms
-from .fold_forms import Fold, FoldForms, bare, both_ways, reduced
+from .fold_forms import JOINS, Fold, FoldForms, bare, both_ways, reduced
 from .induction import Induction, State
 from .new_recurrences import new_recurrence
 from .substitution import instantiate_iteration
@@ -22,6 +22,7 @@ _OPSET = 13
 _AXES_AS_ATTRIBUTE = 11
 """Opset of a ReduceSum whose axes are an attribute."""
 _STATES = ("state", "fresh", "final")
+_FEW_ROWS = 4
 _FOLD = 80
 """Steps of a fold that is compared with a state, whose rows are read."""
 
@@ -83,7 +84,22 @@ class Folds:
                 pairs = self._of_state(term, fold) or self._of_next(term, fold)
                 if pairs is not None:
                     return pairs if term is one else [(b, a) for a, b in pairs]
-        return self._of_folds(one, other)
+        return self._of_folds(one, other) or self._of_few_rows(one, other)
+
+    def _of_few_rows(self, one: Term, other: Term) -> list[Pair] | None:
+        """A fold of few rows, and their sum or extreme (law: peel every row)."""
+        for term, whole in ((one, other), (other, one)):
+            for fold in self._forms.of(term) if bare(whole).is_op("Sum", *JOINS) else ():
+                count = fold.joined.value
+                if fold.values is None or count is None or not 1 < count <= _FEW_ROWS:
+                    continue
+                rows = [Dimension.constant(number) for number in range(1, count)]
+                states = fold.firsts()
+                for number in rows:
+                    states = fold.step(states, number)
+                result = self._terms.view(states[0], term.shape)
+                return [(result, whole) if term is one else (whole, result)]
+        return None
 
     def _without_common(self, one: Term, other: Term) -> Pair | None:
         """Summands beside a common one (law: cancellation), of equal sums if they are equal."""

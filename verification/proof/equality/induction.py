@@ -268,17 +268,17 @@ class Induction:
             self.positive.add(fact.shape[0])
         return True
 
-    def element(self, term: Term, index: Dimension) -> Term | None:
-        """Element of a term at an index of its first axis."""
-        if term.head.name == "stacked":
+    def element(self, term: Term, index: Dimension, axis: int = 0) -> Term | None:
+        """Element of a term at an index of an axis."""
+        if term.head.name == "stacked" and not axis:
             return instantiate_scan_output(self.terms, term, index)
-        part = self.pushdown.of(term, 0, index, ONE)
+        part = self.pushdown.of(term, axis, index, ONE)
         # A slice that was not pushed down says nothing about the element: to compare it would lead
         # back to the tensors.
         is_whole = part.head.name == "narrow" and part.args[0] is term
         if is_whole and term.head.name not in ("input", "CumSum"):
             return None
-        return self.terms.view(part, term.shape[1:])
+        return self.terms.view(part, (*term.shape[:axis], *term.shape[axis + 1 :]))
 
     def shifted(self, one: Term, other: Term) -> list[Pair] | None:
         """State as an element of Concat(initial state, states after each iteration)."""

@@ -13,7 +13,7 @@ from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import ONE
 from ..definitions.opening import Definitions
-from ..simplify.scatter import replaces, row_written, write_offset
+from ..simplify.scatter import replaces, row_written, write_axis, write_offset
 from ..terms.free_variables import binding
 from ..terms.term import Head, Pair, Term, descendants
 from ..terms.term_manager import ZERO
@@ -91,41 +91,41 @@ class ScatterLoops:
         init, at = recurrence.args[2 + number], terms.symbols.named(bound.index)
         if init is None or not init.fact.shape == update.fact.shape == state.fact.shape == shape:
             return None
-        first = write_offset(update, at)
-        rest = shape[0] - iterations - first
-        row = row_written(terms, state, update, at + first)
+        first, axis = write_offset(terms, update, at), write_axis(update)
+        rest = shape[axis] - iterations - first
+        row = row_written(terms, state, update, at + first, axis)
         # Rows beyond the end of the state would make the iteration fail.
         if row is None or rest.less(0) is not False:
             return None
         index = self._induction.symbol(iterations)
-        part = self._induction.element(whole, index + first)
+        part = self._induction.element(whole, index + first, axis)
         if part is None:
             return None
         own = instantiate_iteration(terms, recurrence, row, index)
         before = instantiate_iteration(terms, recurrence, state, index)
-        own = self._with_rows(own, before, (whole, init), index + first)
-        own = terms.view(own, shape[1:])
+        own = self._with_rows(own, before, (whole, init), index + first, axis)
+        own = terms.view(own, part.shape)
         # A state that remains is read at rows which may be those that are written.
         if before in descendants([own]):
             return None
         pairs = [(own, part)]
-        for start, size in ((ZERO, Dimension.constant(first)), (shape[0] - rest, rest)):
+        for start, size in ((ZERO, Dimension.constant(first)), (shape[axis] - rest, rest)):
             if size != 0:
-                ends = (terms.narrow(each, 0, start, size) for each in (init, whole))
+                ends = (terms.narrow(each, axis, start, size) for each in (init, whole))
                 pairs.append((next(ends), next(ends)))
         return pairs if final is one else [(b, a) for a, b in pairs]
 
-    def _with_rows(self, row: Term, state: Term, rows: Pair, place: Dimension) -> Term:
+    def _with_rows(self, row: Term, state: Term, rows: Pair, place: Dimension, axis: int) -> Term:
         """Term that reads other terms in the place of a state, by position."""
         reads: dict[Term, Term] = {}
         for read in descendants([row]):
-            if read.head.name == "narrow" and read.head.key == 0 and read.args[0] is state:
+            if read.head.name == "narrow" and read.head.key == axis and read.args[0] is state:
                 start, size = (element(each.fact) for each in read.operands[1:])
                 # Strong induction: rows before the one that is written are those of the result by
                 # now, all later ones still the initial ones.
                 is_late = (start - place).less(0) is False
                 if is_late or (place - start - size).less(0) is False:
-                    reads[read] = self._terms.narrow(rows[is_late], 0, start, size)
+                    reads[read] = self._terms.narrow(rows[is_late], axis, start, size)
         return Substitution(self._terms, reads, {}).of(row)
 
     def _pairs(self, final: Term, scatter: Term) -> list[Pair] | None:

@@ -33,7 +33,9 @@ _OPSET = 18
 _BOOL = onnx.TensorProto.BOOL
 _COUNTS = frozenset({*INTEGER_BITS, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE})
 """Types in which truth values are 0 and 1."""
-_OF_TRUTH = {"ReduceMax": "Or", "ReduceMin": "And"}
+_LONG = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64)
+"""Types in which a number of truth values is not 0 unless all are false."""
+_OF_TRUTH = {"ReduceMax": "Or", "ReduceMin": "And", "ReduceSum": "Or"}
 _BETTER: dict[tuple[str, bool], tuple[str, Callable[..., Any]]] = {
     ("ArgMax", False): ("Greater", np.less_equal),
     ("ArgMax", True): ("GreaterOrEqual", np.less),
@@ -111,19 +113,29 @@ def _best(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     yield Fold(len(starts) - 1, count, count, starts, step)
 
 
-@reads_fold("Cast")
+@reads_fold("Cast", "Equal", "Less")
 def _truth(forms: FoldForms, whole: Term) -> Iterator[Fold]:
-    """Any, or all, of truth values, as the maximum or minimum of numbers; their parity, as the
-    remainder of an element of their CumSum."""
-    number = _cast_from(whole)
-    if number is None:
+    """Any, all or none of truth values, by their number or largest one."""
+    number, terms = _tested(forms, whole), forms.terms
+    if number is None or not number.is_op(*_OF_TRUTH):
         return
-    if number.is_op(*_OF_TRUTH):
-        values = reduced(forms, number)
-        truth = None if values is None else _truth_of(forms, values)
-        if truth is not None:
-            yield forms.of_rows(_OF_TRUTH[number.head.name], truth)
-    elif number.is_op("Mod") and single_number(forms.terms, number.operands[1]) == 2:
+    values, join = reduced(forms, number), _OF_TRUTH[number.head.name]
+    truth = None if values is None else _truth_of(forms, values)
+    # A number of few bits wraps to 0.
+    if truth is None or (number.is_op("ReduceSum") and number.fact.elem_type not in _LONG):
+        return
+    if whole.is_op("Equal"):
+        join, truth = ("Or", "And")[join == "Or"], terms.op("Not", _OPSET, truth)
+    yield forms.of_rows(join, truth)._replace(needs_rows=not number.is_op("ReduceSum"))
+
+
+@reads_fold("Cast")
+def _parity(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Parity of truth values, the remainder of an element of their CumSum."""
+    number = _tested(forms, whole)
+    if number is None or not number.is_op("Mod"):
+        return
+    if single_number(forms.terms, number.operands[1]) == 2:
         place = place_of(forms, bare(number.operands[0]))
         truth = None if place is None else _truth_of(forms, place.values)
         if place is not None and truth is not None and place.part.fact.elem_type in INTEGER_BITS:
@@ -155,8 +167,9 @@ def _without_nan_rows(forms: FoldForms, whole: Term) -> Iterator[Fold]:
 def _without_nan(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     """Extreme but for its case of a NaN, where one of its rows is NaN."""
     condition, nan, extreme = whole.operands
-    tensor, total = forms.terms.tensor(nan), _cast_from(condition)
-    if total is None or tensor is None or not total.is_op("ReduceSum") or not forms.over_reals:
+    tensor, total = forms.terms.tensor(nan), _tested(forms, condition)
+    is_sum = total is not None and total.is_op("ReduceSum") and bare(condition).is_op("Cast")
+    if total is None or tensor is None or not is_sum or not forms.over_reals:
         return
     if not np.isnan(tensor.numpy()).all() or total.fact.elem_type in INTEGER_BITS:
         return
@@ -170,12 +183,19 @@ def _without_nan(forms: FoldForms, whole: Term) -> Iterator[Fold]:
                 yield fold._replace(form=None)  # a comparison never takes a NaN
 
 
-def _cast_from(term: Term) -> Term | None:
-    """Numbers that a truth value is cast from."""
-    below = bare(term)
-    if not below.is_op("Cast") or below.fact.elem_type != _BOOL:
+def _tested(forms: FoldForms, whole: Term) -> Term | None:
+    """Numbers, of truth values, that a truth value compares with 0."""
+    test = bare(whole)
+    operands = [arg for arg in test.args if arg is not None and not _is_zero(forms, arg)]
+    if test.fact.elem_type != _BOOL or len(operands) != 1:
         return None
-    return bare(below.operands[0]) if below.operands[0].fact.elem_type in _COUNTS else None
+    is_tested = test.is_op("Cast", "Equal") or (test.is_op("Less") and operands[0] is test.args[1])
+    return bare(operands[0]) if is_tested and operands[0].fact.elem_type in _COUNTS else None
+
+
+def _is_zero(forms: FoldForms, term: Term) -> bool:
+    tensor = forms.terms.tensor(bare(term))
+    return tensor is not None and tensor.size == 1 and not tensor.numpy().any()
 
 
 def _candidates(

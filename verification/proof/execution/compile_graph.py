@@ -23,6 +23,7 @@ from ....ir.io.protobuf.node_bytes import after_names
 from ....ir.lazy import lazy_property
 from ....ir.places import key_of
 from ....ir.subgraph_arity import BODIES, arity_fault, body_arity, fed_inputs, surplus
+from ....ops import rules_of
 from ....reference.bodies import label
 from ....reference.functions import specialize
 from ....reference.signature import Dim, dims_of
@@ -62,6 +63,7 @@ class Operation:
         outcomes: facts of its outputs by those of its inputs, with which it cannot fail; empty
             where a rule may apply.
         settled: its outputs by arguments of such facts, where no rule applies.
+        is_older: whether later versions of the operator accept operands that this one refuses.
         triggers: heads of operands to which a rule may apply nevertheless.
     """
 
@@ -74,6 +76,7 @@ class Operation:
     applications: Mapping[Args, Results] = dataclasses.field(default_factory=dict)
     is_commutative: bool = False
     is_plain: bool = False
+    is_older: bool = False
     never_fails: bool = False
     valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
     types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
@@ -446,6 +449,7 @@ class Compiler:
         operation = Operation(op.qualname, width, head, version, bodies)
         operation.applications, operation.is_commutative = head.applications, is_commutative
         operation.triggers = TRIGGERS.get(head.name, operation.triggers)
+        operation.is_older = not domain and version < rules_of(op).accepts_more_from
         return operation
 
     def function(self, function: onnx.FunctionProto) -> Program:

@@ -53,6 +53,8 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
     fault = _form_fault(op_type, version, domain, len(node.input), len(node.output), attributes)
     if not fault and not domain:
         fault = "" if _FLAGS.isdisjoint(attributes) else _flag_fault(node)
+        if not fault and not _TYPES.keys().isdisjoint(attributes):
+            fault = _attribute_type_fault(node, version)
         if not fault and op_type in _RESTRICTED:
             fault = _value_fault(node, version)
     if fault:
@@ -96,22 +98,26 @@ def _flag_fault(node: onnx.NodeProto) -> str:
 def _value_fault(node: onnx.NodeProto, version: int) -> str:
     """Fault of the attributes of a node, whose names are known."""
     for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            continue
         least = _VALUES.get((node.op_type, attribute.name))
         value = None if least is None else onnx.helper.get_attribute_value(attribute)
         if least is not None and version < least.version and not least.takes(value):
             return f"has {attribute.name} = {value!r}"
-        is_type = (node.op_type, attribute.name) == ("Cast", "to") and version >= _TYPES_BY_NUMBER
-        if is_type and not attribute.ref_attr_name and attribute.i not in _cast_types(version):
-            return f"has to = {attribute.i}"
         words = _WORDS.get((node.op_type, attribute.name))
         word = attribute.s.decode(errors="replace")
-        if words is not None and word not in words.split() and not attribute.ref_attr_name:
+        if words is not None and not any(map(_Word(word, version).is_in, words.split())):
             return f"has {attribute.name} = '{word}'"
-    has_number = any(attribute.name == "num_outputs" for attribute in node.attribute)
-    has_sizes = len(node.input) > 1 and bool(node.input[1])
+    numbers = {attribute.name: attribute.i for attribute in node.attribute}
+    is_empty = not any(node.input[1:])
     # Up to opset 17 a Split without sizes cuts equal parts; opset 18 requires one of the two.
-    if node.op_type == "Split" and version >= 18 and not (has_number or has_sizes):
-        return "has neither sizes nor their number"
+    if node.op_type == "Split" and version >= 18 and is_empty:
+        if "num_outputs" not in numbers:
+            return "has neither sizes nor their number"
+        if numbers["num_outputs"] != len(node.output):
+            return f"has num_outputs = {numbers['num_outputs']}"
+    if node.op_type == "Optional" and not any(node.input) and "type" not in numbers:
+        return "has neither an input nor a type"
     return ""
 
 
@@ -146,7 +152,12 @@ _VALUES = {
     ("Flatten", "axis"): _Restriction(11, lambda axis: axis >= 0),
     ("TopK", "k"): _Restriction(10, lambda k: k > 0),
     ("GridSample", "mode"): _Restriction(20, lambda mode: mode not in (b"linear", b"cubic")),
+    ("LpNormalization", "p"): _Restriction(_NEVER, lambda p: p in (1, 2)),
+    ("RandomNormal", "shape"): _Restriction(_NEVER, lambda shape: min(shape, default=0) >= 0),
+    ("RandomUniform", "shape"): _Restriction(_NEVER, lambda shape: min(shape, default=0) >= 0),
+    ("Squeeze", "axes"): _Restriction(11, lambda axes: min(axes, default=0) >= 0),
     ("Transpose", "perm"): _Restriction(_NEVER, lambda perm: sorted(perm) == [*range(len(perm))]),
+    ("Unsqueeze", "axes"): _Restriction(11, lambda axes: min(axes, default=0) >= 0),
 }
 """Attributes with values that earlier versions lack; runtimes refuse to load these."""
 
@@ -158,34 +169,77 @@ _WORDS = {
     ("DepthToSpace", "mode"): "DCR CRD",
     ("Gelu", "approximate"): "none tanh",
     ("GridSample", "padding_mode"): "zeros border reflection",
-    ("Pad", "mode"): "constant reflect edge wrap",
-    ("Resize", "mode"): "nearest linear cubic",
+    ("Pad", "mode"): "constant reflect edge wrap:19",
+    ("Resize", "mode"): "nearest linear cubic:11",
     ("Resize", "coordinate_transformation_mode"): (
-        "half_pixel half_pixel_symmetric pytorch_half_pixel align_corners asymmetric"
-        " tf_half_pixel_for_nn tf_crop_and_resize"
+        "half_pixel half_pixel_symmetric:19 pytorch_half_pixel align_corners asymmetric"
+        " tf_half_pixel_for_nn:11-12 tf_crop_and_resize"
     ),
     ("Resize", "nearest_mode"): "round_prefer_floor round_prefer_ceil floor ceil",
-    ("ScatterElements", "reduction"): "none add mul min max",
-    ("ScatterND", "reduction"): "none add mul min max",
-    ("Upsample", "mode"): "nearest linear bilinear",
+    ("ScatterElements", "reduction"): "none add mul min:18 max:18",
+    ("ScatterND", "reduction"): "none add mul min:18 max:18",
+    ("Upsample", "mode"): "nearest linear:7 bilinear:1-6",
+    **{(op, "round_mode"): "up down nearest" for op in ("Cast", "CastLike")},
     **{(op, "direction"): _DIRECTIONS for op in ("GRU", "LSTM", "RNN")},
     **{(op, "auto_pad"): _PADS for op in ("AveragePool", "Conv", "ConvTranspose", "MaxPool")},
 }
 """Words that an attribute may be."""
 
-_TYPES_BY_NUMBER = 6
-"""First opset in which a Cast has the number of a type."""
+
+class _Word(NamedTuple):
+    """A word at a version."""
+
+    text: str
+    version: int
+
+    def is_in(self, rule: str) -> bool:
+        """Test against a word with the versions that have it, such as "wrap:19-"."""
+        word, _, versions = rule.partition(":")
+        first, _, last = versions.partition("-")
+        return self.text == word and int(first or 0) <= self.version <= int(last or _NEVER)
+
+
+_TYPES = {"to": 0, "dtype": 0, "output_dtype": 0, "output_datatype": 0, "stash_type": 1}
+"""Attributes that are the element type of an output, and its position."""
+
+
+def _attribute_type_fault(node: onnx.NodeProto, version: int) -> str:
+    """Fault of an attribute that sets an output's type to one that the version lacks.
+
+    Up to opset 5 a Cast has the name of the type.
+    """
+    for attribute in node.attribute:
+        position = _TYPES.get(attribute.name)
+        is_number = attribute.type == onnx.AttributeProto.INT and not attribute.ref_attr_name
+        if position is None or position >= len(node.output) or not is_number:
+            continue
+        allowed, default = _types_of_output(node.op_type, version, position, attribute.name)
+        if attribute.i not in allowed and attribute.i != default:
+            return f"has {attribute.name} = {attribute.i}"
+    return ""
 
 
 @functools.cache
-def _cast_types(version: int) -> frozenset[int]:
-    """Types to which a Cast of an opset converts."""
-    schema = schema_of("Cast", version, "")
-    texts = [c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == "T2"]
-    return frozenset([_ELEM_TYPES[text[len("tensor(") : -1]] for text in texts[0]])
+def _types_of_output(
+    op_type: str, version: int, position: int, name: str
+) -> tuple[frozenset[int], int | None]:
+    """Element types that an output may have, and the default of its attribute."""
+    schema = schema_of(op_type, version, "")
+    if schema is None or position >= len(schema.outputs):
+        return frozenset(_ELEM_TYPES.values()), None
+    default = schema.attributes[name].default_value
+    number = default.i if default.type == onnx.AttributeProto.INT else None
+    return _allowed_types(schema, schema.outputs[position].type_str), number
 
 
-_RESTRICTED = {"Cast", "Split", *(op_type for op_type, _ in (*_VALUES, *_WORDS))}
+def _allowed_types(schema: Any, variable: str) -> frozenset[int]:
+    """Element types of tensors and of elements of sequences that a type variable allows."""
+    texts = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
+    bare = [each.rpartition("(")[2].rstrip(")") for each in texts.get(variable, [variable])]
+    return frozenset([_ELEM_TYPES[each] for each in bare if each in _ELEM_TYPES])
+
+
+_RESTRICTED = {"Split", "Optional", *(op_type for op_type, _ in (*_VALUES, *_WORDS))}
 
 
 def type_of(fact: Fact) -> Type:
@@ -227,6 +281,10 @@ def require_valid(node: onnx.NodeProto, version: int, types: tuple[Type, ...]) -
     is_of_floats = node.op_type == "Mod" and not node.domain and types and types[0] in _FLOATS
     if is_of_floats and not any(each.i or each.ref_attr_name for each in node.attribute):
         fault = "requires fmod = 1 for floats"
+    if not fault and node.op_type in _LIKE and not node.domain and types[0] not in (0, LEFT_OUT):
+        allowed, _ = _types_of_output(node.op_type, version, 0, "dtype")
+        if types[0] not in allowed and all(each.name != "dtype" for each in node.attribute):
+            fault = f"returns no {short_type(types[0])} in opset {version}"
     if fault:
         raise InvalidError(f"{label(node)} {fault}")
 
@@ -276,6 +334,8 @@ def output_types(node: onnx.NodeProto, version: int, types: Sequence[Type]) -> S
     return results
 
 
+_LIKE = ("EyeLike", "RandomNormalLike", "RandomUniformLike")
+"""Operators whose output has the type of the input without an attribute for it."""
 _TYPED = {"Cast": "to", "SequenceEmpty": "dtype"}
 """Operators whose output has the type of an attribute, or holds elements of it."""
 _CONSTANTS = {"value_int": 7, "value_ints": 7, "value_float": 1, "value_floats": 1}

@@ -19,7 +19,7 @@ from ..terms.term_manager import Terms
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
 IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
-HAS_RANK, HAS_TYPES = "has the rank", "has the types"
+HAS_RANK, HAS_TYPES, IS_ACCEPTED = "has the rank", "has the types", "is accepted"
 """Names of demands that are no operators."""
 
 

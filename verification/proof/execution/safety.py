@@ -85,7 +85,7 @@ class Safety:
     def _fits(self, head: Head, args: Args) -> bool:
         """Test for an elementwise operator that fails for its sizes only, which fit."""
         rules = None if head.op is None else rules_of(head.op)
-        if not isinstance(rules, Elementwise) or head.opset < rules.broadcasts_from:
+        if not isinstance(rules, Elementwise) or head.opset < rules.accepts_more_from:
             return False
         if type(rules).prove_safe is not Elementwise.prove_safe:
             return False
@@ -106,6 +106,24 @@ class Safety:
         operands = [Known(UNKNOWN) if arg is None else self.known(arg) for arg in args]
         fault = self._fault(head, args, count, operands, facts)
         return "" if self._reads_before_length(head, args) else fault
+
+    def accepts(self, head: Head, args: Args, count: int, version: int) -> bool:
+        """Test whether an older version of an operator certainly accepts operands.
+
+        Args:
+            head: the operator.
+            args: its operands.
+            count: number of outputs of its node.
+            version: the opset of its node.
+        """
+        assert head.op is not None
+        operands = [known(UNKNOWN if arg is None else arg.fact) for arg in args]
+        node = self._terms.facts.node(head, args, {}, count)
+        try:
+            rules_of(head.op).require_older_form(Premises(node, operands, version))
+        except Unproven:
+            return False
+        return True
 
     def demands(self, head: Head, args: Args, count: int) -> Sequence[Dimension]:
         """Numbers that are at least 0 wherever an operator runs.

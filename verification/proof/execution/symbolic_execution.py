@@ -26,7 +26,16 @@ from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step, compile_function
 from .departing_nodes import Departing, assumption_of, assumption_of_body
 from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
-from .obligations import AS_DECLARED, HAS_RANK, HAS_TYPES, Guards, Log, Obligation, relocate
+from .obligations import (
+    AS_DECLARED,
+    HAS_RANK,
+    HAS_TYPES,
+    IS_ACCEPTED,
+    Guards,
+    Log,
+    Obligation,
+    relocate,
+)
 from .repeated_bodies import RepeatedBody
 from .safety import Safety
 
@@ -343,6 +352,7 @@ class Execution:
         operation, terms, head = step.operation, self.terms, step.head
         if operation.version < FIRST_PLAIN:
             head, args = lifted(terms, head, args)
+        fits = not operation.is_older or self._is_accepted(step, args)
         # A node inside of a loop or of a branch may never run, and says nothing of sizes then.
         is_certain = not (self.level or self.assumed)
         if operation.op_type in ("Shape", "Size") and args[0] and is_certain:
@@ -362,6 +372,7 @@ class Execution:
         facts = terms.opaque_facts(head, args, operation.width)
         if (
             (not head.operand_ranks or self._require_ranks(step, args))
+            and fits
             and operation.is_plain
             and head is step.head
             and (facts or operation.op_type not in _SIZES)
@@ -403,6 +414,14 @@ class Execution:
         if body is not None and assumption is not None:
             key = op_type, *uncopied_outputs(op_type, body.inputs, body.outputs)
             self.departing[self.terms.heads.own("outputs", key), args] = assumption
+
+    def _is_accepted(self, step: Step, args: Args) -> bool:
+        """Demand operands that this version of an operator accepts, unless it certainly does."""
+        operation, head = step.operation, step.head
+        fits = self._safety.accepts(head, args, operation.width, operation.version)
+        if not fits:
+            self.demand(self.terms.heads.own(IS_ACCEPTED, head), args, step)
+        return fits
 
     def _require_ranks(self, step: Step, args: Args) -> bool:
         """Demand of each operand the rank that the specification wants, unless it has that."""

@@ -299,6 +299,8 @@ class ValueNumbers:
         if one is other or one.head is None:
             return True
         self._require_types(step, args)
+        if one.is_older != other.is_older:
+            return False
         if _demand_same_ranks(one, other):
             self._alike.add((one, other))
             return True

@@ -2,4 +2,5 @@
 
 from . import attention as attention
 from . import definitions as definitions
+from . import indicators as indicators
 from . import products as products

@@ -183,7 +183,9 @@ class Conditions:
             return Sign.ANY if array is None else _sign_of_constant(array)
         if not isinstance(key, tuple):
             return Sign.POSITIVE if atom.is_positive else Sign.ANY
-        if key[0] == "size":  # which may be 0
+        if key[0] == "between" and key[2] is not None and key[2] >= 0:
+            return Sign.POSITIVE if key[2] else Sign.NOT_NEGATIVE
+        if key[0] in ("size", "truth"):  # which may be 0
             return Sign.NOT_NEGATIVE
         if key[0] == "sum":
             return self._sign_of_sum(key[1], key[2], depth)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+import onnx
 
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension, product
@@ -16,9 +17,11 @@ from ....ops.axes import ONE
 from ..terms.term import Term
 from .constants import pi, simplest
 from .field import HALF, Exponent, Monomial, Real, broadcast_shape
+from .indicators import truth_of
 from .real_terms import FLOATS, RealTerms, defined, strip
 
 _MINUS = Fraction(-1)
+_BOOL = onnx.TensorProto.BOOL
 
 
 @defined("Add", "Sum")
@@ -88,8 +91,10 @@ def _log(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
 
 @defined("Identity", "Cast", "CastLike")
 def _cast(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """A float is the same real number in every float type."""
+    """A float as the same real number in every float type; a truth value as 1 or 0."""
     first = term.args[0]
+    if first is not None and first.fact.elem_type == _BOOL and term.head.name != "Identity":
+        return truth_of(reals, first)
     return args[0] if first is not None and first.fact.elem_type in FLOATS and args else None
 
 
@@ -143,6 +148,18 @@ def _clip(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     if not is_whole or len(numbers) != 2 or None in numbers:
         return None
     return reals.between(args[0], *numbers)
+
+
+@defined("Max", "Min")
+def _extreme(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
+    """A function and numbers that bound it."""
+    numbers = [each.number for each in args if each.number is not None]
+    others = [each for each in args if each.number is None]
+    if len(others) != 1 or not numbers or len(args) != len(term.args):
+        return None
+    if term.head.name == "Max":
+        return _between(reals, others[0], max(numbers), None)
+    return _between(reals, others[0], None, min(numbers))
 
 
 @defined("Relu")

@@ -128,6 +128,7 @@ class Field:
         floats: float constant that each number stands for, by type.
         is_constant: test for an atom that is a function of constants.
         needs: conditions of the functions that are made; None where they are not collected.
+        truths: atoms that are 1 or 0.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -138,6 +139,7 @@ class Field:
         self.floats: dict[Hashable, float] = {}
         self.is_constant: Callable[[int], bool] = lambda number: False
         self.needs: list[Condition] | None = None
+        self.truths: set[int] = set()
         self._identified: dict[Hashable, int] = {}
         self._near: dict[Hashable, list[int]] = {}
         # One point for all proofs, so that none of them depends on chance.
@@ -149,7 +151,13 @@ class Field:
         """Constant function."""
         return Real({(): Fraction(value)} if value else {})
 
-    def atom(self, key: Hashable, shape: Shape | None, is_positive: bool = False) -> Real:
+    def atom(
+        self,
+        key: Hashable,
+        shape: Shape | None,
+        is_positive: bool = False,
+        is_truth: bool = False,
+    ) -> Real:
         """Atom of a key."""
         number = self._numbers.get((key, shape))
         if number is None:
@@ -157,7 +165,13 @@ class Field:
             # stay within floats.
             number = self._new(key, shape, complex(self._random.uniform(0.5, 1.5)))
             self.atoms[number].is_positive = is_positive
+            if is_truth:
+                self.truths.add(number)
         return _alone(number)
+
+    def truth(self, key: Hashable, shape: Shape | None) -> Real:
+        """Atom that is 1 or 0."""
+        return self.atom(("truth", key), shape, is_truth=True)
 
     def add(self, *reals: Real) -> Real:
         """Sum; an atom that abbreviates it if it is long."""
@@ -412,7 +426,10 @@ class Field:
             for b, d in other.monomials.items():
                 exponents = dict(a)
                 for number, exponent in b:
-                    exponents[number] = _whole(exponents.get(number, 0) + exponent)
+                    total = exponents.get(number, 0) + exponent
+                    # Each positive power of a truth value is that value.
+                    is_square = total > 1 and number in self.truths
+                    exponents[number] = 1 if is_square else _whole(total)
                 if self._needs_expansion(exponents):
                     parts.append(self.scale(self._normal(exponents.items()), c * d))
                 else:

@@ -11,6 +11,7 @@ from ..terms.term_manager import Terms
 from .real_terms import FLOATS, rewriting
 
 _FIRST_OPSET = 7
+_AXES_AS_ATTRIBUTE = 13
 """First opset with the broadcasting of today."""
 
 
@@ -142,3 +143,14 @@ def _ends_alike(x: Term, axis: int, joined: Term, own: int) -> bool:
     """Test whether a view keeps an axis that only axes of size 1 follow."""
     behind = (*x.shape[axis + 1 :], *joined.shape[own + 1 :])
     return x.shape[axis] == joined.shape[own] and all(dim.value == 1 for dim in behind)
+
+
+@rewriting("TopK")
+def first_of_all(terms: Terms, term: Term) -> Term | None:
+    """Rewrite the one largest or smallest element, and the place of the first such one."""
+    if terms.numbers(term.args[1]) != [1]:
+        return None
+    is_largest, axis = term.head.attribute("largest", 1), term.head.attribute("axis", -1)
+    kind = ("ReduceMax", "ReduceMin") if not term.index else ("ArgMax", "ArgMin")
+    along = {"axis": axis} if term.index else {"axes": [axis]}
+    return terms.op(kind[not is_largest], _AXES_AS_ATTRIBUTE, term.operands[0], **along, keepdims=1)

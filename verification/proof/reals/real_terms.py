@@ -22,7 +22,7 @@ from ....ops.axes import ONE
 from ....ops.elementwise import Elementwise, OfEach
 from ..definitions.opening import Definitions
 from ..terms.exact_operators import READS_BITS
-from ..terms.term import Head, Term, bottom_up
+from ..terms.term import Head, Term, bottom_up, descendants
 from ..terms.term_manager import Terms
 from .conditions import TOTAL, Conditions
 from .constant_values import MOST_ELEMENTS, WHOLE, ConstantValues, Permutation
@@ -53,6 +53,11 @@ _STRUCTURE = "structure"
 _BETWEEN = "between"
 """Kind of the key of a term that is no float tensor: a number, since nested keys are as long as a
 term written out."""
+
+_VARIABLES = ("state", "final", "fresh", "recurrence", "stacked")
+"""Heads of values of loops."""
+_TOTAL = ("Add", "Exp", *_VARIABLES)
+"""Operators that have a value for all numbers, besides those that no formula defines."""
 
 _LEAVES = ("recurrence", "drawn")
 """Heads whose terms are equal only if they are one: they bind variables, or draw."""
@@ -123,6 +128,7 @@ class RealTerms:
         self._needs: dict[Term, list[Condition]] = {}
         self._granted: set[Term] = set()
         self._defined: set[Term] = set()
+        self._total: dict[Term, bool] = {}
 
     def equal(self, one: Term, other: Term) -> bool:
         """Test whether two terms, the first one of the original, are equal over the reals.
@@ -193,6 +199,45 @@ class RealTerms:
             self._keys[term] = self.field.identify(real), shape
             self._defined.add(term)
 
+    def is_total(self, root: Term) -> bool:
+        """Test for a term that has a value for all numbers, and no infinity below it."""
+
+        def below(term: Term) -> Sequence[Term | None]:
+            return () if term.head.name in _VARIABLES else term.args
+
+        def holds(term: Term, parts: list[bool | None]) -> bool:
+            self.terms.budget.step()
+            if term.head.name in _VARIABLES:
+                return self._variables_are_total()
+            return False not in parts and self._has_value(term)
+
+        return bottom_up(root, self._total, below, holds)
+
+    def _variables_are_total(self) -> bool:
+        """Test for loops whose states are finite numbers: all that they compute has values."""
+        heads = [head for head in self.terms.heads if head.name == "recurrence"]
+        roots = [term for head in heads for args in head.applications for term in args]
+        roots += [part for head in heads for part in head.parts]
+        return all(map(self._has_value, descendants([root for root in roots if root is not None])))
+
+    def _has_value(self, term: Term) -> bool:
+        """Test for a term that has a value if its operands have."""
+        self.terms.budget.step()
+        if term.fact.elem_type not in _MAY_BE_FLOAT:
+            return True
+        if term.is_op("Div"):
+            array = self._array(term.operands[1])
+            return array is not None and bool(array.all()) and self._is_finite(term.operands[1])
+        is_total = term.head.name in TOTAL or term.head.name in _TOTAL or not term.args
+        return is_total and self._is_finite(term)
+
+    def _is_finite(self, term: Term) -> bool:
+        """Test for no constant that holds an infinity or a NaN."""
+        tensor = self.terms.tensor(term)
+        if tensor is None or term.fact.elem_type not in _MAY_BE_FLOAT:
+            return True
+        return tensor.is_readable and bool(np.isfinite(tensor.numpy().astype(np.float64)).all())
+
     def key(self, term: Term | None) -> Hashable:
         """Key that terms share only if they are equal over the reals."""
         if term is None:
@@ -204,12 +249,12 @@ class RealTerms:
         """Term equal over the reals, with slices pushed down in all subterms."""
 
         def below(term: Term) -> Sequence[Term | None]:
-            form = self._form(term)
+            form = self.form(term)
             return self._operands(term) if form is term else [form]
 
         def normal(term: Term, parts: list[Term | None]) -> Term:
             self.terms.budget.step()
-            if self._form(term) is not term and parts[0] is not None:
+            if self.form(term) is not term and parts[0] is not None:
                 return parts[0]
             is_same = not parts or tuple(parts) == term.args
             return term if is_same else self.terms.rebuild(term, tuple(parts))
@@ -225,7 +270,7 @@ class RealTerms:
                 stack.pop()
                 continue
             self.terms.budget.step()
-            form = self._form(term)
+            form = self.form(term)
             if form is not term:
                 if form not in self._keys:
                     stack.append(form)
@@ -251,7 +296,7 @@ class RealTerms:
             else:
                 self._keys[term] = self._structure(term)
 
-    def _form(self, term: Term) -> Term:
+    def form(self, term: Term) -> Term:
         """Term of the same type and shape, equal over the reals, with slices pushed down."""
         form = self._forms.get(term)
         if form is None:
@@ -653,7 +698,7 @@ class RealTerms:
             kind, number = kind.after(below[0]), below[1]
             if not kind:
                 return _alone(number)
-        return field.atom((kind, number), strip(target), atom.is_positive)
+        return field.atom((kind, number), strip(target), atom.is_positive, number in field.truths)
 
     def _moved_below(self, key: tuple[Any, ...], move: Movement) -> Real | None:
         """Atom of an elementwise operator on moved functions; None for another atom."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from ..terms.term_manager import ZERO, Terms, rule
 _CONCAT = 13
 _MOST_ROWS = 16
 """Limit of rows that become pieces."""
+_MOST_WRITTEN = 256
+"""Limit of elements of a row at known places."""
 _ELEMENTS = 1024
 """Elements of indices that are read in one step."""
 
@@ -109,49 +113,90 @@ def replaces(head: Head) -> bool:
     return head.attribute("reduction") in (None, b"none", "none")
 
 
-def row_written(terms: Terms, state: Term, update: Term, index: Dimension) -> Term | None:
-    """Row that an update of a state writes at an index; None for other updates."""
+def write_axis(update: Term) -> int:
+    """Axis along which an update writes one row; that of other updates is 0."""
+    shape = update.fact.shape
+    if not shape or not update.is_op("Concat", "ScatterElements", "ScatterND"):
+        return 0
+    if not update.is_op("ScatterND"):
+        return int(update.head.attribute("axis", 0)) % len(shape)
+    places = None if update.args[1] is None else update.args[1].fact.shape
+    depth = places[-1].value if places else None
+    return depth - 1 if depth and depth <= len(shape) else 0
+
+
+def row_written(
+    terms: Terms, state: Term, update: Term, index: Dimension, axis: int = 0
+) -> Term | None:
+    """Row that an update of a state writes at an index of an axis; None for other updates."""
+    shape = state.fact.shape
+    if not shape or update.fact.shape != shape:
+        return None
+    rest, one = (*shape[:axis], *shape[axis + 1 :]), (*shape[:axis], ONE, *shape[axis + 1 :])
     if update.is_op("Concat"):
-        return _row_between(terms, state, update, index)
+        ends = (0, index), (index + 1, shape[axis] - index - 1)
+        sides = [terms.narrow(state, axis, *each) for each in ends]
+        if len(update.args) != 3 or [update.args[0], update.args[2]] != sides:
+            return None
+        return terms.view(update.operands[1], rest)
     if not update.is_op("ScatterND", "ScatterElements") or not replaces(update.head):
         return None
     data, places, rows = update.args
-    if data is not state:
+    if data is not state or places is None or rows is None or rows.fact.shape is None:
         return None
-    if places is None or rows is None or not update.fact.shape:
+    if _place_written(terms, update) != index or product(rows.fact.shape) != product(rest):
         return None
-    rest, content = update.fact.shape[1:], _everywhere(places)
-    if content != index or rows.fact.shape is None or product(rows.fact.shape) != product(rest):
+    if update.is_op("ScatterElements") and not places.fact.shape == rows.fact.shape == one:
         return None
-    if update.is_op("ScatterND"):
-        is_row = places.fact.content is not None and places.fact.content.size == 1
-        return terms.view(rows, rest) if is_row and places.fact.shape else None
-    axis = update.head.attribute("axis", 0)
-    same = places.fact.shape == rows.fact.shape == (ONE, *rest)
-    return terms.view(rows, rest) if same and axis == 0 else None
+    return terms.view(rows, rest)
 
 
-def write_offset(update: Term, index: Dimension) -> int:
+def write_offset(terms: Terms, update: Term, index: Dimension) -> int:
     """Distance of the row that an update writes from an index; 0 if it is not known."""
-    if not update.is_op("ScatterND", "ScatterElements") or update.args[1] is None:
+    if not update.is_op("ScatterND", "ScatterElements"):
         return 0
-    place = _everywhere(update.args[1])
+    place = _place_written(terms, update)
     return 0 if place is None else max((place - index).value or 0, 0)
 
 
-def _row_between(terms: Terms, state: Term, update: Term, index: Dimension) -> Term | None:
-    """Row between the rows of a state before an index and those behind it."""
-    shape = state.fact.shape
-    if len(update.args) != 3 or update.head.attribute("axis") != 0 or not shape:
+def _place_written(terms: Terms, update: Term) -> Dimension | None:
+    """Position of the row that a scatter writes, all of whose elements it writes in order."""
+    places, shape, axis = update.args[1], update.fact.shape, write_axis(update)
+    if places is None or not shape or places.fact.shape is None:
         return None
-    before, row, behind = update.operands
-    sides = [
-        terms.narrow(state, 0, start, size)
-        for start, size in ((0, index), (index + 1, shape[0] - index - 1))
-    ]
-    if [before, behind] != sides or row.fact.shape != (ONE, *shape[1:]):
+    if update.is_op("ScatterElements") or not places.fact.shape:
+        return _everywhere(places)
+    last = len(places.shape) - 1
+    is_joined = places.is_op("Concat") and places.head.attribute("axis") % (last + 1) == last
+    columns = [_columns(terms, piece) for piece in (places.operands if is_joined else (places,))]
+    numbers = [column for piece in columns for column in piece]
+    sizes = [size.value for size in shape[:axis]]
+    if len(numbers) != axis + 1 or None in sizes or 0 in sizes:
         return None
-    return terms.view(row, shape[1:])
+    count = math.prod(filter(None, sizes))
+    if product(places.shape[:-1]) != count or count > _MOST_WRITTEN:
+        return None
+    prefixes = [*np.ndindex(*[size for size in sizes if size is not None])]
+    if any(
+        tuple(column) != expected
+        for column, expected in zip(numbers[:-1], zip(*prefixes, strict=True), strict=axis > 0)
+    ):
+        return None
+    place, *others = {*numbers[-1]}
+    return place if isinstance(place, Dimension) and not others else None
+
+
+def _columns(terms: Terms, indices: Term) -> Sequence[Sequence[Any]]:
+    """Numbers in the last axis of indices, one after the other; none if they are unknown. A column
+    that one number fills has that number alone."""
+    width, content = indices.shape[-1].value, indices.fact.content
+    numbers = terms.numbers(indices)
+    if numbers is not None and width:
+        return [numbers[start::width] for start in range(width)]
+    if content is not None and content.shape and width:
+        return [[*column] for column in content.reshape(-1, width).T]
+    number = _everywhere(indices)
+    return [] if number is None or width != 1 else [[number]]
 
 
 def _everywhere(term: Term) -> Dimension | None:
