@@ -125,7 +125,7 @@ def _total(terms: Terms, sizes: Dimension, atoms: list[tuple[Term, int]]) -> Ter
     if len(atoms) == 1 and atoms[0][1] == 1 and sizes.value == 0:
         return atoms[0][0]
     # By fingerprint: numbers of terms differ between the models.
-    ordered = sorted(atoms, key=lambda atom: (fingerprint(atom[0]), atom[1]))
+    ordered = sorted(atoms, key=lambda atom: (fingerprint(atom[0], terms.fingerprints), atom[1]))
     head = terms.heads.own(TOTAL, (1, *(factor for _, factor in ordered)))
     return terms.keep(head, (terms.size(sizes), *(term for term, _ in ordered)), _SCALAR)
 

@@ -330,18 +330,17 @@ def added_terms(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str,
     return counts
 
 
-def fingerprint(root: Term) -> str:
+def fingerprint(root: Term, memo: dict[Term, str]) -> str:
     """Digest of a term, equal in every run of a proof."""
-    texts: dict[Term, str] = {}
-    for term in descendants([root]):
-        key = term.head.key
+
+    def digest(term: Term, parts: list[str | None]) -> str:
+        key, count = term.head.key, len(term.head.parts)
         if term.head.name == "bound":
             key = key[0], key[2]  # index and level of the state, not the number of runs
-        inside = [texts.get(part, "") for part in term.head.parts]
-        args = ["" if arg is None else texts[arg] for arg in term.args]
-        text = f"{term.head.name} {key!r} {inside} {args} {term.index}"
-        texts[term] = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-    return texts[root]
+        text = f"{term.head.name} {key!r} {parts[:count]} {parts[count:]} {term.index}"
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    return bottom_up(root, memo, lambda term: (*term.head.parts, *term.args), digest)
 
 
 def speaks_of_no_axis(head: Head, args: Args) -> bool:

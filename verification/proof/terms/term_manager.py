@@ -128,6 +128,7 @@ class Terms:
         self.comparing = self.are_reals = self.is_brief = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
+        self.fingerprints: dict[Term, str] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}
         self.unrolled: dict[Term, list[Operands]] = {}
         self.joined: dict[Operands, Term] = {}
@@ -237,7 +238,7 @@ class Terms:
         # The fingerprint of the term is the name, so both models, and all cases of a proof, speak
         # of one size.
         if not levels:
-            name = f"{PRIVATE}{kind}:{fingerprint(term)}:{size or ''}"
+            name = f"{PRIVATE}{kind}:{fingerprint(term, self.fingerprints)}:{size or ''}"
             return self.case.get(name) or self.symbols.steady(name)
         name = f"{PRIVATE}{kind}#{term.number}:{size or ''}"
         self.symbols.derived[name] = kind, term, size
