@@ -98,7 +98,7 @@ class Values:
         kind, separator, rest = kind.partition(":")
         told, _, size = rest.partition(":")
         for term in made:
-            if separator and fingerprint(term) == told:
+            if separator and fingerprint(term, {}) == told:
                 return self._derived(kind, term, size)
             if kind == f"iterations{term.number}":
                 return len(self.of(term)[0])

@@ -200,7 +200,7 @@ class RealTerms:
             self._defined.add(term)
 
     def is_total(self, root: Term) -> bool:
-        """Test for a term that has a value for all numbers, and no infinity below it."""
+        """Test for a term with a value for all numbers, without infinities below it."""
 
         def below(term: Term) -> Sequence[Term | None]:
             return () if term.head.name in _VARIABLES else term.args
