@@ -158,8 +158,8 @@ def _extreme(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     if len(others) != 1 or not numbers or len(args) != len(term.args):
         return None
     if term.head.name == "Max":
-        return _between(reals, others[0], max(numbers), None)
-    return _between(reals, others[0], None, min(numbers))
+        return reals.between(others[0], max(numbers), None)
+    return reals.between(others[0], None, min(numbers))
 
 
 @defined("Relu")

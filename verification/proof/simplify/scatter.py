@@ -160,7 +160,7 @@ def write_offset(terms: Terms, update: Term, index: Dimension) -> int:
 
 
 def _place_written(terms: Terms, update: Term) -> Dimension | None:
-    """Position of the row that a scatter writes, all of whose elements it writes in order."""
+    """Position of the row whose elements a scatter writes in order; None if unknown."""
     places, shape, axis = update.args[1], update.fact.shape, write_axis(update)
     if places is None or not shape or places.fact.shape is None:
         return None
@@ -187,7 +187,7 @@ def _place_written(terms: Terms, update: Term) -> Dimension | None:
 
 
 def _columns(terms: Terms, indices: Term) -> Sequence[Sequence[Any]]:
-    """Numbers in the last axis of indices, one after the other; none if they are unknown. A column
+    """Numbers of each column of indices; none if they are unknown. A column
     that one number fills has that number alone."""
     width, content = indices.shape[-1].value, indices.fact.content
     numbers = terms.numbers(indices)
