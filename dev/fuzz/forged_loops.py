@@ -695,4 +695,38 @@ g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l
 ->
 g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
 t=Concat<axis=0>(z,z) r=Slice(x,t,o,z,o) }
+# a normalization in training, 13, 15
+g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
+y=BatchNormalization(x,s,b,m,v) }
+->
+g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
+y,p,q=BatchNormalization<training_mode=1>(x,s,b,m,v) }
+# a normalization of running means, 15, 15
+g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
+y=BatchNormalization(x,s,b,m,v) }
+->
+g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
+y,p,q=BatchNormalization<training_mode=1>(x,s,b,m,v) }
+# the last element of a list for the first, 17, 17
+g (float[t,2] x, int64 n) => (y) <bool c={1}, int64 z={0}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b
+(int64 i, bool d, seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i)
+u=SequenceInsert(s,e) }> y=SequenceAt(l,z) }
+->
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}, int64 k={-1}> { m=Max(n,z)
+r=Range(z,m,o) e=Gather(x,r) y=Gather(e,k) }
+# a later element of a list for one of a loop, 17, 17
+g (float[t,2] x, int64 n) => (y) <bool c={1}, int64 k={-1}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b
+(int64 i, bool d, seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i)
+u=SequenceInsert(s,e) }> w=ReduceMax<axes=[0],keepdims=0>(x) a=SequenceInsert(l,w)
+y=SequenceAt(a,k) }
+->
+g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}, int64 k={-1}> { m=Max(n,z)
+r=Range(z,m,o) e=Gather(x,r) y=Gather(e,k) }
+# an element of a list that started with one, 17, 17
+g (float[t,2] x, float[2] w, int64 n) => (y) <bool c={1}, int64 z={0}> { q=SequenceConstruct(w)
+l=Loop(n,c,q)<body=b (int64 i, bool d, seq(float[2]) s) => (bool f, seq(float[2]) u) {
+f=Identity(d) e=Gather(x,i) u=SequenceInsert(s,e) }> y=SequenceAt(l,z) }
+->
+g (float[t,2] x, float[2] w, int64 n) => (y) <int64 z={0}, int64 o={1}> { m=Max(n,z)
+r=Range(z,m,o) e=Gather(x,r) y=Gather(e,z) }
 """

@@ -253,10 +253,6 @@ def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
     return divide(multiply(*sizes), multiply(*rest))
 
 
-def _tile(o: _Output) -> Sequence[Dim]:
-    return [multiply(dim, n) for dim, n in zip(o.shape(), o.sizes(1), strict=False)]
-
-
 def _slice(o: _Output) -> Sequence[Dim]:
     """Keep the sizes of other axes, also where the ends of some are unknown."""
     sizes = [*o.shape()]
@@ -387,11 +383,6 @@ def _window(size: Dim, wide: Dim, pad: int, stride: int, gap: int) -> Dim:
     return room // stride + 1 if room >= 0 else None
 
 
-def _top(o: _Output) -> Shape:
-    numbers = o.terms.numbers(o.arg(1))
-    return _with(o.shape(), o.axis(-1), numbers[0] if numbers else None)
-
-
 def _range(o: _Output) -> Sequence[Dim]:
     """Count steps of 1 from a size to another one that is not smaller."""
     ends = [sizes_in(o.terms, arg) for arg in o.args]
@@ -465,8 +456,8 @@ RULES: dict[str, Rule] = {
     "Slice": _slice,
     "Split": _split,
     "Squeeze": lambda o: _reduced(o.shape(), known(o.numbers(1, "axes") or None)),
-    "Tile": _tile,
-    "TopK": _top,
+    "Tile": lambda o: [multiply(dim, n) for dim, n in zip(o.shape(), o.sizes(1), strict=False)],
+    "TopK": lambda o: _with(o.shape(), o.axis(-1), (*(o.terms.numbers(o.arg(1)) or ()), None)[0]),
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }

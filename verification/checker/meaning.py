@@ -52,7 +52,10 @@ def _newest(head: Head, version: int) -> Head:
             continue
         same = head.name in _POOLING and not head.integer("ceil_mode")
         same |= (head.name, later) not in _CHANGED
-        if version < FIRST <= later or not (same and _extends(head.name, head.version, later)):
+        same &= _extends(head.name, head.version, later)
+        # One output is that of inference, as it is without `training_mode`.
+        same |= (head.name, later, head.outputs) == ("BatchNormalization", 14, 1)
+        if version < FIRST <= later or not same:
             break
         attributes = _with_defaults(head.name, later, "", head.attributes)
         head = head._replace(version=later, attributes=attributes)

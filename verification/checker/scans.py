@@ -180,6 +180,9 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
             at, moved = own[0], _moved_axis(terms, own[1], 0, axis)
             lines.append(moved if is_new else _joined(terms, moved, axis))
             continue
+        is_whole = own is not None and not lines and any(terms.operators(own[0], "SequenceEmpty"))
+        if own is not None and is_whole and terms.fact(node.args[1]).shape == ():
+            return apply(terms, "Gather", own[1], node.args[1])
         is_insert = each is not None and each.head.name == "SequenceInsert"
         if each is None or (is_insert and len(each.args) > 2):
             return None

@@ -20,6 +20,7 @@ def head(name, version, outputs=1, **attributes):
     ("If", 1, 21),
     ("TopK", 10, 11),
     ("Shape", 13, 19),
+    ("BatchNormalization", 9, 15),
 )
 def test_versions_that_mean_the_same(name, one, other):
     assert head(name, one) == head(name, other)
@@ -35,7 +36,7 @@ def test_versions_that_mean_the_same(name, one, other):
     ("Resize", 10, 11, {}),
     ("RoiAlign", 15, 16, {}),
     ("GroupNormalization", 20, 21, {"num_groups": 2}),
-    ("BatchNormalization", 13, 14, {}),
+    ("BatchNormalization", 8, 9, {}),
     ("AveragePool", 18, 19, {"ceil_mode": 1, "kernel_shape": [2], "strides": [3]}),
     ("Concat", 10, 11, {"axis": -1}),
 )

@@ -221,6 +221,14 @@ PAIRS = {
         """<int64 z = {0}, int64 o = {1}> { l = Max (t, z) i = Range (z, l, o) k = Gather (x, i)
         y = Tanh (k) }""",
     ),
+    "elements-of-list: of a loop": (
+        "float[n, 2] x, int64 t",
+        """<bool c = {1}, int64 k = {-1}> { q = SequenceEmpty () l = Loop (t, c, q) <body = b
+        (int64 i, bool d, seq(float[2]) s) => (bool e, seq(float[2]) u) { e = Identity (d)
+        r = Gather (x, i) u = SequenceInsert (s, r) }> y = SequenceAt (l, k) }""",
+        """<int64 z = {0}, int64 o = {1}, int64 k = {-1}> { l = Max (t, z) i = Range (z, l, o)
+        e = Gather (x, i) y = Gather (e, k) }""",
+    ),
     "row-by-row: backwards": (
         "float[n, 2] x",
         """{ y = Scan (x) <num_scan_inputs = 1, scan_input_directions = [1],
