@@ -127,6 +127,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         from .cell_emission import raise_cell
         from .composed_steps import raise_step
         from .finite_states import raise_finite
+        from .fractions import raise_fraction
         from .images import raise_image
         from .matrix_steps import raise_matrices
         from .observations import raise_observed
@@ -141,6 +142,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raise_register,
             raise_matrices,
             raise_image,
+            raise_fraction,
         )
         raisers = [*steps, raise_repeated, raise_cell]
         iterations = AllIterations(loop_view, inference, self, certain, raisers)
