@@ -29,6 +29,7 @@ from ....ops.schema_queries import takes
 from ...utils.select import as_select
 from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient, Coefficients
+from .extents import Extents
 from .joined_values import joined_values
 from .normal_form import Bounded, Comparison, Part, Step
 from .recurrence import Recurrence
@@ -99,7 +100,14 @@ class StepReader(Coefficients):
             except Unfit as reason:  # parts of a select are never read
                 self._obstacles |= dict.fromkeys(node.outputs, reason)
             self.progress += not self._obstacles
-        return [self._of(state.result) for state in states]
+        steps = [self._of(state.result) for state in states]
+        if self.semiring.is_ordered:  # max (a s, b s) is max (a, b) s for s of at least 0 alone
+            offsets = [part for step in steps for part in (step.plain.offset, step.fresh) if part]
+            extents = Extents(self._recurrence)
+            initial = [extents.of(state.initial)[0] >= 0 for state in states]
+            if not all(initial) or not all(part.positive for part in offsets):
+                raise Unfit("a state may be negative, and the order of products change")
+        return steps
 
     def _visit(self, node: Node) -> None:
         joined = joined_values(node, self._recurrence.fact)

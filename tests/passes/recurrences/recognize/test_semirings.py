@@ -87,6 +87,11 @@ def test_combinations_of_each_row(seed):
         body = rows.replace("h = Neg (e)", "h = Neg (f)") + " ".join(lines)
         body += " s2 = Identity (sc) t2 = Identity (tc) r = Identity (s2)"
         text = loop(body, f"{name}[3] s s0; {name}[3] t t0", f"{name}[3] r", opset=18)
+        if semiring.is_ordered:
+            assert "may be negative" in run_passes(text, RaiseRecurrences()).kept[0].reason
+            before, after = "s_last, t_last, r_all = Loop (n, yes, s0, t0)", "Loop (n, yes, p, q)"
+            after = f"p = Abs (s0) q = Abs (t0) s_last, t_last, r_all = {after}"
+            text = text.replace(before, after)
         model = raised(text, kept=["Scan"])
         for length in LENGTHS:
             start = (
