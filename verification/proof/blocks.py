@@ -68,7 +68,7 @@ def pairs_of(
     contents: dict[Hashable, int] = {}
     before, after = [_Side(*one, contents) for one in zip(programs, sides, strict=True)]
     try:
-        return [*_Blocks(before, after, kinds).pairs(most)], True
+        return [*_Blocks(before, after, kinds, declared).pairs(most)], True
     except _UnsuitedError:
         return (), True
 
@@ -181,11 +181,12 @@ class _Blocks:
         before: the original.
         after: the rewrite.
         kinds: the types of the values of the rewrite.
+        declared: the slots of those that it declares.
     """
 
-    def __init__(self, before: _Side, after: _Side, kinds: Kinds) -> None:
+    def __init__(self, before: _Side, after: _Side, kinds: Kinds, declared: set[int]) -> None:
         self._sides = before, after
-        self._kinds = kinds
+        self._kinds, self._declared = kinds, declared
         self._partners = _partners(before, after)
 
     def pairs(self, most: int) -> Iterator[Pair]:
@@ -248,7 +249,8 @@ class _Blocks:
         operands |= {to_after[at] for at in leaves if at not in before.constants}
         # The induction knows the types of what the rewrite computed up to here.
         makers = [maker for at in operands if (maker := after.makers[at]) is not None]
-        if _ALONE in operands or max(makers, default=-1) >= index:
+        is_early = max(makers, default=-1) < index
+        if _ALONE in operands or not is_early or not self._declared.isdisjoint(operands):
             raise _UnsuitedError
         own = {before.constants[at][1] for at in leaves if at in before.constants}
         both = [after.constants[at] for at in reads if at in after.constants]

@@ -128,6 +128,20 @@ def test_a_declared_size_is_no_fact(compared):
     assert not any(compared)
 
 
+def test_a_declared_size_of_an_output_is_no_fact():
+    """The size that both declare for an output is false where N is not 3, and a block reads it."""
+    pair = []
+    for node in (f"Shape (v{COPIES})", "Identity (three)"):
+        more = f"s = {node} last = Cast <to = 1> (s)"
+        model = chain("{y} = Neg ({x})", "<int64[1] three = {3}>", shape="N", more=more)
+        del model.graph.output[:]
+        for name, size in ((f"v{COPIES}", 3), ("last", 1)):
+            info = onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [size])
+            model.graph.output.append(info)
+        pair.append(model)
+    assert not sl.prove(*pair, search=False).proved
+
+
 def test_weights_of_many_blocks_are_operands_of_one_kind(compared):
     before = chain("{y} = MatMul ({x}, w{k})")
     after = chain("n{k} = Neg ({x}) m{k} = MatMul (n{k}, w{k}) {y} = Neg (m{k})")
