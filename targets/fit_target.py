@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
 from ..ir import Model, Node, Value, load
-from ..ir.io.deserialize import FlatModel
 from ..ir.option_names import by
 from ..passes import (
     LoopsToScans,
@@ -35,7 +34,7 @@ from ..passes.manager.pipeline_parser import of_straighten
 from ..passes.new_nodes import has_onnx_nodes
 from ..passes.utils.budget import DEFAULT_MAX_NODES, Budget, SearchBudget
 from ..passes.utils.fingerprint import States
-from ..passes.utils.fixpoint import Repeated, run_passes
+from ..passes.utils.fixpoint import Repeated, lack_work, run_passes
 from ..passes.utils.trial import take_over, try_passes
 from ..passes.vetoes import is_hidden
 from ..version_converter import ConversionError
@@ -176,10 +175,7 @@ class FitTarget(Pass):
         """Run the passes again on what the fit brought in, and fit again."""
         result = fit.result
         for _ in range(_MOST_ROUNDS):
-            if result.is_as_before or not search.allows_more():
-                break
-            flat = FlatModel.of(model)
-            if flat is not None and all(each.is_idle(flat) for each in fit.way):
+            if result.is_as_before or lack_work(fit.way, model) or not search.allows_more():
                 break
             trial = try_passes(fit.way, search.copy(model), context, repeat=False)
             if not trial.changed:
@@ -319,13 +315,7 @@ class FitTarget(Pass):
 
 
 class _Fit(NamedTuple):
-    """One fit, with what came before it.
-
-    Attributes:
-        result: its result.
-        context: the context of its passes.
-        way: these passes.
-    """
+    """One fit: its result, the context of the passes before it, and these passes."""
 
     result: FitResult
     context: PassContext

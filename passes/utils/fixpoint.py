@@ -101,6 +101,12 @@ def are_idle(passes: Sequence[Pass], plain: PlainNodes) -> bool:
     return flat is not None and all(pass_.is_idle(flat) for pass_ in passes)
 
 
+def lack_work(passes: Sequence[Pass], model: Model) -> bool:
+    """Test that no pass changes a flat model; false for another one."""
+    flat = FlatModel.of(model)
+    return flat is not None and all(pass_.is_idle(flat) for pass_ in passes)
+
+
 class OperatorKinds:
     """The operators of a model, cached until it changes."""
 
