@@ -17,13 +17,16 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
 
 from ...facts.types import FLOATS
 from .execution.compile_graph import ABSENT, Operation, Program, Step
 from .execution.symbolic_execution import is_function
 from .full_check import Kinds, kinds_of, type_of_weight
 from .sides import ModelSide
+from .terms.exact_operators import READS_BITS
 
 _COPIES = 32
 """The least nodes of the rewrite for each kind of block, on average."""
@@ -75,7 +78,10 @@ def pairs_of(
 
 def _is_plain(operation: Operation) -> bool:
     """Test for a function of its operands without bodies."""
-    return operation.head is not None and not operation.bodies and is_function(operation.head)
+    # Equal values may be NaNs of other bits: IEEE 754 leaves open which NaN an operation returns.
+    if operation.head is None or operation.bodies or operation.op_type == READS_BITS:
+        return False
+    return is_function(operation.head)
 
 
 class _Side:
@@ -107,9 +113,11 @@ class _Side:
         for name, at in zip(program.names, program.inputs, strict=True):
             self.names[at] = "" if at in self.constants else name
         for index, (step, row) in enumerate(zip(self.steps, model.rows, strict=True)):
+            # The content of a Constant is part of a block, as that of an initializer.
+            is_constant = step.operation.op_type == "Constant"
             for at, name in zip(step.outputs, row[4], strict=True):
                 if at != ABSENT:
-                    self.names[at], self.makers[at] = name, index
+                    self.names[at], self.makers[at] = "" if is_constant else name, index
 
     def block(self, outputs: Sequence[int], partners: Sequence[int]) -> tuple[list[int], set[int]]:
         """Nodes that compute values from shared ones and constants, and slots of what they read.
@@ -188,6 +196,8 @@ class _Blocks:
         self._sides = before, after
         self._kinds, self._declared = kinds, declared
         self._partners = _partners(before, after)
+        self._finite: dict[int, bool] = {}
+        self._contents = {content for _, content in before.constants.values()}
 
     def pairs(self, most: int) -> Iterator[Pair]:
         """Yield the first block of each kind as two models.
@@ -254,11 +264,20 @@ class _Blocks:
             raise _UnsuitedError
         own = {before.constants[at][1] for at in leaves if at in before.constants}
         both = [after.constants[at] for at in reads if at in after.constants]
-        weights = {n: tensor for tensor, n in both if n in own and _is_weight(tensor)}
+        weights = {n: tensor for tensor, n in both if n in own and self._varies(tensor, n)}
         block = _Block((nodes, others), ({}, {}), sorted(operands), weights, (originals, outputs))
         for number, (side, slots) in enumerate(((before, leaves), (after, reads))):
             self._name(block, number, side, slots)
         return block
+
+    def _varies(self, tensor: onnx.TensorProto, content: int) -> bool:
+        """Test for a weight, whose content decides no shape and, most often, no form."""
+        if tensor.data_type not in FLOATS or math.prod(tensor.dims) <= 1:
+            return False
+        if content not in self._finite:  # infinities of a mask are not numbers over the reals
+            numbers = onnx.numpy_helper.to_array(tensor).astype(np.float32)
+            self._finite[content] = bool(np.isfinite(numbers).all())
+        return self._finite[content]
 
     def _name(self, block: _Block, number: int, side: _Side, leaves: Iterable[int]) -> None:
         """Name the values of a block: those that both models share have one name."""
@@ -303,6 +322,10 @@ class _Blocks:
         for k, tensor in enumerate(block.weights.values()):
             graph.input.add(name=f"w{k}", type=type_of_weight(tensor))
         constants = {names[at]: side.constants[at][0] for at in names if at in side.constants}
+        if side is not self._sides[1]:  # a constant of the original is not one that was rounded
+            after, of_rewrite = self._sides[1].constants, block.names[1]
+            kept = [at for at in of_rewrite if at in after and after[at][1] in self._contents]
+            constants |= {of_rewrite[at]: after[at][0] for at in kept}
         for name, tensor in constants.items():
             if name.startswith("c"):
                 graph.initializer.add().CopyFrom(tensor)
@@ -316,8 +339,3 @@ class _Blocks:
         for k in range(len(block.outputs[number])):
             graph.output.add(name=f"o{k}")
         return model
-
-
-def _is_weight(tensor: onnx.TensorProto) -> bool:
-    """Test for a constant whose content decides no shape and, most often, no form."""
-    return tensor.data_type in FLOATS and math.prod(tensor.dims) > 1

@@ -132,6 +132,7 @@ def prove(
     messages: Sequence[onnx.ModelProto] = (),
     recompute: Recompute | None = None,
     accept: Callable[[], None] | None = None,
+    part: bool = False,
 ) -> Proof:
     """Prove that two models give equal outputs for every input, or leave it open.
 
@@ -155,8 +156,8 @@ def prove(
         messages: both models as messages, if the caller has them.
         recompute: computes the constants of a proof once more, and describes one that differs. Then
             the answer is open.
-        accept: called after a proof of a rewrite that ONNX's full check accepts by its kinds of
-            nodes.
+        accept: called after a proof of a rewrite whose kinds of nodes ONNX's full check accepts.
+        part: whether both are parts of larger models, whose values are the inputs.
 
     Raises:
         LoadError: a model cannot be read.
@@ -178,7 +179,7 @@ def prove(
             sides[0].require_well_formed()
         budget = budget or Budget.of_size(sum(side.size for side in sides))
         question = _Question(sides, fixed, minima or {}, budget)
-        question.recompute = recompute
+        question.recompute, question.is_part = recompute, part
         # Bits cannot be equal where a kernel rounds otherwise: the attempts are saved.
         question.is_hasty = equality == "reals" and sides[0].rounds_before(sides[1])
         if brief:
@@ -228,7 +229,7 @@ class _Question:
         self.budget = budget
         self.whole = dataclasses.replace(budget)
         self.spent = self.taken = 0
-        self.is_brief = False
+        self.is_brief = self.is_part = False
         self.notion: Equality = "bits"
         self.is_comparable = self.has_two_readings = False
         self.iterating = frozenset[Dimension]()
@@ -544,6 +545,7 @@ class _Question:
         terms = self.terms = Terms(self.budget, sizes, facts)
         self.made.append(terms)
         terms.are_reals, terms.is_brief = self.notion == "reals", self.is_brief
+        terms.is_part = self.is_part
         terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         return self._outcome()
@@ -732,10 +734,8 @@ class _Question:
             self.blocks, accepts = pairs_of(programs, self.sides)
             self.passes_full_check |= accepts
         for pair in self.blocks:
-            options: dict[str, Any] = {"equality": self.notion, "recompute": self.recompute}
-            proof = prove(
-                *pair, base_dir=self.sides[0].folder, brief=True, messages=pair, **options
-            )
+            options: dict[str, Any] = {"brief": True, "messages": pair, "recompute": self.recompute}
+            proof = prove(*pair, equality=self.notion, part=True, **options)
             if not proof.proved or NOTIONS.index(proof.equality) > NOTIONS.index(self.notion):
                 return None
             self.used.update(proof.rules)

@@ -13,7 +13,7 @@ COPIES = 160
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'
 
 
-def chain(block, weights="", shape="N, 4", more=""):
+def chain(block, weights="", shape="N, 4", more="", header=HEADER):
     """A chain of copies of a block, which computes `{y}` of `{x}` and has values of its own `{k}`.
 
     The 100th block may be another one.
@@ -23,7 +23,7 @@ def chain(block, weights="", shape="N, 4", more=""):
         text.format(x=f"v{k}", y=f"v{k + 1}", k=f"_{k}") for k, text in enumerate(texts)
     )
     text = f"g (float[{shape}] v0) => (float[A, B] v{COPIES}) {weights} {{ {nodes} {more} }}"
-    return onnx.parser.parse_model(HEADER + text)
+    return onnx.parser.parse_model(header + text)
 
 
 @pytest.fixture
@@ -98,6 +98,26 @@ def test_a_node_that_nothing_reads_may_fail():
     weights = NUMBERS.replace(">", ", int64[1] seven = {7}>")
     after = chain(BY_DEFINITION, weights, more=fails)
     assert not sl.prove(chain(GELU), after, equality="reals", search=False).proved
+
+
+@table(
+    # A swap may show in the bits of a NaN.
+    ("u{k} = Add ({x}, w) {y} = BitCast <to = 1> (u{k})",
+     "u{k} = Add (w, {x}) {y} = BitCast <to = 1> (u{k})", "<float[4] w = {1, 2, 3, 4}>", "values"),
+    # A choice has a value where the branch that it does not take has none, a product has not.
+    ("p{k} = Greater ({x}, w) l{k} = Log ({x}) {y} = Where (p{k}, l{k}, w)",
+     "p{k} = Greater ({x}, w) l{k} = Log ({x}) c{k} = Cast <to = 1> (p{k}) {y} = Mul (l{k}, c{k})",
+     "<float w = {0}>", "reals"),
+    ("l{k} = Constant <value_float = -inf> () p{k} = Greater ({x}, w)"
+     " {y} = Where (p{k}, {x}, l{k})",
+     "l{k} = Constant <value_float = -inf> () p{k} = Greater ({x}, w) c{k} = Cast <to = 1> (p{k})"
+     " a{k} = Mul ({x}, c{k}) d{k} = Sub (w, c{k}) b{k} = Mul (l{k}, d{k}) {y} = Add (a{k}, b{k})",
+     "<float w = {1}>", "reals"),
+)  # fmt: skip
+def test_what_a_block_cannot_see(before, after, weights, notion):
+    header = HEADER.replace("17", "26") if "BitCast" in before else HEADER
+    pair = [chain(each, weights, header=header) for each in (before, after)]
+    assert not sl.prove(*pair, equality=notion, search=False).proved
 
 
 def test_names_that_the_rewrite_swaps_are_no_shared_values():

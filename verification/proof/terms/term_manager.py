@@ -86,6 +86,7 @@ class Terms:
         comparing: whether the comparison has begun.
         are_reals: whether floats are real numbers, which hold all integers.
         is_brief: whether a rewrite is checked, for which fewer assumptions hold.
+        is_part: whether inputs are values of a larger model, which over the reals may have none.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
         elements: elements of sequences, cached (`simplify/sequences.py`).
@@ -125,7 +126,7 @@ class Terms:
         self.rounded: dict[Hashable, bytes] = {}
         self.late_folds: set[str] = set()
         self.evaluations: list[Evaluation] = []
-        self.comparing = self.are_reals = self.is_brief = False
+        self.comparing = self.are_reals = self.is_brief = self.is_part = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
         self.fingerprints: dict[Term, str] = {}
