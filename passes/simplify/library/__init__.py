@@ -12,3 +12,4 @@ from . import contractions as contractions
 from . import convolutions as convolutions
 from . import identities as identities
 from . import movement as movement
+from . import quantization as quantization

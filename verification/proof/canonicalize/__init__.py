@@ -11,6 +11,7 @@ from . import axes as axes
 from . import bit_casts as bit_casts
 from . import entries as entries
 from . import gather as gather
+from . import quantization as quantization
 from . import recurrent_states as recurrent_states
 from . import resize as resize
 from . import rewrites as rewrites
