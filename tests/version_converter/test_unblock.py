@@ -212,8 +212,8 @@ def test_values_read_by_a_removed_construct_go() -> None:
         assert_equal_outputs(text, converted, {"x": X, "n": np.array(n)})
 
 
-def test_an_if_that_hides_a_rank_is_decided() -> None:
-    """PyTorch writes such an If before each scatter: the rank of its result is unknown."""
+def test_the_rank_behind_a_decided_if_is_known() -> None:
+    """PyTorch writes such an If before each scatter: the rank of its result is that of a branch."""
     text = """
         <ir_version: 8, opset_import: ["": 18]>
         g (float[N, 2] x, int64[M, 2] i, float[M, 2] u) => (y) <int64 zero = {0}> {
@@ -228,6 +228,7 @@ def test_an_if_that_hides_a_rank_is_decided() -> None:
         }
         """
     proto = onnx.parser.parse_model(text)
-    assert "If" not in {node.op_type for node in convert_version(proto, 13).graph.node}
-    with pytest.raises(ConversionError, match="needs the rank of input 0"):
-        convert_version(proto, 13, rewrite=False)
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    feeds = {"x": x, "i": np.array([[1, 0]]), "u": np.array([[3, -9]], np.float32)}
+    for rewrite in (True, False):
+        assert_equal_outputs(text, convert_version(proto, 13, rewrite=rewrite), feeds)
