@@ -24,7 +24,7 @@ alone read."""
 OTHERS = {
     "tests": {"torch"},
     "dev": {"onnxoptimizer", "onnxsim", "onnxslim", "polygraphy", "torch", "transformers"}
-    | {"MNN", "_tools", "ai_edge_litert", "cv2", "onnx2tf"},
+    | {"MNN", "_tools", "ai_edge_litert", "cv2", "jinja2", "onnx2tf"},
 }
 """What is compared with where it happens to be installed."""
 

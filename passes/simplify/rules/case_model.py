@@ -21,6 +21,7 @@ from ....definitions.pattern import (
     parse_pattern,
 )
 from ....ir.operator import attribute_message
+from ....ops.schema_queries import NEGATIVE_AXES
 from .normal_form import insert_lists
 from .replacement import resolved
 from .rule import Rule
@@ -66,6 +67,8 @@ class CaseModel:
     def is_valid(self) -> bool:
         """Infer the types of the outputs; false for a graph that ONNX does not allow."""
         model = model_of([self], self.setting.opset)
+        if self.setting.opset < NEGATIVE_AXES and any(map(_counts_from_end, model.graph.node)):
+            return False
         try:
             inferred = onnx.shape_inference.infer_shapes(model, True, True, True)
         except onnx.shape_inference.InferenceError:
@@ -169,3 +172,9 @@ def model_of(cases: Sequence[CaseModel], opset: int) -> onnx.ModelProto:
     )
     imports = [helper.make_opsetid("", opset)]
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
+
+
+def _counts_from_end(node: onnx.NodeProto) -> bool:
+    """Test for axes of new or removed dimensions that are negative, which old opsets lack."""
+    axes = [axis for each in node.attribute if each.name == "axes" for axis in each.ints]
+    return node.op_type in ("Squeeze", "Unsqueeze") and min(axes, default=0) < 0

@@ -93,6 +93,8 @@ class Folds:
                 count = fold.joined.value
                 if fold.values is None or count is None or not 1 < count <= _FEW_ROWS:
                     continue
+                if _count_operands(bare(whole), bare(whole).head.name) != count:
+                    continue
                 rows = [Dimension.constant(number) for number in range(1, count)]
                 states = fold.firsts()
                 for number in rows:
@@ -296,3 +298,15 @@ class Folds:
         operands = [arg for arg in bare(term).operands if arg.head.name != "sizes"]
         recurrence = new_recurrence(self._terms, fold.rows, fold.starts, fold.step, operands)
         return self._terms.view(recurrence.before(fold.number, fold.joined), term.shape)
+
+
+def _count_operands(term: Term, name: str) -> int:
+    """Count the operands that nested nodes of one operator join, up to one more than a few."""
+    count, waiting = 0, [term]
+    while waiting and count <= _FEW_ROWS:
+        each = bare(waiting.pop())
+        if each.is_op(name):
+            waiting += each.operands
+        else:
+            count += 1
+    return count
