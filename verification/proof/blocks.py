@@ -324,8 +324,8 @@ class _Blocks:
         constants = {names[at]: side.constants[at][0] for at in names if at in side.constants}
         if side is not self._sides[1]:  # a constant of the original is not one that was rounded
             after, of_rewrite = self._sides[1].constants, block.names[1]
-            kept = [at for at in of_rewrite if at in after and after[at][1] in self._contents]
-            constants |= {of_rewrite[at]: after[at][0] for at in kept}
+            others = [at for at in of_rewrite if at in after and after[at][1] in self._contents]
+            constants |= {of_rewrite[at]: after[at][0] for at in others}
         for name, tensor in constants.items():
             if name.startswith("c"):
                 graph.initializer.add().CopyFrom(tensor)

@@ -17,7 +17,7 @@ _NODES = "f = DequantizeLinear <axis = @a> ({0})  y = QuantizeLinear <axis = @a>
 
 @shipped
 class QuantizedAgain(Rule):
-    """Read a quantized value in place of one that is quantized again by the same scale."""
+    """Read a quantized value where it is quantized again by the same scale."""
 
     before = (
         f"(x, const s, z) => (y) {{ {_NODES.format('x, s, z', 's, z')} }}",
