@@ -16,7 +16,10 @@ from ..terms.term_manager import Terms, canonical_form
 def quantized_again(
     terms: Terms, head: Head, args: Args, count: int
 ) -> Sequence[Term | None] | None:
-    """Round (((q - z) * s) / s) + z is q, where both roundings of floats lose less than a half."""
+    """Read the quantized value.
+
+    Round (((q - z) * s) / s) + z is q where both roundings of floats lose less than a half.
+    """
     x, *parameters = args
     if x is None or not x.is_op("DequantizeLinear") or [*x.args[1:]] != parameters:
         return None
@@ -35,7 +38,7 @@ def quantized_again(
 
 
 def _loses_little(scale: np.ndarray, bits: int) -> bool:
-    """Test for a product and a quotient with errors of less than half a step together."""
+    """Test for a product and a quotient that err by less than half a step."""
     if scale.dtype not in (np.float16, np.float32, np.float64):
         return False
     limits, sizes = np.finfo(scale.dtype), np.abs(scale.astype(np.float64))
