@@ -301,7 +301,7 @@ class Folds:
 
 
 def _count_operands(term: Term, name: str) -> int:
-    """Count the operands of nested nodes of one operator, up to one more than a few."""
+    """Count the operands of nested nodes of one operator, up to a few and one."""
     count, waiting = 0, [term]
     while waiting and count <= _FEW_ROWS:
         each = bare(waiting.pop())
