@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Model, Node
 from ..base import Pass, PassContext
 from ..remarks import Remark
-from .rule_set import rules_within
-from .rules.rule import Rule
-from .rules.worklist import Driver
+
+if TYPE_CHECKING:
+    from .rules.rule import Rule
 
 _APPLIED = Message("rule-applied", "by the rule {rule}")
 _TRUSTED = Message("trusted-rule-applied", "by the rule {rule}, which is trusted and not proved")
@@ -54,6 +54,9 @@ class ApplyRules(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Apply the rules in every graph."""
+        # The rules are read by who simplifies: other rewrites need no pattern.
+        from .rule_set import rules_within
+        from .rules.worklist import Driver
 
         def observe(rule: Rule, node: Node, path: str) -> None:
             what = (_TRUSTED if rule.trusted else _APPLIED)(rule=rule.name)

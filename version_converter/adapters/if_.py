@@ -35,5 +35,5 @@ def require_equal_shapes(draft: NodeDraft) -> None:
         # both before opset 11, and refuses these nodes.
         is_open = a is None or b is None or None in (*a, *b)
         if is_open and draft.types.decided(draft.required(0)) is not None:
-            why = "its condition is known, and its branches may return several shapes"
-            draft.refuse(f"{why}; opset 10 requires one")
+            why = "and opset 10 requires one shape"
+            draft.refuse(f"its condition is known, its branches may return several shapes, {why}")

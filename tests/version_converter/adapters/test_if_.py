@@ -41,3 +41,17 @@ def test_a_sequence_that_nothing_reads_is_none_for_opset_12_either():
     with pytest.raises(ConversionError, match="If does not support in opset 12"):
         convert_version(proto, 12, rewrite=False)
     assert [node.op_type for node in convert_version(proto, 12).graph.node] == ["Neg"]
+
+
+def test_a_known_condition_decides_branches_of_open_shapes():
+    """onnx infers one shape for both branches, which the nodes behind one of them may not fit."""
+    body = """
+        two = Constant <value_int = 2> () s = Shape (p) r = Size (s) c = Equal (r, two)
+        y = If (c) <
+            then_branch = t () => (a) { a = Identity (q) },
+            else_branch = e () => (b) { b = Identity (p) }>
+    """
+    proto = model(body, 12, "float[2, 3] p, float[A, B] q")
+    with pytest.raises(ConversionError, match="its condition is known, its branches may return"):
+        convert_version(proto, 10, rewrite=False)
+    assert "If" not in {node.op_type for node in convert_version(proto, 10).graph.node}
