@@ -79,7 +79,8 @@ def _are_equal(
     if question in _equal:
         return True
     operations: dict[Hashable, Operation] = {}
-    programs = [Compiler(terms.heads, model, operations).main for model in models]
+    first = Compiler(terms.heads, models[0], operations).main
+    programs = [first, Compiler(terms.heads, models[1], operations, original={}).main]
     numbers = ValueNumbers(terms, input_terms(terms, models[0], models[1], {}))
     sides = [
         Side(program, Execution(terms, name, folder), ElementTypes(model))

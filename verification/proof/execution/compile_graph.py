@@ -424,7 +424,7 @@ class Compiler:
         key = key_of(node.domain, node.op_type, node.overload)
         if key in self._functions:
             return Operation(node.op_type, width, function=self._function(key, node, depth))
-        require_form(node, imports)
+        require_form(node, imports, self._heads.faults, self._original is not None)
         attributes = {a.name: a for a in attribute_list}
         for attribute in attributes.values():
             if attribute.ref_attr_name:

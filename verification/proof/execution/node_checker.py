@@ -30,12 +30,16 @@ class InvalidError(OpenError):
     """Signal that a node is invalid at its opset: a checker refuses the model."""
 
 
-def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
+def require_form(
+    node: onnx.NodeProto, imports: Mapping[str, int], faults: set[str], is_rewrite: bool
+) -> None:
     """Require that an operator exists in its opset, with these inputs, outputs and attributes.
 
     Args:
         node: a node that calls no function.
         imports: the opsets that it is written for.
+        faults: faults in the values of attributes of the original, which runtimes may accept.
+        is_rewrite: whether the node is of the rewrite, which may have these faults and no others.
 
     Raises:
         InvalidError: it is not.
@@ -53,10 +57,15 @@ def require_form(node: onnx.NodeProto, imports: Mapping[str, int]) -> None:
     fault = _form_fault(op_type, version, domain, len(node.input), len(node.output), attributes)
     if not fault and not domain:
         fault = "" if _FLAGS.isdisjoint(attributes) else _flag_fault(node)
+        value = ""
         if not fault and not _TYPES.keys().isdisjoint(attributes):
-            fault = _attribute_type_fault(node, version)
-        if not fault and op_type in _RESTRICTED:
-            fault = _value_fault(node, version)
+            value = _attribute_type_fault(node, version)
+        if not (fault or value) and op_type in _RESTRICTED:
+            value = _value_fault(node, version)
+        if value and op_type in _ACCEPTED and not is_rewrite:
+            faults.add(f"{op_type} {value}")
+        elif value and f"{op_type} {value}" not in faults:
+            fault = value
     if fault:
         raise InvalidError(f"{label(node)} {fault} in opset {version}")
 
@@ -121,6 +130,9 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
     return ""
 
 
+_ACCEPTED = frozenset(["ScatterElements", "ScatterND"])
+"""Operators of which onnxruntime accepts later values: PyTorch writes reduction = "max" in opset
+16, which the specification has from 18 on."""
 _FLAGS = frozenset([
     "align_corners", "allowzero", "antialias", "batch_axis", "broadcast", "ceil_mode",
     "center_point_box", "count_include_pad", "detect_negative", "detect_positive",

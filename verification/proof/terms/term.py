@@ -119,9 +119,14 @@ _SHORT = 256
 
 
 class Heads:
-    """All heads of a proof."""
+    """All heads of a proof.
+
+    Attributes:
+        faults: values of attributes of the original that its opset does not list.
+    """
 
     def __init__(self) -> None:
+        self.faults: set[str] = set()
         self._known: dict[Hashable, Head] = {}
         self._spelled: dict[Hashable, Head] = {}
 

@@ -158,3 +158,18 @@ def test_a_node_that_always_fails_is_not_added(node):
     text = "g (float[2,3] x, float[3] v) => (float[2,3] y) {{ y = Neg (x) {} }}"
     before, after = (model(text.format(each), 18) for each in ("", node))
     assert not prove(before, after, brief=True).proved
+
+
+def test_a_reduction_that_the_original_has_early_is_no_fault_of_either_model():
+    """PyTorch writes reduction = "max" in opset 16, where onnxruntime accepts it."""
+    header = '<ir_version: 8, opset_import: ["" : 16]> g (float[3] x, int64[2] i, float[2] u)'
+    early = 's = ScatterElements <reduction = "max"> (x, i, u)'
+    pair = [
+        onnx.parser.parse_model(f"{header} => (float[3] y) {{ {early} {rest} }}")
+        for rest in ("t = Neg (s) y = Neg (t)", "y = Identity (s)")
+    ]
+    assert prove(*pair).proved
+    plain = early.replace(' <reduction = "max">', "")
+    without = onnx.parser.parse_model(f"{header} => (float[3] y) {{ {plain} y = Neg (s) }}")
+    other = onnx.parser.parse_model(f"{header} => (float[3] y) {{ {early} y = Neg (s) }}")
+    assert prove(without, other).status == "refuted"
