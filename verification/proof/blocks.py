@@ -30,6 +30,8 @@ from .terms.exact_operators import READS_BITS
 
 _COPIES = 32
 """The least nodes of the rewrite for each kind of block, on average."""
+_NODES_OF_KIND = 8
+"""The least nodes of the rewrite for each kind of node, of which onnx takes 30 us each."""
 _SHARE = 4
 """Divisor of the nodes of a model, for those of a block."""
 _NODES = 4
@@ -63,7 +65,7 @@ def pairs_of(
     most = len(rewrite.steps) // _COPIES
     if len(operations) > 2 * most or not all(map(_is_plain, operations)) or rewrite.sizes:
         return (), False
-    kinds = kinds_of(rewrite, sides[1].proto, len(rewrite.steps))
+    kinds = kinds_of(rewrite, sides[1].proto, len(rewrite.steps) // _NODES_OF_KIND)
     # A declaration is a promise of the caller, which a run may break.
     declared = {at for at, _ in rewrite.infos}
     if kinds is None or any(not declared.isdisjoint(step.inputs) for step in rewrite.steps):
