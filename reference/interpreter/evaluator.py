@@ -136,8 +136,9 @@ class Evaluator:
     >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
     >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
     >>> evaluator = sl.reference.Evaluator(model)
-    >>> [result.tolist() for result in evaluator.run({"x": np.zeros(2, np.float32)})]
-    [[1.0, 1.0]]
+    >>> (result,) = evaluator.run({"x": np.zeros(2, np.float32)})
+    >>> result.tolist()
+    [1.0, 1.0]
     """
 
     def __init__(
