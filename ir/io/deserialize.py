@@ -110,15 +110,15 @@ class FlatModel(NamedTuple):
         graph = model.graph
         if model.functions or model.training_info or graph.holders() or graph.annotations:
             return None
+        kinds = frozenset(graph.kinds())
+        if "Constant" in kinds:
+            return None
         rows, computes = [], False
         for node in graph.unordered_nodes():
             inputs = node.inputs
             rows.append((node.op, inputs, node.outputs[0], node))
             computes = computes or all(v is None or v.constant is not None for v in inputs)
         unused = any(not (graph.is_used(v) or v.pinned) for v in graph.initializers)
-        kinds = frozenset(graph.kinds())
-        if "Constant" in kinds:
-            return None
         return cls(kinds, computes, unused or bool(graph.unneeded()), rows)
 
     def reads(self, readers: Collection[str], maker: str) -> bool:

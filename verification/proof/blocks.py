@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-import onnx.numpy_helper
 
 from ...facts.types import FLOATS
+from ...ir import Tensor
 from .execution.compile_graph import ABSENT, Operation, Program, Step
 from .execution.symbolic_execution import is_function
 from .full_check import Kinds, kinds_of, type_of_weight
 from .sides import ModelSide
+from .terms.constants import key_of
 from .terms.exact_operators import READS_BITS
 
 _COPIES = 32
@@ -37,7 +38,7 @@ _SHARE = 4
 _NODES = 4
 """The most nodes of all blocks, as a multiple of those of the rewrite: blocks may share nodes."""
 _CONTENT = 1 << 12
-"""The most bytes of a constant that is compared by content; a larger one has its name, too."""
+"""The most bytes of a constant in a block that is not a weight of both models."""
 _ALONE = -1
 """Slot in the other model of a value that it does not have."""
 
@@ -110,7 +111,7 @@ class _Side:
         self.constants: dict[int, tuple[onnx.TensorProto, int]] = {}
         for at, tensor in program.constants:
             assert isinstance(tensor, onnx.TensorProto)  # sparse ones have no kinds
-            content = contents.setdefault(_content(tensor), len(contents))
+            content = contents.setdefault(key_of(Tensor(tensor)), len(contents))
             self.constants[at] = tensor, content
         for name, at in zip(program.names, program.inputs, strict=True):
             self.names[at] = "" if at in self.constants else name
@@ -143,15 +144,6 @@ class _Side:
                 elif at != ABSENT:
                     leaves.add(at)
         return sorted(needed), leaves
-
-
-def _content(tensor: onnx.TensorProto) -> Hashable:
-    """Key of a constant: its content, or for a large one the name with it."""
-    is_large = tensor.ByteSize() > _CONTENT
-    bare = onnx.TensorProto()
-    bare.CopyFrom(tensor)
-    bare.ClearField("name")
-    return bare.SerializeToString(), is_large and tensor.name
 
 
 def _partners(before: _Side, after: _Side) -> tuple[list[int], list[int]]:
@@ -251,7 +243,11 @@ class _Blocks:
         return True
 
     def _block(self, index: int, outputs: list[int]) -> _Block:
-        """Block that ends in a node of the rewrite."""
+        """Block that ends in a node of the rewrite.
+
+        Raises:
+            _UnsuitedError: it reads what is not known to be shared, or a large constant.
+        """
         before, after = self._sides
         to_after, to_before = self._partners
         originals = [to_before[at] for at in outputs]
@@ -277,7 +273,7 @@ class _Blocks:
         if tensor.data_type not in FLOATS or math.prod(tensor.dims) <= 1:
             return False
         if content not in self._finite:  # infinities of a mask are not numbers over the reals
-            numbers = onnx.numpy_helper.to_array(tensor).astype(np.float32)
+            numbers = Tensor(tensor).numpy().astype(np.float64)
             self._finite[content] = bool(np.isfinite(numbers).all())
         return self._finite[content]
 
@@ -289,7 +285,9 @@ class _Blocks:
         places = {content: k for k, content in enumerate(block.weights)}
         for at in leaves:
             if at in side.constants:
-                content = side.constants[at][1]
+                tensor, content = side.constants[at]
+                if content not in places and tensor.ByteSize() > _CONTENT:
+                    raise _UnsuitedError
                 names[at] = f"w{places[content]}" if content in places else f"c{content}"
         for k, at in enumerate(block.outputs[number]):
             names[at] = f"o{k}"

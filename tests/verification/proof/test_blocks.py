@@ -184,3 +184,16 @@ def test_few_copies_are_compared_as_a_whole(compared):
         model.graph.output[0].name = "v4"
     assert sl.prove(*few, equality="reals", search=False).proved
     assert not any(compared)
+
+
+@pytest.mark.parametrize(("size", "has_blocks"), [(4, True), (64, False)])
+def test_a_block_holds_no_large_constant(size, has_blocks, compared):
+    """A weight that the rewrite alone has is part of its block, up to a size."""
+    shape = f"N, {size}"
+    before = chain("p{k} = MatMul ({x}, w) {y} = Add (p{k}, p{k})", shape=shape)
+    after = chain("{y} = MatMul ({x}, v)", shape=shape)
+    weight = np.random.default_rng(0).normal(size=(size, size)).astype(np.float32)
+    for model, name, factor in ((before, "w", 1), (after, "v", 2)):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(weight * factor, name))
+    assert sl.prove(before, after, equality="reals", search=False).proved
+    assert any(compared) is has_blocks
