@@ -56,8 +56,8 @@ def test_a_branch_that_fails_inside_is_not_taken():
 
 def test_a_known_condition_decides_before_what_fails():
     """The branch that runs fails, and stays: the other one would be another model."""
-    known = "n = Size (x) big = Greater (n, n) " + INSIDE.format(c="big", then="3, 2, 0, 1")
-    assert "Transpose" in op_types(sl.rewrite(model(known.replace("[3, 2, 1, 0]", "[2, 1, 0]"))))
+    text = "n = Size (x) big = Greater (n, n) " + INSIDE.format(c="big", then="3, 2, 0, 1")
+    assert "Transpose" in op_types(sl.rewrite(model(text.replace("[3, 2, 1, 0]", "[2, 1, 0]"))))
 
 
 KEPT = {

@@ -68,13 +68,13 @@ def test_kept_loops_and_their_reasons(text):
 def test_a_choice_of_loops():
     """Each of the loops has its own form."""
     text = loop(after="k = Exp (t) r = Tanh (k)", otherwise="Mul")
-    made = transform(as_model(text), "accelerate").model
-    assert not {"Loop", "Scan"} & {node.op_type for node in made.graph.node}
-    branches = [a.g for node in made.graph.node if node.op_type == "If" for a in node.attribute]
+    result = transform(as_model(text), "accelerate").model
+    assert not {"Loop", "Scan"} & {node.op_type for node in result.graph.node}
+    branches = [a.g for node in result.graph.node if node.op_type == "If" for a in node.attribute]
     assert len(branches) == 2
     assert "Loop" not in {node.op_type for node in branches[0].node}
     for feed in FEEDS:
-        assert_equal_outputs(text, made, feed)
+        assert_equal_outputs(text, result, feed)
 
 
 def test_conditions_double_a_loop_three_times_at_most():
@@ -89,5 +89,5 @@ def test_conditions_double_a_loop_three_times_at_most():
     text = f"""{HEAD}g (float[4, 3] x, int64 n, {arguments}) => (float[M, 3] y) {CONSTANTS} {{
         y = Loop (n, yes) <body = b (int64 i, bool d) => (bool d2, float[3] r) {{
             d2 = Identity (d) e = Gather (x, i) {choices} {total} }}> }}"""
-    made = run_passes(text, UnswitchLoops(), UnswitchLoops(), UnswitchLoops(), UnswitchLoops())
-    assert str(made.model).count('op_type: "Loop"') == 8
+    result = run_passes(text, UnswitchLoops(), UnswitchLoops(), UnswitchLoops(), UnswitchLoops())
+    assert str(result.model).count('op_type: "Loop"') == 8

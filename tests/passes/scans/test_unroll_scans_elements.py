@@ -48,8 +48,8 @@ def test_elements_in_the_order_of_the_iterations(axis, backward):
     assert parts.states(emitter) == [list(scan.states)]
     (iterations,) = parts.elements(emitter)
     x = X if axis == 0 else X.T
-    found = run(model, [value for (value,) in iterations], s=S, x=x)
-    np.testing.assert_array_equal(found, X[::-1] if backward else X)
+    results = run(model, [value for (value,) in iterations], s=S, x=x)
+    np.testing.assert_array_equal(results, X[::-1] if backward else X)
 
 
 def test_rows_of_a_batch_end_where_their_lengths_say():
@@ -59,10 +59,10 @@ def test_rows_of_a_batch_end_where_their_lengths_say():
     states, rows = parts.states(emitter), parts.elements(emitter)
     assert [len(row) for row in rows] == [4, 1]
     values = [value for (value,) in (*rows[0], *rows[1])]
-    found = run(model, [*(s for (s,) in states), *values], s=S8, x=X8)
-    np.testing.assert_array_equal(found[:2], S8)
-    np.testing.assert_array_equal(found[2:6], X8[0][::-1])
-    np.testing.assert_array_equal(found[6], X8[1, 0])
+    results = run(model, [*(s for (s,) in states), *values], s=S8, x=X8)
+    np.testing.assert_array_equal(results[:2], S8)
+    np.testing.assert_array_equal(results[2:6], X8[0][::-1])
+    np.testing.assert_array_equal(results[6], X8[1, 0])
 
 
 def test_unread_elements_are_not_emitted():
@@ -86,8 +86,8 @@ def test_outputs_are_put_together_along_their_axis(axis, backward):
     model, scan, shapes = scan_of(attributes, "float[3] s, float[4,2] x", version=11)
     parts, emitter = rows_of(model, scan, shapes, [4]), Builder(model.graph)
     (iterations,) = parts.elements(emitter)
-    (found,) = run(model, [parts.stack(emitter, 0, [[v for (v,) in iterations]], "r")], s=S, x=X)
-    np.testing.assert_array_equal(found, np.stack(X[::-1] if backward else X, axis))
+    (results,) = run(model, [parts.stack(emitter, 0, [[v for (v,) in iterations]], "r")], s=S, x=X)
+    np.testing.assert_array_equal(results, np.stack(X[::-1] if backward else X, axis))
 
 
 @pytest.mark.parametrize("inner", ["float[2] e", "e"])
@@ -99,10 +99,10 @@ def test_short_rows_end_in_zeros(inner):
     parts, emitter = rows_of(model, scan, shapes, [2, 4]), Builder(model.graph)
     rows = parts.elements(emitter)
     joined = parts.stack(emitter, 0, [[v for (v,) in row] for row in rows], "r")
-    (found,) = run(model, [joined], s=S8, x=X8)
+    (results,) = run(model, [joined], s=S8, x=X8)
     expected = X8.copy()
     expected[0, 2:] = 0
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(results, expected)
 
 
 def test_zeros_are_of_the_type_of_the_output():
