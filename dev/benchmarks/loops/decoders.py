@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
@@ -26,7 +28,11 @@ def _scale(name: str) -> dict[str, object]:
     return {"scale": lambda sizes, _: np.array(1 / np.sqrt(sizes[name]), np.float32)}
 
 
-attention = Case(
+_case = functools.partial(
+    Case, feeds={"x": "T D"}, sizes=_SIZES, small=_SMALL, true_recurrence=False
+)
+
+attention = _case(
     name="attention_to_cache",
     model=f"""
 attention (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[2] empty_shape = {{0, $D}}> {{
@@ -64,14 +70,10 @@ best (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[1] second = {{1}}
    weights = Softmax <axis = -1> (masked)
    y = MatMul (weights, value)
 }}""",
-    feeds={"x": "T D"},
     weights=_weights("w_q", "w_k", "w_v") | _scale("D"),
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-heads_past = Case(
+heads_past = _case(
     name="attention_heads_past",
     model=f"""
 attention (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
@@ -137,9 +139,6 @@ best (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
 }}""",
     feeds={"x": "T D", "past_k": "H P E", "past_v": "H P E"},
     weights=_weights("w_q", "w_k", "w_v", "w_o") | _scale("E"),
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 
@@ -191,7 +190,7 @@ def _rows() -> str:
 
 _LAYERS = [f"w_{name}{n}" for n in (1, 2) for name in "qkvoud"]
 
-layers = Case(
+layers = _case(
     name="decoder_layers",
     model=f"""
 decoder (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[2] empty_shape = {{0, $D}}> {{
@@ -213,15 +212,12 @@ best (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[1] second = {{1}}
    {_rows()}
    y = Identity (out2)
 }}""",
-    feeds={"x": "T D"},
     weights=_weights(*_LAYERS) | _scale("D") | {"gain": "D", "bias": "D"},
     sizes={**_SIZES, "T": 100},
-    small=_SMALL,
-    true_recurrence=False,
     tolerance=1e-3,
 )
 
-linear = Case(
+linear = _case(
     name="mean_of_history",
     model=f"""
 history (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[2] empty_shape = {{0, $D}}> {{
@@ -253,14 +249,10 @@ best (float[T, $D] x) => (float[T, $D] y)
    means = Div (sums, counts)
    y = Tanh (means)
 }""",
-    feeds={"x": "T D"},
     weights={"w": "D D"},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-greedy = Case(
+greedy = _case(
     name="greedy_decoding_cache",
     model=f"""
 greedy (float[$D] start) => (int64[$T] tokens) <int64 length = {{$T}}, {_CONSTANTS},
@@ -291,8 +283,6 @@ greedy (float[$D] start) => (int64[$T] tokens) <int64 length = {{$T}}, {_CONSTAN
     best=None,
     feeds={"start": "D"},
     weights=_weights("w_q", "w_k", "w_v", "w_o", "table") | _scale("D"),
-    sizes=_SIZES,
-    small=_SMALL,
     true_recurrence=True,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Arrays, Case, Sizes, size
@@ -44,30 +46,26 @@ elman (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, x)
 }"""
 
-elman = Case(
+_case = functools.partial(Case, feeds={"x": "T B I"}, small=_SMALL, true_recurrence=True)
+
+elman = _case(
     name="rnn_elman_scan",
     model=_SCAN,
     best=_RNN_ROWS,
-    feeds={"x": "T B I"},
     weights=_CELL,
     packed=one_gate,
     sizes={**_SIZES, "T": 500},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-relu = Case(
+relu = _case(
     name="rnn_relu_scan",
     model=_SCAN.replace("Tanh", "Relu"),
     best=_HOISTED.replace("ACTIVATION", "Relu"),
-    feeds={"x": "T B I"},
     weights=_CELL,
     sizes={**_SIZES, "B": 16},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-given_length = Case(
+given_length = _case(
     name="rnn_steps_given",
     model="""
 given (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <bool always = {1}> {
@@ -94,8 +92,6 @@ rnn (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <int64[1] first = {0}
     weights=_CELL,
     packed=one_gate,
     sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 
@@ -103,7 +99,7 @@ def _lengths(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
     return generator.integers(1, sizes["T"] + 1, sizes["B"]).astype(np.int32)
 
 
-masked = Case(
+masked = _case(
     name="rnn_masked",
     model="""
 masked (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
@@ -148,11 +144,9 @@ rnn (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
     feeds={"x": "T B I", "lengths": _lengths},
     weights=_CELL,
     sizes={**_SIZES, "B": 8},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-bidirectional = Case(
+bidirectional = _case(
     name="rnn_bidirectional_by_reversal",
     model="""
 reversal (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
@@ -187,7 +181,6 @@ rnn (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
    rows = Transpose <perm = [0, 2, 1, 3]> (all)
    y = Reshape (rows, flat)
 }""",
-    feeds={"x": "T B I"},
     weights={**_CELL, "w_x2": "I H", "w_h2": "H H", "bias2": "H"},
     packed=lambda given: {
         "w": np.stack([given["w_x"].T, given["w_x2"].T]),
@@ -197,10 +190,9 @@ rnn (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
     },
     sizes={**_SIZES, "H2": 2 * _SIZES["H"]},
     small={**_SMALL, "H2": 2 * _SMALL["H"]},
-    true_recurrence=True,
 )
 
-normalized = Case(
+normalized = _case(
     name="rnn_weights_normalized_inside",
     model="""
 normalized (float[T, $B, $I] x) => (float[T, $B, $H] y) {
@@ -220,12 +212,9 @@ normalized (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, x)
 }""",
     best=_RNN_ROWS,
-    feeds={"x": "T B I"},
     weights={**_CELL, "gain": "H"},
     packed=lambda given: one_gate(_normalized(given)),
     sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 
@@ -234,7 +223,7 @@ def _normalized(given: Arrays) -> Arrays:
     return {**others(given, "gain"), "w_h": given["w_h"] / length * given["gain"]}
 
 
-three_states = Case(
+three_states = _case(
     name="rnn_three_states_one_real",
     model="""
 states (float[T, $B, $I] x, float[$B, $I] shift) => (float[$B, $H] y, float[T, $B, $H] all)
@@ -271,8 +260,6 @@ rnn (float[T, $B, $I] x, float[$B, $I] shift) => (float[$B, $H] y, float[T, $B, 
     weights=_CELL,
     packed=one_gate,
     sizes={**_SIZES, "T": 300},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 CASES = (elman, relu, given_length, masked, bidirectional, normalized, three_states)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
@@ -18,7 +20,9 @@ def _unrolled(head: str, step: str, iterations: int, tail: str) -> str:
     return f"{head}{''.join(lines)}{tail}\n}}"
 
 
-newton = Case(
+_case = functools.partial(Case, small=_SMALL, true_recurrence=True)
+
+newton = _case(
     name="newton_root_5_iterations",
     model="""
 newton (float[$B, $D] x) => (float[$B, $D] y)
@@ -44,8 +48,6 @@ newton (float[$B, $D] x) => (float[$B, $D] y) <float half = {0.5}> {
     ),
     feeds={"x": lambda s, g: g.uniform(1, 4, (s["B"], s["D"])).astype(np.float32)},
     sizes={"B": 4, "D": 16},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 _RESIDUAL_STEP = """
@@ -57,7 +59,7 @@ _RESIDUAL_STEP = """
    f# = Add (A0, e#)
    A1 = LayerNormalization (f#, gain, bias)"""
 
-residual = Case(
+residual = _case(
     name="weight_shared_layers_6_iterations",
     model="""
 shared (float[$B, $D] x) => (float[$B, $D] y) <int64 iterations = {6}, bool always = {1}> {
@@ -78,11 +80,9 @@ shared (float[$B, $D] x) => (float[$B, $D] y) <int64 iterations = {6}, bool alwa
     feeds={"x": "B D"},
     weights={"w1": "D H", "b1": "H", "w2": "H D", "b2": "D", "gain": "D", "bias": "D"},
     sizes={"B": 32, "D": 64, "H": 128},
-    small=_SMALL,
-    true_recurrence=True,
 )  # fmt: skip
 
-sinkhorn = Case(
+sinkhorn = _case(
     name="sinkhorn_8_iterations",
     model="""
 sinkhorn (float[$B, $D] x) => (float[$B, $D] y)
@@ -111,8 +111,6 @@ sinkhorn (float[$B, $D] x) => (float[$B, $D] y) <int64[1] first = {0}, int64[1] 
     ),
     feeds={"x": "B D"},
     sizes={"B": 16, "D": 16},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 _ROUTING_STEP = """
@@ -124,7 +122,7 @@ _ROUTING_STEP = """
    unit# = Div (A0, root#)
    v# = Mul (unit#, share#)"""
 
-two_steps = Case(
+two_steps = _case(
     name="routing_2_iterations",
     model="""
 routing (float[$K, $D] votes) => (float[$D] y)
@@ -172,11 +170,9 @@ routing (float[$K, $D] votes) => (float[$D] y)
     },
     packed=lambda _: {},
     sizes={"K": 64, "D": 16},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-messages = Case(
+messages = _case(
     name="message_passing_3_iterations",
     model="""
 graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y)
@@ -209,11 +205,9 @@ graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y) {
     feeds={"x": "B D", "adjacency": "B B"},
     weights={"w": "D D", "u": "D D", "bias": "D"},
     sizes={"B": 128, "D": 128},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-convolutions = Case(
+convolutions = _case(
     name="refinement_convolutions_4_iterations",
     model="""
 refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) <int64 n = {4}, bool always = {1}> {
@@ -243,11 +237,9 @@ refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) {
     feeds={"x": "1 C W W"},
     weights={"k1": "C C 3 3", "b1": "C", "k2": "C C 3 3", "b2": "C"},
     sizes={"C": 16, "W": 24},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-given_iterations = Case(
+given_iterations = _case(
     name="diffusion_steps_given",
     model="""
 diffusion (float[$B, $D] x, int64 iterations) => (float[$B, $D] y)
@@ -268,8 +260,6 @@ diffusion (float[$B, $D] x, int64 iterations) => (float[$B, $D] y)
     feeds={"x": "B D", "iterations": lambda *_: np.array(3, np.int64)},
     weights={"times": "8 D", "w1": "D H", "w2": "H D"},
     sizes={"B": 16, "D": 64, "H": 128},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 CASES = (newton, residual, sinkhorn, two_steps, messages, convolutions, given_iterations)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case, Draw, Sizes, size
@@ -29,7 +31,9 @@ def _wave(function: np.ufunc) -> Draw:
 
 _WAVES = {"cosines": _wave(np.cos), "sines": _wave(np.sin)}
 
-spectrum = Case(
+_case = functools.partial(Case, sizes=_SIGNAL, small=_SIGNAL_SMALL, true_recurrence=False)
+
+spectrum = _case(
     name="spectrum_of_frames",
     model="""
 spectrum (float[T, $K] frames) => (float[T, $F] y) {
@@ -55,12 +59,9 @@ spectrum (float[T, $K] frames) => (float[T, $F] y) {
 }""",
     feeds={"frames": "T K"},
     weights={**_WAVES, "window": "K"},
-    sizes=_SIGNAL,
-    small=_SIGNAL_SMALL,
-    true_recurrence=False,
 )
 
-windows = Case(
+windows = _case(
     name="windows_by_slice",
     model="""
 windows (float[N] x, int64 count) => (float[T, $F] y) <bool always = {1}, int64[1] width = {$K}> {
@@ -87,12 +88,9 @@ windows (float[N] x, int64 count) => (float[T, $F] y)
 }""",
     feeds={"x": _short_signal, "count": size("T")},
     weights={"shape": "K", "kernel": "K F"},
-    sizes=_SIGNAL,
-    small=_SIGNAL_SMALL,
-    true_recurrence=False,
 )
 
-strided = Case(
+strided = _case(
     name="windows_by_strided_index",
     model="""
 frames (float[N] x) => (float[T, $F] y)
@@ -122,12 +120,9 @@ frames (float[N] x) => (float[T, $F] y)
 }""",
     feeds={"x": _signal},
     weights={"shape": "K", "kernel": "K F", "offsets": lambda s, _: np.arange(s["K"])},
-    sizes=_SIGNAL,
-    small=_SIGNAL_SMALL,
-    true_recurrence=False,
 )
 
-strided_slices = Case(
+strided_slices = _case(
     name="windows_by_strided_slice",
     model="""
 stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
@@ -172,10 +167,9 @@ stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
     weights={**_WAVES, "shape": "K"},
     sizes={**_SIGNAL, "T": 200, "B": 2},
     small={**_SIGNAL_SMALL, "B": 2},
-    true_recurrence=False,
 )
 
-moving_average = Case(
+moving_average = _case(
     name="moving_average",
     model="""
 average (float[N, $D] x, int64 count) => (float[T, $D] y) <bool always = {1}, int64 width = {$K}> {
@@ -208,10 +202,9 @@ average (float[N, $D] x, int64 count) => (float[T, $D] y)
     },
     sizes={"T": 500, "K": 16, "D": 8},
     small={"T": 3, "K": 2, "D": 2},
-    true_recurrence=False,
 )
 
-envelope = Case(
+envelope = _case(
     name="extremes_of_windows_of_any_length",
     model="""
 envelope (float[T] x, int64 k) => (float[T] y)
@@ -270,7 +263,7 @@ envelope (float[T] x, int64 k) => (float[T] y)
     true_recurrence=True,
 )
 
-convolution = Case(
+convolution = _case(
     name="convolution_by_frame",
     model="""
 video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
@@ -291,10 +284,9 @@ video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
     weights={"kernel": "D C 3 3", "bias": "D"},
     sizes={"T": 200, "C": 3, "D": 8, "W": 16},
     small={"T": 3, "C": 2, "D": 3, "W": 4},
-    true_recurrence=False,
 )
 
-images = Case(
+images = _case(
     name="image_normalization",
     model="""
 images (uint8[T, $W, $W, 3] x) => (float[T, 3, $W, $W] y) <int64 zero = {0}, bool always = {1}> {
@@ -323,10 +315,9 @@ images (uint8[T, $W, $W, 3] x) => (float[T, 3, $W, $W] y) <float most = {255}> {
     weights={"mean": "3", "spread": lambda *_: np.array([0.2, 0.3, 0.25], np.float32)},
     sizes={"T": 200, "W": 8},
     small={"T": 3, "W": 2},
-    true_recurrence=False,
 )
 
-standardized = Case(
+standardized = _case(
     name="frame_standardization_and_pooling",
     model="""
 pooled (float[T, $C, $W, $W] x) => (float[T, $C] y) <float tiny = {1e-5}> {
@@ -362,7 +353,6 @@ pooled (float[T, $C, $W, $W] x) => (float[T, $C] y)
     feeds={"x": "T C W W"},
     sizes={"T": 200, "C": 4, "W": 8},
     small={"T": 3, "C": 2, "W": 4},
-    true_recurrence=False,
 )
 
 CASES = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Arrays, Case
@@ -44,7 +46,9 @@ gru (float[T, $B, $I] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1]
    y = Squeeze (all, second)
 }"""
 
-torch_list = Case(
+_case = functools.partial(Case, feeds={"x": "T B I"}, true_recurrence=True)
+
+torch_list = _case(
     name="gru_torch_list",
     model="""
 torch_jit (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64 one = {1}, bool always = {1}> {
@@ -80,10 +84,9 @@ torch_jit (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64 one = {1}, bool al
     packed=from_torch,
     sizes=gated(SIZES),
     small=gated(SMALL),
-    true_recurrence=True,
 )
 
-torch_last = Case(
+torch_last = _case(
     name="gru_torch_last_of_list",
     model="""
 torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
@@ -125,15 +128,13 @@ torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
    y = SequenceAt (outs, end)
 }""",
     best=_LAST,
-    feeds={"x": "T B I"},
     weights=CELL,
     packed=from_torch,
     sizes={**gated(SIZES), "H2": 2 * SIZES["H"]},
     small={**gated(SMALL), "H2": 2 * SMALL["H"]},
-    true_recurrence=True,
 )
 
-separate = Case(
+separate = _case(
     name="gru_separate_gates",
     model="""
 keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
@@ -163,12 +164,10 @@ keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, x)
 }""",
     best=_ROWS,
-    feeds={"x": "T B I"},
     weights=_GATES,
     packed=separate_gates("zrh"),
     sizes={**SIZES, "LBR": 0},
     small={**SMALL, "LBR": 0},
-    true_recurrence=True,
 )
 
 
@@ -183,7 +182,7 @@ def _flax(given: Arrays) -> Arrays:
     }
 
 
-hoisted = Case(
+hoisted = _case(
     name="gru_projected_before",
     model="""
 flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
@@ -211,13 +210,11 @@ flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, gates)
 }""",
     best=_ROWS,
-    feeds={"x": "T B I"},
     weights={"w_all": "I G", "b_all": "G", "u_r": "H H", "u_z": "H H", "u_n": "H H", "b_n": "H",
      "h0": "B H"},
     packed=_flax,
     sizes={**gated(SIZES), "LBR": 1},
     small={**gated(SMALL), "LBR": 1},
-    true_recurrence=True,
 )  # fmt: skip
 
 
@@ -236,7 +233,7 @@ def _tensorflow(given: Arrays) -> Arrays:
     }
 
 
-tensorflow = Case(
+tensorflow = _case(
     name="gru_tensorflow_while",
     opset=13,
     model="""
@@ -278,7 +275,6 @@ gru (float[$B, $T, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
     packed=_tensorflow,
     sizes={**SIZES, "J": 96, "D": 128},
     small={**SMALL, "J": 7, "D": 8},
-    true_recurrence=True,
 )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Arrays, Case
@@ -35,7 +37,9 @@ def _pair(given: Arrays) -> Arrays:
     return {**rest, **{name: np.concatenate([one[name], other[name]]) for name in one}}
 
 
-bidirectional = Case(
+_case = functools.partial(Case, true_recurrence=True)
+
+bidirectional = _case(
     name="gru_bidirectional_scans",
     model=f"""
 two_scans (float[T, $B, $I] x) => (float[T, $B, $H2] y) {{
@@ -61,11 +65,10 @@ gru (float[T, $B, $I] x) => (float[T, $B, $H2] y)
     packed=_pair,
     sizes={**gated(SIZES), "H2": 2 * SIZES["H"]},
     small={**gated(SMALL), "H2": 2 * SMALL["H"]},
-    true_recurrence=True,
 )
 
 
-batch_first = Case(
+batch_first = _case(
     name="gru_scan_over_axis_1",
     model=f"""
 batch_first (float[$B, T, $I] x) => (float[$B, T, $H] y) {{
@@ -78,7 +81,6 @@ batch_first (float[$B, T, $I] x) => (float[$B, T, $H] y) {{
     packed=from_torch,
     sizes={**gated(SIZES), "B": 8},
     small=gated(SMALL),
-    true_recurrence=True,
 )
 
 
@@ -90,7 +92,7 @@ def _layers(given: Arrays) -> Arrays:
     return made
 
 
-layers = Case(
+layers = _case(
     name="gru_two_layers",
     model=f"""
 layers (float[T, $B, $H] x) => (float[T, $B, $H] y) {{
@@ -111,7 +113,6 @@ gru (float[T, $B, $H] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1]
     packed=_layers,
     sizes=gated(SIZES),
     small=gated(SMALL),
-    true_recurrence=True,
 )
 
 

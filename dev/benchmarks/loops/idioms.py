@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case, Sizes
@@ -9,7 +11,9 @@ from .case import Case, Sizes
 _SIZES = {"T": 100, "B": 4, "D": 16, "N": 100, "V": 64, "K": 4}
 _SMALL = {"T": 3, "B": 2, "D": 3, "N": 5, "V": 5, "K": 2}
 
-torch_while = Case(
+_case = functools.partial(Case, sizes=_SIZES, small=_SMALL, true_recurrence=True)
+
+torch_while = _case(
     name="torch_while_loop",
     model="""
 main_graph (float[$B, $D] x) => (int64 getitem, float[$B, $D] getitem_1)
@@ -34,12 +38,9 @@ main_graph (float[$B, $D] x) => (int64 getitem, float[$B, $D] getitem_1)
     + "}",
     feeds={"x": "B D"},
     weights={"weight": "D D", "bias": "D"},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-torch_scan = Case(
+torch_scan = _case(
     name="torch_scan",
     model="""
 main_graph (float[t, $B, $D] xs, float[$B, $D] h)
@@ -55,12 +56,9 @@ main_graph (float[t, $B, $D] xs, float[$B, $D] h)
     best=None,
     feeds={"xs": "T B D", "h": "B D"},
     weights={"weight": "D D", "bias": "D"},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-tf_map = Case(
+tf_map = _case(
     name="tf_map_fn",
     model="""
 tf2onnx (float[n, $B, $D] x) => (float[m, $D] y) <int32 zero = {0}, float float_zero = {0},
@@ -92,12 +90,10 @@ tf2onnx (float[n, $B, $D] x) => (float[m, $D] y) <int32 zero = {0}, float float_
     best="best (float[n, $B, $D] x) => (float[n, $D] y)"
     " { y = ReduceMax <axes = [1], keepdims = 0> (x) }",
     feeds={"x": "T B D"},
-    sizes=_SIZES,
-    small=_SMALL,
     true_recurrence=False,
 )
 
-tf_array = Case(
+tf_array = _case(
     name="tf_tensor_array",
     model="""
 tf2onnx (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
@@ -123,9 +119,6 @@ tf2onnx (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
     best=None,
     feeds={"x": "B T D"},
     weights={"shape_of_state": lambda s, _: np.array([s["B"], s["D"]], np.int64)},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 _OVERLAP = """
@@ -174,7 +167,7 @@ def _boxes(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
     return np.concatenate([corners, far], 1).astype(np.float32)
 
 
-suppression = Case(
+suppression = _case(
     name="suppression_by_hand",
     model=f"""
 nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept) <{_NUMBERS}> {{{_BOXES}
@@ -211,9 +204,6 @@ nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept)
    }}> (always, order, beside)
 }}""",
     feeds={"boxes": _boxes, "scores": "N"},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 _BEAM = """
@@ -226,7 +216,7 @@ _BEAM = """
 _BEAM_NUMBERS = """int64[1] second = {1}, int64[1] all = {-1}, int64[1] beams = {$K},
    int64 words = {$V}, int64[1] first = {0}, bool yes = {1}"""
 
-beam = Case(
+beam = _case(
     name="beam_search_step",
     model=f"""
 beam (float[$T, $D] x, float[$K] start) => (int64[$T, $K] parents, int64[$T, $K] tokens)
@@ -261,9 +251,6 @@ beam (float[$T, $D] x, float[$K] start) => (int64[$T, $K] parents, int64[$T, $K]
 }}""",
     feeds={"x": "T D", "start": "K"},
     weights={"w": "D D", "words_of": "D V"},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 CASES = (torch_while, torch_scan, tf_map, tf_array, suppression, beam)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
 
 _SMALL = {"T": 3, "D": 4, "K": 2}
 
-choice = Case(
+_case = functools.partial(Case, feeds={"x": "T D"}, small=_SMALL, true_recurrence=False)
+
+choice = _case(
     name="if_by_row",
     model="""
 choice (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
@@ -35,14 +39,11 @@ choice (float[T, $D] x) => (float[T, $D] y) <float none = {0}, int64[1] second =
    b = Exp (c)
    y = Where (positive, a, b)
 }""",
-    feeds={"x": "T D"},
     weights={"gain": "D"},
     sizes={"T": 500, "D": 16},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-first_differs = Case(
+first_differs = _case(
     name="if_by_iteration",
     model="""
 choice (float[$T, $D] x) => (float[$T, $D] y)
@@ -72,14 +73,11 @@ choice (float[$T, $D] x) => (float[$T, $D] y)
    sum = Add (x, shift)
    y = Tanh (sum)
 }""",
-    feeds={"x": "T D"},
     weights={"start": "D"},
     sizes={"T": 300, "D": 16},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-ranking = Case(
+ranking = _case(
     name="top_classes_by_row",
     model="""
 ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes)
@@ -99,13 +97,10 @@ ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes) <int64[1
    p = Softmax <axis = -1> (x)
    scores, classes = TopK <axis = -1> (p, k)
 }""",
-    feeds={"x": "T D"},
     sizes={"T": 500, "D": 100, "K": 5},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-normalized_weights = Case(
+normalized_weights = _case(
     name="weights_normalized_inside",
     model="""
 normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
@@ -126,17 +121,14 @@ normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
    x_unit = Div (x, x_safe)
    y = MatMul (x_unit, unit)
 }""",
-    feeds={"x": "T D"},
     weights={"w": "D K"},
     packed=lambda given: {
         "unit": (given["w"] / (np.linalg.norm(given["w"], axis=0) + 1e-6)).astype(np.float32)
     },
     sizes={"T": 500, "D": 64, "K": 32},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-covariance = Case(
+covariance = _case(
     name="outer_product_by_row",
     model="""
 covariance (float[$T, $D] x) => (float[$T, $D, $D] y) <int64 length = {$T}, bool always = {1}> {
@@ -158,11 +150,8 @@ covariance (float[$T, $D] x) => (float[$T, $D, $D] y)
    across = Unsqueeze (off, second)
    y = MatMul (down, across)
 }""",
-    feeds={"x": "T D"},
     weights={"mean": "D"},
     sizes={"T": 300, "D": 12},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 CASES = (choice, first_differs, ranking, normalized_weights, covariance)

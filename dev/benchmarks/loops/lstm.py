@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Arrays, Case
@@ -31,7 +33,11 @@ lstm (float[T, $B, $I] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1
    y = Squeeze (all, second)
 }"""
 
-torch_list = Case(
+_case = functools.partial(
+    Case, feeds={"x": "T B I"}, sizes=_gated(_SIZES), small=_gated(_SMALL), true_recurrence=True
+)
+
+torch_list = _case(
     name="lstm_torch_list",
     model="""
 torch_jit (float[T, $B, $I] x) => (float[T, $B, $H] y, float[$B, $H] h_n, float[$B, $H] c_n)
@@ -71,12 +77,8 @@ lstm (float[T, $B, $I] x) => (float[T, $B, $H] y, float[$B, $H] h_n, float[$B, $
    h_n = Squeeze (h_last, first)
    c_n = Squeeze (c_last, first)
 }""",
-    feeds={"x": "T B I"},
     weights=_CELL,
     packed=torch_cell([0, 3, 1, 2]),
-    sizes=_gated(_SIZES),
-    small=_gated(_SMALL),
-    true_recurrence=True,
 )
 
 
@@ -94,7 +96,7 @@ def _fused(given: Arrays) -> Arrays:
     }
 
 
-fused = Case(
+fused = _case(
     name="lstm_fused_scan",
     model="""
 fused (float[T, $B, $I] x) => (float[T, $B, $H] y) {
@@ -118,12 +120,10 @@ fused (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, c0, x)
 }""",
     best=_LSTM_ROWS,
-    feeds={"x": "T B I"},
     weights={"kernel": "J G", "bias": "G", **_STATES},
     packed=_fused,
     sizes={**_gated(_SIZES), "J": 96},
     small={**_gated(_SMALL), "J": 7},
-    true_recurrence=True,
 )
 
 
@@ -161,30 +161,26 @@ keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, c0, x)
 }"""
 
-separate = Case(
+separate = _case(
     name="lstm_separate_gates",
     model=_SEPARATE.replace("SIGMA", "Sigmoid"),
     best=_LSTM_ROWS,
-    feeds={"x": "T B I"},
     weights=_GATES,
     packed=separate_gates("iofc"),
     sizes=_SIZES,
     small=_SMALL,
-    true_recurrence=True,
 )
 
-hard = Case(
+hard = _case(
     name="lstm_hard_sigmoid",
     model=_SEPARATE.replace("SIGMA", "HardSigmoid"),
     best=_LSTM_ROWS.replace(
         "hidden_size = $H", 'hidden_size = $H, activations = ["HardSigmoid", "Tanh", "Tanh"]'
     ),
-    feeds={"x": "T B I"},
     weights=_GATES,
     packed=separate_gates("iofc"),
     sizes={**_SIZES, "B": 8},
     small=_SMALL,
-    true_recurrence=True,
 )
 
 
@@ -193,7 +189,7 @@ def _peephole(given: Arrays) -> Arrays:
     return {**torch_cell([0, 3, 1, 2])(others(given, "p_i", "p_f", "p_o")), "p": peeps}
 
 
-peephole = Case(
+peephole = _case(
     name="lstm_peephole",
     model="""
 peephole (float[T, $B, $I] x) => (float[T, $B, $H] y) {
@@ -223,16 +219,12 @@ peephole (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    }> (h0, c0, x)
 }""",
     best=_LSTM_ROWS.replace(", h, c)", ", h, c, p)"),
-    feeds={"x": "T B I"},
     weights={**_CELL, "p_i": "H", "p_f": "H", "p_o": "H"},
     packed=_peephole,
-    sizes=_gated(_SIZES),
-    small=_gated(_SMALL),
-    true_recurrence=True,
 )
 
 
-one_step = Case(
+one_step = _case(
     name="lstm_node_in_loop",
     model="""
 decoder (float[T, $B, $I] x) => (float[T, $B, $H] y)
@@ -253,11 +245,9 @@ decoder (float[T, $B, $I] x) => (float[T, $B, $H] y)
    }>
 }""",
     best=_LSTM_ROWS,
-    feeds={"x": "T B I"},
     weights={"w": "1 G I", "r": "1 G H", "b": "1 E", **_STATES},
     sizes={**_gated(_SIZES), "E": 8 * _SIZES["H"]},
     small={**_gated(_SMALL), "E": 8 * _SMALL["H"]},
-    true_recurrence=True,
 )
 
 _BACKWARD_STEP = """(int64 k, bool cond, float[$B, $H] h, float[$B, $H] c)
@@ -281,7 +271,7 @@ _BACKWARD_STEP = """(int64 k, bool cond, float[$B, $H] h, float[$B, $H] c)
       again = Identity (cond)
    }"""
 
-backward = Case(
+backward = _case(
     name="lstm_backward_by_index",
     model=f"""
 backward (float[T, $B, $I] x) => (float[T, $B, $H] y)
@@ -301,12 +291,8 @@ lstm (float[T, $B, $I] x) => (float[T, $B, $H] y)
    all = LSTM <hidden_size = $H> (back, w, r, b, , h, c)
    y = Squeeze (all, second)
 }""",
-    feeds={"x": "T B I"},
     weights=_CELL,
     packed=torch_cell([0, 3, 1, 2]),
-    sizes=_gated(_SIZES),
-    small=_gated(_SMALL),
-    true_recurrence=True,
 )
 
 CASES = (torch_list, fused, separate, hard, peephole, one_step, backward)

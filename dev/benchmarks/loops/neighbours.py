@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
@@ -40,29 +42,25 @@ _CLASSIFIER_WEIGHTS = {
     "off_on": lambda *_: np.array([0, 1], np.float32),
 }
 
-one_row = Case(
+_case = functools.partial(Case, feeds={"X": "N D"}, small=_SMALL, true_recurrence=False)
+
+one_row = _case(
     name="nearest_neighbours_one_row",
     model=_CLASSIFIER.replace("DISTANCES", _CDIST),
     best=_CLASSIFIER.replace("DISTANCES", _AT_ONCE),
-    feeds={"X": "N D"},
     weights=_CLASSIFIER_WEIGHTS,
     sizes={"N": 1, "M": 2000, "D": 16, "K": 5, "C": 4},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-many_rows = Case(
+many_rows = _case(
     name="nearest_neighbours_64_rows",
     model=_CLASSIFIER.replace("DISTANCES", _CDIST),
     best=_CLASSIFIER.replace("DISTANCES", _AT_ONCE),
-    feeds={"X": "N D"},
     weights=_CLASSIFIER_WEIGHTS,
     sizes={"N": 64, "M": 2000, "D": 16, "K": 5, "C": 4},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-manhattan = Case(
+manhattan = _case(
     name="nearest_neighbours_manhattan",
     model=_CLASSIFIER.replace(
         "DISTANCES",
@@ -71,11 +69,8 @@ manhattan = Case(
         ),
     ),
     best=_CLASSIFIER.replace("DISTANCES", _AT_ONCE.replace("ReduceSumSquare", "ReduceL1")),
-    feeds={"X": "N D"},
     weights=_CLASSIFIER_WEIGHTS,
     sizes={"N": 4, "M": 1000, "D": 16, "K": 5, "C": 4},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 _REGRESSOR = """
@@ -90,7 +85,7 @@ _REGRESSOR_WEIGHTS = {
     "targets": "M",
 }
 
-nested_scans = Case(
+nested_scans = _case(
     name="nearest_neighbours_scan_in_scan",
     model=_REGRESSOR.replace(
         "DISTANCES",
@@ -104,17 +99,14 @@ nested_scans = Case(
    }> (X)""",
     ),
     best=_REGRESSOR.replace("DISTANCES", _AT_ONCE),
-    feeds={"X": "N D"},
     weights=_REGRESSOR_WEIGHTS,
     sizes={"N": 4, "M": 500, "D": 16, "K": 5},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 _CLUSTERS = """
 clusters (float[N, $D] x) => (int64[N] label, float[N] score) """
 
-k_means = Case(
+k_means = _case(
     name="k_means_assignment",
     model=_CLUSTERS
     + """<int64 zero = {0}, bool always = {1}> {
@@ -145,11 +137,9 @@ k_means = Case(
     feeds={"x": "N D"},
     weights={"centres": "C D", "second": lambda *_: np.ones(1, np.int64)},
     sizes={"N": 500, "D": 8, "C": 16},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-k_means_columns = Case(
+k_means_columns = _case(
     name="k_means_over_centres",
     model="""
 clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {1}> {
@@ -166,11 +156,8 @@ clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {{1}}> {{
    {_AT_ONCE.replace("training", "centres")}
    label = ArgMin <axis = 1, keepdims = 0> (far)
 }}""",
-    feeds={"X": "N D"},
     weights={"centres": "C D"},
     sizes={"N": 100, "D": 8, "C": 64},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 # A kernel of exp(-|x - t|^2 / 2), the rows scaled by the length first.
@@ -181,7 +168,7 @@ _KERNEL = """
    kernel = Exp (scaled)"""
 _PROCESS_WEIGHTS = {"training": "M D", "alpha": "M", "mean": lambda *_: np.array(0.5, np.float32)}
 
-process = Case(
+process = _case(
     name="gaussian_process_one_row",
     model=f"""
 process (float[N, $D] x) => (float[N] y) <float length = {{0.7}}, float minus_half = {{-0.5}}> {{
@@ -199,11 +186,9 @@ process (float[N, $D] x) => (float[N] y)
     feeds={"x": "N D"},
     weights=_PROCESS_WEIGHTS,
     sizes={"N": 1, "M": 1000, "D": 8},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-deviation = Case(
+deviation = _case(
     name="gaussian_process_with_deviation",
     model=f"""
 process (float[N, $D] x) => (float[N] y, float[N] spread)
@@ -239,8 +224,6 @@ process (float[N, $D] x) => (float[N] y, float[N] spread)
         "inverse": lambda s, g: (np.eye(s["M"]) / s["M"]).astype(np.float32),
     },
     sizes={"N": 64, "M": 500, "D": 8},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 CASES = (one_row, many_rows, manhattan, nested_scans, k_means, k_means_columns, process, deviation)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
 
 _SMALL = {"B": 2, "T": 3, "D": 3, "H": 4, "K": 2, "N": 3}
 
-recurrence_by_row = Case(
+_case = functools.partial(Case, feeds={"x": "B T D"}, small=_SMALL, true_recurrence=False)
+
+recurrence_by_row = _case(
     name="nested_recurrence_by_row",
     model="""
 rows (float[B, T, $D] x) => (float[B, $H] y) <int64 zero = {0}, bool always = {1}> {
@@ -43,14 +47,12 @@ rows (float[B, T, $D] x) => (float[B, $H] y) <int64[1] width = {$H}> {
       h_next = Tanh (sum)
    }> (h, projected)
 }""",
-    feeds={"x": "B T D"},
     weights={"w_x": "D H", "w_h": "H H", "bias": "H", "h0": "1 H"},
     sizes={"B": 16, "T": 50, "D": 16, "H": 32},
-    small=_SMALL,
     true_recurrence=True,
 )
 
-maps = Case(
+maps = _case(
     name="nested_maps",
     model="""
 maps (float[B, T, $D] x) => (float[B, T, $K] y) {
@@ -70,14 +72,11 @@ maps (float[B, T, $D] x) => (float[B, T, $K] y) {
    b = Add (a, bias)
    y = Relu (b)
 }""",
-    feeds={"x": "B T D"},
     weights={"gain": "D", "w": "D K", "bias": "K"},
     sizes={"B": 20, "T": 50, "D": 16, "K": 8},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-pairs = Case(
+pairs = _case(
     name="nested_pairs",
     model="""
 pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y)
@@ -107,11 +106,9 @@ pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y) {
 }""",
     feeds={"x": "N D", "z": "K D"},
     sizes={"N": 30, "K": 40, "D": 8},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-sums = Case(
+sums = _case(
     name="nested_cumulative_sums",
     model="""
 sums (float[$B, T, $D] x) => (float[$B, T, $D] y)
@@ -131,14 +128,12 @@ sums (float[$B, T, $D] x) => (float[$B, T, $D] y) <int64 one = {1}> {
    run = CumSum (x, one)
    y = Add (run, start)
 }""",
-    feeds={"x": "B T D"},
     weights={"start": "D"},
     sizes={"B": 16, "T": 100, "D": 8},
-    small=_SMALL,
     true_recurrence=True,
 )
 
-heads = Case(
+heads = _case(
     name="attention_by_head",
     model="""
 heads (float[$T, $W] x) => (float[$T, $W] y) <int64 count = {$N}, bool always = {1}> {
@@ -180,10 +175,9 @@ heads (float[$T, $W] x) => (float[$T, $W] y) <float scale = {0.25}> {
      "joined_shape": lambda *_: np.array([0, -1])},
     sizes={"T": 32, "W": 128, "N": 8, "D": 16},
     small={"T": 3, "W": 4, "N": 2, "D": 2},
-    true_recurrence=False,
 )  # fmt: skip
 
-heads_listed = Case(
+heads_listed = _case(
     name="attention_by_head_listed",
     model="""
 heads (float[T, $W] x) => (float[T, $W] y)
@@ -237,7 +231,6 @@ heads (float[T, $W] x) => (float[T, $W] y)
     weights={"w_q": "W W", "w_k": "W W", "w_v": "W W", "w_o": "W W"},
     sizes={"T": 32, "W": 128, "N": 8, "D": 16},
     small={"T": 3, "W": 4, "N": 2, "D": 2},
-    true_recurrence=False,
 )
 
 CASES = (recurrence_by_row, maps, pairs, sums, heads, heads_listed)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
 
 _SMALL = {"T": 4, "D": 3, "N": 2, "B": 2, "H": 4}
 
-mamba = Case(
+_case = functools.partial(Case, feeds={"x": "T D"}, small=_SMALL, true_recurrence=True)
+
+mamba = _case(
     name="mamba_projections_inside",
     model="""
 mamba (float[T, $D] x) => (float[T, $D] y) {
@@ -64,16 +68,14 @@ mamba (float[T, $D] x) => (float[T, $D] y) <int64[1] second = {1}, int64[1] thir
    skip = Mul (x, d)
    y = Add (flat, skip)
 }""",
-    feeds={"x": "T D"},
     weights={"w_low": "D R", "w_wide": "R D", "b_wide": "D", "w_b": "D N", "w_c": "D N",
      "a": lambda s, _: -np.tile(np.arange(1, s["N"] + 1, dtype=np.float32), (s["D"], 1)), "d": "D",
      "h0": lambda s, _: np.zeros((s["D"], s["N"]), np.float32)},
     sizes={"T": 500, "D": 64, "N": 16, "R": 4},
     small={**_SMALL, "R": 2},
-    true_recurrence=True,
 )  # fmt: skip
 
-linear = Case(
+linear = _case(
     name="linear_recurrence_loop",
     model="""
 linear (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
@@ -106,14 +108,11 @@ linear (float[T, $D] x) => (float[T, $D] y) {
    }> (h0, a, b)
    y = MatMul (states, w_o)
 }""",
-    feeds={"x": "T D"},
     weights={"w_a": "D D", "w_b": "D D", "w_o": "D D", "h0": "D"},
     sizes={"T": 1000, "D": 64},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-retention = Case(
+retention = _case(
     name="retention_outer_products",
     model="""
 retention (float[$T, $D] x) => (float[$T, $D] y)
@@ -155,15 +154,12 @@ retention (float[$T, $D] x) => (float[$T, $D] y)
    }> (s0, q_2, k_2, v_2)
    y = Squeeze (out, second)
 }""",
-    feeds={"x": "T D"},
     weights={"w_q": "D D", "w_k": "D D", "w_v": "D D", "s0": lambda s,
      _: np.zeros((s["D"], s["D"]), np.float32)},
     sizes={"T": 300, "D": 32},
-    small=_SMALL,
-    true_recurrence=True,
 )  # fmt: skip
 
-smoothing = Case(
+smoothing = _case(
     name="exponential_smoothing",
     model="""
 smoothing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
@@ -191,14 +187,11 @@ smoothing (float[T, $D] x) => (float[T, $D] y) <float alpha = {0.1}, float beta 
       out = Identity (h_next)
    }> (h0, fresh)
 }""",
-    feeds={"x": "T D"},
     weights={"h0": "D"},
     sizes={"T": 1000, "D": 16},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-reservoir = Case(
+reservoir = _case(
     name="echo_state_network",
     model="""
 reservoir (float[T, $B, $D] x) => (float[T, $B, $D] y) <float leak = {0.3}, float rest = {0.7}> {
@@ -238,11 +231,9 @@ reservoir (float[T, $B, $D] x) => (float[T, $B, $D] y) <float leak = {0.3}, floa
     feeds={"x": "T B D"},
     weights={"gain": "D", "w_in": "D H", "w_res": "H H", "w_out": "H D", "bias": "D", "h0": "B H"},
     sizes={"T": 300, "B": 1, "D": 16, "H": 64},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-attention_decoder = Case(
+attention_decoder = _case(
     name="recurrence_with_invariant_attention_keys",
     model="""
 decoder (float[T, $D] x, float[$N, $D] memory) => (float[T, $D] y)
@@ -286,8 +277,6 @@ decoder (float[T, $D] x, float[$N, $D] memory) => (float[T, $D] y) <int64[1] fir
     feeds={"x": "T D", "memory": "N D"},
     weights={"w_k": "D D", "w_v": "D D", "w_q": "D D", "w_x": "D D", "h0": "1 D"},
     sizes={"T": 200, "D": 64, "N": 64},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
 CASES = (mamba, linear, retention, smoothing, reservoir, attention_decoder)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 from .case import Case, size
 
 _SMALL = {"T": 3, "D": 4, "H": 5, "K": 2}
 
-mlp = Case(
+_case = functools.partial(Case, feeds={"x": "T D"}, small=_SMALL, true_recurrence=False)
+
+mlp = _case(
     name="mlp_scan",
     model="""
 mlp (float[T, $D] x) => (float[T, $K] y) {
@@ -26,14 +30,11 @@ mlp (float[T, $D] x) => (float[T, $K] y) {
    b = Gemm (h, w2, b2)
    y = Softmax <axis = -1> (b)
 }""",
-    feeds={"x": "T D"},
     weights={"w1": "D H", "b1": "H", "w2": "H K", "b2": "K"},
     sizes={"T": 500, "D": 32, "H": 64, "K": 10},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-mlp_given = Case(
+mlp_given = _case(
     name="mlp_rows_given",
     model="""
 mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <bool always = {1}> {
@@ -59,11 +60,9 @@ mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <int64[1] first = {0}> {
     feeds={"x": "T D", "n": size("T")},
     weights={"w1": "D H", "b1": "H", "w2": "H K", "b2": "K"},
     sizes={"T": 400, "D": 32, "H": 64, "K": 10},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-softmax = Case(
+softmax = _case(
     name="softmax_and_matmul",
     model="""
 attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
@@ -92,11 +91,9 @@ attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $
 }""",
     feeds={"x": "T D", "keys": "H D", "values": "H D"},
     sizes={"T": 500, "D": 32, "H": 64},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-elementwise = Case(
+elementwise = _case(
     name="gelu_rows",
     model="""
 gelu (float[$T, $D] x) => (float[$T, $D] y)
@@ -118,13 +115,10 @@ gelu (float[$T, $D] x) => (float[$T, $D] y)
    halved = Mul (shifted, half)
    y = Mul (halved, x)
 }""",
-    feeds={"x": "T D"},
     sizes={"T": 2000, "D": 8},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-polynomial = Case(
+polynomial = _case(
     name="elementwise_rows_with_iteration",
     model="""
 positions (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
@@ -155,14 +149,11 @@ positions (float[T, $D] x) => (float[T, $D] y)
    power = Mul (moved, moved)
    y = Sub (power, bias)
 }""",
-    feeds={"x": "T D"},
     weights={"rates": "D", "bias": "D"},
     sizes={"T": 1000, "D": 8},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-norm = Case(
+norm = _case(
     name="layer_norm_rows",
     model="""
 norm (float[T, $D] x) => (float[T, $D] y) <float two = {2}, float tiny = {1e-5}> {
@@ -182,14 +173,11 @@ norm (float[T, $D] x) => (float[T, $D] y) <float two = {2}, float tiny = {1e-5}>
 norm (float[T, $D] x) => (float[T, $D] y) {
    y = LayerNormalization <axis = -1> (x, gain, bias)
 }""",
-    feeds={"x": "T D"},
     weights={"gain": "D", "bias": "D"},
     sizes={"T": 500, "D": 64},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-columns = Case(
+columns = _case(
     name="columns_scan_over_axis_1",
     model="""
 columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
@@ -210,10 +198,9 @@ columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
     weights={"w": "D D", "bias": "D"},
     sizes={"T": 300, "D": 32, "B": 4},
     small={**_SMALL, "B": 2},
-    true_recurrence=False,
 )
 
-backward = Case(
+backward = _case(
     name="rows_scanned_backward",
     model="""
 backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y) {
@@ -235,11 +222,9 @@ backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y)
     feeds={"x": "T D", "z": "T D"},
     weights={"w": "D D"},
     sizes={"T": 500, "D": 16},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-mapped = Case(
+mapped = _case(
     name="sequence_map",
     model="""
 mapped (float[$T, $D] x) => (float[$T, $D] y) {
@@ -257,11 +242,8 @@ mapped (float[$T, $D] x) => (float[$T, $D] y) {
    b = Add (a, bias)
    y = Sigmoid (b)
 }""",
-    feeds={"x": "T D"},
     weights={"w": "D D", "bias": "D"},
     sizes={"T": 200, "D": 16},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 CASES = (mlp, mlp_given, softmax, elementwise, polynomial, norm, columns, backward, mapped)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case, Sizes
@@ -44,22 +46,22 @@ def _zeros(sizes: Sizes, _: np.random.Generator) -> np.ndarray:
     return np.zeros(sizes["D"], np.float32)
 
 
-cumulative = Case(
+_case = functools.partial(
+    Case, feeds={"x": "T D"}, sizes=_SIZES, small=_SMALL, true_recurrence=True
+)
+
+cumulative = _case(
     name="cumulative_sum_loop",
     model=_running("Add (s, e)"),
     best="""
 running (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}> {
    y = CumSum (x, zero)
 }""",
-    feeds={"x": "T D"},
     weights={"start": _zeros},
     packed=lambda _: {},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-cumulative_backward = Case(
+cumulative_backward = _case(
     name="cumulative_sum_backward_scan",
     model="""
 returns (float[$T, $D] rewards) => (float[$T, $D] y) {
@@ -78,12 +80,9 @@ returns (float[$T, $D] rewards) => (float[$T, $D] y) <int64 zero = {0}> {
 }""",
     feeds={"rewards": "T D"},
     weights={"start": "D", "gain": "D"},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-total = Case(
+total = _case(
     name="sum_of_squares_final",
     model="""
 total (float[T, $D] x) => (float[$D] y) {
@@ -97,15 +96,11 @@ total (float[T, $D] x) => (float[$D] y) <int64[1] first = {0}> {
    squares = Mul (x, x)
    y = ReduceSum <keepdims = 0> (squares, first)
 }""",
-    feeds={"x": "T D"},
     weights={"start": _zeros},
     packed=lambda _: {},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-running_maximum = Case(
+running_maximum = _case(
     name="running_maximum",
     model=_running("Max (s, e)"),
     # Each of the few iterations doubles how far back a row sees.
@@ -132,14 +127,10 @@ running (float[T, $D] x) => (float[T, $D] y)
       again = Identity (cond)
    }>
 }""",
-    feeds={"x": "T D"},
     weights={"start": lambda s, _: np.full(s["D"], -1.0, np.float32)},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-final_maximum = Case(
+final_maximum = _case(
     name="maximum_final",
     model=_final("Max (e, s)"),
     best="""
@@ -147,14 +138,10 @@ final (float[T, $D] x) => (float[$D] y) {
    most = ReduceMax <axes = [0], keepdims = 0> (x)
    y = Max (most, start)
 }""",
-    feeds={"x": "T D"},
     weights={"start": lambda s, _: np.full(s["D"], -100.0, np.float32)},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-final_minimum = Case(
+final_minimum = _case(
     name="smallest_size_final",
     model="""
 final (float[T, $D] x) => (float[$D] y) {
@@ -169,14 +156,10 @@ final (float[T, $D] x) => (float[$D] y) {
    least = ReduceMin <axes = [0], keepdims = 0> (sizes)
    y = Min (least, start)
 }""",
-    feeds={"x": "T D"},
     weights={"start": lambda s, _: np.full(s["D"], 1e30, np.float32)},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-product = Case(
+product = _case(
     name="product_final",
     model=_final("Mul (s, e)"),
     best="""
@@ -186,9 +169,6 @@ final (float[T, $D] x) => (float[$D] y) {
 }""",
     feeds={"x": lambda s, g: np.exp(0.02 * g.standard_normal((s["T"], s["D"]))).astype(np.float32)},
     weights={"start": lambda s, _: np.ones(s["D"], np.float32)},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
     tolerance=1e-3,
 )
 
@@ -197,7 +177,7 @@ def _flags(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
     return generator.random((sizes["T"], sizes["D"])) < 0.999
 
 
-conjunction = Case(
+conjunction = _case(
     name="all_true_final",
     model=_final("And (s, e)", "bool"),
     best="""
@@ -209,12 +189,9 @@ final (bool[T, $D] x) => (bool[$D] y) {
     feeds={"x": _flags},
     weights={"start": lambda s, _: np.ones(s["D"], np.bool_)},
     packed=lambda _: {},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-count = Case(
+count = _case(
     name="running_count",
     model="""
 count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}> {
@@ -232,15 +209,11 @@ count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}, int64 zero 
    ones = Cast <to = 7> (above)
    y = CumSum (ones, zero)
 }""",
-    feeds={"x": "T D"},
     weights={"start": lambda s, _: np.zeros(s["D"], np.int64)},
     packed=lambda _: {},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-mean = Case(
+mean = _case(
     name="mean_of_scores_final",
     model="""
 mean (float[T, $D] x) => (float[$D] y) <int64 zero = {0}, bool always = {1}> {
@@ -265,15 +238,12 @@ mean (float[T, $D] x) => (float[$D] y) {
    scores = Sigmoid (biased)
    y = ReduceMean <axes = [0], keepdims = 0> (scores)
 }""",
-    feeds={"x": "T D"},
     weights={"start": _zeros, "w": "D D", "bias": "D"},
     packed=lambda given: {name: given[name] for name in ("w", "bias")},
     sizes={**_SIZES, "D": 32},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-difference = Case(
+difference = _case(
     name="difference_from_last_frame",
     model="""
 deltas (float[T, $D] x) => (float[T, $D] y) {
@@ -295,14 +265,11 @@ deltas (float[T, $D] x) => (float[T, $D] y)
    size = Abs (change)
    y = Mul (size, gain)
 }""",
-    feeds={"x": "T D"},
     weights={"start": "D", "gain": "D"},
-    sizes=_SIZES,
-    small=_SMALL,
     true_recurrence=False,
 )
 
-best_row = Case(
+best_row = _case(
     name="best_score_and_its_row",
     model="""
 best (float[T, $D] x) => (float best_score, int64 best_row) <int64 zero = {0}, bool always = {1}> {
@@ -325,15 +292,11 @@ best (float[T, $D] x) => (float best_score, int64 best_row) {
    best_row = ArgMax <axis = 0, keepdims = 0> (scores)
    best_score = ReduceMax <axes = [0], keepdims = 0> (scores)
 }""",
-    feeds={"x": "T D"},
     weights={"w": "D", "low": lambda *_: np.array(-1e30, np.float32)},
     packed=lambda given: {"w": given["w"]},
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-first_hit = Case(
+first_hit = _case(
     name="first_row_above_a_limit",
     model="""
 search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
@@ -379,8 +342,6 @@ search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total
     feeds={"x": "T D", "limit": lambda *_: np.array(9, np.float32)},
     weights={"start": _zeros},
     packed=lambda given: given,
-    sizes=_SIZES,
-    small=_SMALL,
     true_recurrence=False,
 )
 

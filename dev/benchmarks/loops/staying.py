@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case
 
 _SMALL = {"D": 4, "V": 5, "B": 2}
 
-greedy = Case(
+_case = functools.partial(Case, small=_SMALL, true_recurrence=True)
+
+greedy = _case(
     name="greedy_decoding",
     model="""
 greedy (float[1, $D] start) => (int64[L] tokens)
@@ -33,11 +37,9 @@ greedy (float[1, $D] start) => (int64[L] tokens)
     feeds={"start": "1 D"},
     weights={"table": "V D", "w": "D D", "head": "D V"},
     sizes={"D": 64, "V": 50},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-beam = Case(
+beam = _case(
     name="beam_search",
     model="""
 beam (float[$B, $D] start) => (int64[L, $B] tokens, float[$B] scores)
@@ -68,11 +70,9 @@ beam (float[$B, $D] start) => (int64[L, $B] tokens, float[$B] scores)
     weights={"begin": lambda s, _: np.zeros(s["B"], np.float32), "table": "V D", "w": "D D",
      "head": "D V"},
     sizes={"D": 64, "V": 50, "B": 4},
-    small=_SMALL,
-    true_recurrence=True,
 )  # fmt: skip
 
-converging = Case(
+converging = _case(
     name="fixed_point_until_converged",
     model="""
 fixed (float[$D] x) => (float[$D] y) <int64 most = {500}, bool always = {1}> {
@@ -90,11 +90,9 @@ fixed (float[$D] x) => (float[$D] y) <int64 most = {500}, bool always = {1}> {
     feeds={"x": "D"},
     weights={"w": "D D"},
     sizes={"D": 64},
-    small=_SMALL,
-    true_recurrence=True,
 )
 
-noise = Case(
+noise = _case(
     name="random_noise_by_row",
     model="""
 noise (float[T, $D] x) => (float[T, $D] y) {
@@ -107,12 +105,11 @@ noise (float[T, $D] x) => (float[T, $D] y) {
     best=None,
     feeds={"x": lambda s, g: g.standard_normal((200, s["D"])).astype(np.float32)},
     sizes={"D": 16},
-    small=_SMALL,
     true_recurrence=False,
     random=True,
 )
 
-langevin = Case(
+langevin = _case(
     name="random_walk",
     model="""
 walk (float[$D] x) => (float[$D] y) <int64 n = {100}, bool always = {1}, float rate = {0.01}> {
@@ -130,8 +127,6 @@ walk (float[$D] x) => (float[$D] y) <int64 n = {100}, bool always = {1}, float r
     feeds={"x": "D"},
     weights={"w": "D D"},
     sizes={"D": 32},
-    small=_SMALL,
-    true_recurrence=True,
     random=True,
 )
 

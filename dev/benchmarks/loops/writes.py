@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .case import Case, Sizes, size
@@ -21,7 +23,11 @@ best (float[T, $D] x) => (float[T, $D] y) {
 }"""
 _WEIGHTS = {"gain": "D", "bias": "D"}
 
-listed = Case(
+_case = functools.partial(
+    Case, feeds={"x": "T D"}, sizes=_SIZES, small=_SMALL, true_recurrence=False
+)
+
+listed = _case(
     name="list_append_and_stack",
     model=f"""
 listed (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = {{1}}> {{
@@ -36,14 +42,10 @@ listed (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = {
    y = ConcatFromSequence <axis = 0, new_axis = 1> (outs)
 }}""",
     best=_BEST,
-    feeds={"x": "T D"},
     weights=_WEIGHTS,
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-concatenated = Case(
+concatenated = _case(
     name="list_append_and_concat",
     model=f"""
 listed (float[$T, $D] x) => (float[$E] y) <int64 length = {{$T}}, bool always = {{1}}> {{
@@ -62,14 +64,12 @@ best (float[$T, $D] x) => (float[$E] y) <int64[1] flat = {-1}> {
    rows = Sigmoid (moved)
    y = Reshape (rows, flat)
 }""",
-    feeds={"x": "T D"},
     weights=_WEIGHTS,
     sizes={**_SIZES, "E": 500 * 16},
     small={**_SMALL, "E": 6},
-    true_recurrence=False,
 )
 
-scattered = Case(
+scattered = _case(
     name="buffer_scatter_nd",
     model=f"""
 scattered (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = {{1}}> {{
@@ -86,14 +86,11 @@ scattered (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always 
    }}>
 }}""",
     best=_BEST,
-    feeds={"x": "T D"},
     weights=_WEIGHTS,
     sizes={**_SIZES, "T": 1000},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-scattered_elements = Case(
+scattered_elements = _case(
     name="buffer_scatter_elements",
     model=f"""
 scattered (float[$T, $D] x) => (float[$T, $D] y) <int64 length = {{$T}}, bool always = {{1}},
@@ -109,14 +106,10 @@ scattered (float[$T, $D] x) => (float[$T, $D] y) <int64 length = {{$T}}, bool al
    }}>
 }}""",
     best=_BEST.replace("[T,", "[$T,"),
-    feeds={"x": "T D"},
     weights=_WEIGHTS,
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-assigned_columns = Case(
+assigned_columns = _case(
     name="buffer_torch_columns",
     model="""
 columns (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
@@ -152,10 +145,9 @@ best (float[$B, $T, $D] x) => (float[$B, $T, $D] y) {
     packed=lambda given: {name: given[name] for name in _WEIGHTS},
     sizes={**_SIZES, "T": 200, "B": 4},
     small={**_SMALL, "B": 2},
-    true_recurrence=False,
 )
 
-growing = Case(
+growing = _case(
     name="growing_concat",
     model=f"""
 growing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = {{1}},
@@ -172,14 +164,11 @@ growing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = 
    }}>
 }}""",
     best=_BEST,
-    feeds={"x": "T D"},
     weights=_WEIGHTS,
     sizes={**_SIZES, "T": 1000},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-growing_cache = Case(
+growing_cache = _case(
     name="growing_cache_given",
     model="""
 cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y)
@@ -204,11 +193,9 @@ cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y) {
     weights={"w_k": "D D", "axis": lambda *_: np.zeros(1, np.int64)},
     packed=lambda given: {"w_k": given["w_k"]},
     sizes={**_SIZES, "T": 300, "D": 32},
-    small=_SMALL,
-    true_recurrence=False,
 )
 
-last_of_list = Case(
+last_of_list = _case(
     name="list_last_only",
     model=f"""
 last (float[T, $D] x, int64 n) => (float[$D] y) <int64 end = {{-1}}, bool always = {{1}}> {{
@@ -230,9 +217,6 @@ last (float[T, $D] x, int64 n) => (float[$D] y) <int64 one = {1}> {
 }""",
     feeds={"x": "T D", "n": size("T")},
     weights=_WEIGHTS,
-    sizes=_SIZES,
-    small=_SMALL,
-    true_recurrence=False,
 )
 
 
@@ -240,7 +224,7 @@ def _ids(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
     return generator.integers(0, sizes["V"], sizes["T"])
 
 
-embeddings = Case(
+embeddings = _case(
     name="embedding_token_by_token",
     model="""
 embedding (int64[T] ids) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
@@ -267,7 +251,6 @@ embedding (int64[T] ids) => (float[T, $D] y) <int64[1] start = {0}> {
     weights={"table": "V D", "positions": "L D", **_WEIGHTS},
     sizes={"T": 500, "D": 64, "V": 1000, "L": 512},
     small={"T": 3, "D": 4, "V": 7, "L": 5},
-    true_recurrence=False,
 )
 
 CASES = (
