@@ -5,728 +5,644 @@ The form is that of `forged_pairs`.
 
 TEXT = r"""
 # a name that looks like a sum, 17, 17
-g (float[a] v, float[b] w, float["a+b"] x) => (y) { s=Shape(v) t=Shape(w) y=Add(s,t) }
-->
-g (float[a] v, float[b] w, float["a+b"] x) => (y) { y=Shape(x) }
+g (float[a] v, float[b] w, float["a+b"] x) => (y) {
+- s=Shape(v) t=Shape(w) y=Add(s,t) }
++ y=Shape(x) }
 # a name that looks like a product, 17, 17
-g (float[a] v, float["2*a"] x) => (y) { s=Shape(v) y=Add(s,s) }
-->
-g (float[a] v, float["2*a"] x) => (y) { y=Shape(x) }
+g (float[a] v, float["2*a"] x) => (y) {
+- s=Shape(v) y=Add(s,s) }
++ y=Shape(x) }
 # a name that looks like a sum in a loop, 17, 17
 g (float[a] v, float[b] w, float["a+b"] x, int64 t) => (y) <int64[1] o={0}, int64[1] l={0}> {
-c=Concat<axis=0>(v,w) y=Loop(t,,o)<body=b(int64 i, bool d, int64[1] u) => (bool e, int64[1] r) {
-e=Identity(d) z=Loop(i,,c)<body=p(int64 j, bool f, float[q] h) => (bool k, float[q] n) {
-k=Identity(f) n=Neg(h) }> r=Shape(z) }> }
-->
-g (float[a] v, float[b] w, float["a+b"] x, int64 t) => (y) <int64[1] o={0}, int64[1] l={0}> {
-c=Concat<axis=0>(v,w) y=Loop(t,,o)<body=b(int64 i, bool d, int64[1] u) => (bool e, int64[1] r) {
-e=Identity(d) r=Shape(x) }> }
+c=Concat<axis=0>(v,w)
+- y=Loop(t,,o)<body=b(int64 i, bool d, int64[1] u) => (bool e, int64[1] r) { e=Identity(d)
+z=Loop(i,,c)<body=p(int64 j, bool f, float[q] h) => (bool k, float[q] n) { k=Identity(f) n=Neg(h) }>
+r=Shape(z) }> }
++ y=Loop(t,,o)<body=b(int64 i, bool d, int64[1] u) => (bool e, int64[1] r) { e=Identity(d)
+r=Shape(x) }> }
 # a part of both operands, 17, 17
 g (float[n,4] x, float[n,2] w) => (y) <int64[1] a={1}, int64[1] b={3}> {
-m=Concat<axis=1>(w,x) y=Slice(m,a,b,a) }
-->
-g (float[n,4] x, float[n,2] w) => (y) <int64[1] a={1}, int64[1] b={3}> { y=Slice(x,a,b,a) }
+- m=Concat<axis=1>(w,x) y=Slice(m,a,b,a) }
++ y=Slice(x,a,b,a) }
 # a part of another operand, 17, 17
-g (float[3] x, float[3] w) => (y) <int64[1] a={0}, int64[1] b={3}> {
-m=Concat<axis=0>(w,x) y=Slice(m,a,b) }
-->
-g (float[3] x, float[3] w) => (y) { y=Identity(x) }
+g (float[3] x, float[3] w) => (y)
+- <int64[1] a={0}, int64[1] b={3}> { m=Concat<axis=0>(w,x) y=Slice(m,a,b) }
++ { y=Identity(x) }
 # a part of operands of any size, 17, 17
-g (float[n] x, float[3] w) => (y) <int64[1] a={0}, int64[1] b={3}> {
-m=Concat<axis=0>(x,w) y=Slice(m,a,b) }
-->
-g (float[n] x, float[3] w) => (y) { y=Identity(w) }
+g (float[n] x, float[3] w) => (y)
+- <int64[1] a={0}, int64[1] b={3}> { m=Concat<axis=0>(x,w) y=Slice(m,a,b) }
++ { y=Identity(w) }
 # a size in int32, 17, 17
-g (float[n] x) => (y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c) y=Identity(d) }
-->
-g (float[n] x) => (y) { y=Shape(x) }
+g (float[n] x) => (y) {
+- s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c) y=Identity(d) }
++ y=Shape(x) }
 # a size in int32 that is declared, 17, 17
-g (float[n] x, float w) => (float[m] y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c)
-y=Expand(w,d) }
-->
-g (float[n] x, float w) => (float[n] y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c)
-y=Expand(w,d) }
+g (float[n] x, float w)
+- => (float[m] y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c) y=Expand(w,d) }
++ => (float[n] y) { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c) y=Expand(w,d) }
 # a sum in int32, 17, 17
-g (float[9] x) => (y) <int32[1] k={2147483647}> { s=Shape(x) c=Cast<to=6>(s) a=Add(c,k)
-y=Cast<to=7>(a) }
-->
-g (float[9] x) => (y) <int64[1] k={2147483656}> { y=Identity(k) }
+g (float[9] x) => (y)
+- <int32[1] k={2147483647}> { s=Shape(x) c=Cast<to=6>(s) a=Add(c,k) y=Cast<to=7>(a) }
++ <int64[1] k={2147483656}> { y=Identity(k) }
 # the wider one of two sizes, 17, 17
-g (float[n] x, float[m] w) => (y) { a=Add(x,w) y=Shape(a) }
-->
-g (float[n] x, float[m] w) => (y) { a=Add(x,w) y=Shape(x) }
+g (float[n] x, float[m] w) => (y) { a=Add(x,w)
+- y=Shape(a) }
++ y=Shape(x) }
 # a part that is not all, 17, 17
-g (float[n] x) => (y) <int64[1] a={0}, int64[1] b={1}> { s=Slice(x,a,b) y=Shape(s) }
-->
-g (float[n] x) => (y) <int64[1] a={0}, int64[1] b={1}> { s=Slice(x,a,b) y=Shape(x) }
+g (float[n] x) => (y) <int64[1] a={0}, int64[1] b={1}> { s=Slice(x,a,b)
+- y=Shape(s) }
++ y=Shape(x) }
 # a root without its epsilon, 23, 23
-g (float[n,2] x) => (y) <float[2] w={2,3}> { y=RMSNormalization<epsilon=0.125>(x,w) }
-->
-g (float[n,2] x) => (y) <float[2] w={2,3}, int64[1] a={1}> { q=Mul(x,x) v=ReduceMean(q,a)
-r=Sqrt(v) i=Div(x,r) y=Mul(i,w) }
+g (float[n,2] x) => (y)
+- <float[2] w={2,3}> { y=RMSNormalization<epsilon=0.125>(x,w) }
++ <float[2] w={2,3}, int64[1] a={1}> { q=Mul(x,x) v=ReduceMean(q,a) r=Sqrt(v) i=Div(x,r) y=Mul(i,w)
+}
 # a smallest integer that is negated, 17, 17
-g (int64[n] x) => (y) { a=Neg(x) y=Relu(a) }
-->
-g (int64[n] x) => (y) <int64 z={0}> { a=Sub(z,x) y=Max(z,x) }
+g (int64[n] x) => (y)
+- { a=Neg(x) y=Relu(a) }
++ <int64 z={0}> { a=Sub(z,x) y=Max(z,x) }
 # no iteration, 17, 17
-g (float[n] x) => (y) <int64 t={0}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }
-->
-g (float[n] x) => (y) { y=Tanh(x) }
+g (float[n] x) => (y)
+- <int64 t={0}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) {
+d=Identity(c) u=Tanh(s) }> }
++ { y=Tanh(x) }
 # two iterations or three, 17, 17
-g (float[n] x) => (y) <int64 t={2}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }
-->
-g (float[n] x) => (y) { a=Tanh(x) b=Tanh(a) y=Tanh(b) }
+g (float[n] x) => (y)
+- <int64 t={2}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) {
+d=Identity(c) u=Tanh(s) }> }
++ { a=Tanh(x) b=Tanh(a) y=Tanh(b) }
 # a condition that is false at first, 17, 17
-g (float[n] x) => (y) <int64 t={1}, bool f={0}> { y=Loop(t,f,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) <bool k={1}> { d=Identity(k) u=Tanh(s) }> }
-->
-g (float[n] x) => (y) { y=Tanh(x) }
+g (float[n] x) => (y)
+- <int64 t={1}, bool f={0}> { y=Loop(t,f,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n]
+u) <bool k={1}> { d=Identity(k) u=Tanh(s) }> }
++ { y=Tanh(x) }
 # a condition that ends, 17, 17
-g (float[n] x) => (y) <int64 t={5}, int64 e={1}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Less(i,e) u=Tanh(s) }> }
-->
-g (float[n] x) => (y) { y=Tanh(x) }
+g (float[n] x) => (y)
+- <int64 t={5}, int64 e={1}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n]
+u) { d=Less(i,e) u=Tanh(s) }> }
++ { y=Tanh(x) }
 # a condition that depends on data, 17, 17
-g (float[1] x, float z) => (y) <int64 t={1}> { y=Loop(,,x)<body=b(int64 i, bool c, float[1] s)
-=>(bool d, float[1] u) { u=Tanh(s) r=ReduceMax<keepdims=0>(u) d=Less(z,r) }> }
-->
-g (float[1] x, float z) => (y) { y=Tanh(x) }
+g (float[1] x, float z) => (y)
+- <int64 t={1}> { y=Loop(,,x)<body=b(int64 i, bool c, float[1] s) =>(bool d, float[1] u) { u=Tanh(s)
+r=ReduceMax<keepdims=0>(u) d=Less(z,r) }> }
++ { y=Tanh(x) }
 # a number that is a vector, 17, 17
-g (float[n] x) => (y, r) <int64 t={1}, int64 z={0}> { y,r=Loop(t,,x)<body=b(int64[1] i, bool c,
-float[n] s)=>(bool d, float[n] u, int64 v) { d=Identity(c) u=Tanh(s) w=Shape(i) v=Size(w) }> }
-->
-g (float[n] x) => (y, int64[1] r) <int64[1] z={0}> { y=Tanh(x) r=Identity(z) }
+g (float[n] x)
+- => (y, r) <int64 t={1}, int64 z={0}> { y,r=Loop(t,,x)<body=b(int64[1] i, bool c, float[n]
+s)=>(bool d, float[n] u, int64 v) { d=Identity(c) u=Tanh(s) w=Shape(i) v=Size(w) }> }
++ => (y, int64[1] r) <int64[1] z={0}> { y=Tanh(x) r=Identity(z) }
 # a condition that is a vector, 17, 17
-g (float[n] x, bool[1] c0, int64 t) => (y, r) { y,r=Loop(t,c0,x)<body=b(int64 i, bool c,
-float[n] s)=>(bool d, float[n] u, int64 v) { d=Identity(c0) u=Tanh(s) w=Shape(c) v=Size(w) }> }
-->
-g (float[n] x, bool[1] c0, int64 t) => (y, r) <int64 z={0}> { y,r=Loop(t,c0,x)<body=b(int64 i,
-bool c, float[n] s)=>(bool d, float[n] u, int64 v) { d=Identity(c0) u=Tanh(s) v=Identity(z) }> }
+g (float[n] x, bool[1] c0, int64 t) => (y, r)
+- { y,r=Loop(t,c0,x)<body=b(int64 i, bool c, float[n] s)=>(bool d, float[n] u, int64 v) {
+d=Identity(c0) u=Tanh(s) w=Shape(c) v=Size(w) }> }
++ <int64 z={0}> { y,r=Loop(t,c0,x)<body=b(int64 i, bool c, float[n] s)=>(bool d, float[n] u, int64
+v) { d=Identity(c0) u=Tanh(s) v=Identity(z) }> }
 # a condition in a body that is false, 17, 17
-g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Not(c) u=Tanh(s) }> }
-->
-g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) <bool k={1}> { d=Identity(k) u=Tanh(s) }> }
+g (float[n] x, int64 t) => (y) {
+- y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) { d=Not(c) u=Tanh(s) }> }
++ y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) <bool k={1}> {
+d=Identity(k) u=Tanh(s) }> }
 # a condition of the body in a Loop without one, 17, 17
-g (float[n] x) => (y) <int64 t={3}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) <bool f={0}> { d=Identity(f) u=Tanh(s) }> }
-->
-g (float[n] x) => (y) { y=Tanh(x) }
+g (float[n] x) => (y)
+- <int64 t={3}> { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) <bool
+f={0}> { d=Identity(f) u=Tanh(s) }> }
++ { y=Tanh(x) }
 # a variable of the condition in a Loop without one, 17, 17
-g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Not(c) v=Tanh(s) u=Where(c,v,s) }> }
-->
-g (float[n] x, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Not(c) u=Tanh(s) }> }
+g (float[n] x, int64 t) => (y) {
+- y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) { d=Not(c) v=Tanh(s)
+u=Where(c,v,s) }> }
++ y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) { d=Not(c) u=Tanh(s) }> }
 # a division that may not run, 17, 17
-g (int64[n] x, int64[n] w, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, int64[n] s)
-=>(bool d, int64[n] u) { d=Identity(c) q=Div(x,w) u=Add(s,q) }> }
-->
-g (int64[n] x, int64[n] w, int64 t) => (y) { q=Div(x,w) y=Loop(t,,x)<body=b(int64 i, bool c,
-int64[n] s)=>(bool d, int64[n] u) { d=Identity(c) u=Add(s,q) }> }
+g (int64[n] x, int64[n] w, int64 t) => (y) {
+- y=Loop(t,,x)<body=b(int64 i, bool c, int64[n] s) =>(bool d, int64[n] u) { d=Identity(c) q=Div(x,w)
+u=Add(s,q) }> }
++ q=Div(x,w) y=Loop(t,,x)<body=b(int64 i, bool c, int64[n] s)=>(bool d, int64[n] u) { d=Identity(c)
+u=Add(s,q) }> }
 # a division in a body alone, 17, 17
-g (float[n] x, int64[n] k, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) }> }
-->
-g (float[n] x, int64[n] k, int64 t) => (y) { y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Identity(c) u=Tanh(s) q=Div(k,k) }> }
+g (float[n] x, int64[n] k, int64 t) => (y) {
+- y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) { d=Identity(c) u=Tanh(s)
+}> }
++ y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) { d=Identity(c) u=Tanh(s)
+q=Div(k,k) }> }
 # a division of a branch that does not run, 17, 17
-g (int64[n] x) => (y) <int64 t={1}, int64 one={1}> { y=Loop(t,,x)<body=b(int64 i, bool c,
-int64[n] s)=>(bool d, int64[n] u) { d=Identity(c) e=Equal(i,one) u=If(e)<then_branch=a()=>(v) {
-v=Div(one,s) }, else_branch=o()=>(w) { w=Neg(s) }> }> }
-->
-g (int64[n] x) => (y) <int64 one={1}> { v=Div(one,x) y=Neg(x) }
+g (int64[n] x) => (y)
+- <int64 t={1}, int64 one={1}> { y=Loop(t,,x)<body=b(int64 i, bool c, int64[n] s)=>(bool d, int64[n]
+u) { d=Identity(c) e=Equal(i,one) u=If(e)<then_branch=a()=>(v) { v=Div(one,s) },
+else_branch=o()=>(w) { w=Neg(s) }> }> }
++ <int64 one={1}> { v=Div(one,x) y=Neg(x) }
 # a dead division with another state, 17, 17
-g (float[n] x, int64 t) => (y) <int64 p={5}, int64 z={0}, int64 q={7}> { y,e=Loop(t,,x,p)<body=b(
-int64 i, bool c, float[n] s, int64 k)=>(bool d, float[n] u, int64 m) { d=Identity(c) u=Tanh(s)
-m=Identity(k) w=Div(q,k) }> }
-->
-g (float[n] x, int64 t) => (y) <int64 p={5}, int64 z={0}, int64 q={7}> { y,e=Loop(t,,x,z)<body=b(
-int64 i, bool c, float[n] s, int64 k)=>(bool d, float[n] u, int64 m) { d=Identity(c) u=Tanh(s)
-m=Identity(k) w=Div(q,k) }> }
+g (float[n] x, int64 t) => (y) <int64 p={5}, int64 z={0}, int64 q={7}> {
+- y,e=Loop(t,,x,p)<body=b( int64 i, bool c, float[n] s, int64 k)=>(bool d, float[n] u, int64 m) {
+d=Identity(c) u=Tanh(s) m=Identity(k) w=Div(q,k) }> }
++ y,e=Loop(t,,x,z)<body=b( int64 i, bool c, float[n] s, int64 k)=>(bool d, float[n] u, int64 m) {
+d=Identity(c) u=Tanh(s) m=Identity(k) w=Div(q,k) }> }
 # a state that grows, 17, 17
-g (float[n] x, int64 t) => (int64[1] y) { s=Loop(t,,x)<body=b(int64 i, bool c, float[k] s)
-=>(bool d, float[m] u) { d=Identity(c) u=Concat<axis=0>(s,x) }> y=Shape(s) }
-->
-g (float[n] x, int64 t) => (int64[1] y) { y=Shape(x) }
+g (float[n] x, int64 t) => (int64[1] y) {
+- s=Loop(t,,x)<body=b(int64 i, bool c, float[k] s) =>(bool d, float[m] u) { d=Identity(c)
+u=Concat<axis=0>(s,x) }> y=Shape(s) }
++ y=Shape(x) }
 # a state that gains an axis, 17, 17
-g (float[n] x, int64 t) => (int64 y) <int64[1] a={0}> { s=Loop(t,,x)<body=b(int64 i, bool c,
-float s)=>(bool d, float u) { d=Identity(c) u=Unsqueeze(s,a) }> r=Shape(s) y=Size(r) }
-->
-g (float[n] x, int64 t) => (int64 y) <int64 o={1}> { y=Identity(o) }
+g (float[n] x, int64 t) => (int64 y)
+- <int64[1] a={0}> { s=Loop(t,,x)<body=b(int64 i, bool c, float s)=>(bool d, float u) {
+d=Identity(c) u=Unsqueeze(s,a) }> r=Shape(s) y=Size(r) }
++ <int64 o={1}> { y=Identity(o) }
 # states that change places, 17, 17
-g (float[n] x, float[n] w, int64 t) => (y) { y,z=Loop(t,,x,w)<body=b(int64 i, bool c, float[n] s,
-float[n] r)=>(bool d, float[n] u, float[n] v) { d=Identity(c) u=Identity(r) v=Identity(s) }> }
-->
-g (float[n] x, float[n] w, int64 t) => (y) { y=Identity(x) z=Neg(w) }
+g (float[n] x, float[n] w, int64 t) => (y) {
+- y,z=Loop(t,,x,w)<body=b(int64 i, bool c, float[n] s, float[n] r)=>(bool d, float[n] u, float[n] v)
+{ d=Identity(c) u=Identity(r) v=Identity(s) }> }
++ y=Identity(x) z=Neg(w) }
 # a state before and after, 17, 17
-g (float[n] x, float[t,n] w) => (y, z) { z,y=Scan(x,w)<num_scan_inputs=1, body=b(float[n] s,
-float[n] e)=>(float[n] u, float[n] r) { u=Add(s,e) r=Identity(s) }> }
-->
-g (float[n] x, float[t,n] w) => (y, z) { z,y=Scan(x,w)<num_scan_inputs=1, body=b(float[n] s,
-float[n] e)=>(float[n] u, float[n] r) { u=Add(s,e) r=Identity(u) }> }
+g (float[n] x, float[t,n] w) => (y, z) {
+- z,y=Scan(x,w)<num_scan_inputs=1, body=b(float[n] s, float[n] e)=>(float[n] u, float[n] r) {
+u=Add(s,e) r=Identity(s) }> }
++ z,y=Scan(x,w)<num_scan_inputs=1, body=b(float[n] s, float[n] e)=>(float[n] u, float[n] r) {
+u=Add(s,e) r=Identity(u) }> }
 # rows backwards, 17, 17
-g (float[2,n] w) => (y) { y=Scan(w)<num_scan_inputs=1, scan_input_directions=[1], body=b(float[n] e)
-=>(float[n] r) { r=Tanh(e) }> }
-->
-g (float[2,n] w) => (y) { y=Tanh(w) }
-# outputs backwards, 17, 17
-g (float[2,n] w) => (y) { y=Scan(w)<num_scan_inputs=1, scan_output_directions=[1], body=b(
-float[n] e)
-=>(float[n] r) { r=Tanh(e) }> }
-->
-g (float[2,n] w) => (y) { y=Tanh(w) }
-# columns as rows, 17, 17
-g (float[2,2] w) => (y) { y=Scan(w)<num_scan_inputs=1, scan_input_axes=[1], body=b(float[2] e)
-=>(float[2] r) { r=Tanh(e) }> }
-->
-g (float[2,2] w) => (y) { y=Tanh(w) }
-# an axis of rows, 18, 18
-g (float[2,2] w) => (y) <int64[1] a={0}> { y=Scan(w)<num_scan_inputs=1, body=b(float[2] e)
-=>(float r) { r=ReduceSum<keepdims=0>(e,a) }> }
-->
-g (float[2,2] w) => (y) <int64[1] a={0}> { y=ReduceSum<keepdims=0>(w,a) }
-# a softmax of rows, 18, 18
-g (float[t,2,2] w) => (y) { y=Scan(w)<num_scan_inputs=1, body=b(float[2,2] e)
-=>(float[2,2] r) { r=Softmax<axis=0>(e) }> }
-->
-g (float[t,2,2] w) => (y) { y=Softmax<axis=0>(w) }
-# an operand along the rows, 17, 17
-g (float[2,2] w, float[2] k) => (y) <int64[1] a={1}> { y=Scan(w)<num_scan_inputs=1, body=b(
-float[2] e)
-=>(float[2] r) { r=Add(e,k) }> }
-->
-g (float[2,2] w, float[2] k) => (y) <int64[1] a={1}> { u=Unsqueeze(k,a) y=Add(w,u) }
-# a transposition of rows, 17, 17
-g (float[2,2,2] w) => (y) { y=Scan(w)<num_scan_inputs=1, body=b(float[2,2] e)
-=>(float[2,2] r) { r=Transpose(e) }> }
-->
-g (float[2,2,2] w) => (y) { y=Transpose<perm=[1,0,2]>(w) }
-# rows of no iteration of another size, 17, 17
-g (float[t,3] w) => (y) { y=Scan(w)<num_scan_inputs=1, body=b(float[3] e)=>(float[2] r) {
+g (float[2,n] w) => (y) {
+- y=Scan(w)<num_scan_inputs=1, scan_input_directions=[1], body=b(float[n] e) =>(float[n] r) {
 r=Tanh(e) }> }
-->
-g (float[t,3] w) => (y) { y=Tanh(w) }
++ y=Tanh(w) }
+# outputs backwards, 17, 17
+g (float[2,n] w) => (y) {
+- y=Scan(w)<num_scan_inputs=1, scan_output_directions=[1], body=b( float[n] e) =>(float[n] r) {
+r=Tanh(e) }> }
++ y=Tanh(w) }
+# columns as rows, 17, 17
+g (float[2,2] w) => (y) {
+- y=Scan(w)<num_scan_inputs=1, scan_input_axes=[1], body=b(float[2] e) =>(float[2] r) { r=Tanh(e) }>
+}
++ y=Tanh(w) }
+# an axis of rows, 18, 18
+g (float[2,2] w) => (y) <int64[1] a={0}> {
+- y=Scan(w)<num_scan_inputs=1, body=b(float[2] e) =>(float r) { r=ReduceSum<keepdims=0>(e,a) }> }
++ y=ReduceSum<keepdims=0>(w,a) }
+# a softmax of rows, 18, 18
+g (float[t,2,2] w) => (y) {
+- y=Scan(w)<num_scan_inputs=1, body=b(float[2,2] e) =>(float[2,2] r) { r=Softmax<axis=0>(e) }> }
++ y=Softmax<axis=0>(w) }
+# an operand along the rows, 17, 17
+g (float[2,2] w, float[2] k) => (y) <int64[1] a={1}> {
+- y=Scan(w)<num_scan_inputs=1, body=b( float[2] e) =>(float[2] r) { r=Add(e,k) }> }
++ u=Unsqueeze(k,a) y=Add(w,u) }
+# a transposition of rows, 17, 17
+g (float[2,2,2] w) => (y) {
+- y=Scan(w)<num_scan_inputs=1, body=b(float[2,2] e) =>(float[2,2] r) { r=Transpose(e) }> }
++ y=Transpose<perm=[1,0,2]>(w) }
+# rows of no iteration of another size, 17, 17
+g (float[t,3] w) => (y) {
+- y=Scan(w)<num_scan_inputs=1, body=b(float[3] e)=>(float[2] r) { r=Tanh(e) }> }
++ y=Tanh(w) }
 # rows that a runtime does not stack, 17, 17
-g (float[n] x, int64 t) => (y) { y,r=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u, int64 v) { d=Identity(c) u=Tanh(s) v=Identity(i) }> }
-->
-g (float[n] x, int64 t) => (y) { y,r=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u, int64[k] v) <int64 z={0}, int64 o={1}> { d=Identity(c) u=Tanh(s)
-v=Range(z,i,o) }> }
+g (float[n] x, int64 t) => (y) {
+- y,r=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u, int64 v) { d=Identity(c)
+u=Tanh(s) v=Identity(i) }> }
++ y,r=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u, int64[k] v) <int64
+z={0}, int64 o={1}> { d=Identity(c) u=Tanh(s) v=Range(z,i,o) }> }
 # numbers drawn in each iteration, 17, 17
-g (float[n] x) => (y) <int64 t={2}> { z,y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u, float[1] v) { d=Identity(c) u=Identity(s)
-v=RandomNormal<shape=[1],seed=1.0>() }> }
-->
-g (float[n] x) => (y) <int64[1] a={0}> { z=Identity(x) v=RandomNormal<shape=[1],seed=1.0>()
-r=Unsqueeze(v,a) y=Concat<axis=0>(r,r) }
+g (float[n] x) => (y)
+- <int64 t={2}> { z,y=Loop(t,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u, float[1]
+v) { d=Identity(c) u=Identity(s) v=RandomNormal<shape=[1],seed=1.0>() }> }
++ <int64[1] a={0}> { z=Identity(x) v=RandomNormal<shape=[1],seed=1.0>() r=Unsqueeze(v,a)
+y=Concat<axis=0>(r,r) }
 # a loop in a loop, 17, 17
-g (float[n] x, int64 t) => (y) <int64 two={2}> { y=Loop(two,,x)<body=b(int64 i, bool c, float[n] s)
-=>(bool d, float[n] u) { d=Identity(c) a=Loop(t,,s)<body=e(int64 j, bool f, float[n] p)
-=>(bool h, float[n] q) { h=Identity(f) q=Tanh(p) }> u=Loop(t,,s)<body=k(int64 j, bool f,
-float[n] p)=>(bool h, float[n] q) { h=Identity(f) q=Add(p,a) }> }> }
-->
-g (float[n] x, int64 t) => (y) { a=Loop(t,,x)<body=e(int64 j, bool f, float[n] p)
-=>(bool h, float[n] q) { h=Identity(f) q=Tanh(p) }> s=Loop(t,,x)<body=k(int64 j, bool f,
-float[n] p)=>(bool h, float[n] q) { h=Identity(f) q=Add(p,a) }> y=Loop(t,,s)<body=k(int64 j, bool f,
-float[n] p)=>(bool h, float[n] q) { h=Identity(f) q=Add(p,a) }> }
+g (float[n] x, int64 t) => (y)
+- <int64 two={2}> { y=Loop(two,,x)<body=b(int64 i, bool c, float[n] s) =>(bool d, float[n] u) {
+d=Identity(c) a=Loop(t,,s)<body=e(int64 j, bool f, float[n] p) =>(bool h, float[n] q) {
+h=Identity(f) q=Tanh(p) }> u=Loop(t,,s)<body=k(int64 j, bool f, float[n] p)=>(bool h, float[n] q) {
+h=Identity(f) q=Add(p,a) }> }> }
++ { a=Loop(t,,x)<body=e(int64 j, bool f, float[n] p) =>(bool h, float[n] q) { h=Identity(f)
+q=Tanh(p) }> s=Loop(t,,x)<body=k(int64 j, bool f, float[n] p)=>(bool h, float[n] q) { h=Identity(f)
+q=Add(p,a) }> y=Loop(t,,s)<body=k(int64 j, bool f, float[n] p)=>(bool h, float[n] q) { h=Identity(f)
+q=Add(p,a) }> }
 # an If of another domain, 17, 17
 <ir_version: 8, opset_import: ["" : 17, "o" : 1]> g (int64[n] x) => (int64[n] y) <bool f={0}> {
-y=Neg(x) z=o.If(f)<else_branch=a()=>(v) { v=Neg(x) }> }
-->
-<ir_version: 8, opset_import: ["" : 17, "o" : 1]> g (int64[n] x) => (int64[n] y) <bool f={0}> {
-y=Neg(x) z=o.If(f)<else_branch=a()=>(v) { v=Neg(x) }, then_branch=b()=>(w) { w=Div(x,x) }> }
+y=Neg(x)
+- z=o.If(f)<else_branch=a()=>(v) { v=Neg(x) }> }
++ z=o.If(f)<else_branch=a()=>(v) { v=Neg(x) }, then_branch=b()=>(w) { w=Div(x,x) }> }
 # elements in another order, 17, 17
-g (float[n] x, float[n] w) => (y) { e=SequenceEmpty() a=SequenceInsert(e,x) b=SequenceInsert(a,w)
-y=ConcatFromSequence<axis=0>(b) }
-->
-g (float[n] x, float[n] w) => (y) { y=Concat<axis=0>(w,x) }
+g (float[n] x, float[n] w) => (y) {
+- e=SequenceEmpty() a=SequenceInsert(e,x) b=SequenceInsert(a,w) y=ConcatFromSequence<axis=0>(b) }
++ y=Concat<axis=0>(w,x) }
 # elements inserted in front, 17, 17
-g (float[n] x, float[n] w) => (y) <int64 z={0}> { a=SequenceConstruct(x) b=SequenceInsert(a,w,z)
-y=ConcatFromSequence<axis=0>(b) }
-->
-g (float[n] x, float[n] w) => (y) { y=Concat<axis=0>(x,w) }
+g (float[n] x, float[n] w) => (y)
+- <int64 z={0}> { a=SequenceConstruct(x) b=SequenceInsert(a,w,z) y=ConcatFromSequence<axis=0>(b) }
++ { y=Concat<axis=0>(x,w) }
 # an element that is not there, 17, 17
-g (float[n] x) => (y) { y=Neg(x) }
-->
-g (float[n] x) => (y) <int64 k={1}> { a=SequenceConstruct(x) b=SequenceAt(a,k) y=Neg(x) }
+g (float[n] x) => (y)
+- { y=Neg(x) }
++ <int64 k={1}> { a=SequenceConstruct(x) b=SequenceAt(a,k) y=Neg(x) }
 # elements along a new axis, 17, 17
 g (float[2,2] x, float[2,2] w) => (y) { a=SequenceConstruct(x,w)
-y=ConcatFromSequence<axis=0,new_axis=1>(a) }
-->
-g (float[2,2] x, float[2,2] w) => (y) { a=SequenceConstruct(x,w)
-y=ConcatFromSequence<axis=1,new_axis=1>(a) }
+- y=ConcatFromSequence<axis=0,new_axis=1>(a) }
++ y=ConcatFromSequence<axis=1,new_axis=1>(a) }
 # another epsilon, 17, 17
-g (float[n,2] x, float[2] w) => (y) <float e={0.1}, int64[1] a={1}> {
-y=LayerNormalization<axis=-1,epsilon=0.2>(x,w) }
-->
-g (float[n,2] x, float[2] w) => (y) <float e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m)
-q=Mul(f,f) v=ReduceMean<axes=[1]>(q) z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
+g (float[n,2] x, float[2] w) => (y)
+- <float e={0.1}, int64[1] a={1}> { y=LayerNormalization<axis=-1,epsilon=0.2>(x,w) }
++ <float e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m) q=Mul(f,f) v=ReduceMean<axes=[1]>(q)
+z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
 # a mean of another axis, 17, 17
-g (float[2,2] x, float[2] w) => (y) { y=LayerNormalization<axis=0,epsilon=0.1>(x,w) }
-->
-g (float[2,2] x, float[2] w) => (y) <float e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m)
-q=Mul(f,f) v=ReduceMean<axes=[1]>(q) z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
+g (float[2,2] x, float[2] w) => (y)
+- { y=LayerNormalization<axis=0,epsilon=0.1>(x,w) }
++ <float e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m) q=Mul(f,f) v=ReduceMean<axes=[1]>(q)
+z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
 # a mean of doubles, 17, 17
-g (double[n,2] x, double[2] w) => (y) { y=LayerNormalization<axis=1,epsilon=0.1>(x,w) }
-->
-g (double[n,2] x, double[2] w) => (y) <double e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m)
-q=Mul(f,f) v=ReduceMean<axes=[1]>(q) z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
+g (double[n,2] x, double[2] w) => (y)
+- { y=LayerNormalization<axis=1,epsilon=0.1>(x,w) }
++ <double e={0.1}> { m=ReduceMean<axes=[1]>(x) f=Sub(x,m) q=Mul(f,f) v=ReduceMean<axes=[1]>(q)
+z=Add(v,e) r=Sqrt(z) i=Reciprocal(r) h=Mul(f,i) y=Mul(h,w) }
 # backwards from the end, 17, 17
-g (float[3] x) => (y) <int64[1] s={-1}, int64[1] e={-9}, int64[1] a={0}, int64[1] t={-1}> {
-y=Slice(x,s,e,a,t) }
-->
-g (float[3] x) => (y) { y=Identity(x) }
+g (float[3] x) => (y)
+- <int64[1] s={-1}, int64[1] e={-9}, int64[1] a={0}, int64[1] t={-1}> { y=Slice(x,s,e,a,t) }
++ { y=Identity(x) }
 # rows that are equal in themselves, 17, 17
-g (float[2,2] x) => (y) <float[2,2] k={1,1,2,2}> { y=Add(x,k) }
-->
-g (float[2,2] x) => (y) <float[2] k={1,2}> { y=Add(x,k) }
+g (float[2,2] x) => (y)
+- <float[2,2] k={1,1,2,2}> { y=Add(x,k) }
++ <float[2] k={1,2}> { y=Add(x,k) }
 # equal rows of an unknown shape, 17, 17
-g (float x) => (y) <float[2,2] k={1,2,1,2}> { y=Add(x,k) }
-->
-g (float x) => (y) <float[2] k={1,2}> { y=Add(x,k) }
+g (float x) => (y)
+- <float[2,2] k={1,2,1,2}> { y=Add(x,k) }
++ <float[2] k={1,2}> { y=Add(x,k) }
 # rows and columns of a product, 17, 17
-g (float[2,2] x, float[2,2] w) => (y) { m=MatMul(x,w) y=Transpose(m) }
-->
-g (float[2,2] x, float[2,2] w) => (y) { t=Transpose(x) y=MatMul(t,w) }
+g (float[2,2] x, float[2,2] w) => (y) {
+- m=MatMul(x,w) y=Transpose(m) }
++ t=Transpose(x) y=MatMul(t,w) }
 # a view of a product, 17, 17
-g (float[2,2] x, float[2,4] w) => (y) <int64[2] s={4,2}> { m=MatMul(x,w) y=Reshape(m,s) }
-->
-g (float[2,2] x, float[2,4] w) => (y) <int64[2] s={4,1}, int64[2] i={0,1}> { r=Reshape(x,s)
-v=Gather<axis=1>(w,i) q=Gather<axis=0>(v,i) z=Gather<axis=0>(w,i) y=MatMul(x,z) }
+g (float[2,2] x, float[2,4] w) => (y)
+- <int64[2] s={4,2}> { m=MatMul(x,w) y=Reshape(m,s) }
++ <int64[2] s={4,1}, int64[2] i={0,1}> { r=Reshape(x,s) v=Gather<axis=1>(w,i) q=Gather<axis=0>(v,i)
+z=Gather<axis=0>(w,i) y=MatMul(x,z) }
 # a product by a factor, 17, 17
-g (float[2,2] x, float[2,2] w, float[2] k) => (y) { y=Gemm<beta=2.0>(x,w,k) }
-->
-g (float[2,2] x, float[2,2] w, float[2] k) => (y) { m=MatMul(x,w) y=Add(m,k) }
+g (float[2,2] x, float[2,2] w, float[2] k) => (y) {
+- y=Gemm<beta=2.0>(x,w,k) }
++ m=MatMul(x,w) y=Add(m,k) }
 # a product with a larger summand, 17, 17
-g (float[1,2] x, float[2,2] w, float[3,2] k) => (y) { m=MatMul(x,w) y=Add(m,k) }
-->
-g (float[1,2] x, float[2,2] w, float[3,2] k) => (y) { y=Gemm(x,w,k) }
+g (float[1,2] x, float[2,2] w, float[3,2] k) => (y) {
+- m=MatMul(x,w) y=Add(m,k) }
++ y=Gemm(x,w,k) }
 # a product of integers, 17, 17
-g (int32[1,2] x, int32[2,2] w, int32[2] k) => (y) { m=MatMul(x,w) y=Add(m,k) }
-->
-g (int32[1,2] x, int32[2,2] w, int32[2] k) => (y) { y=Gemm(x,w,k) }
+g (int32[1,2] x, int32[2,2] w, int32[2] k) => (y) {
+- m=MatMul(x,w) y=Add(m,k) }
++ y=Gemm(x,w,k) }
 # slopes of more axes, 17, 17
-g (float[1] x, float[3] w) => (y) { y=Neg(x) }
-->
-g (float[1] x, float[3] w) => (y) { d=PRelu(x,w) y=Neg(x) }
+g (float[1] x, float[3] w) => (y) {
+- y=Neg(x) }
++ d=PRelu(x,w) y=Neg(x) }
 # a size of int32, 17, 17
-g (float[n,0] x) => (float[n,0] y) <float z={0}> { s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c)
-y=Expand(z,d) }
-->
-g (float[n,0] x) => (float[n,0] y) <float z={0}> { s=Shape(x) y=Expand(z,s) }
+g (float[n,0] x) => (float[n,0] y) <float z={0}> { s=Shape(x)
+- c=Cast<to=6>(s) d=Cast<to=7>(c) y=Expand(z,d) }
++ y=Expand(z,s) }
 # a larger of two zeros, 17, 17
-g (float[n] x) => (y) <float a={-0.0}, float b={0}> { m=Max(a,b) y=Div(x,m) }
-->
-g (float[n] x) => (y) <float a={-0.0}> { y=Div(x,a) }
+g (float[n] x) => (y)
+- <float a={-0.0}, float b={0}> { m=Max(a,b) y=Div(x,m) }
++ <float a={-0.0}> { y=Div(x,a) }
 # a whole number beyond int32, 17, 17
-g (int32[n] x) => (y) <float k={3000000000}> { c=Cast<to=6>(k) y=Add(x,c) }
-->
-g (int32[n] x) => (y) <int32 k={2147483647}> { y=Add(x,k) }
+g (int32[n] x) => (y)
+- <float k={3000000000}> { c=Cast<to=6>(k) y=Add(x,c) }
++ <int32 k={2147483647}> { y=Add(x,k) }
 # a product with one less, 17, 17
-g (int64[n] x) => (y) <int64 k={-2}> { y=Mul(x,k) }
-->
-g (int64[n] x) => (y) { y=Neg(x) }
+g (int64[n] x) => (y)
+- <int64 k={-2}> { y=Mul(x,k) }
++ { y=Neg(x) }
 # states that are not zero, 17, 17
-g (float[t,b,2] x, float[1,3,2] w, float[1,3,3] r, float[2,b,3] h) => (y) <int64[1] a={0},
-int64[1] e={1}> { i=Slice(h,a,e,a) y=RNN<hidden_size=3>(x,w,r,,,i) }
-->
-g (float[t,b,2] x, float[1,3,2] w, float[1,3,3] r, float[2,b,3] h) => (y) {
-y=RNN<hidden_size=3>(x,w,r) }
+g (float[t,b,2] x, float[1,3,2] w, float[1,3,3] r, float[2,b,3] h) => (y)
+- <int64[1] a={0}, int64[1] e={1}> { i=Slice(h,a,e,a) y=RNN<hidden_size=3>(x,w,r,,,i) }
++ { y=RNN<hidden_size=3>(x,w,r) }
 # rows in the other order, 17, 17
-g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,
-scan_input_directions=[1],body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
+g (float[t,2] x, float[2] h) => (y) {
+- z,y=Scan(h,x)<num_scan_inputs=1, scan_input_directions=[1],body=b(float[2] s, float[2]
+e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Tanh(u) }> }
++ z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
 u=Add(s,e) r=Tanh(u) }> }
-->
-g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
-float[2] e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Tanh(u) }> }
 # results in the other order, 17, 17
-g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,
-scan_output_directions=[1],body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
+g (float[t,2] x, float[2] h) => (y) {
+- z,y=Scan(h,x)<num_scan_inputs=1, scan_output_directions=[1],body=b(float[2] s, float[2]
+e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Tanh(u) }> }
++ z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
 u=Add(s,e) r=Tanh(u) }> }
-->
-g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
-float[2] e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Tanh(u) }> }
 # rows along another axis, 17, 17
-g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,scan_input_axes=[1],
-body=b(float[t] s, float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
-->
-g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[t] s,
-float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
+g (float[t,t] x, float[t] h) => (y) {
+- z,y=Scan(h,x)<num_scan_inputs=1,scan_input_axes=[1], body=b(float[t] s, float[t] e)=>(float[t] u,
+float[t] r) { u=Add(s,e) r=Tanh(u) }> }
++ z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[t] s, float[t] e)=>(float[t] u, float[t] r) {
+u=Add(s,e) r=Tanh(u) }> }
 # results along another axis, 17, 17
-g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,scan_output_axes=[1],
-body=b(float[t] s, float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
-->
-g (float[t,t] x, float[t] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[t] s,
-float[t] e)=>(float[t] u, float[t] r) { u=Add(s,e) r=Tanh(u) }> }
+g (float[t,t] x, float[t] h) => (y) {
+- z,y=Scan(h,x)<num_scan_inputs=1,scan_output_axes=[1], body=b(float[t] s, float[t] e)=>(float[t] u,
+float[t] r) { u=Add(s,e) r=Tanh(u) }> }
++ z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[t] s, float[t] e)=>(float[t] u, float[t] r) {
+u=Add(s,e) r=Tanh(u) }> }
 # a division before a recurrence without iterations, 17, 17
-g (int64[t] x, int64 h, int64 k, int64 n) => (y) <bool c={1}> { y=Loop(n,c,h)<body=b(int64 i,
-bool d, int64 s)=>(bool f, int64 u) { f=Identity(d) q=Div(h,k) u=Add(s,q) }> }
-->
-g (int64[t] x, int64 h, int64 k, int64 n) => (y) <bool c={1}> { q=Div(h,k)
-y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { f=Identity(d)
+g (int64[t] x, int64 h, int64 k, int64 n) => (y) <bool c={1}> {
+- y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { f=Identity(d) q=Div(h,k)
+u=Add(s,q) }> }
++ q=Div(h,k) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { f=Identity(d)
 u=Add(s,q) }> }
 # quotients of rows that no iteration reads, 17, 17
 g (int64[t] x, int64 h, int64 k) => (y) <int64 z={0}, int64 o={1}> { a=Shape(x) n=Gather(a,z)
-c=Less(h,k) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { e=Gather(x,i)
-q=Div(o,e) u=Add(s,q) f=Less(u,k) }> }
-->
-g (int64[t] x, int64 h, int64 k) => (y) <int64 z={0}, int64 o={1}> { a=Shape(x) n=Gather(a,z)
-c=Less(h,k) p=Div(o,x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
-q=Gather(p,i) u=Add(s,q) f=Less(u,k) }> }
+c=Less(h,k)
+- y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { e=Gather(x,i) q=Div(o,e)
+u=Add(s,q) f=Less(u,k) }> }
++ p=Div(o,x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { q=Gather(p,i)
+u=Add(s,q) f=Less(u,k) }> }
 # quotients of rows that one branch reads, 17, 17
 g (int64[t] x, int64 h, bool k) => (y) <int64 z={0}, int64 o={1}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
-f=Identity(c) e=Gather(x,i) q=If(k)<then_branch=p()=>(v) { v=Div(o,e) },
-else_branch=r()=>(w) { w=Neg(e) }> u=Add(s,q) }> }
-->
-g (int64[t] x, int64 h, bool k) => (y) <int64 z={0}, int64 o={1}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) l=Div(o,x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
-f=Identity(c) e=Gather(x,i) q=If(k)<then_branch=p()=>(v) { v=Gather(l,i) },
-else_branch=r()=>(w) { w=Neg(e) }> u=Add(s,q) }> }
+n=Gather(a,z)
+- y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { f=Identity(c) e=Gather(x,i)
+q=If(k)<then_branch=p()=>(v) { v=Div(o,e) }, else_branch=r()=>(w) { w=Neg(e) }> u=Add(s,q) }> }
++ l=Div(o,x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) { f=Identity(c)
+e=Gather(x,i) q=If(k)<then_branch=p()=>(v) { v=Gather(l,i) }, else_branch=r()=>(w) { w=Neg(e) }>
+u=Add(s,q) }> }
 # rows beyond those that are read, 17, 17
-g (int64[t] x, int64[n] k, int64 h) => (y) <int64 z={0}, bool c={1}> { a=Shape(k)
-n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
+g (int64[t] x, int64[n] k, int64 h) => (y) <int64 z={0}, bool c={1}> {
+- a=Shape(k) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
 f=Identity(c) e=Gather(x,i) q=Neg(e) u=Add(s,q) }> }
-->
-g (int64[t] x, int64[n] k, int64 h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) p=Neg(x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64 u) {
-f=Identity(c) q=Gather(p,i) u=Add(s,q) }> }
++ a=Shape(x) n=Gather(a,z) p=Neg(x) y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s)=>(bool f, int64
+u) { f=Identity(c) q=Gather(p,i) u=Add(s,q) }> }
 # a row of as many rows as there are not, 17, 17
-g (float[t] x, float[n] k) => (y) <int64 z={0}, bool c={1}> { a=Shape(k) n=Gather(a,z)
-y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float r) { f=Identity(c) r=Gather(x,i) }> }
-->
-g (float[t] x, float[n] k) => (y) { y=Identity(x) }
+g (float[t] x, float[n] k) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(k) n=Gather(a,z) y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f,
+float r) { f=Identity(c) r=Gather(x,i) }> }
++ { y=Identity(x) }
 # rows of other sizes without iterations, 17, 17
-g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
-float[2] e)=>(float[2] u, float[3] r) { u=Add(s,e) r=Concat<axis=0>(u,u) }> }
-->
-g (float[t,2] x, float[2] h) => (y) { z,k=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
-float[2] e)=>(float[2] u, float[2] r) { u=Add(s,e) r=Identity(u) }> y=Concat<axis=1>(k,k) }
+g (float[t,2] x, float[2] h) => (y) {
+- z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s, float[2] e)=>(float[2] u, float[3] r) {
+u=Add(s,e) r=Concat<axis=0>(u,u) }> }
++ z,k=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
+u=Add(s,e) r=Identity(u) }> y=Concat<axis=1>(k,k) }
 # operands that never met, 17, 17
-g (float[t,n] x, float[m] k, float[n] h) => (y) { y,r=Scan(h,x)<num_scan_inputs=1,body=b(
-float[n] s, float[n] e)=>(float[n] u, float[n] v) { q=Add(e,k) u=Identity(s) v=Tanh(q) }> }
-->
-g (float[t,n] x, float[m] k, float[n] h) => (y) { q=Add(x,k) v=Tanh(q) y=Identity(h) }
+g (float[t,n] x, float[m] k, float[n] h) => (y) {
+- y,r=Scan(h,x)<num_scan_inputs=1,body=b( float[n] s, float[n] e)=>(float[n] u, float[n] v) {
+q=Add(e,k) u=Identity(s) v=Tanh(q) }> }
++ q=Add(x,k) v=Tanh(q) y=Identity(h) }
 # a part that grows with the number, 17, 17
 g (float[t] x) => (y) <int64 z={0}, int64[1] o={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float r) { f=Identity(c) j=Unsqueeze(i,o)
+- y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float r) { f=Identity(c) j=Unsqueeze(i,o)
 p=Slice(x,o,j) r=ReduceSum<keepdims=0>(p) }> }
-->
-g (float[t] x) => (y) <int64 z={0}, int64[1] o={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-k=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[m] p) { f=Identity(c) j=Unsqueeze(i,o)
++ k=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[m] p) { f=Identity(c) j=Unsqueeze(i,o)
 p=Slice(x,o,j) }> l=ReduceSum<keepdims=0>(k) y=Expand(l,a) }
 # a number of another loop, 17, 17
 g (float[t] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c)
-r=Loop(n,c)<body=q(int64 j, bool k)=>(bool l, float v) { l=Identity(c) v=Gather(x,i) }> }> }
-->
-g (float[t] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c) r=Identity(x) }> }
+- y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c) r=Loop(n,c)<body=q(int64
+j, bool k)=>(bool l, float v) { l=Identity(c) v=Gather(x,i) }> }> }
++ y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c) r=Identity(x) }> }
 # draws of each iteration, 17, 17
-g (float[t,2] x) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e)=>(float[2] r) {
-q=RandomNormalLike(e) r=Add(e,q) }> }
-->
-g (float[t,2] x) => (y) { q=RandomNormalLike(x) y=Add(x,q) }
+g (float[t,2] x) => (y) {
+- y=Scan(x)<num_scan_inputs=1,body=b(float[2] e)=>(float[2] r) { q=RandomNormalLike(e) r=Add(e,q) }>
+}
++ q=RandomNormalLike(x) y=Add(x,q) }
 # a recurrence of the row before, 17, 17
-g (float[t,2] x, float[2] h) => (y) { z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s,
-float[2] e)=>(float[2] u, float[2] r) { u=Tanh(e) r=Add(s,e) }> }
-->
-g (float[t,2] x, float[2] h) => (y) { q=Tanh(x) y=Add(q,x) }
+g (float[t,2] x, float[2] h) => (y) {
+- z,y=Scan(h,x)<num_scan_inputs=1,body=b(float[2] s, float[2] e)=>(float[2] u, float[2] r) {
+u=Tanh(e) r=Add(s,e) }> }
++ q=Tanh(x) y=Add(q,x) }
 # scan inputs of two sizes, 17, 17
-g (float[t] x, float[n] k) => (y) { y=Scan(x,k)<num_scan_inputs=2,body=b(float e, float f)
-=>(float r) { r=Neg(e) }> }
-->
-g (float[t] x, float[n] k) => (y) { y=Scan(k,x)<num_scan_inputs=2,body=b(float f, float e)
-=>(float r) { r=Neg(f) }> }
+g (float[t] x, float[n] k) => (y) {
+- y=Scan(x,k)<num_scan_inputs=2,body=b(float e, float f) =>(float r) { r=Neg(e) }> }
++ y=Scan(k,x)<num_scan_inputs=2,body=b(float f, float e) =>(float r) { r=Neg(f) }> }
 # a row that no iteration changes, 17, 17
-g (float[3,2] x, float[2,2] k) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e)
-=>(float[2,2] r) { r=Transpose(k) }> }
-->
-g (float[3,2] x, float[2,2] k) => (y) <int64[3] s={3,2,2}> { y=Expand(k,s) }
+g (float[3,2] x, float[2,2] k) => (y)
+- { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e) =>(float[2,2] r) { r=Transpose(k) }> }
++ <int64[3] s={3,2,2}> { y=Expand(k,s) }
 # a dead state of another loop, 17, 17
 g (float[t] x) => (y) <int64 z={0}, int64 o={5}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y,e=Loop(n,c,z,z)<body=b(int64 i, bool d, int64 s, int64 k)=>(bool f, int64 u, int64 m) {
+- y,e=Loop(n,c,z,z)<body=b(int64 i, bool d, int64 s, int64 k)=>(bool f, int64 u, int64 m) {
 f=Identity(c) u=Add(s,i) m=Identity(k) w=Gather(x,k) }> }
-->
-g (float[t] x) => (y) <int64 z={0}, int64 o={5}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y,e=Loop(n,c,z,o)<body=b(int64 i, bool d, int64 s, int64 k)=>(bool f, int64 u, int64 m) {
++ y,e=Loop(n,c,z,o)<body=b(int64 i, bool d, int64 s, int64 k)=>(bool f, int64 u, int64 m) {
 f=Identity(c) u=Add(s,i) m=Identity(k) w=Gather(x,k) }> }
 # rows that begin with others, 17, 17
-g (float[t,2] x, float[1,2] h) => (y) <int64 z={0}, bool c={1}, int64[1] o={0}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[p,2] s)=>(bool f, float[q,2] u) {
-f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=0>(s,r) }> }
-->
-g (float[t,2] x, float[1,2] h) => (y) { y=Identity(x) w=Neg(h) }
+g (float[t,2] x, float[1,2] h) => (y)
+- <int64 z={0}, bool c={1}, int64[1] o={0}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i,
+bool d, float[p,2] s)=>(bool f, float[q,2] u) { f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o)
+u=Concat<axis=0>(s,r) }> }
++ { y=Identity(x) w=Neg(h) }
 # rows in front of others, 17, 17
-g (float[3,2] x) => (y) <int64 n={3}, bool c={1}, int64[1] o={0}, int64[2] z={0,2}> {
-h=ConstantOfShape(z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[p,2] s)=>(bool f, float[q,2] u) {
-f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=0>(r,s) }> }
-->
-g (float[3,2] x) => (y) { y=Identity(x) }
+g (float[3,2] x) => (y)
+- <int64 n={3}, bool c={1}, int64[1] o={0}, int64[2] z={0,2}> { h=ConstantOfShape(z)
+y=Loop(n,c,h)<body=b(int64 i, bool d, float[p,2] s)=>(bool f, float[q,2] u) { f=Identity(c)
+e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=0>(r,s) }> }
++ { y=Identity(x) }
 # columns that grow, 17, 17
-g (float[t,2] x) => (y) <int64 z={0}, bool c={1}, int64[1] o={1}, int64[2] k={2,0}> { a=Shape(x)
-n=Gather(a,z) h=ConstantOfShape(k) y=Loop(n,c,h)<body=b(int64 i, bool d, float[2,p] s)=>(bool f,
-float[2,q] u) { f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=1>(s,r) }> }
-->
-g (float[t,2] x) => (y) { y=Identity(x) }
+g (float[t,2] x) => (y)
+- <int64 z={0}, bool c={1}, int64[1] o={1}, int64[2] k={2,0}> { a=Shape(x) n=Gather(a,z)
+h=ConstantOfShape(k) y=Loop(n,c,h)<body=b(int64 i, bool d, float[2,p] s)=>(bool f, float[2,q] u) {
+f=Identity(c) e=Gather(x,i) r=Unsqueeze(e,o) u=Concat<axis=1>(s,r) }> }
++ { y=Identity(x) }
 # a list from its end, 17, 17
-g (float[t,2] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) q=SequenceEmpty()
-l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2]) s)=>(bool f, seq(float[2]) u) { f=Identity(c)
-e=Gather(x,i) u=SequenceInsert(s,e,z) }> y=ConcatFromSequence<axis=0,new_axis=1>(l) }
-->
-g (float[t,2] x) => (y) { y=Identity(x) }
+g (float[t,2] x) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) q=SequenceEmpty() l=Loop(n,c,q)<body=b(int64
+i, bool d, seq(float[2]) s)=>(bool f, seq(float[2]) u) { f=Identity(c) e=Gather(x,i)
+u=SequenceInsert(s,e,z) }> y=ConcatFromSequence<axis=0,new_axis=1>(l) }
++ { y=Identity(x) }
 # a list with a first element, 17, 17
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-q=SequenceConstruct(h) l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2]) s)=>(bool f,
-seq(float[2]) u) { f=Identity(c) e=Gather(x,i) u=SequenceInsert(s,e) }>
-y=ConcatFromSequence<axis=0,new_axis=1>(l) }
-->
-g (float[t,2] x, float[2] h) => (y) { y=Identity(x) w=Neg(h) }
-# a list joined along another axis, 17, 17
-g (float[2,2] x) => (y) <int64 n={2}, bool c={1}> { q=SequenceEmpty()
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) q=SequenceConstruct(h)
 l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2]) s)=>(bool f, seq(float[2]) u) { f=Identity(c)
-e=Gather(x,i) u=SequenceInsert(s,e) }> y=ConcatFromSequence<axis=1,new_axis=1>(l) }
-->
-g (float[2,2] x) => (y) { y=Identity(x) }
+e=Gather(x,i) u=SequenceInsert(s,e) }> y=ConcatFromSequence<axis=0,new_axis=1>(l) }
++ { y=Identity(x) w=Neg(h) }
+# a list joined along another axis, 17, 17
+g (float[2,2] x) => (y)
+- <int64 n={2}, bool c={1}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b(int64 i, bool d, seq(float[2])
+s)=>(bool f, seq(float[2]) u) { f=Identity(c) e=Gather(x,i) u=SequenceInsert(s,e) }>
+y=ConcatFromSequence<axis=1,new_axis=1>(l) }
++ { y=Identity(x) }
 # columns for rows, 17, 17
-g (float[t,t] x) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f, float[t] r) { f=Identity(c) r=Gather<axis=1>(x,i) }> }
-->
-g (float[t,t] x) => (y) { y=Identity(x) }
+g (float[t,t] x) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c)<body=b(int64 i, bool d)=>(bool f,
+float[t] r) { f=Identity(c) r=Gather<axis=1>(x,i) }> }
++ { y=Identity(x) }
 # the place of a maximum of no element, 17, 17
-g (float[n,2] x) => (y) { y=Neg(x) }
-->
-g (float[n,2] x) => (y) { y=Neg(x) k=ArgMax<axis=0>(x) }
+g (float[n,2] x) => (y) { y=Neg(x)
+- }
++ k=ArgMax<axis=0>(x) }
 # sizes that are alike for one number, 17, 17
-g (float[n] x) => (bool y) <int64 o={1}> { s=Size(x) y=Equal(s,o) }
-->
-g (float[n] x) => (bool y) <bool f={0}> { y=Identity(f) }
+g (float[n] x) => (bool y)
+- <int64 o={1}> { s=Size(x) y=Equal(s,o) }
++ <bool f={0}> { y=Identity(f) }
 # an operator before rows that are turned, 18, 18
-g (float[3,3] x, float[3] b) => (y) { r=Transpose(x) y=Add(r,b) }
-->
-g (float[3,3] x, float[3] b) => (y) { r=Add(x,b) y=Transpose(r) }
+g (float[3,3] x, float[3] b) => (y) {
+- r=Transpose(x) y=Add(r,b) }
++ r=Add(x,b) y=Transpose(r) }
 # a product before rows that are turned, 18, 18
-g (float[3,3] x, float[3,3] w) => (y) { r=Transpose(x) y=MatMul(r,w) }
-->
-g (float[3,3] x, float[3,3] w) => (y) { r=MatMul(x,w) y=Transpose(r) }
+g (float[3,3] x, float[3,3] w) => (y) {
+- r=Transpose(x) y=MatMul(r,w) }
++ r=MatMul(x,w) y=Transpose(r) }
 # an operand for each row before regrouped rows, 18, 18
-g (float[4,1,3] x, float[2,2,1] b) => (y) <int64[3] s={2,2,3}, int64[3] l={4,1,3}> { r=Reshape(x,s)
-k=Add(r,b) y=Reshape(k,l) }
-->
-g (float[4,1,3] x, float[2,2,1] b) => (y) <int64[3] s={1,4,1}> { k=Reshape(b,s)
-u=Transpose<perm=[1,2,0]>(k) v=Transpose<perm=[2,0,1]>(b) y=Add(x,v) }
+g (float[4,1,3] x, float[2,2,1] b) => (y)
+- <int64[3] s={2,2,3}, int64[3] l={4,1,3}> { r=Reshape(x,s) k=Add(r,b) y=Reshape(k,l) }
++ <int64[3] s={1,4,1}> { k=Reshape(b,s) u=Transpose<perm=[1,2,0]>(k) v=Transpose<perm=[2,0,1]>(b)
+y=Add(x,v) }
 # rows of a Scan backwards, 18, 18
-g (float[t,2] x) => (y) { y=Scan(x)<num_scan_inputs=1, scan_input_directions=[1],body=b(float[2] e)
-=> (float[2] r) { r=Tanh(e) }> }
-->
-g (float[t,2] x) => (y) { y=Scan(x)<num_scan_inputs=1,body=b(float[2] e) => (float[2] r) {
+g (float[t,2] x) => (y) {
+- y=Scan(x)<num_scan_inputs=1, scan_input_directions=[1],body=b(float[2] e) => (float[2] r) {
 r=Tanh(e) }> }
++ y=Scan(x)<num_scan_inputs=1,body=b(float[2] e) => (float[2] r) { r=Tanh(e) }> }
 # all rows but the last one backwards, 18, 18
-g (float[t,2] x) => (y) <int64[1] a={-2}, int64[1] b={-9223372036854775808}, int64[1] k={0},
-int64[1] m={-1}> { r=Slice(x,a,b,k,m) y=Shape(r) }
-->
-g (float[t,2] x) => (y) { y=Shape(x) }
+g (float[t,2] x) => (y)
+- <int64[1] a={-2}, int64[1] b={-9223372036854775808}, int64[1] k={0}, int64[1] m={-1}> {
+r=Slice(x,a,b,k,m) y=Shape(r) }
++ { y=Shape(x) }
 # every second row backwards, 18, 18
-g (float[t,2] x) => (y) <int64[1] a={-1}, int64[1] b={-9223372036854775808}, int64[1] k={0},
-int64[1] m={-2}> { r=Slice(x,a,b,k,m) y=Shape(r) }
-->
-g (float[t,2] x) => (y) { y=Shape(x) }
+g (float[t,2] x) => (y)
+- <int64[1] a={-1}, int64[1] b={-9223372036854775808}, int64[1] k={0}, int64[1] m={-2}> {
+r=Slice(x,a,b,k,m) y=Shape(r) }
++ { y=Shape(x) }
 # rows below a limit, 18, 18
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, bool c={1}> {  y=Loop(n,c)<body=b(int64 i, bool d) =>
-(bool f, float[2] r) { f=Identity(d) e=Gather(x,i) r=Tanh(e) }>  }
-->
-g (float[t,2] x, int64 n) => (y) { y=Tanh(x) }
+g (float[t,2] x, int64 n) => (y)
+- <int64 z={0}, bool c={1}> { y=Loop(n,c)<body=b(int64 i, bool d) => (bool f, float[2] r) {
+f=Identity(d) e=Gather(x,i) r=Tanh(e) }> }
++ { y=Tanh(x) }
 # rows below a limit of at least one, 18, 18
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, bool c={1}> {  y=Loop(n,c)<body=b(int64 i, bool d) =>
-(bool f, float[2] r) { f=Identity(d) e=Gather(x,i) r=Tanh(e) }>  }
-->
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}> { l=Max(n,o) k=Range(z,l,o)
-e=Gather(x,k) y=Tanh(e) }
+g (float[t,2] x, int64 n) => (y)
+- <int64 z={0}, bool c={1}> { y=Loop(n,c)<body=b(int64 i, bool d) => (bool f, float[2] r) {
+f=Identity(d) e=Gather(x,i) r=Tanh(e) }> }
++ <int64 z={0}, int64 o={1}> { l=Max(n,o) k=Range(z,l,o) e=Gather(x,k) y=Tanh(e) }
 # rows of a loop that a row ends, 18, 18
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, bool c={1}> {  y=Loop(n,c)<body=b(int64 i, bool d) =>
-(bool f, float[2] r) { e=Gather(x,i) q=Gather(e,z) f=Cast<to=9>(q) r=Tanh(e) }>  }
-->
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}> { l=Max(n,z) k=Range(z,l,o)
-e=Gather(x,k) y=Tanh(e) }
+g (float[t,2] x, int64 n) => (y)
+- <int64 z={0}, bool c={1}> { y=Loop(n,c)<body=b(int64 i, bool d) => (bool f, float[2] r) {
+e=Gather(x,i) q=Gather(e,z) f=Cast<to=9>(q) r=Tanh(e) }> }
++ <int64 z={0}, int64 o={1}> { l=Max(n,z) k=Range(z,l,o) e=Gather(x,k) y=Tanh(e) }
 # the last row of none, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) e=Slice(r,m,l,z) y=Squeeze(e,z) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) r=Tanh(x) e=Slice(r,m,l,z) y=Squeeze(e,z) }
 # the row before the last one, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r)
-a=Shape<end=1>(x) p=Sub(a,o) e=Gather(c,p) y=Squeeze(e,z) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r) a=Shape<end=1>(x) p=Sub(a,o) e=Gather(c,p)
+y=Squeeze(e,z) }
 # states after for states before, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-v,y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u, float[2] r) { f=Identity(d) e=Gather(x,i) u=Tanh(e) r=Identity(s) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) y=Tanh(x) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) v,y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u, float[2] r) { f=Identity(d) e=Gather(x,i) u=Tanh(e)
+r=Identity(s) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) y=Tanh(x) }
 # all rows for states before, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-v,y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u, float[2] r) { f=Identity(d) e=Gather(x,i) u=Tanh(e) r=Identity(s) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r)
-y=Slice(c,o,l,z) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) v,y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u, float[2] r) { f=Identity(d) e=Gather(x,i) u=Tanh(e)
+r=Identity(s) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r) y=Slice(c,o,l,z) }
 # states before a condition that ends, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-v,y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u, float[2] r) { e=Gather(x,i) q=Gather(e,z) f=Cast<to=9>(q) u=Tanh(e)
-r=Identity(s) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r)
-y=Slice(c,z,m,z) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) v,y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u, float[2] r) { e=Gather(x,i) q=Gather(e,z) f=Cast<to=9>(q)
+u=Tanh(e) r=Identity(s) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) r=Tanh(x) c=Concat<axis=0>(w,r) y=Slice(c,z,m,z) }
 # a sum without its start, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Add(s,e) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) c=CumSum(x,k) a=Shape<end=1>(x) p=Sub(a,o)
-e=Gather(c,p) y=Squeeze(e,z) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Add(s,e) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) c=CumSum(x,k) a=Shape<end=1>(x) p=Sub(a,o) e=Gather(c,p) y=Squeeze(e,z) }
 # a sum with its state in the row, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
-(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) p=Mul(s,e) u=Add(s,p) }>  }
-->
-g (float[t,2] x, float[2] h) => (y) <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0},
-int64[1] l={9223372036854775807}> { w=Unsqueeze(h,z) p=Mul(x,h) f=Concat<axis=0>(w,p) c=CumSum(f,k)
-a=Shape<end=1>(x) e=Gather(c,a) y=Squeeze(e,z) }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] s) => (bool f, float[2] u) { f=Identity(d) e=Gather(x,i) p=Mul(s,e) u=Add(s,p) }> }
++ <int64[1] z={0}, int64[1] o={1}, int64[1] m={-1}, int64 k={0}, int64[1] l={9223372036854775807}> {
+w=Unsqueeze(h,z) p=Mul(x,h) f=Concat<axis=0>(w,p) c=CumSum(f,k) a=Shape<end=1>(x) e=Gather(c,a)
+y=Squeeze(e,z) }
 # any for all, 18, 18
-g (float[t,2] x, bool[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, bool[2] s) =>
-(bool f, bool[2] u) { f=Identity(d) e=Gather(x,i) k=Constant<value_float=0.>() g=Greater(e,k)
-u=And(s,g) }>  }
-->
-g (float[t,2] x, bool[2] h) => (y) <int64[1] z={0}, float k={0}> { w=Unsqueeze(h,z) r=Greater(x,k)
-f=Concat<axis=0>(w,r) n=Cast<to=6>(f) m=ReduceMax<keepdims=0>(n,z) y=Cast<to=9>(m) }
+g (float[t,2] x, bool[2] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, bool[2]
+s) => (bool f, bool[2] u) { f=Identity(d) e=Gather(x,i) k=Constant<value_float=0.>() g=Greater(e,k)
+u=And(s,g) }> }
++ <int64[1] z={0}, float k={0}> { w=Unsqueeze(h,z) r=Greater(x,k) f=Concat<axis=0>(w,r)
+n=Cast<to=6>(f) m=ReduceMax<keepdims=0>(n,z) y=Cast<to=9>(m) }
 # a row added in front, 18, 18
-g (float[t,2] x, float[p,2] h) => (y) <int64 z={0}, bool c={1}, int64[1] l={0}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[m,2] s) =>
-(bool f, float[q,2] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l) u=Concat<axis=0>(r,s) }>  }
-->
-g (float[t,2] x, float[p,2] h) => (y) { y=Concat<axis=0>(h,x) }
+g (float[t,2] x, float[p,2] h) => (y)
+- <int64 z={0}, bool c={1}, int64[1] l={0}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i,
+bool d, float[m,2] s) => (bool f, float[q,2] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l)
+u=Concat<axis=0>(r,s) }> }
++ { y=Concat<axis=0>(h,x) }
 # rows added before the start, 18, 18
-g (float[t,2] x, float[p,2] h) => (y) <int64 z={0}, bool c={1}, int64[1] l={0}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[m,2] s) =>
-(bool f, float[q,2] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l) u=Concat<axis=0>(s,r) }>  }
-->
-g (float[t,2] x, float[p,2] h) => (y) { y=Concat<axis=0>(x,h) }
+g (float[t,2] x, float[p,2] h) => (y)
+- <int64 z={0}, bool c={1}, int64[1] l={0}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i,
+bool d, float[m,2] s) => (bool f, float[q,2] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l)
+u=Concat<axis=0>(s,r) }> }
++ { y=Concat<axis=0>(x,h) }
 # a state from another start, 18, 18
-g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) =>
-(bool f, float[2] u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Tanh(s) v=Mul(k,e) }>  }
-->
-g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) =>
-(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+- o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) => (bool f, float[2] u, float[2]
+v) { f=Identity(d) e=Gather(x,i) u=Tanh(s) v=Mul(k,e) }> }
++ y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) => (bool f, float[2] v) { f=Identity(d)
+e=Gather(x,i) v=Mul(k,e) }> }
 # a state that another one needs, 18, 18
-g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) =>
-(bool f, float[2] u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Tanh(s) v=Mul(k,u) }>  }
-->
-g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,w)<body=b(int64 i, bool d, float[2] k) =>
-(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+- o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) => (bool f, float[2] u, float[2]
+v) { f=Identity(d) e=Gather(x,i) u=Tanh(s) v=Mul(k,u) }> }
++ y=Loop(n,c,w)<body=b(int64 i, bool d, float[2] k) => (bool f, float[2] v) { f=Identity(d)
+e=Gather(x,i) v=Mul(k,e) }> }
 # states that are exchanged, 18, 18
-g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) =>
-(bool f, float[2] u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Tanh(k) v=Identity(s) }>  }
-->
-g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x)
-n=Gather(a,z) y=Loop(n,c,w)<body=b(int64 i, bool d, float[2] k) =>
-(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Tanh(k) }>  }
+g (float[t,2] x, float[2] h, float[2] w) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
+- o,y=Loop(n,c,h,w)<body=b(int64 i, bool d, float[2] s, float[2] k) => (bool f, float[2] u, float[2]
+v) { f=Identity(d) e=Gather(x,i) u=Tanh(k) v=Identity(s) }> }
++ y=Loop(n,c,w)<body=b(int64 i, bool d, float[2] k) => (bool f, float[2] v) { f=Identity(d)
+e=Gather(x,i) v=Tanh(k) }> }
 # a counter from another start, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}, int64 o={1}, int64 q={2}> {
-a=Shape(x) n=Gather(a,z) p,y=Loop(n,c,o,h)<body=b(int64 i, bool d, int64 s, float[2] k) =>
-(bool f, int64 u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Add(s,o) w=Gather(x,s) v=Mul(k,w) }>
-}
-->
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) =>
-(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}, int64 o={1}, int64 q={2}> { a=Shape(x) n=Gather(a,z)
+p,y=Loop(n,c,o,h)<body=b(int64 i, bool d, int64 s, float[2] k) => (bool f, int64 u, float[2] v) {
+f=Identity(d) e=Gather(x,i) u=Add(s,o) w=Gather(x,s) v=Mul(k,w) }> }
++ <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] k) => (bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }> }
 # a counter of steps by iteration, 18, 18
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}, int64 o={1}, int64 q={2}> {
-a=Shape(x) n=Gather(a,z) p,y=Loop(n,c,z,h)<body=b(int64 i, bool d, int64 s, float[2] k) =>
-(bool f, int64 u, float[2] v) { f=Identity(d) e=Gather(x,i) u=Add(s,i) w=Gather(x,s) v=Mul(k,w) }>
-}
-->
-g (float[t,2] x, float[2] h) => (y) <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z)
-y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] k) =>
-(bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }>  }
+g (float[t,2] x, float[2] h) => (y)
+- <int64 z={0}, bool c={1}, int64 o={1}, int64 q={2}> { a=Shape(x) n=Gather(a,z)
+p,y=Loop(n,c,z,h)<body=b(int64 i, bool d, int64 s, float[2] k) => (bool f, int64 u, float[2] v) {
+f=Identity(d) e=Gather(x,i) u=Add(s,i) w=Gather(x,s) v=Mul(k,w) }> }
++ <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d,
+float[2] k) => (bool f, float[2] v) { f=Identity(d) e=Gather(x,i) v=Mul(k,e) }> }
 # a Slice of no step that nothing reads, 18, 18
-g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
-->
 g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
-r=Slice(x,z,o,z,z) }
+- }
++ r=Slice(x,z,o,z,z) }
 # a CumSum of a missing axis that nothing reads, 18, 18
-g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
-->
 g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
-r=CumSum(x,k) }
+- }
++ r=CumSum(x,k) }
 # a row after the last one that nothing reads, 18, 18
-g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
-->
 g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
-s=Shape<end=1>(x) r=Gather(x,s) }
+- }
++ s=Shape<end=1>(x) r=Gather(x,s) }
 # a second row that nothing reads, 18, 18
-g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
-->
 g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
-r=Gather(x,o) }
+- }
++ r=Gather(x,o) }
 # a Slice of two starts that nothing reads, 18, 18
-g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)  }
-->
 g (float[n,2] x) => (y) <int64[1] z={0}, int64[1] o={1}, int64 k={5}, int64[1] l={9}> { y=Neg(x)
-t=Concat<axis=0>(z,z) r=Slice(x,t,o,z,o) }
+- }
++ t=Concat<axis=0>(z,z) r=Slice(x,t,o,z,o) }
 # a normalization in training, 13, 15
 g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
-y=BatchNormalization(x,s,b,m,v) }
-->
-g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
-y,p,q=BatchNormalization<training_mode=1>(x,s,b,m,v) }
+- y=BatchNormalization(x,s,b,m,v) }
++ y,p,q=BatchNormalization<training_mode=1>(x,s,b,m,v) }
 # a normalization of running means, 15, 15
 g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
-y=BatchNormalization(x,s,b,m,v) }
-->
-g (float[n,2] x, float[2] s, float[2] b, float[2] m, float[2] v) => (y) {
-y,p,q=BatchNormalization<training_mode=1>(x,s,b,m,v) }
+- y=BatchNormalization(x,s,b,m,v) }
++ y,p,q=BatchNormalization<training_mode=1>(x,s,b,m,v) }
 # the last element of a list for the first, 17, 17
-g (float[t,2] x, int64 n) => (y) <bool c={1}, int64 z={0}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b
-(int64 i, bool d, seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i)
-u=SequenceInsert(s,e) }> y=SequenceAt(l,z) }
-->
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}, int64 k={-1}> { m=Max(n,z)
-r=Range(z,m,o) e=Gather(x,r) y=Gather(e,k) }
+g (float[t,2] x, int64 n) => (y)
+- <bool c={1}, int64 z={0}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b (int64 i, bool d, seq(float[2])
+s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i) u=SequenceInsert(s,e) }>
+y=SequenceAt(l,z) }
++ <int64 z={0}, int64 o={1}, int64 k={-1}> { m=Max(n,z) r=Range(z,m,o) e=Gather(x,r) y=Gather(e,k) }
 # a later element of a list for one of a loop, 17, 17
-g (float[t,2] x, int64 n) => (y) <bool c={1}, int64 k={-1}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b
-(int64 i, bool d, seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i)
-u=SequenceInsert(s,e) }> w=ReduceMax<axes=[0],keepdims=0>(x) a=SequenceInsert(l,w)
-y=SequenceAt(a,k) }
-->
-g (float[t,2] x, int64 n) => (y) <int64 z={0}, int64 o={1}, int64 k={-1}> { m=Max(n,z)
-r=Range(z,m,o) e=Gather(x,r) y=Gather(e,k) }
+g (float[t,2] x, int64 n) => (y)
+- <bool c={1}, int64 k={-1}> { q=SequenceEmpty() l=Loop(n,c,q)<body=b (int64 i, bool d,
+seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i) u=SequenceInsert(s,e) }>
+w=ReduceMax<axes=[0],keepdims=0>(x) a=SequenceInsert(l,w) y=SequenceAt(a,k) }
++ <int64 z={0}, int64 o={1}, int64 k={-1}> { m=Max(n,z) r=Range(z,m,o) e=Gather(x,r) y=Gather(e,k) }
 # an element of a list that started with one, 17, 17
-g (float[t,2] x, float[2] w, int64 n) => (y) <bool c={1}, int64 z={0}> { q=SequenceConstruct(w)
-l=Loop(n,c,q)<body=b (int64 i, bool d, seq(float[2]) s) => (bool f, seq(float[2]) u) {
-f=Identity(d) e=Gather(x,i) u=SequenceInsert(s,e) }> y=SequenceAt(l,z) }
-->
-g (float[t,2] x, float[2] w, int64 n) => (y) <int64 z={0}, int64 o={1}> { m=Max(n,z)
-r=Range(z,m,o) e=Gather(x,r) y=Gather(e,z) }
+g (float[t,2] x, float[2] w, int64 n) => (y)
+- <bool c={1}, int64 z={0}> { q=SequenceConstruct(w) l=Loop(n,c,q)<body=b (int64 i, bool d,
+seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i) u=SequenceInsert(s,e) }>
+y=SequenceAt(l,z) }
++ <int64 z={0}, int64 o={1}> { m=Max(n,z) r=Range(z,m,o) e=Gather(x,r) y=Gather(e,z) }
 """

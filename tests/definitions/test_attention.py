@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import straightline as sl
-from kernels import assert_equal, assert_kernel, feeds_of, lowered, one_node, run_kernel
+from kernels import assert_equal, assert_kernel, feeds_of, lowered, normal, one_node, run_kernel
 from tables import table
 
 DRAW = np.random.default_rng(0)
@@ -12,10 +12,7 @@ DECODER = "com.microsoft.DecoderMaskedMultiHeadAttention"
 B, S, N, D, P = 2, 3, 2, 4, 2
 H = N * D
 LOWEST = float(np.finfo(np.float32).min)
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 def whole(*numbers):

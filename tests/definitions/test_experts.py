@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel, pack
+from kernels import assert_kernel, normal, pack
 from tables import table
 
 DRAW = np.random.default_rng(0)
 EXPERTS, WIDTH, INNER = 4, 32, 16
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 @table(

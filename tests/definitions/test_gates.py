@@ -1,16 +1,11 @@
 """Gates and mixtures of streams beside onnxruntime's kernels."""
 
 import numpy as np
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 from tables import table
 
 DRAW = np.random.default_rng(0)
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
-
-
+floats = normal(DRAW)
 STREAMS, FLAT, ROWS = floats(2, 3, 4, 8), floats(2, 3, 32), floats(2, 3, 8)
 HALF = STREAMS.astype(np.float16)
 

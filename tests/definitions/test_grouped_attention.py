@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 from tables import table
 
 DRAW = np.random.default_rng(0)
 GROUPED = "com.microsoft.GroupQueryAttention"
 N, K, D = 4, 2, 16
-
-
-def floats(*shape, dtype=np.float32):
-    return DRAW.standard_normal(shape).astype(dtype)
+floats = normal(DRAW)
 
 
 def check(count, past, total, ends, packed=False, dtype=np.float32, **settings):

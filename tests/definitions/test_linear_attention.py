@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 
 DRAW = np.random.default_rng(0)
 LINEAR, CONV = "com.microsoft.LinearAttention", "com.microsoft.CausalConvWithState"
 B, T, K, V = 2, 5, 4, 3
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 @pytest.mark.sample(6)

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 from straightline.definitions.nchwc import block_size
 from tables import table
 
 DRAW = np.random.default_rng(0)
 BLOCK = block_size()
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 def check(name, inputs, **settings):

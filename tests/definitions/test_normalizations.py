@@ -4,15 +4,12 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from kernels import assert_equal, assert_kernel, feeds_of, one_node, run_kernel
+from kernels import assert_equal, assert_kernel, feeds_of, normal, one_node, run_kernel
 
 DRAW = np.random.default_rng(0)
 SKIP = "com.microsoft.SkipLayerNormalization"
 SIMPLE = "com.microsoft.SkipSimplifiedLayerNormalization"
-
-
-def floats(*shape, dtype=np.float32):
-    return DRAW.standard_normal(shape).astype(dtype)
+floats = normal(DRAW)
 
 
 @pytest.mark.parametrize(("opset", "dtype"), [(11, np.float32), (17, np.float16)])

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from kernels import feeds_of, lowered, one_node, run_kernel
+from kernels import feeds_of, lowered, normal, one_node, run_kernel
 
 DRAW = np.random.default_rng(0)
 COUNTS = np.array([1, 2, 4], np.int32)
 PLACES = [0, 4, 5, 8, 9, 10, 11]
 """The tokens of three sequences of up to four."""
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 def run(name, inputs, outputs=1, opset=17, **attributes):

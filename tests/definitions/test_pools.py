@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 import straightline as sl
-from kernels import assert_kernel, feeds_of, lowered, one_node
+from kernels import assert_kernel, feeds_of, lowered, normal, one_node
 from tables import table
 
 DRAW = np.random.default_rng(0)
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 @pytest.mark.parametrize("opset", [11, 12])

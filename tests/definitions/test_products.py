@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 import straightline as sl
-from kernels import assert_kernel, one_node
+from kernels import assert_kernel, normal, one_node
 from tables import table
 
 DRAW = np.random.default_rng(0)
 DOMAIN = "com.microsoft."
-
-
-def floats(*shape, dtype=np.float32):
-    return DRAW.standard_normal(shape).astype(dtype)
+floats = normal(DRAW)
 
 
 @pytest.mark.parametrize("name", ["FusedMatMul", "TransposeMatMul"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 
 DRAW = np.random.default_rng(0)
 SIZE, HEADS, BATCH, STEPS = 16, 2, 2, 4
@@ -12,8 +12,7 @@ def codes(*shape, dtype=np.uint8):
     return DRAW.integers(0, 100, shape).astype(dtype)
 
 
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 def one(number, dtype=np.float32):

@@ -1,15 +1,12 @@
 """Quantized recurrent operators beside onnxruntime's kernels."""
 
 import numpy as np
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 from tables import table
 
 DRAW = np.random.default_rng(0)
 NAME = "com.microsoft.DynamicQuantizeLSTM"
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 @table(("forward", 1, 11), ("reverse", 1, 17), ("bidirectional", 2, 21))

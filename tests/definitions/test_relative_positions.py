@@ -4,13 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from kernels import feeds_of, lowered, one_node, run_kernel
+from kernels import feeds_of, lowered, normal, one_node, run_kernel
 
 DRAW = np.random.default_rng(0)
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 def run(name, inputs, **attributes):

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from kernels import assert_kernel
+from kernels import assert_kernel, normal
 
 DRAW = np.random.default_rng(0)
 ROTARY, MULTI = "com.microsoft.RotaryEmbedding", "com.microsoft.MRotaryEmbedding"
 PLACES = np.array([[0, 1, 2], [3, 1, 2]])
-
-
-def floats(*shape, dtype=np.float32):
-    return DRAW.standard_normal(shape).astype(dtype)
+floats = normal(DRAW)
 
 
 @pytest.mark.parametrize("interleaved", [0, 1])

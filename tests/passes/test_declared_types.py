@@ -118,10 +118,12 @@ def test_a_state_that_is_forwarded_leaves_the_sizes_it_told():
         }>
         y = ReduceSum <keepdims = 0> (v, ax)
     }"""
-    result = run_passes(HEAD + text, ForwardInvariants())
+    result = run_passes(
+        HEAD + text,
+        ForwardInvariants(),
+        feeds=[{"x": X, "count": np.array(iterations)} for iterations in (0, 2)],
+    )
     assert result.changed
-    for iterations in (0, 2):
-        assert_equal_outputs(HEAD + text, result.model, {"x": X, "count": np.array(iterations)})
 
 
 def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
@@ -136,14 +138,14 @@ def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
             row = ReduceSum <keepdims = 0> (v, ax) so = Concat <axis = 0> (s, row)
         }}>
     }}"""
-    result = run_passes(HEAD + text, UnrollLoops())
+    result = run_passes(
+        HEAD + text,
+        UnrollLoops(),
+        feeds=[{"x": X[0, :2], "count": np.array(iterations)} for iterations in (1, 2)],
+    )
     (_, second) = [n for n in result.model.graph.node if n.op_type == "Loop"]
     body = next(a.g for a in second.attribute if a.name == "body")
     assert [o.type.tensor_type.shape.dim[0].dim_value for o in body.output[1:]] == [4, 4]
-    for iterations in (1, 2):
-        assert_equal_outputs(
-            HEAD + text, result.model, {"x": X[0, :2], "count": np.array(iterations)}
-        )
 
 
 @pytest.mark.parametrize("declared", ["float[] w", "float[A] w", "w"])

@@ -52,6 +52,11 @@ def one_node(operator, inputs, outputs=1, opset=17, dynamic=False, constants=(),
     return helper.make_model(graph, opset_imports=imports, ir_version=8 if opset < 21 else 10)
 
 
+def normal(draw):
+    """Give a function that draws normal numbers of a shape."""
+    return lambda *shape, dtype=np.float32: draw.standard_normal(shape).astype(dtype)
+
+
 def feeds_of(inputs, constants=()):
     """The feeds of a model of one node."""
     pairs = enumerate(inputs)

@@ -24,6 +24,21 @@ def table(*rows: Any, **options: Any) -> Any:
     return mark
 
 
+def cases(check: Any, *rows: tuple[Any, ...]) -> Any:
+    """Make a test that calls a check with each row; rows may leave out what has a default."""
+    parameters = list(inspect.signature(check).parameters.values())[: max(map(len, rows))]
+    full = [(*row, *(p.default for p in parameters[len(row) :])) for row in rows]
+    names = [parameter.name for parameter in parameters]
+
+    def test(**row: Any) -> None:
+        check(**row)
+
+    test.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    )
+    return pytest.mark.parametrize(names, full)(test)
+
+
 def _names(mark: Any) -> list[str]:
     """Parameters that a mark has values for."""
     names = mark.args[0] if mark.name == "parametrize" else ()

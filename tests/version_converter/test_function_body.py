@@ -9,18 +9,16 @@ from straightline import ir, reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.function_body import function_body, instantiate_function
 from straightline.version_converter.types import Types
-from tables import table
+from tables import cases, table
 
-
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y = HardSwish (x)", "float[2, 3]", 14, (7, 11, 13, 22)),
     ("y = Gelu (x)", "float[2, 3]", 20, (9, 13, 19)),
     ("y = Mish (x)", "float[2, 3]", 18, (9, 13, 17)),
     ("y = Celu (x)", "float[2, 3]", 12, (9, 11, 28)),
     ("a = Cast <to = 7> (x) y = Range (zero, seven, two)", "int64[4]", 13, (9, 10)),
 )
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 @pytest.mark.parametrize(("outputs", "is_needed"), [("y", False), ("y, m, d", True)])

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx.parser
 import pytest
-from harness import assert_equal_outputs, assert_keeps, assert_rewrites, op_types, run_passes
+from harness import assert_keeps, assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateDeadNodes, LowerSequences, Pipeline, UnrollLoops
 from tables import table
 
@@ -74,11 +74,10 @@ def test_a_loop_until_a_sequence_has_its_length(start, joined):
     text = LIST % ("float[2] w", start, "")
     text = text.replace("int64 five", "int64 two = {2}, int64 five")
     feeds = {"x": X, "w": X * 2}
-    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[feeds])
     (last,) = [node for node in result.model.graph.node if node.output[0] == "y"]
     assert not any(node.op_type == "Loop" for node in result.model.graph.node)
     assert last.op_type == "Concat" and len(last.input) == len(joined.split(","))
-    assert_equal_outputs(text, result.model, feeds)
 
 
 def test_a_worklist_is_worked_off():
@@ -96,9 +95,10 @@ def test_a_worklist_is_worked_off():
           c2 = Greater (n, zero)
        }>
     }"""
-    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    result = run_passes(
+        text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[{"x": X}]
+    )
     assert op_types(result.model) == ["Add", "Add", "Add"]
-    assert_equal_outputs(text, result.model, {"x": X})
 
 
 def test_a_sequence_made_in_each_iteration():
@@ -106,19 +106,21 @@ def test_a_sequence_made_in_each_iteration():
     text = GROWING.replace(
         "s = Size (o)", "q = SequenceConstruct (o, o) s = SequenceLength (q)"
     ).replace("ten = {10}", "ten = {2}") % (2, "")
-    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    result = run_passes(
+        text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[{"x": X}]
+    )
     assert op_types(result.model) == ["Concat"]
-    assert_equal_outputs(text, result.model, {"x": X})
 
 
 def test_a_length_and_a_counter_together():
     text = (LIST % ("float[2] w", "s = SequenceConstruct (w)", "")).replace(
         "c2 = Less (n, five)", "m = Add (n, i) c2 = Less (m, five)"
     )
-    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    result = run_passes(
+        text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[{"x": X, "w": X * 2}]
+    )
     (last,) = result.model.graph.node
     assert list(last.input) == ["w", "x", "x", "x"]
-    assert_equal_outputs(text, result.model, {"x": X, "w": X * 2})
 
 
 @table(
@@ -143,10 +145,11 @@ def test_a_list_that_never_gets_there_is_given_up():
 def test_a_maximum_stops_it_before():
     text = LIST % ("float[2] w", "s = SequenceConstruct (w)", "three")
     text = text.replace("int64 five", "int64 three = {3}, int64 five")
-    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    result = run_passes(
+        text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[{"x": X, "w": X * 2}]
+    )
     (last,) = result.model.graph.node
     assert list(last.input) == ["w", "x", "x", "x"]
-    assert_equal_outputs(text, result.model, {"x": X, "w": X * 2})
 
 
 def test_a_length_compared_as_a_float():
@@ -157,7 +160,8 @@ def test_a_length_compared_as_a_float():
         " c2 = Less (h, limit)",
     )
     text = text.replace("int64 five = {5}", "float half = {0.5}")
-    result = run_passes(text, UnrollLoops(), LowerSequences(), EliminateDeadNodes())
+    result = run_passes(
+        text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[{"x": X, "w": X * 2}]
+    )
     (last,) = result.model.graph.node
     assert list(last.input) == ["w", "x", "x", "x"]
-    assert_equal_outputs(text, result.model, {"x": X, "w": X * 2})

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import assert_equal_outputs, assert_rewrites, op_types, run_passes
+from harness import assert_rewrites, op_types, run_passes
 from straightline.passes import CancelMovement, EliminateDeadNodes
 
 PASSES = (CancelMovement(), EliminateDeadNodes())
@@ -20,10 +20,8 @@ def test_a_pair_around_elementwise_operators(between):
         last = f"t{index}"
     text = f"""g (float[N, 3] x) => (float[N, 3] y) <int64[1] k = {{1}}> {{
         e = Exp (x) s = Unsqueeze (e, k) {nodes} y = Squeeze ({last}, k) }}"""
-    result = run_passes(text, *PASSES)
+    result = run_passes(text, *PASSES, feeds=[{"x": numbers(n, 3)} for n in (0, 1, 4)])
     assert op_types(result.model) == ["Exp", *between.split()]
-    for n in (0, 1, 4):
-        assert_equal_outputs(text, result.model, {"x": numbers(n, 3)})
 
 
 def test_a_shape_that_is_computed_and_known():
@@ -45,10 +43,8 @@ def test_several_changes_are_one():
     text = """g (float[N, 2, 6] x) => (float[N, 3, 4] y)
         <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}> {
             s = Reshape (x, a) t = Flatten (s) y = Reshape (t, b) }"""
-    result = run_passes(text, *PASSES)
+    result = run_passes(text, *PASSES, feeds=[{"x": numbers(n, 2, 6)} for n in (1, 3)])
     assert len(result.model.graph.node) <= 2
-    for n in (1, 3):
-        assert_equal_outputs(text, result.model, {"x": numbers(n, 2, 6)})
 
 
 def test_a_transpose_that_moves_axes_of_size_1_is_a_reshape():
@@ -100,9 +96,9 @@ def test_a_reshape_of_one_that_stays_reads_it():
         <int64[2] a = {-1, 12}, int64[3] b = {-1, 3, 4}> {
             s = Reshape (x, a) y = Reshape (s, b) z = %s (s) }"""
     assert not run_passes(text % "Tanh", *PASSES).changed
-    result = run_passes(text % "Flatten", *PASSES)  # another reshape reads the source, too
+    # Another reshape reads the source, too.
+    result = run_passes(text % "Flatten", *PASSES, feeds=[{"x": numbers(3, 2, 6)}])
     assert all(node.input[0] == "x" for node in result.model.graph.node if node.output[0] == "y")
-    assert_equal_outputs(text % "Flatten", result.model, {"x": numbers(3, 2, 6)})
 
 
 def test_an_input_as_an_output_stays():
@@ -118,6 +114,5 @@ def test_forms_of_other_opsets(opset):
         g (float[N, 3] x) => (float[N, 3] y) <int64[1] k = {{1}}> {{
         e = Exp (x) s = Unsqueeze {squeeze.format("e")} t = Neg (s)
         y = Squeeze {squeeze.format("t")} }}"""
-    result = run_passes(text, *PASSES)
+    result = run_passes(text, *PASSES, feeds=[{"x": numbers(2, 3)}])
     assert op_types(result.model) == ["Exp", "Neg"]
-    assert_equal_outputs(text, result.model, {"x": numbers(2, 3)})

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 import pytest
-from harness import as_model, assert_equal_outputs, assert_rewrites, op_types, run_passes
+from harness import as_model, assert_rewrites, op_types, run_passes
 from straightline import reference
 from straightline.passes import EliminateDeadNodes, FoldConstants, Pipeline
 from tables import table
@@ -16,10 +16,8 @@ X = {"x": np.array([1, -2], np.float32)}
 def assert_folds(text, *feeds, head=HEAD, left=()):
     """Check which operators are left, and that outputs are equal; the result."""
     before = as_model(head + text)
-    result = run_passes(before, FoldConstants(), EliminateDeadNodes())
+    result = run_passes(before, FoldConstants(), EliminateDeadNodes(), feeds=feeds)
     assert op_types(result.model) == list(left)
-    for feed in feeds:
-        assert_equal_outputs(before, result.model, feed)
     return result.model
 
 
@@ -49,10 +47,9 @@ def test_constants_captured_by_bodies():
             c2 = Identity (c) four = Mul (two, two) r = Mul (a, four)
         }>
     }"""
-    result = run_passes(HEAD + text, FoldConstants())
+    result = run_passes(HEAD + text, FoldConstants(), feeds=[{**X, "n": np.array(2)}])
     body = result.model.graph.node[0].attribute[0].g
     assert [n.op_type for n in body.node] == ["Identity", "Mul"]
-    assert_equal_outputs(HEAD + text, result.model, {**X, "n": np.array(2)})
 
 
 def test_graph_output_that_is_constant():
@@ -221,11 +218,10 @@ def test_attributes_of_the_function_around_are_not_known():
         g = Add (e, f)
         y = Add (x, g)
     }"""
-    result = run_passes(HEAD + text, FoldConstants())
+    result = run_passes(HEAD + text, FoldConstants(), feeds=[X])
     kinds = [n.op_type for n in result.model.functions[0].node]
     assert kinds.count("Softmax") == 1
     assert "Neg" not in kinds
-    assert_equal_outputs(HEAD + text, result.model, X)
 
 
 def test_overridable_defaults_are_not_constant():
@@ -250,9 +246,8 @@ def test_cast_like_of_a_constant(attributes):
         c = Constant <value_int = 3> () h = Cast <to = 10> (x)
         d = CastLike {attributes}(c, h) e = Mul (h, d) y = Cast <to = 1> (e)
     }}"""
-    result = run_passes(HEAD + text, FoldConstants())
+    result = run_passes(HEAD + text, FoldConstants(), feeds=[X])
     assert ("CastLike" in [n.op_type for n in result.model.functions[0].node]) == bool(attributes)
-    assert_equal_outputs(HEAD + text, result.model, X)
 
 
 def test_a_change_that_folds_nothing_is_told():

@@ -61,10 +61,8 @@ def test_bodies_are_compared():
         (int64 i, bool d, float[N, 3] s) => (bool d2, float[N, 3] s2) {{
             d2 = Identity (d) s2 = {1} (s) }}>"""
     same = choice(inner.format("a", "Tanh"), inner.format("b", "Tanh"))
-    after = run_passes(same, HoistCommonNodes()).model
+    after = run_passes(same, HoistCommonNodes(), feeds=FEEDS).model
     assert op_types(after) == ["Constant", "Loop", "If"]
-    for feed in FEEDS:
-        assert_equal_outputs(same, after, feed)
     other = choice(inner.format("a", "Tanh"), inner.format("b", "Sin"))
     assert not run_passes(other, HoistCommonNodes()).changed
 
@@ -72,10 +70,8 @@ def test_bodies_are_compared():
 def test_a_declaration_of_one_branch_is_dropped():
     """Rows are three only where the condition says so."""
     text = choice("p = Exp (x) a = Neg (p)", "q = Exp (x) b = Abs (q)", ("<float[3, 3] p>", ""))
-    after = run_passes(text, HoistCommonNodes()).model
+    after = run_passes(text, HoistCommonNodes(), feeds=FEEDS).model
     assert not after.graph.value_info
-    for feed in FEEDS:
-        assert_equal_outputs(text, after, feed)
 
 
 def test_in_a_loop():
@@ -106,6 +102,4 @@ def test_a_dead_node_of_a_body_that_reads_what_differs():
         for v, op, out in (("p", "Sin", "a"), ("q", "Cos", "b"))
     )
     text = choice(one, other, ("<int64 three = {3}>", "<int64 three = {3}>"))
-    after = run_passes(text, HoistCommonNodes()).model
-    for feed in FEEDS:
-        assert_equal_outputs(text, after, feed)
+    run_passes(text, HoistCommonNodes(), feeds=FEEDS)

@@ -87,10 +87,8 @@ def test_a_branch_that_gives_nan_is_thrown_away():
            y = If (c) <then_branch = t () => (a) { l = Log (x)  a = Div (l, x) },
                        else_branch = e () => (b) { b = Neg (x) }>
         }"""
-    result = run_passes(text, IfsToSelects())
+    result = run_passes(text, IfsToSelects(), feeds=both(x=np.array([-1, 0], np.float32)))
     assert result.changed
-    for feeds in both(x=np.array([-1, 0], np.float32)):
-        assert_equal_outputs(text, result.model, feeds)
 
 
 def test_nested_ifs_and_several_outputs():
@@ -123,12 +121,14 @@ def test_an_if_inside_a_loop_that_stays():
                             else_branch = e () => (q) { q = Add (a, a) }>
            }>
         }"""
-    result = run_passes(text, IfsToSelects())
+    result = run_passes(
+        text,
+        IfsToSelects(),
+        feeds=[{"x": X[0, :2], "n": np.array(iterations)} for iterations in range(4)],
+    )
     assert result.changed
     (loop,) = result.model.graph.node
     assert "If" not in [node.op_type for node in loop.attribute[0].g.node]
-    for iterations in range(4):
-        assert_equal_outputs(text, result.model, {"x": X[0, :2], "n": np.array(iterations)})
 
 
 def test_a_function_is_looked_into():
@@ -138,10 +138,8 @@ def test_a_function_is_looked_into():
                        else_branch = e () => (b) { b = Neg (x) }>
         }
         <domain: "m", opset_import: ["" : 17]> twice (p) => (q) { q = Add (p, p) }"""
-    result = run_passes(text, IfsToSelects())
+    result = run_passes(text, IfsToSelects(), feeds=both(x=X[0, :2], k=np.array([1, 2])))
     assert result.changed
-    for feeds in both(x=X[0, :2], k=np.array([1, 2])):
-        assert_equal_outputs(text, result.model, feeds)
     failing = text.replace("m.twice (x)", "m.twice (k)").replace("Neg (x)", "Neg (k)")
     failing = failing.replace("float[2] y", "int64[2] y").replace("Add (p, p)", "Div (p, p)")
     assert_keeps(IfsToSelects(), failing, "Div 'm::twice/q' may fail there: 'p' may be zero")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from harness import (
     as_model,
-    assert_equal_outputs,
     assert_keeps,
     assert_rewrites,
     op_types,
@@ -21,12 +20,10 @@ BRANCHES = """<then_branch = t () => (float[2] u) { u = Neg (x) },
 def assert_inlines(text, *feeds, head=""):
     """Check that no If is left and nothing kept, and that outputs are equal; the result."""
     before = as_model(head + text)
-    result = run_passes(before, InlineIfs())
+    result = run_passes(before, InlineIfs(), feeds=feeds)
     assert result.changed
     assert result.kept == ()
     assert "If" not in op_types(result.model)
-    for feed in feeds:
-        assert_equal_outputs(before, result.model, feed)
     return result.model
 
 
@@ -124,10 +121,9 @@ def test_ifs_inside_each_other_and_inside_loops():
                 else_branch = e () => (float[2] v) { v = Relu (a) }>
         }>
     }"""
-    result = run_passes(text, InlineIfs())
+    result = run_passes(text, InlineIfs(), feeds=[{**X, "n": np.array(2)}])
     loop = result.model.graph.node[0]
     assert [n.op_type for n in loop.attribute[0].g.node] == ["Identity", "Add"]
-    assert_equal_outputs(text, result.model, {**X, "n": np.array(2)})
 
 
 def test_in_functions():
@@ -141,9 +137,8 @@ def test_in_functions():
                         else_branch = e () => (v) { v = Relu (x) }>
         }"""
     )
-    result = run_passes(text, InlineIfs())
+    result = run_passes(text, InlineIfs(), feeds=[X])
     assert [n.op_type for n in result.model.functions[0].node] == ["Constant", "Relu"]
-    assert_equal_outputs(text, result.model, X)
 
 
 def test_a_branch_that_is_not_taken_may_hold_what_would_fail():

@@ -26,10 +26,9 @@ def test_carried_value_that_never_changes(n):
         }>
         z = Neg (v)
     }"""
-    result = run_passes(text, ForwardInvariants())
+    result = run_passes(text, ForwardInvariants(), feeds=[{**FEED, "n": np.array(n)}])
     assert list(result.model.graph.node[0].attribute[0].g.node[1].input) == ["a", "w"]
     assert list(result.model.graph.node[1].input) == ["w"]
-    assert_equal_outputs(text, result.model, {**FEED, "n": np.array(n)})
 
 
 def test_it_decides_what_is_inside():
@@ -188,13 +187,12 @@ def test_invariants_through_a_function():
                 (p)
         }"""
     )
-    result = run_passes(text, ForwardInvariants())
+    result = run_passes(text, ForwardInvariants(), feeds=[FEED])
     nodes = {node.op_type: node for node in result.model.graph.node}
     assert nodes["Add"].input[0] == "w"
     assert nodes["Mul"].input[1] == "c"
     assert list(nodes["Identity"].input) == ["x"]
     assert [t.dims for t in result.model.graph.initializer] == [[2]]
-    assert_equal_outputs(text, result.model, FEED)
 
 
 def test_a_constant_that_a_function_gives_out_decides():
@@ -225,14 +223,14 @@ def test_a_carried_value_that_is_read_and_given_back_behind_identities():
             s = Add (a, k) l2 = Neg (l) r = Add (s, l)
         }>
     }"""
-    result = run_passes(text, ForwardInvariants())
+    result = run_passes(
+        text, ForwardInvariants(), feeds=[{**FEED, "n": np.array(n)} for n in (0, 1, 3)]
+    )
     body = result.model.graph.node[0].attribute[0].g
     reads = {n.output[0]: list(n.input) for n in body.node if n.op_type == "Add"}
     assert (reads["s"], reads["r"]) == (["a", "w"], ["s", "l"])
     assert body.output[2].name == "k", "the Identities between are not needed"
     assert body.output[3].name == "l2"
-    for n in (0, 1, 3):
-        assert_equal_outputs(text, result.model, {**FEED, "n": np.array(n)})
 
 
 BRANCHES = """g (bool q%s) => (%s y) {

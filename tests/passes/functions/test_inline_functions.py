@@ -74,14 +74,14 @@ def test_each_call_is_judged_by_itself():
         }"""
         + CHOOSE
     )
-    result = run_passes(text, InlineFunctions())
+    result = run_passes(
+        text, InlineFunctions(), feeds=[{**X, "c": np.array(c)} for c in (True, False)]
+    )
     calls = [r for r in result.remarks if r.op_type == "choose"]
     assert [r.path for r in calls if r.action == "rewritten"] == ["v", "y"]
     assert [r.path for r in result.kept] == ["u"]
     assert op_types(result.model) == ["choose", "Neg", "Abs", "Neg", "Abs"]
     assert len(result.model.functions) == 1
-    for c in (True, False):
-        assert_equal_outputs(text, result.model, {**X, "c": np.array(c)})
 
 
 NESTED = (
@@ -99,10 +99,9 @@ NESTED = (
 def test_a_function_that_calls_another():
     text = HEAD + "g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.outer (x, yes) }"
     text += NESTED
-    result = run_passes(text, InlineFunctions())
+    result = run_passes(text, InlineFunctions(), feeds=[X])
     assert not result.model.functions
     assert op_types(result.model) == ["Neg", "Abs", "Neg"]
-    assert_equal_outputs(text, result.model, X)
 
 
 def test_a_call_that_decides_inside_a_function():
@@ -134,10 +133,10 @@ def test_a_call_in_a_body():
         }"""
         + CHOOSE
     )
-    result = run_passes(text, InlineFunctions())
+    result = run_passes(
+        text, InlineFunctions(), feeds=[{**X, "c": np.array(c)} for c in (True, False)]
+    )
     assert not result.model.functions
-    for c in (True, False):
-        assert_equal_outputs(text, result.model, {**X, "c": np.array(c)})
 
 
 def test_a_shape_decides():
@@ -189,11 +188,11 @@ def test_functions_without_control_flow_stay():
 
 def test_always():
     text = HEAD + "g (float[2] x, bool c) => (float[2] y) { y = local.outer (x, c) }" + NESTED
-    result = run_passes(text, InlineFunctions(always=True))
+    result = run_passes(
+        text, InlineFunctions(always=True), feeds=[{**X, "c": np.array(c)} for c in (True, False)]
+    )
     assert not result.model.functions
     assert control_flow(result.model) == ["If"]
-    for c in (True, False):
-        assert_equal_outputs(text, result.model, {**X, "c": np.array(c)})
 
 
 def test_over_budget():

@@ -39,11 +39,10 @@ def test_defaults_of_attributes_and_absent_ones():
         }"""
     )
     feeds = {"x": np.array([[1, 2], [3, 4]], np.float32)}
-    result = run_passes(text, InlineFunctions())
+    result = run_passes(text, InlineFunctions(), feeds=[feeds])
     assert not result.model.functions
     assert control_flow(result.model) == []
     assert_equal(reference.run(result.model, feeds)[0], np.array([[8, 12]], np.float32))
-    assert_equal_outputs(text, result.model, feeds)
 
 
 def test_inputs_left_out_are_absent_inside_too():

@@ -319,10 +319,12 @@ def test_an_inner_loop_goes_before_the_one_around_it():
         }>
     }"""
     )
-    result = run_passes(text, LoopsToScans())
+    result = run_passes(
+        text,
+        LoopsToScans(),
+        feeds=[{"x": numbers(*shape), "s": numbers()} for shape in ((0, 2), (2, 0), (3, 4))],
+    )
     assert list(op_types(result.model.graph)).count("Scan") == 2
-    for shape in ((0, 2), (2, 0), (3, 4)):
-        assert_equal_outputs(text, result.model, {"x": numbers(*shape), "s": numbers()})
 
 
 KEPT = {

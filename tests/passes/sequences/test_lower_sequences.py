@@ -83,9 +83,8 @@ def test_positions_count_from_either_end(index):
         }}"""
     )
     feeds = {**TWO, "c": np.array([9, 9], np.float32)}
-    result = run_passes(text, FoldConstants(), *LOWER)
+    result = run_passes(text, FoldConstants(), *LOWER, feeds=[feeds])
     assert sequence_operators(result.model) == []
-    assert_equal_outputs(text, result.model, feeds)
 
 
 def test_bodies_see_the_sequences_around_them():
@@ -143,9 +142,8 @@ def test_sequence_maps_nest():
            y = ConcatFromSequence <axis = 0> (u)
         }"""
     )
-    result = run_passes(text, *LOWER)
+    result = run_passes(text, *LOWER, feeds=[TWO])
     assert sequence_operators(result.model) == []
-    assert_equal_outputs(text, result.model, TWO)
 
 
 def test_a_sequence_map_over_nothing_gives_nothing():
@@ -156,9 +154,8 @@ def test_a_sequence_map_over_nothing_gives_nothing():
            n = SequenceLength (y)
         }"""
     )
-    result = run_passes(text, *LOWER)
+    result = run_passes(text, *LOWER, feeds=[{"a": TWO["a"]}])
     assert sequence_operators(result.model) == ["SequenceEmpty"]
-    assert_equal_outputs(text, result.model, {"a": TWO["a"]})
 
 
 def test_a_random_sequence_map_is_kept():
@@ -289,6 +286,7 @@ def test_an_unrolled_loop_over_a_sequence_becomes_straight_line():
            y = ConcatFromSequence <axis = 0> (t)
         }"""
     )
-    result = run_passes(text, *parse_pipeline("unroll-loops").passes, *LOWER)
+    result = run_passes(
+        text, *parse_pipeline("unroll-loops").passes, *LOWER, feeds=[{"a": TWO["a"]}]
+    )
     assert sequence_operators(result.model) == []
-    assert_equal_outputs(text, result.model, {"a": TWO["a"]})

@@ -26,9 +26,8 @@ def test_splits(operator, declared, opset):
            y = Flatten <axis = 0> (e)
            n = SequenceLength (s)
         }}""".replace("float[R] y", "float[1,R] y")
-    result = run_passes(text, *LOWER)
+    result = run_passes(text, *LOWER, feeds=[{"x": np.arange(10, dtype=np.float32).reshape(2, 5)}])
     assert sequence_operators(result.model) == []
-    assert_equal_outputs(text, result.model, {"x": np.arange(10, dtype=np.float32).reshape(2, 5)})
 
 
 def test_a_split_is_made_once_and_only_where_a_part_is_used():
@@ -64,9 +63,8 @@ def test_given_sizes_need_no_known_length():
            y = SequenceAt (s, one)
         }"""
     )
-    result = run_passes(text, *LOWER)
+    result = run_passes(text, *LOWER, feeds=[{"x": np.arange(4, dtype=np.float32)}])
     assert sequence_operators(result.model) == []
-    assert_equal_outputs(text, result.model, {"x": np.arange(4, dtype=np.float32)})
 
 
 def test_sizes_known_at_run_time_only():
@@ -131,6 +129,5 @@ def test_the_length_may_be_inferred():
            n = SequenceLength (s)
         }"""
     )
-    result = run_passes(text, *LOWER)
+    result = run_passes(text, *LOWER, feeds=[{"x": np.ones((2, 3), np.float32)}])
     assert sequence_operators(result.model) == []
-    assert_equal_outputs(text, result.model, {"x": np.ones((2, 3), np.float32)})

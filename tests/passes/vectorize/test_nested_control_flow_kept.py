@@ -4,16 +4,13 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from kernels import assert_equal, run_kernel
+from kernels import assert_equal, normal, run_kernel
 from onnx import helper
 from tables import table
 
 DRAW = np.random.default_rng(0)
 MS = "com.microsoft."
-
-
-def floats(*shape):
-    return DRAW.standard_normal(shape).astype(np.float32)
+floats = normal(DRAW)
 
 
 def info(name, array, axes=None):

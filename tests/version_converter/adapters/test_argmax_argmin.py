@@ -9,19 +9,14 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = ArgMax <axis = -2> (x)", 11, 10, ["ArgMax <axis = 1> (x)"], "float[2, 3, 4] x"),
     ("y = ArgMin <axis = -2> (x)", 11, 10, ["ArgMin <axis = 1> (x)"], "float[2, 3, 4] x"),
     ("y = ArgMin <select_last_index = 0> (x)", 12, 11, ["ArgMin (x)"], "float[2, 3] x"),
-]
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+)
 
 
 def test_the_last_of_equal_elements_is_the_first_from_behind():
@@ -57,6 +52,7 @@ def test_the_last_index_below_opset_10(sizes, keep):
     assert_carried_everywhere(body, 12, (11, 9, 8, 7), feeds, "int64[1, N] x")
 
 
-@table(("y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)", "int64[2]", 13, (9, 11)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back,
+    ("y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)", "int64[2]", 13, (9, 11)),
+)

@@ -1,8 +1,7 @@
 """Cast and CastLike: types that are known, attributes without weight."""
 
-import pytest
 from conversions import assert_refuses, assert_there_and_back, assert_writes, converted
-from tables import table
+from tables import cases
 
 
 def test_casts_to_a_type_that_is_not_known_are_refused():
@@ -12,20 +11,16 @@ def test_casts_to_a_type_that_is_not_known_are_refused():
     assert converted("y = CastLike (x, z)", 15, 14, "float[2] x, int8 z") == ["Cast <to = 3> (x)"]
 
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Cast <to = 1, saturate = 0> (x)", 19, 18, ["Cast <to = 1> (x)"], "float[2, 3] x"),
     ("y = CastLike <saturate = 0> (x, k)", 19, 18, ["CastLike (x, k)"], "float[2, 3] x, float k"),
     ('y = Cast <to = 1, round_mode = "up"> (x)', 24, 23, ["Cast <to = 1> (x)"], "float[2, 3] x"),
     ('y = CastLike <round_mode = "up"> (x, k)', 24, 23, ["CastLike (x, k)"],
-     "float[2, 3] x, float k")]  # fmt: skip
+     "float[2, 3] x, float k"))  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
-
-
-@table(("s = Cast <to = 7> (x) y = CastLike (s, x)", "float[2, 3]", 15, (13, 14)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back,
+    ("s = Cast <to = 7> (x) y = CastLike (s, x)", "float[2, 3]", 15, (13, 14)),
+)

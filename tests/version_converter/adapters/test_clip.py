@@ -14,10 +14,10 @@ from conversions import (
 )
 from sessions import open_session, outputs
 from straightline import convert_version, reference
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Clip <min = -1.0> (x)", 10, 11, ["Clip (x, -1.0, 3.4028234663852886e+38)"],
      "float[2, 3] x"),
     ("y = Clip (x)", 11, 10, ["Clip (x)"], "float[2, 3] x"),
@@ -26,12 +26,7 @@ STEPS = [
     ("m = Constant <value_float = 0.5> () y = Clip (x, , m)", 12, 10, ["Clip <max = 0.5> (x)"],
      "float[2, 3] x"),
     ("y = Clip (x)", 12, 11, ["Clip (x)"], "float[2, 3] x"),
-    ("y = Clip (x)", 12, 11, ["Identity (x)"], "int32[2] x")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+    ("y = Clip (x)", 12, 11, ["Identity (x)"], "int32[2] x"))  # fmt: skip
 
 
 def test_clips_of_integers_are_choices():
@@ -82,15 +77,14 @@ def test_absent_bounds_are_the_last_finite_numbers(name: str, inputs: str) -> No
         np.testing.assert_array_equal(ort_run(after, x)[0], wanted)
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y = Clip (x)", "float[2, 3]", 13, (7, 10, 11, 12, 18)),
     ("m = Constant <value_float = -1.0> () y = Clip (x, m)", "float[2, 3]", 13, (7, 10, 21)),
     ("m = Constant <value_float = -1.0> () y = Clip (x, , m)", "float[2, 3]", 13, (7, 10, 21)),
     ("a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
      " h = Constant <value = int32 {2}> () y = Clip (a, l, h)", "int32[2, 3]", 13,
      (9, 11)))  # fmt: skip
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 @pytest.mark.parametrize("name", ["float", "float16"])

@@ -3,18 +3,14 @@
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, assert_writes
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Compress <axis = -2> (x, c)", 11, 10, ["Compress <axis = 1> (x, c)"],
      "float[2, 3, 4] x, bool[2] c"),
     ("y = Compress (x, c)", 11, 10, ["Compress (x, c)"], "x, bool[2] c"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+)  # fmt: skip
 
 
 def test_places_of_a_constant_condition():

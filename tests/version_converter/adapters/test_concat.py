@@ -1,20 +1,14 @@
 """Concat: negative axes."""
 
-import pytest
 from conversions import assert_there_and_back, assert_writes
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
-    ("y = Concat <axis = -2> (x, x)", 11, 10, ["Concat <axis = 1> (x, x)"], "float[2, 3, 4] x")
-]
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+test_nodes_of_each_step = cases(
+    assert_writes,
+    ("y = Concat <axis = -2> (x, x)", 11, 10, ["Concat <axis = 1> (x, x)"], "float[2, 3, 4] x"),
+)
 
 
-@table(("y = Concat <axis = -1> (x, x)", "float[2, 6]", 13, (7, 10)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back, ("y = Concat <axis = -1> (x, x)", "float[2, 6]", 13, (7, 10))
+)

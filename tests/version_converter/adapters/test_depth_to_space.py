@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 from conversions import assert_becomes, assert_refuses, assert_writes, model
 from straightline import convert_version, reference
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ('y = DepthToSpace <blocksize = 2, mode = "DCR"> (x)', 11, 10,
      ["DepthToSpace <blocksize = 2> (x)"], "float[1, 8, 2, 3] x")
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+)  # fmt: skip
 
 
 def test_columns_then_rows():

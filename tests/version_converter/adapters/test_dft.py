@@ -5,20 +5,15 @@ import pytest
 from conversions import assert_refuses, assert_writes, convert_version, converted, model
 from sessions import open_session
 from straightline import reference
-from tables import table
+from tables import cases, table
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = DFT <axis = 2> (x)", 19, 20, ["DFT (x, , 2)"], "float[1, 2, 3, 1] x"),
     ("y = DFT (x)", 19, 20, ["DFT (x, , 1)"], "float[1, 2, 3, 1] x"),
     ("a = Constant <value_int = 2> () y = DFT (x, , a)", 20, 19, ["DFT <axis = 2> (x)"],
      "float[1, 2, 3, 1] x"),
-    ("y = DFT (x)", 20, 19, ["DFT <axis = -2> (x)"], "float[1, 2, 3, 1] x")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+    ("y = DFT (x)", 20, 19, ["DFT <axis = -2> (x)"], "float[1, 2, 3, 1] x"))  # fmt: skip
 
 
 def test_a_product_with_a_matrix():

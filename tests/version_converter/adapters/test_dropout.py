@@ -13,20 +13,15 @@ from conversions import (
 )
 from straightline import convert_version, reference
 from straightline.version_converter import ConversionError
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Dropout <ratio = 0.25> (x)", 11, 12, ["Dropout (x, 0.25)"], "float[2, 3] x"),
     ("y = Dropout (x)", 11, 12, ["Dropout (x)"], "float[2, 3] x"),
     ("r = Constant <value_float = 0.25> () y = Dropout (x, r)", 12, 11,
      ["Dropout <ratio = 0.25> (x)"], "float[2, 3] x"),
-    ("y = Dropout (x)", 12, 11, ["Dropout <ratio = 0.5> (x)"], "float[2, 3] x")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+    ("y = Dropout (x)", 12, 11, ["Dropout <ratio = 0.5> (x)"], "float[2, 3] x"))  # fmt: skip
 
 
 def test_a_dropout_that_may_train_is_refused_before_opset_12():
@@ -45,11 +40,10 @@ def test_a_mask_that_is_used_is_refused():
         assert_refuses("m, y = Dropout (x)", source, target, "its mask is used")
 
 
-@table(
-    ("r = Constant <value_float = 0.25> () y, m = Dropout (x, r)", "float[2, 3]", 13, (7, 11, 22))
+test_there_and_back = cases(
+    assert_there_and_back,
+    ("r = Constant <value_float = 0.25> () y, m = Dropout (x, r)", "float[2, 3]", 13, (7, 11, 22)),
 )
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 def test_a_mask_that_is_read_is_refused():

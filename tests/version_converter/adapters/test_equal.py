@@ -15,7 +15,7 @@ from conversions import (
     known_model,
 )
 from straightline import convert_version, reference
-from tables import table
+from tables import cases
 
 
 def test_floats_are_equal_where_they_do_not_differ_and_are_numbers():
@@ -58,12 +58,11 @@ def test_equality_of_floats_knows_nan_and_infinity() -> None:
     assert found.tolist() == [[False, True, True], [False, False, True]]
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("a = Cast <to = 3> (x) b = Cast <to = 3> (n) y = Equal (a, b)", "bool[2, 3]", 13, (7, 10)),
     ("y = Equal (x, n)", "bool[2, 3]", 13, (9, 10, 19)),
 )
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 def test_long_unsigned_integers_are_equal_where_both_halves_are():

@@ -12,22 +12,17 @@ from conversions import (
 )
 from sessions import open_session
 from straightline import convert_version
-from tables import table
+from tables import cases, table
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
-    ("y = Flatten <axis = -2> (x)", 11, 10, ["Flatten <axis = 1> (x)"], "float[2, 3, 4] x")
-]
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+test_nodes_of_each_step = cases(
+    assert_writes,
+    ("y = Flatten <axis = -2> (x)", 11, 10, ["Flatten <axis = 1> (x)"], "float[2, 3, 4] x"),
+)
 
 
-@table(("y = Flatten <axis = -1> (x)", "float[2, 3]", 13, (7, 9, 10)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back, ("y = Flatten <axis = -1> (x)", "float[2, 3]", 13, (7, 9, 10))
+)
 
 
 @table(

@@ -8,7 +8,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
-from tables import table
+from tables import cases
 
 from targets import fitted, lacking, one_node, operators
 
@@ -19,9 +19,9 @@ def test_a_product_without_a_sum_gets_one_of_zeros():
     assert_writes("y = Gemm (x, x, x)", 11, 10, ["Gemm (x, x, x)"], signature)
 
 
-@table(("y = Gemm (x, v)", "float[2, 2]", 13, (7, 10, 11)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back, ("y = Gemm (x, v)", "float[2, 2]", 13, (7, 10, 11))
+)
 
 
 @pytest.mark.sample(6)

@@ -9,7 +9,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
-from tables import table
+from tables import cases
 
 
 def test_comparisons_that_find_nan():
@@ -27,9 +27,7 @@ def test_nans(dtype):
     assert_carried("y = IsNaN (x)", 9, (8,), {"x": x}, f"{type_}[8] x")
 
 
-@table(("y = IsNaN (x)", "bool[2, 3]", 13, (7, 8)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(assert_there_and_back, ("y = IsNaN (x)", "bool[2, 3]", 13, (7, 8)))
 
 
 def test_the_type_must_be_known():

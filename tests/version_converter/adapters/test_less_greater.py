@@ -11,7 +11,7 @@ from conversions import (
     model,
 )
 from straightline import convert_version, reference
-from tables import table
+from tables import cases
 
 
 def test_integers_are_compared_as_doubles():
@@ -104,6 +104,7 @@ def test_comparisons_of_integers_by_way_of_doubles(op_type, type_):
     assert found == ["Cast <to = 11> (x)"] * 2 + [f"{op_type} (y_cast, y_cast_1)"]
 
 
-@table(("a = Cast <to = 6> (x) b = Cast <to = 6> (n) y = Less (a, b)", "bool[2, 3]", 13, (7, 8)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back,
+    ("a = Cast <to = 6> (x) b = Cast <to = 6> (n) y = Less (a, b)", "bool[2, 3]", 13, (7, 8)),
+)

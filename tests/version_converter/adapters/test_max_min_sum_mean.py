@@ -13,7 +13,7 @@ from conversions import (
     assert_writes,
     converted,
 )
-from tables import table
+from tables import cases
 
 
 @pytest.mark.parametrize("op_type", ["Sum", "Mean", "Max", "Min"])
@@ -109,6 +109,7 @@ def test_extremes_of_integers(op_type, inputs):
     assert converted(f"y = {op_type} ({inputs})", 12, 11, floats) == wanted
 
 
-@table(("a = Cast <to = 7> (x) b = Cast <to = 7> (n) y = Max (a, b)", "int64[2, 3]", 13, (9, 11)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back,
+    ("a = Cast <to = 7> (x) b = Cast <to = 7> (n) y = Max (a, b)", "int64[2, 3]", 13, (9, 11)),
+)

@@ -10,7 +10,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
-from tables import table
+from tables import cases
 
 
 def test_the_rest_of_a_division_gets_the_sign_of_the_divisor():
@@ -87,9 +87,8 @@ def test_remainders_are_those_of_the_data():
     assert_refuses("y = Mod (x, z)", 28, 27, "fmod = 0 supports only integers", signature)
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("a = Cast <to = 7> (x) t = Constant <value_int = 3> () y = Mod (a, t)", "int64[2, 3]", 13,
      (9,))
 )  # fmt: skip
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)

@@ -13,10 +13,10 @@ from conversions import (
     model,
 )
 from straightline import reference
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Pad <pads = [0, 1, 0, 1], value = 2.5> (x)", 10, 11, ["Pad (x, [0, 1, 0, 1], 2.5)"],
      "float[2, 3] x"),
     ("y = Pad <pads = [0, 1, 0, 1]> (x)", 10, 11, ["Pad (x, [0, 1, 0, 1])"], "float[2, 3] x"),
@@ -25,12 +25,7 @@ STEPS = [
     ("p = Constant <value_ints = [1, 2]> () a = Constant <value_ints = [-1]> ()"
      " y = Pad (x, p, , a)", 18, 17, ["Pad (x, [0, 1, 0, 2])"], "float[2, 3] x"),
     ('y = Pad <mode = "edge"> (x, p)', 19, 18, ["Pad <mode = edge> (x, p)"],
-     "float[2, 3] x, int64[4] p")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+     "float[2, 3] x, int64[4] p"))  # fmt: skip
 
 
 def test_pads_of_some_axes_are_spread_at_run_time():
@@ -110,13 +105,12 @@ def test_wrapping_pads_are_refused():
         assert_refuses(f"p = Constant <value_ints = {pads}> () {wrap}", 19, 18, why, signature)
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)", "float[3, 4]", 13, (7, 10, 19)),
     ("p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
      " y = Pad (x, p, , a)", "float[2, 4]", 18, (7, 13, 17, 21)),
 )  # fmt: skip
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 @pytest.mark.sample(5)

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_writes, converted
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
-    ("y = Range <stash_type = 1> (k, k, k)", 27, 26, ["Range (k, k, k)"], "float k")
-]
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+test_nodes_of_each_step = cases(
+    assert_writes,
+    ("y = Range <stash_type = 1> (k, k, k)", 27, 26, ["Range (k, k, k)"], "float k"),
+)
 
 
 def test_halves_are_counted_by_the_function_before_opset_27():

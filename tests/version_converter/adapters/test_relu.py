@@ -2,7 +2,7 @@
 
 import pytest
 from conversions import INTEGERS, assert_carried, assert_refuses, assert_there_and_back, converted
-from tables import table
+from tables import cases
 
 
 @pytest.mark.parametrize("type_", ["int8", "int16", "int32", "int64"])
@@ -14,9 +14,9 @@ def test_relu_of_integers(type_):
     assert converted("y = Relu (x)", 14, 13) == ["Relu (x)"]
 
 
-@table(("a = Cast <to = 6> (x) y = Relu (a)", "int32[2, 3]", 14, (9, 13)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back, ("a = Cast <to = 6> (x) y = Relu (a)", "int32[2, 3]", 14, (9, 13))
+)
 
 
 def test_the_type_must_be_known():

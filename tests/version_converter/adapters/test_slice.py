@@ -16,18 +16,13 @@ from conversions import (
     model,
 )
 from straightline import convert_version, reference
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Slice <starts = [1], ends = [2], axes = [1]> (x)", 9, 10, ["Slice (x, [1], [2], [1])"],
      "float[2, 3] x")
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+)  # fmt: skip
 
 
 def test_a_slice_with_bounds_of_run_time_is_a_gather():
@@ -141,7 +136,8 @@ def test_axes_of_a_slice_are_counted_from_the_front():
     assert line == "Slice (x, b, e, [1, 0])"
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y = Slice <axes = [1], starts = [-2], ends = [9]> (x)", "float[2, 2]", 9, (7, 10, 13)),
     ("s = Constant <value_ints = [5]> () e = Constant <value_ints = [-9]> ()"
      " a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-2]> ()"
@@ -149,8 +145,6 @@ def test_axes_of_a_slice_are_counted_from_the_front():
     ("h = Shape (x) s = Constant <value_ints = [1]> () z = Constant <value_ints = [0]> ()"
      " t = Constant <value_ints = [2]> () e = Slice (h, s, t, z) y = Slice (x, z, e, s)",
      "float[2, N]", 13, (9, 10, 21)))  # fmt: skip
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 @pytest.mark.sample(1)

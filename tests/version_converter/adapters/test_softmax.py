@@ -10,19 +10,14 @@ from conversions import (
     assert_writes,
     converted,
 )
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Softmax <axis = -2> (x)", 11, 10, ["Softmax <axis = 1> (x)"], "float[2, 3, 4] x"),
     ("y = LogSoftmax <axis = -2> (x)", 11, 10, ["LogSoftmax <axis = 1> (x)"], "float[2, 3, 4] x"),
     ("y = Hardmax <axis = -2> (x)", 11, 10, ["Hardmax <axis = 1> (x)"], "float[2, 3, 4] x"),
-]
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+)
 
 
 def test_rows_of_a_flattened_input_are_normalised():
@@ -63,14 +58,13 @@ def test_the_last_axis_needs_nothing(op_type):
     assert_refuses(f"y = {last.format(1)}", 13, 12, reason, "x")
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y = Softmax <axis = 0> (x)", "float[2, 3]", 13, (7, 11, 12, 21)),
     ("y = Softmax <axis = 0> (x)", "float[2, 3]", 11, (7, 13, 21)),
     ("y = LogSoftmax (x)", "float[2, 3]", 11, (7, 10, 13)),
     ("y = Hardmax <axis = 0> (x)", "float[2, 3]", 13, (7, 12)),
 )
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

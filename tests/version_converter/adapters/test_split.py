@@ -11,10 +11,10 @@ from conversions import (
     assert_writes,
     converted,
 )
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y, z = Split <axis = -1> (x)", 11, 10, ["Split <axis = 1> (x)"], "float[2, 4] x"),
     ("y, z = Split <split = [1, 2], axis = 1> (x)", 12, 13, ["Split <axis = 1> (x, [1, 2])"],
      "float[2, 3] x"),
@@ -23,12 +23,7 @@ STEPS = [
     ("y, z, w = Split <axis = 1> (x)", 17, 18, ["Split <axis = 1, num_outputs = 3> (x)"],
      "float[2, 3] x"),
     ("y, z = Split <axis = 1, num_outputs = 2> (x)", 18, 17, ["Split <axis = 1> (x, [2, 1])"],
-     "float[2, 3] x")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+     "float[2, 3] x"))  # fmt: skip
 
 
 def test_lengths_that_are_not_known_are_computed():
@@ -69,12 +64,11 @@ def test_splits_whose_lengths_are_given_say_nothing_of_their_number():
     assert converted(even, 17, 18) == ["Split <axis = 1, num_outputs = 3> (x)"]
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y, z = Split <axis = 1, num_outputs = 2> (x)", "float[2, 2]", 18, (7, 11, 13, 17)),
     ("y, z = Split <axis = 0> (x)", "float[1, 3]", 13, (7, 12, 18, 21)),
 )
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 def test_lengths_from_run_time_are_slices():

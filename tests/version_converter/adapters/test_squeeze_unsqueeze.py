@@ -8,10 +8,10 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y = Squeeze <axes = [-2, 0, 1]> (x)", 11, 10, ["Squeeze <axes = [2, 0, 1]> (x)"],
      "float[1, 1, 1, 4] x"),
     ("y = Unsqueeze <axes = [-1, 0, -2]> (x)", 11, 10, ["Unsqueeze <axes = [4, 0, 3]> (x)"],
@@ -20,17 +20,12 @@ STEPS = [
     ("y = Unsqueeze <axes = [0]> (x)", 12, 13, ["Unsqueeze (x, [0])"], "float[2, 3] x"),
     ("a = Constant <value_ints = [0]> () y = Unsqueeze (x, a)", 13, 12,
      ["Unsqueeze <axes = [0]> (x)"], "float[2, 3] x"),
-    ("y = Squeeze (x)", 13, 12, ["Squeeze (x)"], "float[1, 3] x")]  # fmt: skip
+    ("y = Squeeze (x)", 13, 12, ["Squeeze (x)"], "float[1, 3] x"))  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
-
-
-@table(("y = Squeeze <axes = [0]> (u)", "float[2, 3]", 11, (7, 9, 13, 21)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back, ("y = Squeeze <axes = [0]> (u)", "float[2, 3]", 11, (7, 9, 13, 21))
+)
 
 
 @pytest.mark.sample(3)

@@ -14,20 +14,15 @@ from conversions import (
 )
 from sessions import open_session
 from straightline import convert_version, reference
-from tables import table
+from tables import cases
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+test_nodes_of_each_step = cases(
+    assert_writes,
     ("y, i = TopK <k = 2> (x)", 9, 10, ["TopK (x, [2])"], "float[2, 3] x"),
     ("k = Constant <value = int64[1] {2}> () y, i = TopK (x, k)", 10, 9, ["TopK <k = 2> (x)"],
      "float[2, 3] x"),
     ("y, i = TopK <sorted = 0> (x, k)", 11, 10, ["TopK (x, k)"],
-     "float[2, 3] x, int64[1] k")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+     "float[2, 3] x, int64[1] k"))  # fmt: skip
 
 
 def test_the_smallest_numbers_are_the_largest_of_the_negated():
@@ -110,13 +105,12 @@ def test_the_smallest_in_any_order():
     ]
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y, i = TopK <k = 2> (x)", "float[2, 2]", 9, (7, 10, 11, 24)),
     ("k = Constant <value_ints = [2]> () y, i = TopK <largest = 0, axis = 1> (x, k)", "float[2, 2]",
      13, (7, 9, 10, 24)),
 )  # fmt: skip
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
 
 
 @pytest.mark.parametrize("how", ["", "<axis = 0>", "<largest = 0>"])

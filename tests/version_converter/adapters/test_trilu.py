@@ -10,7 +10,7 @@ from conversions import (
     assert_there_and_back,
     assert_writes,
 )
-from tables import table
+from tables import cases
 
 
 def test_numbers_of_rows_and_columns_are_compared():
@@ -87,9 +87,8 @@ def test_triangles(upper, shift, shape):
     assert_carried(body, 14, (13, 12), {"x": x}, f"int32[{shape}] x")
 
 
-@table(
+test_there_and_back = cases(
+    assert_there_and_back,
     ("y = Trilu (x)", "float[2, 3]", 14, (9, 13)),
     ("k = Constant <value_int = -1> () y = Trilu <upper = 0> (x, k)", "float[2, 3]", 14, (9, 13)),
 )
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)

@@ -18,7 +18,7 @@ from conversions import (
 from reference_oracle import onnxruntime_outputs
 from sessions import open_session
 from straightline import convert_version, reference
-from tables import table
+from tables import cases, table
 
 OLD_PLACES = "coordinate_transformation_mode = asymmetric, nearest_mode = floor"
 IMAGE = "float[1, 1, 2, 2] x"
@@ -27,18 +27,14 @@ REGION = "float[1, 1, 2, 2] x, float[8] r, float[4] s"
 
 OLD_LINEAR = OLD_PLACES.replace("nearest_mode", "mode = linear, nearest_mode")
 
-STEPS = [
-    # Body, opset before and after, what it becomes, inputs.
+
+test_nodes_of_each_step = cases(
+    assert_writes,
     ('y = Upsample <scales = [1.0, 2.0], mode = "linear"> (x)', 8, 9,
      ["Upsample <mode = linear> (x, [1.0, 2.0])"], "float[2, 3] x"),
     ("y = Upsample (x, s)", 9, 10, ["Resize (x, s)"], "float[2, 3] x, float[2] s"),
     ('y = Resize <mode = "linear"> (x, s)', 10, 11, [f"Resize <{OLD_LINEAR}> (x, [], s)"],
-     "float[2, 3] x, float[2] s")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "source", "target", "nodes", "signature"), STEPS)
-def test_nodes_of_each_step(body, source, target, nodes, signature):
-    assert_writes(body, source, target, nodes, signature)
+     "float[2, 3] x, float[2] s"))  # fmt: skip
 
 
 SMALL = "float[1, 1, 5, 7] x"

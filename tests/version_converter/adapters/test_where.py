@@ -8,7 +8,7 @@ from conversions import (
     assert_refuses,
     assert_there_and_back,
 )
-from tables import table
+from tables import cases
 
 
 def test_both_tensors_are_laid_end_to_end():
@@ -71,6 +71,6 @@ def test_choices_are_gathered_in_opset_8():
         assert_carried("y = Where (c, x, z)", 9, (8,), {"c": c, "x": x, "z": z}, signature)
 
 
-@table(("c = Greater (x, n) y = Where (c, x, n)", "float[2, 3]", 13, (8, 9)))
-def test_there_and_back(body, output, opset, targets):
-    assert_there_and_back(body, output, opset, targets)
+test_there_and_back = cases(
+    assert_there_and_back, ("c = Greater (x, n) y = Where (c, x, n)", "float[2, 3]", 13, (8, 9))
+)
