@@ -31,6 +31,8 @@ class Template:
         keep_infos: declarations hold for the copies, symbols included (not when shapes vary by
             iteration). Otherwise bodies in the copies and their captures keep types without
             symbols.
+        last: a node that nothing in the body reads. Copies leave it out; their results are its
+            inputs instead of the outputs of the body.
 
     Attributes:
         added: the number of added nodes, without those in their bodies.
@@ -39,7 +41,13 @@ class Template:
     """
 
     def __init__(
-        self, body: Graph, into: Graph, *, fold: Fold | None = None, keep_infos: bool = True
+        self,
+        body: Graph,
+        into: Graph,
+        *,
+        fold: Fold | None = None,
+        keep_infos: bool = True,
+        last: Node | None = None,
     ) -> None:
         self.body = body
         self.into = into
@@ -53,8 +61,9 @@ class Template:
         self._steps: list[Step] = []
         self._invariant_annotations: list[Annotation] = []
         self._annotations: list[Annotation] = []
-        self._plan()
-        self._outputs = [self._position(value) for value in body.outputs]
+        self._plan(last)
+        results = body.outputs if last is None else last.inputs
+        self._outputs = [self._position(value) for value in results]
         self._prepared = False
         self._parts: tuple[Sequence[object], list[Step | Block]] = (), []
         self._last: Environment = []
@@ -82,10 +91,10 @@ class Template:
         nested = sum(count_nodes(node) - 1 for node in self.holders)
         return self.added + nested - count_nodes(construct)
 
-    def _plan(self) -> None:
+    def _plan(self, last: Node | None) -> None:
         """Separate the nodes of each copy from those that all copies share."""
         varying = self.body.dependents(self.body.inputs)
-        for node in self.body.nodes():
+        for node in filter(lambda node: node is not last, self.body.nodes()):
             (self._steps if node in varying else self._invariant).append(self._step_of(node))
         for annotation in self.body.annotations:
             value = annotation.value

@@ -164,6 +164,7 @@ class BodyTemplate:
         self._sources = [value.constant for value in cut.outside.values()]
         read = cut.as_inputs()
         self._arguments: list[int | Tensor] = [cut.reads.index(read[v]) for v in self.body.inputs]
+        self._last = _last_node(self.body)
         for graph in list(cut.scratch.graphs()):
             for value, tensor in list(graph.initializers.items()):
                 if isinstance(tensor, OpaqueTensor):
@@ -172,9 +173,14 @@ class BodyTemplate:
         self.size, self.summary = len(nodes), summary
         values = [value for each in nodes for value in each.outputs if value is not None]
         # A copy has the name of the node that it replaces in place of this one's.
-        self._label, extra = node.label, node.op.extra
+        self._label, self._extra = node.label, node.op.extra
         self._results = [value.name for value in cut.results]
-        self._described = [n for n in nodes if extra is not None and n.op.extra is extra]
+        self._names = [
+            (value, self._split(value.name), self._split(each.name))
+            for each in nodes
+            for value in each.outputs
+            if value is not None and each is not self._last
+        ]
         self._copiers: dict[Graph, Template] = {}
         self._computed: dict[tuple[Tensor | None, ...], dict[int, Tensor] | None] = {}
         self._placed: dict[tuple[Graph, Tensor], Value] = {}
@@ -219,9 +225,14 @@ class BodyTemplate:
         ]
         copier = self._copiers.get(graph)
         if copier is None or not copier.is_whole:
-            copier = self._copiers[graph] = Template(self.body, graph)
+            copier = self._copiers[graph] = Template(self.body, graph, last=self._last)
         copies = copier.instantiate(arguments)
         self._describe(copier, node)
+        if self._last is not None:
+            op, name = self._operator(self._last.op, node), self._split(self._last.name)
+            node.name = _joined(node.label, name)
+            gap.rewrite(op, copies, self._imports)
+            return True
         names = zip(self.body.outputs, copies, self._results, gap.results, strict=True)
         for value, copy, first, result in names:
             if value.name == first:
@@ -246,25 +257,52 @@ class BodyTemplate:
         """The initializer of a constant, one for all nodes of a graph."""
         value = self._placed.get((graph, tensor))
         if value is None or value.graph is not graph:
-            value = graph.add_initializer(self._name(name, node), tensor)
+            value = graph.add_initializer(_joined(node.label, self._split(name)), tensor)
             self._placed[graph, tensor] = value
         return value
 
-    def _name(self, name: str, node: Node) -> str:
-        is_own = self._label and name.startswith(self._label)
-        return node.label + name[len(self._label) :] if is_own else name
+    def _split(self, name: str) -> tuple[bool, str]:
+        """Split the label of the first node from a name; return whether it begins with it."""
+        is_own = bool(self._label) and name.startswith(self._label)
+        return is_own, name[len(self._label) :] if is_own else name
 
     def _describe(self, copier: Template, node: Node) -> None:
         """Give the nodes of a copy names and metadata of the node that it replaces."""
-        for each in self.body.unordered_nodes():
-            for value in each.outputs:
-                copy = None if value is None else copier.copy_of(value)
-                if copy is not None and value is not None and copy.producer is not None:
-                    copy.name = self._name(value.name, node)
-                    copy.producer.name = self._name(each.name, node)
-        for each in self._described:
-            copy = copier.copy_of(next(filter(None, each.outputs)))
-            op = each.op
-            if copy is not None and copy.producer is not None and op.extra is not node.op.extra:
-                new = Operator(op.op_type, op.attributes, op.domain, op.overload, node.op.extra)
+        label = node.label
+        for value, own, name in self._names:
+            copy = copier.copy_of(value)
+            if copy is None or copy.producer is None:
+                continue
+            copy.name = _joined(label, own)
+            copy.producer.name = _joined(label, name)
+            op = copy.producer.op
+            new = self._operator(op, node)
+            if new is not op:
                 copier.into.set_operator(copy.producer, new)
+
+    def _operator(self, op: Operator, node: Node) -> Operator:
+        """Return the operator of a copy, with the metadata of the replaced node."""
+        if self._extra is None or op.extra is not self._extra or op.extra is node.op.extra:
+            return op
+        return Operator(op.op_type, op.attributes, op.domain, op.overload, node.op.extra)
+
+
+def _joined(label: str, name: tuple[bool, str]) -> str:
+    """Join the rest of a split name to another label."""
+    return label + name[1] if name[0] else name[1]
+
+
+def _last_node(body: Graph) -> Node | None:
+    """Return the node that alone computes the only output of a body; None without such a node.
+
+    The replaced node can become this one, and stay where its readers read it.
+    """
+    if len(body.outputs) != 1 or body.annotations:
+        return None
+    (result,) = body.outputs
+    node = result.producer
+    if node is None or node.outputs != (result,) or node.bodies or result.pinned:
+        return None
+    if node.is_op("Identity"):
+        return None  # its operand serves the readers
+    return node if list(body.users(result)) == [body] else None

@@ -70,6 +70,29 @@ class Gap:
         for node in reversed(self.nodes):
             self.graph.remove(node)
         drop_unread([*set(copies).difference(results), *self.reads], others)
+        self._import(imports)
+
+    def rewrite(
+        self, op: Operator, inputs: Sequence[Value | None], imports: Mapping[str, int]
+    ) -> None:
+        """Write another operator and other inputs into the only node, which keeps its results.
+
+        Args:
+            op: the operator.
+            inputs: the inputs, in the graph.
+            imports: the opsets of operators in the graph.
+        """
+        (node,) = self.nodes
+        facts = [(value, self._types.facts(value)) for value in self.results]
+        self.graph.rewrite_node(node, op, inputs)
+        if node.outputs != tuple(self.results):
+            self.graph.set_node_outputs(node, self.results)
+        for value, each in facts:
+            self._types.renew(value, each)
+        drop_unread(self.reads)
+        self._import(imports)
+
+    def _import(self, imports: Mapping[str, int]) -> None:
         for domain, version in imports.items():
             self.graph.root.opset_imports.setdefault(domain, version)
 

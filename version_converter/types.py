@@ -176,14 +176,21 @@ class Types:
         """Transfer the facts about a value to its replacement."""
         # A constant has all facts of its own.
         if new.constant is None:
-            self._ranks.forget(new)
-            for inference in self._around(old):
-                fact = inference.fact(old)
-                if not (
-                    is_settled(fact) and fact.elem_type in IEEE_FLOATS
-                ):  # of floats, all is known
-                    fact = _together(inference.fact(new), fact)
-                inference.assume(new, fact)
+            self.renew(new, self.facts(old))
+
+    def facts(self, value: Value) -> list[tuple[ShapeInference, Fact]]:
+        """Return all facts about a value, each with its inference."""
+        return [(inference, inference.fact(value)) for inference in self._around(value)]
+
+    def renew(self, value: Value, facts: Sequence[tuple[ShapeInference, Fact]]) -> None:
+        """Add facts about an equal value, or about this one before its node was rewritten."""
+        self._ranks.forget(value)
+        for inference, fact in facts:
+            # All is known of a tensor of floats with static sizes.
+            if not (is_settled(fact) and fact.elem_type in IEEE_FLOATS):
+                inference.forget(value)
+                fact = _together(inference.fact(value), fact)
+            inference.assume(value, fact)
 
     def _facts(self, value: Value) -> list[Fact]:
         return [inference.fact(value) for inference in self._around(value)]

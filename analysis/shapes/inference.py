@@ -131,6 +131,10 @@ class ShapeInference:
             self.symbols.magnitudes.exists(shape)
             self._existing.add(fact)
 
+    def forget(self, value: Value) -> None:
+        """Drop the fact of a value, whose producer was rewritten."""
+        self._facts.pop(value, None)
+
     def enter(self, value: Value, fact: Fact) -> None:
         """Assume a fact about an input of a body.
 

@@ -486,6 +486,20 @@ class TestNodes:
         assert made.output().constant is None
         ir.verify(model)
 
+    def test_a_rewritten_node_keeps_its_outputs(self, model: Model) -> None:
+        graph, q = model.graph, node(model, "q")
+        inner, x = q.graph, value(model, "x")
+        assert inner is not None
+        inner.rewrite_node(q, Operator("Sum"), [x, x, x])
+        ir.verify(model)
+        assert (q.op_type, q.inputs) == ("Sum", (x, x, x))
+        assert value(model, "b") not in inner.captures() and x in inner.captures()
+        with pytest.raises(GraphError, match="has bodies"):
+            graph.rewrite_node(node(model, "y"), RELU, [x])
+        with pytest.raises(GraphError, match="not visible"):
+            graph.rewrite_node(node(model, "a"), RELU, [q.output()])
+        ir.verify(model)
+
     def test_a_holder_keeps_its_graphs(self, model: Model) -> None:
         y = node(model, "y")
         model.graph.set_operator(y, Operator("If", y.op.attributes, domain="own"))

@@ -98,6 +98,18 @@ class Mutations(RuleBasedStateMachine):
         if not cyclic:
             node.graph.set_input(node, index, new)
 
+    @rule(data=st.data(), inputs=st.integers(0, 3))
+    def rewrite_node(self, data: st.DataObject, inputs: int) -> None:
+        node = self.any_node(data)
+        assert node.graph is not None
+        chosen = [self.visible(data, node.graph) for _ in range(inputs)]
+        cyclic = any(self.depends(value, node) for value in chosen)
+        if node.bodies or cyclic or self.holds_user_of(node.graph, chosen):
+            return
+        outputs = node.outputs
+        node.graph.rewrite_node(node, Operator("Other", domain="own"), chosen)
+        assert (node.op_type, node.inputs, node.outputs) == ("Other", tuple(chosen), outputs)
+
     def exchange(self, data: st.DataObject) -> tuple[Graph, Value, Value] | None:
         """A graph, a value of it, and one that may take its place without closing a cycle."""
         graph = self.graph(data)
