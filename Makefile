@@ -100,7 +100,6 @@ bench: $(VENV)/.installed  ## the numbers in docs/benchmarks.md
 	$(PY) dev/benchmarks/flat_pipeline.py
 	$(PY) dev/benchmarks/simplify.py
 	$(PY) dev/benchmarks/nested_loops.py
-	$(PY) dev/benchmarks/convert_versions.py
 	$(PY) dev/benchmarks/convert_joins.py
 	$(PY) dev/benchmarks/many_models.py
 	$(PY) -m straightline.dev.benchmarks.loops

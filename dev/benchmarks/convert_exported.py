@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 
-import onnx.version_converter
-from convert_flat import seconds
+from convert_flat import CONVERTERS, fastest, shown
 from exported import bert, detector, resnet, swin
-from straightline import convert_version
 
 MODELS = {bert: 78, swin: 109, resnet: 7, detector: 128}
 """How many nodes a block of each has, about."""
@@ -32,19 +30,9 @@ def main() -> None:
     for build, each in MODELS.items():
         for count in options.nodes:
             proto = build(max(count // each, 1))
-            nodes = len(proto.graph.node)
             for target in TARGETS:
-                taken: tuple[list[float], ...] = ([], [])
-                for _ in range(options.rounds):
-                    converters = (convert_version, onnx.version_converter.convert_version)
-                    for times, convert in zip(taken, converters, strict=True):
-                        found = seconds(convert, proto, target)
-                        if found is not None:
-                            times.append(1e6 * found / nodes)
-                ours, theirs = (min(times, default=None) for times in taken)
-                shown = ["refused" if t is None else f"{t:.1f}" for t in (ours, theirs)]
-                ratio = f"{ours / theirs:.1f}" if ours and theirs else ""
-                row = [build.__name__, nodes, target, *shown, ratio]
+                times = shown(fastest(CONVERTERS[::2], proto, target, options.rounds))
+                row = [build.__name__, len(proto.graph.node), target, *times]
                 print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import onnx
@@ -44,6 +44,26 @@ def seconds(convert: Convert, proto: onnx.ModelProto, target: int) -> float | No
     return time.process_time() - start
 
 
+def fastest(
+    converters: Sequence[Convert], proto: onnx.ModelProto, target: int, rounds: int
+) -> list[float | None]:
+    """Microseconds a node by each converter, which take turns; None if it refuses."""
+    taken: list[list[float]] = [[] for _ in converters]
+    for _ in range(rounds):
+        for times, convert in zip(taken, converters, strict=True):
+            found = seconds(convert, proto, target)
+            if found is not None:
+                times.append(1e6 * found / len(proto.graph.node))
+    return [min(times, default=None) for times in taken]
+
+
+def shown(times: Sequence[float | None]) -> list[str]:
+    """Times as the table has them, and the ratios of all but the last to it."""
+    *ours, theirs = times
+    ratios = [f"{each / theirs:.2f}" if each and theirs else "" for each in ours]
+    return [*("refused" if t is None else f"{t:.1f}" for t in times), *ratios]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=10_000)
@@ -55,16 +75,8 @@ def main() -> None:
         for source, target in STEPS:
             for count in (size for size in SIZES if size <= options.largest):
                 proto = model_of(name, count, source)
-                taken: tuple[list[float], ...] = ([], [], [])
-                for _ in range(options.rounds):
-                    for times, convert in zip(taken, CONVERTERS, strict=True):
-                        found = seconds(convert, proto, target)
-                        if found is not None:
-                            times.append(1e6 * found / len(proto.graph.node))
-                *ours, theirs = (min(times, default=None) for times in taken)
-                shown = ["refused" if t is None else f"{t:.1f}" for t in (*ours, theirs)]
-                ratios = [f"{each / theirs:.2f}" if each and theirs else "" for each in ours]
-                row = [name, len(proto.graph.node), f"{source} to {target}", *shown, *ratios]
+                times = shown(fastest(CONVERTERS, proto, target, options.rounds))
+                row = [name, len(proto.graph.node), f"{source} to {target}", *times]
                 print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 

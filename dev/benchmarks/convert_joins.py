@@ -1,9 +1,10 @@
-"""Time of whole-model conversion on graphs that join again and again, by the number of nodes.
+"""Time of whole-model conversion, by the number of nodes, most often of graphs that join again.
 
     python dev/benchmarks/convert_joins.py [--largest 3000]
 
 Ladders, in which two paths lead from each join to the next, and blocks of real networks: residual,
-inception, feature pyramid, attention. A walk that goes along every path never ends on these.
+inception, feature pyramid, attention. A walk that goes along every path never ends on these. The
+chain holds operators that change their form.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ CONSTANTS = {
     "flat": np.array([4, 8], np.int64),
     "scale": np.array(2, np.float32),
     "pair": np.ones(2, np.int64),
+    "axis": np.array([1], np.int64),
+    "zero": np.array([0], np.int64),
+    "end": np.array([1 << 31], np.int64),
+    "low": np.array(-1, np.float32),
+    "high": np.array(1, np.float32),
 }
 
 
@@ -101,6 +107,15 @@ def layer(to: Writer, x: str) -> str:
     return to.add("Relu", to.add("Gemm", x, "weight", "bias", alpha=0.5))
 
 
+def chain(to: Writer, x: str) -> str:
+    """Operators that change between opsets 11 and 21."""
+    x = to.add("Softmax", to.add("Gemm", x, "weight"), axis=-1)
+    x = to.add("Squeeze", to.add("Unsqueeze", x, "axis"), "axis")
+    total = to.add("ReduceSum", x, "axis", keepdims=1)
+    x = to.add("Clip", to.add("Slice", x, "zero", "end", "axis"), "low", "high")
+    return to.add("Reshape", to.add("Relu", to.add("Add", x, total)), "flat")
+
+
 FLAT, IMAGE = [4, 8], [1, 4, 8, 8]
 BLOCKS: dict[str, tuple[Block, list[int]]] = {
     "ladder": (ladder, FLAT),
@@ -111,6 +126,7 @@ BLOCKS: dict[str, tuple[Block, list[int]]] = {
     "feature pyramid": (pyramid, IMAGE),
     "attention": (attention, FLAT),
     "layers": (layer, FLAT),
+    "chain": (chain, FLAT),
 }
 
 

@@ -12,12 +12,10 @@ control flow, and the files of `--folder`.
 from __future__ import annotations
 
 import argparse
-import gc
 import statistics
-import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,8 +24,7 @@ import straightline as sl
 
 from .clients.corpus import sources
 from .loops.collection import cases
-
-RUNS = 3
+from .timing import timed
 
 
 class Row(NamedTuple):
@@ -53,22 +50,12 @@ def models(folder: Path | None) -> Iterator[tuple[str, onnx.ModelProto]]:
 
 
 def measured(name: str, model: onnx.ModelProto, pipeline: str | None) -> Row:
-    bare = least(lambda: sl.rewrite(model, pipeline, verify=False))
-    whole = least(lambda: sl.rewrite(model, pipeline))
+    bare, _ = timed(lambda: sl.rewrite(model, pipeline, verify=False))
+    whole, _ = timed(lambda: sl.rewrite(model, pipeline))
     verdict = sl.transform(model, pipeline, hints=False).verdict
     assert verdict is not None
     status = "proved" if verdict.proved else verdict.status
     return Row(name, bare, max(whole - bare, 0.0), status)
-
-
-def least(work: Callable[[], object]) -> float:
-    best = float("inf")
-    for _ in range(RUNS):
-        gc.collect()
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 def main() -> None:

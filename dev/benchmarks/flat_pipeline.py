@@ -5,14 +5,13 @@ Run: python dev/benchmarks/flat_pipeline.py
 
 from __future__ import annotations
 
-import gc
-import time
 from typing import Any
 
 import numpy as np
 import onnx
 import straightline as sl
 from onnx import TensorProto, helper, numpy_helper
+from straightline.dev.benchmarks.timing import timed
 
 SIZES = (2_000, 20_000)
 ACTIVATIONS = ("Relu", "Sigmoid", "Tanh")
@@ -36,14 +35,9 @@ def flat_model(size: int) -> onnx.ModelProto:
 
 def seconds(model: onnx.ModelProto, **options: Any) -> float:
     """The least processor time of five rewrites."""
-    times = []
-    for _ in range(5):
-        gc.collect()
-        started = time.process_time()
-        result = sl.rewrite(model, **options)
-        times.append(time.process_time() - started)
-        assert len(result.graph.node) == len(model.graph.node)
-    return min(times)
+    spent, result = timed(lambda: sl.rewrite(model, **options), runs=5)
+    assert len(result.graph.node) == len(model.graph.node)
+    return spent
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -21,29 +20,16 @@ from typing import Any
 import onnx
 import straightline as sl
 from onnx import helper
+from straightline.dev.benchmarks.timing import timed
 from straightline.verification.proof import Proof, prove
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from unroll_gru import BUDGET, ITERATIONS, gru_loop
 
-RUNS = 3
-
 
 def rewritten(model: Any) -> Any:
     return sl.rewrite(model, "unroll-loops", max_nodes=BUDGET, verify=False)
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """The least time of some runs, and their result."""
-    best, result = float("inf"), None
-    for _ in range(RUNS):
-        result = None
-        gc.collect()
-        start = time.process_time()
-        result = work()
-        best = min(best, time.process_time() - start)
-    return best, result
 
 
 def peak(work: Callable[[], Any]) -> int:

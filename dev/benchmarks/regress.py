@@ -28,7 +28,7 @@ import numpy as np
 import onnx
 import straightline as sl
 
-from . import convert_joins, convert_versions
+from . import convert_joins
 from .flat_pipeline import flat_model
 from .loops.collection import cases
 from .nested_loops import MODEL as NESTED
@@ -101,7 +101,7 @@ def inputs() -> list[Input]:
             Input(f"{name}_{old}_to_{new}", lambda n=name, o=old: _joins(n, o), {"opset": new})
             for name, old, new in conversions
         ],
-        Input("chain_13_to_21", lambda: convert_versions.chain(1_000), {"opset": 21}),
+        Input("chain_13_to_21", lambda: convert_joins.model_of("chain", 1_000, 13), {"opset": 21}),
         Input("contrib_to_onnx", lambda: contrib(1_000), {"target": "onnx"}),
     ]
 

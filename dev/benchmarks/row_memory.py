@@ -22,6 +22,7 @@ import numpy as np
 import onnx.parser
 import onnxruntime
 from straightline.dev.benchmarks.loops.case import Arrays
+from straightline.dev.benchmarks.session import open_session
 from straightline.passes import parse_pipeline
 
 SIZES = (4, 16, 64, 128, 256, 512, 1024, 4096)
@@ -57,14 +58,6 @@ class Row:
     ratios: tuple[float | None, ...]
 
 
-def session(model: bytes, threads: int) -> onnxruntime.InferenceSession:
-    """A session of so many threads."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
 def fastest(call: Callable[[], object], seconds: float) -> float:
     """The shortest wall time of a call, which others on the machine disturb least."""
     call()
@@ -82,7 +75,7 @@ def measured(kind: str, threads: int, kilobytes: int, seconds: float) -> Row:
     loop = onnx.parser.parse_model(HEADER + TEXT.format(width=width, body=BODIES[kind]))
     flat = parse_pipeline(AT_ONCE).run(loop).model
     assert not any(node.op_type == "Loop" for node in flat.graph.node)
-    one, other = (session(model.SerializeToString(), threads) for model in (loop, flat))
+    one, other = (open_session(model, threads=threads) for model in (loop, flat))
     generator, ratios = np.random.default_rng(0), []
     for iterations in ITERATIONS:
         if iterations * kilobytes << 10 > MOST // 4:

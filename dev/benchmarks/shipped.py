@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-from simplify import agrees, count, drawn, mean, measure, session, tools
+from simplify import agrees, count, drawn, mean, measure, tools
+from straightline.dev.benchmarks.session import open_session
 
 PACKAGES = (
     *("silero-vad", "rapidocr-onnxruntime", "magika", "nudenet", "basic-pitch", "ddddocr"),
@@ -58,7 +59,7 @@ def files(packages: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
 
 def inputs(model: onnx.ModelProto) -> dict[str, Any] | None:
     """Return inputs on which onnxruntime runs a model; None where none were drawn."""
-    running = session(model.SerializeToString())
+    running = open_session(model)
     for size in _SIZES:
         feeds = drawn(model, size)
         try:

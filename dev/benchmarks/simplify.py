@@ -27,6 +27,7 @@ import onnxruntime as ort
 import straightline as sl
 from flat_pipeline import flat_model
 from onnx import numpy_helper
+from straightline.dev.benchmarks.session import open_session
 
 Tool = Callable[[onnx.ModelProto], onnx.ModelProto]
 _RUNS = 15
@@ -100,14 +101,6 @@ _PEERS: dict[str, Tool] = {
 }
 
 
-def session(message: bytes) -> ort.InferenceSession:
-    """A session on one thread with the runtime's own optimizations."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(message, options, providers=["CPUExecutionProvider"])
-
-
 def best(action: Callable[[], Any], times: int) -> float:
     """The shortest time of some runs, in seconds."""
     spent = []
@@ -151,11 +144,11 @@ def measure(
     result = tool(model)
     own = time.perf_counter() - started
     message = result.SerializeToString()
-    running = session(message)
+    running = open_session(message)
     outputs = [running.run(None, feeds), other_outputs(running, model)]
     times = (math.nan,) * 4
     if timed:
-        load = best(lambda: session(message), _LOADS)
+        load = best(lambda: open_session(message), _LOADS)
         run = best(lambda: running.run(None, feeds), _RUNS)
         times = (load, run, *openvino_times(message, feeds))
     size = len(message)

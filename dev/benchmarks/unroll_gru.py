@@ -15,7 +15,6 @@ import itertools
 import resource
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 
@@ -24,6 +23,7 @@ import onnx
 import onnx_ir
 import straightline as sl
 from onnx import TensorProto, helper, numpy_helper
+from straightline.dev.benchmarks.timing import timed
 
 ITERATIONS = (100, 1_000, 10_000)
 HIDDEN = 8
@@ -159,15 +159,9 @@ METHODS: dict[str, Callable[[onnx.ModelProto, int], onnx.ModelProto]] = {
 def seconds(method: Callable[[onnx.ModelProto, int], onnx.ModelProto], iterations: int) -> float:
     """The least processor time of several runs, which the load of the machine disturbs least."""
     model = gru_loop(iterations)
-    times = []
-    for _ in range(7 if iterations <= 1_000 else 3):
-        gc.collect()
-        started = time.process_time()
-        made = method(model, iterations)
-        times.append(time.process_time() - started)
-        assert len(made.graph.node) == 21 * iterations
-        del made
-    return min(times)
+    spent, made = timed(lambda: method(model, iterations), 7 if iterations <= 1_000 else 3)
+    assert len(made.graph.node) == 21 * iterations
+    return spent
 
 
 def memory_of_ir(iterations: int) -> float:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from straightline import ir, reference
+from straightline.dev.benchmarks.session import open_session
 from straightline.dev.tools import data_files
 from straightline.version_converter import adapters  # noqa: F401  (they register what is inexact)
 from straightline.version_converter.function_body import function_body, instantiate_function
@@ -250,11 +250,8 @@ def expanded(proto: onnx.ModelProto, opset: int) -> onnx.ModelProto | None:
 
 def run(proto: onnx.ModelProto, x: Any) -> Any:
     """What onnxruntime gives; None where it has no kernel."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = ort.InferenceSession(proto.SerializeToString(), options)
+        session = open_session(proto, optimized=False)
     except Exception:  # noqa: BLE001  an operator or a type that it does not have
         return None
     return session.run(None, {"x": x})[0]

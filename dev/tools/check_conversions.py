@@ -20,8 +20,8 @@ import ml_dtypes  # noqa: F401  (numpy learns the small float types)
 import numpy as np
 import onnx
 import onnx.version_converter
-import onnxruntime as ort
 from straightline import convert_version, reference
+from straightline.dev.benchmarks.session import open_session
 from straightline.version_converter import ConversionError
 
 OFFSETS = (-6, -4, -2, -1, 1, 2, 4, 6)
@@ -67,11 +67,7 @@ def targets_of(model: onnx.ModelProto, given: Sequence[int]) -> list[int]:
 
 
 def run_ort(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options)
-    return list(session.run(None, feeds))
+    return list(open_session(model, optimized=False).run(None, feeds))
 
 
 def run_reference(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:

@@ -27,6 +27,7 @@ import onnxruntime as ort
 from ..benchmarks.clients.client_run import classify
 from ..benchmarks.clients.corpus import sources
 from ..benchmarks.clients.running import Answer
+from ..benchmarks.session import open_session
 from . import compare_tools
 from .compare_tools import CONTROL_FLOW, kinds, table, version
 
@@ -114,7 +115,7 @@ def _cell(call: Tool, model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Cell 
     """Measure one model; None where onnxruntime does not run the original."""
     inputs = [feeds, _redrawn(feeds)]
     try:
-        before = session(model)
+        before = open_session(model)
         expected = [before.run(None, dict(each)) for each in inputs]
     except Exception:  # noqa: BLE001 - an original that does not run compares nothing
         return None
@@ -122,7 +123,7 @@ def _cell(call: Tool, model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Cell 
     copy.CopyFrom(model)
     try:
         after_model, proved = call(copy)
-        after = session(after_model)
+        after = open_session(after_model)
         names = {value.name for value in after.get_inputs()}
         told = [{name: each[name] for name in each if name in names} for each in inputs]
         results = [after.run(None, each) for each in told]
@@ -139,14 +140,6 @@ def _cell(call: Tool, model: onnx.ModelProto, feeds: Mapping[str, Any]) -> Cell 
     ]
     nodes = max(1, len(operators)) / max(1, len(kinds(model.graph)))
     return Cell("right", left, nodes, min(shares), proved)
-
-
-def session(model: onnx.ModelProto) -> ort.InferenceSession:
-    """A session on one thread with the runtime's own optimizations."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
 
 
 def _redrawn(feeds: Mapping[str, Any]) -> dict[str, Any]:

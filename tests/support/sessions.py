@@ -1,29 +1,10 @@
-"""Sessions of onnxruntime with one thread: threads of its own cost ten times what a model does."""
+"""Sessions of onnxruntime, as benchmarks have them, and what they give."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import onnx
-import onnxruntime
-
-
-def open_session(
-    model: onnx.ModelProto | bytes | Path, *, optimized: bool = True
-) -> onnxruntime.InferenceSession:
-    """Load a model.
-
-    Args:
-        model: the model, its bytes, or its file.
-        optimized: whether onnxruntime rewrites the graph first, as it does by default.
-    """
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    if not optimized:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    source = model.SerializeToString() if isinstance(model, onnx.ModelProto) else model
-    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+from straightline.dev.benchmarks.session import open_session
 
 
 def outputs(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import onnxruntime
 
+from ..session import open_session
 from .case import Arrays
 
 
@@ -20,18 +20,6 @@ class Session(Protocol):
 
 OpenSession: TypeAlias = Callable[[bytes], Session]
 """Loads the bytes of a model; raises whatever the runtime raises for one that it refuses."""
-
-
-def _in_onnxruntime(model: bytes) -> Session:
-    """A session with onnxruntime's own optimizations."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    session: Session = onnxruntime.InferenceSession(
-        model, options, providers=["CPUExecutionProvider"]
-    )
-    return session
 
 
 class _InOpenVino:
@@ -49,4 +37,4 @@ class _InOpenVino:
         return list(self._model([feeds[name] for name in names]).values())
 
 
-RUNTIMES: Mapping[str, OpenSession] = {"onnxruntime": _in_onnxruntime, "openvino": _InOpenVino}
+RUNTIMES: Mapping[str, OpenSession] = {"onnxruntime": open_session, "openvino": _InOpenVino}

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import helper
 from straightline import reference
+from straightline.dev.benchmarks.session import open_session
 
 from .case import Case
 
@@ -86,12 +86,8 @@ def in_reference(model: onnx.ModelProto, samples: Sequence[Mapping[str, Any]]) -
 
 
 def in_onnxruntime(content: bytes, samples: Sequence[Mapping[str, Any]]) -> Outputs:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = ort.InferenceSession(content, options)
+        session = open_session(content, optimized=False)
         return [session.run(None, dict(feeds))[0] for feeds in samples]
     except Exception:  # noqa: BLE001  an opset or operator that it does not have
         return None

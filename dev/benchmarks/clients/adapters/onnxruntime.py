@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import onnxruntime
-
+from ...session import open_session
 from ..client import Arrays, Run
 
 
 def load(model: bytes) -> Run:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = open_session(model)
 
     def run(feeds: Arrays) -> list[object]:
         return list(session.run(None, feeds))
