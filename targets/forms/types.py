@@ -48,6 +48,10 @@ def _reads_integers(node: Node, types: Types) -> bool:
     return types.elem_type(node.inputs[0]) in INTEGER_BITS
 
 
+def _reads_short_unsigned_integers(node: Node, types: Types) -> bool:
+    return types.elem_type(node.inputs[0]) in (TensorProto.UINT8, TensorProto.UINT16)
+
+
 @decomposes(*_MOVES, where=_is_flag)
 def move_as_bytes(draft: NodeDraft) -> Sequence[Value | None]:
     """Truth values moved as bytes."""
@@ -77,8 +81,17 @@ def compare_both_ways(draft: NodeDraft) -> Sequence[Value | None]:
 
 @decomposes("Abs", where=_reads_integers)
 def take_larger_sign(draft: NodeDraft) -> Sequence[Value | None]:
-    """The maximum of an integer and its negative."""
+    """The maximum of an integer and its negative; an unsigned one itself."""
+    if draft.required_dtype(0, "a sign").kind == "u":
+        return [draft.emit("Identity", [draft.data])]
     return [draft.emit("Max", [draft.data, draft.emit("Neg", [draft.data], "negative")])]
+
+
+@decomposes("Div", where=_reads_short_unsigned_integers)
+def divide_long_integers(draft: NodeDraft) -> Sequence[Value | None]:
+    """Unsigned integers divided as longer ones with a sign."""
+    wide = [draft.cast(value, TensorProto.INT64) for value in (draft.data, draft.required(1))]
+    return [draft.cast(draft.emit("Div", wide), draft.required_elem_type(0, "a quotient"))]
 
 
 @decomposes("Neg", where=_reads_integers)

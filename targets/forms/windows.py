@@ -166,6 +166,25 @@ def slide_over_images(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.along("Squeeze", images, [2])]
 
 
+@decomposes("Resize", where=lambda node, types: types.rank(node.inputs[0]) == 3)
+def resize_images(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Resize of one axis as one of two, the first of length 1."""
+    has_region = draft.input(1) is not None and draft.shape(1) != [0]
+    if (
+        draft.source < 11
+        or has_region
+        or {"axes", "keep_aspect_ratio_policy"} & {*draft.attributes}
+    ):
+        draft.refuse("its lengths depend on a region, on a policy or on axes that it names")
+    for index in (2, 3):
+        if draft.input(index) is not None and draft.shape(index) != [0]:
+            lengths = draft.required_constant(index, "the lengths")
+            draft.set_input(index, draft.const(np.insert(lengths, 2, 1), "lengths"))
+    draft.set_input(0, draft.unsqueeze(draft.data, [2]))
+    images = draft.emit("Resize", draft.inputs, "images", attributes=draft.attributes)
+    return [draft.along("Squeeze", images, [2])]
+
+
 def _has_computed_bias(node: Node, _: Types) -> bool:
     bias = node.inputs[2] if len(node.inputs) > 2 else None
     return bias is not None and bias.constant is None

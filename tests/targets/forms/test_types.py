@@ -66,6 +66,15 @@ def test_a_sign_of_what_has_none():
     assert operators(fitted(text, without("Sign", "input", "float"), feed)) == ["Cast", "Greater"]
 
 
+def test_unsigned_integers_without_their_operators():
+    """IREE reads them as signed ones."""
+    text, x = one_node("y = Abs (x)", "uint8[3] x"), np.array([0, 1, 255], np.uint8)
+    assert operators(fitted(text, without("Abs", "X", "float"), {"x": x})) == ["Identity"]
+    text = one_node("y = Div (x, z)", "uint8[3] x, uint8[3] z")
+    target, feed = without("Div", "A", "int64"), {"x": x, "z": np.array([3, 200, 2], np.uint8)}
+    assert operators(fitted(text, target, feed)) == ["Cast", "Div"]
+
+
 def test_equal_truth_values():
     text = one_node("y = Equal (x, z)", "bool[2, 3] x, bool[3] z")
     outcome = fitted(text, without("Equal", "A", *FLOATS), {"x": FLAGS, "z": FLAGS[1]})

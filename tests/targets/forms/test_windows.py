@@ -138,3 +138,20 @@ def test_single_pixels_are_repeated(mode, sizes, resize, expected):
     else:
         assert [op for op in operators(outcome) if op != "Constant"] == expected
         assert not outcome.untaken
+
+
+@table(
+    ("<value_ints = [1, 4, 7]> () y = RESIZE (x, , , s)", ["Resize", "Squeeze", "Unsqueeze"]),
+    ("<value_floats = [1.0, 2.0, 1.7]> () y = RESIZE (x, , s)", ["Resize", "Squeeze", "Unsqueeze"]),
+    ("<value_floats = [1.0, 1.0, 0.6]> () y = RESIZE (x, , s)", ["Resize", "Squeeze", "Unsqueeze"]),
+)
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_a_resize_of_one_axis_resizes_images(nodes, expected, mode):
+    if mode != "nearest":
+        nodes = nodes.replace("2.0", "1.0")  # onnxruntime has it of images alone
+    nodes = nodes.replace("RESIZE", f'Resize <mode = "{mode}">')
+    text = one_node(f"s = Constant {nodes}", "float[1, 4, 9] x")
+    target = lacking(forms={"Resize": (Form(ranks={"X": (4,)}),)})
+    outcome = fitted(text, target, {"x": SIGNAL}, passes=())
+    assert [name for name in operators(outcome) if name != "Constant"] == expected
+    assert not outcome.untaken
