@@ -91,6 +91,18 @@ def add_logarithm(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.emit("Add", [draft.emit("Relu", [x]), rest])]
 
 
+@decomposes("LpNormalization")
+def divide_by_norm(draft: NodeDraft) -> Sequence[Value | None]:
+    """The quotient by the norm, of floats and doubles; zeros stay zeros."""
+    dtype, data = draft.required_dtype(0, "the number zero"), draft.data
+    if draft.source < 11 or dtype.kind != "f" or dtype.itemsize < 4:
+        draft.refuse("the opset cannot compare floats, or its norm has more digits than they have")
+    axes, zero = [draft.attribute("axis")], draft.const(np.array(0, dtype), "zero")
+    norm = draft.along(f"ReduceL{draft.attribute('p')}", data, axes, "norm", keepdims=1)
+    quotient = draft.emit("Div", [data, norm], "quotient")
+    return [draft.emit("Where", [draft.emit("Equal", [norm, zero]), zero, quotient])]
+
+
 @decomposes("Dropout")
 def drop_nothing(draft: NodeDraft) -> Sequence[Value | None]:
     """The input, in inference."""

@@ -470,6 +470,9 @@ def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:
     for name in form.unwritten:
         if name in node.op.attributes:
             yield f"without {name}"
+    for name in form.nonnegative:
+        if min(_attribute(node, name, schema) or (), default=0) < 0:
+            yield f"without negative numbers in '{name}'"
     pads = (_attribute(node, "pads", schema) or []) if form.even_pads else []
     if pads[: len(pads) // 2] != pads[len(pads) // 2 :]:
         yield "with the same pads at both ends"

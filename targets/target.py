@@ -91,7 +91,7 @@ class Form:
         initializers: inputs that must be initializers, and not constants of nodes.
         computed: inputs that must not be constants.
         from_data: inputs that must be neither constants nor computed from sizes alone.
-        nonnegative: inputs that must hold no negative number.
+        nonnegative: inputs or attributes that must hold no negative number.
         filled: inputs that must hold at least one number.
         wide: inputs that must have no axis of length 1 after the channels.
         present: inputs and outputs that must be present, though ONNX makes them optional.

@@ -61,10 +61,20 @@ def count_indices_from_front(draft: NodeDraft) -> Sequence[Value | None]:
     return draft.repeat()
 
 
-@decomposes("Unsqueeze", where=lambda node, _: len(node.inputs) > 1)
+@decomposes(
+    "Squeeze",
+    "Unsqueeze",
+    where=lambda node, _: len(node.inputs) > 1 or "axes" in node.op.attributes,
+)
 def count_axes_from_front(draft: NodeDraft) -> Sequence[Value | None]:
-    """An Unsqueeze whose axes are counted from the front of its result."""
-    axes = draft.required_constant(1, "its axes")
-    rank = draft.required_rank("axes from the front") + axes.size
-    draft.set_input(1, draft.const(np.where(axes < 0, axes + rank, axes), "axes"))
+    """A Squeeze or Unsqueeze whose axes are counted from the front of the longer shape."""
+    is_input = len(draft.inputs) > 1
+    axes = draft.required_constant(1, "its axes") if is_input else np.array(draft.attribute("axes"))
+    rank = draft.required_rank("axes from the front")
+    rank += axes.size if draft.op_type == "Unsqueeze" else 0
+    counted = np.where(axes < 0, axes + rank, axes)
+    if is_input:
+        draft.set_input(1, draft.const(counted, "axes"))
+    else:
+        draft.set("axes", counted.tolist())
     return draft.repeat()

@@ -65,12 +65,18 @@ def test_indices_that_are_never_negative_stay(before):
     assert "GatherElements" in operators(outcome) and not outcome.untaken
 
 
-def test_axes_of_an_unsqueeze_are_counted_from_the_front():
-    text = one_node("k = Constant <value_ints = [-1, 0]> () y = Unsqueeze (x, k)", "float[2, 3] x")
-    target = lacking(forms={"Unsqueeze": (Form(nonnegative=("axes",)),)})
-    outcome = fitted(text, target, {"x": X[0, :2, :3]}, passes=())
-    (node,) = outcome.ir.graph.nodes_of("Unsqueeze")
-    assert sorted(node.inputs[1].constant.numpy().tolist()) == [0, 3] and not outcome.untaken
+@pytest.mark.parametrize("opset", [11, 13])
+@table(("Unsqueeze", "[2, 3]", [-1, 0], [0, 3]), ("Squeeze", "[1, 2, 1, 3]", [-2, -4], [0, 2]))
+def test_axes_are_counted_from_the_front(name, shape, axes, front, opset):
+    """tinygrad counts each in what the one before leaves."""
+    text = f"k = Constant <value_ints = {axes}> () y = {name} (x, k)"
+    text = text if opset > 12 else f"y = {name} <axes = {axes}> (x)"
+    target = lacking(forms={name: (Form(nonnegative=("axes",)),)}, opsets=(opset, opset))
+    feed = {"x": X[0, :2, :3].reshape(eval(shape))}
+    outcome = fitted(one_node(text, f"float{shape} x", opset), target, feed, passes=())
+    (node,) = outcome.ir.graph.nodes_of(name)
+    counted = node.inputs[1].constant.numpy() if opset > 12 else node.attribute("axes")
+    assert sorted(counted) == front and not outcome.untaken
 
 
 def test_whole_tuples_of_data_of_any_shape_are_counted_from_the_front():
